@@ -1,0 +1,42 @@
+# One word for each thing a developer does. Each does all of its own set-up.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test check format bench picture clean
+
+demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
+	$(BIN)/paper-monitor demo demo
+
+test: $(VENV)/.developing         ## all tests
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.developing        ## style, types, import contracts and the documentation's completeness
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/test_docs.py
+
+format: $(VENV)/.developing       ## mend what can be mended of style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.developing        ## cold start and the demo, timed
+	$(BIN)/python benchmarks/start.py
+
+picture: $(VENV)/.developing      ## the README's pictures, from real output
+	$(BIN)/python docs/pictures/make.py
+
+clean:                            ## all that the other words made
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.developing: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@

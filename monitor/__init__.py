@@ -1,0 +1,1 @@
+"""Paper Monitor: reads papers as they appear, finds what is new, tells who asked, once."""

@@ -1,0 +1,77 @@
+"""The command line. It is an interface: names, JSON and exit codes are held by tests.
+
+Exit status: 0 done, 1 something failed (it says what), 2 wrong usage or configuration.
+Commands import what they need when they run, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from monitor.cli import ask, operate, work
+from monitor.errors import ConfigError, MonitorError, QueryError, UsageError
+
+app = typer.Typer(
+    name="paper-monitor",
+    help="Reads new research papers, finds what is truly new, and tells who asked, once.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+START, WORK, ASK, OPERATE = "Start", "Work", "Ask", "Operate"
+
+app.command(rich_help_panel=START)(work.demo)
+app.command(rich_help_panel=START)(work.init)
+app.command(rich_help_panel=START)(ask.check)
+app.command(rich_help_panel=WORK)(work.run)
+app.command(rich_help_panel=WORK)(work.serve)
+app.command(rich_help_panel=WORK)(work.ingest)
+app.command(rich_help_panel=WORK)(work.digest)
+app.command(rich_help_panel=ASK)(ask.status)
+app.command(rich_help_panel=ASK)(ask.papers)
+app.command(rich_help_panel=ASK)(ask.explain)
+app.command(rich_help_panel=ASK)(ask.preview)
+app.command(rich_help_panel=ASK)(ask.read)
+app.add_typer(ask.topics, name="topics", rich_help_panel=ASK)
+app.add_typer(operate.deliveries, name="deliveries", rich_help_panel=OPERATE)
+app.command(rich_help_panel=OPERATE)(ask.config)
+app.command(rich_help_panel=OPERATE)(operate.doctor)
+app.command("send-test", rich_help_panel=OPERATE)(operate.send_test)
+app.command(rich_help_panel=OPERATE)(operate.backup)
+app.command(rich_help_panel=OPERATE)(operate.restore)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"paper-monitor {version('paper-monitor')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+    ] = False,
+) -> None:
+    """Reads new research papers, finds what is truly new, and tells who asked, once."""
+
+
+def main() -> None:
+    """Run the command line; errors are sentences on stderr, with the status that fits them."""
+    try:
+        app()
+    except (ConfigError, UsageError, QueryError) as fault:
+        typer.echo(f"paper-monitor: {fault}", err=True)
+        sys.exit(2)
+    except MonitorError as fault:
+        typer.echo(f"paper-monitor: {fault}", err=True)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.exit(1)

@@ -1,0 +1,150 @@
+"""Commands that ask and change nothing: check, config, status, papers, explain, read, ..."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, finish, moment, opened
+
+topics = typer.Typer(help="Try a topic on the papers stored, before it is trusted.")
+
+
+def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
+    """Validate the configuration file and every topic; all faults at once."""
+    from monitor import config as configuration
+    from monitor.cli import answers, show
+
+    faults = configuration.check(config)
+    if as_json:
+        emit(answers.faults(faults))
+    else:
+        show.faults(config, faults)
+    raise typer.Exit(2 if faults else 0)
+
+
+def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
+    """Show the configuration in force, secrets masked."""
+    from monitor import config as configuration
+    from monitor.cli import show
+
+    masked = configuration.masked(configuration.load(config))
+    if as_json:
+        emit(masked)
+    else:
+        show.settings(masked)
+
+
+def status(config: Config = CONFIG, now: Now = "", as_json: AsJson = False) -> None:
+    """Say how sources, subscriptions and deliveries stand, and why nothing came."""
+    from monitor import questions
+    from monitor.cli import answers, show
+
+    with opened(config, now) as app:
+        told = questions.status(app.parts)
+    if as_json:
+        emit(answers.plain(told))
+    else:
+        show.status(told)
+    finish(told.ok)
+
+
+def papers(
+    query: Annotated[str, typer.Argument(metavar="[QUERY]", show_default=False)] = "",
+    limit: Annotated[
+        int | None, typer.Option("--limit", help="At most so many [default: 50, in JSON all].")
+    ] = None,
+    config: Config = CONFIG,
+    as_json: AsJson = False,
+) -> None:
+    """Search the papers stored with the topic language, newest first."""
+    from monitor import questions
+    from monitor.cli import answers, show
+
+    with opened(config) as app:
+        found = questions.search(app.parts, query)
+    if as_json:
+        emit(answers.papers(found[:limit]))
+    else:
+        show.papers(found, limit or 50)
+
+
+@topics.command("try")
+def try_(
+    query: Annotated[str, typer.Argument(metavar="QUERY")],
+    config: Config = CONFIG,
+    now: Now = "",
+    as_json: AsJson = False,
+) -> None:
+    """Say what a topic would have found in the papers stored."""
+    from monitor import questions
+    from monitor.cli import answers, show
+
+    with opened(config, now) as app:
+        trial = questions.try_topic(app.parts, query)
+    if as_json:
+        emit(answers.plain(trial))
+    else:
+        show.trial(query, trial)
+
+
+def explain(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="An id, key, link or title.")],
+    config: Config = CONFIG,
+    as_json: AsJson = False,
+) -> None:
+    """Say where a paper came from, why it was new, which topics it met and where it went."""
+    from monitor import questions
+    from monitor.cli import answers, show
+
+    with opened(config) as app:
+        told = questions.explain(app.parts, paper)
+    if as_json:
+        emit(answers.plain(told))
+    else:
+        show.explanation(told)
+
+
+def preview(
+    subscription: Annotated[str, typer.Argument(metavar="[SUBSCRIPTION]", show_default=False)] = "",
+    period: Annotated[
+        str, typer.Option("--period", help="A past digest [default: the next one].")
+    ] = "",
+    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = True,
+    config: Config = CONFIG,
+    now: Now = "",
+    as_json: AsJson = False,
+) -> None:
+    """Show any digest, past or next, as a page in the browser; nothing is sent."""
+    from monitor.cli import show
+
+    with opened(config, now) as app:
+        pages = app.preview(subscription, period)
+    if as_json:
+        emit({"digests": [{"subscription": name, "path": str(path)} for name, path in pages]})
+    else:
+        show.pages(pages)
+        if browser:
+            for _, path in pages:
+                typer.launch(path.as_uri())
+
+
+def read(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="A kind, or a configured source.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...")],
+    config: Config = CONFIG,
+    now: Now = "",
+    as_json: AsJson = False,
+) -> None:
+    """Read documents as that kind of source would; nothing is stored."""
+    from monitor import reading
+    from monitor.cli import answers, show
+
+    told = reading.read(kind, files, config, moment(now))
+    if as_json:
+        emit({"documents": [answers.document(str(file), found) for file, found in told]})
+    else:
+        show.documents(told)
+    finish(all(not found.error for _, found in told))

@@ -1,0 +1,120 @@
+"""Commands that do the work: demo, init, ingest, digest, run, serve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, finish, moment, opened
+from monitor.errors import UsageError
+
+Sources = Annotated[list[str] | None, typer.Argument(metavar="[SOURCE]...", show_default=False)]
+Subscriptions = Annotated[
+    list[str] | None, typer.Argument(metavar="[SUBSCRIPTION]...", show_default=False)
+]
+
+
+def demo(
+    directory: Annotated[Path, typer.Argument(metavar="[DIR]")] = Path("demo"),
+    now: Now = "",
+    as_json: AsJson = False,
+) -> None:
+    """Run four sample dumps through the whole flow into local pages: no account, no server."""
+    from monitor import demo as play
+    from monitor.cli import show
+    from monitor.log import set_up_logging
+
+    set_up_logging()
+    with show.working("Reading the sample dumps", quiet=as_json):
+        result = play.demo(directory, moment(now))
+    if as_json:
+        emit(result.json())
+    else:
+        show.demo(result)
+    finish(result.ok)
+
+
+def init(
+    directory: Annotated[Path, typer.Argument(metavar="[DIR]")] = Path(),
+) -> None:
+    """Write a commented monitor.yaml that works as it is."""
+    from monitor.config import starter
+
+    target = directory / "monitor.yaml"
+    if target.exists():
+        raise UsageError(f"{target} is there already", "it is left as it is; name another folder")
+    (directory / "dumps").mkdir(parents=True, exist_ok=True)
+    target.write_text(starter(), encoding="utf-8")
+    typer.echo(f"Wrote {target}. Put a dump into {directory / 'dumps'}/ and say: paper-monitor run")
+
+
+def ingest(
+    names: Sources = None, config: Config = CONFIG, now: Now = "", as_json: AsJson = False
+) -> None:
+    """Read the sources (all, or those named) and match what is new."""
+    from monitor.cli import answers, show
+
+    with opened(config, now) as app, show.reading(quiet=as_json) as tell:
+        runs = app.ingest(names or (), tell)
+        app.match()
+    if as_json:
+        emit(answers.runs(runs))
+    else:
+        show.runs(runs)
+    finish(answers.runs_ok(runs))
+
+
+def digest(
+    names: Subscriptions = None,
+    early: Annotated[
+        bool, typer.Option("--early", help="Compose the named ones now, as their next period.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Write pages; send nothing and change nothing.")
+    ] = False,
+    config: Config = CONFIG,
+    now: Now = "",
+    as_json: AsJson = False,
+) -> None:
+    """Compose what is due and deliver it."""
+    from monitor.cli import answers, show
+
+    if early and not names:
+        raise UsageError("--early wants to know which", "name the subscriptions")
+    with opened(config, now) as app:
+        sent = app.rehearse(names or (), early) if dry_run else app.digest(names or (), early)
+    if as_json:
+        emit(answers.digests(sent))
+    else:
+        show.digests(sent)
+    finish(answers.digests_ok(sent))
+
+
+def run(config: Config = CONFIG, now: Now = "", as_json: AsJson = False) -> None:
+    """Ingest, then digest, once: for people with a cron of their own."""
+    from monitor.cli import answers, show
+
+    with opened(config, now) as app:
+        with show.reading(quiet=as_json) as tell:
+            runs = app.ingest((), tell)
+        sent = app.digest((), early=False)
+    if as_json:
+        emit(answers.runs(runs) | answers.digests(sent))
+    else:
+        show.runs(runs)
+        show.digests(sent)
+    finish(answers.runs_ok(runs) and answers.digests_ok(sent))
+
+
+def serve(config: Config = CONFIG, now: Now = "") -> None:
+    """Run as a service: read, compose and deliver on schedule, until told to stop."""
+    import logging
+
+    from monitor.app import clock_at
+    from monitor.log import set_up_logging
+    from monitor.scheduler import Service
+
+    set_up_logging(logging.INFO)
+    Service(config, clock_at(moment(now))).run()

@@ -1,0 +1,73 @@
+"""The demo: the seeds through the whole flow, in a folder that is a working installation."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from monitor.app import Sent, clock_at, open_app
+from monitor.config import load
+from monitor.model import Run, RunOutcome, State
+from monitor.resources import resource
+from monitor.store import papers
+
+PAGES = "pages"
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What the demo did. `index` is the page to open."""
+
+    runs: tuple[Run, ...]
+    sent: tuple[Sent, ...]
+    papers: int
+    index: Path
+
+    @property
+    def new(self) -> int:
+        return sum(run.new for run in self.runs)
+
+    @property
+    def ok(self) -> bool:
+        read = all(run.outcome is not RunOutcome.FAILED for run in self.runs)
+        return read and all(d.state is State.SENT for one in self.sent for d in one.deliveries)
+
+    def page(self, one: Sent) -> Path:
+        return Path(next(delivery.reference for delivery in one.deliveries))
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "papers": self.papers,
+            "new": self.new,
+            "digests": [
+                {"subscription": one.subscription, "papers": one.papers, "path": str(self.page(one))}
+                for one in self.sent
+                if one.deliveries
+            ],
+        }
+
+
+def demo(
+    directory: Path, now: datetime | None, tell: Callable[[Run], None] | None = None
+) -> Played:
+    """Lay the seeds and their configuration into `directory` and run them; again is harmless.
+
+    Raises OSError where the folder cannot be written.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    for seed in sorted(resource("seeds").iterdir()):
+        target = directory / seed.name
+        if seed.is_file() and not target.exists():
+            shutil.copyfile(seed, target)
+    with open_app(load(directory / "monitor.yaml"), clock_at(now)) as app:
+        runs = app.ingest((), tell)
+        names = [subscription.name for subscription in app.parts.subscriptions]
+        sent = app.digest(names, early=True)
+        with app.parts.database.reading() as tx:
+            stored = papers.count(tx)
+    index = (directory / PAGES / "index.html").resolve()
+    return Played(tuple(runs), tuple(one for one in sent if one.papers), stored, index)

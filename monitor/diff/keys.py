@@ -1,0 +1,133 @@
+"""What a paper can be recognised by: identifiers, its title, its source's own name for it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+from monitor.model import Keyed, Paper
+from monitor.text import plain, title_key
+
+# arXiv identifiers: 0704.0001 .. 9912.99999, and before April 2007 archive[.class]/YYMMNNN.
+# https://info.arxiv.org/help/arxiv_identifier.html
+_ARXIV = re.compile(
+    r"(?P<new>\d{4}\.\d{4,5})(?:v\d+)?$"
+    r"|(?P<archive>[a-z][a-z-]*)(?:\.[a-z]{2})?/(?P<number>\d{7})(?:v\d+)?$",
+    re.IGNORECASE,
+)
+_ARXIV_PREFIX = re.compile(
+    r"^(?:https?://)?(?:[a-z]+\.)?(?:arxiv\.org/(?:abs|pdf|html|list)/|oai:arxiv\.org:|arxiv:)",
+    re.IGNORECASE,
+)
+_DOI_PREFIX = re.compile(r"^(?:https?://)?(?:(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
+_DOI = re.compile(r"10\.\d{4,9}/\S+$")
+_ARXIV_DOI = re.compile(r"^10\.48550/arxiv\.", re.IGNORECASE)
+_TRACKING = re.compile(r"^(?:utm_\w+|rss|ref|fbclid|gclid|mc_cid|mc_eid)$", re.IGNORECASE)
+
+FINGERPRINT_VERSION = "1"
+LINK = "url"  # a link is no proof: pages are reused and moved
+
+
+def arxiv_id(value: str) -> str:
+    """Return an arXiv id without its version ("2401.01234", "hep-th/9901001"), or ""."""
+    bare = _ARXIV_PREFIX.sub("", value.strip()).removesuffix(".pdf")
+    found = _ARXIV.match(_ARXIV_DOI.sub("", bare))
+    if not found:
+        return ""
+    return found["new"] or f"{found['archive'].lower()}/{found['number']}"
+
+
+def doi(value: str) -> str:
+    """Return a DOI in lower case and without prefixes, or ""; DOIs ignore case (ISO 26324)."""
+    bare = unquote(_DOI_PREFIX.sub("", value.strip())).rstrip(".,;")
+    return bare.lower() if _DOI.match(bare) else ""
+
+
+def link(url: str) -> str:
+    """Return a link as it can be compared: no scheme, no www., no fragment, no tracking."""
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:  # such as an IPv6 host without its closing bracket
+        return ""
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return ""
+    kept = sorted((k, v) for k, v in parse_qsl(parts.query) if not _TRACKING.match(k))
+    host = parts.hostname.removeprefix("www.")
+    path = parts.path.rstrip("/")
+    return f"{host}{path}" + (f"?{urlencode(kept)}" if kept else "")
+
+
+def _digits(value: str) -> str:
+    found = re.search(r"\d+", value)
+    return found.group().lstrip("0") if found else ""
+
+
+def _last_segment(value: str) -> str:
+    return value.strip().rstrip("/").rsplit("/", 1)[-1].rsplit("id=", 1)[-1]
+
+
+_NORMALISE: dict[str, Callable[[str], str]] = {
+    "arxiv": arxiv_id,
+    "doi": doi,
+    "pmid": _digits,
+    "openreview": _last_segment,
+    "openalex": lambda value: _last_segment(value).upper(),
+    "s2": lambda value: _last_segment(value).lower(),
+    LINK: link,
+}
+
+
+def identifiers(paper: Paper) -> tuple[tuple[str, str], ...]:
+    """Return all (scheme, value) of a paper, normalised, without repeats, in a stable order.
+
+    Links that name an arXiv or DOI page count as that identifier, and arXiv's own DOIs
+    (10.48550/arXiv.*) as the arXiv id.
+    """
+    return tuple(dict.fromkeys(pair for pair in _told(paper) if pair[1]))
+
+
+def _told(paper: Paper) -> Iterator[tuple[str, str]]:
+    for scheme, told in sorted(paper.keys.items()):
+        for value in (told,) if isinstance(told, str) else told:
+            yield from _normalised(scheme, value)
+    for url in (paper.url, paper.pdf_url):
+        yield "arxiv", arxiv_id(url) if "arxiv" in url.lower() else ""
+        yield from _normalised("doi", url if _DOI_PREFIX.match(url.strip()) else "")
+    yield LINK, link(paper.url)
+
+
+def _normalised(scheme: str, value: str) -> Iterator[tuple[str, str]]:
+    normal = _NORMALISE.get(scheme, str.strip)(value)
+    if scheme == "doi" and _ARXIV_DOI.match(normal):
+        yield "arxiv", arxiv_id(normal)
+    else:
+        yield scheme, normal
+
+
+def fingerprint(paper: Paper) -> str:
+    """Return a digest that changes when the words of title or abstract do, not their typography.
+
+    Empty fields are left out, so that a field which a source starts to fill in is no change
+    of what was there; the version stands in front, so that a better rule can be told apart.
+    """
+    told = [("title", paper.title), ("abstract", paper.abstract)]
+    words = "\0".join(f"{name}:{_letters(text)}" for name, text in told if text)
+    return f"{FINGERPRINT_VERSION}:{hashlib.sha256(words.encode()).hexdigest()[:32]}"
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, plain(text).casefold()))
+
+
+def keyed(paper: Paper) -> Keyed:
+    """Return a paper with all that it can be recognised by."""
+    mark = fingerprint(paper)
+    return Keyed(
+        paper=paper,
+        keys=identifiers(paper),
+        title_key=title_key(paper.title),
+        raw_id=paper.raw_id or link(paper.url) or f"text:{mark}",
+        fingerprint=mark,
+    )

@@ -1,0 +1,447 @@
+"""The values that pass between the stages: frozen, one for each boundary.
+
+    Document -> Reading(Paper, Rejected)          a source reads
+    Keyed, Candidate -> Decision                  diff decides
+    Change, Stored, Topic -> Match                match finds
+    News -> Digest -> Rendered                    digest composes, a channel renders
+    Delivery -> Outcome                           deliver sends
+
+Every `datetime` is aware and in UTC unless its name says local.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Protocol
+
+Json = Mapping[str, Any]
+
+
+class Clock(Protocol):
+    """The calendar: due times, periods, dates, first-seen and next attempts come from here.
+
+    Owners, locks, host gates and timeouts use the real clock instead.
+    """
+
+    def now(self) -> datetime: ...
+
+
+# ── a source reads ──────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper as one record of one source tells it. Only the title is required.
+
+    `keys` maps a scheme (arxiv, doi, openreview, pmid, s2, ...) to a value or a tuple of
+    values; `announced` is when a source says it announced the paper, `announce` how
+    (new, cross, replace, ...); `raw_id` is the source's own name for the record.
+    """
+
+    title: str
+    abstract: str = ""
+    authors: tuple[str, ...] = ()
+    venue: str = ""
+    year: int | None = None
+    published: datetime | None = None
+    updated: datetime | None = None
+    announced: datetime | None = None
+    url: str = ""
+    pdf_url: str = ""
+    keys: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict, hash=False)
+    categories: tuple[str, ...] = ()
+    announce: str = ""
+    version: int | None = None
+    withdrawn: bool = False
+    raw_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A part of a document that gave no paper: `where` is a place ("line 12"), `why` a reason."""
+
+    where: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Bytes as they came. `at` is the file's time or the time of the fetch.
+
+    `validators` (etag, last_modified) are kept only once the papers are.
+    """
+
+    name: str
+    content: bytes
+    at: datetime
+    content_type: str = ""
+    url: str = ""
+    validators: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a source understood of a document: nothing is dropped without a `Rejected`.
+
+    `error` says why the document as a whole could not be read; `complete` is false when it
+    ends in the middle, so that nothing may be concluded from what is not there.
+    """
+
+    papers: tuple[Paper, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    error: str = ""
+    complete: bool = True
+
+
+class RunOutcome(StrEnum):
+    OK = "ok"
+    UNCHANGED = "unchanged"
+    PARTIAL = "partial"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One attempt at one document of one source, kept whatever came of it."""
+
+    source: str
+    document: str | None
+    outcome: RunOutcome
+    started: datetime
+    finished: datetime | None = None
+    seen: int = 0
+    new: int = 0
+    revised: int = 0
+    known: int = 0
+    rejected: int = 0
+    error: str = ""
+
+
+class FirstRun(StrEnum):
+    """What the first reading of a source is worth."""
+
+    DELIVER = "deliver"
+    RECENT = "recent"
+    BASELINE = "baseline"
+
+
+# ── diff decides ────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A paper with what it can be recognised by.
+
+    `keys` are normalised identifiers, `title_key` a candidate only, `raw_id` the source's own
+    name for the record (or a hash of it), `fingerprint` changes when the text does.
+    """
+
+    paper: Paper
+    keys: tuple[tuple[str, str], ...]
+    title_key: str
+    raw_id: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What one source last said of a paper."""
+
+    source: str
+    raw_id: str
+    version: int | None
+    announce: str
+    fingerprint: str
+    first_seen: datetime
+    last_seen: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A paper of the store. `news_at` is None when it was stored silently."""
+
+    id: int
+    paper: Paper
+    first_seen: datetime
+    news_at: datetime | None
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A stored paper that an incoming one may be, and by what it was found.
+
+    `found_by` holds "key", "raw_id" or "title"; `keys` are all identifiers of the stored paper;
+    `sightings` are this source's sightings of it.
+    """
+
+    stored: Stored
+    keys: tuple[tuple[str, str], ...]
+    found_by: frozenset[str]
+    sightings: tuple[Sighting, ...] = ()
+
+
+class Kind(StrEnum):
+    """Kinds of news, as a topic's `news:` names them."""
+
+    NEW = "new"
+    REVISED = "revised"
+    WITHDRAWN = "withdrawn"
+    OLDER = "older"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is to be written for one incoming paper.
+
+    `kind` is None when the paper is known and unchanged. `paper_id` is the stored paper it is,
+    `twin` the position of an earlier decision of the same chunk that it repeats; both None
+    means a paper that the store has never seen. `news` is false for what is stored silently.
+    `why` is the reason in words.
+    """
+
+    keyed: Keyed
+    kind: Kind | None
+    paper_id: int | None = None
+    twin: int | None = None
+    news: bool = True
+    why: str = ""
+
+
+# ── match finds ─────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A piece of news waiting to be matched, with the paper as it now stands."""
+
+    stored: Stored
+    revision: int
+    kind: Kind
+    at: datetime
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A stored question. Empty `sources` means all; `since` is how far a new topic looks back."""
+
+    name: str
+    query: str
+    sources: tuple[str, ...] = ()
+    news: frozenset[Kind] = frozenset({Kind.NEW})
+    since: timedelta = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Which words of a topic were found in which field.
+
+    `words` are as the paper writes them; `spans` are (start, end) positions in that field's text.
+    """
+
+    field: str
+    words: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """A row of the match table: which topic met which revision of which paper."""
+
+    topic: str
+    paper_id: int
+    revision: int
+    score: float
+
+
+# ── digest composes, a channel renders ──────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """An unsent match with all that a digest may say of it."""
+
+    topic: str
+    score: float
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class TopicWhy:
+    topic: str
+    why: tuple[Why, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One paper of a digest: it stands once, under its best topic, and names the others."""
+
+    paper_id: int
+    revision: int
+    kind: Kind
+    paper: Paper
+    first_seen: datetime
+    sources: tuple[str, ...]
+    score: float
+    matched: tuple[TopicWhy, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The papers of one topic, best first."""
+
+    topic: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """What was read of one source between two digests.
+
+    `failing_since` and `error` are set while the last attempts failed.
+    """
+
+    source: str
+    seen: int
+    new: int
+    last_read: datetime | None
+    failing_since: datetime | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What one subscription is told for one period: frozen once it is in the store.
+
+    `period` is the scheduled local date (for cron, date and time; for `immediately`, a number);
+    `covers_from` is when the last digest was due, None for the first; `waiting` counts papers
+    that did not fit and come next time; `notes` are sentences about faults (a parked topic).
+    """
+
+    subscription: str
+    period: str
+    due_at: datetime
+    timezone: str
+    covers_from: datetime | None
+    composed_at: datetime
+    groups: tuple[Group, ...]
+    report: tuple[SourceReport, ...]
+    full: int = 25
+    waiting: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def papers(self) -> int:
+        return sum(len(group.entries) for group in self.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A message to the operator: an incident that began or ended."""
+
+    subject: str
+    lines: tuple[str, ...]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """One part of a digest in one channel's form, ready to be sent; `body` is plain JSON."""
+
+    part: int
+    body: Json = field(hash=False)
+
+
+class Templates(Protocol):
+    """What a channel's `render` is handed; raises `TemplateError`."""
+
+    def render(self, name: str, **values: object) -> str: ...
+
+
+# ── deliver sends ───────────────────────────────────────────────────────────────────
+
+
+class State(StrEnum):
+    """The life of a delivery."""
+
+    PLANNED = "planned"
+    CLAIMED = "claimed"
+    HANDING_OFF = "handing_off"
+    SENT = "sent"
+    RETRY = "retry"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    SUPPRESSED = "suppressed"
+    SUPERSEDED = "superseded"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One part of one digest for one recipient on one channel.
+
+    `parent` is the provider reference of part 0, for channels that thread; `rendered` is what
+    was frozen when the digest was composed; `deadline` is when retrying ends.
+    """
+
+    id: int
+    digest_id: int
+    subscription: str
+    period: str
+    channel: str
+    recipient: str
+    part: int
+    state: State
+    attempts: int
+    message_id: str
+    created_at: datetime
+    next_attempt_at: datetime | None
+    rendered: Rendered
+    parent: str = ""
+    reference: str = ""
+    error: str = ""
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one attempt to send.
+
+    `state` is SENT, RETRY, FAILED or UNKNOWN. `channel_down` means that the fault is the
+    channel's, not this recipient's: its other deliveries wait and nobody is marked as failed.
+    """
+
+    state: State
+    error: str = ""
+    reference: str = ""
+    retry_after: timedelta | None = None
+    channel_down: bool = False
+
+
+class Channel(Protocol):
+    """A way out: `render` is pure, `send` does the I/O and never raises for what a server says.
+
+    `line` names what is down when the channel is (all e-mail of one server is one line).
+    `handing_off` commits that the last byte is about to leave: it returns False when the
+    claim is no longer ours, and then nothing may be sent.
+    """
+
+    name: str
+    line: str
+
+    def recipients(self) -> tuple[str, ...]: ...
+
+    def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]: ...
+
+    def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]: ...
+
+    def send(self, delivery: Delivery, handing_off: Callable[[], bool]) -> Outcome: ...
+
+    def reconcile(self, delivery: Delivery) -> Outcome | None:
+        """Find out what became of an `unknown` delivery; None when this channel cannot know."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,188 @@
+"""Ingest: documents of one source become papers and changes, one run for each document."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import structlog
+
+from monitor.diff.decide import Circumstances, decide_chunk, undated
+from monitor.diff.keys import keyed
+from monitor.errors import MonitorError
+from monitor.model import Decision, Document, Kind, Paper, Run, RunOutcome
+from monitor.pipeline.parts import Parts, Watched
+from monitor.sources.base import Found
+from monitor.store import papers, runs
+
+log = structlog.get_logger()
+
+CHUNK = 1_000
+CHUNK_SECONDS = 0.5
+
+
+def ingest(parts: Parts, name: str) -> list[Run]:
+    """Read what is new of one source; a fault ends its document's run, never the others.
+
+    Returns the runs in the order of the documents; one `unchanged` run when there was nothing.
+    """
+    with parts.database.writing() as tx:
+        runs.close_interrupted(tx, name, parts.clock.now())
+        first = not runs.has_read_before(tx, name)
+        validators = runs.validators(tx, name)
+    done = list(_Ingest(parts, parts.sources[name], first).runs(validators))
+    _judge(parts, name, done)
+    return done
+
+
+def _judge(parts: Parts, name: str, done: Sequence[Run]) -> None:
+    """A source fails while any of its documents does; the operator hears of both ends."""
+    errors = [run.error for run in done if run.outcome is RunOutcome.FAILED]
+    now = parts.clock.now()
+    with parts.database.writing() as tx:
+        if errors:
+            runs.open_incident(tx, f"source {name}", "failing", now, errors[0])
+        else:
+            runs.end_incident(tx, f"source {name}", "failing", now)
+
+
+class _Ingest:
+    """One pass over a source. The open run waits for the next document that is worth one."""
+
+    def __init__(self, parts: Parts, watched: Watched, first: bool) -> None:
+        self.parts = parts
+        self.watched = watched
+        self.first_run = watched.first_run if first else None
+        self.undated = 0
+        self.open: tuple[int, Run] | None = None
+
+    def runs(self, validators: Mapping[str, str]) -> Iterator[Run]:
+        ended = 0
+        for run in self._documents(validators):
+            ended += 1
+            yield run
+        if self.open and not ended:
+            yield self._finish(RunOutcome.UNCHANGED, validators=validators)
+        elif self.open:
+            with self.parts.database.writing() as tx:
+                runs.discard(tx, self.open[0])
+
+    def _documents(self, validators: Mapping[str, str]) -> Iterator[Run]:
+        try:
+            self._start()
+            for found in self.watched.source.find(validators):
+                run = self._document(found)
+                if run:
+                    yield run
+                if self.parts.stopping.is_set():
+                    return
+                self._start()
+        except MonitorError as fault:
+            yield self._finish(RunOutcome.FAILED, str(fault))
+
+    def _document(self, found: Found) -> Run | None:
+        """Read one document; None when there is nothing in it that was not read before."""
+        try:
+            document = found.load()
+            return document and self._read(document)
+        except MonitorError as fault:
+            return self._finish(RunOutcome.FAILED, str(fault), found.name)
+        except Exception as fault:
+            log.exception("document failed", source=self.watched.name, document=found.name)
+            error = f"unexpected {type(fault).__name__}: {fault}"
+            return self._finish(RunOutcome.FAILED, error, found.name)
+
+    def _read(self, document: Document) -> Run | None:
+        name = self.watched.name
+        content_hash = hashlib.sha256(document.content).hexdigest()
+        with self.parts.database.reading() as tx:
+            offset, finished = runs.document_state(tx, name, content_hash) or (0, False)
+        if finished:
+            return None
+        reading = self.watched.source.read(document)
+        whole = reading.complete and not reading.error
+        self._count(rejected=len(reading.rejected))
+        for start, chunk in self._chunks(reading.papers, offset):
+            end = start + len(chunk)
+            self._store(chunk, document, content_hash, end, whole and end == len(reading.papers))
+        if whole and not reading.papers[offset:]:
+            self._store((), document, content_hash, offset, True)
+        outcome = RunOutcome.OK if whole else RunOutcome.PARTIAL
+        if reading.error and not reading.papers:
+            outcome = RunOutcome.FAILED
+        kept = document.validators if whole else {}
+        return self._finish(outcome, reading.error, document.name, kept)
+
+    def _chunks(
+        self, told: Sequence[Paper], offset: int
+    ) -> Iterator[tuple[int, Sequence[Paper]]]:
+        """Cut the papers into transactions of at most 1,000, aiming at half a second each."""
+        size = CHUNK
+        while offset < len(told):
+            began = time.monotonic()
+            yield offset, told[offset : offset + size]
+            offset += size
+            took = max(time.monotonic() - began, 0.001)
+            size = max(50, min(CHUNK, int(size * CHUNK_SECONDS / took)))
+
+    def _store(
+        self, chunk: Sequence[Paper], document: Document, content_hash: str, end: int, whole: bool
+    ) -> None:
+        now = self.parts.clock.now()
+        incoming = [keyed(paper) for paper in chunk]
+        with self.parts.database.ingesting() as tx:
+            candidates = papers.candidates(tx, self.watched.name, incoming)
+            circumstances = Circumstances(now, self.first_run, self.watched.dated, self.undated)
+            decisions = decide_chunk(incoming, candidates, circumstances)
+            papers.apply(tx, self.watched.name, decisions, now)
+            runs.document_progress(
+                tx, self.watched.name, content_hash, document.name, end, whole, now
+            )
+            self._count(seen=len(chunk), **_counts(decisions))
+            run_id, run = self._opened()
+            runs.progress(tx, run_id, run)
+        self.undated += undated(decisions)
+
+    def _start(self) -> None:
+        if self.open is None:
+            now = self.parts.clock.now()
+            run = Run(self.watched.name, None, RunOutcome.FAILED, now)
+            with self.parts.database.writing() as tx:
+                self.open = runs.start(tx, run), run
+
+    def _opened(self) -> tuple[int, Run]:
+        assert self.open is not None, "a run is opened before its document is looked at"
+        return self.open
+
+    def _count(self, **counts: int) -> None:
+        run_id, run = self._opened()
+        added = {name: getattr(run, name) + count for name, count in counts.items()}
+        self.open = run_id, replace(run, **added)
+
+    def _finish(
+        self,
+        outcome: RunOutcome,
+        error: str = "",
+        document: str | None = None,
+        validators: Mapping[str, str] | None = None,
+    ) -> Run:
+        run_id, run = self._opened()
+        finished = self.parts.clock.now()
+        run = replace(run, document=document, outcome=outcome, error=error, finished=finished)
+        with self.parts.database.writing() as tx:
+            runs.finish(tx, run_id, run, validators)
+        self.open = None
+        return run
+
+
+def _counts(decisions: Sequence[Decision]) -> dict[str, int]:
+    """Count as scripts read it: whatever the store had not seen is new, withdrawn is revised."""
+    kinds = Counter(decision.kind for decision in decisions)
+    return {
+        "new": kinds[Kind.NEW] + kinds[Kind.OLDER],
+        "revised": kinds[Kind.REVISED] + kinds[Kind.WITHDRAWN],
+        "known": kinds[None],
+    }

@@ -1,0 +1,68 @@
+"""What the pipeline is handed by the composition root."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from monitor.digest.due import Schedule
+from monitor.model import Channel, Clock, FirstRun, Templates, Topic
+from monitor.sources.base import Source
+from monitor.store.database import Database
+from monitor.store.owners import Owner
+
+OPERATOR = "@operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A source and what its first reading is worth."""
+
+    name: str
+    source: Source
+    first_run: FirstRun
+    dated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to a subscriber: a channel by name, and who is written to on it."""
+
+    channel: str
+    recipients: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """Who is told what, how and when. `topics` are names, "*" already expanded."""
+
+    name: str
+    topics: tuple[str, ...]
+    ways: tuple[Way, ...]
+    schedule_text: str
+    schedule: Schedule
+    timezone: str
+    full: int
+    quiet_send: bool
+    pause_until: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything that has a lifetime, opened and closed by `monitor.app`."""
+
+    database: Database
+    owner: Owner
+    clock: Clock
+    templates: Templates
+    fallback_templates: Templates
+    sources: Mapping[str, Watched]
+    topics: tuple[Topic, ...]
+    subscriptions: tuple[Subscription, ...]
+    operator: tuple[Way, ...]
+    channels: Mapping[str, Channel]
+    sender: str = ""
+    resend_unknown: bool = True
+    stopping: threading.Event = field(default_factory=threading.Event)

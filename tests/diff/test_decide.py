@@ -1,0 +1,151 @@
+"""New, revised, withdrawn, older or known: a table of arrivals against what the store holds."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from monitor.diff.decide import Circumstances, decide_chunk, undated
+from monitor.diff.keys import keyed
+from monitor.model import Candidate, FirstRun, Kind, Paper, Sighting, Stored
+
+NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
+TITLE = "Learning to Plan with Language Agents in Open Worlds"
+ABSTRACT = (
+    "We study how language agents learn to plan in open worlds. Our method searches over "
+    "programs and reuses what it finds. On three benchmarks it halves the number of steps."
+)
+REWORKED = (
+    "We study how language agents learn to plan in open worlds. Our method now searches over "
+    "proofs and reuses what it finds. On five benchmarks it halves the number of steps."
+)
+OTHER = (
+    "Protein folding remains a challenge for molecular dynamics. We present a sampler that "
+    "respects symmetries and show that it reaches equilibrium in a tenth of the time."
+)
+
+
+def candidate(paper: Paper, *found_by: str, same_source: bool = True) -> Candidate:
+    """The stored paper, as the store offers it to an incoming one."""
+    known = keyed(paper)
+    sighting = Sighting(
+        "s", known.raw_id, paper.version, paper.announce, known.fingerprint, NOW, NOW
+    )
+    stored = Stored(7, paper, NOW, NOW, 1)
+    return Candidate(stored, known.keys, frozenset(found_by), (sighting,) if same_source else ())
+
+
+def decide(paper: Paper, *found: Candidate, **circumstances: object):
+    [decision] = decide_chunk([keyed(paper)], [found], Circumstances(NOW, **circumstances))
+    return decision
+
+
+def test_a_paper_that_nothing_is_like_is_new():
+    decision = decide(Paper(TITLE, ABSTRACT))
+    assert (decision.kind, decision.paper_id, decision.news) == (Kind.NEW, None, True)
+
+
+def test_the_same_text_again_is_known():
+    decision = decide(Paper(TITLE, ABSTRACT), candidate(Paper(TITLE, ABSTRACT), "title"))
+    assert (decision.kind, decision.paper_id) == (None, 7)
+    assert decision.why == "same title, authors not given, abstracts agree to 100%"
+
+
+def test_a_title_alone_is_no_proof():
+    decision = decide(Paper("Editorial", ABSTRACT), candidate(Paper("Editorial", OTHER), "title"))
+    assert (decision.kind, decision.paper_id) == (Kind.NEW, None)
+
+
+def test_F08_a_guid_given_to_another_paper_does_not_hide_it():
+    old = Paper(TITLE, ABSTRACT, raw_id="item-1")
+    new = Paper("Sampling Proteins", OTHER, raw_id="item-1")
+    assert decide(new, candidate(old, "raw_id")).kind is Kind.NEW
+
+
+def test_F08_a_title_mended_under_one_guid_is_the_same_paper():
+    old = Paper("Learning to Plan with Langauge Agents in Open Worlds", raw_id="item-1")
+    new = Paper(TITLE, raw_id="item-1")
+    assert decide(new, candidate(old, "raw_id")).paper_id == 7
+
+
+def test_a_link_shared_by_different_papers_does_not_merge_them():
+    old = Paper(TITLE, ABSTRACT, url="https://example.org/today")
+    new = Paper("Sampling Proteins", OTHER, url="https://example.org/today")
+    assert decide(new, candidate(old, "key")).kind is Kind.NEW
+
+
+def test_a_higher_version_is_a_revision_and_a_lower_one_is_known():
+    old = Paper(TITLE, ABSTRACT, keys={"arxiv": "2401.01234"}, version=2)
+    third = Paper(TITLE, ABSTRACT, keys={"arxiv": "2401.01234"}, version=3)
+    first = Paper(TITLE, REWORKED, keys={"arxiv": "2401.01234"}, version=1)
+    assert decide(third, candidate(old, "key")).kind is Kind.REVISED
+    assert decide(third, candidate(old, "key")).why == "version 3 after 2"
+    assert decide(first, candidate(old, "key")).kind is None
+
+
+def test_a_reworked_abstract_of_the_same_source_is_a_revision():
+    old = candidate(Paper(TITLE, ABSTRACT), "title")
+    assert decide(Paper(TITLE, REWORKED), old).kind is Kind.REVISED
+
+
+def test_another_sources_wording_is_no_revision():
+    old = candidate(Paper(TITLE, ABSTRACT), "title", same_source=False)
+    assert decide(Paper(TITLE, REWORKED), old).kind is None
+
+
+def test_an_abstract_that_was_missing_fills_a_gap():
+    old = candidate(Paper(TITLE, raw_id="item-1"), "raw_id")
+    assert decide(Paper(TITLE, ABSTRACT, raw_id="item-1"), old).kind is None
+
+
+def test_a_withdrawal_is_told_once():
+    gone = Paper(TITLE, ABSTRACT, raw_id="item-1", withdrawn=True)
+    here = Paper(TITLE, ABSTRACT, raw_id="item-1")
+    assert decide(gone, candidate(here, "raw_id")).kind is Kind.WITHDRAWN
+    assert decide(gone, candidate(gone, "raw_id")).kind is None
+
+
+def test_a_repeat_within_one_reading_is_known():
+    one = keyed(Paper(TITLE, ABSTRACT, keys={"arxiv": "2401.01234v1"}))
+    two = keyed(Paper(TITLE, ABSTRACT, url="https://example.org/x"))
+    three = keyed(Paper("Retitled", url="https://arxiv.org/abs/2401.01234"))
+    decisions = decide_chunk([one, two, three], [(), (), ()], Circumstances(NOW))
+    assert [(d.kind, d.twin) for d in decisions] == [(Kind.NEW, None), (None, 0), (None, 0)]
+
+
+def test_a_repeat_of_a_stored_paper_within_one_reading_is_that_paper():
+    stored = candidate(Paper(TITLE, ABSTRACT), "title")
+    one, two = keyed(Paper(TITLE, ABSTRACT, url="https://e.org/1")), keyed(Paper(TITLE, ABSTRACT))
+    decisions = decide_chunk([one, two], [(stored,), ()], Circumstances(NOW))
+    assert [(d.paper_id, d.twin) for d in decisions] == [(7, None), (7, None)]
+
+
+@pytest.mark.parametrize(
+    ("first_run", "age", "news"),
+    [
+        (None, timedelta(days=30), True),
+        (FirstRun.DELIVER, timedelta(days=30), True),
+        (FirstRun.RECENT, timedelta(days=6), True),
+        (FirstRun.RECENT, timedelta(days=8), False),
+        (FirstRun.BASELINE, timedelta(days=0), False),
+    ],
+)
+def test_what_a_first_reading_is_worth(first_run, age, news):
+    paper = Paper(TITLE, ABSTRACT, announced=NOW - age)
+    assert decide(paper, first_run=first_run, dated=True).news is news
+
+
+def test_of_undated_papers_a_first_reading_tells_the_newest_twenty_over_all_chunks():
+    told = [keyed(Paper(f"Paper {number}", raw_id=str(number))) for number in range(30)]
+    first = decide_chunk(told[:15], [()] * 15, Circumstances(NOW, FirstRun.RECENT))
+    rest = Circumstances(NOW, FirstRun.RECENT, undated_before=undated(first))
+    second = decide_chunk(told[15:], [()] * 15, rest)
+    assert [d.news for d in (*first, *second)] == [True] * 20 + [False] * 10
+
+
+@pytest.mark.parametrize(
+    ("dated", "days", "kind"),
+    [(True, 91, Kind.OLDER), (True, 89, Kind.NEW), (False, 91, Kind.NEW)],
+)
+def test_older_goes_by_a_date_that_the_source_vouches_for(dated, days, kind):
+    paper = Paper(TITLE, ABSTRACT, published=NOW - timedelta(days=days))
+    assert decide(paper, dated=dated).kind is kind

@@ -1,0 +1,83 @@
+"""Identifiers come in many spellings; each is one."""
+
+import pytest
+
+from monitor.diff.keys import arxiv_id, doi, fingerprint, identifiers, keyed, link
+from monitor.model import Paper
+
+
+@pytest.mark.parametrize(
+    ("told", "bare"),
+    [
+        ("2401.01234", "2401.01234"),
+        ("2401.01234v3", "2401.01234"),
+        ("arXiv:2401.01234v1", "2401.01234"),
+        ("oai:arXiv.org:2401.01234", "2401.01234"),
+        ("https://arxiv.org/abs/2401.01234v2", "2401.01234"),
+        ("http://export.arxiv.org/pdf/2401.01234.pdf", "2401.01234"),
+        ("0704.0001", "0704.0001"),
+        ("hep-th/9901001v2", "hep-th/9901001"),
+        ("math.GT/0309136", "math/0309136"),
+        ("10.48550/arXiv.2401.01234", "2401.01234"),
+        ("2401.01", ""),
+        ("version 2401.01234 of it", ""),
+        ("", ""),
+    ],
+)
+def test_arxiv_ids_lose_prefix_and_version(told, bare):
+    assert arxiv_id(told) == bare
+
+
+@pytest.mark.parametrize(
+    ("told", "bare"),
+    [
+        ("10.1000/ABC.1", "10.1000/abc.1"),
+        ("doi:10.1000/abc.1", "10.1000/abc.1"),
+        ("https://doi.org/10.1000%2Fabc.1", "10.1000/abc.1"),
+        ("http://dx.doi.org/10.1000/abc.1.", "10.1000/abc.1"),
+        ("10.1002/(SICI)1097<1::AID>3.0.CO;2-N", "10.1002/(sici)1097<1::aid>3.0.co;2-n"),
+        ("abc", ""),
+        ("10.1000", ""),
+    ],
+)
+def test_dois_ignore_case_and_prefixes(told, bare):
+    assert doi(told) == bare
+
+
+def test_a_link_is_compared_without_scheme_fragment_and_tracking():
+    told = "https://www.Example.org/paper/?id=7&utm_source=rss#abstract"
+    assert link(told) == link("http://example.org/paper?id=7") == "example.org/paper?id=7"
+    assert link("javascript:alert(1)") == ""
+    assert link("http://[broken") == ""
+
+
+def test_arxivs_own_doi_and_page_are_the_arxiv_id():
+    by_doi = Paper("T", keys={"doi": "10.48550/arXiv.2401.01234"})
+    by_page = Paper("T", url="https://arxiv.org/abs/2401.01234v2")
+    assert ("arxiv", "2401.01234") in identifiers(by_doi)
+    assert ("arxiv", "2401.01234") in identifiers(by_page)
+    assert all(scheme != "doi" for scheme, _ in identifiers(by_doi))
+
+
+def test_a_scheme_may_have_several_values_and_unknown_schemes_are_kept():
+    paper = Paper("T", keys={"doi": ("10.1/a", "10.1000/B", "10.1000/b"), "acl": " P19-1001 "})
+    assert identifiers(paper) == (("acl", "P19-1001"), ("doi", "10.1000/b"))
+
+
+def test_a_record_without_an_id_is_named_by_its_link_then_by_its_text():
+    assert keyed(Paper("T", raw_id="guid-1", url="https://e.org/a")).raw_id == "guid-1"
+    assert keyed(Paper("T", url="https://e.org/a")).raw_id == "e.org/a"
+    by_text = keyed(Paper("T", "Words."))
+    assert by_text.raw_id == f"text:{by_text.fingerprint}"
+
+
+def test_the_fingerprint_sees_words_and_no_typography():
+    one = Paper("On $\\beta$-VAE", "It\u2019s a self\u2010made “model”.")
+    other = Paper("On  β-VAE.", 'It\'s a self-made "model".')
+    assert fingerprint(one) == fingerprint(other)
+    assert fingerprint(one) != fingerprint(Paper("On β-VAE", "It's another model."))
+
+
+def test_the_fingerprint_of_a_stored_paper_never_changes_under_it():
+    """Pinned: another digest here would make every stored paper look revised."""
+    assert fingerprint(Paper("A Title", "An abstract.")) == "1:66d3141152e9a0596d8230217d5c781e"
