@@ -1,0 +1,7 @@
+"""Watch-topics: a language to write them in, and an index that meets papers with them."""
+
+from monitor.match.index import NO_FILTERING, Match, TopicIndex
+from monitor.match.query import parse_query
+from monitor.match.tree import Query
+
+__all__ = ["NO_FILTERING", "Match", "Query", "TopicIndex", "parse_query"]

@@ -1,0 +1,96 @@
+"""When two ways of writing an author are the same name: initials, commas, order, hyphens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from monitor.text import plain
+
+_SUFFIXES = frozenset({"jr", "sr", "ii", "iii", "iv"})
+_HYPHEN = re.compile(r"(?<=\w)[-\u2010\u2011'’](?=\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class PersonName:
+    """A name by its folded words: `given` may hold initials, `family` is the last name."""
+
+    given: tuple[str, ...]
+    family: str
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return (*self.given, self.family)
+
+
+@lru_cache(maxsize=16_384)
+def spellings(written: str) -> tuple[PersonName, ...]:
+    """Return the name as written, and with its hyphens taken out (Xiao-Ming, Xiaoming)."""
+    names = (_parse(written), _parse(_HYPHEN.sub("", written)))
+    return tuple(dict.fromkeys(name for name in names if name is not None))
+
+
+def _parse(written: str) -> PersonName | None:
+    before, comma, after = written.partition(",")
+    first, last = (_words(after), _words(before)) if comma else ([], _words(written))
+    if not comma and len(last) > 1 and len(last[-1]) == 1:
+        first, last = _initials_last(last)
+    if not last:
+        first, last = [], first
+    return PersonName((*first, *last[:-1]), last[-1]) if last else None
+
+
+def _words(written: str) -> list[str]:
+    """Fold the words of a name; capitals in a row beside other words are initials (Hinton GE)."""
+    raw = written.split()
+    shouting = all(word.isupper() for word in raw)
+    parts = []
+    for word in raw:
+        initials = not shouting and word.isalpha() and word.isupper() and 1 < len(word) < 4
+        parts += list(word) if initials else [word]
+    words = plain(" ".join(parts)).split()
+    return [word for word in words if word not in _SUFFIXES] or words
+
+
+def _initials_last(words: list[str]) -> tuple[list[str], list[str]]:
+    """Turn `Bengio Y` and `Hinton G E` round."""
+    count = next((i for i, word in enumerate(words) if len(word) == 1), len(words))
+    return (words[count:], words[:count]) if count else ([], words)
+
+
+def same_person(asked: PersonName, author: PersonName) -> bool:
+    """Whether `author` may be who was asked for.
+
+    One word is met by any whole word of the name. Otherwise the family name must be the same
+    and each given name asked for must be there, in full or as an initial; a middle initial may
+    be missing. Full names are also met in another order.
+    """
+    if not asked.given:
+        return asked.family in author.words
+    if asked.family == author.family and _given_agree(asked.given, author.given):
+        return True
+    full = all(len(word) > 1 for word in asked.words)
+    return full and set(asked.words) <= set(author.words)
+
+
+def _given_agree(asked: Sequence[str], author: Sequence[str]) -> bool:
+    left = list(author)
+    missing = []
+    for name in sorted(asked, key=len, reverse=True):
+        found = next((other for other in left if _same_given(name, other)), None)
+        if found is None:
+            missing.append(name)
+        else:
+            left.remove(found)
+    return (
+        len(missing) < len(asked)
+        and all(len(name) == 1 for name in missing)
+        and not (missing and asked[0] in missing)
+    )
+
+
+def _same_given(name: str, other: str) -> bool:
+    shorter, longer = sorted((name, other), key=len)
+    return name == other or (len(shorter) == 1 and longer.startswith(shorter))

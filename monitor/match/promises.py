@@ -1,0 +1,74 @@
+"""What no topic may promise: to find a paper for what it lacks, or for words that all have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from monitor.errors import QueryError
+from monitor.match.tree import And, Leaf, Node, Not, Or, Words
+
+_STOP_WORDS = (
+    "a an and are as at be but by can for from had has have in into is it its not of on or our "
+    "s such than that the their then there these they this those to was we were which while "
+    "will with"
+)
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+
+
+def refuse_too_wide(root: Node) -> None:
+    """Raise `QueryError` when a paper with none of the words, or stop words alone, would do."""
+    if _met_by_nothing(root):
+        raise QueryError(
+            "the topic only says what a paper must not have, and would find nearly everything",
+            next(leaf.position for leaf, negated in _all_leaves(root) if negated),
+            "say what it must have, and exclude from that",
+        )
+    if _met_by_stop_words(root):
+        raise QueryError(
+            "the topic is met by words that stand in every text",
+            next(leaf.position for leaf, _ in _all_leaves(root) if _is_stop_words(leaf)),
+            "add a word that says what it is about",
+        )
+
+
+def _met_by_nothing(node: Node) -> bool:
+    match node:
+        case Not():
+            return True
+        case And(children):
+            return all(_met_by_nothing(child) for child in children)
+        case Or(children):
+            return any(_met_by_nothing(child) for child in children)
+        case _:
+            return False
+
+
+def _met_by_stop_words(node: Node) -> bool:
+    match node:
+        case Not():
+            return True
+        case And(children):
+            return all(_met_by_stop_words(child) for child in children)
+        case Or(children):
+            return any(_met_by_stop_words(child) for child in children)
+        case _:
+            return _is_stop_words(node)
+
+
+def _is_stop_words(leaf: Leaf) -> bool:
+    if not isinstance(leaf, Words) or leaf.exact or leaf.fields == ("venue",):
+        return False
+    parts = [edge for edge in leaf.edges if edge.end - edge.start == 1]
+    return all(not edge.prefix and edge.key in STOP_WORDS for edge in parts)
+
+
+def _all_leaves(node: Node) -> Iterator[tuple[Leaf, bool]]:
+    """Yield each leaf and whether it is excluded."""
+    match node:
+        case Not(leaf):
+            yield leaf, True
+        case And(children) | Or(children):
+            for child in children:
+                yield from _all_leaves(child)
+        case _:
+            yield node, False

@@ -1,0 +1,100 @@
+"""Why a paper met a topic, and how well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from monitor.match.tree import Author, Label, Leaf, Query, Words, leaves
+from monitor.match.view import Span, View, met_leaves
+from monitor.model import Why
+
+_FIELDS = ("title", "abstract", "venue")
+_MATHS = re.compile(r"(?<!\\)\$(?=\S)[^$]{1,400}(?<=\S)\$(?!\d)")
+
+
+def explain(query: Query, view: View) -> tuple[Why, ...]:
+    """Return which words were found in which field, one `Why` a field, title first.
+
+    Words are as the paper writes them, each once whatever its case; spans never cut a formula
+    and never overlap. What a topic excludes is not listed; authors, categories, sources and
+    announce types have words but no spans. Empty when the paper does not meet the topic.
+    """
+    met = met_leaves(query.root, view)
+    texts = [_text_why(field, met, view) for field in _FIELDS]
+    found: dict[str, list[str]] = {}
+    for leaf in met:
+        if isinstance(leaf, Author):
+            found.setdefault("author", []).extend(view.met_authors(leaf))
+        elif isinstance(leaf, Label):
+            found.setdefault(leaf.field, []).extend(view.met_labels(leaf))
+    others = [Why(field, _distinct(values)) for field, values in found.items()]
+    return tuple(why for why in (*texts, *others) if why.words)
+
+
+def _text_why(field: str, met: Sequence[Leaf], view: View) -> Why:
+    terms = [leaf for leaf in met if isinstance(leaf, Words) and field in leaf.fields]
+    if not terms:
+        return Why(field, ())
+    lattice = view.text(field)
+    found = sorted({span for term in terms for span in lattice.occurrences(term)})
+    formulas = [match.span() for match in _MATHS.finditer(lattice.text)]
+    whole = sorted(_widened(lattice.text, span, formulas) for span in found)
+    words = _distinct(" ".join(lattice.text[start:end].split()) for start, end in whole)
+    return Why(field, words, _merged(whole))
+
+
+def _distinct(words: Iterable[str]) -> tuple[str, ...]:
+    first: dict[str, str] = {}
+    for word in words:
+        first.setdefault(word.casefold(), word)
+    return tuple(first.values())
+
+
+def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
+    merged: list[Span] = []
+    for start, end in spans:
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+def _widened(text: str, span: Span, formulas: Iterable[Span]) -> Span:
+    """Widen `span` so that it cuts no formula and no braces."""
+    start, end = span
+    for first, last in formulas:
+        if first < end and start < last:
+            start, end = min(start, first), max(end, last)
+    return _balanced(text, start, end)
+
+
+def _balanced(text: str, start: int, end: int) -> Span:
+    while text.count("{", start, end) > text.count("}", start, end) and text[end : end + 1] == "}":
+        end += 1
+    while text.count("}", start, end) > text.count("{", start, end) and text[:start].endswith("{"):
+        start -= 1
+    return start, end
+
+
+def score(query: Query, view: View) -> float:
+    """Return how well the paper meets the topic, from 0 (not at all) to below 7.5.
+
+    4 when any clause is met in the title, up to 2 for the share of clauses met there, up to 1
+    for the share met anywhere, and up to 0.5 for repetition (the n-th occurrence of a word adds
+    ever less). So a title always comes before an abstract. Clauses are the words, phrases,
+    names and labels asked for, each once.
+    """
+    met = met_leaves(query.root, view)
+    if not met:
+        return 0.0
+    clauses = len(set(leaves(query.root)))
+    in_title = occurrences = 0
+    for leaf in met:
+        if isinstance(leaf, Words):
+            counts = {field: len(view.text(field).occurrences(leaf)) for field in leaf.fields}
+            in_title += bool(counts.get("title"))
+            occurrences += sum(counts.values())
+    repetition = 1 - 1 / max(occurrences, 1)
+    return 4.0 * bool(in_title) + (2 * in_title + len(met)) / clauses + 0.5 * repetition

@@ -1,0 +1,166 @@
+"""What the parser makes of a topic, what it doubts, and that nothing makes it crash."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.errors import QueryError
+from monitor.match import parse_query
+from monitor.match.tree import And, Not, Or, Query, Words
+from tests.match import grammar
+
+
+def tree(topic: str) -> object:
+    return parse_query(topic).root
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a b OR c", "(a AND b) OR c"),
+        ("x OR agent policy", "x OR (agent AND policy)"),
+        ("agent -robot", "agent AND NOT robot"),
+        ("agent –robot", "agent NOT robot"),
+        ("agent NOT (robot OR drone)", "agent -robot -drone"),
+        ("NOT NOT agent", "agent"),
+        ("“language model”", '"language model"'),
+        ("Title:agent", "title:agent"),
+        ("title: agent", "title:agent"),
+        ("title:(agent OR policy)", "title:agent OR title:policy"),
+        ("Agents", "agent"),
+        ("β-VAE", r"$\beta$-VAE"),
+        ("  agent \n policy ", "agent policy"),
+        ("agents,", "agent"),
+    ],
+)
+def test_two_ways_of_writing_one_topic(one: str, other: str) -> None:
+    left, right = tree(one), tree(other)
+    flat = {type(left), type(right)} == {And}
+    assert left == right or (flat and _leaves(left) == _leaves(right))
+
+
+def _leaves(node: object) -> list[object]:
+    if isinstance(node, And | Or):
+        return [leaf for child in node.children for leaf in _leaves(child)]
+    return [node]
+
+
+def test_negation_stands_on_leaves() -> None:
+    root = tree("agent -(robot -drone)")
+    assert isinstance(root, And)
+    either = root.children[1]
+    assert isinstance(either, Or)
+    assert isinstance(either.children[0], Not)
+    assert isinstance(either.children[1], Words)
+
+
+def test_equal_topics_are_equal_wherever_they_stand() -> None:
+    assert tree("agent") == tree("  agent")
+
+
+@pytest.mark.parametrize(
+    ("topic", "words"),
+    [
+        ("agent and policy", [("and", 6)]),
+        ("agent or policy not robot", [("or", 6), ("not", 16)]),
+        ("agent And policy", [("And", 6)]),
+        ("agent AND policy", []),
+        ('"search and rescue"', []),
+        ("android oracle", []),
+    ],
+)
+def test_operators_written_small_are_doubted(topic: str, words: list[tuple[str, int]]) -> None:
+    doubts = parse_query(topic).warnings
+    assert [(doubt.message.split("'")[1], doubt.position) for doubt in doubts] == words
+    assert all("capitals" in doubt.hint for doubt in doubts)
+
+
+@pytest.mark.parametrize(
+    ("topic", "nearest"),
+    [("titel:x", "title"), ("abs:x", "abstract"), ("au:x", "author"), ("cat:x", "category")],
+)
+def test_an_unknown_field_names_the_nearest(topic: str, nearest: str) -> None:
+    with pytest.raises(QueryError) as refused:
+        parse_query(topic)
+    assert f"did you mean {nearest}:?" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("topic", "position"),
+    [
+        ("", 0),
+        ("   ", 0),
+        ('"  "', 0),
+        ('"..."', 0),
+        ("title:()", 6),
+        ("agent (", 6),
+        ('agent "', 6),
+        ('title:"agent', 6),
+        ("(agent OR)", 7),
+        ("(OR agent)", 1),
+        ("()", 0),
+        (")", 0),
+        ("NOT", 0),
+        ("agent - robot", 6),
+        ("=RAG*", 1),
+        ("author:=RAG", 8),
+        ("= RAG", 0),
+        ('foo"bar"', 3),
+        ("the", 0),
+        ('"of the"', 0),
+        ("agent OR the", 9),
+        ("-the", 1),
+        ("title:the", 6),
+        ("category:*", 9),
+        ('"language *"', 10),
+        ("author:b*", 7),
+        ('author:"?"', 7),
+        ("https://example.org", 0),
+    ],
+)
+def test_faults_have_a_position_and_a_hint(topic: str, position: int) -> None:
+    with pytest.raises(QueryError) as refused:
+        parse_query(topic)
+    assert refused.value.position == position
+    assert refused.value.message
+    assert refused.value.hint
+
+
+def test_stop_words_are_welcome_beside_others() -> None:
+    for topic in ("state of the art", '"on the fly"', "=IT", "on-the-fly", 'author:"Will"'):
+        parse_query(topic)
+
+
+@pytest.mark.parametrize(
+    "deep", ["(" * 5000 + "agent" + ")" * 5000, "NOT " * 4000 + "agent", "-" * 5000 + "agent"]
+)
+def test_deep_nesting_is_refused_and_crashes_nothing(deep: str) -> None:
+    with pytest.raises(QueryError, match="nested more than"):
+        parse_query(deep)
+
+
+def test_a_long_topic_is_read_and_an_endless_one_refused() -> None:
+    assert isinstance(parse_query(" OR ".join(["agent"] * 2000)), Query)
+    with pytest.raises(QueryError, match="20,000 characters"):
+        parse_query("agent " * 5000)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet='ab *-"()\\:=ANDORT titleβ深\u201c', max_size=25) | st.text(max_size=25))
+def test_any_text_is_read_or_refused_with_a_position_inside_it(text: str) -> None:
+    try:
+        parse_query(text)
+    except QueryError as error:
+        assert 0 <= error.position <= len(text)
+        assert error.message
+
+
+@settings(max_examples=200, deadline=None)
+@given(grammar.topics)
+def test_what_the_grammar_makes_is_refused_only_for_what_it_promises(topic: str) -> None:
+    try:
+        parse_query(topic)
+    except QueryError as error:
+        assert "must not have" in error.message or "every text" in error.message

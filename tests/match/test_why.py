@@ -1,0 +1,140 @@
+"""Why a paper met a topic, where the words stand in its text, and how papers rank."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+
+from monitor.match import TopicIndex, parse_query
+from monitor.match.tree import Words, leaves
+from monitor.match.view import Lattice, View
+from monitor.match.why import explain, score
+from monitor.model import Paper, Why
+from tests.match import grammar
+
+
+def why(topic: str, title: str, abstract: str = "", **fields: object) -> tuple[Why, ...]:
+    return explain(parse_query(topic), View(Paper(title, abstract, **fields)))  # type: ignore[arg-type]
+
+
+def marked(topic: str, title: str) -> list[str]:
+    return [title[start:end] for found in why(topic, title) for start, end in found.spans]
+
+
+def test_one_why_a_field_with_the_words_as_the_paper_writes_them() -> None:
+    found = why("agent OR policy", "Agents and AGENT policies", "An agent; agents, Policy.")
+    assert found == (
+        Why("title", ("Agents", "AGENT", "policies"), ((0, 6), (11, 16), (17, 25))),
+        Why("abstract", ("agent", "agents", "Policy"), ((3, 8), (10, 16), (18, 24))),
+    )
+
+
+def test_a_word_that_differs_in_case_only_is_listed_once() -> None:
+    assert why("agent", "Agent agent AGENT")[0].words == ("Agent",)
+    assert len(why("agent", "Agent agent AGENT")[0].spans) == 3
+
+
+def test_what_is_excluded_is_never_listed() -> None:
+    assert why("agent -robot", "Agents") == (Why("title", ("Agents",), ((0, 6),)),)
+    assert why("agent OR (policy -robot)", "Agent robot policy")[0].words == ("Agent",)
+    assert why("-(robot OR -agent)", "An agent")[0].words == ("agent",)
+
+
+def test_words_of_a_branch_that_is_not_met_are_not_listed() -> None:
+    assert why("agent OR (policy AND reward)", "Agent policy")[0].words == ("Agent",)
+
+
+def test_nothing_is_said_of_a_paper_that_does_not_meet_the_topic() -> None:
+    assert why("agent policy", "Agent") == ()
+
+
+def test_a_phrase_is_one_span_and_overlaps_are_merged() -> None:
+    assert marked('"language model"', "Large language\nmodels") == ["language\nmodels"]
+    assert marked('"language model" OR "large language"', "A large language model") == [
+        "large language model"
+    ]
+    assert marked("multi agent multi-agent", "Multi-agent") == ["Multi-agent"]
+
+
+def test_names_and_labels_have_words_without_spans() -> None:
+    found = why(
+        'author:"Y. Bengio" category:cs.* announce:new venue:neurips',
+        "Untitled",
+        authors=("Yoshua Bengio", "Ada"),
+        categories=("cs.LG", "stat.ML"),
+        announce="new",
+        venue="NeurIPS 2024",
+    )
+    assert found == (
+        Why("venue", ("NeurIPS",), ((0, 7),)),
+        Why("author", ("Yoshua Bengio",)),
+        Why("category", ("cs.LG",)),
+        Why("announce", ("new",)),
+    )
+
+
+def test_spans_are_right_in_texts_that_folding_changes() -> None:
+    assert marked("agent", "ﬁne Ｓｔｒａßｅ e\u0301t agents") == ["agents"]
+    assert marked("etude", "L'e\u0301tude") == ["e\u0301tude"]
+    assert marked("schrodinger", r"Of Schr{\"o}dinger") == [r"Schr{\"o}dinger"]
+    assert marked("poincare", r"Poincar{\'e} maps") == [r"Poincar{\'e}"]
+    assert marked("rlhf", "{RLHF} now") == ["RLHF"]
+    assert marked("multi-agent", "A multi–agent game") == ["multi–agent"]
+    assert marked("深度", "基于深度学习") == ["深度"]
+    assert marked("h2o", "Of H<sub>2</sub>O") == ["H<sub>2</sub>O"]
+
+
+def test_a_mark_never_cuts_a_formula() -> None:
+    assert marked("β-VAE", r"A $\beta$-VAE") == [r"$\beta$-VAE"]
+    assert marked("log", r"In $O(n \log n)$ steps") == [r"$O(n \log n)$"]
+    assert marked("agent", "From $5 for agents to $7") == ["agents"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(grammar.topics, grammar.papers, grammar.seen_in)
+def test_each_span_holds_what_was_asked_for(
+    topic: str, paper: Paper, seen: tuple[str, ...]
+) -> None:
+    index = TopicIndex({"topic": topic})
+    for match in index.match([paper], [seen]):
+        terms = [leaf for leaf in leaves(match.query.root) if isinstance(leaf, Words)]
+        assert match.why
+        for found in match.why:
+            text = getattr(paper, found.field, "")
+            assert list(found.spans) == sorted(found.spans)
+            for start, end in found.spans:
+                part = Lattice(text[start:end])
+                assert any(part.occurrences(term) for term in terms if found.field in term.fields)
+
+
+# ── ranking ─────────────────────────────────────────────────────────────────────────
+
+
+def rank(topic: str, *papers: Paper) -> list[int]:
+    query = parse_query(topic)
+    scores = [score(query, View(paper)) for paper in papers]
+    assert len(set(scores)) == len(scores)
+    return sorted(range(len(papers)), key=lambda i: -scores[i])
+
+
+def test_a_title_comes_before_any_abstract() -> None:
+    topic = "agent OR policy OR reward OR robot OR tree"
+    abstract = "agent policy reward robot tree " * 50
+    assert rank(topic, Paper("None", abstract), Paper("Agent")) == [1, 0]
+
+
+def test_more_clauses_come_before_fewer() -> None:
+    topic = "agent OR policy OR reward"
+    assert rank(topic, Paper("", "agent"), Paper("", "agent policy reward")) == [1, 0]
+    assert rank(topic, Paper("Agent agent agent"), Paper("Agent policy")) == [1, 0]
+
+
+def test_repetition_counts_a_little() -> None:
+    assert rank("agent", Paper("", "agent"), Paper("", "agent agents"), Paper("Agent")) == [2, 1, 0]
+
+
+def test_the_score_is_as_documented() -> None:
+    paper = Paper("Agent", "agent policy", announce="new")
+    assert score(parse_query("agent policy announce:new -robot"), View(paper)) == (
+        4 + 2 * 1 / 3 + 3 / 3 + 0.5 * (1 - 1 / 3)
+    )
+    assert score(parse_query("robot"), View(paper)) == 0
