@@ -1,0 +1,138 @@
+"""What goes in a digest: each paper once, under the topic it fits best, best first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from monitor.digest.due import Slot
+from monitor.digest.formula import readable
+from monitor.model import (
+    Digest,
+    Entry,
+    Group,
+    Kind,
+    News,
+    Paper,
+    SourceReport,
+    TopicWhy,
+    Why,
+)
+from monitor.text import clean
+
+CAPACITY = 400
+
+Whys = Callable[[str, Paper, Sequence[str]], tuple[Why, ...]]
+
+# When several pieces of news about a paper are due at once, the first of these is what it is.
+_PRECEDENCE = (Kind.WITHDRAWN, Kind.NEW, Kind.OLDER, Kind.REVISED)
+
+
+def compose(
+    *,
+    subscription: str,
+    slot: Slot,
+    timezone: str,
+    covers_from: datetime | None,
+    composed_at: datetime,
+    news: Sequence[News],
+    whys: Whys,
+    report: Sequence[SourceReport],
+    notes: Sequence[str],
+    full: int,
+    capacity: int = CAPACITY,
+) -> Digest:
+    """Make a digest of unsent matches; what is over `capacity` papers waits for the next one.
+
+    `whys(topic, paper, sources)` tells what of the topic is in the paper: it is asked about the paper as
+    the digest shows it, so that the places it gives are places in the text that is shown.
+    """
+    papers = sorted(_by_paper(news), key=_best_first)
+    entries = [_entry(found, whys) for found in papers[:capacity]]
+    return Digest(
+        subscription=subscription,
+        period=slot.period,
+        due_at=slot.due_at,
+        timezone=timezone,
+        covers_from=covers_from,
+        composed_at=composed_at,
+        groups=_groups(entries),
+        report=tuple(report),
+        full=full,
+        waiting=max(0, len(papers) - capacity),
+        notes=tuple(notes),
+    )
+
+
+def shown(paper: Paper) -> Paper:
+    """Return the paper as a digest shows it: clean Unicode, mathematics readable."""
+    return replace(
+        paper,
+        title=_shown(paper.title),
+        abstract=_shown(paper.abstract),
+        authors=tuple(_shown(author) for author in paper.authors),
+        venue=_shown(paper.venue),
+    )
+
+
+def _shown(text: str) -> str:
+    source = clean(text)
+    return clean(readable(source)) or source
+
+
+def _by_paper(news: Iterable[News]) -> list[list[News]]:
+    papers: dict[int, list[News]] = defaultdict(list)
+    for item in news:
+        papers[item.change.stored.id].append(item)
+    return list(papers.values())
+
+
+def _best_first(found: Sequence[News]) -> tuple[float, datetime, int]:
+    """Best score first; of equals, the one that has waited longest."""
+    best = max(item.score for item in found)
+    oldest = min(item.change.at for item in found)
+    return (-best, oldest, found[0].change.stored.id)
+
+
+def _entry(found: Sequence[News], whys: Whys) -> Entry:
+    latest = max(found, key=lambda item: item.change.revision).change
+    source = latest.stored.paper
+    paper = shown(source)
+
+    def why(topic: str) -> tuple[Why, ...]:
+        found = whys(topic, paper, latest.sources)
+        return found or _unplaced(whys(topic, source, latest.sources))
+
+    return Entry(
+        paper_id=latest.stored.id,
+        revision=latest.revision,
+        kind=min((item.change.kind for item in found), key=_PRECEDENCE.index),
+        paper=paper,
+        first_seen=latest.stored.first_seen,
+        sources=latest.sources,
+        score=max(item.score for item in found),
+        matched=tuple(TopicWhy(topic, why(topic)) for topic in _topics(found)),
+    )
+
+
+def _unplaced(why: Iterable[Why]) -> tuple[Why, ...]:
+    """What was found only in the source of a formula has words, but no place in what is shown."""
+    return tuple(replace(each, spans=()) for each in why)
+
+
+def _topics(found: Sequence[News]) -> list[str]:
+    """The topics that found a paper, best first."""
+    best: dict[str, float] = {}
+    for item in found:
+        best[item.topic] = max(item.score, best.get(item.topic, item.score))
+    return sorted(best, key=lambda topic: (-best[topic], topic))
+
+
+def _groups(entries: Sequence[Entry]) -> tuple[Group, ...]:
+    """Entries come best first, so groups do, too."""
+    groups: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        groups[entry.matched[0].topic].append(entry)
+    return tuple(Group(topic, tuple(members)) for topic, members in groups.items())

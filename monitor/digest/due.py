@@ -1,0 +1,205 @@
+"""When a digest is due: schedules, periods, and what the clock changes do to them.
+
+A schedule speaks of wall-clock times in the subscriber's zone, and one rule turns them into
+instants, whatever the form of the schedule: a digest is due at the first moment when the clock
+on the wall shows its time or a later one. So
+
+* a time that the clocks jump over (a gap) is due at the first instant after the gap;
+* a time that comes twice (an overlap) is due once, the first time.
+
+The rule never reorders slots, so that nothing is skipped and nothing comes twice.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from calendar import monthrange
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim, CronSimError
+
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+_FORMS = (
+    "write daily 08:00, weekdays 08:00, mon+thu 08:00, monthly 1 08:00, immediately, "
+    "or a cron line such as 30 9 * * mon-fri"
+)
+_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
+_NUMBERED = re.compile(r"(?<!#)\d")
+_ANY_DAY = datetime(2024, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A schedule that was understood: a cron line without a zone, weekdays by name.
+
+    `by_date` is true when the date alone names the period; `monthday` (29 to 31) keeps, of the
+    days the cron line allows, only that one or the last day of a shorter month.
+    """
+
+    text: str
+    cron: str = ""
+    by_date: bool = True
+    monthday: int | None = None
+
+    @property
+    def immediately(self) -> bool:
+        return not self.cron
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A time at which a digest is due: `period` is the scheduled local date (or date and time)."""
+
+    period: str
+    due_at: datetime
+
+
+# ── reading a schedule ──────────────────────────────────────────────────────────────
+
+
+def parse_schedule(text: str) -> Schedule:
+    """Understand one of the forms of `schedule:`; ValueError says what is wrong, with a hint."""
+    words = text.lower().split()
+    match words:
+        case ["immediately"]:
+            return Schedule("immediately")
+        case ["daily", time]:
+            return Schedule(text, f"{_clock(time)} * * *")
+        case ["weekdays", time]:
+            return Schedule(text, f"{_clock(time)} * * {_weekdays('mon-fri')}")
+        case ["monthly", day, time]:
+            return _monthly(text, day, _clock(time))
+        case [days, time] if days[:3] in WEEKDAYS:
+            return Schedule(text, f"{_clock(time)} * * {_weekdays(days.replace('+', ','))}")
+        case [minute, hour, day, month, days]:
+            return _cron(text, f"{minute} {hour} {day} {month}", days)
+    raise ValueError(f"“{text}” is not a schedule; {_FORMS}")
+
+
+def _clock(time: str) -> str:
+    found = _TIME.fullmatch(time)
+    if not found:
+        raise ValueError(f"“{time}” is not a time of day; write it as 08:00 or 17:30")
+    return f"{int(found[2])} {int(found[1])}"
+
+
+def _monthly(text: str, day: str, clock: str) -> Schedule:
+    if not re.fullmatch(r"[1-9]|[12]\d|3[01]", day):
+        raise ValueError(f"“{day}” is not a day of the month; write 1 to 31")
+    if int(day) <= 28:
+        return Schedule(text, f"{clock} {day} * *")
+    return Schedule(text, f"{clock} 28-31 * *", monthday=int(day))
+
+
+def _cron(text: str, line: str, days: str) -> Schedule:
+    if _NUMBERED.search(days):
+        raise ValueError(
+            f"weekdays by number mean different days to different programs (“{days}”); "
+            "name them, as in mon-fri or sat,sun"
+        )
+    cron = f"{line} {days if days == '*' else _weekdays(days)}"
+    try:
+        next(CronSim(cron, _ANY_DAY))
+    except CronSimError as error:
+        field = str(error).removeprefix("Bad ")
+        raise ValueError(f"the {field} of the cron line “{text}” is wrong; {_FORMS}") from None
+    except StopIteration:
+        raise ValueError(f"the cron line “{text}” never comes; check its day and month") from None
+    return Schedule(text, cron, by_date=False)
+
+
+def _weekdays(days: str) -> str:
+    """`mon-wed,sun` written out (mon,tue,wed,sun): cron itself has no range over the week's end."""
+    return ",".join(name for part in days.split(",") for name in _span(part))
+
+
+def _span(part: str) -> list[str]:
+    first, dash, last = part.partition("-")
+    start = _weekday(first)
+    if not dash:
+        return [part]
+    length = (_weekday(last) - start) % 7 + 1
+    return [WEEKDAYS[(start + step) % 7] for step in range(length)]
+
+
+def _weekday(name: str) -> int:
+    day, _, _ = name.partition("#")
+    if day not in WEEKDAYS:
+        raise ValueError(f"“{name}” is not a weekday; write {', '.join(WEEKDAYS)}")
+    return WEEKDAYS.index(day)
+
+
+# ── slots ───────────────────────────────────────────────────────────────────────────
+
+
+def latest_due(schedule: Schedule, zone: str, after: datetime, now: datetime) -> Slot | None:
+    """Return the last slot in (after, now], or None; `immediately` has no slots."""
+    if schedule.immediately:
+        return None
+    tz = ZoneInfo(zone)
+    for wall in _walls(schedule, _wall(now, tz) + timedelta(minutes=1), reverse=True):
+        due = _instant(wall, tz)
+        if due <= after:
+            return None
+        if due <= now:
+            return _slot(schedule, wall, due)
+    return None
+
+
+def next_due(schedule: Schedule, zone: str, after: datetime) -> Slot:
+    """Return the first slot later than `after`; ValueError for `immediately`, which has none."""
+    if schedule.immediately:
+        raise ValueError("“immediately” has no times at which it is due")
+    tz = ZoneInfo(zone)
+    walls = _walls(schedule, after.astimezone(tz).replace(tzinfo=None) - timedelta(minutes=1))
+    for due, together in groupby(walls, key=lambda wall: _instant(wall, tz)):
+        if due > after:
+            *_, wall = together
+            return _slot(schedule, wall, due)
+    raise ValueError(f"“{schedule.text}” never comes again")
+
+
+def _slot(schedule: Schedule, wall: datetime, due: datetime) -> Slot:
+    period = wall.date().isoformat() if schedule.by_date else wall.isoformat(timespec="minutes")
+    return Slot(period, due)
+
+
+def _walls(schedule: Schedule, start: datetime, reverse: bool = False) -> Iterator[datetime]:
+    """Wall-clock times of the schedule beyond `start`, as if no clock were ever changed."""
+    for wall in CronSim(schedule.cron, start, reverse=reverse):
+        last = monthrange(wall.year, wall.month)[1]
+        if schedule.monthday is None or wall.day == min(schedule.monthday, last):
+            yield wall
+
+
+def _wall(now: datetime, tz: ZoneInfo) -> datetime:
+    """What a clock that was not set back would show: no wall-clock time beyond it has come."""
+    local = now.astimezone(tz)
+    first, second = local.replace(fold=0).utcoffset(), local.replace(fold=1).utcoffset()
+    assert first is not None and second is not None
+    set_back = first - second if local.fold else timedelta()
+    return local.replace(tzinfo=None) + set_back
+
+
+def _instant(wall: datetime, tz: ZoneInfo) -> datetime:
+    before, after = (_utc(wall, tz, fold) for fold in (0, 1))
+    if before.astimezone(tz).replace(tzinfo=None) == wall:
+        return before
+    seconds = range(int((before - after).total_seconds()))
+    offset = wall - after.replace(tzinfo=None)
+    jump = bisect_left(
+        seconds,
+        True,
+        key=lambda s: (after + timedelta(seconds=s)).astimezone(tz).utcoffset() == offset,
+    )
+    return after + timedelta(seconds=jump)
+
+
+def _utc(wall: datetime, tz: ZoneInfo, fold: int) -> datetime:
+    return wall.replace(tzinfo=tz, fold=fold).astimezone(UTC)

@@ -1,0 +1,99 @@
+"""The words of a paper that a digest shows, with the places that matched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from monitor.model import Entry
+from monitor.text import clean, sentences
+
+Span = tuple[int, int]
+
+TITLE_LIMIT = 300
+EXCERPT_LIMIT = 420
+_LEAD_IN = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of text and its marked places: (start, end), in order, never overlapping."""
+
+    text: str
+    spans: tuple[Span, ...] = ()
+
+
+def headline(entry: Entry) -> Passage:
+    """Return the title with what matched in it."""
+    title, places = _field(entry, "title", entry.paper.title)
+    return _cut(title, places, (0, len(title)), TITLE_LIMIT)
+
+
+def excerpt(entry: Entry) -> Passage:
+    """Return the two neighbouring sentences of the abstract that hold most of what matched.
+
+    The first two when nothing matched there. An ellipsis stands where something was left out.
+    """
+    abstract, places = _field(entry, "abstract", entry.paper.abstract)
+    return _cut(abstract, places, _best_window(abstract, places), EXCERPT_LIMIT)
+
+
+def _field(entry: Entry, field: str, text: str) -> tuple[str, list[Span]]:
+    """A field as one clean line; its marks hold only when it was that already."""
+    line = clean(text)
+    return line, _places(entry, field, len(line)) if line == text else []
+
+
+def _places(entry: Entry, field: str, length: int) -> list[Span]:
+    """The marks of all topics in one field, those that touch or overlap made one."""
+    merged: list[Span] = []
+    spans = {
+        span
+        for matched in entry.matched
+        for why in matched.why
+        if why.field == field
+        for span in why.spans
+    }
+    for start, end in sorted(span for span in spans if 0 <= span[0] < span[1] <= length):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _best_window(text: str, places: Sequence[Span]) -> Span:
+    bounds = sentences(text)
+    if not bounds:
+        return (0, 0)
+    pairs = zip(bounds, bounds[1:] or bounds, strict=False)
+    windows = [(first[0], second[1]) for first, second in pairs]
+    return max(windows, key=lambda window: len(_words_in(text, places, window)))
+
+
+def _words_in(text: str, places: Sequence[Span], window: Span) -> set[str]:
+    return {text[a:b].casefold() for a, b in places if window[0] <= a and b <= window[1]}
+
+
+def _cut(text: str, places: Sequence[Span], window: Span, limit: int) -> Passage:
+    start, end = window
+    first = next((place for place in places if start <= place[0] < end), window)
+    if first[1] - start > limit - _LEAD_IN and first != window:
+        start = _word_start(text, max(start, first[0] - _LEAD_IN))
+    if end - start > limit:
+        end = _word_end(text, start, start + limit)
+    before = "…\u00a0" if text[:start].strip() else ""
+    after = "\u00a0…" if text[end:].strip() else ""
+    shift = len(before) - start
+    kept = tuple((a + shift, b + shift) for a, b in places if start <= a and b <= end)
+    return Passage(f"{before}{text[start:end]}{after}", kept)
+
+
+def _word_start(text: str, at: int) -> int:
+    space = text.find(" ", at, at + _LEAD_IN // 2)
+    return at if space < 0 else space + 1
+
+
+def _word_end(text: str, start: int, at: int) -> int:
+    space = text.rfind(" ", start + 1, at + 1)
+    return at if space < 0 else space

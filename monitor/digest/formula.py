@@ -1,0 +1,318 @@
+"""LaTeX in titles and abstracts, written as readable Unicode: `$x^2 \\leq \\beta$` is `x² ≤ β`.
+
+Made for what authors put into abstracts, not for typesetting. Whatever is not understood stays
+as near to the source as it can be; nothing raises, and the work is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+
+_SIGNS = re.compile(r"[\\$<]|``|--|\w~\w")
+_TAG = re.compile(
+    r"<(?P<script>sub|sup)>(?P<inside>[^<>]{1,40})</(?P=script)>"
+    r"|</?(?:b|bold|em|i|italic|scp|strong|sub|sup|tt)>",
+    re.IGNORECASE,
+)
+_MATHS = re.compile(
+    r"\$\$(?P<display>(?:\\.|[^$\\])+)\$\$"
+    r"|\$(?P<inline>(?:\\.|[^$\\])+)\$"
+    r"|\\\((?P<round>.{1,500}?)\\\)"
+    r"|\\\[(?P<square>.{1,500}?)\\\]",
+    re.DOTALL,
+)
+_TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|[{}^_~]|[^\\{}^_~]+|\\", re.DOTALL)
+_LATEX = re.compile(r"[\\^_{}=<>]")
+_WORDS = re.compile(r"[A-Za-z]{3,}\s|\s[A-Za-z]{3,}")
+_ONE_THING = re.compile(r"√?[\w.∞]+")
+_OPERATOR = re.compile(r"[ ]*([=<>≤≥≈≠≡∼→←↦⇒∈∉⊂⊆∪∩≪≫∝×·±∓∘])[ ]*")
+_DEEPEST = 40
+
+
+def readable(text: str) -> str:
+    """Return `text` with its formulas, accents and commands as plain Unicode."""
+    if not _SIGNS.search(text):
+        return text
+    parts: list[str] = []
+    start = 0
+    while found := _MATHS.search(text, start):
+        inner = found["display"] or found["inline"] or found["round"] or found["square"] or ""
+        if found["inline"] and not _is_maths(inner, text[found.end() : found.end() + 1]):
+            parts.append(_prose(text[start : found.start()]) + "$")
+            start = found.start() + 1
+            continue
+        parts += [_prose(text[start : found.start()]), _formula(inner)]
+        start = found.end()
+    return "".join(parts) + _prose(text[start:])
+
+
+def _is_maths(inner: str, following: str) -> bool:
+    """Tell `$n$` from the money in `between $5 and $10`."""
+    if _LATEX.search(inner):
+        return True
+    return inner == inner.strip() and not following.isdigit() and not _WORDS.search(inner)
+
+
+def _prose(source: str) -> str:
+    text = _TAG.sub(_untagged, source)
+    if "\\" in text:
+        text = _Reader(text, maths=False).all()
+    text = text.replace("``", "“").replace("''", "”").replace("---", "—")
+    text = re.sub(r"(?<=\w)--(?=\w)|(?<= )--(?= )", "–", text)
+    return re.sub(r"(?<=[\w.])~(?=\w)", " ", text)
+
+
+def _untagged(found: re.Match[str]) -> str:
+    if not found["script"]:
+        return ""
+    return _script(found["inside"], "^" if found["script"].lower() == "sup" else "_")
+
+
+def _formula(source: str) -> str:
+    text = _OPERATOR.sub(_even, _Reader(source, maths=True).all())
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def _even(found: re.Match[str]) -> str:
+    """A space on one side of an operator is a space on both."""
+    return f" {found[1]} " if " " in found[0] else found[1]
+
+
+class _Reader:
+    """Reads one stretch of LaTeX, in prose or in maths, from left to right."""
+
+    def __init__(self, source: str, *, maths: bool) -> None:
+        self.tokens: list[str] = _TOKEN.findall(source)
+        self.at = 0
+        self.depth = 0
+        self.maths = maths
+
+    def all(self) -> str:
+        parts = []
+        while self.at < len(self.tokens):
+            parts.append(self.sequence())
+            self.at += 1  # past a brace that closes nothing
+        return "".join(parts)
+
+    def sequence(self) -> str:
+        """Everything up to a closing brace, which is left to the caller."""
+        parts: list[str] = []
+        while self.at < len(self.tokens) and self.tokens[self.at] != "}":
+            token = self.take()
+            if token in _FUNCTIONS:
+                parts.append(self.function(token, "".join(parts[-1:])))
+            else:
+                parts.append(self.piece(token))
+        return "".join(parts)
+
+    def take(self) -> str:
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def ahead(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def piece(self, token: str) -> str:
+        if token == "{":
+            return self.braces()
+        if token.startswith("\\"):
+            return self.command(token)
+        if not self.maths:
+            return token
+        if token in "^_":
+            return _script(self.argument(), token)
+        return " " if token == "~" else token.replace("'", "′")
+
+    def braces(self) -> str:
+        styled = self.ahead().startswith("\\")
+        text = self.group()
+        # In prose, braces that only protect a name go; {0, 1} keeps them.
+        plain = self.maths or styled or not text or text.replace("-", "").isalnum()
+        return text if plain else f"{{{text}}}"
+
+    def group(self) -> str:
+        text = self.nested(self.sequence)
+        if self.ahead() == "}":
+            self.at += 1
+        return text
+
+    def nested(self, read: Callable[[], str]) -> str:
+        if self.depth >= _DEEPEST:
+            return ""
+        self.depth += 1
+        text = read()
+        self.depth -= 1
+        return text
+
+    def argument(self) -> str:
+        """What a command applies to: a group, a command, or one character."""
+        while self.ahead().isspace():
+            self.at += 1
+        token = self.ahead().lstrip()
+        if token in ("", "}"):
+            return ""
+        if token == "{" or token.startswith("\\"):
+            self.at += 1
+            return self.group() if token == "{" else self.nested(lambda: self.command(token))
+        self.leave(token[1:])
+        return token[0]
+
+    def leave(self, rest: str) -> None:
+        """Put what is not used of the token ahead back in its place."""
+        self.tokens[self.at : self.at + 1] = [rest] if rest else []
+
+    def command(self, token: str) -> str:
+        name = token[1:].rstrip("*")
+        if name in _ACCENTS or (name in _PROSE_ACCENTS and not self.maths):
+            return self.accented(name)
+        if not name.isalpha():
+            return _SIGNS_WRITTEN.get(name, "")
+        if name in _SYMBOLS:
+            return self.symbol(_SYMBOLS[name])
+        if name in _DROPPED:
+            self.argument()
+            return ""
+        if name in ("frac", "dfrac", "tfrac"):
+            return f"{_enclosed(self.argument())}/{_enclosed(self.argument())}"
+        if name == "sqrt":
+            return self.root()
+        if name in _LOOKS or self.ahead() == "{":
+            return self.styled(name)
+        return name
+
+    def symbol(self, written: str) -> str:
+        if written.isalpha() and not self.maths:
+            self.leave(self.ahead().lstrip())  # TeX swallows the space behind a letter's name
+        return written
+
+    def styled(self, name: str) -> str:
+        """The text that a command only makes look different; a name with no text is the text."""
+        if self.ahead() != "{" and name in _LOOKS:
+            self.leave(self.ahead().lstrip())
+            return ""
+        text = self.argument()
+        if name == "mathbb":
+            return text.translate(_DOUBLE)
+        return text or name
+
+    def accented(self, name: str) -> str:
+        letter = self.argument().translate(_DOTLESS)
+        mark = _ACCENTS.get(name) or _PROSE_ACCENTS[name]
+        one = len(letter) == 1 and letter.isalpha()
+        return unicodedata.normalize("NFC", letter + mark) if one else letter
+
+    def root(self) -> str:
+        degree = ""
+        if found := _OPTION.match(self.ahead()):
+            degree = found[1].strip()
+            self.leave(self.ahead()[found.end() :])
+        sign = "√" if degree in ("", "2") else f"{degree.translate(_RAISED)}√"
+        return sign + _enclosed(self.argument())
+
+    def function(self, token: str, before: str) -> str:
+        """`n\\log n` is three words, not one."""
+        after = self.ahead()
+        left = " " if before[-1:].isalnum() or before.endswith((")", "√")) else ""
+        right = (
+            " " if after[:1].isalnum() or (after.startswith("\\") and after[1:].isalpha()) else ""
+        )
+        return f"{left}{token[1:]}{right}"
+
+
+def _script(text: str, sign: str) -> str:
+    table = _RAISED if sign == "^" else _LOWERED
+    if text in _AS_THEY_ARE:
+        return text
+    word = text.isalpha() and len(text) > 2
+    if not word and all(ord(letter) in table for letter in text):
+        return text.translate(table)
+    return sign + (text if text.isalnum() else f"({text})")
+
+
+def _enclosed(text: str) -> str:
+    return text if _ONE_THING.fullmatch(text) else f"({text})"
+
+
+# ── tables ──────────────────────────────────────────────────────────────────────────
+
+
+def _names(table: str) -> frozenset[str]:
+    return frozenset(table.split())
+
+
+def _greek() -> Iterator[tuple[str, str]]:
+    for name in _names(
+        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma "
+        "tau upsilon phi chi psi omega"
+    ):
+        letter = name.replace("lambda", "lamda").upper()  # as Unicode spells it
+        yield name, unicodedata.lookup(f"GREEK SMALL LETTER {letter}")
+        yield f"var{name}", unicodedata.lookup(f"GREEK SMALL LETTER {letter}")
+        yield name.capitalize(), unicodedata.lookup(f"GREEK CAPITAL LETTER {letter}")
+
+
+def _pairs(table: str) -> dict[str, str]:
+    words = table.split()
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+_FUNCTIONS = _names(
+    "\\arg \\argmax \\argmin \\cos \\cosh \\deg \\det \\dim \\exp \\gcd \\inf \\ker \\lim \\liminf "
+    "\\limsup \\ln \\log \\max \\min \\mod \\polylog \\poly \\Pr \\sin \\sinh \\sup \\tan \\tanh"
+)
+_SYMBOLS: Mapping[str, str] = {
+    **dict(_greek()),
+    **_pairs(
+        "le ≤ leq ≤ leqslant ≤ lesssim ≲ ge ≥ geq ≥ geqslant ≥ gtrsim ≳ ne ≠ neq ≠ ll ≪ gg ≫ "
+        "approx ≈ sim ∼ simeq ≃ equiv ≡ cong ≅ propto ∝ doteq ≐ perp ⊥ mid | parallel ∥ "
+        "to → rightarrow → longrightarrow → leftarrow ← mapsto ↦ Rightarrow ⇒ Leftarrow ⇐ iff ⇔ "
+        "leftrightarrow ↔ Leftrightarrow ⇔ uparrow ↑ downarrow ↓ implies ⇒ "
+        "in ∈ notin ∉ ni ∋ subset ⊂ subseteq ⊆ supset ⊃ supseteq ⊇ cup ∪ cap ∩ emptyset ∅ "
+        "varnothing ∅ setminus ∖ forall ∀ exists ∃ neg ¬ land ∧ wedge ∧ lor ∨ vee ∨ "
+        "times × texttimes × cdot · pm ± textpm ± mp ∓ div ÷ ast * star ⋆ circ ∘ bullet • "
+        "oplus ⊕ otimes ⊗ odot ⊙ dagger † ddagger ‡ prime ′ degree ° "
+        "infty ∞ partial ∂ nabla ∇ ell ℓ hbar ℏ Re ℜ Im ℑ aleph ℵ top ⊤ bot ⊥ "
+        "sum ∑ prod ∏ int ∫ oint ∮ angle ∠ triangle △ square □ diamond ⋄ "
+        "langle ⟨ rangle ⟩ lceil ⌈ rceil ⌉ lfloor ⌊ rfloor ⌋ lbrace { rbrace } vert | Vert ‖ "
+        "lVert ‖ rVert ‖ lvert | rvert | backslash \\ "
+        "ldots … cdots … dots … dotsc … dotsb … vdots ⋮ ddots ⋱ colon : "
+        "o ø O Ø l ł L Ł ss ß ae æ AE Æ oe œ OE Œ aa å AA Å i ı j ȷ "
+        "S § P ¶ copyright © dag † textregistered ® textasciitilde ~ textbackslash \\ "
+        "textquotesingle ' textendash – textemdash — textellipsis … R ℝ"
+    ),
+    **dict.fromkeys(("quad", "qquad", "newline", "space", "enspace"), " "),
+}
+_LOOKS = _names(
+    "left right mleft mright middle big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle "
+    "limits nolimits rm it bf em sl sc tt sf cal normalfont small large item protect ensuremath "
+    "mathcal mathbb mathbf mathrm mathsf mathit mathtt mathfrak mathscr boldsymbol bm text mbox "
+    "textbf textit textsc texttt textrm emph underline overline operatorname xspace noindent"
+)
+_DROPPED = _names(
+    "cite citep citet citeauthor ref eqref label begin end footnote vspace hspace color href"
+)
+_SIGNS_WRITTEN = {
+    **dict.fromkeys(" ,;:\\\n\t", " "),
+    **{sign: sign for sign in "%&#_${}/-"},
+    "|": "‖",
+}
+_ACCENTS = _pairs(
+    "' \u0301 ` \u0300 ^ \u0302 \" \u0308 ~ \u0303 = \u0304 . \u0307 hat \u0302 widehat \u0302 "
+    "tilde \u0303 widetilde \u0303 bar \u0304 dot \u0307 ddot \u0308 check \u030c breve \u0306 "
+    "acute \u0301 grave \u0300 vec \u20d7 mathring \u030a"
+)
+_PROSE_ACCENTS = _pairs("u \u0306 v \u030c H \u030b c \u0327 k \u0328 r \u030a d \u0323 b \u0331")
+_DOUBLE = str.maketrans("CEHNPQRZ", "ℂ𝔼ℍℕℙℚℝℤ")
+_DOTLESS = str.maketrans("ıȷ", "ij")
+_OPTION = re.compile(r"\s*\[([^\]]*)\]")
+_AS_THEY_ARE = frozenset(("*", "′", "″", "†", "‡", "°", "⋆", ""))
+_RAISED = str.maketrans(
+    "0123456789+-=()abcdefghijklmnoprstuvwxyzTN∘⊤",
+    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᵀᴺ°ᵀ",
+)
+_LOWERED = str.maketrans(
+    "0123456789+-=()aehijklmnoprstuvx",
+    "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ",
+)

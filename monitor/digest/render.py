@@ -1,0 +1,189 @@
+"""Templates to text: Jinja2 with ours below and the user's own laid over them.
+
+There are three kinds of template, told apart by name. In each, everything that is not markup of
+our own making is escaped on its way out, macros and `{% set %}` blocks included:
+
+    *.html.j2   HTML (and css-inline for what lies in mail/)
+    *.txt.j2    plain text
+    slack/*.j2  Slack's mrkdwn, where `&`, `<` and `>` are escaped and nothing else
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import css_inline
+from jinja2 import (
+    ChoiceLoader,
+    FileSystemLoader,
+    PrefixLoader,
+    StrictUndefined,
+    TemplateNotFound,
+    TemplateSyntaxError,
+)
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from markupsafe import Markup, escape
+
+from monitor.digest import wording
+from monitor.digest.excerpt import Passage, excerpt, headline
+from monitor.errors import TemplateError
+from monitor.resources import resource
+from monitor.text import clean
+
+Escape = Callable[[str], str]
+
+
+class JinjaTemplates:
+    """`monitor.model.Templates` from files; a user's folder, if any, is looked in first.
+
+    TemplateError names the file and line of what is wrong with a template, and `fallback` holds
+    the templates that are shipped, so that a broken one of the user's stops no digest.
+    """
+
+    def __init__(self, user_dir: Path | None = None) -> None:
+        if user_dir is not None and not user_dir.is_dir():
+            raise TemplateError(f"{user_dir}: there is no such folder of templates")
+        shipped = FileSystemLoader(resource("templates"))
+        own = [FileSystemLoader(user_dir)] if user_dir else []
+        loader = ChoiceLoader([*own, shipped, PrefixLoader({"shipped": shipped})])
+        self._user_dir = user_dir
+        self._html = _environment(loader, escape, _mark_html)
+        self._text = _environment(loader, str, _mark_nothing)
+        self._slack = _environment(loader, slack_escape, _mark_slack)
+        self._slack.filters["slack_link"] = slack_link
+        self._inliner = css_inline.CSSInliner(load_remote_stylesheets=False, minify_css=True)
+
+    @cached_property
+    def fallback(self) -> JinjaTemplates:
+        """The templates that are shipped, without the user's."""
+        return JinjaTemplates() if self._user_dir else self
+
+    def render(self, name: str, **values: object) -> str:
+        """Return the template `name` written out with `values`; raises TemplateError."""
+        try:
+            text = self._environment_of(name).get_template(name).render(values).strip()
+            if name.startswith("mail/") and name.endswith(".html.j2"):
+                text = self._inliner.inline(text)
+        except Exception as error:  # a user's template can raise anything
+            raise _located(name, error) from error
+        return text
+
+    def _environment_of(self, name: str) -> ImmutableSandboxedEnvironment:
+        if name.endswith(".html.j2"):
+            return self._html
+        return self._slack if name.startswith("slack/") else self._text
+
+
+def slack_escape(text: str) -> str:
+    """Escape as Slack's formatting page asks: `&`, `<` and `>`, and nothing else."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def slack_link(text: str | Passage, url: str) -> Markup:
+    """A link in mrkdwn, or only its text when the URL is not one that may be linked to."""
+    label = text.text if isinstance(text, Passage) else text
+    label = slack_escape(clean(label).replace("|", "¦"))
+    target = slack_escape(wording.web_url(url).replace("|", "%7C"))
+    return Markup(f"<{target}|{label}>" if target else label)
+
+
+def _environment(
+    loader: ChoiceLoader, escaped: Escape, mark: Callable[..., Markup]
+) -> ImmutableSandboxedEnvironment:
+    def finish(value: object) -> object:
+        if isinstance(value, Markup) or not isinstance(value, str):
+            return value
+        before, after = (" " if edge.isspace() else "" for edge in (value[:1], value[1:][-1:]))
+        return Markup(escaped(f"{before}{clean(value)}{after}"))
+
+    environment = ImmutableSandboxedEnvironment(
+        loader=loader,
+        autoescape=True,
+        finalize=finish,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(_FILTERS, mark=mark)
+    return environment
+
+
+# ── marks ───────────────────────────────────────────────────────────────────────────
+
+
+def _pieces(passage: Passage) -> Iterator[tuple[str, bool]]:
+    """The text of a passage in order, each piece with whether it is marked."""
+    done = 0
+    for start, end in passage.spans:
+        yield passage.text[done:start], False
+        yield passage.text[start:end], True
+        done = end
+    yield passage.text[done:], False
+
+
+def _mark_html(passage: Passage, tag: str = "mark") -> Markup:
+    marked = Markup("<{0}>{1}</{0}>")
+    parts = [marked.format(tag, text) if hit else escape(text) for text, hit in _pieces(passage)]
+    return Markup().join(parts)
+
+
+def _mark_nothing(passage: Passage) -> Markup:
+    return Markup(passage.text)
+
+
+def _mark_slack(passage: Passage) -> Markup:
+    """Bold, where mrkdwn can: its asterisks count only at the edges of words."""
+    text = f" {passage.text} "
+    whole = [
+        (start, end)
+        for start, end in passage.spans
+        if not text[start].isalnum() and not text[end + 1].isalnum()
+    ]
+    pieces = _pieces(Passage(passage.text, tuple(whole)))
+    parts = [f"*{slack_escape(part)}*" if hit else slack_escape(part) for part, hit in pieces]
+    return Markup("".join(parts))
+
+
+def _lines(text: str | Passage, width: int = 78, indent: str = "", first: str = "") -> Markup:
+    """Plain text broken into lines of `width` columns; `first` leads the first line instead."""
+    whole = text.text if isinstance(text, Passage) else clean(text)
+    lines = wording.wrapped(whole, width, indent) or [indent]
+    return Markup("\n".join([(first or indent) + lines[0][len(indent) :], *lines[1:]]))
+
+
+_FILTERS: dict[str, Callable[..., Any]] = {
+    "authors": wording.shortened,
+    "counted": wording.counted,
+    "dated": wording.dated,
+    "day": wording.day,
+    "excerpt": excerpt,
+    "found": wording.found,
+    "headline": headline,
+    "lines": _lines,
+    "moment": wording.moment,
+    "reading": wording.reading,
+    "source_line": wording.source_line,
+    "summary": wording.summary,
+    "top": wording.top,
+    "waiting": wording.waiting,
+    "web_url": wording.web_url,
+}
+
+
+# ── faults ──────────────────────────────────────────────────────────────────────────
+
+
+def _located(name: str, error: Exception) -> TemplateError:
+    """Say in which template, and in which line of it, an error arose."""
+    if isinstance(error, TemplateNotFound):
+        return TemplateError(f"{name}: there is no template “{error.name}”")
+    if isinstance(error, TemplateSyntaxError):
+        return TemplateError(f"{error.filename or name}:{error.lineno}: {error.message}")
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [frame for frame in frames if frame.filename.endswith(".j2")]
+    place = f"{inside[-1].filename}:{inside[-1].lineno}" if inside else name
+    return TemplateError(f"{place}: {str(error) or type(error).__name__}")

@@ -1,0 +1,185 @@
+"""The phrases that mails, pages and Slack messages share: names, dates, counts, sources read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+from unicodedata import east_asian_width
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+from monitor.model import Digest, Entry, SourceReport, Why
+from monitor.text import singular
+
+_LONGEST_NAME = 60
+_LONGEST_URL = 2_000
+_MOST_WORDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one topic found in a paper: `fields` are pairs of a field and its words."""
+
+    topic: str
+    fields: tuple[tuple[str, str], ...]
+
+
+# ── a paper ─────────────────────────────────────────────────────────────────────────
+
+
+def shortened(authors: Sequence[str]) -> str:
+    """Up to three names in full; of more, the first two, the last, and how many are left out."""
+    names = [_short(name, _LONGEST_NAME) for name in authors]
+    if len(names) <= 3:
+        return ", ".join(names)
+    more = f" +{len(names) - 3}"
+    return f"{names[0]}, {names[1]} … {names[-1]}{more}"
+
+
+def found(entry: Entry) -> tuple[Found, ...]:
+    """Return every topic that found the paper, best first, with the words of each field."""
+    return tuple(
+        Found(matched.topic, tuple((why.field, _words(why)) for why in matched.why if why.words))
+        for matched in entry.matched
+    )
+
+
+def _words(why: Why) -> str:
+    """The words as the paper writes them; of `agent` and `agents`, the one that came first."""
+    distinct: dict[str, str] = {}
+    for word in why.words:
+        distinct.setdefault(singular(word.casefold()), _short(word, _LONGEST_NAME))
+    words = list(distinct.values())
+    return ", ".join(words[:_MOST_WORDS]) + (" …" if len(words) > _MOST_WORDS else "")
+
+
+def _short(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def dated(entry: Entry, zone: str) -> str:
+    """The day a paper was announced or published; when nobody said, the day it was first seen."""
+    said = entry.paper.announced or entry.paper.published
+    return _date(said, zone) if said else f"seen {_date(entry.first_seen, zone)}"
+
+
+def web_url(url: str) -> str:
+    """Return `url` when it is one that may be linked to (http or https, one word), or nothing."""
+    if len(url) > _LONGEST_URL or not url.isprintable() or any(letter.isspace() for letter in url):
+        return ""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return url if parts.scheme in ("http", "https") and parts.hostname else ""
+
+
+def top(digest: Digest, count: int) -> tuple[Entry, ...]:
+    """Return the `count` best papers over all groups, best first."""
+    entries = [entry for group in digest.groups for entry in group.entries]
+    return tuple(sorted(entries, key=lambda entry: -entry.score)[:count])
+
+
+# ── dates and counts ────────────────────────────────────────────────────────────────
+
+
+def day(at: datetime, zone: str) -> str:
+    local = at.astimezone(ZoneInfo(zone))
+    return f"{local:%A} {local.day} {local:%B %Y}"
+
+
+def moment(at: datetime, zone: str) -> str:
+    local = at.astimezone(ZoneInfo(zone))
+    return f"{local:%a} {local.day} {local:%b %H:%M}"
+
+
+def _date(at: datetime, zone: str) -> str:
+    """A date without a time is kept as UTC midnight: it is that day everywhere."""
+    only_a_date = at.astimezone(UTC).time() == time()
+    local = at.astimezone(UTC if only_a_date else ZoneInfo(zone))
+    return f"{local.day} {local:%b %Y}"
+
+
+def counted(count: int, one: str) -> str:
+    """`1 paper`, `1,204 papers`."""
+    return f"{count:,} {one}{'' if count == 1 else 's'}"
+
+
+# ── what was read ───────────────────────────────────────────────────────────────────
+
+
+def summary(digest: Digest) -> str:
+    """`12 papers in 3 topics, since Thu 19 Nov 08:00`: the line under a digest's heading."""
+    if digest.papers:
+        topics = counted(len(digest.groups), "topic")
+        what = f"{counted(digest.papers, 'paper')} in {topics}"
+    else:
+        what = "No new papers for your topics"
+    return what + (
+        f" since {moment(digest.covers_from, digest.timezone)}" if digest.covers_from else ""
+    )
+
+
+def reading(digest: Digest) -> str:
+    """`Read since Thu 19 Nov 08:00: 298 papers in 1 source; 229 new`."""
+    since = f" since {moment(digest.covers_from, digest.timezone)}" if digest.covers_from else ""
+    seen = sum(source.seen for source in digest.report)
+    new = sum(source.new for source in digest.report)
+    sources = counted(len(digest.report), "source")
+    return f"Read{since}: {counted(seen, 'paper')} in {sources}; {new:,} new"
+
+
+def source_line(source: SourceReport, zone: str) -> str:
+    """What was read of one source, and since when it has been failing."""
+    if source.failing_since:
+        last = f"; last read {moment(source.last_read, zone)}" if source.last_read else ""
+        return f"failing since {moment(source.failing_since, zone)}: {source.error}{last}"
+    if not source.last_read:
+        return "not read yet"
+    read = f"{counted(source.seen, 'paper')}, {source.new:,} new" if source.seen else "nothing new"
+    return f"{read}; last read {moment(source.last_read, zone)}"
+
+
+def waiting(digest: Digest) -> str:
+    """What is said of papers that did not fit, or nothing."""
+    if not digest.waiting:
+        return ""
+    stand = "stands" if digest.waiting == 1 else "stand"
+    return f"{counted(digest.waiting, 'more paper')} did not fit and {stand} in the next digest."
+
+
+# ── plain text ──────────────────────────────────────────────────────────────────────
+
+
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """Break `text` into lines of at most `width` columns, each led by `indent`.
+
+    Wide letters take two columns; a word longer than a line is broken; no-break spaces hold.
+    """
+    lines, line, used = [], "", 0
+    room = width - len(indent)
+    for word in _pieces(text.split(" "), room):
+        columns = _columns(word)
+        if line and used + 1 + columns > room:
+            lines.append(indent + line)
+            line, used = "", 0
+        line, used = (f"{line} {word}", used + 1 + columns) if line else (word, columns)
+    return [*lines, indent + line] if line else lines
+
+
+def _pieces(words: Collection[str], room: int) -> list[str]:
+    pieces = []
+    for word in words:
+        while _columns(word) > room:
+            cut = next(i for i in range(room, 0, -1) if _columns(word[:i]) <= room)
+            pieces.append(word[:cut])
+            word = word[cut:]
+        pieces.append(word)
+    return pieces
+
+
+def _columns(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)

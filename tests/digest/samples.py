@@ -1,0 +1,78 @@
+"""Small digests to test with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from monitor.digest.compose import compose
+from monitor.digest.due import Slot
+from monitor.model import Change, Digest, Kind, News, Paper, SourceReport, Stored, Why
+
+NOW = datetime(2026, 11, 20, 23, 0, tzinfo=UTC)  # Saturday 08:00 in Tokyo
+ABSTRACT = (
+    "We study agents. A policy is learnt from play, e.g. self-play. "
+    "Nobody knew. The policy beats every multi-agent baseline. We conclude."
+)
+PAPER = Paper(
+    title="Learning a multi-agent policy",
+    abstract=ABSTRACT,
+    authors=("Ada One", "Bo Two", "Cy Three"),
+    url="https://example.org/abs/1",
+    published=datetime(2026, 11, 19, tzinfo=UTC),
+)
+REPORT = (SourceReport("daily-page", 298, 229, NOW - timedelta(hours=1)),)
+
+
+def news(
+    paper: Paper = PAPER,
+    *,
+    number: int = 1,
+    topic: str = "marl",
+    score: float = 1.0,
+    revision: int = 1,
+    kind: Kind = Kind.NEW,
+    at: datetime = NOW - timedelta(hours=9),
+    sources: tuple[str, ...] = ("daily-page",),
+) -> News:
+    stored = Stored(number, paper, at, at, revision)
+    return News(topic, score, Change(stored, revision, kind, at, sources))
+
+
+def find(*words: str) -> object:
+    """A `whys` that finds these words wherever the title and the abstract have them."""
+
+    def whys(topic: str, paper: Paper, sources: Sequence[str]) -> tuple[Why, ...]:
+        fields = {"title": paper.title, "abstract": paper.abstract}
+        found = []
+        for field, text in fields.items():
+            spans = [
+                (start, start + len(word))
+                for word in words
+                for start in range(len(text))
+                if text.startswith(word, start)
+            ]
+            if spans:
+                found.append(Why(field, tuple(text[a:b] for a, b in spans), tuple(spans)))
+        return tuple(found)
+
+    return whys
+
+
+def digest(
+    items: Sequence[News] = (), *, words: Sequence[str] = ("policy",), **changes: object
+) -> Digest:
+    made = compose(
+        subscription="ada",
+        slot=Slot("2026-11-21", NOW),
+        timezone="Asia/Tokyo",
+        covers_from=NOW - timedelta(days=2),
+        composed_at=NOW,
+        news=list(items),
+        whys=find(*words),  # type: ignore[arg-type]
+        report=REPORT,
+        notes=(),
+        full=25,
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from monitor.digest.compose import compose
+from monitor.digest.due import Slot
+from monitor.model import Digest, Kind, News, Paper, TopicWhy, Why
+from tests.digest.samples import NOW, PAPER, REPORT, digest, find, news
+
+
+def order(made: Digest) -> dict[str, list[int]]:
+    return {group.topic: [entry.paper_id for entry in group.entries] for group in made.groups}
+
+
+def test_a_paper_stands_once_under_its_best_topic_and_names_the_others() -> None:
+    made = digest([news(topic="wide", score=1), news(topic="narrow", score=3)])
+    (group,) = made.groups
+    (entry,) = group.entries
+    assert group.topic == "narrow"
+    assert [matched.topic for matched in entry.matched] == ["narrow", "wide"]
+    assert made.papers == 1
+
+
+def test_groups_and_papers_come_best_first_and_equals_by_how_long_they_waited() -> None:
+    made = digest(
+        [
+            news(number=1, topic="a", score=1),
+            news(number=2, topic="b", score=5),
+            news(number=3, topic="a", score=2),
+            news(number=4, topic="a", score=2, at=NOW - timedelta(days=1)),
+        ]
+    )
+    assert order(made) == {"b": [2], "a": [4, 3, 1]}
+    assert list(order(made)) == ["b", "a"]
+
+
+def test_what_does_not_fit_waits_and_the_best_go_first() -> None:
+    made = compose(
+        subscription="ada",
+        slot=Slot("2026-11-21", NOW),
+        timezone="UTC",
+        covers_from=None,
+        composed_at=NOW,
+        news=[news(number=number, score=number) for number in range(10)],
+        whys=lambda topic, paper, sources: (),
+        report=REPORT,
+        notes=["a note"],
+        full=3,
+        capacity=4,
+    )
+    assert order(made) == {"marl": [9, 8, 7, 6]}
+    assert (made.waiting, made.full, made.notes) == (6, 3, ("a note",))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "shown"),
+    [
+        ([Kind.NEW, Kind.REVISED], Kind.NEW),
+        ([Kind.NEW, Kind.WITHDRAWN], Kind.WITHDRAWN),
+        ([Kind.REVISED], Kind.REVISED),
+        ([Kind.OLDER, Kind.REVISED], Kind.OLDER),
+    ],
+)
+def test_several_pieces_of_news_about_a_paper_are_one_entry(kinds: list[Kind], shown: Kind) -> None:
+    items = [news(kind=kind, revision=number + 1) for number, kind in enumerate(kinds)]
+    (entry,) = digest(items).groups[0].entries
+    assert (entry.kind, entry.revision) == (shown, len(kinds))
+
+
+def test_whys_are_asked_about_the_paper_as_it_is_shown() -> None:
+    paper = replace(PAPER, title=r"A $\beta$-smooth \textbf{policy}")
+    (entry,) = digest([news(paper)]).groups[0].entries
+    assert entry.paper.title == "A β-smooth policy"
+    (title, _) = entry.matched[0].why
+    assert [entry.paper.title[a:b] for a, b in title.spans] == ["policy"]
+
+
+def test_what_only_the_source_of_a_formula_says_is_named_without_a_place() -> None:
+    (entry,) = (
+        digest([news(replace(PAPER, title=r"On $\nabla$"))], words=["nabla"]).groups[0].entries
+    )
+    assert entry.paper.title == "On ∇"
+    assert entry.matched[0].why == (Why("title", ("nabla",)),)
+
+
+def test_M14_titles_are_cleaned_to_one_line() -> None:
+    paper = Paper(title="A\r\nB\u2028C\x00\u202eD", authors=("E\u202eF",))
+    (entry,) = digest([news(paper)]).groups[0].entries
+    assert entry.paper.title == "A B CD"
+    assert entry.paper.authors == ("EF",)
+
+
+def test_a_title_of_nothing_but_commands_is_kept_as_it_is() -> None:
+    (entry,) = digest([news(Paper(title=r"\cite{x}"))]).groups[0].entries
+    assert entry.paper.title == r"\cite{x}"
+
+
+def test_whys_are_only_asked_for_papers_that_are_in() -> None:
+    asked: list[int] = []
+
+    def whys(topic: str, paper: Paper, sources: object) -> tuple[()]:
+        asked.append(1)
+        return ()
+
+    items: list[News] = [news(number=number) for number in range(5)]
+    made = compose(
+        subscription="ada",
+        slot=Slot("2026-11-21", NOW),
+        timezone="UTC",
+        covers_from=None,
+        composed_at=NOW,
+        news=items,
+        whys=whys,
+        report=(),
+        notes=(),
+        full=25,
+        capacity=2,
+    )
+    assert len(asked) == 4  # each as it is shown, then as it came
+    assert made.groups[0].entries[0].matched == (TopicWhy("marl", ()),)
+
+
+def test_an_empty_digest_keeps_what_was_read() -> None:
+    made = digest([])
+    assert (made.papers, made.groups, made.report) == (0, (), REPORT)
+
+
+def test_find_is_a_fair_stand_in() -> None:
+    assert find("policy")("marl", PAPER, ())[0].words == ("policy",)  # type: ignore[operator]

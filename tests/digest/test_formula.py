@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.digest.formula import readable
+
+
+@pytest.mark.parametrize(
+    ("latex", "text"),
+    [
+        (r"$x^2 \leq \beta$ holds", "x² ≤ β holds"),
+        (r"in $\mathcal{O}(n\log n)$ time", "in O(n log n) time"),
+        (r"regret $\tilde{O}(\sqrt{T})$", "regret Õ(√T)"),
+        (r"$\widetilde O(d\sqrt{HT})$", "Õ(d√HT)"),
+        (r"$\frac{1}{\epsilon^2}$ or $\frac12$", "1/ε² or 1/2"),
+        (r"$\frac{a+b}{2}$", "(a+b)/2"),
+        (r"$\epsilon\log\frac1\delta$", "ε log 1/δ"),
+        (r"$\sqrt[3]{x+1}$", "³√(x+1)"),
+        (r"$\ell_1$-norm and $\|x\|_2$", "ℓ₁-norm and ‖x‖₂"),
+        (r"$\sum_{i=1}^n x_i$", "∑ᵢ₌₁ⁿ xᵢ"),
+        (r"$L_{\max}$, $x_\text{adv}$", "L_max, x_adv"),
+        (r"$2^{O(n)}$, $e^{-\lambda}$", "2^(O(n)), e^(-λ)"),
+        (r"$\mathbb{R}^d$ and $\mathbf{x}_t$", "ℝᵈ and xₜ"),
+        (r"$W^\top$, $A^*$, $f'(x)$, $90^\circ$", "Wᵀ, A*, f′(x), 90°"),
+        (r"$\{0,1\}^n$", "{0,1}ⁿ"),
+        (r"$k\leq n$ and $k \le n$ and $3\times3$", "k ≤ n and k ≤ n and 3×3"),
+        (r"\(x_1\) and \[y\] and $$z^2$$", "x₁ and y and z²"),
+        (r"$ \epsilon $-greedy", "ε-greedy"),
+        (r"$\text{SNR} > 3$", "SNR > 3"),
+    ],
+)
+def test_mathematics_is_readable(latex: str, text: str) -> None:
+    assert readable(latex) == text
+
+
+@pytest.mark.parametrize(
+    ("latex", "text"),
+    [
+        (r"Erd\H{o}s, R\'enyi, Schr\"{o}dinger, {\'E}cole", "Erdős, Rényi, Schrödinger, École"),
+        (r"Tom\'{a}\v{s} na\"{\i}ve \c{c}a \AA ngstr\"om", "Tomáš naïve ça Ångström"),
+        (r"\textbf{BERT} and \emph{very {\em deep}} nets", "BERT and very deep nets"),
+        (r"{\em E. coli} and {SGD}\%", "E. coli and SGD%"),
+        (r"``quoted'' --- so; state--action", "“quoted” — so; state–action"),
+        (r"see Fig.~3 \cite{smith}", "see Fig. 3 "),
+        (r"\url{https://example.org/a_b}", "https://example.org/a_b"),
+        ("H<sub>2</sub>O and <i>in vivo</i>", "H₂O and in vivo"),
+        (r"\LaTeX{} and \unknown{kept}", "LaTeX and kept"),
+    ],
+)
+def test_commands_accents_and_tags_in_prose(latex: str, text: str) -> None:
+    assert readable(latex) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "it costs $5 and $10 a month",
+        "between $5 million and US$7 million",
+        "a_b ^ {c} <d> & ~5%",
+        "set {0, 1} -- no, --flag",
+        "",
+    ],
+)
+def test_what_is_not_latex_stays(text: str) -> None:
+    assert readable(text).replace("–", "--") == text
+
+
+def test_money_before_a_formula_does_not_hide_it() -> None:
+    assert readable("costs $5, for $n$ points") == "costs $5, for n points"
+
+
+@given(st.text(alphabet="\\{}$^_~ ab1'\"[]()<>sub/frachtqlogin", max_size=200))
+def test_nothing_raises_and_nothing_grows_without_bound(text: str) -> None:
+    assert len(readable(text)) <= 4 * len(text) + 10
+
+
+@pytest.mark.parametrize(
+    "unit", ["{", r"\hat", "$^", r"\(", r"\frac", "^{", r"\sqrt[", "$", "<sub>"]
+)
+def test_deep_or_endless_nesting_ends(unit: str) -> None:
+    readable(unit * 3000)
+    readable(f"${unit * 3000}$")

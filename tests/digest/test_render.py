@@ -1,0 +1,407 @@
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from monitor.digest import render
+from monitor.digest.render import JinjaTemplates, slack_link
+from monitor.errors import TemplateError
+from monitor.model import Digest, Entry, Kind, Notice, Paper, SourceReport, TopicWhy, Why
+from monitor.resources import resource
+from tests.digest.samples import ABSTRACT, NOW, PAPER, REPORT, digest, news
+
+TEMPLATES = JinjaTemplates()
+PAGES = ("mail/digest.html.j2", "web/digest.html.j2")
+DIGESTS = (*PAGES, "mail/digest.txt.j2")
+ALL = sorted(
+    p.relative_to(resource("templates")).as_posix() for p in resource("templates").rglob("*.j2")
+)
+
+
+def whole(made: Digest, name: str, full: int = 25) -> str:
+    """A digest as one text, in the way the channel of `name` puts it together."""
+    if not name.startswith("slack"):
+        return TEMPLATES.render(name, digest=made, full=full)
+    entries = [entry for group in made.groups for entry in group.entries]
+    return "\n".join(
+        [
+            TEMPLATES.render("slack/header.j2", digest=made),
+            *(TEMPLATES.render("slack/paper.j2", digest=made, entry=entry) for entry in entries),
+            *(
+                TEMPLATES.render("slack/title_line.j2", digest=made, entry=entry)
+                for entry in entries
+            ),
+            TEMPLATES.render("slack/footer.j2", digest=made),
+        ]
+    )
+
+
+class Elements(HTMLParser):
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def links(self) -> list[str]:
+        return [str(attrs.get("href")) for tag, attrs in self.tags if tag == "a"]
+
+
+# ── what a digest says ──────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", [*DIGESTS, "slack"])
+def test_each_paper_says_who_when_where_and_why(name: str) -> None:
+    made = digest([news(), news(topic="wide", score=0.5)])
+    text = (
+        re.sub(r"<[^<>|]*>|\*", "", whole(made, name))
+        if name != "mail/digest.txt.j2"
+        else whole(made, name)
+    )
+    for expected in (
+        "Learning a multi-agent policy",
+        "Ada One, Bo Two, Cy Three",
+        "daily-page",
+        "19 Nov 2026",
+        "marl",
+        "wide",
+        "Saturday 21 November 2026",
+        "1 paper in 1 topic since Thu 19 Nov 08:00",
+        "Read since Thu 19 Nov 08:00: 298 papers in 1 source; 229 new",
+        "Times are those of Asia/Tokyo.",
+    ):
+        assert expected in text
+    assert re.search(r"title:? policy; abstract:? policy", text)
+    assert "https://example.org/abs/1" in whole(made, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "marked"),
+    [
+        ("mail/digest.html.j2", "The <b>policy</b> beats"),
+        ("web/digest.html.j2", "The <mark>policy</mark> beats"),
+        ("slack", "The *policy* beats"),
+        ("mail/digest.txt.j2", "The policy beats"),
+    ],
+)
+def test_the_words_found_are_marked_in_the_excerpt(name: str, marked: str) -> None:
+    paper = replace(PAPER, abstract="We look. The policy beats all. It ends.")
+    assert marked in whole(digest([news(paper)]), name)
+
+
+@pytest.mark.parametrize("name", [*DIGESTS, "slack"])
+@pytest.mark.parametrize("kind", [Kind.REVISED, Kind.WITHDRAWN, Kind.OLDER])
+def test_news_that_is_not_new_carries_a_badge(name: str, kind: Kind) -> None:
+    assert str(kind) in whole(digest([news(kind=kind)]), name)
+    assert str(kind) not in whole(digest([news()]), name)
+
+
+@pytest.mark.parametrize("name", [*DIGESTS, "slack"])
+def test_silence_is_explained(name: str) -> None:
+    broken = SourceReport("arxiv", 0, 0, None, NOW - timedelta(days=3), "HTTP 503")
+    made = digest([], report=(*REPORT, broken), notes=("The topic “x” is parked.",), waiting=3)
+    text = whole(made, name)
+    assert "No new papers for your topics since Thu 19 Nov 08:00" in text
+    assert "failing since Wed 18 Nov 08:00: HTTP 503" in text
+    assert "The topic “x” is parked." in text
+    assert "3 more papers did not fit" in text
+
+
+def test_an_empty_digest_is_one_line_and_what_was_read() -> None:
+    assert whole(digest([]), "mail/digest.txt.j2").count("\n") < 12
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_beyond_the_best_papers_only_titles_are_listed(name: str) -> None:
+    papers = [
+        replace(PAPER, title=f"Number {n:02}", abstract=f"Abstract {n:02}.") for n in range(9)
+    ]
+    items = [news(paper, number=n, score=n) for n, paper in enumerate(papers)]
+    text = TEMPLATES.render(name, digest=digest(items), full=2)
+    assert all(f"Number {n:02}" in text for n in range(9))
+    assert [n for n in range(9) if f"Abstract {n:02}." in text] == [7, 8]
+
+
+def test_the_text_part_has_every_paper_complete() -> None:
+    papers = [
+        replace(PAPER, title=f"Number {n:02}", abstract=f"Abstract {n:02}.") for n in range(40)
+    ]
+    items = [news(paper, number=n) for n, paper in enumerate(papers)]
+    text = TEMPLATES.render("mail/digest.txt.j2", digest=digest(items), full=1)
+    assert all(f"Abstract {n:02}." in text for n in range(40))
+
+
+def test_the_text_part_keeps_to_78_columns() -> None:
+    paper = Paper(
+        title="漢字" * 60,
+        abstract="x" * 400 + ". " + ABSTRACT * 3,
+        authors=("N" * 90,) * 4,
+        url="https://example.org/" + "y" * 90,
+    )
+    broken = SourceReport("s" * 40, 0, 0, NOW, NOW, "no " * 60)
+    made = digest(
+        [news(paper, kind=Kind.REVISED, topic="t " * 90)], report=(broken,), notes=("long " * 40,)
+    )
+    for line in TEMPLATES.render("mail/digest.txt.j2", digest=made, full=25).splitlines():
+        columns = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+        assert columns <= 78 or line.strip().startswith("https://")
+
+
+def test_notices_are_written_for_each_channel() -> None:
+    notice = Notice("arxiv is failing", ("HTTP 503 <since> Tuesday.", "Nothing is lost."), NOW)
+    names = ("mail/notice.html.j2", "mail/notice.txt.j2", "web/notice.html.j2", "slack/notice.j2")
+    for name in names:
+        text = TEMPLATES.render(name, notice=notice)
+        assert "arxiv is failing" in text and "Nothing is lost." in text
+        assert ("<since>" in text) == (name == "mail/notice.txt.j2")
+
+
+@dataclass(frozen=True)
+class Page:
+    title: str
+    href: str
+    subscription: str
+    period: str
+    papers: int
+
+
+def test_the_index_lists_digests_by_subscription() -> None:
+    pages = [
+        Page("Saturday", "ada/2026-11-21.html", "ada", "2026-11-21", 12),
+        Page("Saturday", "lab/2026-11-21.html", "lab", "2026-11-21", 1),
+        Page("Friday", "ada/2026-11-20.html", "ada", "2026-11-20", 0),
+    ]
+    html = TEMPLATES.render("web/index.html.j2", pages=pages)
+    assert Elements(html).links() == [
+        "./ada/2026-11-21.html",
+        "./ada/2026-11-20.html",
+        "./lab/2026-11-21.html",
+    ]
+    assert "No digest yet" in TEMPLATES.render("web/index.html.j2", pages=[])
+
+
+# ── the trade's rules for mail and pages ────────────────────────────────────────────
+
+
+def test_mail_has_what_mail_programs_need() -> None:
+    html = whole(digest([news()]), "mail/digest.html.j2")
+    assert '<meta name="color-scheme" content="light dark">' in html
+    assert '<meta name="supported-color-schemes" content="light dark">' in html
+    assert "<o:PixelsPerInch>96</o:PixelsPerInch>" in html
+    assert "prefers-color-scheme:dark" in html
+    assert '<p class="x" style="' in html  # written into the element
+    assert not re.search(r"display:\s*(flex|grid)|background-image|url\(", html)
+
+
+def test_the_preheader_is_hidden_names_the_top_papers_and_is_padded() -> None:
+    items = [news(replace(PAPER, title=f"Number {n}"), number=n, score=-n) for n in range(5)]
+    html = whole(digest(items), "mail/digest.html.j2")
+    hidden = re.search(r'<div class="preheader" style="([^"]*)">(.*?)</div>', html, re.DOTALL)
+    assert hidden and "display:none" in hidden[1] and "mso-hide:all" in hidden[1]
+    assert hidden[2].strip().startswith("Number 0 · Number 1 · Number 2")
+    assert hidden[2].count("&nbsp;") >= 50
+
+
+@pytest.mark.parametrize("name", [*PAGES, "web/index.html.j2"])
+def test_nothing_is_fetched_and_nothing_runs(name: str) -> None:
+    html = TEMPLATES.render(name, digest=digest([news()]), full=25, pages=[])
+    tags = {tag for tag, _ in Elements(html).tags}
+    assert not tags & {"img", "script", "link", "iframe", "object", "form", "base"}
+    if name.startswith("web/"):
+        assert "default-src 'none'; style-src 'unsafe-inline'" in html
+
+
+def test_M15_a_full_digest_fits_into_a_mail() -> None:
+    """25 papers in full and 375 by title, of the usual lengths, within 80 KB."""
+    title = "Scalable Credit Assignment for Cooperative Multi-agent Policies with Language Models"
+    abstract = " ".join([ABSTRACT[:120].strip(), "x" * 180 + " policy.", "y" * 200 + "."])
+    entries = [
+        news(
+            replace(
+                PAPER,
+                title=f"{title} {n}",
+                abstract=abstract,
+                url=f"https://arxiv.org/abs/2511.{n:05}",
+            ),
+            number=n,
+        )
+        for n in range(400)
+    ]
+    made = digest(entries)
+    assert made.papers == 400
+    assert len(TEMPLATES.render(PAGES[0], digest=made, full=25).encode()) < 80 * 1024
+    assert len(TEMPLATES.render(PAGES[0], digest=made, full=0).encode()) < 64 * 1024
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name.endswith(".html.j2")])
+def test_C4_templates_quote_their_attributes_and_have_no_scripts(name: str) -> None:
+    source = (resource("templates") / name).read_text()
+    assert not re.search(r"=\s*\{\{", source), "an attribute without quotes"
+    assert "<script" not in source and " on" + "click" not in source
+    for safe in re.findall(r"\{\{[^}]*\|\s*safe", source):
+        assert re.match(r'\{\{ "[^"]*"\|safe', safe), "only constants are safe"
+    for href in re.findall(r'href="\{\{ ([^}]*) \}\}', source):
+        assert href == "url", "links go through web_url"
+
+
+# ── hostile input ───────────────────────────────────────────────────────────────────
+
+HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)> & <!channel> <@U1|x> {{ 7*7 }}'
+
+
+def hostile_digest(url: str = "javascript:alert(1)") -> Digest:
+    paper = Paper(
+        title=HOSTILE, abstract=HOSTILE + ". policy " + HOSTILE, authors=(HOSTILE,) * 2, url=url
+    )
+    item = news(paper, topic=HOSTILE, sources=(HOSTILE,))
+    broken = SourceReport(HOSTILE, 0, 0, None, NOW, HOSTILE)
+    made = digest([item], words=("policy", "script"), report=(broken,), notes=(HOSTILE,))
+    return replace(made, subscription=HOSTILE)
+
+
+@pytest.mark.parametrize("full", [0, 25])
+@pytest.mark.parametrize("name", PAGES)
+def test_W04_markup_in_titles_authors_topics_and_errors_is_inert(name: str, full: int) -> None:
+    made = hostile_digest()
+    html = TEMPLATES.render(name, digest=made, full=full)
+    calm = digest([news()], report=(replace(REPORT[0], failing_since=NOW),), notes=("A note.",))
+    usual = {tag for tag, _ in Elements(TEMPLATES.render(name, digest=calm, full=full)).tags}
+    assert {tag for tag, _ in Elements(html).tags} <= usual
+    assert not any(key.startswith("on") for _, attrs in Elements(html).tags for key in attrs)
+    assert not any("javascript" in link for link in Elements(html).links())
+    assert "{{ 7*7 }}" in html
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_W04_a_url_cannot_leave_its_attribute(name: str) -> None:
+    html = TEMPLATES.render(name, digest=hostile_digest('https://e.org/"onmouseover="x'), full=25)
+    assert not any("onmouseover" in attrs for _, attrs in Elements(html).tags)
+
+
+def test_L04_nothing_in_slack_pings_or_opens_a_tag() -> None:
+    text = whole(hostile_digest("https://example.org/a|b>c"), "slack")
+    assert "<!channel>" not in text and "<@U1" not in text and "<script>" not in text
+    assert "&lt;!channel&gt;" in text
+    for link in re.findall(r"<([^<>]*)>", text):
+        assert re.fullmatch(r"https://example\.org/a%7Cb&gt;c\|[^<>|]*", link)
+
+
+def test_L04_slack_escapes_three_characters_and_no_others() -> None:
+    paper = replace(PAPER, title="R&D <1 'quoted' \"so\"", url="")
+    text = whole(digest([news(paper)]), "slack")
+    assert "R&amp;D &lt;1 'quoted' \"so\"" in text
+
+
+def test_slack_links_have_one_line_and_one_bar() -> None:
+    assert slack_link("a|b\nc", "https://e.org/x") == "<https://e.org/x|a¦b c>"
+    assert slack_link("a|b", "javascript:x") == "a¦b"
+
+
+@pytest.mark.parametrize("name", [*DIGESTS, "slack"])
+def test_M14_bidi_overrides_and_control_characters_never_come_out(name: str) -> None:
+    """Not even of a digest that was not composed by us."""
+    bad = "a\u202eb\x00c\u2066d\x1be\u2028f"
+    paper = Paper(title=bad, abstract=bad, authors=(bad,), url="https://e.org/\u202e")
+    why = TopicWhy(bad, (Why("title", (bad,), ((0, 3),)),))
+    entry = Entry(1, 1, Kind.NEW, paper, NOW, (bad,), 1.0, (why,))
+    made = digest([news()])
+    group = replace(made.groups[0], topic=bad, entries=(entry,))
+    text = whole(replace(made, groups=(group,), subscription=bad), name)
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\u2028\x00\x1b]", text)
+
+
+def test_slack_bolds_only_whole_words() -> None:
+    paper = replace(PAPER, abstract="A policymaker has a policy.")
+    assert "A policymaker has a *policy*." in whole(digest([news(paper)]), "slack")
+
+
+# ── templates of the user's ─────────────────────────────────────────────────────────
+
+
+def test_a_template_of_the_users_is_laid_over_ours(tmp_path: Path) -> None:
+    (tmp_path / "mail").mkdir()
+    (tmp_path / "mail" / "paper.txt.j2").write_text("!! {{ entry.paper.title }}\n")
+    text = JinjaTemplates(tmp_path).render("mail/digest.txt.j2", digest=digest([news()]), full=1)
+    assert "!! Learning a multi-agent policy" in text
+    assert "Times are those of Asia/Tokyo." in text  # the rest is ours
+
+
+def test_a_template_of_the_users_can_extend_the_shipped_one(tmp_path: Path) -> None:
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web" / "digest.html.j2").write_text(
+        '{% extends "shipped/web/digest.html.j2" %}{% block title %}Ours & yours{% endblock %}'
+    )
+    html = JinjaTemplates(tmp_path).render("web/digest.html.j2", digest=digest([news()]), full=1)
+    assert "<title>Ours & yours</title>" in html and "<article>" in html
+
+
+def test_macros_and_blocks_of_the_users_escape_and_do_not_escape_twice(tmp_path: Path) -> None:
+    (tmp_path / "slack").mkdir()
+    (tmp_path / "slack" / "header.j2").write_text(
+        "{% macro m(x) %}[{{ x }}]\nnext{% endmacro %}"
+        "{% set s %}{{ digest.subscription }}{% endset %}{{ m(digest.subscription) }} {{ s }}"
+    )
+    made = replace(digest([]), subscription="<a&b>")
+    text = JinjaTemplates(tmp_path).render("slack/header.j2", digest=made)
+    assert text == "[&lt;a&amp;b&gt;]\nnext &lt;a&amp;b&gt;"
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "says"),
+    [
+        ("one\n{% if %}", 2, "Expected an expression"),
+        ("one\ntwo\n{{ digest.nothing }}", 3, "nothing"),
+        ("{{ missing }}", 1, "'missing' is undefined"),
+        ("\n{{ 1 / 0 }}", 2, "division by zero"),
+        ("{{ digest|no_such_filter }}", 1, "no_such_filter"),
+        ("\n\n{{ ''.__class__ }}", 3, "unsafe"),
+        ("{% for i in range(10**9) %}{% endfor %}", 1, "Range too big"),
+    ],
+)
+def test_W05_a_broken_template_names_its_file_and_line(
+    tmp_path: Path, source: str, line: int, says: str
+) -> None:
+    (tmp_path / "slack").mkdir()
+    file = tmp_path / "slack" / "header.j2"
+    file.write_text(source)
+    templates = JinjaTemplates(tmp_path)
+    with pytest.raises(TemplateError) as caught:
+        templates.render("slack/header.j2", digest=digest([]))
+    assert caught.value.message.startswith(f"{file}:{line}: ")
+    assert says in caught.value.message
+    assert "Papers for ada" in templates.fallback.render("slack/header.j2", digest=digest([]))
+
+
+def test_a_template_or_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TemplateError, match=r"no template “mail/nothing\.txt\.j2”"):
+        TEMPLATES.render("mail/nothing.txt.j2")
+    with pytest.raises(TemplateError, match="no such folder"):
+        JinjaTemplates(tmp_path / "gone")
+
+
+def test_a_template_cannot_be_reached_outside_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt.j2").write_text("secret")
+    (tmp_path / "own").mkdir()
+    with pytest.raises(TemplateError):
+        JinjaTemplates(tmp_path / "own").render("../secret.txt.j2")
+
+
+def test_the_fallback_of_the_shipped_templates_is_themselves() -> None:
+    assert TEMPLATES.fallback is TEMPLATES
+
+
+def test_every_template_and_filter_is_documented() -> None:
+    docs = (resource("templates").parent / "docs" / "templates.md").read_text()
+    named = set(re.findall(r"[\w/]+\.(?:html\.|txt\.)?j2", docs))
+    parts = re.compile(r"(layout|paper|title_line|footer)\.(html|txt)\.j2$")
+    assert {name for name in ALL if not parts.search(name)} <= named
+    filters = {*render._FILTERS, "mark", "slack_link"}
+    assert not [name for name in filters if not re.search(rf"\|{name}\b|\|{name}\(", docs)]

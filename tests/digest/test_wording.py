@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from monitor.digest import wording
+from monitor.model import SourceReport, Why
+from tests.digest.samples import NOW, PAPER, digest, news
+
+
+@pytest.mark.parametrize(
+    ("authors", "text"),
+    [
+        ((), ""),
+        (("A One",), "A One"),
+        (("A One", "B Two", "C Three"), "A One, B Two, C Three"),
+        (("A One", "B Two", "C Three", "D Four"), "A One, B Two … D Four +1"),
+        (tuple(f"N {n}" for n in range(90)), "N 0, N 1 … N 89 +87"),
+    ],
+)
+def test_authors_are_shortened(authors: tuple[str, ...], text: str) -> None:
+    assert wording.shortened(authors) == text
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "javascript:alert(1)",
+        "JAVASCRIPT:alert(1)",
+        " https://example.org",
+        "https://example.org/a b",
+        "https://example.org/\u202eb",
+        "java\nscript:alert(1)",
+        "data:text/html,<script>",
+        "//example.org/x",
+        "https://",
+        "https://[::1",
+        "ftp://example.org",
+        "https://example.org/" + "x" * 2000,
+    ],
+)
+def test_W04_only_http_urls_are_linked_to(url: str) -> None:
+    assert wording.web_url(url) == ""
+
+
+def test_a_doi_with_brackets_is_a_good_url() -> None:
+    url = "https://doi.org/10.1002/(SICI)1097-0258(19980815)17:15<1661::AID-SIM968>3.0.CO;2-2"
+    assert wording.web_url(url) == url
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"announced": datetime(2026, 11, 20, 20, 0, tzinfo=UTC)}, "21 Nov 2026"),
+        ({"announced": None}, "19 Nov 2026"),
+        ({"published": None}, "seen 20 Nov 2026"),
+    ],
+)
+def test_a_paper_has_the_day_it_was_announced_published_or_seen(
+    changes: dict[str, object], text: str
+) -> None:
+    (entry,) = digest([news(replace(PAPER, **changes))]).groups[0].entries  # type: ignore[arg-type]
+    assert wording.dated(entry, "Asia/Tokyo") == text
+
+
+def test_a_date_without_a_time_is_the_same_day_everywhere() -> None:
+    (entry,) = digest([news()]).groups[0].entries
+    assert wording.dated(entry, "Pacific/Honolulu") == "19 Nov 2026"
+
+
+def test_the_words_found_are_named_once_and_not_without_end() -> None:
+    words = ("Agents", "agent", "AGENT", *(f"w{n}" for n in range(20)))
+    made = digest([news()])
+    entry = made.groups[0].entries[0]
+    matched = replace(entry.matched[0], why=(Why("abstract", words), Why("source", ())))
+    (found,) = wording.found(replace(entry, matched=(matched,)))
+    assert found.fields == (("abstract", "Agents, w0, w1, w2, w3, w4, w5, w6 …"),)
+
+
+def test_the_report_says_what_was_read() -> None:
+    made = digest([news()])
+    assert wording.reading(made) == "Read since Thu 19 Nov 08:00: 298 papers in 1 source; 229 new"
+    assert wording.summary(made) == "1 paper in 1 topic since Thu 19 Nov 08:00"
+    first = replace(made, covers_from=None)
+    assert wording.reading(first) == "Read: 298 papers in 1 source; 229 new"
+    assert wording.summary(digest([])) == "No new papers for your topics since Thu 19 Nov 08:00"
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (SourceReport("s", 1204, 1, NOW), "1,204 papers, 1 new; last read Sat 21 Nov 08:00"),
+        (SourceReport("s", 0, 0, NOW), "nothing new; last read Sat 21 Nov 08:00"),
+        (SourceReport("s", 0, 0, None), "not read yet"),
+        (
+            SourceReport("s", 0, 0, NOW, NOW - timedelta(days=1), "HTTP 503"),
+            "failing since Fri 20 Nov 08:00: HTTP 503; last read Sat 21 Nov 08:00",
+        ),
+        (
+            SourceReport("s", 0, 0, None, NOW, "no such folder"),
+            "failing since Sat 21 Nov 08:00: no such folder",
+        ),
+    ],
+)
+def test_a_quiet_source_and_a_broken_one_never_look_alike(source: SourceReport, text: str) -> None:
+    assert wording.source_line(source, "Asia/Tokyo") == text
+
+
+def test_papers_that_wait_are_said() -> None:
+    assert wording.waiting(digest([])) == ""
+    assert wording.waiting(replace(digest([]), waiting=1)).startswith("1 more paper did not fit")
+    assert "12 more papers did not fit and stand" in wording.waiting(
+        replace(digest([]), waiting=12)
+    )
+
+
+@pytest.mark.parametrize("text", ["word " * 40, "漢字" * 80, "x" * 300, "漢字 and word " * 30, ""])
+def test_wrapped_lines_keep_their_width_and_lose_nothing(text: str) -> None:
+    lines = wording.wrapped(text.strip(), 40, "  ")
+    assert all(wording._columns(line) <= 40 for line in lines)
+    assert all(line.startswith("  ") for line in lines)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+def test_no_break_spaces_hold_a_line_together() -> None:
+    assert wording.wrapped("aaa bbb\u00a0…", 8) == ["aaa", "bbb\u00a0…"]
