@@ -1,0 +1,177 @@
+"""Pages in a folder: `<folder>/<subscription>/<period>.html`, and an index of what is there.
+
+A page carries the facts that the index needs in a comment at its end, so that the folder is all
+there is to know: pages may be deleted or moved in, and files of others are left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from monitor.errors import MonitorError
+from monitor.model import Delivery, Digest, Notice, Outcome, Rendered, State, Templates
+from monitor.text import clean
+
+_FACTS = re.compile(r"<!-- paper-monitor (\{.*\}) -->\s*\Z")
+_FACTS_AT_MOST = 4096
+_NAME_LIMIT = 80
+
+
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    """A page as the index names it; `href` is relative to the index."""
+
+    title: str
+    href: str
+    subscription: str
+    period: str
+    papers: int
+
+
+class Pages:
+    """The channel `kind: file`: each digest is a page, written whole or not at all."""
+
+    kind = "file"
+
+    def __init__(self, name: str, folder: Path, templates: Templates) -> None:
+        """`templates` render the index, which is made anew after each page."""
+        self.name = name
+        self.line = f"file {name}"
+        self._folder = folder
+        self._templates = templates
+        self._lock = threading.Lock()
+
+    def recipients(self) -> tuple[str, ...]:
+        return (str(self._folder),)
+
+    def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
+        html = templates.render("web/digest.html.j2", digest=digest, full=digest.papers)
+        title = f"{clean(digest.subscription)}, {digest.period.replace('T', ' ')}"
+        return (Rendered(0, {"html": html, "title": title, "papers": digest.papers}),)
+
+    def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
+        html = templates.render("web/notice.html.j2", notice=notice)
+        return (Rendered(0, {"html": html, "title": clean(notice.subject), "papers": 0}),)
+
+    def send(self, delivery: Delivery, handing_off: Callable[[], bool]) -> Outcome:
+        """Write the page, then the index; a page that stands is sent, whatever the index does."""
+        page = self.page(delivery)
+        try:
+            if not _write(page, _content(delivery), handing_off):
+                error = "not written: another process has taken this delivery over"
+                return Outcome(State.RETRY, error)
+        except OSError as error:
+            return Outcome(State.RETRY, f"cannot write {page}: {error.strerror}", channel_down=True)
+        try:
+            self._write_index()
+        except (OSError, MonitorError) as error:
+            late = f"the page is written, the index is not: {error}"
+            return Outcome(State.SENT, late, reference=str(page))
+        return Outcome(State.SENT, reference=str(page))
+
+    def reconcile(self, delivery: Delivery) -> Outcome | None:
+        """Look at the file: it is there in full or it is not."""
+        page = self.page(delivery)
+        try:
+            written = page.read_bytes() == _content(delivery)
+        except FileNotFoundError:
+            written = False
+        except OSError:
+            return None
+        if written:
+            return Outcome(State.SENT, reference=str(page))
+        return Outcome(State.RETRY, f"{page} is not there")
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def page(self, delivery: Delivery) -> Path:
+        """Return where the page of a delivery stands."""
+        period = _file_name(delivery.period.replace(":", "-"))
+        return self._folder / _file_name(delivery.subscription) / f"{period}.html"
+
+    def _write_index(self) -> None:
+        with self._lock:
+            pages = sorted(_pages(self._folder), key=lambda page: (page.period, page.subscription))
+            html = self._templates.render("web/index.html.j2", pages=pages[::-1])
+            _write(self._folder / "index.html", html.encode("utf-8", "replace"), lambda: True)
+
+
+def _write(path: Path, content: bytes, handing_off: Callable[[], bool]) -> bool:
+    """Write a file that is there in full or not at all; False when `handing_off` forbids it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with draft.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if not handing_off():
+            return False
+        draft.replace(path)
+    finally:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename outlast a power cut, where the file system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _content(delivery: Delivery) -> bytes:
+    body = delivery.rendered.body
+    facts = {
+        "title": body["title"][:300],
+        "subscription": delivery.subscription,
+        "period": delivery.period,
+        "papers": body["papers"],
+    }
+    noted = json.dumps(facts).replace(">", "\\u003e")
+    page = f"{body['html'].rstrip()}\n<!-- paper-monitor {noted} -->\n"
+    return page.encode("utf-8", "replace")
+
+
+def _pages(folder: Path) -> Iterator[PageLink]:
+    for path in folder.glob("*/*.html"):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            facts = _facts(path)
+            href = quote(path.relative_to(folder).as_posix())
+            if facts:
+                yield PageLink(
+                    str(facts["title"]), href, str(facts["subscription"]),
+                    str(facts["period"]), int(facts["papers"]),
+                )  # fmt: skip
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - _FACTS_AT_MOST, 0))
+        found = _FACTS.search(file.read().decode("utf-8", "replace"))
+    return dict(json.loads(found[1])) if found else {}
+
+
+def _file_name(name: str) -> str:
+    """Return a name that every file system takes: two different names never share one."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:_NAME_LIMIT]
+    if plain and plain == name and name != "index.html":
+        return plain
+    return f"{plain or 'page'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

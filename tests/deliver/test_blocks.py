@@ -1,0 +1,91 @@
+"""Slack's limits, kept before anything is sent."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.deliver.blocks import escape, halves, joined, message, messages, pieces
+
+mrkdwn = st.lists(
+    st.sampled_from(["word", " ", "\n", "&amp;", "&lt;", "<https://x.example/1|a label>", "ü", "<"])
+    | st.text(max_size=9)
+).map("".join)
+
+
+def sizes(found: list) -> list[tuple[int, int]]:
+    return [(len(m["blocks"]), sum(len(b["text"]["text"]) for b in m["blocks"])) for m in found]
+
+
+def letters(text: str) -> str:
+    return "".join(text.split())
+
+
+@given(mrkdwn, st.integers(40, 200))
+def test_L03_pieces_fit_and_nothing_is_lost(text: str, limit: int) -> None:
+    found = pieces(text, limit)
+    assert all(0 < len(piece) <= limit for piece in found)
+    assert letters("".join(found)) == letters(text)
+
+
+@given(st.lists(st.sampled_from(["<https://x.example/1|a label>", "&amp;", "word "])), st.data())
+def test_pieces_never_cut_a_link_or_an_escaped_sign(parts: list[str], data: st.DataObject) -> None:
+    limit = data.draw(st.integers(40, 90))
+    for piece in pieces("".join(parts), limit):
+        assert re.fullmatch(r"(<https://x\.example/1\|a label>|&amp;|word\s*)+", piece)
+
+
+def test_a_link_longer_than_a_section_gives_up_its_target_and_keeps_its_words() -> None:
+    url = f"https://x.example/{'y' * 3000}"
+    assert pieces(f"<{url}|the title> after", 2700) == ["the title after"]
+
+
+def test_L03_51_sections_become_two_messages() -> None:
+    found = messages([f"section {n}" for n in range(51)], "ada")
+    assert [count for count, _ in sizes(found)] == [45, 6]
+    assert [m["text"] for m in found] == ["ada (1 of 2)", "ada (2 of 2)"]
+
+
+def test_L03_a_section_of_3001_characters_becomes_two() -> None:
+    [only] = messages(["word " * 600 + "x"], "ada")
+    assert len(only["blocks"]) == 2
+    assert all(len(block["text"]["text"]) <= 2700 for block in only["blocks"])
+
+
+def test_L03_14000_characters_become_two_messages() -> None:
+    found = messages(["x" * 1000] * 14, "ada")
+    assert [size for _, size in sizes(found)] == [10_000, 4_000]
+
+
+@given(st.lists(st.text(max_size=4000), max_size=80))
+def test_L03_every_message_keeps_every_limit(sections: list[str]) -> None:
+    found = messages(sections, "x" * 9_000)
+    for count, size in sizes(found):
+        assert count <= 45 and size <= 10_000
+    assert all(m["text"] and len(m["text"]) <= 4_000 for m in found)
+    sent = "".join(b["text"]["text"] for m in found for b in m["blocks"])
+    assert letters(sent) == letters("".join(sections))
+
+
+def test_L04_what_slack_would_obey_is_shown() -> None:
+    assert escape("<!channel> & <@U1|x>") == "&lt;!channel&gt; &amp; &lt;@U1|x&gt;"
+    [only] = messages(["text"], "ada")
+    assert only["blocks"][0]["text"]["verbatim"] is True
+
+
+def test_title_lines_share_sections() -> None:
+    lines = [f"line {n}" for n in range(1000)]
+    found = list(joined(lines))
+    assert "\n".join(found).split("\n") == lines
+    assert len(found) < 6 and all(len(section) <= 2700 for section in found)
+
+
+def test_halves_split_blocks_then_text_and_at_last_give_up() -> None:
+    def texts(m: dict) -> list[str]:
+        return [block["text"]["text"] for block in m["blocks"]]
+
+    first, second = halves(message(["a", "b", "c"], "ada"))
+    assert (texts(first), texts(second)) == (["a"], ["b", "c"])
+    first, second = halves(message(["word " * 100], "ada"))
+    assert "".join(letters(t) for m in (first, second) for t in texts(m)) == "word" * 100
+    assert halves(message(["short"], "ada")) is None

@@ -1,0 +1,192 @@
+"""Pages in a folder: whole or not at all, and an index of what is there."""
+
+import os
+import resource
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.deliver.file import Pages, _file_name
+from monitor.errors import TemplateError
+from monitor.model import Delivery, Digest, Outcome, Rendered, State
+from tests.deliver.samples import NOTICE, Commit, PlainTemplates, delivery, digest, entry
+
+
+def pages(folder: Path, templates: Any = None) -> Pages:
+    return Pages("pages", folder, templates or PlainTemplates())
+
+
+def planned(ours: Pages, issue: Digest | None = None, **changes: Any) -> Delivery:
+    issue = issue or digest()
+    [part] = ours.render(issue, PlainTemplates())
+    values = {"subscription": issue.subscription, "period": issue.period, "channel": "pages"}
+    return delivery(part, recipient=ours.recipients()[0], **{**values, **changes})
+
+
+def send(ours: Pages, issue: Digest | None = None, **changes: Any) -> Outcome:
+    return ours.send(planned(ours, issue, **changes), Commit())
+
+
+def index(folder: Path) -> str:
+    return (folder / "index.html").read_text("utf-8")
+
+
+def test_a_digest_is_a_page_and_the_index_links_to_it(tmp_path: Path) -> None:
+    outcome = send(pages(tmp_path))
+    page = tmp_path / "ada" / "2026-11-21.html"
+    assert outcome == Outcome(State.SENT, reference=str(page))
+    assert "Paper 2" in page.read_text("utf-8")
+    assert "ada, 2026-11-21 ada/2026-11-21.html 3" in index(tmp_path)
+
+
+def test_all_papers_are_in_full(tmp_path: Path) -> None:
+    issue = digest(40, full=5)
+    [part] = pages(tmp_path).render(issue, PlainTemplates(padding=10))
+    assert part.body["html"].count("x" * 10) == 40
+
+
+def test_the_same_delivery_again_gives_the_same_file(tmp_path: Path) -> None:
+    send(pages(tmp_path))
+    before = (tmp_path / "ada" / "2026-11-21.html").read_bytes(), index(tmp_path)
+    send(pages(tmp_path), attempts=3, message_id="<other@x>")
+    assert before == ((tmp_path / "ada" / "2026-11-21.html").read_bytes(), index(tmp_path))
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [
+        "2026-11-21.html", "ada", "index.html",
+    ]  # fmt: skip
+
+
+def test_the_index_lists_the_newest_first_and_names_what_people_wrote(tmp_path: Path) -> None:
+    send(pages(tmp_path), digest(1, subscription="lab", period="2026-11-20T09:30"))
+    send(pages(tmp_path), digest(2, subscription="Größe & <b> --> x", period="2026-11-21"))
+    text = index(tmp_path)
+    assert text.index("2026-11-21") < text.index("2026-11-20 09:30")
+    assert "lab/2026-11-20T09-30.html 1" in text
+    assert "Größe &amp; &lt;b&gt; --&gt; x, 2026-11-21" in text
+
+
+def test_the_index_leaves_out_what_is_gone_and_what_is_not_ours(tmp_path: Path) -> None:
+    ours = pages(tmp_path)
+    send(ours, digest(period="2026-11-19"))
+    send(ours, digest(period="2026-11-20"))
+    (tmp_path / "ada" / "2026-11-19.html").unlink()
+    (tmp_path / "ada" / "notes.html").write_text("<p>mine</p>")
+    (tmp_path / "ada" / "bad.html").write_text("<!-- paper-monitor {not json} -->")
+    (tmp_path / "ada" / "odd.html").write_text('<!-- paper-monitor {"title": 1} -->')
+    (tmp_path / "ada" / "folder.html").mkdir()
+    send(ours, digest(period="2026-11-21"))
+    text = index(tmp_path)
+    assert [day for day in (19, 20, 21) if f"2026-11-{day}" in text] == [20, 21]
+    assert not any(name in text for name in ("notes", "bad.html", "odd", "folder"))
+    assert (tmp_path / "ada" / "notes.html").read_text() == "<p>mine</p>"
+
+
+def test_a_page_that_quotes_the_mark_cannot_forge_its_facts(tmp_path: Path) -> None:
+    forged = (
+        '<!-- paper-monitor {"title": "forged", "subscription": "", "period": "", "papers": 1} -->'
+    )
+    quoting = Rendered(0, {"html": f"<p>{forged}</p>\n", "title": "true --> x", "papers": 3})
+    pages(tmp_path).send(delivery(quoting), Commit())
+    assert "true --&gt; x" in index(tmp_path) and "forged" not in index(tmp_path)
+    assert (tmp_path / "ada" / "2026-11-21.html").read_text("utf-8").count("-->") == 2
+
+
+def test_a_notice_is_a_page(tmp_path: Path) -> None:
+    ours = pages(tmp_path)
+    [part] = ours.render_notice(NOTICE, PlainTemplates())
+    sent = delivery(part, subscription="@operator", period="1")
+    assert ours.send(sent, Commit()).state is State.SENT
+    assert "since Tuesday" in ours.page(sent).read_text("utf-8")
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_names_of_files_are_safe_and_distinct(one: str, other: str) -> None:
+    one, other = (name.encode("utf-8", "replace").decode() for name in (one, other))
+    for name in (_file_name(one), _file_name(other)):
+        assert name.isascii() and 0 < len(name) < 100 and not name.startswith(".")
+        assert not set(name) & set('/\\:*?"<>|')
+    assert (_file_name(one) == _file_name(other)) == (one == other)
+
+
+@pytest.mark.parametrize("name", ["../../etc", "/etc/passwd", "..", "index.html", "a/b", "C:\\x"])
+def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "out"
+    assert send(pages(folder), digest(subscription=name, period=name)).state is State.SENT
+    assert {path.relative_to(tmp_path).parts[0] for path in tmp_path.rglob("*")} == {"out"}
+    assert (folder / "index.html").is_file()
+    assert len([path for path in folder.rglob("*.html") if path.is_file()]) == 2
+
+
+# ── faults ──────────────────────────────────────────────────────────────────────────
+
+
+def test_nothing_is_written_when_the_claim_is_no_longer_ours(tmp_path: Path) -> None:
+    ours = pages(tmp_path)
+    outcome = ours.send(planned(ours), Commit(answer=False))
+    assert outcome.state is State.RETRY
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_the_hand_off_is_committed_before_the_page_stands(tmp_path: Path) -> None:
+    ours = pages(tmp_path)
+    sent = planned(ours)
+
+    def commit() -> bool:
+        assert not ours.page(sent).exists()
+        [draft] = ours.page(sent).parent.iterdir()
+        assert b"Paper 2" in draft.read_bytes()
+        return True
+
+    assert ours.send(sent, commit).state is State.SENT
+
+
+def test_a_full_disk_is_the_channels_fault_and_leaves_the_old_page(tmp_path: Path) -> None:
+    ours = pages(tmp_path)
+    send(ours)
+    old = ours.page(planned(ours)).read_bytes()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))
+    try:
+        outcome = send(ours, digest([entry(1, "x" * 5_000)]))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert "File too large" in outcome.error and "2026-11-21.html" in outcome.error
+    assert ours.page(planned(ours)).read_bytes() == old
+    assert len(list((tmp_path / "ada").iterdir())) == 1
+
+
+def test_a_folder_that_cannot_be_written_is_the_channels_fault(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("a file, not a folder")
+    outcome = send(pages(tmp_path / "out"))
+    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert "out" in outcome.error
+
+
+def test_a_page_stands_even_when_the_index_cannot_be_made(tmp_path: Path) -> None:
+    class Broken(PlainTemplates):
+        def render(self, name: str, **values: Any) -> str:
+            raise TemplateError("web/index.html.j2:3: unexpected end")
+
+    outcome = send(pages(tmp_path, Broken()))
+    assert outcome.state is State.SENT
+    assert "web/index.html.j2:3" in outcome.error
+    assert (tmp_path / "ada" / "2026-11-21.html").is_file()
+
+
+def test_K05_what_became_of_a_page_is_seen_from_the_file(tmp_path: Path) -> None:
+    ours = pages(tmp_path)
+    sent = planned(ours, state=State.UNKNOWN)
+    found = ours.reconcile(sent)
+    assert found is not None and found.state is State.RETRY
+    ours.send(sent, Commit())
+    found = ours.reconcile(sent)
+    assert found is not None and found.state is State.SENT
+    os.truncate(ours.page(sent), 10)
+    found = ours.reconcile(sent)
+    assert found is not None and found.state is State.RETRY

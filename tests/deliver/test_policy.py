@@ -1,0 +1,91 @@
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.deliver.policy import channel_retry, decide, next_attempt, unsure
+from monitor.model import Outcome, Rendered, State
+from tests.deliver.samples import AT, delivery
+
+RETRY = Outcome(State.RETRY, "450 try later")
+minutes = st.integers(0, 10**6)
+
+
+def wait(attempts: int, delivery_id: int = 1, outcome: Outcome = RETRY) -> timedelta | None:
+    at = next_attempt(outcome, delivery_id, attempts, AT, AT)
+    return at - AT if at else None
+
+
+@given(st.integers(1))
+def test_the_first_retry_comes_after_5_to_30_minutes(delivery_id: int) -> None:
+    assert timedelta(minutes=5) <= wait(0, delivery_id) <= timedelta(minutes=30)
+
+
+@given(st.integers(1), st.integers(4, 200))
+def test_later_retries_back_off_to_2_to_3_hours(delivery_id: int, attempts: int) -> None:
+    assert timedelta(hours=2) <= wait(attempts, delivery_id) <= timedelta(hours=3)
+
+
+def test_deliveries_of_one_moment_do_not_come_back_in_one_moment() -> None:
+    assert len({wait(0, number) for number in range(100)}) == 100
+
+
+def test_the_same_attempt_always_waits_the_same_time() -> None:
+    assert wait(2, 5) == wait(2, 5)
+
+
+@given(st.integers(1), st.integers(0, 100), minutes, st.none() | minutes)
+def test_no_retry_comes_after_48_hours_or_the_next_slot(
+    delivery_id: int, attempts: int, age: int, slot: int | None
+) -> None:
+    deadline = None if slot is None else AT + timedelta(minutes=slot)
+    at = next_attempt(RETRY, delivery_id, attempts, AT, AT + timedelta(minutes=age), deadline)
+    assert at is None or at < AT + timedelta(hours=48)
+    assert at is None or deadline is None or at < deadline
+
+
+def test_L01_a_server_that_names_a_time_is_obeyed_within_reason() -> None:
+    asked = {30: 30, 0: 1, 86_400: 6 * 3600}
+    for seconds, waited in asked.items():
+        outcome = Outcome(State.RETRY, "429", retry_after=timedelta(seconds=seconds))
+        assert wait(0, outcome=outcome) == timedelta(seconds=waited)
+
+
+def test_X11_an_hour_after_an_unexpected_fault_is_granted() -> None:
+    outcome = Outcome(State.RETRY, "unexpected ValueError", retry_after=timedelta(hours=1))
+    assert wait(0, outcome=outcome) == timedelta(hours=1)
+
+
+def test_a_retry_that_would_come_too_late_is_a_failure_that_says_why() -> None:
+    decided = decide(delivery(Rendered(0, {}), attempts=11), RETRY, AT + timedelta(hours=47.5))
+    assert decided.at is None
+    assert decided.outcome.state is State.FAILED
+    assert decided.outcome.error == "given up after 12 attempts: 450 try later"
+
+
+def test_what_is_no_retry_is_recorded_as_it_is() -> None:
+    for state in (State.SENT, State.FAILED):
+        outcome = Outcome(state, "so it is")
+        decided = decide(delivery(Rendered(0, {})), outcome, AT)
+        assert (decided.outcome, decided.at) == (outcome, None)
+
+
+def test_a_channel_that_is_down_is_tried_ever_more_rarely_up_to_an_hour() -> None:
+    waits = [channel_retry(tries) / timedelta(minutes=1) for tries in (0, 1, 2, 3, 4, 5, 6, 10**6)]
+    assert waits == [5, 5, 10, 20, 40, 60, 60, 60]
+
+
+def test_what_nobody_knows_is_not_asked_about_at_once() -> None:
+    outcome = Outcome(State.UNKNOWN, "no answer")
+    decided = decide(delivery(Rendered(0, {})), outcome, AT)
+    assert decided.outcome == outcome
+    assert decided.at is not None and decided.at > AT
+
+
+def test_K05_what_no_channel_can_find_out_is_sent_once_more_or_held() -> None:
+    once = delivery(Rendered(0, {}), state=State.UNKNOWN, attempts=1)
+    twice = delivery(Rendered(0, {}), state=State.UNKNOWN, attempts=2)
+    again = unsure(once, resend=True)
+    assert again is not None and again.state is State.RETRY
+    assert unsure(twice, resend=True) is None
+    assert unsure(once, resend=False) is None

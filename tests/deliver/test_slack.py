@@ -1,0 +1,367 @@
+"""Slack by token and by webhook, against a server that enforces Slack's limits."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from monitor.deliver.slack import Slack
+from monitor.errors import UsageError
+from monitor.model import Delivery, Digest, Outcome, Rendered, State
+from tests.deliver.samples import (
+    AT,
+    HOSTILE,
+    NOTICE,
+    Commit,
+    PlainTemplates,
+    delivery,
+    digest,
+    entry,
+)
+from tests.servers.slack import TOKEN, Fault, SlackServer
+from tests.servers.smtp import free_port
+
+TEMPLATES = PlainTemplates()
+
+
+@pytest.fixture
+def slack() -> Iterator[SlackServer]:
+    with SlackServer() as running:
+        yield running
+
+
+def bot(
+    slack: SlackServer, channel: str = "#papers", token: str = TOKEN, timeout: int = 10
+) -> Slack:
+    return Slack("lab", channel=channel, token=token, base_url=slack.base_url, timeout=timeout)
+
+
+def hook(slack: SlackServer) -> Slack:
+    return Slack("lab", webhook=slack.webhook, timeout=10)
+
+
+def planned(part: Rendered, parent: str = "", **changes: Any) -> Delivery:
+    values = {"channel": "lab", "recipient": "#papers", "message_id": f"<id-{part.part}@x>"}
+    return delivery(part, parent=parent, **{**values, **changes})
+
+
+def send(channel: Slack, issue: Digest | None = None, padding: int = 0) -> list[Outcome]:
+    """Send all parts as the pipeline would: replies know the reference of the first."""
+    outcomes: list[Outcome] = []
+    for part in channel.render(issue or digest(), PlainTemplates(padding)):
+        parent = outcomes[0].reference if outcomes else ""
+        outcomes.append(channel.send(planned(part, parent), Commit()))
+    return outcomes
+
+
+def shown(slack: SlackServer) -> str:
+    return "\n".join(b["text"]["text"] for post in slack.posts for b in post["blocks"])
+
+
+# ── what is sent ────────────────────────────────────────────────────────────────────
+
+
+def test_a_digest_is_a_message_with_a_text_for_notifications(slack: SlackServer) -> None:
+    [outcome] = send(bot(slack))
+    [post] = slack.posts
+    assert outcome == Outcome(State.SENT, reference=f"C0PAPERS1:{post['ts']}")
+    assert post["text"] == "ada: 3 papers, 2026-11-21"
+    assert (post["unfurl_links"], post["unfurl_media"]) == (False, False)
+    assert post["metadata"]["event_payload"] == {"message_id": "<id-0@x>"}
+    assert "412 papers read from daily." in shown(slack)
+
+
+def test_L03_a_long_digest_goes_on_in_the_thread_and_loses_nothing(slack: SlackServer) -> None:
+    outcomes = send(bot(slack), digest(60, full=40), padding=900)
+    assert len(outcomes) > 3 and {o.state for o in outcomes} == {State.SENT}
+    first, *replies = slack.posts
+    assert "thread_ts" not in first
+    assert {reply["thread_ts"] for reply in replies} == {first["ts"]}
+    assert not any(reply.get("reply_broadcast") for reply in replies)
+    assert [n for n in range(60) if f"|Paper {n}>" not in shown(slack)] == []
+    assert shown(slack).count("x" * 900) == 40
+
+
+def test_the_best_papers_are_in_full_and_the_others_by_title(slack: SlackServer) -> None:
+    issue = digest([replace(entry(n), score=float(n)) for n in range(4)], full=2)
+    send(bot(slack), issue)
+    text = shown(slack)
+    assert "• <https://papers.example.org/1|Paper 1>" in text
+    assert "• <https://papers.example.org/2|Paper 2>" not in text
+
+
+def test_L04_a_hostile_title_is_shown_and_nobody_is_pinged(slack: SlackServer) -> None:
+    issue = digest([entry(1, HOSTILE)])
+    issue = replace(
+        issue, subscription="<!here>", groups=(replace(issue.groups[0], topic="<@U1>"),)
+    )
+    assert {o.state for o in send(bot(slack), issue)} == {State.SENT}
+    assert "&lt;!channel&gt; &amp; &lt;@U1|x&gt;" in shown(slack)
+    assert slack.pings == []
+
+
+def test_a_notice(slack: SlackServer) -> None:
+    [part] = bot(slack).render_notice(NOTICE, TEMPLATES)
+    assert bot(slack).send(planned(part), Commit()).state is State.SENT
+    assert "since Tuesday" in shown(slack)
+    assert slack.posts[0]["text"] == "arxiv is failing"
+
+
+def test_a_webhook_gets_separate_messages_and_its_URL_is_no_name(slack: SlackServer) -> None:
+    ours = hook(slack)
+    outcomes = send(ours, digest(60, full=40), padding=900)
+    assert {o.state for o in outcomes} == {State.SENT}
+    assert len(slack.posts) == len(outcomes) > 3
+    assert not any("thread_ts" in post for post in slack.posts)
+    assert (ours.recipients(), ours.line) == (("lab",), "slack webhook lab")
+
+
+def test_nothing_is_sent_when_the_claim_is_no_longer_ours(slack: SlackServer) -> None:
+    for ours in (bot(slack), hook(slack)):
+        [part] = ours.render(digest(), TEMPLATES)
+        assert ours.send(planned(part), Commit(answer=False)).state is State.RETRY
+    assert slack.requests == []
+
+
+def test_a_channel_needs_a_webhook_or_a_token() -> None:
+    with pytest.raises(UsageError, match="lab"):
+        Slack("lab", channel="#papers")
+
+
+# ── what Slack refuses ──────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "asked, waited",
+    [("30", 30), ("0", 1), (None, 30), ("abc", 30), ("86400", 86_400)],
+)
+def test_L01_429_is_a_retry_for_the_queue(
+    slack: SlackServer, asked: str | None, waited: int
+) -> None:
+    for ours in (bot(slack), hook(slack)):
+        headers = {"Retry-After": asked} if asked else {}
+        slack.faults.append(Fault(429, '{"ok": false, "error": "ratelimited"}', headers))
+        [outcome] = send(ours)
+        assert outcome.state is State.RETRY and not outcome.channel_down
+        assert outcome.retry_after == timedelta(seconds=waited)
+    assert len(slack.requests) == 2, "the queue tries again, nothing below it does"
+
+
+def test_L03_a_message_that_slack_finds_too_long_is_split_and_sent(slack: SlackServer) -> None:
+    slack.most_characters = 1_500
+    issue = digest(12, full=12)
+    [outcome] = send(bot(slack), issue, padding=400)
+    assert outcome.state is State.SENT
+    first, *rest = slack.posts
+    assert outcome.reference == f"C0PAPERS1:{first['ts']}"
+    assert len(rest) > 2 and {post["thread_ts"] for post in rest} == {first["ts"]}
+    assert [n for n in range(12) if shown(slack).count(f"|Paper {n}>") != 1] == []
+    assert [("metadata" in post) for post in slack.posts] == [False] * len(rest) + [True]
+
+
+def test_L03_a_webhook_message_that_is_too_long_is_split_too(slack: SlackServer) -> None:
+    slack.most_characters = 1_500
+    assert send(hook(slack), digest(12, full=12), padding=400)[0].state is State.SENT
+    assert [n for n in range(12) if shown(slack).count(f"|Paper {n}>") != 1] == []
+
+
+def test_L03_what_cannot_be_split_any_more_fails(slack: SlackServer) -> None:
+    slack.most_characters = 1
+    assert send(bot(slack))[0].state is State.FAILED
+
+
+@pytest.mark.parametrize(
+    "code", ["invalid_auth", "token_revoked", "account_inactive", "missing_scope"]
+)
+def test_L05_a_token_that_is_no_good_is_the_channels_fault(slack: SlackServer, code: str) -> None:
+    slack.faults.append(Fault.error(code))
+    [outcome] = send(bot(slack))
+    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert code in outcome.error
+
+
+@pytest.mark.parametrize("code", ["is_archived", "not_in_channel", "restricted_action", "new_code"])
+def test_L05_a_channel_that_cannot_be_posted_to_fails_alone(slack: SlackServer, code: str) -> None:
+    slack.faults.append(Fault.error(code))
+    [outcome] = send(bot(slack))
+    assert (outcome.state, outcome.channel_down) == (State.FAILED, False)
+    assert code in outcome.error
+
+
+def test_L05_a_channel_that_does_not_exist_fails_with_a_hint(slack: SlackServer) -> None:
+    [part] = bot(slack).render(digest(), TEMPLATES)
+    outcome = bot(slack).send(planned(part, recipient="#nowhere"), Commit())
+    assert outcome.state is State.FAILED
+    assert "channel_not_found (no such channel" in outcome.error
+
+
+@pytest.mark.parametrize(
+    "status, word",
+    [(404, "no_service"), (403, "action_prohibited"), (410, "channel_is_archived"), (403, "")],
+)
+def test_L05_a_webhook_that_is_gone_is_a_channel_that_is_down(
+    slack: SlackServer, status: int, word: str
+) -> None:
+    slack.faults.append(Fault(status, word))
+    [outcome] = send(hook(slack))
+    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert (word or "HTTP 403") in outcome.error
+
+
+@pytest.mark.parametrize("code", ["invalid_blocks", "invalid_blocks_format", "no_text"])
+def test_a_form_that_slack_does_not_accept_is_not_sent_again(slack: SlackServer, code: str) -> None:
+    slack.faults += [Fault.error(code), Fault(400, code)]
+    for ours in (bot(slack), hook(slack)):
+        [outcome] = send(ours)
+        assert (outcome.state, outcome.channel_down) == (State.FAILED, False)
+
+
+@pytest.mark.parametrize("code", ["thread_not_found", "message_not_found"])
+def test_L06_when_the_parent_is_gone_a_new_one_is_posted_and_the_rest_follows(
+    slack: SlackServer, code: str
+) -> None:
+    ours = bot(slack)
+    first, second, third = ours.render(digest(60, full=60), PlainTemplates(600))[:3]
+    outcome = ours.send(planned(first), Commit())
+    slack.delete(slack.posts[0]["ts"])
+    if code != "thread_not_found":
+        slack.faults.append(Fault.error(code))
+    replies = [ours.send(planned(p, outcome.reference), Commit()) for p in (second, third)]
+    assert [reply.state for reply in replies] == [State.SENT] * 2
+    parent, reply = slack.posts
+    assert "thread_ts" not in parent
+    assert reply["thread_ts"] == parent["ts"]
+
+
+# ── what nobody knows ───────────────────────────────────────────────────────────────
+
+
+UNCLEAR = {
+    "ok without ts": Fault(body='{"ok": true}', kept=True),
+    "an HTML page": Fault(body="<!doctype html><p>Please log in</p>"),
+    "502 of a proxy": Fault(502, "<h1>Bad gateway</h1>"),
+    "500": Fault(500, '{"ok": false, "error": "internal_error"}'),
+    "fatal_error": Fault.error("fatal_error"),
+    "a list": Fault(body="[1]"),
+    "nothing": Fault(body=""),
+    "a reset after the body": Fault(reset=True, kept=True),
+}
+
+
+@pytest.mark.parametrize("fault", UNCLEAR.values(), ids=UNCLEAR.keys())
+def test_L08_an_answer_that_says_nothing_is_unknown(slack: SlackServer, fault: Fault) -> None:
+    slack.faults.append(fault)
+    [outcome] = send(bot(slack))
+    assert (outcome.state, outcome.channel_down) == (State.UNKNOWN, False)
+    assert outcome.error
+    assert len(slack.requests) == 1, "not tried again in place"
+
+
+@pytest.mark.parametrize(
+    "name", ["an HTML page", "502 of a proxy", "nothing", "a reset after the body"]
+)
+def test_L08_the_same_from_a_webhook(slack: SlackServer, name: str) -> None:
+    slack.faults.append(UNCLEAR[name])
+    [outcome] = send(hook(slack))
+    assert (outcome.state, outcome.channel_down) == (State.UNKNOWN, False)
+
+
+def test_a_server_that_is_not_there_is_the_channels_fault() -> None:
+    url = f"http://127.0.0.1:{free_port()}/"
+    for ours in (
+        Slack("lab", channel="#papers", token=TOKEN, base_url=url),
+        Slack("lab", webhook=f"{url}services/T0/B0/secret"),
+    ):
+        [outcome] = send(ours)
+        assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+        assert "Connection refused" in outcome.error
+
+
+@pytest.mark.parametrize("channel", ["#papers", "papers", "C0PAPERS1"])
+def test_L02_after_a_reset_the_history_says_that_it_was_posted(
+    slack: SlackServer, channel: str
+) -> None:
+    slack.faults.append(UNCLEAR["a reset after the body"])
+    ours = bot(slack, channel)
+    [part] = ours.render(digest(), TEMPLATES)
+    sent = planned(part, recipient=channel)
+    assert ours.send(sent, Commit()).state is State.UNKNOWN
+    found = bot(slack, channel).reconcile(sent)
+    assert found == Outcome(State.SENT, reference=f"C0PAPERS1:{slack.posts[0]['ts']}")
+
+
+def test_L02_after_a_reset_the_history_says_that_it_was_not_posted(slack: SlackServer) -> None:
+    slack.faults.append(Fault(reset=True))
+    ours = bot(slack)
+    [part] = ours.render(digest(), TEMPLATES)
+    assert ours.send(planned(part), Commit()).state is State.UNKNOWN
+    found = ours.reconcile(planned(part))
+    assert found is not None and found.state is State.RETRY
+
+
+def test_L02_replies_are_looked_for_in_their_thread_and_after_it_in_the_channel(
+    slack: SlackServer,
+) -> None:
+    ours = bot(slack)
+    first, second = ours.render(digest(20, full=20), PlainTemplates(600))[:2]
+    parent = ours.send(planned(first), Commit()).reference
+    slack.faults.append(UNCLEAR["a reset after the body"])
+    assert ours.send(planned(second, parent), Commit()).state is State.UNKNOWN
+    found = bot(slack).reconcile(planned(second, parent))
+    assert found is not None and found.state is State.SENT
+    slack.posts[1].pop("thread_ts")
+    slack.delete(parent.partition(":")[2])
+    found = bot(slack).reconcile(planned(second, parent))
+    assert found is not None and found.state is State.SENT
+
+
+def test_L02_a_history_of_many_pages_is_read_to_its_end(slack: SlackServer) -> None:
+    slack.page = 2
+    slack.channels = {f"channel-{n}": f"C{n:08}" for n in range(5)} | slack.channels
+    ours = bot(slack)
+    [part] = ours.render(digest(), TEMPLATES)
+    ours.send(planned(part), Commit())
+    for _ in range(6):
+        slack.keep({"text": "talk"}, "C0PAPERS1")
+    found = ours.reconcile(planned(part))
+    assert found is not None and found.state is State.SENT
+
+
+@pytest.mark.parametrize(
+    "fault", [Fault.error("missing_scope"), Fault(429), Fault(502, "<h1>"), Fault(reset=True)]
+)
+def test_L02_what_the_history_does_not_tell_stays_unknown(slack: SlackServer, fault: Fault) -> None:
+    ours = bot(slack)
+    [part] = ours.render(digest(), TEMPLATES)
+    slack.faults.append(fault)
+    assert ours.reconcile(planned(part)) is None
+
+
+def test_a_history_is_read_from_before_a_moved_calendar(slack: SlackServer) -> None:
+    ours = bot(slack)
+    [part] = ours.render(digest(), TEMPLATES)
+    ours.send(planned(part), Commit())
+    later = planned(part, created_at=AT + timedelta(days=365 * 50))
+    found = ours.reconcile(later)
+    assert found is not None and found.state is State.SENT
+
+
+def test_a_webhook_has_no_history(slack: SlackServer) -> None:
+    [part] = hook(slack).render(digest(), TEMPLATES)
+    assert hook(slack).reconcile(planned(part)) is None
+
+
+def test_W06_no_secret_is_told_or_logged(
+    slack: SlackServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    logging.getLogger("slack_sdk").setLevel(logging.DEBUG)
+    bad = Slack("lab", webhook="htp://hooks.example/services/a-secret-path")
+    told = [outcome.error for ours in (bot(slack), hook(slack), bad) for outcome in send(ours)]
+    slack.faults.append(Fault(500, "oops"))
+    told += [outcome.error for outcome in send(hook(slack))]
+    for text in (*told, caplog.text, repr(bot(slack)), repr(hook(slack))):
+        assert TOKEN not in text and "a-secret-path" not in text

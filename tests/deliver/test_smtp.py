@@ -1,0 +1,397 @@
+"""The conversation with a mail server, phase by phase."""
+
+import logging
+import ssl
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from monitor.deliver.smtp import Letter, SmtpServer, Timeouts
+from monitor.model import State
+from tests.deliver.samples import Commit
+from tests.servers.smtp import Drop, Hold, Patient, ScriptedSmtp, free_port, in_thread, inbox
+
+QUICK = Timeouts(connect=5, command=5, final=10, quit=1)
+CONTENT = b"Subject: a digest\r\n\r\n.a line that begins with a dot\r\nthe end\r\n"
+
+
+def server(port: int, host: str = "localhost", **options: Any) -> SmtpServer:
+    values = {"tls": "none", "sender": "Papers <papers@example.org>", "timeouts": QUICK}
+    return SmtpServer(host, port, **{**values, **options})
+
+
+def letter(recipient: str = "ada@example.org", **changes: Any) -> Letter:
+    return Letter("papers@example.org", recipient, CONTENT, **changes)
+
+
+@pytest.fixture
+def mx() -> Iterator[ScriptedSmtp]:
+    with ScriptedSmtp() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture(scope="session")
+def ca_file(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("ca") / "ca.pem"
+    authority.cert_pem.write_to_path(str(path))
+    return path
+
+
+def certificate(authority: trustme.CA, host: str, **options: Any) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(host, **options).configure_cert(context)
+    return context
+
+
+def test_a_letter_arrives_unchanged_for_one_recipient(mx: ScriptedSmtp) -> None:
+    outcome = server(mx.port).send(letter(), Commit())
+    assert outcome.state is State.SENT
+    assert outcome.reference == "250 2.0.0 queued as 4F3A"
+    [received] = mx.received
+    assert received.sender == "papers@example.org"
+    assert received.recipient == "ada@example.org"
+    assert received.content == CONTENT
+
+
+def test_the_hand_off_is_committed_after_the_text_and_before_the_dot(mx: ScriptedSmtp) -> None:
+    dots = []
+
+    def commit() -> bool:
+        dots.append(mx.saw_dot.is_set())
+        assert mx.commands[-1] == "DATA"
+        return True
+
+    assert server(mx.port).send(letter(), commit).state is State.SENT
+    assert dots == [False]
+
+
+def test_nothing_is_sent_when_the_claim_is_no_longer_ours(mx: ScriptedSmtp) -> None:
+    outcome = server(mx.port).send(letter(), Commit(answer=False))
+    assert (outcome.state, outcome.channel_down) == (State.RETRY, False)
+    assert not mx.received and not mx.saw_dot.is_set()
+
+
+def test_K10_a_store_that_cannot_record_the_hand_off_stops_the_dot(mx: ScriptedSmtp) -> None:
+    def disk_full() -> bool:
+        raise OSError(28, "No space left on device")
+
+    ours = server(mx.port)
+    with pytest.raises(OSError, match="No space left"):
+        ours.send(letter(), disk_full)
+    assert mx.hung_up.wait(5)
+    assert ours.send(letter(), Commit()).state is State.SENT
+    assert (len(mx.received), mx.connections) == (1, 2)
+
+
+def test_one_connection_serves_many_letters(mx: ScriptedSmtp) -> None:
+    ours = server(mx.port)
+    for number in range(5):
+        assert ours.send(letter(f"{number}@example.org"), Commit()).state is State.SENT
+    assert mx.connections == 1
+
+
+def test_the_connection_is_renewed_every_so_many_letters_and_after_a_rest(mx: ScriptedSmtp) -> None:
+    for options, connections in (({"per_connection": 2}, 3), ({"idle": 0}, 5)):
+        before, ours = mx.connections, server(mx.port, **options)
+        for _ in range(5):
+            assert ours.send(letter(), Commit()).state is State.SENT
+        assert mx.connections - before == connections
+
+
+def test_STARTTLS_and_login_with_a_proper_server(authority: trustme.CA, ca_file: Path) -> None:
+    def check(mechanism: str, login: bytes, password: bytes) -> bool:
+        return (login, password) == (b"papers", "grün".encode())
+
+    with inbox(
+        tls_context=certificate(authority, "localhost"),
+        require_starttls=True,
+        auth_required=True,
+        auth_callback=check,
+    ) as (port, received):
+        secured = {"tls": "starttls", "ca_file": ca_file, "username": "papers"}
+        right = server(port, password="grün", **secured)
+        assert right.send(letter(), Commit()).state is State.SENT
+        right.close()
+        wrong = server(port, password="rot", **secured)
+        assert wrong.send(letter(), Commit()).channel_down
+    assert len(received) == 1
+
+
+def test_implicit_TLS(authority: trustme.CA, ca_file: Path) -> None:
+    tls = certificate(authority, "localhost")
+    with ScriptedSmtp(tls=tls, implicit_tls=True) as mx:
+        ours = server(mx.port, tls="implicit", ca_file=ca_file)
+        assert ours.send(letter(), Commit()).state is State.SENT
+        ours.close()
+
+
+def test_login_by_LOGIN_where_PLAIN_is_not_offered() -> None:
+    with ScriptedSmtp(extensions=("AUTH LOGIN",)) as mx:
+        ours = server(mx.port, username="papers", password="secret")
+        assert ours.send(letter(), Commit()).state is State.SENT
+        assert mx.commands[1:4] == ["AUTH LOGIN", "cGFwZXJz", "c2VjcmV0"]
+
+
+# ── the channel's faults: nobody is marked as failed ────────────────────────────────
+
+
+@pytest.mark.parametrize("greeting", ["421 4.3.2 closing", "554 5.3.2 no service", Drop()])
+def test_M01_a_greeting_that_refuses_is_the_channels_fault(mx: ScriptedSmtp, greeting: Any) -> None:
+    mx.always["greeting"] = greeting
+    outcome = server(mx.port).send(letter(), Commit())
+    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert f"localhost:{mx.port}" in outcome.error
+
+
+def test_a_server_that_is_not_there_is_the_channels_fault() -> None:
+    outcome = server(free_port()).send(letter(), Commit())
+    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert "Connection refused" in outcome.error
+
+
+def test_M05_a_block_of_the_sender_is_the_channels_fault(mx: ScriptedSmtp) -> None:
+    mx.always["mail"] = "550 5.7.1 your network is on a list"
+    outcome = server(mx.port).send(letter(), Commit())
+    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert "5.7.1" in outcome.error
+
+
+@pytest.mark.parametrize("phase", ["rcpt", "dot"])
+def test_M05_policy_refusals_for_everyone_open_the_circuit_and_disable_nobody(
+    mx: ScriptedSmtp, phase: str
+) -> None:
+    mx.always[phase] = "550 5.7.1 blocked by policy"
+    ours = server(mx.port)
+    outcomes = [ours.send(letter(f"{n}@example.org"), Commit()) for n in range(4)]
+    assert [o.state for o in outcomes] == [State.RETRY] * 4
+    assert [o.channel_down for o in outcomes] == [False, False, True, False]
+
+
+def test_M05_closed_mailboxes_among_open_ones_do_not_open_the_circuit(mx: ScriptedSmtp) -> None:
+    ours = server(mx.port)
+    for number in range(5):
+        for _ in range(2):
+            mx.script["rcpt"].append("550 5.7.133 members only")
+            outcome = ours.send(letter(f"closed-{number}@example.org"), Commit())
+            assert (outcome.state, outcome.channel_down) == (State.RETRY, False)
+        assert ours.send(letter("ada@example.org"), Commit()).state is State.SENT
+
+
+def test_M09_no_mail_and_no_password_when_STARTTLS_is_stripped() -> None:
+    with ScriptedSmtp(extensions=("AUTH PLAIN LOGIN",)) as mx:
+        ours = server(mx.port, tls="starttls", username="papers", password="secret")
+        outcome = ours.send(letter(), Commit())
+    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert "no STARTTLS" in outcome.error
+    assert [command.split()[0].upper() for command in mx.commands] == ["EHLO"]
+
+
+@pytest.mark.parametrize("tls", ["starttls", "implicit"])
+@pytest.mark.parametrize(
+    "host, days, known, said",
+    [
+        ("mx.elsewhere.example", 9, True, "ostname mismatch"),
+        ("localhost", -1, True, "expired"),
+        ("localhost", 9, False, "certificate"),
+    ],
+)
+def test_M09_a_certificate_that_is_not_theirs_is_refused(
+    authority: trustme.CA, ca_file: Path, tls: Any, host: str, days: int, known: bool, said: str
+) -> None:
+    today = datetime.now(UTC)
+    valid = {"not_before": today - timedelta(days=9), "not_after": today + timedelta(days=days)}
+    context = certificate(authority, host, **valid)
+    with ScriptedSmtp(("STARTTLS", "AUTH PLAIN"), context, tls == "implicit") as mx:
+        secured = {"tls": tls, "ca_file": ca_file if known else None}
+        ours = server(mx.port, username="papers", password="secret", **secured)
+        outcome = ours.send(letter(), Commit())
+    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert said in outcome.error
+    assert not [command for command in mx.commands if command.startswith("AUTH")]
+
+
+def test_M09_a_password_does_not_leave_the_machine_in_the_clear() -> None:
+    with ScriptedSmtp(("AUTH PLAIN",)) as mx:
+        logged_in = {"username": "papers", "password": "secret"}
+        here = server(mx.port, "127.0.0.1", **logged_in).send(letter(), Commit())
+        assert here.state is State.SENT
+        elsewhere = server(mx.port, "0.0.0.0", **logged_in).send(letter(), Commit())
+    assert elsewhere.channel_down and "in the clear" in elsewhere.error
+    assert len([command for command in mx.commands if command.startswith("AUTH")]) == 1
+
+
+def test_M10_a_wrong_password_is_tried_once_and_told_without_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    repeated = "535 5.7.8 no: AUTH PLAIN AHBhcGVycwB0b3Atc2VjcmV0 (top-secret)"
+    with ScriptedSmtp(("AUTH PLAIN LOGIN CRAM-MD5",), always={"auth": repeated}) as mx:
+        ours = server(mx.port, username="papers", password="top-secret")
+        outcome = ours.send(letter(), Commit())
+    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert "535 5.7.8" in outcome.error
+    assert len([command for command in mx.commands if command.startswith("AUTH")]) == 1
+    for told in (outcome.error, repr(ours), caplog.text):
+        assert "top-secret" not in told and "dG9wLXNlY3JldA" not in told
+        assert "AHBhcGVycwB0b3Atc2VjcmV0" not in told
+
+
+# ── the recipient's faults ──────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("reply", ["450 4.2.0 greylisted", "451 4.7.1 later", "452 4.5.3 many"])
+def test_M02_greylisting_is_tried_again_and_the_others_go_on(mx: ScriptedSmtp, reply: str) -> None:
+    mx.script["rcpt"].append(reply)
+    ours = server(mx.port)
+    outcome = ours.send(letter("new@example.org"), Commit())
+    assert (outcome.state, outcome.channel_down) == (State.RETRY, False)
+    assert ours.send(letter(), Commit()).state is State.SENT
+    assert mx.connections == 1
+
+
+@pytest.mark.parametrize("reply", ["451 4.3.0 error", "452 4.3.1 full", "421 4.3.2 closing"])
+def test_M03_a_refusal_for_now_after_the_dot_is_tried_again(mx: ScriptedSmtp, reply: str) -> None:
+    mx.script["dot"].append(reply)
+    ours = server(mx.port)
+    outcome = ours.send(letter(), Commit())
+    assert (outcome.state, outcome.channel_down) == (State.RETRY, False)
+    assert ours.send(letter(), Commit()).state is State.SENT
+    assert len(mx.received) == 1
+    assert mx.connections == (2 if reply.startswith("421") else 1)
+
+
+@pytest.mark.parametrize("reply", ["550 5.1.1 no such user", "553 bad name", "599 never heard"])
+def test_M04_a_refused_address_fails_and_not_the_batch(mx: ScriptedSmtp, reply: str) -> None:
+    mx.script["rcpt"].append(reply)
+    ours, commit = server(mx.port), Commit()
+    outcome = ours.send(letter("gone@example.org"), commit)
+    assert (outcome.state, outcome.channel_down) == (State.FAILED, False)
+    assert "gone@example.org" in outcome.error and reply in outcome.error
+    assert commit.calls == 0
+    assert ours.send(letter(), Commit()).state is State.SENT
+
+
+def test_a_text_that_is_refused_for_good_fails(mx: ScriptedSmtp) -> None:
+    mx.script["dot"].append("554 5.6.0 not a message")
+    assert server(mx.port).send(letter(), Commit()).state is State.FAILED
+
+
+@pytest.mark.parametrize("phase", ["rcpt", "data"])
+@pytest.mark.parametrize("action", [Drop(), "421 4.3.2 closing"])
+def test_a_connection_lost_before_the_dot_is_safe_to_try_again(
+    mx: ScriptedSmtp, phase: str, action: Any
+) -> None:
+    mx.script[phase].append(action)
+    ours, commit = server(mx.port), Commit()
+    outcome = ours.send(letter(), commit)
+    assert (outcome.state, outcome.channel_down, commit.calls) == (State.RETRY, False, 0)
+    assert ours.send(letter(), Commit()).state is State.SENT
+    assert mx.connections == 2
+
+
+def test_M12_a_server_that_closes_after_some_messages_loses_none() -> None:
+    with ScriptedSmtp(messages_per_connection=3) as mx:
+        ours = server(mx.port)
+        for number in range(8):
+            assert ours.send(letter(f"{number}@example.org"), Commit()).state is State.SENT
+    assert [r.recipient for r in mx.received] == [f"{n}@example.org" for n in range(8)]
+    assert mx.connections == 3
+
+
+def test_M12_a_connection_that_was_closed_meanwhile_is_opened_again(mx: ScriptedSmtp) -> None:
+    ours = server(mx.port)
+    assert ours.send(letter(), Commit()).state is State.SENT
+    mx.script["mail"].append(Drop())
+    assert ours.send(letter(), Commit()).state is State.SENT
+    assert (len(mx.received), mx.connections) == (2, 2)
+
+
+def test_M13_an_address_that_needs_SMTPUTF8_fails_where_it_is_not_offered(
+    mx: ScriptedSmtp,
+) -> None:
+    outcome = server(mx.port).send(letter("jörg@example.org", utf8=True), Commit())
+    assert (outcome.state, outcome.channel_down) == (State.FAILED, False)
+    assert "jörg@example.org" in outcome.error and "SMTPUTF8" in outcome.error
+
+
+def test_M13_an_address_that_needs_SMTPUTF8_is_written_to_where_it_is_offered() -> None:
+    with ScriptedSmtp(extensions=("8BITMIME", "SMTPUTF8")) as mx:
+        outcome = server(mx.port).send(letter("jörg@example.org", utf8=True), Commit())
+        assert outcome.state is State.SENT
+        assert mx.received[0].recipient == "jörg@example.org"
+        assert "MAIL FROM:<papers@example.org> SMTPUTF8 BODY=8BITMIME" in mx.commands
+
+
+# ── after the dot ───────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("action", [Drop(), "354 what", "nonsense"])
+def test_M06_connection_dropped_after_the_dot_is_unknown_and_not_tried_again_in_place(
+    mx: ScriptedSmtp, action: Any
+) -> None:
+    mx.script["dot"].append(action)
+    ours = server(mx.port)
+    outcome = ours.send(letter(), Commit())
+    assert (outcome.state, outcome.channel_down) == (State.UNKNOWN, False)
+    assert mx.connections == 1 and mx.commands.count("DATA") == 1
+    assert ours.send(letter("lab@example.org"), Commit()).state is State.SENT
+    assert mx.connections == 2
+
+
+def test_M07_an_answer_that_comes_late_is_waited_for(mx: ScriptedSmtp) -> None:
+    ready = threading.Event()
+    mx.script["dot"].append(Hold(ready, "250 2.0.0 at last"))
+    commit = Commit()
+    outcome = in_thread(lambda: server(mx.port).send(letter(), commit))
+    assert mx.saw_dot.wait(5)
+    assert commit.calls == 1
+    ready.set()
+    assert outcome().state is State.SENT
+    assert len(mx.received) == 1
+
+
+def test_M07_the_final_answer_has_a_longer_time_than_the_other_ones(mx: ScriptedSmtp) -> None:
+    mx.script["dot"].append(Patient(0.5, "250 2.0.0 at last"))
+    ours = server(mx.port, timeouts=Timeouts(command=0.2, final=20))
+    assert ours.send(letter(), Commit()).state is State.SENT
+
+
+def test_a_server_that_never_answers_the_dot_is_unknown(mx: ScriptedSmtp) -> None:
+    never = threading.Event()
+    mx.script["dot"].append(Hold(never, "250 too late"))
+    ours = server(mx.port, timeouts=Timeouts(command=5, final=0.1))
+    assert ours.send(letter(), Commit()).state is State.UNKNOWN
+    never.set()
+
+
+@pytest.mark.parametrize("goodbye", ["421 busy", Drop(), Patient(60, "221 late")])
+def test_M08_what_QUIT_answers_changes_nothing(mx: ScriptedSmtp, goodbye: Any) -> None:
+    mx.always["quit"] = goodbye
+    ours = server(mx.port, timeouts=Timeouts(quit=0.1), per_connection=1)
+
+    def send_twice() -> list[State]:
+        states = [ours.send(letter(), Commit()).state for _ in range(2)]
+        ours.close()
+        return states
+
+    assert in_thread(send_twice)() == [State.SENT] * 2
+    assert len(mx.received) == 2
+
+
+def test_many_threads_share_one_connection_one_letter_at_a_time(mx: ScriptedSmtp) -> None:
+    ours = server(mx.port)
+    sending = [
+        in_thread(lambda n=n: ours.send(letter(f"{n}@example.org"), Commit())) for n in range(8)
+    ]
+    assert {wait().state for wait in sending} == {State.SENT}
+    assert (len(mx.received), mx.connections) == (8, 1)

@@ -1,0 +1,120 @@
+"""A PostgreSQL server of the tests' own: temporary, on a free port of this machine."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+
+SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "listen_addresses": "127.0.0.1",
+    "max_connections": "60",
+    "timezone": "Asia/Kathmandu",  # the store must not care
+}
+
+
+def binaries() -> Path | None:
+    """Return the folder of initdb and pg_ctl, the newest one installed; None for none."""
+    found = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin"), key=lambda p: float(p.parent.name), reverse=True
+    )
+    found += [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep)]
+    whole = (
+        p for p in found if all((p / tool).exists() for tool in ("initdb", "pg_ctl", "postgres"))
+    )
+    return next(whole, None)
+
+
+def missing() -> str:
+    """Say what is missing for a server to be started, "" for nothing."""
+    if binaries() is None:
+        return "no initdb, pg_ctl and postgres in /usr/lib/postgresql/*/bin or PATH"
+    if os.geteuid() == 0 and not (_is_user("postgres") and shutil.which("runuser")):
+        return "postgres refuses to run as root, and there is no user postgres to run it"
+    return ""
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """Run a server and yield the URL of it, without a database at the end."""
+    bin = binaries()
+    assert bin is not None
+    folder = Path(tempfile.mkdtemp(prefix="paper-monitor-postgres-"))
+    try:
+        if os.geteuid() == 0:
+            shutil.chown(folder, "postgres")
+        data = folder / "data"
+        _run(
+            str(bin / "initdb"),
+            "-D",
+            str(data),
+            "-A",
+            "trust",
+            "-U",
+            "postgres",
+            "-N",
+            "-E",
+            "UTF8",
+        )
+        port = _free_port()
+        options = " ".join(f"-c {name}={value}" for name, value in SETTINGS.items())
+        options += f" -c unix_socket_directories={folder} -p {port}"
+        _run(
+            str(bin / "pg_ctl"),
+            "-D",
+            str(data),
+            "-w",
+            "-l",
+            str(folder / "log"),
+            "-o",
+            options,
+            "start",
+        )
+        try:
+            yield f"postgresql+psycopg://postgres@127.0.0.1:{port}"
+        finally:
+            _run(str(bin / "pg_ctl"), "-D", str(data), "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def execute(url: str, statement: str) -> None:
+    """Run one statement on the server itself, outside a transaction."""
+    address = url.replace("+psycopg", "") + "/postgres"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(statement.encode())
+
+
+def _run(*command: str) -> None:
+    user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    done = subprocess.run(
+        [*user, *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # a pipe would stay open in the server
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command[0]} ended with {done.returncode}"
+
+
+def _is_user(name: str) -> bool:
+    return name in {user.pw_name for user in pwd.getpwall()}
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])

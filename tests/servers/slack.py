@@ -1,0 +1,176 @@
+"""A stand-in for Slack's Web API and incoming webhooks that enforces Slack's limits.
+
+`faults` holds what goes wrong next, once each, before or after the message was kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import struct
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+from urllib.parse import parse_qs, urlparse
+
+TOKEN = "xoxb-test-token"
+HOOK = "/services/T0/B0/a-secret-path"
+WHOLE_MESSAGE = 13_200
+_CONTROL = re.compile(r"<[!@#][^>]*>")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An answer out of turn. `kept`: the message stands all the same; `reset`: no answer at all."""
+
+    status: int = 200
+    body: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    kept: bool = False
+    reset: bool = False
+
+    @classmethod
+    def error(cls, code: str) -> Fault:
+        return cls(body=json.dumps({"ok": False, "error": code}))
+
+
+@dataclass
+class SlackServer:
+    channels: dict[str, str] = field(default_factory=lambda: {"papers": "C0PAPERS1"})
+    posts: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    pings: list[str] = field(default_factory=list)
+    faults: deque[Fault] = field(default_factory=deque)
+    most_characters: int = WHOLE_MESSAGE
+    page: int = 200
+    kept: int = 0
+
+    def __enter__(self) -> Self:
+        handler = type("Handler", (_Handler,), {"slack": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        port = self._server.server_address[1]
+        self.base_url = f"http://127.0.0.1:{port}/api/"
+        self.webhook = f"http://127.0.0.1:{port}{HOOK}"
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def delete(self, ts: str) -> None:
+        self.posts = [post for post in self.posts if post["ts"] != ts]
+
+    def post(self, asked: dict[str, Any]) -> dict[str, Any]:
+        wanted = str(asked.get("channel", ""))
+        channel = self.channels.get(wanted.lstrip("#"), wanted)
+        if channel not in self.channels.values():
+            return {"ok": False, "error": "channel_not_found"}
+        thread = asked.get("thread_ts")
+        if thread and thread not in {post["ts"] for post in self.posts}:
+            return {"ok": False, "error": "thread_not_found"}
+        error = self.refusal(asked)
+        if error:
+            return {"ok": False, "error": error}
+        return {"ok": True, "channel": channel, "ts": self.keep(asked, channel)}
+
+    def keep(self, asked: dict[str, Any], channel: str) -> str:
+        self.kept += 1
+        ts = f"{1_900_000_000 + self.kept}.{self.kept:06}"
+        self.posts.append({**asked, "channel": channel, "ts": ts})
+        self.pings += _CONTROL.findall(json.dumps(asked, ensure_ascii=False))
+        return ts
+
+    def refusal(self, asked: dict[str, Any]) -> str:
+        blocks = asked.get("blocks") or []
+        texts = [(block["type"], block["text"]["text"]) for block in blocks]
+        limits = {"section": 3000, "header": 150}
+        if not asked.get("text"):
+            return "no_text"
+        if len(blocks) > 50 or any(not 0 < len(t) <= limits[kind] for kind, t in texts):
+            return "invalid_blocks"
+        if sum(len(text) for _, text in texts) > self.most_characters:
+            return "msg_blocks_too_long"
+        return ""
+
+    def listed(self, method: str, asked: dict[str, str]) -> dict[str, Any]:
+        match method:
+            case "conversations.list":
+                found = [{"id": i, "name": name} for name, i in self.channels.items()]
+                return self.paged("channels", found, asked)
+            case "conversations.history":
+                found = [p for p in self.posts if not p.get("thread_ts")]
+            case "conversations.replies":
+                found = [p for p in self.posts if asked["ts"] in (p["ts"], p.get("thread_ts"))]
+                if not found:
+                    return {"ok": False, "error": "thread_not_found"}
+            case _:
+                return {"ok": False, "error": "unknown_method"}
+        if asked["channel"] not in self.channels.values():
+            return {"ok": False, "error": "channel_not_found"}
+        found = [p for p in found if float(p["ts"]) >= float(asked.get("oldest", 0))]
+        if asked.get("include_all_metadata") != "1":
+            found = [{k: v for k, v in p.items() if k != "metadata"} for p in found]
+        return self.paged("messages", found[::-1], asked)
+
+    def paged(self, name: str, found: list[Any], asked: dict[str, str]) -> dict[str, Any]:
+        start = int(asked.get("cursor", 0))
+        end = start + min(self.page, int(asked.get("limit", 100)))
+        cursor = str(end) if end < len(found) else ""
+        return {"ok": True, name: found[start:end], "response_metadata": {"next_cursor": cursor}}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    slack: SlackServer
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers["Content-Length"] or 0)).decode()
+        path = urlparse(self.path).path
+        self.slack.requests.append(path)
+        fault = self.slack.faults.popleft() if self.slack.faults else None
+        if fault is None or fault.kept:
+            status, kind, body = self._answer(path, raw)
+        if fault is not None and fault.reset:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close_connection = True
+            self.connection.close()
+            return
+        if fault is not None:
+            self._send(fault.status, "text/html", fault.body, fault.headers)
+        else:
+            self._send(status, kind, body, {})
+
+    def _answer(self, path: str, raw: str) -> tuple[int, str, str]:
+        if path == HOOK:
+            asked = json.loads(raw)
+            error = self.slack.refusal(asked)
+            if not error:
+                self.slack.keep(asked, "webhook")
+            return (400, "text/html", error) if error else (200, "text/html", "ok")
+        if not path.startswith("/api/"):
+            return 404, "text/html", "no_service"
+        return 200, "application/json", json.dumps(self._method(path.removeprefix("/api/"), raw))
+
+    def _method(self, method: str, raw: str) -> dict[str, Any]:
+        if self.headers["Authorization"] != f"Bearer {TOKEN}":
+            return {"ok": False, "error": "invalid_auth"}
+        if method == "chat.postMessage":
+            return self.slack.post(json.loads(raw))
+        query = parse_qs(raw) | parse_qs(urlparse(self.path).query)
+        return self.slack.listed(method, {name: values[0] for name, values in query.items()})
+
+    def _send(self, status: int, kind: str, body: str, headers: dict[str, str]) -> None:
+        content = body.encode()
+        self.send_response(status)
+        for name, value in {"Content-Type": kind, **headers}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Tests speak for themselves."""
