@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import threading
+import secrets
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,18 +14,40 @@ from pathlib import Path
 
 from monitor import pipeline, plugins
 from monitor.config import Settings, topics_of
-from monitor.deliver.mail import Mail, SmtpServer
+from monitor.config.settings import (
+    ChannelSettings,
+    EmailOptions,
+    FileOptions,
+    SlackOptions,
+    SmtpSettings,
+)
+from monitor.deliver.file import Pages
+from monitor.deliver.mail import Mail, message_id
+from monitor.deliver.slack import Slack
+from monitor.deliver.smtp import SmtpServer
 from monitor.digest.due import parse_schedule
 from monitor.digest.render import JinjaTemplates
 from monitor.errors import UsageError
 from monitor.http import Door
-from monitor.model import Channel, Clock, Delivery, Run, Templates
+from monitor.model import (
+    Channel,
+    Clock,
+    Delivery,
+    Digest,
+    Notice,
+    Outcome,
+    Rendered,
+    Run,
+    State,
+    Templates,
+)
 from monitor.pipeline import OPERATOR, Parts, Subscription, Watched, Way
-from monitor.store import digests
-from monitor.store.database import Database, open_store
+from monitor.store import deliveries, digests
+from monitor.store.database import open_store
 from monitor.store.owners import Owner
 
 EMAIL = "email"
+SMTP = "smtp"
 
 
 class SystemClock:
@@ -57,6 +80,16 @@ class Sent:
     period: str
     papers: int
     deliveries: tuple[Delivery, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A test message and what became of it."""
+
+    subscription: str
+    channel: str
+    recipient: str
+    outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +129,93 @@ class App:
         touched = {one.id: one.digest for one in composed if one.id is not None}
         with self.parts.database.reading() as tx:
             for digest_id in dict.fromkeys(delivery.digest_id for delivery in attempted):
-                if digest_id not in touched:
-                    touched[digest_id] = digests.get(tx, digest_id)
+                digest = digests.get(tx, digest_id)
+                if digest is not None:
+                    touched.setdefault(digest_id, digest)
             return [
-                Sent(d.subscription, d.period, d.papers, tuple(digests.deliveries_of(tx, digest_id)))
+                Sent(d.subscription, d.period, d.papers, tuple(deliveries.of_digest(tx, digest_id)))
                 for digest_id, d in touched.items()
                 if d.subscription != OPERATOR
             ]
+
+    def deliver(self) -> list[Delivery]:
+        """Send what is open, lines that are down too: a person asked for it."""
+        return pipeline.deliver(self.parts, probe=True)
+
+    def rehearse(self, names: Sequence[str] = (), early: bool = False) -> list[Sent]:
+        """Write what would go out now as pages; send nothing and change nothing else."""
+        pages = self._rehearsal_pages()
+        composed = pipeline.rehearse(self.parts, names, early=early)
+        return [self._written(pages, digest) for digest in composed]
+
+    def preview(self, name: str = "", period: str = "") -> list[Sent]:
+        """Write a past digest, or the next one, of one subscription or of all as pages."""
+        if not period:
+            names = [name] if name else [s.name for s in self.parts.subscriptions]
+            return self.rehearse(names, early=True)
+        with self.parts.database.reading() as tx:
+            digest = digests.of_period(tx, name, period)
+        if digest is None:
+            raise UsageError(f"there is no digest of {name!r} for {period!r}")
+        return [self._written(self._rehearsal_pages(), digest)]
+
+    def _rehearsal_pages(self) -> Pages:
+        folder = Path(tempfile.mkdtemp(prefix="paper-monitor-"))
+        return Pages("rehearsal", folder, self.parts.templates)
+
+    def _written(self, pages: Pages, digest: Digest) -> Sent:
+        [rendered] = pages.render(digest, self.parts.templates)
+        delivery = _unrecorded(digest.subscription, digest.period, pages, rendered)
+        outcome = pages.send(delivery, lambda: True)
+        written = replace(
+            delivery, state=outcome.state, error=outcome.error, reference=outcome.reference
+        )
+        return Sent(digest.subscription, digest.period, digest.papers, (written,))
+
+    def send_test(self, names: Sequence[str] = ()) -> list[Tried]:
+        """Send a test message by every way of the named subscriptions; nothing is recorded."""
+        now = self.parts.clock.now()
+        lines = ("This is a test. Digests will reach you this way.",)
+        notice = Notice("A test message from Paper Monitor", lines, now)
+        return [
+            self._try(subscription.name, self.parts.channels[way.channel], recipient, notice)
+            for subscription in pipeline.chosen(self.parts, names)
+            for way in subscription.ways
+            for recipient in way.recipients
+        ]
+
+    def _try(self, name: str, channel: Channel, recipient: str, notice: Notice) -> Tried:
+        outcome = Outcome(State.FAILED, "the test message has no text")
+        for part in channel.render_notice(notice, self.parts.templates):
+            delivery = _unrecorded(name, "test", channel, part, recipient, self.parts.sender)
+            outcome = channel.send(delivery, lambda: True)
+        return Tried(name, channel.name, recipient, outcome)
+
+
+def _unrecorded(
+    subscription: str,
+    period: str,
+    channel: Channel,
+    part: Rendered,
+    recipient: str = "",
+    sender: str = "",
+) -> Delivery:
+    """A delivery that the store never sees, for rehearsals and tests."""
+    return Delivery(
+        id=0,
+        digest_id=0,
+        subscription=subscription,
+        period=period,
+        channel=channel.name,
+        recipient=recipient or channel.recipients()[0],
+        part=part.part,
+        state=State.PLANNED,
+        attempts=0,
+        message_id=message_id(secrets.token_hex(12), sender),
+        created_at=datetime.now(UTC),
+        next_attempt_at=None,
+        rendered=part,
+    )
 
 
 @contextmanager
@@ -113,33 +226,115 @@ def open_app(settings: Settings, clock: Clock) -> Iterator[App]:
         stack.callback(database.close)
         owner = Owner.hold(database)
         stack.callback(owner.release)
-        door = Door(contact=settings.contact, version=version("paper-monitor"))
+        gates = database.path.with_name(f"{database.path.name}.gates") if database.path else None
+        door = Door(contact=settings.contact, version=version("paper-monitor"), gate_dir=gates)
         stack.callback(door.close)
-        channels = _channels(settings)
+        templates = JinjaTemplates(settings.templates)
+        channels = _channels(settings, templates)
         for channel in channels.values():
             stack.callback(channel.close)
-        yield App(settings, _parts(settings, clock, database, owner, door, channels))
+        parts = Parts(
+            database=database,
+            owner=owner,
+            clock=clock,
+            templates=templates,
+            fallback_templates=JinjaTemplates(None),
+            sources=_sources(settings, door, clock),
+            topics=tuple(topic.topic() for topic in settings.topics.values()),
+            subscriptions=tuple(
+                _subscription(settings, channels, name) for name in settings.subscriptions
+            ),
+            operator=_operator(settings, channels),
+            channels=channels,
+            timezone=settings.timezone,
+            sender=settings.smtp.sender if settings.smtp else "",
+            resends=_resends(settings),
+        )
+        yield App(settings, parts)
 
 
-def _parts(
-    settings: Settings,
-    clock: Clock,
-    database: Database,
-    owner: Owner,
-    door: Door,
-    channels: dict[str, Channel],
-) -> Parts:
-    return Parts(
-        database=database,
-        owner=owner,
-        clock=clock,
-        templates=JinjaTemplates(settings.templates),
-        fallback_templates=JinjaTemplates(None),
-        sources=_sources(settings, door, clock),
-        topics=tuple(topic.topic() for topic in settings.topics.values()),
-        subscriptions=tuple(_subscription(settings, name) for name in settings.subscriptions),
-        operator=_operator(settings),
-        channels=channels,
-        sender=settings.smtp.sender if settings.smtp else "",
-        resend_unknown=settings.smtp is not None and settings.smtp.unknown == "resend",
+def _sources(settings: Settings, door: Door, clock: Clock) -> dict[str, Watched]:
+    watched = {}
+    for name, told in settings.sources.items():
+        kind = plugins.source_class(told.kind)
+        watched[name] = Watched(
+            name=name,
+            source=kind(name, told.options, door, clock.now),
+            first_run=told.first_run or kind.default_first_run,
+            dated=kind.dated and bool(told.options.url),
+        )
+    return watched
+
+
+def _channels(settings: Settings, templates: Templates) -> dict[str, Channel]:
+    """All channels by name; the one named "email" serves each subscription's own addresses."""
+    server = _server(settings.smtp) if settings.smtp else None
+    channels: dict[str, Channel] = {EMAIL: Mail(EMAIL, (), server)} if server else {}
+    for name, told in settings.channels.items():
+        channels[name] = _channel(settings, name, told, server, templates)
+    return channels
+
+
+def _server(smtp: SmtpSettings) -> SmtpServer:
+    return SmtpServer(
+        smtp.host,
+        smtp.port,
+        tls=smtp.tls,
+        username=smtp.username or "",
+        password=smtp.password.reveal() if smtp.password else "",
+        sender=smtp.sender,
+        ca_file=smtp.ca_file,
     )
+
+
+def _ways(
+    channels: dict[str, Channel], names: Sequence[str], addresses: tuple[str, ...]
+) -> tuple[Way, ...]:
+    own = [Way(EMAIL, addresses)] if addresses else []
+    return (*own, *(Way(name, channels[name].recipients()) for name in names))
+
+
+def _subscription(settings: Settings, channels: dict[str, Channel], name: str) -> Subscription:
+    told = settings.subscriptions[name]
+    return Subscription(
+        name=name,
+        topics=tuple(topics_of(settings, told)),
+        ways=_ways(channels, told.channels, told.email),
+        schedule_text=told.schedule,
+        schedule=parse_schedule(told.schedule),
+        timezone=told.timezone or settings.timezone,
+        full=told.max,
+        quiet_send=told.quiet == "send",
+        pause_until=told.pause_until,
+    )
+
+
+def _operator(settings: Settings, channels: dict[str, Channel]) -> tuple[Way, ...]:
+    told = settings.operator
+    return _ways(channels, told.channels, told.email) if told else ()
+
+
+def _resends(settings: Settings) -> frozenset[str]:
+    again = settings.smtp is not None and settings.smtp.unknown == "resend"
+    return frozenset({SMTP}) if again else frozenset()
+
+
+def _channel(
+    settings: Settings,
+    name: str,
+    told: ChannelSettings,
+    server: SmtpServer | None,
+    templates: Templates,
+) -> Channel:
+    match told.options:
+        case EmailOptions(to=to) if server:
+            return Mail(name, to, server)
+        case SlackOptions(webhook=webhook) if webhook:
+            return Slack(name, webhook=webhook.reveal())
+        case SlackOptions(channel=channel) if channel and settings.slack:
+            slack = settings.slack
+            return Slack(name, channel=channel, token=slack.token.reveal(), base_url=slack.base_url)
+        case FileOptions(path=path):
+            return Pages(name, path, templates)
+        case options:
+            return plugins.channel_class(told.kind)(name, options, templates)

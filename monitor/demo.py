@@ -44,7 +44,11 @@ class Played:
             "papers": self.papers,
             "new": self.new,
             "digests": [
-                {"subscription": one.subscription, "papers": one.papers, "path": str(self.page(one))}
+                {
+                    "subscription": one.subscription,
+                    "papers": one.papers,
+                    "path": str(self.page(one)),
+                }
                 for one in self.sent
                 if one.deliveries
             ],

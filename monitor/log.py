@@ -18,11 +18,13 @@ def set_up_logging(level: int = logging.WARNING) -> None:
     for talkative in ("httpx", "httpcore", "slack_sdk", "apscheduler", "alembic"):
         logging.getLogger(talkative).setLevel(logging.WARNING)
     watched = sys.stderr.isatty()
+    # Plain tracebacks: the pretty ones print the values of variables, and with them secrets.
+    pretty = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.dev.ConsoleRenderer() if watched else structlog.processors.format_exc_info,
+            pretty if watched else structlog.processors.format_exc_info,
             *([] if watched else [structlog.processors.JSONRenderer()]),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),

@@ -148,7 +148,7 @@ class Keyed:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What one source last said of a paper."""
+    """What one source last said of a paper, and in which document it first did."""
 
     source: str
     raw_id: str
@@ -157,6 +157,7 @@ class Sighting:
     fingerprint: str
     first_seen: datetime
     last_seen: datetime
+    document: str = ""
 
 
 @dataclass(frozen=True, slots=True)

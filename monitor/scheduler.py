@@ -1,8 +1,8 @@
 """`serve`: APScheduler only wakes the pipeline; due times, claims and outcomes live in the store.
 
-    every tick   read each source whose time has come
-                 match, compose what is due, deliver what is open
-                 look whether the configuration changed; beat
+every tick   read each source whose time has come
+             match, compose what is due, deliver what is open
+             look whether the configuration changed; beat
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from monitor import config, pipeline
 from monitor.app import App, open_app
-from monitor.errors import ConfigError
+from monitor.config import Settings
+from monitor.errors import ConfigError, StoreError
 from monitor.model import Clock
+from monitor.questions import SERVICE
 from monitor.store import beats, runs
 from monitor.store.owners import service_lock
 
@@ -33,6 +35,8 @@ READERS = 4
 class Service:
     """The running service. `run` returns when `stop` was called or SIGTERM came.
 
+    `serving` is set while the scheduler runs.
+
     Raises ConfigError at the start only: a fault that is written into the file later leaves
     the running configuration in force, and is said in the log and by `status`. Raises
     StoreBusyError where another service runs on the same store.
@@ -42,22 +46,34 @@ class Service:
         self.path = path
         self.clock = clock
         self.tick = tick
-        self.stopping = threading.Event()
-        self.wake = threading.Event()
-        self.read = ""
+        self.serving = threading.Event()
+        self._stopping = threading.Event()
+        self._wake = threading.Event()
+        self._read = ""
 
     def stop(self) -> None:
         """Claim nothing more, finish the hand-off under way, and let `run` return."""
-        self.stopping.set()
-        self.wake.set()
+        self._stopping.set()
+        self._wake.set()
 
     def run(self) -> None:
         self._listen()
-        while not self.stopping.is_set():
-            self.wake.clear()
-            self.read = config.watch(self.path)
-            with open_app(config.load(self.path), self.clock) as app:
-                self._serve(app)
+        self._read = config.watch(self.path)
+        self._settings = config.load(self.path)
+        good: Settings | None = None
+        while True:
+            self._wake.clear()
+            if self._stopping.is_set():
+                return
+            try:
+                with open_app(self._settings, self.clock) as app:
+                    good = self._settings
+                    self._serve(app)
+            except StoreError as fault:
+                if good is None or self._settings is good:
+                    raise
+                log.error("the changed configuration cannot be used", error=str(fault))
+                self._settings = good
 
     def _listen(self) -> None:
         """End cleanly on the first signal, at once on the second."""
@@ -75,9 +91,14 @@ class Service:
         with service_lock(app.parts.database):
             scheduler = self._scheduler(app)
             scheduler.start()
-            log.info("serving", sources=len(app.parts.sources), topics=len(app.parts.topics),
-                     subscriptions=len(app.parts.subscriptions))
-            self.wake.wait()
+            log.info(
+                "serving",
+                sources=len(app.parts.sources),
+                topics=len(app.parts.topics),
+                subscriptions=len(app.parts.subscriptions),
+            )
+            self.serving.set()
+            self._wake.wait()
             app.parts.stopping.set()
             scheduler.shutdown(wait=True)
 
@@ -94,8 +115,12 @@ class Service:
         jobs += [(self._send, (app,), "default"), (self._watch, (app,), "default")]
         for job, arguments, executor in jobs:
             scheduler.add_job(
-                job, "interval", seconds=self.tick.total_seconds(), args=arguments,
-                executor=executor, next_run_time=datetime.now(UTC),
+                job,
+                "interval",
+                seconds=self.tick.total_seconds(),
+                args=arguments,
+                executor=executor,
+                next_run_time=datetime.now(UTC),
             )
         return scheduler
 
@@ -111,15 +136,15 @@ class Service:
         pipeline.deliver(app.parts)
 
     def _watch(self, app: App) -> None:
-        """Take up a changed file; one with a fault changes nothing, and the operator hears of it."""
+        """Take up a changed file; a faulty one changes nothing, and the operator hears of it."""
         with app.parts.database.writing() as tx:
-            beats.beat(tx, "serve", datetime.now(UTC))
+            beats.beat(tx, SERVICE, datetime.now(UTC))
         found = config.watch(self.path)
-        if found == self.read:
+        if found == self._read:
             return
-        self.read = found
+        self._read = found
         try:
-            config.load(self.path)
+            self._settings = config.load(self.path)
         except ConfigError as fault:
             log.error("configuration not taken up", faults=[f.message for f in fault.faults])
             with app.parts.database.writing() as tx:
@@ -128,4 +153,4 @@ class Service:
             with app.parts.database.writing() as tx:
                 runs.end_incident(tx, "configuration", "faulty", self.clock.now())
             log.info("configuration changed")
-            self.wake.set()
+            self._wake.set()

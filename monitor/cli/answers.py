@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from monitor.errors import Fault
 from monitor.model import Delivery, Paper, Reading, Run, RunOutcome, State
 
 if TYPE_CHECKING:
-    from monitor.app import Sent
+    from monitor.app import Sent, Tried
+    from monitor.questions import Check, FoundPaper, Trial
 
 Answer = dict[str, Any]
 
@@ -121,3 +124,82 @@ def keys(value: str | Sequence[str]) -> str | list[str]:
 
 def iso(at: datetime | None) -> str | None:
     return at.isoformat() if at else None
+
+
+def faults(found: Sequence[Fault]) -> Answer:
+    told = [
+        {"file": fault.file, "line": fault.line, "where": fault.where, "message": fault.message}
+        for fault in found
+    ]
+    return {"ok": not found, "faults": told}
+
+
+def papers(found: Iterable[FoundPaper]) -> Answer:
+    return {
+        "papers": [
+            {
+                "id": one.stored.id,
+                "title": one.stored.paper.title,
+                "keys": {s: keys(value) for s, value in one.stored.paper.keys.items()},
+                "first_seen": iso(one.stored.first_seen),
+                "sources": [
+                    {"source": s.source, "document": s.document, "raw_id": s.raw_id}
+                    for s in one.sightings
+                ],
+            }
+            for one in found
+        ]
+    }
+
+
+def trial(told: Trial) -> Answer:
+    """As `topics try` promises: of a why, the field and the words."""
+    return {
+        "papers": told.papers,
+        "share": round(told.share, 4),
+        "per_day": [{"day": day.day, "papers": day.papers} for day in told.per_day],
+        "sample": [
+            {
+                "title": sample.title,
+                "why": [{"field": why.field, "words": list(why.words)} for why in sample.why],
+            }
+            for sample in told.sample
+        ],
+        "warnings": list(told.warnings),
+    }
+
+
+def plain(told: object) -> Answer:
+    """Turn a frozen dataclass into JSON: times in ISO 8601, everything else as it is."""
+    return cast("Answer", _plain(told))
+
+
+def _plain(told: object) -> object:
+    if isinstance(told, datetime):
+        return told.isoformat()
+    if is_dataclass(told) and not isinstance(told, type):
+        return {field.name: _plain(getattr(told, field.name)) for field in fields(told)}
+    if isinstance(told, dict):
+        return {str(name): _plain(value) for name, value in told.items()}
+    if isinstance(told, (list, tuple)):
+        return [_plain(value) for value in told]
+    return told
+
+
+def checks(told: Sequence[Check]) -> Answer:
+    return {"ok": all(check.ok for check in told), "checks": [_plain(check) for check in told]}
+
+
+def tried(told: Iterable[Tried]) -> Answer:
+    return {
+        "deliveries": [
+            {
+                "subscription": one.subscription,
+                "channel": one.channel,
+                "recipient": one.recipient,
+                "state": one.outcome.state.value,
+                "error": one.outcome.error or None,
+            }
+            for one in told
+        ]
+    }

@@ -85,7 +85,7 @@ def try_(
     with opened(config, now) as app:
         trial = questions.try_topic(app.parts, query)
     if as_json:
-        emit(answers.plain(trial))
+        emit(answers.trial(trial))
     else:
         show.trial(query, trial)
 
@@ -121,14 +121,15 @@ def preview(
     from monitor.cli import show
 
     with opened(config, now) as app:
-        pages = app.preview(subscription, period)
+        written = app.preview(subscription, period)
+    pages = [(one.subscription, Path(one.deliveries[0].reference)) for one in written]
     if as_json:
         emit({"digests": [{"subscription": name, "path": str(path)} for name, path in pages]})
-    else:
-        show.pages(pages)
-        if browser:
-            for _, path in pages:
-                typer.launch(path.as_uri())
+        return
+    show.pages(pages)
+    if browser:
+        for _, path in pages:
+            typer.launch(path.as_uri())
 
 
 def read(

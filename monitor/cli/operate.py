@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, finish, opened
-from monitor.errors import UsageError
+from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, finish, moment, opened
+
+if TYPE_CHECKING:
+    from monitor.app import App
 
 deliveries = typer.Typer(help="The outbox: what was sent, what waits, what a person must settle.")
 
@@ -16,9 +18,7 @@ DeliveryId = Annotated[int, typer.Argument(metavar="ID", help="As `deliveries` l
 
 
 @deliveries.callback(invoke_without_command=True)
-def _deliveries(
-    context: typer.Context, config: Config = CONFIG, as_json: AsJson = False
-) -> None:
+def _deliveries(context: typer.Context, config: Config = CONFIG, as_json: AsJson = False) -> None:
     """The outbox: what was sent, what waits, what a person must settle."""
     if context.invoked_subcommand is None:
         _list(config, as_json)
@@ -43,9 +43,7 @@ def _list(config: Path, as_json: bool) -> None:
 
 
 @deliveries.command()
-def retry(
-    id_: DeliveryId, config: Config = CONFIG, now: Now = "", as_json: AsJson = False
-) -> None:
+def retry(id_: DeliveryId, config: Config = CONFIG, now: Now = "", as_json: AsJson = False) -> None:
     """Try a delivery again now that failed, waits or was suppressed."""
     from monitor.store import deliveries as outbox
 
@@ -59,7 +57,7 @@ def retry(
 @deliveries.command()
 def resolve(
     id_: DeliveryId,
-    fate: Annotated[str, typer.Argument(metavar="sent|resend", help="What you found out.")],
+    fate: Annotated[Literal["sent", "resend"], typer.Argument(help="What you found out.")],
     config: Config = CONFIG,
     now: Now = "",
     as_json: AsJson = False,
@@ -67,11 +65,96 @@ def resolve(
     """Settle a delivery of which nobody knows whether it arrived."""
     from monitor.store import deliveries as outbox
 
-    if fate not in ("sent", "resend"):
-        raise UsageError(f"a delivery is resolved as sent or resend, not {fate!r}")
     with opened(config, now) as app:
         with app.parts.database.writing() as tx:
             outbox.resolve(tx, id_, fate, app.parts.clock.now())
         if fate == "resend":
             app.deliver()
         _report(app, id_, as_json)
+
+
+def _report(app: App, id_: int, as_json: bool) -> None:
+    from monitor.cli import answers, show
+    from monitor.model import State
+    from monitor.store import deliveries as outbox
+
+    with app.parts.database.reading() as tx:
+        delivery = outbox.get(tx, id_)
+    if as_json:
+        emit(answers.deliveries([delivery]))
+    else:
+        show.deliveries([delivery])
+    finish(delivery.state is State.SENT)
+
+
+def doctor(
+    alive: Annotated[
+        bool, typer.Option("--alive", help="Only whether the service lives and can record.")
+    ] = False,
+    config: Config = CONFIG,
+    as_json: AsJson = False,
+) -> None:
+    """Look at everything the service needs, and say what to do about what is amiss."""
+    from monitor import questions
+    from monitor.cli import answers, show
+
+    with opened(config) as app:
+        checks = questions.vital_signs(app.parts) if alive else questions.doctor(app.parts)
+    if as_json:
+        emit(answers.checks(checks))
+    else:
+        show.checks(checks)
+    finish(all(check.ok for check in checks))
+
+
+def send_test(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[SUBSCRIPTION]...", show_default=False)
+    ] = None,
+    config: Config = CONFIG,
+    as_json: AsJson = False,
+) -> None:
+    """Send a test message by every way to the named subscriptions, or all; nothing is recorded."""
+    from monitor.cli import answers, show
+
+    with opened(config) as app:
+        tried = app.send_test(names or ())
+    if as_json:
+        emit(answers.tried(tried))
+    else:
+        show.tried(tried)
+    finish(all(one.outcome.state == "sent" for one in tried))
+
+
+def backup(
+    target: Annotated[Path, typer.Argument(metavar="FILE")],
+    config: Config = CONFIG,
+    as_json: AsJson = False,
+) -> None:
+    """Write a whole copy of a SQLite store, while the service runs."""
+    with opened(config) as app:
+        app.parts.database.backup(target)
+    if as_json:
+        emit({"path": str(target), "bytes": target.stat().st_size})
+    else:
+        typer.echo(f"Wrote {target} ({target.stat().st_size:,} bytes).")
+
+
+def restore(
+    source: Annotated[Path, typer.Argument(metavar="FILE")],
+    config: Config = CONFIG,
+    now: Now = "",
+    as_json: AsJson = False,
+) -> None:
+    """Put a backup in the store's place; what may have been sent since waits for your word."""
+    from monitor.app import clock_at
+    from monitor.config import load
+    from monitor.store.restore import restore as put_back
+
+    held, kept = put_back(load(config).store, source, clock_at(moment(now)).now())
+    if as_json:
+        emit({"held": held, "replaced": str(kept) if kept else None})
+        return
+    typer.echo(f"Restored {source}." + (f" The store before it is kept as {kept}." if kept else ""))
+    if held:
+        typer.echo(f"{held} deliveries are held: `paper-monitor deliveries` lists them.")

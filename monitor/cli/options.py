@@ -45,14 +45,12 @@ def moment(now: str) -> datetime | None:
 @contextmanager
 def opened(config: Path, now: str = "") -> Iterator[App]:
     """Open the store and channels that a configuration file names, and close them again."""
-    from monitor.app import ShiftedClock, SystemClock, open_app
+    from monitor.app import clock_at, open_app
     from monitor.config import load
     from monitor.log import set_up_logging
 
     set_up_logging()
-    told = moment(now)
-    clock = ShiftedClock.at(told) if told else SystemClock()
-    with open_app(load(config), clock) as app:
+    with open_app(load(config), clock_at(moment(now))) as app:
         yield app
 
 

@@ -27,8 +27,8 @@ def demo(
     from monitor.log import set_up_logging
 
     set_up_logging()
-    with show.working("Reading the sample dumps", quiet=as_json):
-        result = play.demo(directory, moment(now))
+    with show.reading(quiet=as_json) as tell:
+        result = play.demo(directory, moment(now), tell)
     if as_json:
         emit(result.json())
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -15,9 +15,9 @@ from monitor.digest.compose import compose as compose_digest
 from monitor.digest.due import Slot, latest_due, next_due
 from monitor.errors import QueryError, TemplateError, UsageError
 from monitor.match import TopicIndex
-from monitor.model import Channel, Digest, Notice, Paper, Rendered, Templates, Why
+from monitor.model import Channel, Digest, Notice, Paper, Rendered, Why
 from monitor.pipeline.parts import OPERATOR, Parts, Subscription, Way
-from monitor.store import deliveries, digests, runs
+from monitor.store import digests, runs
 from monitor.store.digests import Planned, SubscriptionState
 
 log = structlog.get_logger()
@@ -37,44 +37,30 @@ class Composed:
 def compose(parts: Parts, names: Sequence[str] = (), *, early: bool = False) -> list[Composed]:
     """Compose what is due of the named subscriptions (all when none is named) and freeze it.
 
+    `match` has put the subscriptions in force before.
+
     With `early` they are composed now, as their next period, if there is anything to tell.
     One subscription that fails never stops the others. Raises UsageError for unknown names.
     """
     now = parts.clock.now()
-    enrol(parts)
-    chosen = _chosen(parts, names)
+    wanted = chosen(parts, names)
     with parts.database.reading() as tx:
         states = digests.states(tx)
     done: list[Composed] = []
-    for subscription in chosen:
+    for subscription in wanted:
         try:
             done += _subscription(parts, subscription, states[subscription.name], now, early)
-        except Exception:
+        except Exception as fault:
             log.exception("digest not composed", subscription=subscription.name)
-            _incident(parts, subscription.name)
+            with parts.database.writing() as tx:
+                subject = f"subscription {subscription.name}"
+                runs.open_incident(tx, subject, "not composed", now, str(fault))
     _notices(parts, now)
     return done
 
 
-def enrol(parts: Parts) -> None:
-    """Tell the store who is subscribed now; who was removed is written to no more."""
-    now = parts.clock.now()
-    rows = [(s.name, s.schedule_text, s.timezone, s.topics) for s in parts.subscriptions]
-    living = {
-        (name, way.channel, recipient)
-        for name, ways in [
-            *((s.name, s.ways) for s in parts.subscriptions),
-            (OPERATOR, parts.operator),
-        ]
-        for way in ways
-        for recipient in way.recipients
-    }
-    with parts.database.writing() as tx:
-        digests.sync_subscriptions(tx, rows, now)
-        deliveries.suppress_missing(tx, living, now)
-
-
-def _chosen(parts: Parts, names: Sequence[str]) -> list[Subscription]:
+def chosen(parts: Parts, names: Sequence[str]) -> list[Subscription]:
+    """Return the named subscriptions, all when none is named. Raises UsageError."""
     known = {subscription.name: subscription for subscription in parts.subscriptions}
     for name in names:
         if name not in known:
@@ -95,14 +81,15 @@ def _subscription(
     unscheduled = early or subscription.schedule.immediately
     if unscheduled and not digest.papers:
         return [Composed(None, digest)] if early else []
-    frozen = _freeze(parts, subscription.name, digest, _ways(subscription, digest), now)
+    frozen = _freeze(parts, digest, _ways(subscription, digest), now)
     return [Composed(frozen, digest)] if frozen is not None else []
 
 
 def _slot(
     parts: Parts, subscription: Subscription, state: SubscriptionState, now: datetime, early: bool
 ) -> Slot | None:
-    after = max(filter(None, (state.first_seen, state.in_force_since, state.last_due_at)))
+    # After a change of zone, what is due still counts from the last slot: no date is skipped.
+    after = max(state.first_seen, state.last_due_at or state.in_force_since)
     if subscription.schedule.immediately:
         with parts.database.reading() as tx:
             return Slot(str(digests.count(tx, subscription.name) + 1), now)
@@ -127,21 +114,11 @@ def _digest(
         covers_from=state.last_composed_at,
         composed_at=now,
         news=news,
-        whys=_Whys(index),
+        whys=index.why,
         report=report,
         notes=_parked(index),
         full=subscription.full,
     )
-
-
-class _Whys:
-    """Works out why a paper met a topic, when a digest needs to say so."""
-
-    def __init__(self, index: TopicIndex) -> None:
-        self.index = index
-
-    def __call__(self, topic: str, paper: Paper) -> tuple[Why, ...]:
-        return self.index.why(topic, paper)
 
 
 def _parked(index: TopicIndex) -> tuple[str, ...]:
@@ -157,13 +134,9 @@ def _ways(subscription: Subscription, digest: Digest) -> tuple[Way, ...]:
     return subscription.ways if digest.papers or subscription.quiet_send else ()
 
 
-def _freeze(
-    parts: Parts, name: str, digest: Digest, ways: Sequence[Way], now: datetime
-) -> int | None:
-    rendered = {
-        way.channel: _render(parts, parts.channels[way.channel], digest) for way in ways
-    }
-    return _plan(parts, name, digest, ways, rendered, now)
+def _freeze(parts: Parts, digest: Digest, ways: Sequence[Way], now: datetime) -> int | None:
+    rendered = {way.channel: _render(parts, parts.channels[way.channel], digest) for way in ways}
+    return _plan(parts, digest, ways, rendered, now)
 
 
 def _plan(
@@ -181,3 +154,58 @@ def _plan(
     ]
     with parts.database.writing() as tx:
         return digests.freeze(tx, digest, rendered, planned, now)
+
+
+def _render(parts: Parts, channel: Channel, digest: Digest) -> tuple[Rendered, ...]:
+    """A template of the user's that fails is said in the log, and ours takes its place."""
+    try:
+        return channel.render(digest, parts.templates)
+    except TemplateError as fault:
+        log.error("template failed", channel=channel.name, error=str(fault))
+        return channel.render(digest, parts.fallback_templates)
+
+
+# ── notices to the operator ─────────────────────────────────────────────────────────
+
+
+def _notices(parts: Parts, now: datetime) -> None:
+    """Tell the operator of each incident once when it begins and once when it ends.
+
+    One that ended before its beginning was told is no news.
+    """
+    with parts.database.reading() as tx:
+        untold = runs.untold(tx)
+    for incident in untold:
+        try:
+            if parts.operator and not (incident.ended and incident.told is None):
+                _notify(parts, incident, now)
+        except Exception:
+            log.exception("notice not composed", subject=incident.subject)
+            continue
+        with parts.database.writing() as tx:
+            runs.told(tx, [incident], now)
+
+
+def _notify(parts: Parts, incident: runs.Incident, now: datetime) -> None:
+    notice = _notice(incident, now)
+    period = f"{incident.id}-{'ended' if incident.ended else 'began'}"
+    digest = Digest(OPERATOR, period, now, parts.timezone, None, now, groups=(), report=())
+    rendered = {
+        way.channel: parts.channels[way.channel].render_notice(notice, parts.fallback_templates)
+        for way in parts.operator
+    }
+    _plan(parts, digest, parts.operator, rendered, now)
+
+
+def _notice(incident: runs.Incident, now: datetime) -> Notice:
+    since = f"{incident.since:%Y-%m-%d %H:%M} UTC"
+    if incident.ended:
+        ended = f"It began {since} and ended {incident.ended:%Y-%m-%d %H:%M} UTC."
+        return Notice(
+            f"{incident.subject} is well again", (ended, f"It was: {incident.error}"), now
+        )
+    return Notice(
+        f"{incident.subject} is {incident.kind}",
+        (f"Since {since}: {incident.error}", "One more message follows when it ends."),
+        now,
+    )

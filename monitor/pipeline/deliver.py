@@ -1,22 +1,18 @@
-"""Deliver: claim, send with no transaction open, record at once; one line's fault stops no other."""
+"""Deliver: claim, send with no transaction open, record at once; no line stops another."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
 
 import structlog
 
 from monitor.deliver import policy
-from monitor.model import Channel, Delivery, Outcome, State
+from monitor.model import Delivery, Outcome, State
 from monitor.pipeline.parts import Parts
 from monitor.store import deliveries, owners, runs
 
 log = structlog.get_logger()
-
-# An unexpected error may come again at once: the row waits, so that the loop cannot spin.
-POISONED = timedelta(hours=1)
 
 
 def deliver(parts: Parts, *, probe: bool = False) -> list[Delivery]:
@@ -40,10 +36,10 @@ def _line(parts: Parts, line: str, channels: Collection[str], probe: bool) -> li
     """Send all that waits on one line, until it is done, down, or the service stops."""
     attempted: list[int] = []
     others = parts.channels.keys() - set(channels)
-    if not probe and _is_down(parts, line):
-        return attempted
+    with parts.database.reading() as tx:
+        if not probe and line in runs.lines_down(tx, parts.clock.now()):
+            return attempted
     while not parts.stopping.is_set():
-        parts.database.probe()
         now = parts.clock.now()
         with parts.database.writing() as tx:
             claimed = deliveries.claim(tx, parts.owner.id, now, lines_down=others, limit=1)
@@ -60,14 +56,14 @@ def _line(parts: Parts, line: str, channels: Collection[str], probe: bool) -> li
 def _send(parts: Parts, delivery: Delivery) -> Outcome:
     def handing_off() -> bool:
         with parts.database.writing() as tx:
-            return deliveries.handing_off(tx, delivery.id, parts.owner.id)
+            return deliveries.handing_off(tx, delivery.id, parts.owner.id, parts.clock.now())
 
     try:
         return parts.channels[delivery.channel].send(delivery, handing_off)
     except Exception as fault:
         log.exception("delivery failed", delivery=delivery.id, channel=delivery.channel)
         error = f"unexpected {type(fault).__name__}: {fault}"
-        return Outcome(_after_fault(parts, delivery), error, retry_after=POISONED)
+        return Outcome(_after_fault(parts, delivery), error, retry_after=policy.AFTER_FAULT)
 
 
 def _after_fault(parts: Parts, delivery: Delivery) -> State:
@@ -82,16 +78,20 @@ def _record(parts: Parts, line: str, delivery: Delivery, outcome: Outcome) -> bo
     now = parts.clock.now()
     with parts.database.writing() as tx:
         if outcome.channel_down:
-            deliveries.unclaim(tx, delivery.id, parts.owner.id, outcome.error)
+            deliveries.unclaim(tx, delivery.id, parts.owner.id, outcome.error, now)
             tries = runs.line_down(tx, line, now, outcome.error)
             runs.line_try_at(tx, line, now + policy.channel_retry(tries))
         else:
             decided = policy.decide(delivery, outcome, now)
             deliveries.record(tx, delivery.id, parts.owner.id, decided.outcome, now, decided.at)
-            runs.end_incident(tx, line, "down", now)
+            runs.end_incident(tx, line, runs.DOWN, now)
     log.info(
-        "delivery", id=delivery.id, channel=delivery.channel, state=outcome.state,
-        error=outcome.error, channel_down=outcome.channel_down,
+        "delivery",
+        id=delivery.id,
+        channel=delivery.channel,
+        state=outcome.state,
+        error=outcome.error,
+        channel_down=outcome.channel_down,
     )
     return not outcome.channel_down
 
@@ -108,9 +108,10 @@ def _settle(parts: Parts) -> None:
         open_questions = deliveries.unknown(tx, now)
     for delivery in open_questions:
         channel = parts.channels.get(delivery.channel)
-        found = channel.reconcile(delivery) if channel else None
-        with parts.database.writing() as tx:
-            if found is not None:
+        if channel is None:
+            continue
+        found = channel.reconcile(delivery)
+        found = found or policy.unsure(delivery, resend=channel.line in parts.resends)
+        if found is not None:
+            with parts.database.writing() as tx:
                 deliveries.settle(tx, delivery.id, found, now)
-            elif _resends(parts, delivery):
-                deliveries.resolve(tx, delivery.id, "resend", now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import structlog
@@ -24,16 +24,17 @@ CHUNK = 1_000
 CHUNK_SECONDS = 0.5
 
 
-def ingest(parts: Parts, name: str) -> list[Run]:
+def ingest(parts: Parts, name: str, tell: Callable[[Run], None] | None = None) -> list[Run]:
     """Read what is new of one source; a fault ends its document's run, never the others.
 
     Returns the runs in the order of the documents; one `unchanged` run when there was nothing.
+    `tell` hears of each run as its papers are stored.
     """
     with parts.database.writing() as tx:
         runs.close_interrupted(tx, name, parts.clock.now())
         first = not runs.has_read_before(tx, name)
         validators = runs.validators(tx, name)
-    done = list(_Ingest(parts, parts.sources[name], first).runs(validators))
+    done = list(_Ingest(parts, parts.sources[name], first, tell).runs(validators))
     _judge(parts, name, done)
     return done
 
@@ -52,8 +53,11 @@ def _judge(parts: Parts, name: str, done: Sequence[Run]) -> None:
 class _Ingest:
     """One pass over a source. The open run waits for the next document that is worth one."""
 
-    def __init__(self, parts: Parts, watched: Watched, first: bool) -> None:
+    def __init__(
+        self, parts: Parts, watched: Watched, first: bool, tell: Callable[[Run], None] | None
+    ) -> None:
         self.parts = parts
+        self.tell = tell
         self.watched = watched
         self.first_run = watched.first_run if first else None
         self.undated = 0
@@ -87,7 +91,7 @@ class _Ingest:
         """Read one document; None when there is nothing in it that was not read before."""
         try:
             document = found.load()
-            return document and self._read(document)
+            return self._read(document) if document else None
         except MonitorError as fault:
             return self._finish(RunOutcome.FAILED, str(fault), found.name)
         except Exception as fault:
@@ -116,9 +120,7 @@ class _Ingest:
         kept = document.validators if whole else {}
         return self._finish(outcome, reading.error, document.name, kept)
 
-    def _chunks(
-        self, told: Sequence[Paper], offset: int
-    ) -> Iterator[tuple[int, Sequence[Paper]]]:
+    def _chunks(self, told: Sequence[Paper], offset: int) -> Iterator[tuple[int, Sequence[Paper]]]:
         """Cut the papers into transactions of at most 1,000, aiming at half a second each."""
         size = CHUNK
         while offset < len(told):
@@ -137,13 +139,15 @@ class _Ingest:
             candidates = papers.candidates(tx, self.watched.name, incoming)
             circumstances = Circumstances(now, self.first_run, self.watched.dated, self.undated)
             decisions = decide_chunk(incoming, candidates, circumstances)
-            papers.apply(tx, self.watched.name, decisions, now)
+            papers.apply(tx, self.watched.name, decisions, now, document.name)
             runs.document_progress(
                 tx, self.watched.name, content_hash, document.name, end, whole, now
             )
             self._count(seen=len(chunk), **_counts(decisions))
             run_id, run = self._opened()
-            runs.progress(tx, run_id, run)
+            runs.progress(tx, run_id, replace(run, document=document.name))
+        if self.tell:
+            self.tell(replace(run, document=document.name))
         self.undated += undated(decisions)
 
     def _start(self) -> None:

@@ -1,4 +1,7 @@
-"""Match: changes not yet matched meet the topics in force; a new topic looks back."""
+"""Match: who watches for what is put in force; changes not yet matched meet the topics.
+
+A new topic looks back.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ import structlog
 
 from monitor.match import TopicIndex
 from monitor.model import Change, Matched, Topic
-from monitor.pipeline.parts import Parts
-from monitor.store import matches
+from monitor.pipeline.parts import OPERATOR, Parts
+from monitor.store import deliveries, digests, matches
 from monitor.store.database import Transaction
 
 log = structlog.get_logger()
@@ -29,6 +32,7 @@ def match(parts: Parts) -> int:
         log.warning("topic parked", topic=name, error=str(fault))
     now = parts.clock.now()
     with parts.database.writing() as tx:
+        _enrol(tx, parts, now)
         written = _look_back(tx, parts.topics, now)
     topics = {topic.name: topic for topic in parts.topics}
     while not parts.stopping.is_set():
@@ -43,6 +47,16 @@ def match(parts: Parts) -> int:
     return written
 
 
+def _enrol(tx: Transaction, parts: Parts, now: datetime) -> None:
+    """Put the subscriptions in force; who was removed is written to no more."""
+    told = [(s.name, s.schedule_text, s.timezone, s.topics) for s in parts.subscriptions]
+    digests.sync_subscriptions(tx, told, now)
+    ways = [(s.name, way) for s in parts.subscriptions for way in s.ways]
+    ways += [(OPERATOR, way) for way in parts.operator]
+    living = {(name, way.channel, to) for name, way in ways for to in way.recipients}
+    deliveries.suppress_missing(tx, living, now)
+
+
 def _look_back(tx: Transaction, topics: Sequence[Topic], now: datetime) -> int:
     """Let new and changed topics meet the news of their last days.
 
@@ -55,7 +69,7 @@ def _look_back(tx: Transaction, topics: Sequence[Topic], now: datetime) -> int:
             index = TopicIndex({topic.name: topic.query})
             rows = [
                 row
-                for changes in _news_since(tx, now - topic.since)
+                for changes in _news_since(tx, matches.look_back(tx, topic.name, now))
                 for row in find(index, {topic.name: topic}, changes)
             ]
             matches.replace_unsent(tx, topic.name, rows, now)
@@ -76,7 +90,7 @@ def find(
     """Yield a row for each topic that a change meets, of a kind and source it asks for."""
     found = index.match([c.stored.paper for c in changes], sources=[c.sources for c in changes])
     for hit in found:
-        topic, change = topics[hit.topic], changes[hit.position]
+        topic, change = topics[str(hit.topic)], changes[hit.position]
         wanted = not topic.sources or not set(topic.sources).isdisjoint(change.sources)
         if wanted and change.kind in topic.news:
             yield Matched(topic.name, change.stored.id, change.revision, hit.score)

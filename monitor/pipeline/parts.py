@@ -51,7 +51,11 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Everything that has a lifetime, opened and closed by `monitor.app`."""
+    """Everything that has a lifetime, opened and closed by `monitor.app`.
+
+    `sender` is the From of mail; `resends` are the lines on which a delivery of unknown end is
+    sent once more.
+    """
 
     database: Database
     owner: Owner
@@ -63,6 +67,7 @@ class Parts:
     subscriptions: tuple[Subscription, ...]
     operator: tuple[Way, ...]
     channels: Mapping[str, Channel]
+    timezone: str
     sender: str = ""
-    resend_unknown: bool = True
+    resends: frozenset[str] = frozenset()
     stopping: threading.Event = field(default_factory=threading.Event)

@@ -1,0 +1,50 @@
+"""`read`: documents as one kind of source would read them; nothing is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from monitor import plugins
+from monitor.app import clock_at
+from monitor.errors import MonitorError, UsageError
+from monitor.model import Reading
+from monitor.sources.base import Source, read_file
+
+
+def read(
+    kind: str, files: Sequence[Path], config: Path, now: datetime | None
+) -> list[tuple[Path, Reading]]:
+    """Read each file as `kind`, or as the configured source of that name, would.
+
+    A file that cannot be had is a reading with an error, and the others go on. Raises
+    UsageError for what is neither a kind nor a source, ConfigError for a faulty configuration.
+    """
+    source = _source(kind, config, now)
+    return [(file, _read(source, file)) for file in files]
+
+
+def _read(source: Source, file: Path) -> Reading:
+    try:
+        return source.read(read_file(file))
+    except MonitorError as fault:
+        return Reading(error=str(fault), complete=False)
+
+
+def _source(kind: str, config: Path, now: datetime | None) -> Source:
+    clock = clock_at(now)
+    if kind in plugins.source_kinds():
+        made = plugins.source_class(kind)
+        return made(kind, made.Options(path="-"), None, clock.now)
+    if not config.exists():
+        kinds = ", ".join(sorted(plugins.source_kinds()))
+        raise UsageError(f"{kind!r} is no kind of source", f"there are: {kinds}")
+    from monitor.config import load
+
+    settings = load(config)
+    if kind not in settings.sources:
+        names = ", ".join(sorted({*plugins.source_kinds(), *settings.sources}))
+        raise UsageError(f"{kind!r} is no kind and no source of {config}", f"there are: {names}")
+    told = settings.sources[kind]
+    return plugins.source_class(told.kind)(kind, told.options, None, clock.now)

@@ -1,0 +1,139 @@
+"""A whole installation in a folder: its configuration, dumps, store, and a clock of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from monitor.app import App, open_app
+from monitor.config import load
+from monitor.model import Run
+
+SATURDAY = datetime(2026, 11, 21, 6, tzinfo=UTC)
+
+HEADER = "new\n\nGet trending papers in your email inbox!\n\nSubscribe\n\nbyAK\n\nMar 12\n"
+
+AGENTS = (
+    "Teaching Language Agents to Plan Together",
+    "Planning together is hard for agents. We train language agents that share their plans in "
+    "writing. On four benchmarks they need half as many steps as agents that plan alone.",
+)
+BANDITS = (
+    "Safe Exploration in Contextual Bandits",
+    "Exploration may cause harm in clinical trials. We bound the harm that a bandit may do and "
+    "show that the bound is tight. Experiments on two trials support the theory.",
+)
+FOLDING = (
+    "Symmetric Samplers for Protein Folding",
+    "Folding remains a challenge for molecular dynamics. We present a sampler that respects the "
+    "symmetries of a chain. It reaches equilibrium in a tenth of the time.",
+)
+
+
+def dump(*papers: tuple[str, str]) -> str:
+    """Write papers as the daily page lists them."""
+    return HEADER + "".join(f"\n{title}\n\n{abstract}\n" for title, abstract in papers)
+
+
+class Clock:
+    """A calendar that stands still until a test moves it."""
+
+    def __init__(self, at: datetime = SATURDAY) -> None:
+        self.at = at
+
+    def now(self) -> datetime:
+        return self.at
+
+    def move(self, **by: float) -> None:
+        self.at += timedelta(**by)
+
+
+class House:
+    """An installation that reads `dumps/*.txt` and writes to one subscription, `lab`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.clock = Clock()
+        self.told: dict[str, Any] = {
+            "sources": {"page": {"kind": "huggingface-page", "path": "dumps/*.txt"}},
+            "topics": {"agents": {"query": "language AND agent"}},
+            "channels": {"pages": {"kind": "file", "path": "pages/"}},
+            "subscriptions": {"lab": {"topics": ["*"], "channels": ["pages"]}},
+        }
+        (folder / "dumps").mkdir()
+
+    @property
+    def config(self) -> Path:
+        return self.folder / "monitor.yaml"
+
+    def write(self) -> Path:
+        self.config.write_text(yaml.safe_dump(self.told, sort_keys=False), encoding="utf-8")
+        return self.config
+
+    def add(self, name: str, *papers: tuple[str, str]) -> None:
+        (self.folder / "dumps" / name).write_text(dump(*papers), encoding="utf-8")
+
+    def by_mail(self, port: int, *addresses: str, **smtp: Any) -> None:
+        """Let `lab` be told by e-mail alone, through a server on loopback."""
+        server = {"host": "127.0.0.1", "port": port, "tls": "none", "from": "papers@example.org"}
+        self.told["smtp"] = server | smtp
+        lab = self.told["subscriptions"]["lab"]
+        lab.pop("channels", None)
+        lab["email"] = list(addresses) or ["ada@example.org"]
+
+    @contextmanager
+    def opened(self) -> Iterator[App]:
+        with open_app(load(self.write()), self.clock) as app:
+            yield app
+
+    def ingest(self) -> list[Run]:
+        with self.opened() as app:
+            runs = app.ingest()
+            app.match()
+            return runs
+
+    def run(self) -> dict[str, int]:
+        """Ingest and digest once; return how many papers each subscription was told of."""
+        with self.opened() as app:
+            app.ingest()
+            return {sent.subscription: sent.papers for sent in app.digest()}
+
+    def next_morning(self) -> dict[str, int]:
+        self.clock.move(days=1)
+        return self.run()
+
+    def command(self, *words: str, env: Mapping[str, str] | None = None) -> Said:
+        """Run the command line as a process of its own, at this house's time."""
+        return Said(self.process(*words, env=env))
+
+    def process(self, *words: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+        self.write()
+        return subprocess.Popen(
+            [sys.executable, "-m", "monitor", *words],
+            cwd=self.folder,
+            env={**os.environ, **(env or {})},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+class Said:
+    """What a command printed, and the status that it ended with."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.out, self.err = process.communicate(timeout=120)
+        self.status = process.returncode
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)

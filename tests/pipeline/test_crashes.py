@@ -1,0 +1,230 @@
+"""Killed at any point, a delivery is neither lost nor silently sent twice."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from monitor.model import State
+from monitor.pipeline import compose, match
+from monitor.questions import status
+from monitor.store import deliveries
+from tests.house import AGENTS, House
+from tests.servers.smtp import Drop, Hold, ScriptedSmtp
+
+WAIT = 30
+
+
+@pytest.fixture
+def due(house: House, smtp: ScriptedSmtp) -> House:
+    """A house whose only digest is due, by mail to one address."""
+    house.by_mail(smtp.port)
+    house.add("a.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+    return house
+
+
+def digest(house: House) -> subprocess.Popen[str]:
+    return house.process("digest", "--now", house.clock.at.isoformat(), "--json")
+
+
+@contextmanager
+def killed_while_held(house: House, smtp: ScriptedSmtp, phase: str) -> Iterator[None]:
+    """Start a digest in its own process, and kill it when the server has come to `phase`."""
+    until = threading.Event()
+    smtp.script[phase].append(Hold(until, "250 2.0.0 ok"))
+    process = digest(house)
+    try:
+        assert smtp.held.wait(WAIT)
+        process.kill()
+        process.communicate(timeout=WAIT)
+        yield
+    finally:
+        until.set()
+
+
+def states(house: House) -> list[State]:
+    with house.opened() as app, app.parts.database.reading() as tx:
+        return [delivery.state for delivery in deliveries.listing(tx)]
+
+
+def ids(smtp: ScriptedSmtp) -> list[bytes]:
+    return [
+        line
+        for mail in smtp.received
+        for line in mail.content.splitlines()
+        if line.lower().startswith(b"message-id:")
+    ]
+
+
+def test_K02_killed_after_the_digest_is_frozen_it_goes_out_once(due: House, smtp: ScriptedSmtp):
+    with due.opened() as app:
+        match(app.parts)
+        compose(app.parts)
+    assert states(due) == [State.PLANNED]
+    due.run()
+    due.run()
+    assert len(smtp.received) == 1
+
+
+@pytest.mark.parametrize("phase", ["greeting", "mail", "rcpt", "data"])
+def test_K03_killed_before_the_last_byte_it_is_sent_once_by_the_next(
+    due: House, smtp: ScriptedSmtp, phase: str
+):
+    with killed_while_held(due, smtp, phase):
+        pass
+    assert states(due) == [State.CLAIMED]
+    due.run()
+    assert states(due) == [State.SENT]
+    assert len(smtp.received) == 1
+
+
+def test_K05_killed_after_the_dot_it_is_unknown_and_sent_once_more_the_same(
+    due: House, smtp: ScriptedSmtp
+):
+    with killed_while_held(due, smtp, "dot"):
+        assert states(due) == [State.HANDING_OFF]
+    due.run()
+    due.run()
+    assert states(due) == [State.SENT]
+    assert len(set(ids(smtp))) == 1
+    assert len(smtp.received) <= 2
+
+
+def test_K05_on_hold_it_waits_for_a_person(due: House, smtp: ScriptedSmtp):
+    due.told["smtp"]["unknown"] = "hold"
+    with killed_while_held(due, smtp, "dot"):
+        pass
+    due.run()
+    assert states(due) == [State.UNKNOWN]
+    assert smtp.commands.count("DATA") == 1
+    with due.opened() as app:
+        [problem] = status(app.parts).problems
+    assert "may or may not have arrived" in problem
+    said = due.command("deliveries", "resolve", "1", "sent", "--json")
+    assert said.status == 0
+    assert states(due) == [State.SENT]
+
+
+def test_K07_killed_after_the_answer_is_recorded_nothing_is_repeated(
+    due: House, smtp: ScriptedSmtp
+):
+    due.run()
+    due.run()
+    assert states(due) == [State.SENT]
+    assert len(smtp.received) == 1
+
+
+def test_M06_an_answer_that_never_comes_is_unknown_and_not_retried_in_place(
+    due: House, smtp: ScriptedSmtp
+):
+    smtp.script["dot"].append(Drop())
+    due.run()
+    assert states(due) == [State.UNKNOWN]
+    due.clock.move(minutes=5)
+    due.run()
+    assert states(due) == [State.UNKNOWN]
+    due.clock.move(minutes=15)
+    due.run()
+    assert states(due) == [State.SENT]
+    assert len(set(ids(smtp))) == 1
+
+
+def test_M06_a_second_unknown_is_the_last(due: House, smtp: ScriptedSmtp):
+    smtp.always["dot"] = Drop()
+    for _ in range(5):
+        due.run()
+        due.clock.move(minutes=20)
+    assert states(due) == [State.UNKNOWN]
+    assert smtp.commands.count("DATA") <= 2
+
+
+def test_M02_a_greylisted_address_is_tried_again_in_time_and_the_others_go_on(
+    due: House, smtp: ScriptedSmtp
+):
+    due.by_mail(smtp.port, "ada@example.org", "grace@example.org")
+    smtp.script["rcpt"].append("450 4.2.0 greylisted")
+    due.run()
+    assert [mail.recipient for mail in smtp.received] == ["grace@example.org"]
+    due.run()
+    assert len(smtp.received) == 1
+    due.clock.move(minutes=31)
+    due.run()
+    assert [mail.recipient for mail in smtp.received] == ["grace@example.org", "ada@example.org"]
+
+
+def test_M10_a_wrong_password_is_tried_once_said_and_loses_nothing(house: House):
+    with ScriptedSmtp(extensions=("AUTH PLAIN",)) as smtp:
+        house.by_mail(smtp.port, "a@example.org", "b@example.org", username="u", password="geheim1")
+        smtp.always["auth"] = "535 5.7.8 authentication failed"
+        house.add("a.txt", AGENTS)
+        house.run()
+        house.clock.move(days=1)
+        said = house.command("digest", "--now", house.clock.at.isoformat(), "--json")
+        assert said.status == 1
+        assert smtp.connections == 1
+        told = house.command("status", "--now", house.clock.at.isoformat(), "--json")
+        assert told.status == 1
+        assert any("535" in problem for problem in told.json["problems"])
+        assert "geheim1" not in said.out + said.err + told.out + told.err
+        assert set(states(house)) <= {State.PLANNED, State.RETRY}
+        smtp.always.clear()
+        house.run()
+        assert sorted(mail.recipient for mail in smtp.received) == [
+            "a@example.org",
+            "b@example.org",
+        ]
+        assert house.command("status", "--now", house.clock.at.isoformat()).status == 0
+
+
+def test_one_channel_that_is_down_stops_no_other(due: House, smtp: ScriptedSmtp):
+    due.told["channels"] = {"pages": {"kind": "file", "path": "pages/"}}
+    due.told["subscriptions"]["lab"]["channels"] = ["pages"]
+    smtp.always["greeting"] = "421 4.3.0 go away"
+    due.run()
+    assert len(list(due.folder.glob("pages/lab/*.html"))) == 1
+    smtp.always.clear()
+    due.clock.move(hours=1)
+    due.run()
+    assert len(smtp.received) == 1
+
+
+def test_the_operator_hears_of_an_incident_once_and_of_its_end(house: House, smtp: ScriptedSmtp):
+    house.told["sources"]["gone"] = {"kind": "huggingface-page", "path": "gone/*.txt"}
+    house.by_mail(smtp.port)
+    house.told["operator"] = {"email": "ops@example.org"}
+    house.run()
+    house.clock.move(hours=1)
+    house.run()
+    assert [mail.recipient for mail in smtp.received] == ["ops@example.org"]
+    (house.folder / "gone").mkdir()
+    house.clock.move(hours=1)
+    house.run()
+    house.clock.move(hours=1)
+    house.run()
+    assert [mail.recipient for mail in smtp.received] == ["ops@example.org"] * 2
+
+
+def test_K12_a_restored_backup_holds_what_may_have_been_sent(due: House, smtp: ScriptedSmtp):
+    smtp.always["rcpt"] = "450 4.2.0 greylisted"
+    due.run()
+    said = due.command("backup", "copy.db", "--json")
+    assert said.status == 0, said.err
+    smtp.always.clear()
+    due.clock.move(hours=1)
+    due.run()
+    assert len(smtp.received) == 1
+    due.clock.move(hours=1)
+    said = due.command("restore", "copy.db", "--now", due.clock.at.isoformat(), "--json")
+    assert said.status == 0, said.err
+    assert said.json["held"] == 1
+    for _ in range(3):
+        due.clock.move(hours=3)
+        due.run()
+    assert len(smtp.received) == 1
+    assert states(due)[-1] is State.UNKNOWN

@@ -1,0 +1,279 @@
+"""From matches to digests: what is due, once, to whom it concerns; and nothing is lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from monitor.errors import UsageError
+from monitor.model import Kind, State, Topic
+from monitor.pipeline import compose, match
+from monitor.store import deliveries, digests, matches, papers
+from tests.house import AGENTS, BANDITS, FOLDING, House
+from tests.servers.smtp import ScriptedSmtp
+
+
+def pages(house: House) -> list[str]:
+    return sorted(str(p.relative_to(house.folder)) for p in house.folder.glob("pages/*/*.html"))
+
+
+def test_a_new_subscription_is_told_at_its_first_slot(house: House):
+    house.add("a.txt", AGENTS, FOLDING)
+    assert house.run() == {}
+    house.clock.move(hours=1, minutes=59)
+    assert house.run() == {}
+    house.clock.move(minutes=1)
+    assert house.run() == {"lab": 1}
+    assert pages(house) == ["pages/lab/2026-11-21.html"]
+
+
+def test_a_digest_goes_out_once(house: House):
+    house.add("a.txt", AGENTS)
+    house.run()
+    assert house.next_morning() == {"lab": 1}
+    assert house.run() == {}
+    assert house.next_morning() == {"lab": 0}
+    assert pages(house) == ["pages/lab/2026-11-21.html"]
+
+
+def test_D03_three_days_down_are_one_digest_that_covers_them(house: House):
+    house.run()
+    house.clock.move(days=3, hours=3)
+    house.add("a.txt", AGENTS)
+    assert house.run() == {"lab": 1}
+    assert pages(house) == ["pages/lab/2026-11-24.html"]
+
+
+def test_D05_a_clock_set_back_repeats_nothing(house: House):
+    house.add("a.txt", AGENTS)
+    house.run()
+    assert house.next_morning() == {"lab": 1}
+    house.clock.move(hours=-1)
+    assert house.run() == {}
+    house.clock.move(hours=1)
+    assert house.run() == {}
+
+
+def test_D04_another_zone_gives_no_second_digest_for_the_same_date(house: House):
+    lab = house.told["subscriptions"]["lab"]
+    lab["timezone"] = "Asia/Tokyo"
+    house.add("a.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+    house.run()
+    lab["timezone"] = "America/Los_Angeles"
+    told = []
+    for _ in range(48):
+        house.clock.move(hours=1)
+        told += house.run()
+    with house.opened() as app, app.parts.database.reading() as tx:
+        periods = [digests.get(tx, number) for number in range(1, 5)]
+    dates = [digest.period for digest in periods if digest]
+    assert dates == ["2026-11-22", "2026-11-23"]
+
+
+def test_a_topic_added_later_finds_what_came_in_its_last_days(house: House):
+    house.add("a.txt", AGENTS, BANDITS)
+    house.run()
+    house.next_morning()
+    house.told["topics"]["safety"] = {"query": "safe AND exploration"}
+    assert house.next_morning() == {"lab": 1}
+
+
+def test_a_topic_does_not_look_back_beyond_its_since(house: House):
+    house.add("a.txt", AGENTS, BANDITS)
+    house.run()
+    house.clock.move(days=3)
+    house.told["topics"]["safety"] = {"query": "safe AND exploration", "since": "2d"}
+    house.run()
+    house.clock.move(days=1)
+    assert house.run() == {"lab": 0}
+
+
+def test_a_mended_topic_replaces_what_it_had_not_sent(house: House):
+    house.add("a.txt", AGENTS, BANDITS)
+    house.ingest()
+    house.told["topics"]["agents"]["query"] = "title:bandits"
+    house.ingest()
+    with house.opened() as app, app.parts.database.reading() as tx:
+        titles = {papers.get(tx, n).paper.title: matches.of_paper(tx, n) for n in (1, 2)}
+    assert [title for title, met in titles.items() if met] == [BANDITS[0]]
+
+
+def test_a_bad_topic_is_parked_named_in_the_digest_and_stops_no_other(house: House):
+    """`check` refuses it; where it gets in otherwise, the others go on."""
+    house.add("a.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+    with house.opened() as app:
+        topics = (*app.parts.topics, Topic("broken", "((agent"))
+        [lab] = app.parts.subscriptions
+        lab = replace(lab, topics=("agents", "broken"))
+        parts = replace(app.parts, topics=topics, subscriptions=(lab,))
+        match(parts)
+        [composed] = compose(parts)
+    assert composed.digest.papers == 1
+    [note] = composed.digest.notes
+    assert "“broken”" in note
+
+
+def test_a_paper_of_two_topics_stands_once_and_names_both(house: House):
+    house.told["topics"]["planning"] = {"query": "plan"}
+    house.add("a.txt", AGENTS)
+    house.run()
+    assert house.next_morning() == {"lab": 1}
+    html = (house.folder / "pages/lab/2026-11-21.html").read_text()
+    assert html.count(f">{AGENTS[0].split()[0]}") <= 2
+    assert "agents" in html
+    assert "planning" in html
+
+
+def test_news_asks_for_revisions(house: House):
+    house.told["topics"]["agents"]["news"] = ["new", "revised"]
+    house.add("a.txt", AGENTS)
+    house.run()
+    assert house.next_morning() == {"lab": 1}
+    reworked = AGENTS[1].replace("four benchmarks", "nine benchmarks and a user study")
+    house.add("b.txt", (AGENTS[0], reworked))
+    assert house.next_morning() == {"lab": 1}
+    with house.opened() as app, app.parts.database.reading() as tx:
+        _, digest = digests.latest(tx, "lab")
+    assert digest.groups[0].entries[0].kind is Kind.REVISED
+
+
+def test_a_quiet_day_is_recorded_and_writes_to_nobody(house: House):
+    house.run()
+    assert house.next_morning() == {"lab": 0}
+    assert pages(house) == []
+
+
+def test_quiet_send_asks_for_the_one_line_message(house: House, smtp: ScriptedSmtp):
+    house.by_mail(smtp.port)
+    house.told["subscriptions"]["lab"]["quiet"] = "send"
+    house.add("a.txt", FOLDING)
+    house.run()
+    assert house.next_morning() == {"lab": 0}
+    [mail] = smtp.received
+    assert mail.recipient == "ada@example.org"
+
+
+def test_early_composes_the_next_period_now_and_that_period_is_done(house: House):
+    house.add("a.txt", AGENTS)
+    house.ingest()
+    with house.opened() as app:
+        [sent] = app.digest(["lab"], early=True)
+    assert (sent.period, sent.papers) == ("2026-11-21", 1)
+    house.clock.move(hours=3)
+    assert house.run() == {}
+
+
+def test_early_with_nothing_to_tell_leaves_the_next_period_alone(house: House):
+    house.run()
+    with house.opened() as app:
+        assert app.digest(["lab"], early=True) == []
+    house.add("a.txt", AGENTS)
+    house.clock.move(hours=3)
+    assert house.run() == {"lab": 1}
+
+
+def test_an_unknown_subscription_is_refused_by_name(house: House):
+    with house.opened() as app, pytest.raises(UsageError, match="lab"):
+        app.digest(["lob"])
+
+
+def test_immediately_is_an_alert_as_soon_as_a_paper_is_in(house: House):
+    house.told["subscriptions"]["lab"]["schedule"] = "immediately"
+    house.add("a.txt", AGENTS)
+    assert house.run() == {"lab": 1}
+    assert house.run() == {}
+    house.add("b.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
+    assert house.run() == {"lab": 1}
+
+
+def test_pause_until_holds_digests_back_and_loses_nothing(house: House):
+    house.told["subscriptions"]["lab"]["pause_until"] = "2026-11-25"
+    house.add("a.txt", AGENTS)
+    house.run()
+    assert [house.next_morning() for _ in range(3)] == [{}, {}, {}]
+    assert house.next_morning() == {"lab": 1}
+
+
+def test_a_dry_run_changes_nothing(house: House):
+    house.add("a.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+    with house.opened() as app:
+        [sent] = app.rehearse()
+        page = Path(sent.deliveries[0].reference)
+    assert sent.papers == 1
+    assert AGENTS[0].split()[0] in page.read_text()
+    with house.opened() as app, app.parts.database.reading() as tx:
+        assert deliveries.counts(tx) == {}
+        assert digests.latest(tx, "lab") is None
+    assert house.run() == {"lab": 1}
+
+
+def test_a_digest_that_reached_nobody_moves_into_the_next(house: House, smtp: ScriptedSmtp):
+    house.by_mail(smtp.port)
+    smtp.always["rcpt"] = "450 4.2.0 greylisted"
+    house.add("a.txt", AGENTS)
+    house.run()
+    assert house.next_morning() == {"lab": 1}
+    house.add("b.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
+    smtp.always.clear()
+    assert house.next_morning() == {"lab": 2}
+    with house.opened() as app, app.parts.database.reading() as tx:
+        states = [delivery.state for delivery in deliveries.listing(tx)]
+    assert states == [State.SENT, State.SUPERSEDED]
+    assert len(smtp.received) == 1
+
+
+def test_removing_a_subscription_holds_its_mail_and_re_adding_resumes(
+    house: House, smtp: ScriptedSmtp
+):
+    house.by_mail(smtp.port)
+    smtp.always["rcpt"] = "450 4.2.0 greylisted"
+    house.add("a.txt", AGENTS)
+    house.run()
+    house.next_morning()
+    lab = house.told["subscriptions"].pop("lab")
+    house.told["subscriptions"]["other"] = {
+        **lab,
+        "topics": ["agents"],
+        "schedule": "monthly 1 08:00",
+    }
+    smtp.always.clear()
+    house.clock.move(hours=1)
+    house.run()
+    assert smtp.received == []
+    house.told["subscriptions"]["lab"] = lab
+    house.clock.move(hours=1)
+    house.run()
+    assert [mail.recipient for mail in smtp.received] == ["ada@example.org"]
+
+
+def test_a_template_that_fails_gives_way_to_ours(house: House):
+    own = house.folder / "own" / "web"
+    own.mkdir(parents=True)
+    (own / "digest.html.j2").write_text("{{ digest.no_such_thing }}")
+    house.told["templates"] = "own"
+    house.add("a.txt", AGENTS)
+    house.run()
+    assert house.next_morning() == {"lab": 1}
+    assert len(pages(house)) == 1
+
+
+def test_the_footer_says_what_was_read_and_what_failed(house: House):
+    house.told["sources"]["gone"] = {"kind": "huggingface-page", "path": "gone/*.txt"}
+    house.add("a.txt", AGENTS, FOLDING)
+    house.run()
+    assert house.next_morning() == {"lab": 1}
+    with house.opened() as app, app.parts.database.reading() as tx:
+        _, digest = digests.latest(tx, "lab")
+    by_name = {report.source: report for report in digest.report}
+    assert (by_name["page"].seen, by_name["page"].new) == (2, 2)
+    assert by_name["gone"].failing_since == house.clock.at - timedelta(days=1)
+    assert "gone" in (house.folder / "pages/lab/2026-11-21.html").read_text()

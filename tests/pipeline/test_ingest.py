@@ -1,0 +1,120 @@
+"""Documents become papers, once; a fault ends one document's run and no other."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+
+import pytest
+
+from monitor.errors import MonitorError
+from monitor.model import Run, RunOutcome
+from monitor.pipeline import ingest
+from monitor.store import papers, runs
+from tests.house import AGENTS, BANDITS, FOLDING, House
+
+
+def counts(told: list[Run]) -> list[tuple[str | None, str, int, int, int]]:
+    return [(run.document, run.outcome.value, run.seen, run.new, run.known) for run in told]
+
+
+def test_each_file_is_a_document_read_once_in_the_order_of_names(house: House):
+    house.add("b.txt", AGENTS, BANDITS)
+    house.add("a.txt", AGENTS)
+    assert counts(house.ingest()) == [("a.txt", "ok", 1, 1, 0), ("b.txt", "ok", 2, 1, 1)]
+    assert counts(house.ingest()) == [(None, "unchanged", 0, 0, 0)]
+
+
+def test_a_file_is_known_by_its_content_not_its_name(house: House):
+    house.add("a.txt", AGENTS)
+    house.ingest()
+    house.add("copy.txt", AGENTS)
+    assert counts(house.ingest()) == [(None, "unchanged", 0, 0, 0)]
+    house.add("a.txt", AGENTS, FOLDING)
+    assert counts(house.ingest()) == [("a.txt", "ok", 2, 1, 1)]
+
+
+def test_a_broken_document_is_a_failed_run_and_the_others_go_on(house: House):
+    house.add("a.txt", AGENTS)
+    (house.folder / "dumps" / "b.txt").write_bytes(b"\x00\x01\x02\xff" * 100)
+    house.add("c.txt", BANDITS)
+    told = house.ingest()
+    assert [(run.document, run.outcome) for run in told] == [
+        ("a.txt", RunOutcome.OK),
+        ("b.txt", RunOutcome.FAILED),
+        ("c.txt", RunOutcome.OK),
+    ]
+    assert told[1].error
+
+
+def test_a_missing_folder_is_a_failed_run_with_its_name(house: House):
+    (house.folder / "dumps").rmdir()
+    [run] = house.ingest()
+    assert run.outcome is RunOutcome.FAILED
+    assert "dumps" in run.error
+
+
+def test_a_source_that_fails_stops_no_other(house: House):
+    house.told["sources"] = {
+        "gone": {"kind": "huggingface-page", "path": "gone/*.txt"},
+        **house.told["sources"],
+    }
+    house.add("a.txt", AGENTS)
+    assert [run.outcome for run in house.ingest()] == [RunOutcome.FAILED, RunOutcome.OK]
+
+
+def test_an_ingest_that_died_goes_on_behind_the_last_chunk(house: House, monkeypatch):
+    """The offset is stored with the papers: none is read twice, none is left out."""
+    house.add("a.txt", AGENTS, BANDITS, FOLDING)
+    monkeypatch.setattr(sys.modules["monitor.pipeline.ingest"], "CHUNK", 2)
+    stored = papers.apply
+
+    def dies_at_the_second_chunk(*told, **named):
+        if len(told[2]) == 1:
+            raise KeyboardInterrupt
+        return stored(*told, **named)
+
+    monkeypatch.setattr(papers, "apply", dies_at_the_second_chunk)
+    with pytest.raises(KeyboardInterrupt):
+        house.ingest()
+    monkeypatch.setattr(papers, "apply", stored)
+    assert counts(house.ingest()) == [("a.txt", "ok", 1, 1, 0)]
+    with house.opened() as app, app.parts.database.reading() as tx:
+        told = runs.since(tx, house.clock.at - timedelta(days=1), house.clock.at)
+        assert papers.count(tx) == 3
+    assert [(run.outcome.value, run.error, run.new) for run in told] == [
+        ("failed", "interrupted", 2),
+        ("ok", "", 1),
+    ]
+
+
+def test_a_fault_in_our_own_code_is_that_documents_fault_alone(house: House, monkeypatch):
+    house.add("a.txt", AGENTS)
+    with house.opened() as app:
+        source = app.parts.sources["page"].source
+        monkeypatch.setattr(source, "read", lambda document: 1 / 0)
+        [run] = ingest(app.parts, "page")
+    assert run.outcome is RunOutcome.FAILED
+    assert "ZeroDivisionError" in run.error
+
+
+def test_the_first_reading_of_a_baseline_source_is_stored_silently(house: House):
+    house.told["sources"]["page"]["first_run"] = "baseline"
+    house.add("a.txt", AGENTS)
+    assert house.ingest()[0].new == 1
+    assert house.next_morning() == {"lab": 0}
+    house.add("b.txt", (AGENTS[0] + " Again", BANDITS[1] + " By a language agent."))
+    assert house.next_morning() == {"lab": 1}
+
+
+def test_a_store_that_refuses_to_record_is_an_error_and_loses_nothing(house: House, monkeypatch):
+    house.add("a.txt", AGENTS)
+
+    def full(*told, **named):
+        raise MonitorError("the disk is full")
+
+    monkeypatch.setattr(papers, "apply", full)
+    [run] = house.ingest()
+    assert (run.outcome, run.error) == (RunOutcome.FAILED, "the disk is full")
+    monkeypatch.undo()
+    assert house.ingest()[0].new == 1

@@ -1,0 +1,92 @@
+"""The main job: the four dumps to delivered digests, on every channel, once."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import json
+from collections import Counter
+from email.message import EmailMessage
+
+from monitor.resources import resource
+from monitor.store import digests, papers
+from tests.house import House
+from tests.servers.slack import TOKEN, SlackServer
+from tests.servers.smtp import Received, ScriptedSmtp
+
+EXPECTED = [
+    ("000_431663cd178f853b.txt", 56, 56, 0),
+    ("001_0b67f54c6cf6f434.txt", 52, 36, 16),
+    ("002_1f7771af08c670a8.txt", 75, 59, 16),
+    ("003_829512b3035214d2.txt", 115, 78, 37),
+]
+
+
+def with_seeds(house: House) -> House:
+    seeds = resource("seeds")
+    house.told["sources"]["page"]["path"] = str(seeds / "*.txt")
+    house.told["topics"] = {
+        "agents": {"query": '("language model" OR LLM) AND agent'},
+        "marl": {"query": '"multi-agent" AND title:reinforcement'},
+    }
+    return house
+
+
+def test_the_seeds_in_the_order_of_their_names(house: House):
+    with_seeds(house)
+    runs = house.ingest()
+    assert [(run.document, run.seen, run.new, run.known) for run in runs] == EXPECTED
+    assert [(run.revised, run.rejected) for run in runs] == [(0, 0)] * 4
+    with house.opened() as app, app.parts.database.reading() as tx:
+        assert papers.count(tx) == 229
+    assert [(run.outcome.value, run.new) for run in house.ingest()] == [("unchanged", 0)]
+
+
+def test_each_subscriber_gets_every_matched_paper_once_by_mail_and_slack(
+    house: House, smtp: ScriptedSmtp, slack: SlackServer
+):
+    with_seeds(house)
+    house.by_mail(smtp.port, "ada@example.org", "grace@example.org")
+    house.told["slack"] = {"token": TOKEN, "base_url": slack.base_url}
+    house.told["channels"] = {"lab-slack": {"kind": "slack", "channel": "#papers"}}
+    house.told["subscriptions"]["lab"]["channels"] = ["lab-slack"]
+    house.run()
+    told = house.next_morning()
+    house.run()
+    with house.opened() as app, app.parts.database.reading() as tx:
+        _, digest = digests.latest(tx, "lab")
+    titles = [entry.paper.title for group in digest.groups for entry in group.entries]
+    assert told == {"lab": len(titles)}
+    assert len(titles) > 100
+    recipients = Counter(mail.recipient for mail in smtp.received)
+    assert recipients == {"ada@example.org": 1, "grace@example.org": 1}
+    for mail in smtp.received:
+        text, html = bodies(mail)
+        assert [title for title in titles if squeezed(title) not in squeezed(text)] == []
+        assert [title for title in titles if squeezed(title) not in squeezed(unmarked(html))] == []
+        assert len(html.encode()) < 80 * 1024
+    posted = squeezed("".join(json.dumps(post, ensure_ascii=False) for post in slack.posts))
+    assert [title for title in titles if squeezed(title) not in posted.replace("&amp;", "&")] == []
+    assert slack.pings == []
+
+
+def bodies(mail: Received) -> tuple[str, str]:
+    message = email.message_from_bytes(mail.content, policy=email.policy.default)
+    assert isinstance(message, EmailMessage)
+    text = message.get_body(("plain",))
+    html = message.get_body(("html",))
+    assert text is not None
+    assert html is not None
+    return text.get_content(), html.get_content()
+
+
+def unmarked(html: str) -> str:
+    import html as entities
+    import re
+
+    return entities.unescape(re.sub(r"<[^>]+>", "", html))
+
+
+def squeezed(text: str) -> str:
+    """Line breaks and marks may stand anywhere: compare the letters."""
+    return "".join(filter(str.isalnum, text.replace("\\n", "")))

@@ -1,0 +1,172 @@
+"""`serve`: what is due goes out at each reader's own time, once; it ends cleanly."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections import Counter
+from datetime import datetime, timedelta
+
+import pytest
+import yaml
+
+from monitor.errors import ConfigError, StoreBusyError
+from monitor.model import State
+from monitor.scheduler import Service
+from monitor.store import deliveries, digests
+from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House
+from tests.servers.smtp import Hold, ScriptedSmtp
+
+TICK = timedelta(milliseconds=20)
+ZONES = {"tokyo": "Asia/Tokyo", "berlin": "Europe/Berlin", "angeles": "America/Los_Angeles"}
+
+
+class Rushing:
+    """A calendar in which an hour passes in a fraction of a second; tells when it is over."""
+
+    def __init__(self, start: datetime, end: datetime, hours_a_second: float) -> None:
+        self.start, self.end, self.speed = start, end, hours_a_second
+        self.began = time.monotonic()
+        self.over = threading.Event()
+
+    def now(self) -> datetime:
+        hours = (time.monotonic() - self.began) * self.speed
+        at = min(self.start + timedelta(hours=hours), self.end)
+        if at == self.end:
+            self.over.set()
+        return at
+
+
+def serving(service: Service) -> threading.Thread:
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    return thread
+
+
+def test_two_days_in_three_zones_send_what_is_due_once(house: House, smtp: ScriptedSmtp):
+    house.by_mail(smtp.port)
+    lab = house.told["subscriptions"].pop("lab")
+    for name, zone in ZONES.items():
+        house.told["subscriptions"][name] = {
+            **lab,
+            "email": [f"{name}@example.org"],
+            "timezone": zone,
+        }
+    house.told["topics"]["all"] = {"query": "agents OR bandits OR folding"}
+    house.add("1.txt", AGENTS, BANDITS)
+    house.run()  # all are subscribed before the clock begins to rush
+    end = SATURDAY + timedelta(days=2)
+    clock = Rushing(SATURDAY, end, hours_a_second=12)
+    service = Service(house.write(), clock, TICK)
+    thread = serving(service)
+    while clock.now() < SATURDAY + timedelta(days=1):
+        assert not clock.over.wait(0.05)
+    house.add("2.txt", FOLDING, AGENTS)
+    assert clock.over.wait(60)
+    house.clock.at = end
+    service.stop()
+    thread.join(30)
+    assert not thread.is_alive()
+    house.run()
+    sent = Counter(mail.recipient for mail in smtp.received)
+    with house.opened() as app, app.parts.database.reading() as tx:
+        told = {name: digests.count(tx, name) for name in ZONES}
+        by_state = Counter(delivery.state for delivery in deliveries.listing(tx))
+    # Two slots a zone lie in the two days; what is new before each goes out at it, once.
+    assert told == {"tokyo": 2, "berlin": 2, "angeles": 2}
+    assert set(sent) == {f"{name}@example.org" for name in ZONES}
+    assert all(1 <= count <= 2 for count in sent.values())
+    assert by_state == {State.SENT: sum(sent.values())}
+
+
+def test_a_changed_file_is_taken_up_and_a_faulty_one_is_not(house: House):
+    house.add("1.txt", AGENTS)
+    house.told["subscriptions"]["lab"]["schedule"] = "immediately"
+    house.told["topics"] = {"proteins": {"query": "proteins"}}
+    service = Service(house.write(), house.clock, TICK)
+    thread = serving(service)
+    assert service.serving.wait(30)
+    try:
+        house.config.write_text("topics: [", encoding="utf-8")
+        wait(lambda: problems(house) != [])
+        assert "configuration is faulty" in problems(house)[0]
+        house.told["topics"]["agents"] = {"query": "agents"}
+        house.write()
+        wait(lambda: len(list(house.folder.glob("pages/lab/*.html"))) == 1)
+        wait(lambda: problems(house) == [])
+    finally:
+        service.stop()
+        thread.join(30)
+    assert not thread.is_alive()
+
+
+def problems(house: House) -> list[str]:
+    from monitor.app import open_app
+    from monitor.config import load
+    from monitor.questions import status
+
+    good = house.folder / "good.yaml"
+    good.write_text(yaml.safe_dump(house.told), encoding="utf-8")
+    with open_app(load(good), house.clock) as app:
+        return list(status(app.parts).problems)
+
+
+def wait(until: object, seconds: float = 30) -> None:
+    """Wait for something that another thread brings about."""
+    deadline = time.monotonic() + seconds
+    pause = threading.Event()
+    while not until():  # type: ignore[operator]
+        assert time.monotonic() < deadline, "it did not come about"
+        pause.wait(0.02)
+
+
+def test_a_faulty_file_at_the_start_is_refused(house: House):
+    house.told["topics"]["agents"]["query"] = "(("
+    with pytest.raises(ConfigError):
+        Service(house.write(), house.clock, TICK).run()
+
+
+def test_K15_a_second_service_on_one_store_refuses(house: House):
+    service = Service(house.write(), house.clock, TICK)
+    thread = serving(service)
+    try:
+        assert service.serving.wait(30)
+        with pytest.raises(StoreBusyError):
+            Service(house.config, house.clock, TICK).run()
+    finally:
+        service.stop()
+        thread.join(30)
+
+
+def test_K14_sigterm_finishes_the_hand_off_and_ends_with_0(house: House, smtp: ScriptedSmtp):
+    house.by_mail(smtp.port)
+    house.told["subscriptions"]["lab"]["schedule"] = "immediately"
+    house.add("1.txt", AGENTS)
+    until = threading.Event()
+    smtp.script["dot"].append(Hold(until, "250 2.0.0 queued"))
+    process = house.process("serve")
+    try:
+        assert smtp.held.wait(60)
+        process.send_signal(signal.SIGTERM)
+    finally:
+        until.set()
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    with house.opened() as app, app.parts.database.reading() as tx:
+        assert [delivery.state for delivery in deliveries.listing(tx)] == [State.SENT]
+    assert len(smtp.received) == 1
+
+
+def test_the_service_lives_while_it_ticks(house: House):
+    from monitor.questions import vital_signs
+
+    service = Service(house.write(), house.clock, TICK)
+    thread = serving(service)
+    try:
+        assert service.serving.wait(30)
+        with house.opened() as app:
+            wait(lambda: all(check.ok for check in vital_signs(app.parts)))
+    finally:
+        service.stop()
+        thread.join(30)
