@@ -1,0 +1,1 @@
+"""What the door stands on: addresses, dialling, bodies and the hosts' gates."""

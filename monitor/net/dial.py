@@ -1,0 +1,98 @@
+"""Connections that go only where they may, and only as long as they may."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import httpcore
+
+from monitor.net.addresses import allowed
+
+
+def resolve(host: str, port: int) -> list[str]:
+    """Return the addresses of a host in the order they should be tried; OSError if none."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class TooLateError(Exception):
+    """The deadline of one answer has passed."""
+
+
+class Watch:
+    """A deadline that every single operation of a connection respects."""
+
+    def __init__(self, monotonic: Callable[[], float], seconds: float) -> None:
+        self.monotonic = monotonic
+        self._seconds = seconds
+        self._ends = monotonic() + seconds
+
+    def left(self, wished: float | None) -> float:
+        left = self._ends - self.monotonic()
+        if left <= 0:
+            raise TooLateError(f"{self._seconds:g} s")
+        return left if wished is None else min(wished, left)
+
+
+class Guard(httpcore.NetworkBackend):
+    """Resolves a name once and dials only what it has checked, so DNS cannot change between."""
+
+    def __init__(
+        self,
+        dialler: httpcore.NetworkBackend,
+        resolve: Callable[[str, int], list[str]],
+        watch: Watch,
+        allow_private: bool,
+    ) -> None:
+        self._dialler, self._resolve, self._watch = dialler, resolve, watch
+        self._allow_private = allow_private
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.NetworkStream:
+        found = self._resolve(host, port)
+        addresses = found if self._allow_private else allowed(host, found)
+        fault: Exception = OSError("it has no address")
+        for address in addresses:
+            try:
+                stream = self._dialler.connect_tcp(address, port, self._watch.left(timeout))
+                return _Stream(stream, self._watch)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as failed:
+                fault = failed
+        raise fault
+
+
+class _Stream(httpcore.NetworkStream):
+    """A connection whose every read and write ends with the deadline."""
+
+    def __init__(self, stream: httpcore.NetworkStream, watch: Watch) -> None:
+        self._stream, self._watch = stream, watch
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, self._watch.left(timeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, self._watch.left(timeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        left = self._watch.left(timeout)
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, left), self._watch)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)

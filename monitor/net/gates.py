@@ -1,0 +1,84 @@
+"""One request at a time for each host, and how far apart: shared through lock files."""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+from urllib.parse import quote
+
+from monitor.errors import FetchError
+
+GATE_PATIENCE = 600.0  # seconds to wait for one's turn at a host
+
+
+class Gates:
+    """One request at a time for each host, shared through lock files by all processes."""
+
+    def __init__(
+        self,
+        folder: Path,
+        wall: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._folder = folder
+        self._wall = wall
+        self._sleep = sleep
+
+    @contextmanager
+    def turn(self, host: str) -> Iterator[None]:
+        """Wait for one's turn and hold it; FetchError when it does not come in time."""
+        gate, spacing = _gate(host)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            file = (self._folder / f"{quote(gate, safe='')}.gate").open("a+")
+        except OSError as fault:
+            raise FetchError(f"cannot keep the gate of {gate}: {fault.strerror}") from fault
+        with file:
+            self._lock(file, gate)
+            self._keep_distance(file, spacing)
+            try:
+                yield
+            finally:
+                _write_time(file, self._wall())
+
+    def _lock(self, file: IO[str], gate: str) -> None:
+        until = self._wall() + GATE_PATIENCE
+        while True:
+            try:
+                return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if self._wall() > until:
+                    raise FetchError(f"other requests to {gate} did not finish") from None
+                self._sleep(0.05)
+
+    def _keep_distance(self, file: IO[str], spacing: float) -> None:
+        """Wait until `spacing` seconds after the last request, however the clock was set."""
+        since = max(self._wall() - _read_time(file), 0.0)
+        if since < spacing:
+            self._sleep(spacing - since)
+        _write_time(file, self._wall())  # also counts a request that a crash cuts off
+
+
+def _gate(host: str) -> tuple[str, float]:
+    host = host.lower().rstrip(".")
+    if host == "arxiv.org" or host.endswith(".arxiv.org"):
+        return "arxiv.org", 3.0  # API, RSS and OAI together
+    return host, 0.0
+
+
+def _read_time(file: IO[str]) -> float:
+    file.seek(0)
+    try:
+        return float(file.read(40))
+    except ValueError:
+        return 0.0
+
+
+def _write_time(file: IO[str], at: float) -> None:
+    file.truncate(0)
+    file.write(f"{at!r}")
+    file.flush()

@@ -1,0 +1,1 @@
+"""Sources: one module a kind. A source finds documents (I/O) and reads them (pure)."""

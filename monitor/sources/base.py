@@ -1,0 +1,163 @@
+"""What every kind of source is: options, documents found by path or URL, and a pure `read`."""
+
+from __future__ import annotations
+
+import stat
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from monitor.errors import FetchError
+from monitor.model import Document, FirstRun, Reading
+
+if TYPE_CHECKING:
+    from monitor.http import Door
+
+MAX_FILE_BYTES = 256 * 1024 * 1024
+
+
+class SourceOptions(BaseModel):
+    """Settings of a source that every kind has: where its documents are.
+
+    `path` is a glob (`**` for folders in folders), each file one document; `allow_private`
+    permits addresses of private networks and ports other than 80 and 443.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    url: str | None = None
+    path: str | None = None
+    allow_private: bool = False
+
+    @model_validator(mode="after")
+    def _one_place(self) -> SourceOptions:
+        if bool(self.url) == bool(self.path):
+            raise ValueError("give either `url:` or `path:`")
+        if self.url and not self.url.lower().startswith(("http://", "https://")):
+            raise ValueError("`url:` must begin with http:// or https://; use `path:` for files")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A document that is there to be read.
+
+    `load` does the I/O: it returns None when the document has not changed, and raises
+    FetchError when it cannot be had, which is no reason to skip the documents after it.
+    """
+
+    name: str
+    load: Callable[[], Document | None]
+
+
+class Source(ABC):
+    """A kind of source.
+
+    `dated` says that `announced` and `published` of its papers are dates of announcement or
+    first version, so that a paper may be called older by them (never for `path:`).
+    """
+
+    kind: ClassVar[str]
+    Options: ClassVar[type[SourceOptions]] = SourceOptions
+    default_first_run: ClassVar[FirstRun]
+    dated: ClassVar[bool]
+
+    def __init__(
+        self,
+        name: str,
+        options: SourceOptions,
+        door: Door | None,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self.name = name
+        self.options = options
+        self._door = door
+        self._clock = clock
+
+    @abstractmethod
+    def read(self, document: Document) -> Reading:
+        """Turn bytes into papers; bad content is told in the Reading and never raised."""
+
+    def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
+        """Find the documents of this source; FetchError when there is no place to look."""
+        if self.options.path:
+            yield from documents_in(self.options.path)
+        elif self.options.url:
+            yield self._page(self.options.url, dict(validators))
+
+    def _page(self, url: str, validators: Mapping[str, str]) -> Found:
+        door = self._door
+        if door is None:
+            raise FetchError(f"source {self.name} was opened without a way to the network")
+        return Found(door.shown(url), lambda: self._fetch(door, url, validators))
+
+    def _fetch(self, door: Door, url: str, validators: Mapping[str, str]) -> Document | None:
+        answer = door.get(url, validators=validators, allow_private=self.options.allow_private)
+        if answer.not_modified:
+            return None
+        return Document(
+            name=door.shown(url),
+            content=answer.content,
+            at=self._clock(),
+            content_type=answer.content_type,
+            url=answer.url,
+            validators=answer.validators,
+            complete=answer.complete,
+        )
+
+
+def documents_in(pattern: str) -> Iterator[Found]:
+    """Find files by a glob, sorted by path; their names are told from its fixed folder on.
+
+    Hidden files are left out. Raises FetchError when that folder, or the one file that is
+    named, does not exist.
+    """
+    folder = _fixed_folder(Path(pattern))
+    if not folder.is_dir():
+        raise FetchError(f"there is no folder {folder}")
+    for path in _matching(Path(pattern), folder):
+        yield _file(path, str(path.relative_to(folder)))
+
+
+def read_file(path: Path, name: str = "") -> Document:
+    """Read a file as a document, dated by its modification time; FetchError if it cannot be."""
+    try:
+        told = path.stat()
+        if not stat.S_ISREG(told.st_mode):
+            raise FetchError(f"{path} is not a regular file")
+        if told.st_size > MAX_FILE_BYTES:
+            raise FetchError(f"{path} is larger than {MAX_FILE_BYTES:,} bytes")
+        content = path.read_bytes()
+    except OSError as fault:
+        raise FetchError(f"cannot read {path}: {fault.strerror}") from fault
+    return Document(name or str(path), content, datetime.fromtimestamp(told.st_mtime, UTC))
+
+
+def _file(path: Path, name: str) -> Found:
+    return Found(name, lambda: read_file(path, name))
+
+
+def _matching(pattern: Path, folder: Path) -> list[Path]:
+    if pattern.is_file():
+        return [pattern]
+    if not _has_wildcard(pattern):
+        raise FetchError(f"there is no file {pattern}")
+    found = folder.glob(str(pattern.relative_to(folder)))
+    return sorted(path for path in found if not (path.is_dir() or path.name.startswith(".")))
+
+
+def _fixed_folder(pattern: Path) -> Path:
+    """The folder above the first part of a glob that has a wildcard in it."""
+    folder = pattern.parent
+    while _has_wildcard(folder):
+        folder = folder.parent
+    return folder
+
+
+def _has_wildcard(path: Path) -> bool:
+    return any(character in "*?[" for character in str(path))

@@ -1,0 +1,62 @@
+"""Bytes to text, when nobody said which encoding, or the wrong one."""
+
+from __future__ import annotations
+
+import codecs
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def decode(content: bytes) -> tuple[str, bool]:
+    """Return the text and whether it is whole: false when it ends inside a character.
+
+    A byte-order mark decides; without one, UTF-16 is known by its zero bytes, and all else is
+    read as UTF-8, line by line, with Windows-1252 for lines that are not. Never raises.
+    """
+    for mark, encoding in _MARKS:
+        if content.startswith(mark):
+            return _whole(content[len(mark) :], encoding)
+    return _whole(content, _guess(content))
+
+
+def looks_binary(text: str) -> bool:
+    """Say whether a decoded text is none: control characters are over one in a hundred."""
+    controls = sum(c < " " and c not in "\t\n\r\f\v" for c in text)
+    return "\0" in text or controls * 100 > len(text)
+
+
+def _guess(content: bytes) -> str:
+    """UTF-16 without a mark: nearly every second byte of Latin text is zero."""
+    sample = content[:4096]
+    for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        zeros = sample[first::2].count(0)
+        if zeros * 10 > len(sample) * 4 and sample[1 - first :: 2].count(0) * 10 < zeros:
+            return encoding
+    return "utf-8"
+
+
+def _whole(content: bytes, encoding: str) -> tuple[str, bool]:
+    """Decode all but a character that is cut off at the end."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        text = decoder.decode(content)
+        return text, not decoder.getstate()[0]
+    except UnicodeDecodeError:
+        if encoding != "utf-8":
+            return content.decode(encoding, "replace"), False
+    return "".join(_line(line) for line in content.splitlines(keepends=True)), True
+
+
+def _line(line: bytes) -> str:
+    """A line of a file in mixed encodings: UTF-8 with faults, or Windows-1252."""
+    mended = line.decode("utf-8", "replace")
+    good = sum(c > "\x7f" and c != "\ufffd" for c in mended)
+    if good or "\ufffd" not in mended:
+        return mended
+    return line.decode("cp1252", "replace")

@@ -1,0 +1,230 @@
+"""One entry of any feed to a paper: text, names, identifiers, links and dates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
+
+from monitor.model import Paper, Rejected
+from monitor.sources.markup import text
+
+MAX_ENTRY = 256 * 1024
+MAX_CATEGORIES = 50
+EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
+FUTURE = timedelta(days=2)
+
+# https://info.arxiv.org/help/arxiv_identifier.html: new and old scheme, with a version
+_ARXIV = re.compile(
+    r"(?:arxiv\.org/(?:abs|pdf|html)/|arxiv:|oai:arxiv\.org:|10\.48550/arxiv\.)\s*"
+    r"(?P<id>\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v(?P<version>\d+))?(?!\d)",
+    re.IGNORECASE,
+)
+_DOI = re.compile(r"10\.\d{4,9}/[^\s?#&\"<>]+", re.IGNORECASE)
+# Pages of an article hang words on its DOI; bioRxiv's and medRxiv's a version too.
+_DOI_PAGES = re.compile(r"(?:/(?:full|abstract|pdf|epdf|html|meta)|\.full|\.abstract|\.pdf)+$")
+_PREPRINT_VERSION = re.compile(r"^(?P<doi>10\.(?:1101|64898)/.*\d)v(?P<version>\d+)$")
+# arXiv's feeds before 2024: "Title. (arXiv:2107.03419v1 [hep-ex] UPDATED)"
+_OLD_ARXIV = re.compile(
+    r"\.?\s*\((?P<id>arXiv:\S+)\s+\[(?P<category>[\w.-]+)\](?:\s+(?P<how>[A-Z ]+))?\)$"
+)
+_OLD_ANNOUNCE = {None: "new", "UPDATED": "replace", "CROSS LISTED": "cross"}
+# arXiv's feeds since: "arXiv:2508.13426v1 Announce Type: cross Abstract: As large ..."
+_ARXIV_SUMMARY = re.compile(r"^(?P<id>arXiv:\S+) Announce Type: (?P<how>[\w-]+) Abstract: ")
+_NATURE_SUMMARY = re.compile(r"^[\w ]+, Published online: [^;]{0,40}; ?doi: ?10\.\S+\s*")
+_CUT_OFF = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])$")
+_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
+_NOT_SHOWN = re.compile(r",?\s*et al\.?(?=\W|$)|\(\d+ additional authors not shown\)", re.I)
+_INITIALS = re.compile(r"^(?:[^\W\d_]{1,2}\.[ -]?)+$")
+_SUFFIX = re.compile(r"^(?:jr|sr|ii|iii|iv|phd|md)\.?$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a feed says of one entry, still as mark-up.
+
+    `names` are the values of its author fields, `identifiers` of all fields that may name one
+    (never running text); `published` and `updated` are aware or None; `issued` is the date of
+    the whole feed.
+    """
+
+    title: str = ""
+    summary: str = ""
+    content: str = ""
+    names: tuple[str, ...] = ()
+    id: str = ""
+    link: str = ""
+    pdf: str = ""
+    identifiers: tuple[str, ...] = ()
+    published: datetime | None = None
+    updated: datetime | None = None
+    issued: datetime | None = None
+    categories: tuple[str, ...] = ()
+    announce: str = ""
+    venue: str = ""
+
+    def size(self) -> int:
+        texts = (self.title, self.summary, self.content, self.id, self.link, *self.names)
+        return sum(len(text) for text in (*texts, *self.categories))
+
+
+def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejected:
+    """Turn an entry into a paper; `base` is the address that relative links are relative to."""
+    if entry.size() > MAX_ENTRY:
+        return Rejected(where, f"entry is larger than {MAX_ENTRY:,} characters")
+    title = text(entry.title)
+    old = _OLD_ARXIV.search(title)
+    title = title[: old.start()] if old else title
+    if not title:
+        return Rejected(where, "entry has no title")
+    abstract, announced = _abstract(entry, title)
+    how = entry.announce or announced or (_OLD_ANNOUNCE.get(old["how"], "") if old else "")
+    url = http_link(entry.link, base)
+    keys, version = identifiers((*entry.identifiers, url, old["id"] if old else ""))
+    # arXiv's old feeds date the day, not its entries.
+    published = within_reason(entry.published or (entry.issued if old else None), now)
+    return Paper(
+        title=title,
+        abstract=abstract,
+        authors=tuple(authors(entry.names)),
+        venue=text(entry.venue),
+        published=published,
+        updated=within_reason(entry.updated, now),
+        announced=published if how else None,
+        url=url,
+        pdf_url=http_link(entry.pdf, base),
+        keys=keys,
+        categories=_categories((*entry.categories, old["category"] if old else "")),
+        announce=how,
+        version=version,
+        raw_id=entry.id.strip() or normalised(url),
+    )
+
+
+# ── text ────────────────────────────────────────────────────────────────────────────
+
+
+def _abstract(entry: Entry, title: str) -> tuple[str, str]:
+    """Return the abstract without what feeds put before it, and how arXiv announced it."""
+    summary, content = text(entry.summary), text(entry.content)
+    if not summary or (_CUT_OFF.search(summary) and len(content) > len(summary)):
+        summary = _prose(content, title)
+    told = _ARXIV_SUMMARY.match(summary)
+    if told:
+        return summary[told.end() :], told["how"]
+    return _NATURE_SUMMARY.sub("", summary).removeprefix("Abstract: "), ""
+
+
+def _prose(content: str, title: str) -> str:
+    """Content is a whole page at times: leave out its heading, and all of it if no sentence ends.
+
+    Some feeds carry the card of an overview page instead: title, names, kind, day.
+    """
+    if not f"{content} ".startswith(f"{title} "):
+        return content
+    rest = content.removeprefix(title).strip()
+    if not _SENTENCE_END.search(rest):
+        return ""
+    return rest if rest[0].isupper() else content  # else the title is how a sentence begins
+
+
+def authors(names: Iterable[str]) -> Iterator[str]:
+    """Return single names in order; one field may hold many, as "A, B and C" or "Doe, J., Roe, R."
+
+    `et al.` and addresses of mail are no names.
+    """
+    told = [name for name in map(text, names) if name]
+    for name in told:
+        yield from filter(_is_name, _split(name) if len(told) == 1 else [name])
+
+
+def _is_name(name: str) -> bool:
+    return "@" not in name and any(map(str.isalpha, name))
+
+
+def _split(names: str) -> list[str]:
+    names = _NOT_SHOWN.sub("", names)
+    if ";" in names:
+        return [name.strip() for name in names.split(";")]
+    parts = [part.strip() for part in re.split(r",|\s(?:and|&)\s|(?<=ollaboration):", names)]
+    parts = [part for part in parts if part]
+    if len(parts) == 2 and all(" " not in part for part in parts) and "," in names:
+        return [names]  # "Doe, Jane"
+    whole: list[str] = []
+    for part in parts:
+        if whole and (_SUFFIX.match(part) or _INITIALS.match(part)):
+            whole[-1] = f"{whole[-1]}, {part}"
+        else:
+            whole.append(part)
+    return whole
+
+
+def _categories(told: Iterable[str]) -> tuple[str, ...]:
+    found = dict.fromkeys(text(term) for term in told)
+    return tuple(term for term in found if 0 < len(term) <= 100)[:MAX_CATEGORIES]
+
+
+# ── identifiers and links ───────────────────────────────────────────────────────────
+
+
+def identifiers(told: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]], int | None]:
+    """Return keys (arxiv without version, doi in lower case) and the version that was named."""
+    arxiv: dict[str, None] = {}
+    doi: dict[str, None] = {}
+    version: int | None = None
+    for value in map(unquote, told):
+        if found := _ARXIV.search(value):
+            arxiv[found["id"].lower()] = None
+            version = version or (int(found["version"]) if found["version"] else None)
+        elif found := _DOI.search(value):
+            name, number = _article(found.group())
+            doi[name] = None
+            version = version or number
+    keys = {"arxiv": tuple(arxiv), "doi": tuple(doi)}
+    return {scheme: v[0] if len(v) == 1 else v for scheme, v in keys.items() if v}, version
+
+
+def _article(doi: str) -> tuple[str, int | None]:
+    bare = _DOI_PAGES.sub("", doi.lower()).rstrip(".,;)/")
+    found = _PREPRINT_VERSION.match(bare)
+    return (found["doi"], int(found["version"])) if found else (bare, None)
+
+
+def http_link(link: str, base: str) -> str:
+    """Return an absolute http or https link, or "" for anything else."""
+    link = "".join(link.split())
+    try:
+        absolute = urljoin(base, link) if link else ""
+        parts = urlsplit(absolute)
+    except ValueError:
+        return ""
+    return absolute if parts.scheme in ("http", "https") and parts.hostname else ""
+
+
+def normalised(link: str) -> str:
+    """Return a link as the name of an entry that has none: host in lower case, no fragment."""
+    parts = urlsplit(link)
+    return urlunsplit((parts.scheme, parts.netloc.lower(), parts.path, parts.query, ""))
+
+
+# ── dates ───────────────────────────────────────────────────────────────────────────
+
+
+def parse_date(told: str) -> datetime | None:
+    """Read a date as RFC 3339, ISO 8601 or RFC 5322 write it; without a zone it is UTC."""
+    told = told.strip()
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            found = read(told)
+            return found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
+        except (ValueError, OverflowError, TypeError, IndexError):
+            continue
+    return None
+
+
+def within_reason(at: datetime | None, now: datetime) -> datetime | None:
+    """Drop a date that no feed can mean: before 1990, or more than two days ahead of `now`."""
+    return at if at and EARLIEST <= at <= now + FUTURE else None

@@ -1,0 +1,266 @@
+"""Kind `feed`: RSS, RDF, Atom and JSON Feed.
+
+bytes ── begins with { or [ ──> jsonfeed ──┐
+      └─ XML: refused, or feedparser ──────┴──> Entry ──> Paper or Rejected
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from time import struct_time
+from typing import Any, ClassVar
+from xml.parsers import expat
+from xml.sax import SAXException
+
+from monitor.model import Document, FirstRun, Paper, Reading, Rejected
+from monitor.sources import jsonfeed
+from monitor.sources.base import Source
+from monitor.sources.entries import Entry, paper, parse_date
+
+MAX_BYTES = 64 * 1024 * 1024
+MAX_ENTRIES = 5_000
+MAX_DEPTH = 256
+MAX_ILL_FORMED = 2 * 1024 * 1024  # the tolerant parser is slow
+
+_HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
+_DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]{0,1000}>", re.IGNORECASE)
+_PROLOG_END = re.compile(rb"<[A-Za-z_]")
+_DECLARES = re.compile(rb"<!(?:ENTITY|DOCTYPE[^>\[]{0,1000}\[)", re.IGNORECASE)
+_ENTRY = re.compile(rb"<(?:\w{1,20}:)?(?:item|entry)[\s>]")
+_ENTRY_END = re.compile(rb"</(?:\w{1,20}:)?(?:item|entry)\s*>")
+_ROOT_END = re.compile(rb"</(?:\w{1,20}:)?(?:rss|feed|RDF)\s*>(?:\s|<!--.*?-->|\0)*$", re.DOTALL)
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
+_BOM = b"\xef\xbb\xbf"
+
+
+class Feed(Source):
+    """Reads feeds. What an entry says it was published on counts as its announcement.
+
+    `updated` never does: scrapers and feed builders write the time of their own run there.
+    """
+
+    kind: ClassVar[str] = "feed"
+    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
+    dated: ClassVar[bool] = True
+
+    def read(self, document: Document) -> Reading:
+        """Read all entries; the reading is incomplete when the document is cut or ill-formed."""
+        content = document.content.removeprefix(_BOM)
+        if not content.strip():
+            return _failed("the document is empty")
+        if len(content) > MAX_BYTES:
+            return _failed(f"the document is larger than {MAX_BYTES:,} bytes")
+        told = partial(_told, base=document.url, now=self._clock())
+        if content.lstrip()[:1] in (b"{", b"["):
+            return _read_json(content, told)
+        return _read_xml(content, document, told)
+
+
+_Told = Callable[[Iterable[Entry | Rejected]], tuple[tuple[Paper, ...], tuple[Rejected, ...]]]
+
+
+def _told(
+    entries: Iterable[Entry | Rejected], base: str, now: datetime
+) -> tuple[tuple[Paper, ...], tuple[Rejected, ...]]:
+    """Papers and rejections of entries, which are counted from 1."""
+    found = [
+        one if isinstance(one, Rejected) else paper(one, base, now, f"entry {number}")
+        for number, one in enumerate(entries, start=1)
+    ]
+    papers = tuple(one for one in found if isinstance(one, Paper))
+    return papers, tuple(one for one in found if isinstance(one, Rejected))
+
+
+def _failed(error: str) -> Reading:
+    return Reading(error=error, complete=False)
+
+
+# ── JSON ────────────────────────────────────────────────────────────────────────────
+
+
+def _read_json(content: bytes, told: _Told) -> Reading:
+    found = jsonfeed.read_json(content)
+    if len(found.items) > MAX_ENTRIES:
+        return _failed(f"the feed has more than {MAX_ENTRIES:,} entries")
+    papers, rejected = told(_json_entries(found.items))
+    error = found.error or _all_rejected(papers, rejected)
+    return Reading(papers, rejected, error, complete=found.whole and not error)
+
+
+def _json_entries(items: Iterable[object]) -> Iterator[Entry | Rejected]:
+    for number, item in enumerate(items, start=1):
+        if isinstance(item, Mapping):
+            yield jsonfeed.entry(item)
+        else:
+            yield Rejected(f"entry {number}", "entry is not an object")
+
+
+def _all_rejected(papers: tuple[Paper, ...], rejected: tuple[Rejected, ...]) -> str:
+    return "" if papers or not rejected else f"no entry is a paper: {rejected[0].why}"
+
+
+# ── XML ─────────────────────────────────────────────────────────────────────────────
+
+
+def _read_xml(content: bytes, document: Document, told: _Told) -> Reading:
+    if b"\0" not in content:
+        content = content.translate(None, _CONTROLS)
+    refusal = _refusal(content)
+    if refusal:
+        return _failed(refusal)
+    # Bytes behind a file object: feedparser takes a bare value for an address or a path.
+    parsed = _parse(_DOCTYPE.sub(b"", content, count=1), document)
+    error = _no_feed(parsed)
+    if error:
+        return _failed(error)
+    issued = _date(parsed.feed, "updated_parsed")
+    entries: list[Entry | Rejected] = [_entry(e, parsed.version, issued) for e in parsed.entries]
+    cut = not _ROOT_END.search(content[-4096:])
+    if cut and entries and _ends_inside_entry(content):
+        entries[-1] = Rejected(f"entry {len(entries)}", "the document ends inside this entry")
+    papers, rejected = told(entries)
+    whole = not (cut or isinstance(parsed.get("bozo_exception"), SAXException))
+    error = _all_rejected(papers, rejected)
+    if not (entries or whole):
+        error = "the document is cut off or broken before its first entry"
+    return Reading(papers, rejected, error, complete=whole and not error)
+
+
+def _parse(content: bytes, document: Document) -> Any:
+    import feedparser  # slow to load, and not needed to read other kinds
+
+    headers = {"content-type": document.content_type, "content-location": document.url}
+    return feedparser.parse(
+        io.BytesIO(content),
+        response_headers={name: value for name, value in headers.items() if value},
+        sanitize_html=False,  # all mark-up goes, in monitor.sources.markup
+        resolve_relative_uris=False,
+    )
+
+
+def _refusal(content: bytes) -> str:
+    """Say why a document must not reach the parser, or "" when it may."""
+    plain = content.replace(b"\0", b"")  # of UTF-16, the letters
+    if _HTML.match(plain):
+        return "the document is an HTML page, not a feed"
+    root = _PROLOG_END.search(plain)
+    if _DECLARES.search(plain, 0, root.start() if root else len(plain)):
+        return "the document declares entities, which no feed needs"
+    if sum(1 for _ in _ENTRY.finditer(plain)) > MAX_ENTRIES:
+        return f"the feed has more than {MAX_ENTRIES:,} entries"
+    depth, well_formed = _survey(content)
+    if depth > MAX_DEPTH:
+        return f"the document is nested deeper than {MAX_DEPTH} levels"
+    if not well_formed and len(content) > MAX_ILL_FORMED:
+        return "the document is large and not well-formed XML"
+    return ""
+
+
+class _TooDeepError(Exception):
+    pass
+
+
+def _survey(content: bytes) -> tuple[int, bool]:
+    """Return how deep the elements of a document go, and whether it is well-formed."""
+    depth = deepest = 0
+
+    def opened(_name: str, _attributes: object) -> None:
+        nonlocal depth, deepest
+        depth += 1
+        deepest = max(depth, deepest)
+        if depth > MAX_DEPTH:
+            raise _TooDeepError
+
+    def closed(_name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler, parser.EndElementHandler = opened, closed
+    try:
+        parser.Parse(content, True)
+    except _TooDeepError:
+        return deepest, True
+    except (expat.ExpatError, LookupError, ValueError):
+        return deepest, False
+    return deepest, True
+
+
+def _no_feed(parsed: Any) -> str:
+    """Say why a document is no feed, or no answer to what was asked; "" when it is one."""
+    if not parsed.get("version"):
+        return "the document is neither RSS, Atom nor JSON Feed"
+    first = parsed.entries[0] if parsed.entries else {}
+    if "arxiv.org/api/errors" in first.get("id", ""):
+        return f"arXiv answered with an error: {first.get('summary', '')[:200]}"
+    total = str(parsed.feed.get("opensearch_totalresults", "0"))
+    begin = str(parsed.feed.get("opensearch_startindex", "0"))
+    if not parsed.entries and total.isdigit() and begin.isdigit() and int(total) > int(begin):
+        return f"the feed is empty although it says that there are {total} entries"
+    return ""
+
+
+def _ends_inside_entry(content: bytes) -> bool:
+    plain = content.replace(b"\0", b"")
+    begins = max((found.start() for found in _ENTRY.finditer(plain)), default=-1)
+    return not _ENTRY_END.search(plain, max(begins, 0))
+
+
+def _entry(told: Any, version: str, issued: datetime | None) -> Entry:
+    content = max((part.get("value", "") for part in told.get("content", ())), key=len, default="")
+    summary = told.get("summary", "")
+    updated = _date(told, "updated_parsed")
+    published = _date(told, "published_parsed") or parse_date(told.get("prism_publicationdate", ""))
+    if not published and version.startswith("rss"):
+        published = updated  # dc:date of RDF and RSS
+    return Entry(
+        title=told.get("title", ""),
+        summary="" if summary == content else summary,  # feedparser fills in what is missing
+        content=content,
+        names=tuple(author.get("name", "") for author in told.get("authors", ())),
+        id=told.get("id", ""),
+        link=_link(told),
+        pdf=_href(told, lambda link: link.get("type") == "application/pdf"),
+        identifiers=tuple(_identifiers(told)),
+        published=published,
+        updated=updated,
+        issued=issued,
+        categories=tuple(tag.get("term") or "" for tag in told.get("tags", ())),
+        announce=told.get("arxiv_announce_type", ""),
+        venue=told.get("prism_publicationname", "") or told.get("arxiv_journal_ref", ""),
+    )
+
+
+def _link(told: Any) -> str:
+    """The page of an entry; a guid only when it is an address itself."""
+    link = _href(told, lambda link: link.get("rel") == "alternate")
+    name = str(told.get("id", ""))
+    return link or (name if name.startswith(("http://", "https://")) else "")
+
+
+def _href(told: Any, wanted: Callable[[Any], bool]) -> str:
+    links = (link.get("href", "") for link in told.get("links", ()) if wanted(link))
+    return next((str(link) for link in links if link), "")
+
+
+def _identifiers(told: Any) -> Iterator[str]:
+    yield from (told.get(name, "") for name in ("id", "dc_identifier", "prism_doi", "arxiv_doi"))
+    for link in told.get("links", ()):
+        if link.get("rel") == "alternate" or link.get("title") == "doi":
+            yield link.get("href", "")
+    yield told.get("summary", "")[:40] if told.get("summary", "").startswith("arXiv:") else ""
+
+
+def _date(told: Any, name: str) -> datetime | None:
+    """A date as feedparser read it: UTC, or None; `dict.get`, since its own falls back."""
+    at = dict.get(told, name)
+    if not isinstance(at, struct_time):
+        return None
+    try:
+        return datetime(*at[:5], min(at[5], 59), tzinfo=UTC)
+    except ValueError:
+        return None

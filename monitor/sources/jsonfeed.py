@@ -1,0 +1,110 @@
+"""JSON Feed 1.0 and 1.1 (https://jsonfeed.org/version/1.1), and lists that look like it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from monitor.sources.encoding import decode
+from monitor.sources.entries import Entry, parse_date
+
+_LISTS = ("items", "entries", "papers", "articles")
+_SUMMARIES = ("abstract", "summary", "description")
+_CONTENTS = ("content_text", "content_html", "content")
+_DATES = ("date_published", "published", "published_at", "date")
+_UPDATES = ("date_modified", "updated", "updated_at")
+_IDENTIFIERS = ("id", "guid", "url", "link", "external_url", "doi", "arxiv", "arxiv_id")
+_LIST_BEGINS = re.compile(rf'"(?:{"|".join(_LISTS)})"\s*:\s*\[|^\s*\[')
+
+
+@dataclass(frozen=True, slots=True)
+class JsonList:
+    """The items of a document as JSON values; `whole` is false when it was cut off."""
+
+    items: tuple[object, ...] = ()
+    error: str = ""
+    whole: bool = True
+
+
+def read_json(content: bytes) -> JsonList:
+    """Find the list of items; of a document that is cut off, the items before the cut."""
+    text, _ = decode(content)
+    try:
+        return _items(json.loads(text))
+    except RecursionError:
+        return JsonList(error="the JSON is nested too deeply", whole=False)
+    except ValueError:
+        items = tuple(_salvaged(text))
+        return JsonList(items, "" if items else "the JSON cannot be read", whole=False)
+
+
+def _items(told: object) -> JsonList:
+    named = isinstance(told, Mapping) and "jsonfeed.org" in str(told.get("version", ""))
+    found = told if isinstance(told, list) else None
+    if isinstance(told, Mapping):
+        found = next((told[key] for key in _LISTS if isinstance(told.get(key), list)), None)
+    if found is None or (not found and not named):
+        # An empty answer without a version may be any service's way to say that it failed.
+        return JsonList(error="the JSON is no feed: it has no list of items", whole=False)
+    return JsonList(tuple(found))
+
+
+def _salvaged(text: str) -> Iterator[object]:
+    """Yield the whole values of a list whose end is missing."""
+    begins = _LIST_BEGINS.search(text)
+    position = begins.end() if begins else len(text)
+    decoder = json.JSONDecoder()
+    while position < len(text):
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            return
+        yield value
+        position = _skip(text, position)
+
+
+def _skip(text: str, position: int) -> int:
+    while position < len(text) and text[position] in " \t\r\n,":
+        position += 1
+    return position
+
+
+def entry(item: Mapping[str, Any]) -> Entry:
+    """Read an item, of whatever types its values are."""
+    return Entry(
+        title=_text(item, ("title", "name")),
+        summary=_text(item, _SUMMARIES),
+        content=_text(item, _CONTENTS),
+        names=tuple(_names(item.get("authors")) or _names(item.get("author"))),
+        id=_text(item, ("id", "guid")),
+        link=_text(item, ("url", "link", "external_url")),
+        pdf=_text(item, ("pdf_url", "pdf")),
+        identifiers=tuple(_known(key, _text(item, (key,))) for key in _IDENTIFIERS),
+        published=parse_date(_text(item, _DATES)),
+        updated=parse_date(_text(item, _UPDATES)),
+        categories=tuple(_names(item.get("tags")) or _names(item.get("categories"))),
+    )
+
+
+def _text(item: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    """The first of several fields that says something."""
+    told = (item.get(name) for name in names)
+    return next((str(v) for v in told if isinstance(v, (str, int, float)) and str(v).strip()), "")
+
+
+def _known(key: str, value: str) -> str:
+    return f"arxiv:{value}" if key.startswith("arxiv") else value
+
+
+def _names(told: object) -> list[str]:
+    """Names of authors or tags: a string, an object with a name, or a list of either."""
+    if isinstance(told, str):
+        return [told] if told.strip() else []
+    if isinstance(told, Mapping):
+        return _names(told.get("name") or told.get("term"))
+    if isinstance(told, list):
+        return [name for one in told if not isinstance(one, list) for name in _names(one)]
+    return []

@@ -1,0 +1,50 @@
+"""Mark-up to plain text, once: text fields are text, and whoever shows them escapes them."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import nh3
+
+from monitor.text import clean
+
+_NAMES = (
+    "a|abbr|article|b|bdi|blockquote|body|br|caption|center|cite|code|dd|del|div|dl|dt|em|embed"
+    "|figcaption|figure|font|footer|form|h[1-6]|head|header|hr|html|i|iframe|img|input|ins|kbd"
+    "|label|li|link|main|mark|math|meta|nav|object|ol|p|pre|q|s|samp|script|section|small|source"
+    "|span|strike|strong|style|sub|sup|svg|table|tbody|td|tfoot|th|thead|time|title|tr|tt|u|ul"
+    "|var|video"
+)
+# A "<" begins a tag only before a name that HTML has, or one with a prefix (jats:p, mml:math),
+# that ends there or has attributes with values: "a <b and c> d" stays what it is.
+_TAG = re.compile(
+    rf"</?(?:{_NAMES}|[a-z]+:[a-z]+)"
+    r"(?:[\s/]*>|[\s/]+[\w:@.-]+[\w\s:@.-]*=(?:[^<>\"']++|\"[^\"]{0,4000}\"|'[^']{0,4000}')*+>)"
+    r"|<!--|<!\[CDATA\[",
+    re.IGNORECASE,
+)
+_PARTS_WORDS = re.compile(
+    r"</?(?:\w+:)?(?:p|br|div|li|ul|ol|dd|dt|h[1-6]|hr|td|th|tr|table|section|title|sec"
+    r"|blockquote|figure)\b[^<>]*>|<!\[CDATA\[|\]\]>",
+    re.IGNORECASE,
+)
+
+
+def text(markup: str) -> str:
+    """Return clean text: tags go, with the content of scripts and styles; entities are read once.
+
+    What merely looks like a tag ("p<0.05", "a<b") is kept.
+    """
+    if "<" in markup:
+        markup = _PARTS_WORDS.sub(" ", _without_false_tags(markup))
+        markup = nh3.clean(markup, tags=set())
+    return clean(html.unescape(markup))
+
+
+def _without_false_tags(markup: str) -> str:
+    pieces, end = [], 0
+    for tag in _TAG.finditer(markup):
+        pieces += [markup[end : tag.start()].replace("<", "&lt;"), tag.group()]
+        end = tag.end()
+    return "".join(pieces) + markup[end:].replace("<", "&lt;")

@@ -1,0 +1,326 @@
+"""The text of a page of papers: every pair kept, no pair ever shifted."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.model import Paper, Reading
+from monitor.resources import resource
+from monitor.sources.huggingface import HuggingFacePage
+from tests.sources import scenario
+
+SEEDS = sorted(resource("seeds").glob("*.txt"))
+SEED = SEEDS[0].read_bytes()
+HEADER = (
+    "new\n\nGet trending papers in your email inbox!\n\nSubscribe\n\n"
+    "byAK and the research community\n\nMar 12\n\n"
+)
+TITLES = [
+    "Learning to Negotiate with Language Agents",
+    "Is attention all you need?",
+    "nnU-Net revisited: a strong baseline for segmentation",
+    "MARL!",
+]
+ABSTRACTS = [
+    f"We study problem {n}. Agents are hard to train when rewards are sparse, as they often are "
+    f"in the wild. Our method, number {n}, reaches the state of the art on three benchmarks, and "
+    "we release all code and models for others to build upon."
+    for n in range(4)
+]
+
+
+def read(text: str | bytes, **when: datetime) -> Reading:
+    content = text.encode() if isinstance(text, str) else text
+    return scenario.read(HuggingFacePage, content, **when)
+
+
+def pairs(reading: Reading) -> list[tuple[str, str]]:
+    return [(paper.title, paper.abstract) for paper in reading.papers]
+
+
+def page(*blocks: str, header: str = HEADER) -> str:
+    return header + "\n\n".join(blocks) + "\n"
+
+
+def whole(count: int = 4) -> list[str]:
+    return [text for pair in list(zip(TITLES, ABSTRACTS, strict=True))[:count] for text in pair]
+
+
+# ── what is there is read ───────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("number", "count"), [(0, 56), (1, 52), (2, 75), (3, 115)])
+def test_every_pair_of_the_seeds_is_read(number: int, count: int) -> None:
+    reading = read(SEEDS[number].read_bytes())
+    assert len(reading.papers) == count
+    assert (reading.rejected, reading.error, reading.complete) == ((), "", True)
+
+
+def test_a_paper_has_title_abstract_and_the_day_of_its_list() -> None:
+    first = read(page(*whole())).papers[0]
+    announced = datetime(2025, 3, 12, tzinfo=UTC)
+    assert first == Paper(title=TITLES[0], abstract=ABSTRACTS[0], announced=announced)
+
+
+SEED_PAIRS = pairs(read(SEED))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace("\n", "\r"),
+        lambda text: text.replace("\n", " \t\n"),
+        lambda text: text.replace("\n\n", "\n \xa0\t\n"),
+        lambda text: text.replace("\n\n", "\n\n\n\n"),
+        lambda text: text.replace("\n\n", "\n"),
+        lambda text: "\n\n" + text + "\n\n\n",
+        lambda text: "\ufeff" + text,
+    ],
+    ids=["crlf", "cr", "trailing", "blank", "more blank", "no blank", "around", "bom"],
+)
+def test_line_ends_and_blank_lines_change_nothing(change) -> None:  # type: ignore[no-untyped-def]
+    reading = read(change(SEED.decode()))
+    assert pairs(reading) == SEED_PAIRS
+    assert reading.rejected == () and reading.complete
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "utf-32"])
+def test_F12_other_encodings_are_recognised(encoding: str) -> None:
+    assert pairs(read(SEED.decode().encode(encoding))) == SEED_PAIRS
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1"])
+def test_F12_a_page_in_latin_letters_is_read(encoding: str) -> None:
+    text = page("Poincaré maps for naïve agents", ABSTRACTS[0])
+    assert read(text.encode(encoding)).papers[0].title == "Poincaré maps for naïve agents"
+
+
+def test_F12_one_broken_byte_costs_one_letter() -> None:
+    text = page("Poincaré maps", ABSTRACTS[0], "Gödel machines", ABSTRACTS[1])
+    reading = read(text.encode().replace("Gödel".encode(), b"G\xf6del"))
+    assert [paper.title for paper in reading.papers] == ["Poincaré maps", "Gödel machines"]
+
+
+def test_M14_control_characters_do_not_stay_in_titles() -> None:
+    title = (
+        read(page("Agents\x07 with \u202ebidi\u202c and\u2028breaks", ABSTRACTS[0])).papers[0].title
+    )
+    assert title == "Agents with bidi and breaks"
+
+
+def test_wrapped_lines_are_joined() -> None:
+    wrapped = ABSTRACTS[0].replace(". ", ".\n").replace(", ", ",\n")
+    reading = read(page("Learning to Negotiate\nwith Language Agents", wrapped, *whole()[2:]))
+    assert pairs(reading) == list(zip(TITLES, ABSTRACTS, strict=True))
+
+
+def test_a_sentence_broken_by_a_blank_line_is_joined() -> None:
+    text = " ".join(ABSTRACTS)
+    middle = text.index(" they often", 400)
+    broken = text[:middle] + "\n\n" + text[middle + 1 :]
+    assert pairs(read(page(TITLES[0], broken, *whole()[2:])))[0] == (TITLES[0], text)
+
+
+@pytest.mark.parametrize(
+    ("title", "abstract"),
+    [
+        ("A Note on Agents", "We prove it."),
+        ("A note on agents", "We show that agents need no rewards. The proof is short."),
+        ("Who? What? Where? When? A Benchmark of Questions", ABSTRACTS[0]),
+        ("Complete genome of a fungus reveals a chromosome-like region within it.", ABSTRACTS[0]),
+        ("On " + "very " * 40 + "long titles of old papers and what came of them", ABSTRACTS[0]),
+        ("Language Models: " + "A Survey of Surveys, " * 12 + "and More", ABSTRACTS[0]),
+        ("R1", ABSTRACTS[0]),
+        ("By My Eyes: Grounding Language Models with Sensors", ABSTRACTS[0]),
+        ("New Papers on May 12", ABSTRACTS[0]),
+        (TITLES[0], ABSTRACTS[0].removesuffix(".") + " at https://example.org/code"),
+    ],
+)
+def test_unusual_shapes_are_told_apart_by_their_neighbours(title: str, abstract: str) -> None:
+    reading = read(page(*whole(2), title, abstract, *whole()[4:]))
+    expected = list(zip(TITLES, ABSTRACTS, strict=True))
+    assert pairs(reading) == [*expected[:2], (title, abstract), *expected[2:]]
+    assert reading.rejected == ()
+
+
+# ── what is missing costs its own paper only ────────────────────────────────────────
+
+
+@pytest.mark.parametrize("missing", range(len(SEED_PAIRS) * 2))
+def test_a_missing_block_costs_one_paper(missing: int) -> None:
+    blocks = SEED.decode().split("\n\n")
+    reading = read("\n\n".join(blocks[: 5 + missing] + blocks[6 + missing :]))
+    assert pairs(reading) == [p for n, p in enumerate(SEED_PAIRS) if n != missing // 2]
+    assert len(reading.rejected) == 1
+
+
+def test_a_title_without_an_abstract_is_rejected_with_its_line() -> None:
+    reading = read(page(TITLES[0], *whole()[2:]))
+    assert pairs(reading) == list(zip(TITLES, ABSTRACTS, strict=True))[1:]
+    assert [(r.where, r.why) for r in reading.rejected] == [
+        ("line 11", f"title without an abstract: {TITLES[0]}")
+    ]
+    assert reading.complete
+
+
+def test_an_abstract_without_a_title_is_rejected_with_its_line() -> None:
+    reading = read(page(TITLES[0], ABSTRACTS[0], *whole()[3:]))
+    assert [r.where for r in reading.rejected] == ["line 15"]
+    assert reading.rejected[0].why.startswith("abstract without a title: We study problem 1.")
+    assert len(reading.rejected[0].why) < 100
+    assert len(reading.papers) == 3
+
+
+@given(st.sets(st.integers(0, len(SEED_PAIRS) * 2 - 1), max_size=20))
+@settings(max_examples=30, deadline=None)
+def test_no_pair_is_ever_made_of_two_papers_unless_both_neighbours_are_gone(
+    missing: set[int],
+) -> None:
+    """Without an abstract and the title after it, nothing could tell; all else must be right."""
+    missing = {n for n in missing if not (n % 2 == 0 and n - 1 in missing)}
+    blocks = SEED.decode().split("\n\n")
+    kept = [block for n, block in enumerate(blocks) if n - 5 not in missing]
+    lost = {n // 2 for n in missing}
+    reading = read("\n\n".join(kept))
+    assert pairs(reading) == [p for n, p in enumerate(SEED_PAIRS) if n not in lost]
+
+
+# ── documents that end early ────────────────────────────────────────────────────────
+
+
+@given(st.integers(200, len(SEED) - 1))
+@settings(max_examples=60, deadline=None)
+def test_F02_a_cut_anywhere_leaves_all_before_it_as_it_was(end: int) -> None:
+    reading = read(SEED[:end])
+    *before, last = pairs(reading) or [("", "")]
+    assert before == SEED_PAIRS[: len(before)]
+    if last != ("", ""):
+        title, abstract = SEED_PAIRS[len(before)]
+        assert last[0] == title and abstract.startswith(last[1])
+
+
+def test_F02_a_cut_abstract_is_kept_and_the_reading_incomplete() -> None:
+    reading = read(page(*whole())[:-60])
+    assert len(reading.papers) == 4 and not reading.complete
+
+
+def test_F02_a_cut_after_a_title_rejects_the_title() -> None:
+    reading = read(page(*whole()[:-1]))
+    assert len(reading.papers) == 3 and not reading.complete
+    assert reading.rejected[0].why == f"title without an abstract: {TITLES[3]}"
+
+
+def test_F02_a_cut_inside_a_character_is_incomplete() -> None:
+    content = page(TITLES[0], ABSTRACTS[0] + " Ångström.é").encode()
+    reading = read(content[: content.rindex("é".encode()) + 1])
+    assert reading.papers[0].abstract.endswith("Ångström.")
+    assert not reading.complete
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "empty"),
+        (b" \r\n\t\n", "empty"),
+        (b"\xef\xbb\xbf", "empty"),
+        (b"\x00\x01\x02\x03" * 99, "not text"),
+        (b"%PDF-1.7\n" + bytes(range(256)) * 9, "not text"),
+        (b"<!DOCTYPE html><html><body>Rate exceeded.</body></html>", "HTML or XML"),
+        (b"<?xml version='1.0'?><rss/>", "HTML or XML"),
+        (b"Rate exceeded.", "no paper"),
+        (HEADER.encode(), "no paper"),
+    ],
+)
+def test_F01_a_document_without_papers_is_an_error(content: bytes, why: str) -> None:
+    reading = read(content)
+    assert why in reading.error and reading.papers == () and not reading.complete
+
+
+# ── headers and dates ───────────────────────────────────────────────────────────────
+
+
+def test_a_header_of_other_words_is_left_out_up_to_its_date() -> None:
+    header = "Daily Papers\n\nSign up for our weekly letter\n\nLog in\n\nMarch 12\n\n"
+    reading = read(page(*whole(), header=header))
+    assert pairs(reading) == list(zip(TITLES, ABSTRACTS, strict=True))
+    assert reading.rejected == ()
+
+
+@pytest.mark.parametrize("header", ["", "new\n\n", "new\nSubscribe\nMar 12\n", "Mar 12\n\n"])
+def test_a_missing_or_short_header_changes_no_pair(header: str) -> None:
+    reading = read(page(*whole(), header=header))
+    assert pairs(reading) == list(zip(TITLES, ABSTRACTS, strict=True))
+    assert (reading.papers[0].announced is None) == ("Mar" not in header)
+
+
+def test_a_header_in_the_middle_begins_another_list() -> None:
+    second = HEADER.replace("Mar 12", "Mar 13")
+    reading = read(page(*whole(2)) + "\n" + page(*whole()[4:], header=second))
+    days = [paper.announced.day for paper in reading.papers if paper.announced]
+    assert days == [12, 12, 13, 13] and reading.rejected == ()
+
+
+def test_a_title_before_a_header_in_the_middle_is_not_paired_across_it() -> None:
+    reading = read(page(*whole(2), TITLES[2]) + "\n" + HEADER + "\n\n".join(whole()[6:]))
+    assert pairs(reading) == [
+        p for n, p in enumerate(zip(TITLES, ABSTRACTS, strict=True)) if n != 2
+    ]
+    assert len(reading.rejected) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "day"),
+    [
+        ("Mar 12", date(2025, 3, 12)),
+        ("March 12", date(2025, 3, 12)),
+        ("MAR. 12th", date(2025, 3, 12)),
+        ("12 Mar", date(2025, 3, 12)),
+        ("Wed, Mar 12", date(2025, 3, 12)),
+        ("Wednesday 12 March 2025", date(2025, 3, 12)),
+        ("Mar 12, 2025", date(2025, 3, 12)),
+        ("Mar 12 2024", date(2024, 3, 12)),
+        ("2025-03-12", date(2025, 3, 12)),
+        ("2025/03/12", date(2025, 3, 12)),
+        ("Sept 3", date(2024, 9, 3)),
+        ("Mar 20", date(2025, 3, 20)),
+        ("Mar 21", date(2024, 3, 21)),
+        ("Dec 31", date(2024, 12, 31)),
+        ("Feb 29", date(2024, 2, 29)),
+        ("Feb 30", None),
+        ("Mar 12, 2099", None),
+        ("2025-13-12", None),
+    ],
+)
+def test_the_year_is_the_latest_that_is_not_in_the_future(line: str, day: date | None) -> None:
+    reading = read(page(*whole(), header=f"new\n\n{line}\n\n"))
+    announced = {paper.announced and paper.announced.date() for paper in reading.papers}
+    assert announced == {day} and len(reading.papers) == 4
+
+
+@pytest.mark.parametrize(
+    ("saved", "now", "year"),
+    [
+        (datetime(2025, 3, 12, tzinfo=UTC), datetime(2025, 6, 1, tzinfo=UTC), 2025),
+        (datetime(2025, 3, 11, 23, tzinfo=UTC), datetime(2025, 6, 1, tzinfo=UTC), 2024),
+        (datetime(2031, 1, 1, tzinfo=UTC), datetime(2025, 6, 1, tzinfo=UTC), 2025),
+        (datetime(2025, 6, 1, tzinfo=UTC), datetime(2025, 3, 1, tzinfo=UTC), 2024),
+        (datetime(1970, 1, 1, tzinfo=UTC), datetime(2025, 3, 1, tzinfo=UTC), 1969),
+        (datetime(1, 1, 1, tzinfo=UTC), datetime(2025, 3, 1, tzinfo=UTC), None),
+    ],
+)
+def test_the_earlier_of_file_time_and_now_bounds_the_year(
+    saved: datetime, now: datetime, year: int | None
+) -> None:
+    announced = read(page(*whole()), at=saved, now=now).papers[0].announced
+    assert (announced and announced.year) == year
+
+
+def test_feb_29_is_found_eight_years_back() -> None:
+    reading = read(page(*whole(), header="Feb 29\n\n"), at=datetime(2103, 1, 1, tzinfo=UTC),
+                   now=datetime(2103, 1, 1, tzinfo=UTC))  # fmt: skip
+    assert reading.papers[0].announced == datetime(2096, 2, 29, tzinfo=UTC)

@@ -1,0 +1,606 @@
+"""The door: polite to hosts, suspicious of addresses and bodies."""
+
+from __future__ import annotations
+
+import gzip
+import ipaddress
+import logging
+import ssl
+import threading
+import tracemalloc
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import httpcore
+import pytest
+import trustme
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.errors import FetchError
+from monitor.http import Door
+from monitor.net.addresses import refused, shown
+from monitor.net.body import retry_after
+from monitor.net.gates import Gates
+from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
+
+PUBLIC = "93.184.216.34"
+SHORT = timedelta(seconds=0.4)
+
+
+@pytest.fixture(autouse=True)
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def web() -> Iterator[MisbehavingServer]:
+    with misbehaving_server() as server:
+        yield server
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Door:
+    return Door(version="1.2", contact="ops@example.org", gate_dir=tmp_path / "gates")
+
+
+class Dialler(httpcore.NetworkBackend):
+    """Dials a server on loopback whatever public address was asked for, and remembers it."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.dialled: list[str] = []
+
+    def connect_tcp(self, host: str, port: int, timeout=None, *_: object, **__: object):  # type: ignore[no-untyped-def]
+        self.dialled.append(host)
+        return httpcore.SyncBackend().connect_tcp("127.0.0.1", self.port, timeout)
+
+
+def public_door(
+    web: MisbehavingServer, gate_dir: Path, names: Callable[[str], list[str]], **how: object
+) -> tuple[Door, Dialler]:
+    dialler = Dialler(web.port)
+    resolve = lambda host, _port: names(host)  # noqa: E731
+    door = Door(version="1", gate_dir=gate_dir, resolve=resolve, dialler=dialler, **how)  # type: ignore[arg-type]
+    return door, dialler
+
+
+# ── a plain answer ──────────────────────────────────────────────────────────────────
+
+
+def test_an_answer_comes_with_its_content_type_and_validators(
+    web: MisbehavingServer, door: Door
+) -> None:
+    told = {"Content-Type": "text/xml", "ETag": '"1"', "Last-Modified": "yesterday"}
+    web.answers("/feed", body=b"<rss/>", headers=told)
+    answer = door.get(web.url("/feed"), allow_private=True)
+    assert (answer.status, answer.content, answer.content_type) == (200, b"<rss/>", "text/xml")
+    assert answer.validators == {"etag": '"1"', "last_modified": "yesterday"}
+    assert answer.complete and not answer.not_modified
+
+
+def test_the_user_agent_names_version_and_contact(web: MisbehavingServer, door: Door) -> None:
+    web.answers("/")
+    door.get(web.url("/"), allow_private=True)
+    assert web.requests[0].headers["user-agent"] == "paper-monitor/1.2 (+ops@example.org)"
+
+
+def test_a_contact_that_no_header_can_hold_is_made_printable(web: MisbehavingServer) -> None:
+    web.answers("/")
+    door = Door(version="1", contact="ada\r\nX-Evil: 1\x00 é")
+    door.get(web.url("/"), allow_private=True)
+    door.close()
+    assert web.requests[0].headers["user-agent"] == "paper-monitor/1 (+adaX-Evil: 1)"
+    assert "x-evil" not in web.requests[0].headers
+
+
+def test_F14_unchanged_is_told_by_304(web: MisbehavingServer, door: Door) -> None:
+    web.answers("/feed", status=304)
+    kept = {"etag": '"1"', "last_modified": "yesterday"}
+    answer = door.get(web.url("/feed"), validators=kept, allow_private=True)
+    assert answer.not_modified and answer.content == b"" and answer.validators == kept
+    asked = web.requests[0].headers
+    assert (asked["if-none-match"], asked["if-modified-since"]) == ('"1"', "yesterday")
+
+
+def test_a_304_that_nobody_asked_for_is_a_failure(web: MisbehavingServer, door: Door) -> None:
+    web.answers("/feed", status=304)
+    with pytest.raises(FetchError, match="304"):
+        door.get(web.url("/feed"), allow_private=True)
+
+
+def test_validators_are_ignored_when_the_answer_expires_at_once(
+    web: MisbehavingServer, door: Door
+) -> None:
+    web.answers("/feed", body=b"x", headers={"ETag": '"1"', "Expires": "0"})
+    assert door.get(web.url("/feed"), allow_private=True).validators == {}
+
+
+@pytest.mark.parametrize("status", [204, 206, 400, 401, 403, 404, 410, 500, 502, 599])
+def test_every_other_status_is_a_failure(web: MisbehavingServer, door: Door, status: int) -> None:
+    web.answers("/", status=status)
+    with pytest.raises(FetchError, match=f"127.0.0.1 answered {status}") as fault:
+        door.get(web.url("/"), allow_private=True)
+    assert fault.value.retry_after is None
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_is_busy_says_when_to_come_again(
+    web: MisbehavingServer, door: Door, status: int
+) -> None:
+    web.answers("/", status=status, headers={"Retry-After": "120"})
+    with pytest.raises(FetchError) as fault:
+        door.get(web.url("/"), allow_private=True)
+    assert fault.value.retry_after == timedelta(seconds=120)
+
+
+@pytest.mark.parametrize(
+    ("value", "wait"),
+    [
+        ("120", timedelta(seconds=120)),
+        ("0", timedelta(seconds=60)),
+        ("86401", timedelta(hours=24)),
+        ("9" * 400, timedelta(hours=24)),
+        ("Thu, 01 Jan 1970 00:20:00 GMT", timedelta(minutes=20)),
+        ("Thu, 01 Jan 1970 00:00:00 -0100", timedelta(hours=1)),
+        ("Wed, 31 Dec 1969 00:00:00 GMT", timedelta(seconds=60)),
+        ("Fri, 01 Jan 2100 00:00:00 GMT", timedelta(hours=24)),
+        ("abc", None),
+        ("", None),
+        ("-5", None),
+        ("٣", None),
+    ],
+)
+def test_retry_after_stays_within_a_minute_and_a_day(value: str, wait: timedelta | None) -> None:
+    assert retry_after(value, now=0.0) == wait
+
+
+@given(st.text())
+def test_retry_after_never_raises(value: str) -> None:
+    wait = retry_after(value, now=1e9)
+    assert wait is None or timedelta(seconds=60) <= wait <= timedelta(hours=24)
+
+
+# ── bodies ──────────────────────────────────────────────────────────────────────────
+
+
+def test_gzip_is_decoded_also_in_several_members(web: MisbehavingServer, door: Door) -> None:
+    body = gzip.compress(b"first ") + gzip.compress(b"second")
+    web.answers("/", body=body, headers={"Content-Encoding": "gzip"})
+    answer = door.get(web.url("/"), allow_private=True)
+    assert answer.content == b"first second" and answer.complete
+
+
+def test_F02_a_body_shorter_than_its_length_is_kept_without_validators(
+    web: MisbehavingServer, door: Door
+) -> None:
+    web.answers("/", body=b"<rss><item/>", length=1000, headers={"ETag": '"1"'})
+    answer = door.get(web.url("/"), allow_private=True)
+    assert answer.content == b"<rss><item/>"
+    assert not answer.complete and answer.validators == {}
+
+
+def test_F02_a_gzip_that_is_cut_is_kept_without_validators(
+    web: MisbehavingServer, door: Door
+) -> None:
+    body = gzip.compress(bytes(range(256)) * 40)[:-20]
+    web.answers("/", body=body, headers={"ETag": '"1"', "Content-Encoding": "gzip"}, length=-1)
+    answer = door.get(web.url("/"), allow_private=True)
+    assert answer.content.startswith(bytes(range(256)))
+    assert not answer.complete and answer.validators == {}
+
+
+def test_F02_nothing_at_all_is_a_failure(web: MisbehavingServer, door: Door) -> None:
+    web.answers("/", body=b"", length=1000)
+    with pytest.raises(FetchError, match="closed the connection"):
+        door.get(web.url("/"), allow_private=True)
+
+
+def test_F03_a_small_gzip_bomb_is_stopped_at_the_ratio(web: MisbehavingServer, door: Door) -> None:
+    bomb = gzip.compress(b"\0" * 5_000_000)
+    web.answers("/", body=bomb, headers={"Content-Encoding": "gzip"})
+    with pytest.raises(FetchError, match="over 100 times its size"):
+        door.get(web.url("/"), allow_private=True)
+
+
+def test_F03_a_large_gzip_bomb_is_stopped_at_the_cap_with_little_memory(
+    web: MisbehavingServer, door: Door
+) -> None:
+    bomb = gzip.compress(b"\0" * 100_000_000)
+    web.answers("/", body=bomb, headers={"Content-Encoding": "gzip"})
+    tracemalloc.start()
+    with pytest.raises(FetchError, match="larger than"):
+        door.get(web.url("/"), allow_private=True)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 64_000_000
+
+
+def test_F03_the_cap_counts_what_is_decoded(web: MisbehavingServer, door: Door) -> None:
+    web.answers("/", body=gzip.compress(b"ab" * 600), headers={"Content-Encoding": "gzip"})
+    with pytest.raises(FetchError, match="larger than 1,000 bytes"):
+        door.get(web.url("/"), allow_private=True, max_bytes=1000)
+    assert len(door.get(web.url("/"), allow_private=True, max_bytes=1200).content) == 1200
+
+
+@pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "zstd", "deflate", "gzip\tgzip"])
+def test_F03_nested_and_unknown_encodings_are_refused(
+    web: MisbehavingServer, door: Door, encoding: str
+) -> None:
+    web.answers("/", body=zlib.compress(b"x"), headers={"Content-Encoding": encoding})
+    with pytest.raises(FetchError, match="not asked for"):
+        door.get(web.url("/"), allow_private=True)
+
+
+def test_broken_gzip_is_a_failure(web: MisbehavingServer, door: Door) -> None:
+    web.answers("/", body=b"not gzip at all", headers={"Content-Encoding": "gzip"})
+    with pytest.raises(FetchError, match="compression is broken"):
+        door.get(web.url("/"), allow_private=True)
+
+
+@pytest.mark.parametrize("part", ["head", "body"])
+def test_F04_a_byte_now_and_then_ends_with_the_deadline(
+    web: MisbehavingServer, door: Door, part: str
+) -> None:
+    body = b"" if part == "head" else b"x" * 1000
+    web.answers("/", body=body, piece=1)
+    with pytest.raises(FetchError, match=r"127.0.0.1( did not finish within 0.4 s|: no answer)"):
+        door.get(web.url("/"), allow_private=True, deadline=SHORT)
+
+
+def test_F04_silence_ends_with_the_deadline(web: MisbehavingServer, door: Door) -> None:
+    web.answers("/", hang=True)
+    with pytest.raises(FetchError, match="no answer in time"):
+        door.get(web.url("/"), allow_private=True, deadline=SHORT)
+
+
+def test_F04_less_than_the_least_rate_ends_before_the_deadline(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    seconds = iter(range(10_000))
+    door = Door(version="1", gate_dir=tmp_path, monotonic=lambda: float(next(seconds)))
+    web.answers("/", body=b"x" * 1000, piece=200)
+    with pytest.raises(FetchError, match="less than 200 bytes a second"):
+        door.get(web.url("/"), allow_private=True, deadline=timedelta(hours=1))
+
+
+# ── addresses ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",
+        "0.0.0.0", "224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255", "192.0.2.1",
+        "::1", "::", "fe80::1", "fc00::1", "fec0::1", "ff02::1", "::ffff:127.0.0.1",
+        "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "64:ff9b::808:808", "64:ff9b:1::1",
+        "2002:7f00:1::1", "2001:0:4136:e378::1", "::7f00:1", "2001:db8::1",
+    ],
+)  # fmt: skip
+def test_F05_addresses_that_are_not_public_are_refused(address: str) -> None:
+    assert refused(ipaddress.ip_address(address))
+
+
+@pytest.mark.parametrize("address", [PUBLIC, "8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8"])
+def test_public_addresses_are_not_refused(address: str) -> None:
+    assert not refused(ipaddress.ip_address(address))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1/", "http://2130706433/", "http://0x7f.1/", "http://localhost/",
+        "http://[::1]/", "http://[::ffff:127.0.0.1]/", "http://[64:ff9b::7f00:1]/",
+        "http://169.254.169.254/latest/meta-data/", "http://100.64.0.1/", "http://0/",
+    ],
+)  # fmt: skip
+def test_F05_private_addresses_are_refused_however_they_are_written(door: Door, url: str) -> None:
+    with pytest.raises(FetchError, match="not a public address") as fault:
+        door.get(url)
+    assert "allow_private: true" in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "ftp://example.org/", "gopher://x/", "//x", "", "http://", "x"]
+)
+def test_only_http_and_https_are_fetched(door: Door, url: str) -> None:
+    with pytest.raises(FetchError, match="not an http or https address"):
+        door.get(url)
+
+
+def test_an_address_that_cannot_be_parsed_is_a_failure(door: Door) -> None:
+    with pytest.raises(FetchError, match="not a valid address"):
+        door.get("http://[::1")
+
+
+def test_ports_other_than_80_and_443_need_permission(door: Door) -> None:
+    with pytest.raises(FetchError, match="port other than 80 and 443"):
+        door.get("http://example.org:8080/")
+
+
+def test_F05_the_address_that_was_checked_is_the_one_dialled(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    """A name that changes its answer between check and connect gains nothing."""
+    answers = iter([[PUBLIC], ["127.0.0.1"]])
+    door, dialler = public_door(web, tmp_path, lambda _: next(answers))
+    web.answers("/feed", body=b"x")
+    assert door.get("http://feeds.example/feed").content == b"x"
+    assert dialler.dialled == [PUBLIC]
+    with pytest.raises(FetchError, match="not a public address"):
+        door.get("http://feeds.example/feed")
+    assert dialler.dialled == [PUBLIC]
+
+
+def test_F05_of_several_addresses_only_public_ones_are_dialled(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    door, dialler = public_door(web, tmp_path, lambda _: ["10.0.0.1", PUBLIC, "::1"])
+    web.answers("/")
+    door.get("http://feeds.example/")
+    assert dialler.dialled == [PUBLIC]
+
+
+def test_a_name_without_an_address_is_a_failure_in_words(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    def unknown(_: str) -> list[str]:
+        raise OSError(-2, "Name or service not known")
+
+    door, _ = public_door(web, tmp_path, unknown)
+    with pytest.raises(FetchError, match=r"^feeds.example: Name or service not known$"):
+        door.get("http://feeds.example/")
+
+
+def test_a_refused_connection_is_a_failure(door: Door) -> None:
+    with misbehaving_server() as gone:
+        url = gone.url("/")
+    with pytest.raises(FetchError, match="refused"):
+        door.get(url, allow_private=True)
+
+
+# ── redirects ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_followed_to_a_relative_place(
+    web: MisbehavingServer, door: Door, status: int
+) -> None:
+    web.answers("/a/b", status=status, headers={"Location": "../c"})
+    web.answers("/c", body=b"there")
+    answer = door.get(web.url("/a/b"), allow_private=True)
+    assert (answer.content, answer.url) == (b"there", web.url("/c"))
+
+
+def test_F05_a_redirect_loop_ends_after_five(web: MisbehavingServer, door: Door) -> None:
+    web.answers("/loop", status=302, headers={"Location": "/loop"})
+    with pytest.raises(FetchError, match="redirects more than 5 times"):
+        door.get(web.url("/loop"), allow_private=True)
+    assert len(web.requests) == 6
+
+
+@pytest.mark.parametrize(
+    ("location", "why"),
+    [
+        ("http://169.254.169.254/latest", "not a public address"),
+        ("http://[::ffff:127.0.0.1]/", "not a public address"),
+        ("http://2130706433/", "not a public address"),
+        ("http://inside.example/", "not a public address"),
+        ("//127.0.0.1/", "not a public address"),
+        ("http://feeds.example:8080/", "port other than"),
+        ("file:///etc/passwd", "not an http or https"),
+        ("http://[::1", "Invalid URL"),
+    ],
+)
+def test_F05_redirects_are_checked_like_the_first_address(
+    web: MisbehavingServer, tmp_path: Path, location: str, why: str
+) -> None:
+    known = {"feeds.example": PUBLIC, "inside.example": "10.0.0.7", "2130706433": "127.0.0.1"}
+    door, dialler = public_door(web, tmp_path, lambda host: [known.get(host, host)])
+    web.answers("/", status=302, headers={"Location": location})
+    with pytest.raises(FetchError, match=why):
+        door.get("http://feeds.example/")
+    assert dialler.dialled == [PUBLIC]
+
+
+def test_credentials_stay_with_their_host(web: MisbehavingServer, tmp_path: Path) -> None:
+    door, _ = public_door(web, tmp_path, lambda _: [PUBLIC])
+    web.answers("/", status=302, headers={"Location": "/next"})
+    web.answers("/next", status=302, headers={"Location": "http://a:b@other.example/end"})
+    web.answers("/end", body=b"x")
+    answer = door.get("http://ada:secret@feeds.example/")
+    sent = [asked.headers.get("authorization") for asked in web.requests]
+    assert sent == ["Basic YWRhOnNlY3JldA==", "Basic YWRhOnNlY3JldA==", None]
+    assert answer.url == "http://other.example/end"
+
+
+@pytest.fixture
+def tls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ssl.SSLContext:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    return context
+
+
+def test_https_is_verified_against_ssl_cert_file(tls: ssl.SSLContext, door: Door) -> None:
+    with misbehaving_server(tls) as web:
+        web.answers("/", body=b"safe")
+        assert door.get(web.url("/"), allow_private=True).content == b"safe"
+
+
+def test_a_certificate_nobody_vouches_for_is_a_failure(
+    tls: ssl.SSLContext, door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with misbehaving_server(tls) as web, pytest.raises(FetchError, match="certificate verify"):
+        door.get(web.url("/"), allow_private=True)
+
+
+def test_https_to_http_is_refused(tls: ssl.SSLContext, web: MisbehavingServer, door: Door) -> None:
+    with misbehaving_server(tls) as safe:
+        safe.answers("/", status=302, headers={"Location": web.url("/plain")})
+        with pytest.raises(FetchError, match="from https to http"):
+            door.get(safe.url("/"), allow_private=True)
+    assert web.requests == []
+
+
+# ── proxies ─────────────────────────────────────────────────────────────────────────
+
+
+def test_a_proxy_of_the_environment_is_used_and_may_be_private(
+    web: MisbehavingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", f"http://user:pass@127.0.0.1:{web.port}")
+    door, _ = public_door(web, tmp_path, lambda host: [PUBLIC])
+    web.answers("http://feeds.example/feed", body=b"x")
+    assert door.get("http://feeds.example/feed").content == b"x"
+    assert web.requests[0].headers["proxy-authorization"] == "Basic dXNlcjpwYXNz"
+
+
+def test_behind_a_proxy_private_names_are_refused_before_it_is_asked(
+    web: MisbehavingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{web.port}")
+    door, _ = public_door(web, tmp_path, lambda host: ["169.254.169.254"])
+    with pytest.raises(FetchError, match="not a public address"):
+        door.get("http://metadata.example/")
+    assert web.requests == []
+
+
+def test_hosts_in_no_proxy_are_dialled(
+    web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    web.answers("/", body=b"x")
+    assert door.get(web.url("/"), allow_private=True).content == b"x"
+
+
+def test_a_socks_proxy_is_refused_in_words(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:1080")
+    with pytest.raises(FetchError, match="socks5 proxy is not supported"):
+        door.get("http://feeds.example/")
+
+
+# ── secrets ─────────────────────────────────────────────────────────────────────────
+
+
+def test_addresses_are_shown_without_secrets() -> None:
+    assert shown("https://ada:pw@h.example:8443/p?api_key=1#x") == "https://h.example:8443/p?..."
+    assert shown("http://[::1]/p") == "http://[::1]/p"
+    assert shown("http://[bad") == "this address"
+
+
+@pytest.mark.parametrize("status", [302, 403, 404, 429, 500])
+def test_no_error_and_no_log_line_holds_a_secret(
+    web: MisbehavingServer, door: Door, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    web.answers("/f?api_key=hush", status=status, headers={"Location": "/f?api_key=hush"})
+    url = web.url("/f?api_key=hush").replace("//", "//ada:hush@")
+    with caplog.at_level(logging.DEBUG), pytest.raises(FetchError) as fault:
+        door.get(url, allow_private=True)
+    assert "hush" not in str(fault.value)
+    assert "hush" not in caplog.text
+
+
+# ── gates ───────────────────────────────────────────────────────────────────────────
+
+
+class Time:
+    """A clock that moves only when somebody sleeps."""
+
+    def __init__(self, now: float = 1000.0) -> None:
+        self.now = now
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+@pytest.mark.parametrize("second", ["export.arxiv.org", "rss.arxiv.org", "arxiv.org", "ARXIV.org."])
+def test_requests_to_arxiv_are_three_seconds_apart_under_all_its_names(
+    tmp_path: Path, second: str
+) -> None:
+    time = Time()
+    with Gates(tmp_path, time, time.sleep).turn("export.arxiv.org"):
+        time.now += 1.5  # the answer takes its time
+    ended = time.now
+    with Gates(tmp_path, time, time.sleep).turn(second):  # another process
+        assert time.now - ended >= 3.0
+
+
+def test_other_hosts_need_no_distance_but_one_turn_each(tmp_path: Path) -> None:
+    time = Time()
+    gates = Gates(tmp_path, time, time.sleep)
+    for _ in range(3):
+        with gates.turn("feeds.example"), gates.turn("notarxiv.org"):
+            pass
+    assert time.slept == []
+
+
+def test_a_clock_set_back_costs_one_distance_and_no_more(tmp_path: Path) -> None:
+    time = Time()
+    with Gates(tmp_path, time, time.sleep).turn("arxiv.org"):
+        time.now -= 86400
+    time.now -= 86400
+    with Gates(tmp_path, time, time.sleep).turn("arxiv.org"):
+        assert time.slept == [3.0]
+
+
+def test_a_gate_that_never_opens_is_a_failure(tmp_path: Path) -> None:
+    time = Time()
+    with (
+        Gates(tmp_path).turn("feeds.example"),
+        pytest.raises(FetchError, match="did not finish"),
+        Gates(tmp_path, time, time.sleep).turn("feeds.example"),
+    ):
+        pass
+
+
+def test_a_request_that_fails_opens_the_gate_again(tmp_path: Path) -> None:
+    gates = Gates(tmp_path)
+    with pytest.raises(RuntimeError), gates.turn("feeds.example"):
+        raise RuntimeError
+    with gates.turn("feeds.example"):
+        pass
+
+
+def test_one_request_at_a_time_for_a_host_across_doors(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    """Lock files hold between two open files as they do between two processes."""
+    first_may_end = threading.Event()
+    web.decides("/", lambda asked: Answer(body=b"x", hold=first_may_end))
+    doors = [Door(version="1", gate_dir=tmp_path) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        fetches = [pool.submit(d.get, web.url("/"), allow_private=True) for d in doors]
+        web.wait_for_requests(1)
+        first_may_end.set()
+        assert all(fetch.result(timeout=20).content == b"x" for fetch in fetches)
+    assert web.most_at_once == 1
+
+
+def test_a_gate_folder_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(FetchError, match="cannot keep the gate"),
+        Gates(tmp_path / "file").turn("feeds.example"),
+    ):
+        pass
+
+
+def test_what_was_asked_is_seen_by_the_test_server(web: MisbehavingServer, door: Door) -> None:
+    web.decides("/echo", lambda asked: Answer(body=asked.method.encode()))
+    assert door.get(web.url("/echo"), allow_private=True).content == b"GET"
+    assert isinstance(web.requests[0], Asked)
