@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import tempfile
 import time
@@ -43,7 +44,7 @@ from monitor.model import (
 )
 from monitor.pipeline import OPERATOR, Parts, Subscription, Watched, Way
 from monitor.store import deliveries, digests
-from monitor.store.database import open_store
+from monitor.store.database import Database, open_store
 from monitor.store.owners import Owner
 
 EMAIL = "email"
@@ -226,8 +227,9 @@ def open_app(settings: Settings, clock: Clock) -> Iterator[App]:
         stack.callback(database.close)
         owner = Owner.hold(database)
         stack.callback(owner.release)
-        gates = database.path.with_name(f"{database.path.name}.gates") if database.path else None
-        door = Door(contact=settings.contact, version=version("paper-monitor"), gate_dir=gates)
+        door = Door(
+            contact=settings.contact, version=version("paper-monitor"), gate_dir=_gates(database)
+        )
         stack.callback(door.close)
         templates = JinjaTemplates(settings.templates)
         channels = _channels(settings, templates)
@@ -251,6 +253,13 @@ def open_app(settings: Settings, clock: Clock) -> Iterator[App]:
             resends=_resends(settings),
         )
         yield App(settings, parts)
+
+
+def _gates(database: Database) -> Path:
+    """Where the processes of this machine that share a store take turns at other people's hosts."""
+    if database.path:
+        return database.path.with_name(f"{database.path.name}.gates")
+    return Path(tempfile.gettempdir()) / f"paper-monitor-gates-{os.getuid()}"
 
 
 def _sources(settings: Settings, door: Door, clock: Clock) -> dict[str, Watched]:
@@ -337,4 +346,5 @@ def _channel(
         case FileOptions(path=path):
             return Pages(name, path, templates)
         case options:
-            return plugins.channel_class(told.kind)(name, options, templates)
+            brought: Channel = plugins.channel_class(told.kind)(name, options, templates)
+            return brought

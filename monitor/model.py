@@ -71,6 +71,7 @@ class Rejected:
 class Document:
     """Bytes as they came. `at` is the file's time or the time of the fetch.
 
+    `complete` is false for a transfer that was cut.
     `validators` (etag, last_modified) are kept only once the papers are.
     """
 
@@ -80,6 +81,7 @@ class Document:
     content_type: str = ""
     url: str = ""
     validators: Mapping[str, str] = field(default_factory=dict, hash=False)
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +387,8 @@ class Delivery:
     """One part of one digest for one recipient on one channel.
 
     `parent` is the provider reference of part 0, for channels that thread; `rendered` is what
-    was frozen when the digest was composed; `deadline` is when retrying ends.
+    was frozen when the digest was composed; `resent` says that an attempt of unknown end was
+    followed by another.
     """
 
     id: int
@@ -405,6 +408,7 @@ class Delivery:
     reference: str = ""
     error: str = ""
     owner: str = ""
+    resent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,6 +447,10 @@ class Channel(Protocol):
 
     def reconcile(self, delivery: Delivery) -> Outcome | None:
         """Find out what became of an `unknown` delivery; None when this channel cannot know."""
+        ...
+
+    def check(self) -> str:
+        """Look whether the channel could send now, sending nothing; return what is wrong, or ""."""
         ...
 
     def close(self) -> None: ...

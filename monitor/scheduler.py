@@ -134,6 +134,8 @@ class Service:
         pipeline.match(app.parts)
         pipeline.compose(app.parts)
         pipeline.deliver(app.parts)
+        for channel in app.parts.channels.values():
+            channel.close()
 
     def _watch(self, app: App) -> None:
         """Take up a changed file; a faulty one changes nothing, and the operator hears of it."""

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -92,6 +93,14 @@ class Pages:
         if written:
             return Outcome(State.SENT, reference=str(page))
         return Outcome(State.RETRY, f"{page} is not there")
+
+    def check(self) -> str:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self._folder):
+                return ""
+        except OSError as error:
+            return f"{self._folder} cannot be written: {error.strerror}"
 
     def close(self) -> None:
         """Nothing is kept open."""

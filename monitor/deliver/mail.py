@@ -119,6 +119,9 @@ class Mail:
         """A mail server does not tell what became of a message."""
         return None
 
+    def check(self) -> str:
+        return self._server.check()
+
     def close(self) -> None:
         self._server.close()
 

@@ -19,9 +19,6 @@ GIVE_UP_AFTER = timedelta(hours=48)
 # An unexpected error may come again at once: the delivery waits, so that no loop can spin.
 AFTER_FAULT = timedelta(hours=1)
 
-# An attempt of unknown end is followed by one more, never by a third.
-MOST_UNSURE = 2
-
 # What nobody knows is not asked about at once: the server may still be at it.
 ASK_AFTER = timedelta(minutes=15)
 
@@ -66,10 +63,10 @@ def decide(
 def unsure(delivery: Delivery, *, resend: bool) -> Outcome | None:
     """Say what becomes of a delivery whose end its channel cannot find out.
 
-    `resend` allows one more attempt with the same bytes and Message-ID, so that receivers may
-    recognise the copy. None: it waits for a person.
+    `resend` allows one more attempt, never a third, with the same bytes and Message-ID, so that
+    receivers may recognise the copy. None: it waits for a person.
     """
-    again = resend and delivery.attempts < MOST_UNSURE
+    again = resend and not delivery.resent
     return Outcome(State.RETRY, delivery.error) if again else None
 
 

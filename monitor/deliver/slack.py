@@ -101,6 +101,10 @@ class Slack:
         """Look for the delivery's id in the channel's history. A webhook cannot look."""
         return self._bot.find(delivery) if self._bot else None
 
+    def check(self) -> str:
+        """Ask whose token it is. A webhook says nothing before something is posted to it."""
+        return self._bot.check() if self._bot else ""
+
     def close(self) -> None:
         """Nothing is kept open: each request has a connection of its own."""
 
@@ -171,6 +175,12 @@ class _Bot:
         if answer.status == 200 and answer.data.get("ok") is True:
             return posted(answer.data)
         return refused(answer)
+
+    def check(self) -> str:
+        answer = _asked(lambda: self._call("auth.test"), self._token)
+        if isinstance(answer, Outcome):
+            return answer.error
+        return "" if answer.data.get("ok") is True else refused(answer).error
 
     def find(self, delivery: Delivery) -> Outcome | None:
         """Return SENT if the delivery is there, RETRY if it is not, None if nobody can tell."""

@@ -168,6 +168,17 @@ class SmtpServer:
                 self._drop()
                 raise
 
+    def check(self) -> str:
+        """Connect and log in, sending nothing; return what is wrong, or ""."""
+        with self._lock:
+            self._leave()
+            try:
+                self._session = self._connect()
+            except _StopError as stop:
+                return stop.outcome.error
+            self._leave()
+            return ""
+
     def close(self) -> None:
         """Say goodbye; the next letter opens a new connection. What the server says is nothing."""
         with self._lock:

@@ -107,7 +107,7 @@ class _Ingest:
         if finished:
             return None
         reading = self.watched.source.read(document)
-        whole = reading.complete and not reading.error
+        whole = document.complete and reading.complete and not reading.error
         self._count(rejected=len(reading.rejected))
         for start, chunk in self._chunks(reading.papers, offset):
             end = start + len(chunk)

@@ -1,0 +1,299 @@
+"""What is written becomes Settings: every piece is validated, so that all faults are told."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from monitor import plugins
+from monitor.config.doubts import doubt
+from monitor.config.fields import line, zone
+from monitor.config.files import Written
+from monitor.config.settings import (
+    EVERY_TOPIC,
+    ChannelSettings,
+    EmailOptions,
+    FileOptions,
+    General,
+    Known,
+    OperatorSettings,
+    Section,
+    Settings,
+    SlackOptions,
+    SlackSettings,
+    SmtpSettings,
+    SourceSettings,
+    SubscriptionSettings,
+    TopicSettings,
+    inside,
+)
+from monitor.config.words import nearest, sentence
+from monitor.config.yaml_lines import Path as Where
+from monitor.errors import UsageError
+from monitor.sources.base import SourceOptions
+
+S = TypeVar("S", bound=Section)
+M = TypeVar("M", bound=BaseModel)
+
+SECTIONS = ("sources", "topics", "channels", "subscriptions", "operator", "smtp", "slack")
+CHANNEL_OPTIONS: Mapping[str, type[BaseModel]] = {
+    "email": EmailOptions,
+    "slack": SlackOptions,
+    "file": FileOptions,
+}
+# A folder is looked at more often than somebody else's server.
+EVERY_PATH = timedelta(minutes=15)
+EVERY_URL = timedelta(hours=1)
+
+# Stands for options with faults, so that the settings beside them are validated all the same.
+_NOTHING = SourceOptions.model_construct()
+
+# A subscription's own `email:` is a channel of this name.
+_OWN_CHANNEL = "email"
+
+
+def build(written: Written, variables: Mapping[str, str]) -> Settings | None:
+    """Validate all of it; None when there are faults, which are then in `written`."""
+    builder = _Builder(written)
+    general = builder.general(variables)
+    sources = builder.entries("sources", builder.source)
+    topics = builder.entries("topics", builder.topic)
+    channels = builder.entries("channels", builder.channel)
+    timezone = general.timezone if general else "UTC"
+    subscriptions = builder.entries(
+        "subscriptions", lambda where, raw: builder.subscription(where, raw, timezone)
+    )
+    operator = builder.section("operator", OperatorSettings)
+    smtp = builder.section("smtp", SmtpSettings)
+    slack = builder.section("slack", SlackSettings)
+    if written.faults or general is None:
+        return None
+    settings = Settings(
+        file=written.file.absolute(),
+        **{name: getattr(general, name) for name in General.model_fields},
+        sources=sources,
+        topics=topics,
+        channels=channels,
+        subscriptions=subscriptions,
+        operator=operator,
+        smtp=smtp,
+        slack=slack,
+        as_written=written.as_written,
+    )
+    doubt(settings, written)
+    return replace(
+        settings, warnings=tuple(sorted(written.warnings, key=lambda f: (f.file, f.line)))
+    )
+
+
+class _Builder:
+    def __init__(self, written: Written) -> None:
+        self.written = written
+        self.values = written.values
+        self.names = {section: self._names(section) for section in SECTIONS[:4]}
+
+    def _names(self, section: str) -> tuple[str, ...]:
+        entries = self.values.get(section)
+        return tuple(entries) if isinstance(entries, dict) else ()
+
+    def known(self, where: Where) -> Known:
+        return Known(
+            folder=self.written.folder(where),
+            sources=self.names["sources"],
+            topics=self.names["topics"],
+            channels=self.names["channels"],
+            smtp=bool(self.values.get("smtp")),
+            slack=bool(self.values.get("slack")),
+        )
+
+    # ── sections ────────────────────────────────────────────────────────────────────
+
+    def general(self, variables: Mapping[str, str]) -> General | None:
+        raw = {name: value for name, value in self.values.items() if name not in SECTIONS}
+        self.unknown((), raw, [*General.model_fields, "include", *SECTIONS])
+        if "timezone" not in raw:
+            raw["timezone"] = self._process_zone(variables)
+        return self.validate(General, (), _only(raw, _names(General)))
+
+    def _process_zone(self, variables: Mapping[str, str]) -> str:
+        name = variables.get("TZ", "").removeprefix(":") or "UTC"
+        try:
+            return zone(name)
+        except ValueError as error:
+            self.written.fault(("timezone",), f"is not set here, and TZ of the process: {error}")
+            return "UTC"
+
+    def section(self, name: str, model: type[S]) -> S | None:
+        raw = self.values.get(name)
+        return None if raw is None else self.piece(model, (name,), raw)
+
+    def entries(self, section: str, build: Callable[[Where, Any], M | None]) -> dict[str, M]:
+        raw = self.values.get(section)
+        if raw is not None and not isinstance(raw, dict):
+            self.written.fault((section,), "should be names with their settings")
+        built: dict[str, M] = {}
+        for name in self.names[section]:
+            where = (section, name)
+            self._check_name(where, name)
+            entry = build(where, self.values[section][name])
+            if entry is not None:
+                built[name] = entry
+        return built
+
+    def _check_name(self, where: Where, name: str) -> None:
+        try:
+            line(name)
+        except ValueError as error:
+            self.written.fault(where, f"this name {error}")
+        if name != name.strip() or name[:1] in ("@", ".", EVERY_TOPIC) or "/" in name:
+            self.written.fault(
+                where, "a name may not begin with @, * or a dot, nor hold a / or outer spaces"
+            )
+        if where == ("channels", _OWN_CHANNEL):
+            self.written.fault(
+                where, "this name is taken by subscriptions' own email:; choose another"
+            )
+
+    # ── entries ─────────────────────────────────────────────────────────────────────
+
+    def topic(self, where: Where, raw: object) -> TopicSettings | None:
+        return self.piece(TopicSettings, where, raw, name=where[-1])
+
+    def subscription(self, where: Where, raw: object, timezone: str) -> SubscriptionSettings | None:
+        if isinstance(raw, dict):
+            raw = {"timezone": timezone, **raw}
+        return self.piece(SubscriptionSettings, where, raw, name=where[-1])
+
+    def source(self, where: Where, raw: object) -> SourceSettings | None:
+        if isinstance(raw, dict):
+            raw = {"every": EVERY_PATH if raw.get("path") else EVERY_URL, **raw}
+        return self._of_kind(SourceSettings, where, raw, plugins.source_kinds(), source_options)
+
+    def channel(self, where: Where, raw: object) -> ChannelSettings | None:
+        return self._of_kind(ChannelSettings, where, raw, plugins.channel_kinds(), channel_options)
+
+    def _of_kind(
+        self,
+        model: type[S],
+        where: Where,
+        raw: object,
+        kinds: Collection[str],
+        options_of: Callable[[str], type[BaseModel]],
+    ) -> S | None:
+        """Validate an entry whose kind says what else may stand in it."""
+        if not isinstance(raw, dict):
+            self.written.fault(where, f"should be settings, among them kind: {_choice(kinds)}")
+            return None
+        options = self._options(where, raw, _names(model), kinds, options_of)
+        common = {name: raw[name] for name in _names(model) if name in raw} | {
+            "name": where[-1],
+            "kind": raw.get("kind") or "?",
+            "options": options or _NOTHING,
+        }
+        entry = self.validate(model, where, common)
+        return entry if options is not None else None
+
+    def _options(
+        self,
+        where: Where,
+        raw: dict[str, Any],
+        common: Collection[str],
+        kinds: Collection[str],
+        options_of: Callable[[str], type[BaseModel]],
+    ) -> BaseModel | None:
+        kind = raw.get("kind")
+        if not isinstance(kind, str):
+            self.written.fault((*where, "kind"), f"is missing; write {_choice(kinds)}")
+            return None
+        try:
+            model = options_of(kind)
+        except UsageError as error:
+            self.written.fault((*where, "kind"), str(error))
+            return None
+        self.unknown(where, raw, [*common, *_names(model)])
+        return self.validate(model, where, self._absolute(where, _only(raw, _names(model))))
+
+    def _absolute(self, where: Where, raw: dict[str, Any]) -> dict[str, Any]:
+        """Make the path: of a source or channel absolute; in a glob, its folder is no glob."""
+        path = raw.get("path")
+        if not isinstance(path, str) or not path.strip():
+            return raw
+        folder = self.written.folder(where)
+        if glob.has_magic(path):
+            folder = Path(glob.escape(str(folder)))
+        return {**raw, "path": str(inside(folder, path))}
+
+    # ── pieces ──────────────────────────────────────────────────────────────────────
+
+    def piece(
+        self, model: type[S], where: Where, raw: object, name: str | int | None = None
+    ) -> S | None:
+        if not isinstance(raw, dict):
+            self.written.fault(where, "should be settings (name: value)")
+            return None
+        self.unknown(where, raw, _names(model))
+        named = {} if name is None else {"name": name}
+        return self.validate(model, where, _only(raw, _names(model)) | named)
+
+    def unknown(self, where: Where, raw: Mapping[str, Any], names: Collection[str]) -> None:
+        for name in raw:
+            if name not in names:
+                known = nearest(name, names)
+                self.written.fault((*where, name), f"“{name}” is not a setting here{known}")
+
+    def validate(self, model: type[M], where: Where, raw: Mapping[str, Any]) -> M | None:
+        try:
+            return model.model_validate(raw, context=self.known(where))
+        except ValidationError as error:
+            for detail in error.errors(include_url=False):
+                path = (*where, *detail["loc"])
+                self.written.fault(path, sentence(detail, self._as_written(path)))
+            return None
+
+    def _as_written(self, where: Where) -> str | None:
+        """Return the text at a place as the file has it, with no variable put in."""
+        value: Any = self.values
+        for depth, part in enumerate(where):
+            if isinstance(value, str):
+                return self.written.as_written.get(where[:depth], value)
+            if isinstance(value, list):
+                value = value[part] if isinstance(part, int) else None
+            else:
+                value = value.get(part) if isinstance(value, dict) else None
+        return self.written.as_written.get(where, value) if isinstance(value, str) else None
+
+
+def source_options(kind: str) -> type[BaseModel]:
+    """Return the settings of a kind of source; UsageError where there is no such kind."""
+    return plugins.source_class(kind).Options
+
+
+def channel_options(kind: str) -> type[BaseModel]:
+    """Return the settings of a kind of channel; UsageError where there is no such kind."""
+    if kind in CHANNEL_OPTIONS:
+        return CHANNEL_OPTIONS[kind]
+    options = getattr(plugins.channel_class(kind), "Options", None)
+    if not (isinstance(options, type) and issubclass(options, BaseModel)):
+        raise UsageError(f"the channel kind “{kind}” has no Options", "ask those who wrote it")
+    return options
+
+
+def _names(model: type[BaseModel]) -> list[str]:
+    """Return the settings of a model as the file writes them."""
+    ours = ("name", "options")
+    return [field.alias or name for name, field in model.model_fields.items() if name not in ours]
+
+
+def _only(raw: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in raw.items() if name in names}
+
+
+def _choice(words: Collection[str]) -> str:
+    *others, last = sorted(words)
+    return f"{', '.join(others)} or {last}" if others else last

@@ -1,0 +1,186 @@
+"""The kinds of values that settings are made of: how each is written, and what is refused."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Sized
+from dataclasses import dataclass
+from datetime import timedelta
+from email.utils import parseaddr
+from typing import Annotated, TypeVar
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    GetCoreSchemaHandler,
+    PlainSerializer,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema, core_schema
+
+from monitor.config.words import nearest
+
+_UNITS = {"m": 60, "h": 3600, "d": 86400}
+_DURATION = re.compile(r"([1-9]\d{0,5})([mhd])")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Secret:
+    """A text that never shows itself; `reveal()` is for the one place that needs it."""
+
+    _value: str
+
+    def reveal(self) -> str:
+        return self._value
+
+    def __repr__(self) -> str:
+        return "********"
+
+    __str__ = __repr__
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        text = core_schema.no_info_after_validator_function(line, core_schema.str_schema())
+        return core_schema.no_info_after_validator_function(
+            cls, text, serialization=core_schema.to_string_ser_schema()
+        )
+
+
+def single_line(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("holds a control character or a line break")
+    return text
+
+
+def line(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty")
+    return single_line(text)
+
+
+def _duration(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    found = _DURATION.fullmatch(value.strip())
+    if not found:
+        raise ValueError(f"“{value}” is not a length of time; write 30m, 6h, 1d or 7d")
+    return timedelta(seconds=int(found[1]) * _UNITS[found[2]])
+
+
+def duration(value: timedelta) -> str:
+    """Write a length of time as the file does: 15m, 6h, 7d."""
+    seconds = int(value.total_seconds())
+    unit = next(unit for unit in "dhm" if seconds % _UNITS[unit] == 0)
+    return f"{seconds // _UNITS[unit]}{unit}"
+
+
+def one_or_more(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            raise ValueError(f"“{value}” stands in this list twice")
+    return values
+
+
+def _some(values: Sized) -> Sized:
+    if not values:
+        raise ValueError("needs at least one")
+    return values
+
+
+def _address(text: str) -> str:
+    local, at, domain = text.partition("@")
+    if re.search(r"\s", text) or _CONTROL.search(text):
+        raise ValueError(f"“{text}” should be an address alone, without a name or spaces")
+    if "," in text or ";" in text or text.count("@") > 1:
+        raise ValueError(f"“{text}” should be one address; write several as a list, [a, b]")
+    if not (local and at and domain) or re.search(r"[<>()\"]", text):
+        raise ValueError(f"“{text}” is not an e-mail address, as in ada@example.org")
+    return text
+
+
+def _sender(text: str) -> str:
+    """A From header's value (RFC 5322 3.4): an address, or a name with one in < >."""
+    line(text)
+    address = parseaddr(text)[1]
+    try:
+        if text not in (address, f"<{address}>") and not text.endswith(f" <{address}>"):
+            raise ValueError
+        _address(address)
+    except ValueError:
+        raise ValueError(f"“{text}” is not a sender, as in Papers <papers@example.org>") from None
+    return text
+
+
+def zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        hint = nearest(name, sorted(available_timezones()), "as in Europe/Berlin")
+        raise ValueError(f"“{name}” is not a time zone{hint}") from None
+    return name
+
+
+def is_loopback(host: str | None) -> bool:
+    """Whether a host is this machine, by its name or address."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def https(text: str) -> str:
+    """Let pass an https URL, or http to this machine; the message never shows it."""
+    try:
+        parts = urlsplit(text)
+        safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname))
+    except ValueError:
+        safe = False
+    if not safe or not parts.hostname:
+        raise ValueError("should be a URL that begins with https://")
+    return text
+
+
+def _secret_url(secret: Secret) -> Secret:
+    https(secret.reveal())
+    return secret
+
+
+Line = Annotated[str, AfterValidator(line)]
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(_duration),
+    PlainSerializer(duration, return_type=str),
+    WithJsonSchema({"type": "string", "pattern": "^[1-9][0-9]{0,5}[mhd]$"}),
+]
+Address = Annotated[str, AfterValidator(_address)]
+Sender = Annotated[str, AfterValidator(_sender)]
+Zone = Annotated[str, AfterValidator(zone)]
+HttpsUrl = Annotated[str, AfterValidator(https)]
+SecretUrl = Annotated[Secret, AfterValidator(_secret_url)]
+
+SOME = AfterValidator(_some)
+
+_TEXT_OR_TEXTS = {
+    "anyOf": [
+        {"type": "string"},
+        {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+    ]
+}
+T = TypeVar("T", bound=str)
+# A list in which a single text may stand alone, and nothing twice.
+OneOrMore = Annotated[
+    tuple[T, ...],
+    BeforeValidator(one_or_more),
+    AfterValidator(_distinct),
+    WithJsonSchema(_TEXT_OR_TEXTS),
+]

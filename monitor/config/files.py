@@ -1,0 +1,228 @@
+"""The configuration as it is written: one file, those it includes, and the variables in them."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from monitor.config.environment import Environment
+from monitor.config.yaml_lines import Page, Place, Value, read_page
+from monitor.config.yaml_lines import Path as Where
+from monitor.errors import Fault
+
+T = TypeVar("T")
+
+# What an included file may hold.
+SHARED = ("sources", "topics", "channels", "subscriptions")
+
+_BEGIN = "“paper-monitor init” writes one to begin with"
+
+
+@dataclass(slots=True)
+class Written:
+    """What stands in the files. `values` has the variables put in, `as_written` has not.
+
+    `put_in` says, for a value with variables, what each `${NAME}` of it stood for; `settled` are
+    values of which enough was said.
+    """
+
+    file: Path
+    values: dict[str, Any] = field(default_factory=dict)
+    places: dict[Where, Place] = field(default_factory=dict)
+    as_written: dict[Where, str] = field(default_factory=dict)
+    put_in: dict[Where, Mapping[str, str]] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+    warnings: list[Fault] = field(default_factory=list)
+    settled: set[Where] = field(default_factory=set)
+
+    def place(self, where: Where) -> Place:
+        """Return where a value stands, or else the nearest thing around it that does."""
+        while where and where not in self.places:
+            where = where[:-1]
+        return self.places.get(where) or Place(str(self.file), 1)
+
+    def folder(self, where: Where) -> Path:
+        """Return the folder that a relative path in this value is relative to."""
+        return Path(self.place(where).file).absolute().parent
+
+    def fault(self, where: Where, message: str) -> None:
+        """Add a fault, unless this value was already found unreadable: one reason is enough."""
+        if not any(where[:depth] in self.settled for depth in range(len(where) + 1)):
+            self.faults.append(self._fault(where, message))
+
+    def warn(self, where: Where, message: str) -> None:
+        self.warnings.append(self._fault(where, message))
+
+    def _fault(self, where: Where, message: str) -> Fault:
+        place = self.place(where)
+        for path, values in self.put_in.items():
+            if path[: len(where)] == where or where[: len(path)] == path:
+                message = _unsaid(message, values)
+        return Fault(place.file, place.line, dotted(where), message)
+
+
+def _unsaid(message: str, values: Mapping[str, str]) -> str:
+    """Name the variable where a sentence quotes what it stood for, in whatever case."""
+    for reference, value in values.items():
+        escaped = reference.replace("\\", r"\\")
+        message = re.sub(re.escape(value), escaped, message, flags=re.IGNORECASE)
+    return message
+
+
+def dotted(where: Where) -> str:
+    """`sources.nature.url`; an item of a list is named by its list."""
+    return ".".join(part for part in where if isinstance(part, str)) or "(file)"
+
+
+def read(file: Path, variables: Mapping[str, str]) -> Written:
+    """Read a configuration file with all that it includes; faults are in the result."""
+    environment = Environment(variables)
+    written = _read_one(file, environment)
+    for included in _included(written, written.values.pop("include", None)):
+        _merge(written, _read_one(included, environment))
+    return written
+
+
+def fingerprint(file: Path, variables: Mapping[str, str]) -> str:
+    """Return a text that changes when the file, an included one or a secret's file does."""
+    environment = Environment(variables)
+    files = {str(file.absolute()): _bytes(file)}
+    if b"include" in files[str(file.absolute())]:
+        written = _read_one(file, environment)
+        for included in _included(written, written.values.get("include")):
+            files[str(included.absolute())] = _bytes(included)
+    for content in tuple(files.values()):
+        environment.fill(content.decode(errors="replace"))
+    digest = hashlib.sha256()
+    for name, content in sorted((files | environment.files).items()):
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _bytes(file: Path) -> bytes:
+    """Return what is in a file; nothing when it cannot be read, which `read` then says."""
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
+
+
+def _read_one(file: Path, environment: Environment) -> Written:
+    """Read one file and put its variables in; without values when there is no using it."""
+    written = Written(file)
+    page = _page(written)
+    written.places = page.places
+    for where, line, message in page.problems:
+        written.faults.append(Fault(str(file), line, dotted(where), message))
+    if isinstance(page.value, dict):
+        written.values = _fill(written, (), page.value, environment)
+    elif not page.problems:
+        said = "is empty" if page.value is None else "holds no settings (name: value)"
+        written.fault((), f"this file {said}")
+    return written
+
+
+def _page(written: Written) -> Page:
+    try:
+        content = written.file.read_bytes()
+    except FileNotFoundError:
+        return Page(problems=[((), 1, f"there is no such file; {_BEGIN}")])
+    except OSError as error:
+        return Page(problems=[((), 1, f"this file cannot be read: {error.strerror}")])
+    try:
+        return read_page(content.decode("utf-8-sig"), str(written.file))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        return Page(problems=[((), line, "this is not UTF-8 text; save the file as UTF-8")])
+
+
+def _fill(written: Written, where: Where, value: Value, environment: Environment) -> Any:
+    """Put the variables into every text below a value."""
+    if isinstance(value, dict):
+        return {k: _fill(written, (*where, k), v, environment) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_fill(written, (*where, i), v, environment) for i, v in enumerate(value)]
+    if value is None or "${" not in value:
+        return value
+    filled = environment.fill(value)
+    written.as_written[where] = value
+    written.put_in[where] = filled.values
+    for problem in filled.problems:
+        written.fault(where, problem)
+    if filled.problems:
+        written.settled.add(where)
+    return filled.text
+
+
+def _included(written: Written, patterns: object) -> Iterator[Path]:
+    """Yield the files that `include:` names, each once, in name order; never the file itself."""
+    texts = [patterns] if isinstance(patterns, str) else patterns or []
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        written.fault(("include",), "should be a list of files, as in [people/*.yaml]")
+        return
+    seen = {written.file.resolve()}
+    for index, pattern in enumerate(texts):
+        found = _matching(written.file.parent, pattern)
+        if not found:
+            tell = written.warn if glob.has_magic(pattern) else written.fault
+            tell(("include", index), f"there is no file “{pattern}”")
+        for path in found:
+            if path.resolve() not in seen:
+                seen.add(path.resolve())
+                yield path
+
+
+def _matching(folder: Path, pattern: str) -> list[Path]:
+    if not glob.has_magic(pattern):
+        return [folder / pattern] if (folder / pattern).exists() else []
+    if Path(pattern).is_absolute():
+        folder, pattern = Path("/"), pattern.lstrip("/")
+    try:
+        return sorted(path for path in folder.glob(pattern) if path.is_file())
+    except ValueError:  # ** inside a name, which globs do not know
+        return []
+
+
+def _merge(written: Written, added: Written) -> None:
+    """Lay an included file's entries beside those that are there; a name may stand once."""
+    taken: set[Where] = set()
+    for section, entries in added.values.items():
+        if section not in SHARED:
+            added.fault((section,), f"an included file may hold only {', '.join(SHARED)}")
+        elif isinstance(entries, dict):
+            taken |= _merge_section(written, added, section, entries)
+        elif entries is not None:
+            added.fault((section,), "should be names with their settings")
+    _take(written.places, added.places, taken)
+    _take(written.as_written, added.as_written, taken)
+    _take(written.put_in, added.put_in, taken)
+    written.faults += added.faults
+    written.settled |= {path for path in added.settled if path[:2] in taken}
+
+
+def _merge_section(
+    written: Written, added: Written, section: str, entries: Mapping[str, Any]
+) -> set[Where]:
+    ours = written.values.get(section)
+    if ours is None:
+        ours = written.values[section] = {}
+    taken: set[Where] = set()
+    for name, entry in entries.items():
+        where = (section, name)
+        if where in written.places:
+            first = written.places[where]
+            added.fault(where, f"“{name}” is already in {first.file}, line {first.line}")
+        elif isinstance(ours, dict):
+            ours[name] = entry
+            taken.add(where)
+    return taken
+
+
+def _take(ours: dict[Where, T], theirs: Mapping[Where, T], taken: set[Where]) -> None:
+    ours.update({path: value for path, value in theirs.items() if path[:2] in taken})

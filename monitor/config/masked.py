@@ -1,0 +1,71 @@
+"""The configuration in force, as it may be shown to anybody."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import BaseModel
+
+from monitor.config.settings import ChannelSettings, Settings, SourceSettings
+
+_MASK = "********"
+
+
+def masked(settings: Settings) -> dict[str, Any]:
+    """Return the settings in the shape of the file, as plain JSON, with every secret masked.
+
+    A value that reads the environment is shown as the file has it, `${NAME}` and all.
+    """
+    shown: dict[str, Any] = {
+        "file": str(settings.file),
+        "store": without_password(settings.store),
+        "timezone": settings.timezone,
+        "contact": settings.contact,
+        "templates": str(settings.templates) if settings.templates else None,
+        "sources": {name: _of_kind(entry) for name, entry in settings.sources.items()},
+        "topics": {name: _plain(entry) for name, entry in settings.topics.items()},
+        "channels": {name: _of_kind(entry) for name, entry in settings.channels.items()},
+        "subscriptions": {name: _plain(entry) for name, entry in settings.subscriptions.items()},
+    }
+    for section in ("operator", "smtp", "slack"):
+        entry = getattr(settings, section)
+        shown[section] = _plain(entry) if entry else None
+    for where, text in settings.as_written.items():
+        _put(shown, where, text)
+    return shown
+
+
+def without_password(url: str) -> str:
+    """Show a URL with its password masked."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    user = parts.netloc.rpartition("@")[0].partition(":")[0]
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{user}:{_MASK}@{host}"))
+
+
+def _plain(entry: BaseModel) -> dict[str, Any]:
+    return entry.model_dump(mode="json", by_alias=True, exclude={"name"})
+
+
+def _of_kind(entry: SourceSettings | ChannelSettings) -> dict[str, Any]:
+    shown = _plain(entry)
+    shown.update(shown.pop("options"))
+    if isinstance(shown.get("url"), str):
+        shown["url"] = without_password(shown["url"])
+    return shown
+
+
+def _put(shown: Any, where: tuple[str | int, ...], text: str) -> None:
+    """Lay a text over the value at a place, but never over a mask."""
+    for part in where[:-1]:
+        try:
+            shown = shown[part]
+        except (KeyError, IndexError, TypeError):
+            return
+    last: Any = where[-1]
+    known = isinstance(shown, list) and isinstance(last, int) and last < len(shown)
+    if (known or (isinstance(shown, dict) and last in shown)) and shown[last] != _MASK:
+        shown[last] = text

@@ -1,0 +1,348 @@
+"""What a user may set, section by section: frozen, and refused where it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    SerializeAsAny,
+    SkipValidation,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+
+from monitor.config.fields import (
+    SOME,
+    Address,
+    Duration,
+    HttpsUrl,
+    Line,
+    OneOrMore,
+    Secret,
+    SecretUrl,
+    Sender,
+    Zone,
+    is_loopback,
+    line,
+    one_or_more,
+    single_line,
+)
+from monitor.config.words import nearest, pointed
+from monitor.digest.due import parse_schedule
+from monitor.errors import Fault, QueryError
+from monitor.match import parse_query
+from monitor.model import FirstRun, Kind, Topic
+from monitor.sources.base import SourceOptions
+
+EVERY_TOPIC = "*"
+DEFAULT_STORE = "sqlite:///data/monitor.db"
+DEFAULT_SCHEDULE = "daily 08:00"
+_PORTS = {"starttls": 587, "implicit": 465, "none": 25}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What else stands in the file: names that settings may refer to."""
+
+    folder: Path = Path()
+    sources: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    channels: tuple[str, ...] = ()
+    smtp: bool = False
+    slack: bool = False
+
+
+class Section(BaseModel):
+    """Settings with fixed names. They are validated with a `Known` as the context."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+def _known(info: ValidationInfo) -> Known:
+    assert isinstance(info.context, Known), "settings are validated with what else is in the file"
+    return info.context
+
+
+def _source_name(name: str, info: ValidationInfo) -> str:
+    return _one_of("source", name, _known(info).sources)
+
+
+def _topic_name(name: str, info: ValidationInfo) -> str:
+    return name if name == EVERY_TOPIC else _one_of("topic", name, _known(info).topics)
+
+
+def _channel_name(name: str, info: ValidationInfo) -> str:
+    return _one_of("channel", name, _known(info).channels)
+
+
+def _one_of(what: str, name: str, names: tuple[str, ...]) -> str:
+    if name not in names:
+        near = nearest(name, names) or f"; no {what} is set up"
+        raise ValueError(f"there is no {what} “{name}”{near}")
+    return name
+
+
+def _mailable(address: str, info: ValidationInfo) -> str:
+    if not _known(info).smtp:
+        raise ValueError("there is no smtp: section to send e-mail with")
+    return address
+
+
+def _query(text: str) -> str:
+    try:
+        parse_query(text)
+    except QueryError as fault:
+        raise ValueError(pointed(text, fault)) from None
+    return text
+
+
+def _schedule(text: str) -> str:
+    parse_schedule(text)
+    return text
+
+
+def _inside(path: object, info: ValidationInfo) -> object:
+    """Make a path absolute: it is relative to the file that names it."""
+    return inside(_known(info).folder, line(path)) if isinstance(path, str) else path
+
+
+def inside(folder: Path, path: str) -> Path:
+    try:
+        return folder / Path(path).expanduser()
+    except RuntimeError:  # ~nobody: there is no such home
+        return folder / path
+
+
+def _existing_file(path: Path) -> Path:
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    return path
+
+
+def _existing_folder(path: Path) -> Path:
+    if not path.is_dir():
+        raise ValueError(f"there is no folder {path}")
+    return path
+
+
+FilePath = Annotated[Path, BeforeValidator(_inside)]
+News = Annotated[
+    frozenset[Kind],
+    BeforeValidator(one_or_more),
+    PlainSerializer(sorted, return_type=list[str]),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": [kind.value for kind in Kind]},
+                {"type": "array", "items": {"enum": [kind.value for kind in Kind]}},
+            ]
+        }
+    ),
+]
+
+
+class SourceSettings(Section):
+    """One source: where papers come from. `options` are those of its kind."""
+
+    name: str
+    kind: Line
+    every: Duration
+    first_run: FirstRun | None = None
+    options: SkipValidation[SerializeAsAny[SourceOptions]] = Field(repr=False)
+
+
+class TopicSettings(Section):
+    """One watch-topic; see docs/topics.md for the language of its query."""
+
+    name: str
+    query: Annotated[str, AfterValidator(_query)]
+    sources: OneOrMore[Annotated[str, AfterValidator(_source_name)]] = ()
+    news: Annotated[News, SOME] = frozenset({Kind.NEW})
+    since: Duration = timedelta(days=7)
+
+    def topic(self) -> Topic:
+        return Topic(self.name, self.query, self.sources, self.news, self.since)
+
+
+class EmailOptions(Section):
+    """A channel of kind `email`: addresses that several subscriptions share."""
+
+    to: Annotated[OneOrMore[Annotated[Address, AfterValidator(_mailable)]], SOME]
+
+
+class SlackOptions(Section):
+    """A channel of kind `slack`: a channel that the bot is in, or an incoming webhook."""
+
+    channel: Line | None = None
+    webhook: SecretUrl | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self, info: ValidationInfo) -> SlackOptions:
+        if self.channel is None and "channel" in self.model_fields_set:
+            raise ValueError('channel: is empty; # begins a comment, so write channel: "#papers"')
+        if bool(self.channel) == bool(self.webhook):
+            raise ValueError("needs either channel: or webhook:")
+        if self.channel and not _known(info).slack:
+            raise ValueError("channel: needs the token of a bot, in a slack: section")
+        return self
+
+
+class FileOptions(Section):
+    """A channel of kind `file`: a folder of pages."""
+
+    path: FilePath
+
+
+class ChannelSettings(Section):
+    """One way out. `options` are those of its kind; `name` is what subscriptions call it."""
+
+    name: str
+    kind: Line
+    options: SkipValidation[SerializeAsAny[BaseModel]] = Field(repr=False)
+
+
+class _Ways(Section):
+    """Ways to reach somebody: e-mail addresses, channels, or both."""
+
+    email: OneOrMore[Annotated[Address, AfterValidator(_mailable)]] = ()
+    channels: OneOrMore[Annotated[str, AfterValidator(_channel_name)]] = ()
+
+    @model_validator(mode="after")
+    def _some_way(self) -> _Ways:
+        if not self.email and not self.channels:
+            raise ValueError("names nowhere to send to; give it email: or channels:")
+        return self
+
+
+class SubscriptionSettings(_Ways):
+    """Who is told of which topics, how, and when. `max` papers are shown in full."""
+
+    name: str
+    topics: Annotated[OneOrMore[Annotated[str, AfterValidator(_topic_name)]], SOME]
+    schedule: Annotated[Line, AfterValidator(_schedule)] = DEFAULT_SCHEDULE
+    timezone: Zone = "UTC"
+    max: int = Field(25, ge=1, le=400)
+    quiet: Literal["skip", "send"] = "skip"
+    pause_until: date | None = None
+
+
+class OperatorSettings(_Ways):
+    """Who is told of incidents, and of their end."""
+
+
+class SmtpSettings(Section):
+    """The mail server. `port` follows from `tls` unless it is set; `sender` is `from:`."""
+
+    host: Line
+    port: int = Field(587, ge=1, le=65535)
+    tls: Literal["starttls", "implicit", "none"] = "starttls"
+    username: Line | None = None
+    password: Secret | None = None
+    sender: Sender = Field(alias="from")
+    ca_file: Annotated[FilePath, AfterValidator(_existing_file)] | None = None
+    unknown: Literal["resend", "hold"] = "resend"
+    insecure: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _usual_port(cls, raw: Any) -> Any:
+        if isinstance(raw, dict) and "port" not in raw:
+            return {**raw, "port": _PORTS.get(str(raw.get("tls", "starttls")), 587)}
+        return raw
+
+    @model_validator(mode="after")
+    def _protected(self) -> SmtpSettings:
+        """RFC 8314: nothing in clear beyond this machine, and a password never."""
+        if bool(self.username) != bool(self.password):
+            raise ValueError("username: and password: go together; one of them is missing")
+        if self.tls == "none" and not is_loopback(self.host):
+            if self.password:
+                raise ValueError("tls: none would send the password in clear; use starttls")
+            if not self.insecure:
+                raise ValueError(
+                    f"tls: none would send mail in clear to {self.host}; "
+                    "use starttls, or say insecure: true if you mean it"
+                )
+        return self
+
+
+class SlackSettings(Section):
+    """The bot that posts to channels."""
+
+    token: Secret
+    base_url: HttpsUrl = "https://slack.com/api/"
+
+
+def _store(url: str, info: ValidationInfo) -> str:
+    """Make a relative SQLite path absolute; the messages never show the URL."""
+    scheme, _, rest = url.partition("://")
+    if scheme == "sqlite":
+        path = rest.removeprefix("/")
+        if not rest.startswith("/") or path in ("", ":memory:") or path.startswith("file:"):
+            raise ValueError("needs a file, as in sqlite:///data/monitor.db")
+        return f"sqlite:///{inside(_known(info).folder, path)}"
+    if scheme in ("postgresql", "postgres", "postgresql+psycopg") and _is_address(rest):
+        return f"postgresql+psycopg://{rest}"
+    raise ValueError(f"should be {DEFAULT_STORE} or postgresql+psycopg://user@host/database")
+
+
+def _is_address(rest: str) -> bool:
+    try:
+        parts = urlsplit(f"//{rest}")
+        return bool(parts.path.strip("/")) and parts.port != 0
+    except ValueError:
+        return False
+
+
+class General(Section):
+    """The settings that stand at the top of the file by themselves."""
+
+    store: Annotated[Line, AfterValidator(_store)] = Field(
+        DEFAULT_STORE, repr=False, validate_default=True
+    )
+    timezone: Zone = "UTC"
+    contact: Annotated[str, AfterValidator(single_line)] = ""
+    templates: Annotated[FilePath, AfterValidator(_existing_folder)] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The whole configuration, checked; paths in it are absolute.
+
+    `warnings` are what is legal but hardly meant; `as_written` holds, for values that read the
+    environment, what stands in the file.
+    """
+
+    file: Path
+    store: str = field(repr=False)
+    timezone: str
+    contact: str
+    templates: Path | None
+    sources: Mapping[str, SourceSettings]
+    topics: Mapping[str, TopicSettings]
+    channels: Mapping[str, ChannelSettings]
+    subscriptions: Mapping[str, SubscriptionSettings]
+    operator: OperatorSettings | None
+    smtp: SmtpSettings | None
+    slack: SlackSettings | None
+    warnings: tuple[Fault, ...] = ()
+    as_written: Mapping[tuple[str | int, ...], str] = field(default_factory=dict, repr=False)
+
+
+def topics_of(settings: Settings, subscription: SubscriptionSettings) -> tuple[str, ...]:
+    """Return the names of the topics a subscription has, `*` written out in the file's order."""
+    if EVERY_TOPIC in subscription.topics:
+        return tuple(settings.topics)
+    return subscription.topics

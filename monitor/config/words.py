@@ -1,0 +1,97 @@
+"""Faults in plain words: what a user wrote, what was wanted, the nearest right word."""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Iterable, Mapping
+
+from pydantic_core import ErrorDetails
+
+from monitor.errors import QueryError
+
+_EXCERPT = 60
+_LISTED = 12
+
+
+def nearest(word: str, words: Iterable[str], otherwise: str = "") -> str:
+    """Return “; did you mean x?”, or else what there is to choose from."""
+    known = {one.casefold(): one for one in words}
+    found = difflib.get_close_matches(word.casefold(), known, n=1, cutoff=0.6)
+    if found:
+        return f"; did you mean “{known[found[0]]}”?"
+    if otherwise:
+        return f", {otherwise}"
+    if 0 < len(known) <= _LISTED:
+        return f"; there are: {', '.join(known.values())}"
+    return ""
+
+
+def sentence(error: ErrorDetails, written: str | None) -> str:
+    """Say what a validator found, in the words of the file and not in those of a library.
+
+    `written` is the value as it stands in the file, None when it is no text. It is shown only
+    where a number, a date or one of a few words was wanted: nobody keeps a secret there.
+    """
+    kind, context = error["type"], error.get("ctx") or {}
+    if kind == "missing":
+        return "is missing"
+    if error["input"] is None:
+        return "is empty"
+    if kind == "value_error":
+        return str(context["error"])
+    if kind in _BOUNDS:
+        return f"should be {context[_BOUNDS[kind][0]]} {_BOUNDS[kind][1]}, not “{written}”"
+    if kind in ("literal_error", "enum"):
+        return f"should be {context['expected'].replace(chr(39), '')}, not {_shown(error, written)}"
+    for prefix, wanted in _WANTED.items():
+        if kind.startswith(prefix):
+            plain = wanted in (_LIST, _SETTINGS, _TEXT)
+            return f"should be {wanted}, not {_shown(error, None if plain else written)}"
+    return error["msg"].replace("Input", "it", 1)
+
+
+def _shown(error: ErrorDetails, written: str | None) -> str:
+    if written is not None:
+        return f"“{written}”"
+    if isinstance(error["input"], dict):
+        return "settings of its own"
+    return "a list" if isinstance(error["input"], list) else "a text"
+
+
+_TEXT, _LIST, _SETTINGS = "a text", "a list", "settings (name: value)"
+_WANTED: Mapping[str, str] = {
+    "string": _TEXT,
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "date": "a date such as 2026-08-31",
+    "time_delta": "a length of time such as 6h",
+    "tuple": _LIST,
+    "list": _LIST,
+    "path": _TEXT,
+    "frozen_set": _LIST,
+    "dict": _SETTINGS,
+    "model": _SETTINGS,
+}
+_BOUNDS: Mapping[str, tuple[str, str]] = {
+    "greater_than_equal": ("ge", "or more"),
+    "less_than_equal": ("le", "or less"),
+}
+
+
+def pointed(query: str, fault: QueryError) -> str:
+    """Show a query with a caret under the place where it went wrong."""
+    line = query.replace("\n", " ").replace("\t", " ")
+    start = max(0, fault.position - _EXCERPT)
+    before = line[start : fault.position]
+    excerpt = before + line[fault.position : fault.position + _EXCERPT]
+    caret = " " * sum(_width(character) for character in before) + "^"
+    hint = f"\n    {fault.hint}" if fault.hint else ""
+    return f"{fault.message}\n    {excerpt}\n    {caret}{hint}"
+
+
+def _width(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

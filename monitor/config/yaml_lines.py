@@ -1,0 +1,165 @@
+"""YAML to plain values that remember where they stood.
+
+Every scalar stays the text that was written (`0123`, `no`, `12:30`): the settings know what
+they want of it, and nothing is guessed on the way. An empty value, `~` and `null` are None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+Path = tuple[str | int, ...]
+Value = dict[str, Any] | list[Any] | str | None
+
+_LOADER: Any = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
+_NULLS = {"", "~", "null", "Null", "NULL"}
+_TAGS = "tag:yaml.org,2002:"
+
+# Values that stand in a file once may be repeated by aliases (*name) this often, so that a few
+# lines cannot grow into gigabytes.
+_REPEATS = 100_000
+
+_QUOTES_SWALLOWED = re.compile(r"""^[^#'"]*[:,{[-]\s*(["'])(?:(?!\1).)*\1\s*[^\s,}\]#]""")
+_UNPRINTABLE = yaml.reader.Reader.NON_PRINTABLE
+_QUERY = re.compile(r"""\s*query:\s*("[^'#]*[^'#\s])\s*""")
+_UNQUOTED = re.compile(r":\s+[@`%]")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value stands; `quoted` when it is a text between quotes."""
+
+    file: str
+    line: int
+    quoted: bool = False
+
+
+@dataclass(slots=True)
+class Page:
+    """One file as it was understood. `problems` are (path, line, sentence)."""
+
+    value: Value = None
+    places: dict[Path, Place] = field(default_factory=dict)
+    problems: list[tuple[Path, int, str]] = field(default_factory=list)
+
+
+def read_page(text: str, file: str) -> Page:
+    """Read a YAML text; what is wrong with it is in `problems`, never raised."""
+    page = Page()
+    unprintable = _UNPRINTABLE.search(text)
+    if unprintable:
+        line = text.count("\n", 0, unprintable.start()) + 1
+        page.problems.append(((), line, "a control character stands here; remove it"))
+        return page
+    try:
+        root = yaml.compose(text, Loader=_LOADER)
+        page.value = _Builder(file, page).build(root, ()) if root else None
+    except yaml.MarkedYAMLError as error:
+        page.problems.append(((), *_sentence(error, text)))
+    except RecursionError:
+        page.problems.append(((), 1, "it is nested too deeply, or refers to itself"))
+    return page
+
+
+class _Builder:
+    def __init__(self, file: str, page: Page) -> None:
+        self.file = file
+        self.page = page
+        self.seen: set[int] = set()
+        self.repeats = 0
+
+    def build(self, node: yaml.Node, path: Path) -> Value:
+        line = node.start_mark.line + 1
+        style = node.style if isinstance(node, yaml.ScalarNode) else None
+        quoted = style in ("'", '"')
+        known = self.page.places.get(path)
+        self.page.places[path] = Place(self.file, known.line if known else line, quoted)
+        self._guard(node, path, line)
+        if isinstance(node, yaml.MappingNode):
+            return {key: self.build(value, (*path, key)) for key, value in self._pairs(node, path)}
+        if isinstance(node, yaml.SequenceNode):
+            return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
+        text: str = node.value
+        return None if not style and text in _NULLS else text
+
+    def _guard(self, node: yaml.Node, path: Path, line: int) -> None:
+        self.repeats += id(node) in self.seen
+        self.seen.add(id(node))
+        if self.repeats > _REPEATS:
+            raise RecursionError
+        if not node.tag.startswith(_TAGS):
+            self.page.problems.append(
+                (path, line, "a value that begins with ! must stand in single quotes")
+            )
+
+    def _pairs(self, node: yaml.MappingNode, path: Path) -> Iterator[tuple[str, yaml.Node]]:
+        """Yield the pairs of a mapping, each key once; its line is that of the key."""
+        lines: dict[str, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                self.page.problems.append((path, line, "a name must be plain text"))
+                continue
+            name = key.value
+            if name in lines:
+                said = f"“{name}” stands here twice; it is already on line {lines[name]}"
+                self.page.problems.append(((*path, name), line, said))
+                continue
+            lines[name] = line
+            self.page.places[*path, name] = Place(self.file, line)
+            yield name, value
+
+
+def _sentence(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str]:
+    """Say what is wrong without quoting the line, which may hold a password."""
+    mark = error.problem_mark or error.context_mark
+    lines = text.splitlines()
+    number = min(mark.line, max(len(lines) - 1, 0)) if mark else 0
+    line = lines[number] if lines else ""
+    return number + 1, _advice(error, line, lines)
+
+
+def _advice(error: yaml.MarkedYAMLError, line: str, lines: list[str]) -> str:
+    problem = error.problem or ""
+    if _QUOTES_SWALLOWED.match(line):
+        return (
+            "YAML takes the first pair of quotes as the whole value; put single quotes around "
+            f"all of it, as in {_example(line)}"
+        )
+    if line[: len(line) - len(line.lstrip())].count("\t"):
+        return "a tab stands before the text; indent with spaces"
+    if _UNQUOTED.search(line):
+        return "a value that begins with @, ` or % must stand in single quotes"
+    if "alias" in problem:
+        return "a value that begins with * must stand in single quotes"
+    if "tag" in problem:
+        return "a value that begins with ! must stand in single quotes"
+    if "another document" in problem:
+        return "a second document begins here (---); a file holds one"
+    if "end of stream" in problem:
+        start = error.context_mark.line + 1 if error.context_mark else len(lines)
+        return f"the quotes opened on line {start} are never closed"
+    if "mapping values" in problem:
+        return (
+            "a second “: ” stands in this line, or the line is indented too far; "
+            "a text with a colon goes into single quotes"
+        )
+    if "escape" in problem:
+        return "a backslash in double quotes means something to YAML; use single quotes"
+    return (
+        "this is not valid YAML; look at the indentation, quotes and brackets of this line "
+        "and of the one above"
+    )
+
+
+def _example(line: str) -> str:
+    """Show the line as it should be, if it holds a query: anything else may be a secret."""
+    query = _QUERY.fullmatch(line)
+    if query:
+        return f"query: '{query[1]}'"
+    return "query: '\"multi-agent\" AND agent'" if "query" in line else "name: '\"a\" and b'"

@@ -1,0 +1,67 @@
+"""Kinds of sources and channels by name: what is built in, then what other packages bring.
+
+A package adds a kind with an entry point, `monitor.sources` or `monitor.channels`, whose name
+is the kind and whose value is `module:Class`. A class is imported only when its kind is asked
+for. A source class has the `Options` of its kind; so has a channel class from a package.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from monitor.errors import UsageError
+from monitor.sources.base import Source
+
+SOURCES: Mapping[str, str] = {
+    "huggingface-page": "monitor.sources.huggingface:HuggingFacePage",
+    "feed": "monitor.sources.feed:Feed",
+}
+CHANNELS: Mapping[str, str] = {
+    "email": "monitor.deliver.mail:Mail",
+    "slack": "monitor.deliver.slack:Slack",
+    "file": "monitor.deliver.file:Pages",
+}
+
+
+def source_kinds() -> dict[str, str]:
+    """Return every kind of source, with the `module:Class` that reads it."""
+    return _installed("monitor.sources") | dict(SOURCES)
+
+
+def channel_kinds() -> dict[str, str]:
+    """Return every kind of channel, with the `module:Class` that sends on it."""
+    return _installed("monitor.channels") | dict(CHANNELS)
+
+
+def source_class(kind: str) -> type[Source]:
+    """Import the class of a kind of source; UsageError for an unknown or broken one."""
+    return _class("source", kind, source_kinds())
+
+
+def channel_class(kind: str) -> type[Any]:
+    """Import the class of a kind of channel; UsageError for an unknown or broken one."""
+    return _class("channel", kind, channel_kinds())
+
+
+def _installed(group: str) -> dict[str, str]:
+    return {point.name: point.value for point in entry_points(group=group)}
+
+
+def _class(what: str, kind: str, kinds: Mapping[str, str]) -> type[Any]:
+    if kind not in kinds:
+        near = difflib.get_close_matches(kind, kinds, n=1)
+        hint = f"did you mean “{near[0]}”?" if near else f"there are: {', '.join(sorted(kinds))}"
+        raise UsageError(f"“{kind}” is not a kind of {what}", hint)
+    module, _, name = kinds[kind].partition(":")
+    try:
+        found: type[Any] = getattr(import_module(module), name)
+    except Exception as error:
+        raise UsageError(
+            f"the {what} kind “{kind}” cannot be loaded: {type(error).__name__}: {error}",
+            f"it is {kinds[kind]}; install its package again",
+        ) from error
+    return found

@@ -1,0 +1,90 @@
+"""Column types, and the few expressions that SQLite and PostgreSQL spell differently."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Dialect
+
+# A PostgreSQL index entry holds 2,700 bytes; a character of UTF-8 takes at most four.
+INDEXED_CHARACTERS = 500
+
+Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+class Instant(sa.types.TypeDecorator[datetime]):
+    """A moment: aware in Python, UTC in the table."""
+
+    impl = sa.DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"{value} has no time zone")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def indexed(value: str) -> str:
+    """Return a value as an index can hold it: the rest of a very long one becomes its hash."""
+    if len(value) <= INDEXED_CHARACTERS:
+        return value
+    digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{value[: INDEXED_CHARACTERS - len(digest) - 1]}~{digest}"
+
+
+def among(
+    tx: sa.Connection, column: sa.ColumnElement[Any], values: Iterable[Any]
+) -> sa.ColumnElement[bool]:
+    """Return `column is one of values`: one parameter, however many there are.
+
+    They are sorted, so that an index is walked in its own order.
+    """
+    wanted = sorted(set(values))
+    if tx.dialect.name == "sqlite":
+        each = sa.func.json_each(json.dumps(wanted)).table_valued("value")
+        return column.in_(sa.select(each.c.value))
+    return column == sa.any_(sa.literal(wanted, postgresql.ARRAY(column.type)))
+
+
+def insert_new(tx: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> int:
+    """Insert rows, leaving those whose key is taken as they are; return how many went in."""
+    if not rows:
+        return 0
+    insert = _insert(tx, table).on_conflict_do_nothing()
+    return tx.execute(insert, rows, execution_options={"preserve_rowcount": True}).rowcount
+
+
+def insert_or_update(
+    tx: sa.Connection,
+    table: sa.Table,
+    rows: Sequence[dict[str, Any]],
+    update: Sequence[str],
+) -> None:
+    """Insert rows; where the primary key is taken, set the columns named in `update`."""
+    if not rows:
+        return
+    insert = _insert(tx, table)
+    tx.execute(
+        insert.on_conflict_do_update(
+            index_elements=list(table.primary_key),
+            set_={name: insert.excluded[name] for name in update},
+        ),
+        rows,
+    )
+
+
+def _insert(tx: sa.Connection, table: sa.Table) -> Any:
+    return (sqlite if tx.dialect.name == "sqlite" else postgresql).insert(table)

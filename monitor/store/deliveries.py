@@ -1,0 +1,319 @@
+"""Deliveries: the outbox. Every step is a compare-and-set, so that two never take the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from monitor.errors import UsageError
+from monitor.model import Delivery, Outcome, Rendered, State
+from monitor.store import schema
+from monitor.store.columns import among
+from monitor.store.database import Transaction
+
+WAITING = (State.PLANNED, State.RETRY)
+HELD = (State.CLAIMED, State.HANDING_OFF)
+RETRIED_BY_HAND = (State.FAILED, State.RETRY, State.PLANNED, State.SUPPRESSED)
+
+Recipient = tuple[str, str, str]
+
+_delivery = schema.delivery.c
+_digest = schema.digest.c
+_rendered = schema.rendered.c
+_first = schema.delivery.alias("first")
+_first_of = sa.and_(
+    _first.c.digest_id == _delivery.digest_id,
+    _first.c.channel == _delivery.channel,
+    _first.c.recipient == _delivery.recipient,
+    _first.c.part == 0,
+)
+# Where a delivery waits again that was never tried, or was.
+_AGAIN = sa.case((_delivery.attempts == 0, str(State.PLANNED)), else_=str(State.RETRY))
+
+
+# ── claim, send, record ─────────────────────────────────────────────────────────────
+
+
+def claim(
+    tx: Transaction,
+    owner: str,
+    now: datetime,
+    *,
+    lines_down: Collection[str] = (),
+    limit: int = 1,
+    subscriptions: Collection[str] | None = None,
+) -> list[Delivery]:
+    """Take the next deliveries whose time has come, in the order they were planned.
+
+    Those of the channels in `lines_down` and of removed subscriptions stay; a later part waits
+    until part 0 is sent, and is then given its reference as `parent`.
+    """
+    ready = (
+        sa.select(_delivery.id)
+        .join(schema.digest, _digest.id == _delivery.digest_id)
+        .where(
+            _delivery.state.in_(WAITING),
+            sa.or_(_delivery.next_attempt_at.is_(None), _delivery.next_attempt_at <= now),
+            sa.or_(_delivery.part == 0, _first_is_sent()),
+            ~_is_removed(),
+            sa.not_(among(tx, _delivery.channel, lines_down)),
+        )
+        .order_by(_delivery.id)
+        .limit(limit)
+        .with_for_update(of=schema.delivery, skip_locked=True)
+    )
+    if subscriptions is not None:
+        ready = ready.where(among(tx, _digest.subscription, subscriptions))
+    ids = list(tx.scalars(ready))
+    tx.execute(
+        sa.update(schema.delivery)
+        .where(among(tx, _delivery.id, ids))
+        .values(state=State.CLAIMED, owner=owner, changed_at=now)
+    )
+    return _deliveries(tx, among(tx, _delivery.id, ids))
+
+
+def _first_is_sent() -> sa.Exists:
+    return sa.select(_first.c.id).where(_first_of, _first.c.state == State.SENT).exists()
+
+
+def _is_removed() -> sa.Exists:
+    row = schema.subscription.c
+    removed = (row.name == _digest.subscription, row.removed_at.is_not(None))
+    return sa.select(row.name).where(*removed).exists()
+
+
+def handing_off(tx: Transaction, delivery_id: int, owner: str, now: datetime) -> bool:
+    """Note that the last byte is about to leave. False when the claim is lost: send nothing."""
+    ours = _claimed(delivery_id, owner, State.CLAIMED)
+    return _step(tx, ours, state=State.HANDING_OFF, changed_at=now)
+
+
+def record(
+    tx: Transaction,
+    delivery_id: int,
+    owner: str,
+    outcome: Outcome,
+    now: datetime,
+    next_attempt_at: datetime | None = None,
+) -> bool:
+    """Record what became of an attempt. False, and nothing is written, when the claim is lost."""
+    return _step(
+        tx,
+        _claimed(delivery_id, owner, *HELD),
+        state=outcome.state,
+        attempts=_delivery.attempts + 1,
+        next_attempt_at=next_attempt_at,
+        reference=outcome.reference or _delivery.reference,
+        error=outcome.error,
+        owner="",
+        changed_at=now,
+    )
+
+
+def unclaim(tx: Transaction, delivery_id: int, owner: str, error: str, now: datetime) -> bool:
+    """Put a delivery back whose line is down: it waits as before, and no attempt is counted."""
+    ours = _claimed(delivery_id, owner, *HELD)
+    return _step(tx, ours, state=_AGAIN, owner="", error=error, changed_at=now)
+
+
+def release_dead(tx: Transaction, alive: Callable[[str], bool], now: datetime) -> list[Delivery]:
+    """Free what dead owners had claimed; return what they were handing off, now unknown."""
+    owners = tx.scalars(sa.select(_delivery.owner).where(_delivery.state.in_(HELD)).distinct())
+    dead = {owner for owner in owners if not alive(owner)}
+    if not dead:
+        return []
+    theirs = among(tx, _delivery.owner, dead)
+    tx.execute(
+        sa.update(schema.delivery)
+        .where(theirs, _delivery.state == State.CLAIMED)
+        .values(state=_AGAIN, owner="", changed_at=now)
+    )
+    lost = (
+        sa.update(schema.delivery)
+        .where(theirs, _delivery.state == State.HANDING_OFF)
+        .values(
+            state=State.UNKNOWN,
+            attempts=_delivery.attempts + 1,
+            next_attempt_at=None,
+            owner="",
+            error="the process ended before the answer was recorded",
+            changed_at=now,
+        )
+    )
+    ids = list(tx.scalars(lost.returning(_delivery.id)))
+    return _deliveries(tx, among(tx, _delivery.id, ids))
+
+
+def _claimed(delivery_id: int, owner: str, *states: State) -> sa.ColumnElement[bool]:
+    return sa.and_(_is_in(delivery_id, *states), _delivery.owner == owner)
+
+
+def _is_in(delivery_id: int, *states: State) -> sa.ColumnElement[bool]:
+    return sa.and_(_delivery.id == delivery_id, _delivery.state.in_(states))
+
+
+def _step(tx: Transaction, standing: sa.ColumnElement[bool], **values: Any) -> bool:
+    return tx.execute(sa.update(schema.delivery).where(standing).values(values)).rowcount == 1
+
+
+# ── what nobody knows, and what a person decides ────────────────────────────────────
+
+
+def unknown(tx: Transaction, now: datetime | None = None) -> list[Delivery]:
+    """Return the deliveries of which nobody knows whether they arrived.
+
+    With `now`, only those whose time to be looked into has come.
+    """
+    wanted = _delivery.state == State.UNKNOWN
+    if now is not None:
+        wanted &= sa.or_(_delivery.next_attempt_at.is_(None), _delivery.next_attempt_at <= now)
+    return _deliveries(tx, wanted)
+
+
+def settle(tx: Transaction, delivery_id: int, found: Outcome, now: datetime) -> bool:
+    """Record what was found out about an unknown delivery. False for one that is not unknown.
+
+    Found to have arrived, it is sent, with the reference under which later parts follow; found
+    not to have, or worth another attempt, it is tried again.
+    """
+    unknown_still = _is_in(delivery_id, State.UNKNOWN)
+    return _step(
+        tx,
+        unknown_still,
+        state=found.state,
+        resent=True if found.state is State.RETRY else _delivery.resent,
+        reference=found.reference or _delivery.reference,
+        error=found.error,
+        next_attempt_at=now + found.retry_after if found.retry_after else None,
+        changed_at=now,
+    )
+
+
+def resolve(
+    tx: Transaction, delivery_id: int, fate: Literal["sent", "resend"], now: datetime
+) -> None:
+    """Settle an unknown delivery by hand. Raises UsageError for one that is not unknown."""
+    state = State.SENT if fate == "sent" else State.RETRY
+    if not settle(tx, delivery_id, Outcome(state), now):
+        found = get(tx, delivery_id).state
+        raise UsageError(f"delivery {delivery_id} is {found}: only an unknown one is resolved")
+
+
+def retry(tx: Transaction, delivery_id: int, now: datetime) -> None:
+    """Let a delivery be tried again now. Raises UsageError where that might send it twice."""
+    open_still = _is_in(delivery_id, *RETRIED_BY_HAND)
+    if not _step(tx, open_still, state=_AGAIN, next_attempt_at=None, changed_at=now):
+        found = get(tx, delivery_id).state
+        hint = "say whether it arrived: deliveries resolve" if found is State.UNKNOWN else ""
+        raise UsageError(f"delivery {delivery_id} is {found} and is not tried again", hint)
+
+
+def suppress_missing(tx: Transaction, living: Collection[Recipient], now: datetime) -> None:
+    """Hold back open deliveries to who is no longer written to, and resume those who are again.
+
+    `living` are all (subscription, channel, recipient) in force.
+    """
+    rows = tx.execute(
+        sa.select(
+            _delivery.id,
+            _delivery.state,
+            _digest.subscription,
+            _delivery.channel,
+            _delivery.recipient,
+        )
+        .join(schema.digest, _digest.id == _delivery.digest_id)
+        .where(_delivery.state.in_((*WAITING, State.SUPPRESSED)))
+    ).all()
+    lives = {row.id: (row.subscription, row.channel, row.recipient) in living for row in rows}
+    stopped = [r.id for r in rows if not lives[r.id] and r.state != State.SUPPRESSED]
+    resumed = [r.id for r in rows if lives[r.id] and r.state == State.SUPPRESSED]
+    _set(tx, stopped, state=State.SUPPRESSED, changed_at=now)
+    _set(tx, resumed, state=_AGAIN, next_attempt_at=None, changed_at=now)
+
+
+def _set(tx: Transaction, ids: Iterable[int], **values: Any) -> None:
+    chosen = among(tx, _delivery.id, ids)
+    tx.execute(sa.update(schema.delivery).where(chosen).values(values))
+
+
+# ── looking ─────────────────────────────────────────────────────────────────────────
+
+
+def get(tx: Transaction, delivery_id: int) -> Delivery:
+    """Return a delivery. Raises UsageError when there is none with this number."""
+    found = _deliveries(tx, _delivery.id == delivery_id)
+    if not found:
+        raise UsageError(f"there is no delivery {delivery_id}", "`deliveries` lists them")
+    return found[0]
+
+
+def of_digest(tx: Transaction, digest_id: int) -> list[Delivery]:
+    """Return the deliveries of a digest in their order."""
+    return _deliveries(tx, _delivery.digest_id == digest_id)
+
+
+def listing(tx: Transaction, states: Collection[State] | None = None) -> list[Delivery]:
+    """Return all deliveries, or those in some states, newest first; without their bodies."""
+    wanted = _delivery.state.in_(states) if states is not None else sa.true()
+    rows = tx.execute(_select(sa.literal(None)).where(wanted).order_by(_delivery.id.desc()))
+    return [_delivery_of(row) for row in rows]
+
+
+def counts(tx: Transaction) -> dict[State, int]:
+    """Return how many deliveries are in each state; states with none are left out."""
+    rows = tx.execute(sa.select(_delivery.state, sa.func.count()).group_by(_delivery.state))
+    return {State(state): number for state, number in rows}
+
+
+def _deliveries(tx: Transaction, wanted: sa.ColumnElement[bool]) -> list[Delivery]:
+    rows = tx.execute(_select(_rendered.body).where(wanted).order_by(_delivery.id))
+    return [_delivery_of(row) for row in rows]
+
+
+def _select(body: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    return (
+        sa.select(
+            schema.delivery,
+            _digest.subscription,
+            _digest.period,
+            _first.c.reference.label("parent"),
+            body.label("body"),
+        )
+        .join(schema.digest, _digest.id == _delivery.digest_id)
+        .join(
+            schema.rendered,
+            sa.and_(
+                _rendered.digest_id == _delivery.digest_id,
+                _rendered.channel == _delivery.channel,
+                _rendered.part == _delivery.part,
+            ),
+        )
+        .outerjoin(_first, sa.and_(_first_of, _delivery.part > 0))
+    )
+
+
+def _delivery_of(row: Any) -> Delivery:
+    return Delivery(
+        id=row.id,
+        digest_id=row.digest_id,
+        subscription=row.subscription,
+        period=row.period,
+        channel=row.channel,
+        recipient=row.recipient,
+        part=row.part,
+        state=State(row.state),
+        attempts=row.attempts,
+        message_id=row.message_id,
+        created_at=row.created_at,
+        next_attempt_at=row.next_attempt_at,
+        rendered=Rendered(row.part, row.body or {}),
+        parent=row.parent or "",
+        reference=row.reference,
+        error=row.error,
+        owner=row.owner,
+        resent=row.resent,
+    )

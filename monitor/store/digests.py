@@ -1,0 +1,325 @@
+"""Digests: what a subscription was not told yet, and what it was told, frozen."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.model import Change, Digest, News, Rendered, State
+from monitor.store import matches, schema
+from monitor.store.columns import among, insert_new
+from monitor.store.database import Transaction
+from monitor.store.subscriptions import SubscriptionState, states, sync_subscriptions
+
+__all__ = [
+    "Planned",
+    "SubscriptionState",
+    "count",
+    "freeze",
+    "get",
+    "latest",
+    "of_paper",
+    "of_period",
+    "rendered",
+    "states",
+    "sync_subscriptions",
+    "unsent",
+]
+
+# A digest with a delivery in one of these has reached somebody, or may have, or is about to.
+REACHED = (State.SENT, State.UNKNOWN, State.HANDING_OFF, State.CLAIMED)
+
+_digest = schema.digest.c
+_item = schema.digest_item.c
+_delivery = schema.delivery.c
+_rendered = schema.rendered.c
+_match = schema.match.c
+_change = schema.change.c
+_has = schema.subscription_topic.c
+_topic = schema.topic.c
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A delivery to be: one part, on one channel, to one recipient, under its message id."""
+
+    channel: str
+    recipient: str
+    part: int
+    message_id: str
+
+
+# ── what was not told yet ───────────────────────────────────────────────────────────
+
+
+def unsent(tx: Transaction, subscription: str, now: datetime, *, fresh: bool = False) -> list[News]:
+    """Return the matches that a subscription was not told of, by paper and topic.
+
+    They count from the look-back before it was given each topic. What stands in a digest that
+    reached nobody is unsent, however old. A paper's revisions are one piece of news: all of
+    its matches carry the newest of them, of the kind that the first one was, so that a paper
+    not told of yet is new; and to be told of a revision is to be told of those before it.
+    `fresh` leaves out what stands in a digest already, be it one that reached nobody yet.
+    """
+    windows = _windows(tx, subscription, now)
+    if not windows:
+        return []
+    stands = _item_of_match(subscription)
+    told = stands if fresh else stands.where(_reached(_item.digest_id))
+    kept = stands.exists()
+    rows = tx.execute(
+        sa.select(schema.change, _match.topic, _match.score, kept.label("kept"))
+        .join(schema.match, matches.OF_CHANGE)
+        .where(
+            among(tx, _match.topic, windows),
+            sa.or_(_change.at >= min(windows.values()), kept),
+            ~told.exists(),
+        )
+        .order_by(_change.paper_id, _change.revision, _match.topic)
+    ).all()
+    return _news(tx, [row for row in rows if row.kept or row.at >= windows[row.topic]])
+
+
+def _windows(tx: Transaction, subscription: str, now: datetime) -> dict[str, datetime]:
+    """Return from when on each topic's news counts, for the topics that are in force."""
+    rows = tx.execute(
+        sa.select(_has.topic, _has.since, _topic.since_seconds)
+        .join(schema.topic, _topic.name == _has.topic)
+        .where(_has.subscription == subscription)
+    )
+    return {row.topic: min(row.since, now) - timedelta(seconds=row.since_seconds) for row in rows}
+
+
+def _item_of_match(subscription: str) -> sa.Select[Any]:
+    return sa.select(_item.paper_id).where(
+        _item.subscription == subscription,
+        _item.paper_id == _match.paper_id,
+        _item.revision >= _match.revision,
+    )
+
+
+def _reached(digest_id: sa.ColumnElement[int]) -> sa.Exists:
+    reached = (_delivery.digest_id == digest_id, _delivery.state.in_(REACHED))
+    return sa.select(_delivery.id).where(*reached).exists()
+
+
+def _news(tx: Transaction, rows: Sequence[Any]) -> list[News]:
+    changes: dict[int, Change] = {}
+    for change in matches.load(tx, rows):
+        first = changes.setdefault(change.stored.id, change)
+        changes[change.stored.id] = replace(change, kind=first.kind)
+    scores: dict[tuple[int, str], float] = defaultdict(float)
+    for row in rows:
+        place = row.paper_id, row.topic
+        scores[place] = max(scores[place], row.score)
+    return [News(topic, score, changes[id]) for (id, topic), score in sorted(scores.items())]
+
+
+# ── what it is told ─────────────────────────────────────────────────────────────────
+
+
+def freeze(
+    tx: Transaction,
+    digest: Digest,
+    rendered: Mapping[str, Sequence[Rendered]],
+    planned: Iterable[Planned],
+    now: datetime,
+) -> int | None:
+    """Write a digest, its items, its rendered parts and its deliveries; return its id.
+
+    Digests of the subscription that reached nobody are superseded: their items are free for
+    this one. (The operator's, who is no subscription, stand each for itself.) None, and nothing
+    is written, when the period has its digest already or an item stands in a digest that
+    reached somebody: another composer was faster.
+    """
+    attempt = tx.begin_nested()
+    enrolled = _alone(tx, digest.subscription)
+    digest_id = _insert_digest(tx, digest)
+    if digest_id is not None:
+        if enrolled:
+            _supersede(tx, digest.subscription, digest_id, now)
+        if _take_items(tx, digest, digest_id):
+            _plan(tx, digest_id, rendered, planned, now)
+            attempt.commit()
+            return digest_id
+    attempt.rollback()
+    return None
+
+
+def _alone(tx: Transaction, subscription: str) -> bool:
+    """Wait for other composers of a subscription. False for the operator, who has no row."""
+    row = schema.subscription.c
+    locked = sa.select(row.name).where(row.name == subscription).with_for_update()
+    return tx.execute(locked).first() is not None
+
+
+def _insert_digest(tx: Transaction, digest: Digest) -> int | None:
+    row = {
+        "subscription": digest.subscription,
+        "period": digest.period,
+        "due_at": digest.due_at,
+        "composed_at": digest.composed_at,
+        "papers": digest.papers,
+        "content": _adapter().dump_python(digest, mode="json"),
+    }
+    if not insert_new(tx, schema.digest, [row]):
+        return None
+    place = (_digest.subscription == digest.subscription, _digest.period == digest.period)
+    return tx.scalar(sa.select(_digest.id).where(*place))
+
+
+def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime) -> None:
+    """Take back what reached nobody. Its deliveries are locked first, so that none is claimed."""
+    earlier = sa.select(_digest.id).where(
+        _digest.subscription == subscription,
+        _digest.id != digest_id,
+        _digest.superseded_at.is_(None),
+        ~_reached(_digest.id),
+    )
+    ids = set(tx.scalars(earlier))
+    open_ones = sa.select(_delivery.digest_id, _delivery.state).where(
+        among(tx, _delivery.digest_id, ids)
+    )
+    now_reached = {id for id, state in tx.execute(open_ones.with_for_update()) if state in REACHED}
+    lost = _with_content(tx, ids - now_reached)
+    tx.execute(sa.delete(schema.digest_item).where(among(tx, _item.digest_id, lost)))
+    tx.execute(
+        sa.update(schema.digest).where(among(tx, _digest.id, lost)).values(superseded_at=now)
+    )
+    tx.execute(
+        sa.update(schema.delivery)
+        .where(among(tx, _delivery.digest_id, lost))
+        .values(state=State.SUPERSEDED, next_attempt_at=None, changed_at=now)
+    )
+
+
+def _with_content(tx: Transaction, ids: Iterable[int]) -> set[int]:
+    """Leave out the quiet days: nothing was to be sent, and that is what the row records."""
+    told = sa.or_(
+        _digest.papers > 0,
+        sa.select(_delivery.id).where(_delivery.digest_id == _digest.id).exists(),
+    )
+    return set(tx.scalars(sa.select(_digest.id).where(among(tx, _digest.id, ids), told)))
+
+
+def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
+    entries = {e.paper_id: e.revision for group in digest.groups for e in group.entries}
+    taken = tx.execute(
+        sa.select(_item.paper_id, _item.revision).where(
+            _item.subscription == digest.subscription, among(tx, _item.paper_id, entries)
+        )
+    )
+    if any(row.revision >= entries[row.paper_id] for row in taken):
+        return False
+    rows = [
+        {
+            "subscription": digest.subscription,
+            "paper_id": paper_id,
+            "revision": revision,
+            "digest_id": digest_id,
+        }
+        for paper_id, revision in sorted(entries.items())
+    ]
+    return insert_new(tx, schema.digest_item, rows) == len(rows)
+
+
+def _plan(
+    tx: Transaction,
+    digest_id: int,
+    rendered: Mapping[str, Sequence[Rendered]],
+    planned: Iterable[Planned],
+    now: datetime,
+) -> None:
+    parts = [
+        {"digest_id": digest_id, "channel": channel, "part": part.part, "body": dict(part.body)}
+        for channel, told in rendered.items()
+        for part in told
+    ]
+    rows = [
+        {
+            "digest_id": digest_id,
+            "channel": one.channel,
+            "recipient": one.recipient,
+            "part": one.part,
+            "state": State.PLANNED,
+            "attempts": 0,
+            "owner": "",
+            "message_id": one.message_id,
+            "reference": "",
+            "error": "",
+            "created_at": now,
+            "changed_at": now,
+        }
+        for one in planned
+    ]
+    if parts:
+        tx.execute(sa.insert(schema.rendered), parts)
+    if rows:
+        tx.execute(sa.insert(schema.delivery), rows)
+
+
+# ── what it was told ────────────────────────────────────────────────────────────────
+
+
+def of_period(tx: Transaction, subscription: str, period: str) -> Digest | None:
+    """Return the digest of a subscription for a period."""
+    wanted = (_digest.subscription == subscription, _digest.period == period)
+    digest_id = tx.scalar(sa.select(_digest.id).where(*wanted))
+    return get(tx, digest_id) if digest_id is not None else None
+
+
+def get(tx: Transaction, digest_id: int) -> Digest | None:
+    """Return a digest as it was frozen."""
+    content = tx.scalar(sa.select(_digest.content).where(_digest.id == digest_id))
+    return _adapter().validate_python(content) if content else None
+
+
+def latest(tx: Transaction, subscription: str) -> tuple[int, Digest] | None:
+    """Return the newest digest of a subscription by its due time, and its id."""
+    newest = sa.select(_digest.id).where(_digest.subscription == subscription)
+    digest_id = tx.scalar(newest.order_by(_digest.due_at.desc(), _digest.id.desc()).limit(1))
+    digest = get(tx, digest_id) if digest_id is not None else None
+    return (digest_id, digest) if digest_id is not None and digest else None
+
+
+def rendered(tx: Transaction, digest_id: int) -> dict[str, tuple[Rendered, ...]]:
+    """Return the parts of a digest by channel, as they were frozen."""
+    rows = tx.execute(
+        sa.select(schema.rendered)
+        .where(_rendered.digest_id == digest_id)
+        .order_by(_rendered.channel, _rendered.part)
+    )
+    found: dict[str, list[Rendered]] = defaultdict(list)
+    for row in rows:
+        found[row.channel].append(Rendered(row.part, row.body))
+    return {channel: tuple(parts) for channel, parts in found.items()}
+
+
+def count(tx: Transaction, subscription: str) -> int:
+    """Return how many digests a subscription has had, superseded ones and quiet days included."""
+    had = sa.select(sa.func.count()).where(_digest.subscription == subscription)
+    return tx.scalar(had) or 0
+
+
+def of_paper(tx: Transaction, paper_id: int) -> list[tuple[str, str, int]]:
+    """Return (subscription, period, revision) of the digests that tell of a paper, oldest first."""
+    rows = tx.execute(
+        sa.select(_digest.subscription, _digest.period, _item.revision)
+        .join(schema.digest_item, _item.digest_id == _digest.id)
+        .where(_item.paper_id == paper_id)
+        .order_by(_digest.id)
+    )
+    return [(row.subscription, row.period, row.revision) for row in rows]
+
+
+@cache
+def _adapter() -> Any:
+    from pydantic import TypeAdapter  # takes longer to import than most commands take
+
+    return TypeAdapter(Digest)

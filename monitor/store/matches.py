@@ -1,0 +1,177 @@
+"""Matches: the changes that wait to be matched, the topics in force, and which met which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.model import Change, Kind, Matched, Topic
+from monitor.store import papers, schema
+from monitor.store.columns import among, insert_new, insert_or_update
+from monitor.store.database import Transaction
+
+_change = schema.change.c
+_match = schema.match.c
+_topic = schema.topic.c
+_has = schema.subscription_topic.c
+
+OF_CHANGE = sa.and_(_change.paper_id == _match.paper_id, _change.revision == _match.revision)
+
+
+def unmatched(tx: Transaction, limit: int) -> list[Change]:
+    """Return the next changes that no topic was held against, by paper and revision."""
+    return _changes(tx, _change.matched_at.is_(None), limit)
+
+
+def news_since(
+    tx: Transaction, at: datetime, after: tuple[int, int] | None, limit: int
+) -> list[Change]:
+    """Return changes since a moment, matched or not, page by page.
+
+    `after` is the (paper id, revision) of the last one of the page before.
+    """
+    wanted = _change.at >= at
+    if after is not None:
+        wanted &= sa.tuple_(_change.paper_id, _change.revision) > sa.tuple_(*after)
+    return _changes(tx, wanted, limit)
+
+
+def save(
+    tx: Transaction,
+    changes: Iterable[tuple[int, int]],
+    matches: Iterable[Matched],
+    now: datetime,
+) -> None:
+    """Write what was found for a batch of (paper id, revision), and that they are matched.
+
+    Doing it again does nothing.
+    """
+    done = [{"of": paper_id, "at_revision": revision} for paper_id, revision in changes]
+    if done:
+        marked = sa.update(schema.change).where(
+            _change.paper_id == sa.bindparam("of"),
+            _change.revision == sa.bindparam("at_revision"),
+            _change.matched_at.is_(None),
+        )
+        tx.execute(marked.values(matched_at=now), done)
+    _insert(tx, matches, now)
+
+
+def sync_topics(tx: Transaction, topics: Sequence[Topic], now: datetime) -> list[str]:
+    """Put topics in force, and return the names of those that are new or changed.
+
+    What matched a topic that is no more is forgotten; digests that tell of it stay as they are.
+    """
+    rows = {topic.name: _row(topic) for topic in topics}
+    known = {row.name: row for row in tx.execute(sa.select(schema.topic))}
+    changed = [name for name, row in rows.items() if _differs(known.get(name), row)]
+    gone = known.keys() - rows.keys()
+    if gone:
+        tx.execute(sa.delete(schema.match).where(among(tx, _match.topic, gone)))
+        tx.execute(sa.delete(schema.topic).where(among(tx, _topic.name, gone)))
+    insert_or_update(
+        tx,
+        schema.topic,
+        [rows[name] | {"in_force_since": now} for name in changed],
+        ["query", "sources", "news", "since_seconds", "in_force_since"],
+    )
+    return changed
+
+
+def look_back(tx: Transaction, topic: str, now: datetime) -> datetime:
+    """Return from when on a new or changed topic in force is to meet the stored papers.
+
+    That is the time of its `since`, and further back where a subscription still waits for
+    something that it matched before: a monthly digest loses nothing when a topic is mended.
+    """
+    seconds = tx.scalar(sa.select(_topic.since_seconds).where(_topic.name == topic)) or 0
+    waiting = tx.scalar(
+        sa.select(sa.func.min(_change.at))
+        .join(schema.match, OF_CHANGE)
+        .join(schema.subscription_topic, _has.topic == _match.topic)
+        .where(_match.topic == topic, ~_told_of())
+    )
+    since = now - timedelta(seconds=seconds)
+    return min(since, waiting) if waiting else since
+
+
+def _told_of() -> sa.Exists:
+    item = schema.digest_item.c
+    return sa.exists().where(
+        item.subscription == _has.subscription,
+        item.paper_id == _match.paper_id,
+        item.revision >= _match.revision,
+    )
+
+
+def replace_unsent(tx: Transaction, topic: str, matches: Iterable[Matched], now: datetime) -> None:
+    """Replace what a topic matched since its `look_back` by what it matches now.
+
+    What a digest has told of is told: `digests.unsent` leaves it out, matched again or not.
+    """
+    start = look_back(tx, topic, now)
+    again = sa.select(_change.paper_id).where(OF_CHANGE, _change.at >= start)
+    tx.execute(sa.delete(schema.match).where(_match.topic == topic, again.exists()))
+    _insert(tx, matches, now)
+
+
+def of_paper(tx: Transaction, paper_id: int) -> list[Matched]:
+    """Return which topics each revision of a paper met."""
+    met = sa.select(schema.match).where(_match.paper_id == paper_id)
+    return [
+        Matched(row.topic, row.paper_id, row.revision, row.score)
+        for row in tx.execute(met.order_by(_match.revision, _match.topic))
+    ]
+
+
+def _row(topic: Topic) -> dict[str, Any]:
+    return {
+        "name": topic.name,
+        "query": topic.query,
+        "sources": sorted(topic.sources),
+        "news": sorted(topic.news),
+        "since_seconds": int(topic.since.total_seconds()),
+    }
+
+
+def _differs(known: Any, row: dict[str, Any]) -> bool:
+    return known is None or any(getattr(known, name) != value for name, value in row.items())
+
+
+def _insert(tx: Transaction, matches: Iterable[Matched], now: datetime) -> None:
+    rows = [
+        {
+            "topic": one.topic,
+            "paper_id": one.paper_id,
+            "revision": one.revision,
+            "score": one.score,
+            "matched_at": now,
+        }
+        for one in matches
+    ]
+    insert_new(tx, schema.match, rows)
+
+
+def _changes(tx: Transaction, wanted: sa.ColumnElement[bool], limit: int) -> list[Change]:
+    ordered = sa.select(schema.change).where(wanted).order_by(_change.paper_id, _change.revision)
+    return load(tx, tx.execute(ordered.limit(limit)).all())
+
+
+def load(tx: Transaction, rows: Sequence[Any]) -> list[Change]:
+    """Return rows of the change table with the papers as they now stand."""
+    ids = {row.paper_id for row in rows}
+    stored = papers.load(tx, ids)
+    sources = papers.sources(tx, ids)
+    return [
+        Change(
+            stored=stored[row.paper_id],
+            revision=row.revision,
+            kind=Kind(row.kind),
+            at=row.at,
+            sources=sources.get(row.paper_id, ()),
+        )
+        for row in rows
+    ]

@@ -1,0 +1,183 @@
+"""Owners of claims: a process holds a lock while it lives, and nothing else proves that it does.
+
+Beside a SQLite store the lock is on a file, `<store>.owners/<id>`; in PostgreSQL it is an
+advisory lock of a connection of its own. The system lets go of either when the process dies.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from monitor.errors import StoreBusyError, StoreError
+from monitor.store.database import Database, owners_folder
+
+SERVICE = "service"
+
+
+class Owner:
+    """A living process, as claims name it. Make one with `Owner.hold`."""
+
+    def __init__(self, id: str, lock: _Lock) -> None:
+        self.id = id
+        self._lock = lock
+
+    @classmethod
+    def hold(cls, database: Database) -> Owner:
+        """Become an owner until `release`, or until the process ends however it does."""
+        id = secrets.token_hex(8)
+        return cls(id, _taken(database, id))
+
+    def keep(self) -> None:
+        """Take the lock again where a lost connection has let go of it.
+
+        Raises StoreError when the store cannot be reached.
+        """
+        self._lock.keep()
+
+    def release(self) -> None:
+        """Let go: whatever is still claimed is free for others."""
+        self._lock.release()
+
+
+def alive(database: Database, owner: str) -> bool:
+    """Return whether an owner still holds its lock."""
+    if database.path is None:
+        with database.reading() as tx:
+            key = sa.func.pg_try_advisory_xact_lock_shared(_number(owner))
+            return not tx.scalar(sa.select(key))
+    return _is_locked(owners_folder(database.path) / owner)
+
+
+@contextmanager
+def service_lock(database: Database) -> Iterator[None]:
+    """Hold the place of the one service on a store. Raises StoreBusyError where it is taken."""
+    lock = _taken(database, SERVICE)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+class _FileLock:
+    def __init__(self, path: Path, held: int) -> None:
+        self._path = path
+        self._held = held
+
+    def keep(self) -> None:
+        """A file lock is lost with the process only."""
+
+    def release(self) -> None:
+        self._path.unlink(missing_ok=True)
+        os.close(self._held)
+
+
+class _AdvisoryLock:
+    def __init__(self, database: Database, number: int) -> None:
+        self._database = database
+        self._number = number
+        self._connection = self._connected()
+
+    def keep(self) -> None:
+        try:
+            self._connection.execute(sa.select(1))
+        except sa.exc.DBAPIError:
+            self._connection.close()
+            self._connection = self._connected()
+
+    def release(self) -> None:
+        self._connection.invalidate()
+        self._connection.close()
+
+    def _connected(self) -> sa.Connection:
+        connection = self._database.standing_connection()
+        try:
+            if connection.scalar(sa.select(sa.func.pg_try_advisory_lock(self._number))):
+                return connection
+        except BaseException:
+            connection.close()
+            raise
+        connection.close()
+        raise _busy()
+
+
+_Lock = _FileLock | _AdvisoryLock
+
+
+def _taken(database: Database, name: str) -> _Lock:
+    if database.path is None:
+        return _AdvisoryLock(database, _number(name))
+    folder = owners_folder(database.path)
+    try:
+        folder.mkdir(exist_ok=True)
+        _sweep(database, folder)
+        held = _locked_file(folder / name, wait=name != SERVICE)
+    except OSError as fault:
+        raise StoreError(f"no lock file can be made in {folder}: {fault.strerror}") from fault
+    if held is None:
+        raise _busy()
+    return _FileLock(folder / name, held)
+
+
+def _sweep(database: Database, folder: Path) -> None:
+    """Remove what owners left behind that did not live to do it."""
+    for left in folder.iterdir():
+        if left.name != SERVICE:
+            alive(database, left.name)
+
+
+def _busy() -> StoreBusyError:
+    hint = "only one serves a store; the other commands may be used beside it"
+    return StoreBusyError("another paper-monitor serve runs on this store", hint)
+
+
+def _number(name: str) -> int:
+    digest = hashlib.sha256(f"paper-monitor owner {name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+def _locked_file(path: Path, *, wait: bool) -> int | None:
+    """Lock a file for good and return its descriptor, None where another has it.
+
+    Who had it may have removed it between our opening and locking it: then it is made anew.
+    """
+    while True:
+        held = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            os.close(held)
+            return None
+        if _stands_at(path, held):
+            return held
+        os.close(held)
+
+
+def _stands_at(path: Path, held: int) -> bool:
+    try:
+        return path.stat().st_ino == os.fstat(held).st_ino
+    except FileNotFoundError:
+        return False
+
+
+def _is_locked(path: Path) -> bool:
+    """Return whether another has a file; remove one that nobody has. A missing file nobody has."""
+    try:
+        held = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        path.unlink(missing_ok=True)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(held)
+    return False

@@ -1,0 +1,83 @@
+"""Putting a backup in a store's place, without sending again what was sent since."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import datetime
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from monitor.errors import StoreError
+from monitor.model import State
+from monitor.store import schema
+from monitor.store.database import Database, open_store
+from monitor.store.owners import service_lock
+
+OPEN = (State.PLANNED, State.CLAIMED, State.HANDING_OFF, State.RETRY)
+HELD = "restored from a backup: it may have been sent since"
+
+
+def restore(url: str, backup: Path, now: datetime) -> tuple[int, Path | None]:
+    """Replace a SQLite store by a backup; return how many deliveries are held, and the old file.
+
+    Open deliveries become unknown and wait for a person, and no slot before now is composed:
+    what went out after the backup is not known any more (K12). Raises StoreError for a file
+    that is no store, and StoreBusyError while the service runs.
+    """
+    target = Database(url)
+    if target.path is None:
+        raise StoreError("a PostgreSQL store is restored with its own tools", "use pg_restore")
+    if not backup.is_file():
+        raise StoreError(f"there is no backup {backup}")
+    _verify(backup)
+    with service_lock(target):
+        target.close()
+        kept = _swap(target.path, backup, now)
+    restored = open_store(url)
+    try:
+        return _hold(restored, now), kept
+    finally:
+        restored.close()
+
+
+def _verify(backup: Path) -> None:
+    found = Database(f"sqlite:///{backup}")
+    try:
+        found.check()
+        with found.reading() as tx:
+            if not sa.inspect(tx).has_table(schema.paper.name):
+                raise StoreError(f"{backup} holds no store")
+    finally:
+        found.close()
+
+
+def _swap(path: Path, backup: Path, now: datetime) -> Path | None:
+    """The log and index files belong to the old file alone: they would damage the new one."""
+    copied = path.with_name(f"{path.name}.restoring")
+    shutil.copyfile(backup, copied)
+    kept = path.with_name(f"{path.name}.before-{now:%Y%m%dT%H%M%S}") if path.exists() else None
+    for suffix in ("", "-wal", "-shm"):
+        old = path.with_name(path.name + suffix)
+        if old.exists() and kept:
+            old.replace(kept.with_name(kept.name + suffix))
+    copied.replace(path)
+    return kept
+
+
+def _hold(database: Database, now: datetime) -> int:
+    delivery, subscription = schema.delivery.c, schema.subscription.c
+    with database.writing() as tx:
+        held = tx.execute(
+            sa.update(schema.delivery)
+            .where(delivery.state.in_(OPEN))
+            .values(
+                state=State.UNKNOWN, owner="", error=HELD, next_attempt_at=now.replace(year=9999)
+            )
+        )
+        tx.execute(
+            sa.update(schema.subscription)
+            .where(subscription.removed_at.is_(None))
+            .values(first_seen_at=now)
+        )
+    return held.rowcount

@@ -1,0 +1,282 @@
+"""The tables. Their unique keys are the guarantee; code is only the fast path to them."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, Table, Text
+
+from monitor.store.columns import Id, Instant
+
+# The newest migration: a store that says so needs none, and Alembic is not even imported.
+VERSION = "0001"
+
+metadata = sa.MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+
+def _paper(*, primary_key: bool = False) -> Column[int]:
+    key = ForeignKey("paper.id", ondelete="CASCADE")
+    return Column("paper_id", Id, key, primary_key=primary_key, nullable=False)
+
+
+def _digest(*, primary_key: bool = False) -> Column[int]:
+    key = ForeignKey("digest.id", ondelete="CASCADE")
+    return Column("digest_id", Id, key, primary_key=primary_key, nullable=False)
+
+
+def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Index:
+    condition = sa.text(where)
+    return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
+
+
+# ── papers ──────────────────────────────────────────────────────────────────────────
+
+# Ids are given by the one ingest that may commit at a time.
+paper = Table(
+    "paper",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=False),
+    Column("title", Text, nullable=False),
+    Column("abstract", Text, nullable=False),
+    Column("authors", sa.JSON, nullable=False),
+    Column("venue", Text, nullable=False),
+    Column("year", Integer),
+    Column("categories", sa.JSON, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("pdf_url", Text, nullable=False),
+    Column("published_at", Instant),
+    Column("updated_at", Instant),
+    Column("announced_at", Instant),
+    Column("first_seen_at", Instant, nullable=False),
+    Column("news_at", Instant),
+    Column("revision", Integer, nullable=False),
+    Column("version", Integer),
+    Column("withdrawn", Boolean, nullable=False),
+)
+
+paper_key = Table(
+    "paper_key",
+    metadata,
+    Column("scheme", Text, primary_key=True),
+    Column("value", Text, primary_key=True),
+    _paper(),
+    Index("ix_paper_key_paper_id", "paper_id"),
+    sqlite_with_rowid=False,
+)
+
+title_key = Table(
+    "title_key",
+    metadata,
+    Column("key", Text, primary_key=True),
+    _paper(primary_key=True),
+    Index("ix_title_key_paper_id", "paper_id"),
+    sqlite_with_rowid=False,
+)
+
+sighting = Table(
+    "sighting",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("raw_id", Text, primary_key=True),
+    _paper(primary_key=True),
+    Column("document", Text, nullable=False),
+    Column("version", Integer),
+    Column("announce", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("first_seen_at", Instant, nullable=False),
+    Column("last_seen_at", Instant, nullable=False),
+    Index("ix_sighting_paper_id", "paper_id"),
+)
+
+change = Table(
+    "change",
+    metadata,
+    _paper(primary_key=True),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    Column("kind", Text, nullable=False),
+    Column("why", Text, nullable=False, default=""),
+    Column("at", Instant, nullable=False),
+    Column("matched_at", Instant),
+    Index("ix_change_at", "at"),
+    _partial("ix_change_unmatched", "paper_id", "revision", where="matched_at IS NULL"),
+)
+
+# ── runs ────────────────────────────────────────────────────────────────────────────
+
+document = Table(
+    "document",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("content_hash", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("offset", Integer, nullable=False),
+    Column("finished", Boolean, nullable=False),
+    Column("at", Instant, nullable=False),
+)
+
+run = Table(
+    "run",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("source", Text, nullable=False),
+    Column("document", Text),
+    Column("started_at", Instant, nullable=False),
+    Column("finished_at", Instant),
+    Column("outcome", Text),
+    Column("seen", Integer, nullable=False),
+    Column("new", Integer, nullable=False),
+    Column("revised", Integer, nullable=False),
+    Column("known", Integer, nullable=False),
+    Column("rejected", Integer, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("validators", sa.JSON(none_as_null=True)),
+    Index("ix_run_source", "source", "id"),
+    Index("ix_run_finished_at", "finished_at"),
+)
+
+incident = Table(
+    "incident",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("subject", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("since", Instant, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("told_at", Instant),
+    Column("ended_at", Instant),
+    Column("end_told_at", Instant),
+    Column("tries", Integer, nullable=False),
+    Column("next_try_at", Instant),
+    _partial("ix_incident_open", "subject", "kind", unique=True, where="ended_at IS NULL"),
+)
+
+heartbeat = Table(
+    "heartbeat",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("at", Instant, nullable=False),
+)
+
+# ── topics and matches ──────────────────────────────────────────────────────────────
+
+topic = Table(
+    "topic",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("query", Text, nullable=False),
+    Column("sources", sa.JSON, nullable=False),
+    Column("news", sa.JSON, nullable=False),
+    Column("since_seconds", Integer, nullable=False),
+    Column("in_force_since", Instant, nullable=False),
+)
+
+match = Table(
+    "match",
+    metadata,
+    Column("topic", Text, primary_key=True),
+    Column("paper_id", Id, primary_key=True),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    Column("score", Float, nullable=False),
+    Column("matched_at", Instant, nullable=False),
+    sa.ForeignKeyConstraint(
+        ["paper_id", "revision"],
+        ["change.paper_id", "change.revision"],
+        name="fk_match_change",
+        ondelete="CASCADE",
+    ),
+    Index("ix_match_paper_id", "paper_id"),
+    sqlite_with_rowid=False,
+)
+
+# ── subscriptions and digests ───────────────────────────────────────────────────────
+
+subscription = Table(
+    "subscription",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("first_seen_at", Instant, nullable=False),
+    Column("removed_at", Instant),
+    Column("schedule", Text, nullable=False),
+    Column("timezone", Text, nullable=False),
+    Column("in_force_since", Instant, nullable=False),
+)
+
+subscription_topic = Table(
+    "subscription_topic",
+    metadata,
+    Column(
+        "subscription", Text, ForeignKey("subscription.name", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("topic", Text, primary_key=True),
+    Column("since", Instant, nullable=False),
+)
+
+# A digest to the operator has a subscription of no row, so this is no foreign key.
+digest = Table(
+    "digest",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("subscription", Text, nullable=False),
+    Column("period", Text, nullable=False),
+    Column("due_at", Instant, nullable=False),
+    Column("composed_at", Instant, nullable=False),
+    Column("papers", Integer, nullable=False),
+    Column("content", sa.JSON, nullable=False),
+    Column("superseded_at", Instant),
+    sa.UniqueConstraint("subscription", "period"),
+)
+
+digest_item = Table(
+    "digest_item",
+    metadata,
+    Column("subscription", Text, primary_key=True),
+    _paper(primary_key=True),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    _digest(),
+    Index("ix_digest_item_digest_id", "digest_id"),
+    Index("ix_digest_item_paper_id", "paper_id"),
+    sqlite_with_rowid=False,
+)
+
+rendered = Table(
+    "rendered",
+    metadata,
+    _digest(primary_key=True),
+    Column("channel", Text, primary_key=True),
+    Column("part", Integer, primary_key=True, autoincrement=False),
+    Column("body", sa.JSON, nullable=False),
+)
+
+delivery = Table(
+    "delivery",
+    metadata,
+    Column("id", Id, primary_key=True),
+    _digest(),
+    Column("channel", Text, nullable=False),
+    Column("recipient", Text, nullable=False),
+    Column("part", Integer, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("resent", Boolean, nullable=False, default=False),
+    Column("next_attempt_at", Instant),
+    Column("owner", Text, nullable=False),
+    Column("message_id", Text, nullable=False),
+    Column("reference", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("changed_at", Instant, nullable=False),
+    sa.UniqueConstraint("digest_id", "channel", "recipient", "part"),
+    sa.ForeignKeyConstraint(
+        ["digest_id", "channel", "part"],
+        ["rendered.digest_id", "rendered.channel", "rendered.part"],
+        name="fk_delivery_rendered",
+        ondelete="CASCADE",
+    ),
+    _partial("ix_delivery_open", "state", where="state NOT IN ('sent', 'superseded')"),
+)

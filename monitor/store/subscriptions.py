@@ -1,0 +1,136 @@
+"""Subscriptions: who is subscribed, since when, and since when to which topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.store import schema
+from monitor.store.columns import among, insert_new, insert_or_update
+from monitor.store.database import Transaction
+
+_subscription = schema.subscription.c
+_has = schema.subscription_topic.c
+_digest = schema.digest.c
+
+# Name, schedule, zone, topics.
+Subscribed = tuple[str, str, str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionState:
+    """What the store knows of a subscription.
+
+    `in_force_since` is when its schedule and zone were last changed, or it was taken up again;
+    the others tell of its newest digest, by due time, and are None before the first.
+    """
+
+    name: str
+    first_seen: datetime
+    in_force_since: datetime
+    last_period: str | None
+    last_due_at: datetime | None
+    last_composed_at: datetime | None
+
+
+def sync_subscriptions(tx: Transaction, subscribed: Iterable[Subscribed], now: datetime) -> None:
+    """Put subscriptions in force. Those not named are removed; named again, they go on.
+
+    A subscription has each topic since it was first given it, and anew when it is taken up
+    again or given the topic back.
+    """
+    rows = {name: (schedule, zone, topics) for name, schedule, zone, topics in subscribed}
+    known = {row.name: row for row in tx.execute(sa.select(schema.subscription))}
+    gone = [name for name, row in known.items() if name not in rows and row.removed_at is None]
+    _remove(tx, gone, now)
+    insert_or_update(
+        tx,
+        schema.subscription,
+        [
+            _row(name, schedule, zone, now)
+            for name, (schedule, zone, _) in rows.items()
+            if _differs(known.get(name), schedule, zone)
+        ],
+        ["removed_at", "schedule", "timezone", "in_force_since"],
+    )
+    _sync_topics(tx, {name: topics for name, (_, _, topics) in rows.items()}, now)
+
+
+def _row(name: str, schedule: str, zone: str, now: datetime) -> dict[str, Any]:
+    return {
+        "name": name,
+        "first_seen_at": now,
+        "removed_at": None,
+        "schedule": schedule,
+        "timezone": zone,
+        "in_force_since": now,
+    }
+
+
+def _differs(known: Any, schedule: str, zone: str) -> bool:
+    if known is None or known.removed_at is not None:
+        return True
+    return bool((known.schedule, known.timezone) != (schedule, zone))
+
+
+def _remove(tx: Transaction, names: Sequence[str], now: datetime) -> None:
+    if names:
+        gone = among(tx, _subscription.name, names)
+        tx.execute(sa.update(schema.subscription).where(gone).values(removed_at=now))
+        tx.execute(sa.delete(schema.subscription_topic).where(among(tx, _has.subscription, names)))
+
+
+def _sync_topics(tx: Transaction, wanted: dict[str, Sequence[str]], now: datetime) -> None:
+    pairs = {(name, topic) for name, topics in wanted.items() for topic in topics}
+    had = {
+        (row.subscription, row.topic) for row in tx.execute(sa.select(schema.subscription_topic))
+    }
+    for name, topic in sorted(had - pairs):
+        lost = (_has.subscription == name, _has.topic == topic)
+        tx.execute(sa.delete(schema.subscription_topic).where(*lost))
+    insert_new(
+        tx,
+        schema.subscription_topic,
+        [{"subscription": n, "topic": t, "since": now} for n, t in sorted(pairs - had)],
+    )
+
+
+def states(tx: Transaction) -> dict[str, SubscriptionState]:
+    """Return what is known of each subscription in force, by name."""
+    newest = (
+        sa.select(
+            _digest.subscription,
+            _digest.period,
+            _digest.due_at,
+            _digest.composed_at,
+            sa.func.row_number()
+            .over(
+                partition_by=_digest.subscription,
+                order_by=(_digest.due_at.desc(), _digest.id.desc()),
+            )
+            .label("place"),
+        )
+    ).subquery()
+    rows = tx.execute(
+        sa.select(schema.subscription, newest.c.period, newest.c.due_at, newest.c.composed_at)
+        .outerjoin(
+            newest,
+            sa.and_(newest.c.subscription == _subscription.name, newest.c.place == 1),
+        )
+        .where(_subscription.removed_at.is_(None))
+    )
+    return {
+        row.name: SubscriptionState(
+            name=row.name,
+            first_seen=row.first_seen_at,
+            in_force_since=row.in_force_since,
+            last_period=row.period,
+            last_due_at=row.due_at,
+            last_composed_at=row.composed_at,
+        )
+        for row in rows
+    }

@@ -1,0 +1,127 @@
+"""What the tests of the store say again and again, as sentences."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+
+from monitor.model import (
+    Decision,
+    Digest,
+    Entry,
+    Group,
+    Keyed,
+    Kind,
+    Matched,
+    News,
+    Paper,
+    Rendered,
+    Topic,
+)
+from monitor.store import digests, matches, papers
+from monitor.store.database import Database
+from monitor.store.digests import Planned
+
+NOW = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+
+_ids = itertools.count(1)
+
+
+def keyed(title: str, *keys: tuple[str, str], raw_id: str = "", **fields: object) -> Keyed:
+    """A paper as diff hands it over."""
+    paper = Paper(title, **fields)  # type: ignore[arg-type]
+    return Keyed(paper, keys, title.casefold(), raw_id or f"raw {title}", f"print {title}")
+
+
+def arxiv(number: str, title: str = "", **fields: object) -> Keyed:
+    return keyed(title or f"Paper {number}", ("arxiv", number), **fields)  # type: ignore[arg-type]
+
+
+def new(one: Keyed, **fields: object) -> Decision:
+    return Decision(one, Kind.NEW, **fields)  # type: ignore[arg-type]
+
+
+def ingest(
+    store: Database, *decisions: Decision, source: str = "feed", now: datetime = NOW
+) -> list[int]:
+    with store.ingesting() as tx:
+        return papers.apply(tx, source, decisions, now, document="monday.txt")
+
+
+def arrive(store: Database, *numbers: str, now: datetime = NOW) -> list[int]:
+    """Papers that the store has never seen come in, and are news."""
+    return ingest(store, *(new(arxiv(number)) for number in numbers), now=now)
+
+
+def watch(store: Database, *topics: str, now: datetime = NOW, **fields: object) -> None:
+    rows = [Topic(name, f'"{name}"', **fields) for name in topics]  # type: ignore[arg-type]
+    with store.writing() as tx:
+        matches.sync_topics(tx, rows, now)
+
+
+def subscribe(store: Database, *names: str, topics: Sequence[str] = ("t",), now: datetime = NOW):
+    with store.writing() as tx:
+        rows = [(name, "daily 08:00", "UTC", topics) for name in names]
+        digests.sync_subscriptions(tx, rows, now)
+
+
+def match(
+    store: Database, *ids: int, topic: str = "t", revision: int = 1, score: float = 1.0
+) -> None:
+    """Papers meet a topic."""
+    with store.writing() as tx:
+        found = [Matched(topic, id, revision, score) for id in ids]
+        matches.save(tx, [(id, revision) for id in ids], found, NOW)
+
+
+def unsent(store: Database, name: str = "ada", now: datetime = NOW, **how: bool) -> list[News]:
+    with store.reading() as tx:
+        return digests.unsent(tx, name, now, **how)
+
+
+def told(news: Iterable[News]) -> list[tuple[int, int]]:
+    """(paper, revision) of pieces of news, once each."""
+    return sorted({(one.change.stored.id, one.change.revision) for one in news})
+
+
+def digest(
+    news: Iterable[News], period: str = "2026-03-02", name: str = "ada", due: datetime = NOW
+) -> Digest:
+    """A digest of all of it, as compose would make it."""
+    entries = {
+        one.change.stored.id: Entry(
+            paper_id=one.change.stored.id,
+            revision=one.change.revision,
+            kind=one.change.kind,
+            paper=one.change.stored.paper,
+            first_seen=one.change.stored.first_seen,
+            sources=one.change.sources,
+            score=one.score,
+            matched=(),
+        )
+        for one in news
+    }
+    groups = (Group("t", tuple(entries.values())),) if entries else ()
+    return Digest(name, period, due, "UTC", None, due, groups, ())
+
+
+def freeze(
+    store: Database,
+    made: Digest,
+    *,
+    recipients: Sequence[str] = ("ada@example.org",),
+    channel: str = "email",
+    parts: int = 1,
+    now: datetime = NOW,
+) -> int | None:
+    rendered = {channel: tuple(Rendered(n, {"text": f"part {n}"}) for n in range(parts))}
+    planned = [
+        Planned(channel, recipient, n, f"<{next(_ids)}@papers.example>")
+        for recipient in recipients
+        for n in range(parts)
+    ]
+    with store.writing() as tx:
+        return digests.freeze(tx, made, rendered, planned, now)

@@ -1,0 +1,294 @@
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from monitor.errors import StoreBusyError, StoreError
+from monitor.store import beats, database, papers, schema
+from monitor.store.database import Database, open_store
+from tests.store.scenes import NOW, arrive
+
+
+def test_X14_X15_the_settings_of_a_sqlite_store(sqlite: Database) -> None:
+    asked = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+    with sqlite.writing() as tx:
+        told = {name: tx.exec_driver_sql(f"PRAGMA {name}").scalar() for name in asked}
+    assert told == {
+        "journal_mode": "wal",
+        "synchronous": 2,
+        "foreign_keys": 1,
+        "busy_timeout": database.BUSY_MS,
+    }
+
+
+def test_X15_a_writing_transaction_is_one_from_its_first_moment(sqlite: Database) -> None:
+    other = sqlite3.connect(sqlite.path, timeout=0)
+    with sqlite.writing(), pytest.raises(sqlite3.OperationalError, match="locked"):
+        other.execute("BEGIN IMMEDIATE")
+    other.close()
+
+
+def test_a_transaction_is_all_or_nothing(store: Database) -> None:
+    with pytest.raises(ZeroDivisionError), store.writing() as tx:
+        beats.beat(tx, "x", NOW)
+        raise ZeroDivisionError
+    with store.reading() as tx:
+        assert beats.last_beat(tx, "x") is None
+
+
+def test_what_refers_to_nothing_is_refused(store: Database) -> None:
+    row = {"scheme": "doi", "value": "x", "paper_id": 99}
+    with pytest.raises(StoreError), store.writing() as tx:
+        tx.execute(sa.insert(schema.paper_key), row)
+
+
+def test_a_reader_writes_nothing(store: Database) -> None:
+    with pytest.raises(StoreError, match=r"read-?only"), store.reading() as tx:
+        beats.beat(tx, "x", NOW)
+    with store.writing() as tx:
+        beats.beat(tx, "x", NOW)
+
+
+def test_a_reader_sees_the_store_as_it_was_and_blocks_nobody(store: Database) -> None:
+    with store.reading() as reader:
+        assert beats.last_beat(reader, "x") is None
+        with store.writing() as writer:
+            beats.beat(writer, "x", NOW)
+        assert beats.last_beat(reader, "x") is None
+    with store.reading() as reader:
+        assert beats.last_beat(reader, "x") == NOW
+
+
+def test_threads_that_write_take_turns(store: Database) -> None:
+    with store.writing() as tx:
+        tx.exec_driver_sql("CREATE TABLE counter (n INTEGER)")
+        tx.exec_driver_sql("INSERT INTO counter VALUES (0)")
+
+    def count() -> None:
+        for _ in range(25):
+            with store.ingesting() as tx:
+                n = tx.exec_driver_sql("SELECT n FROM counter").scalar_one()
+                tx.exec_driver_sql(f"UPDATE counter SET n = {n + 1}")
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    with store.reading() as tx:
+        assert tx.exec_driver_sql("SELECT n FROM counter").scalar() == 100
+
+
+def test_a_moment_without_a_zone_is_refused(store: Database) -> None:
+    with pytest.raises(sa.exc.StatementError, match="no time zone"), store.writing() as tx:
+        beats.beat(tx, "x", NOW.replace(tzinfo=None))
+
+
+# ── opening ─────────────────────────────────────────────────────────────────────────
+
+
+def test_a_store_is_made_where_there_is_none(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'some' / 'where' / 'monitor.db'}")
+    assert database.version(store) == schema.VERSION
+    store.close()
+
+
+def test_opening_an_up_to_date_store_needs_no_alembic(url: str) -> None:
+    script = (
+        "import sys; from monitor.store.database import open_store;"
+        "open_store(sys.argv[1]).close();"
+        "assert 'alembic' not in sys.modules and 'pydantic' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script, url], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("data/monitor.db", "is no store"),
+        ("mysql://x/y", "cannot be mysql"),
+        ("sqlite://", "is a file"),
+        ("sqlite:///:memory:", "is a file"),
+        ("sqlite:///a.db?mode=ro", "is a file"),
+    ],
+)
+def test_what_is_no_store_is_refused(url: str, said: str) -> None:
+    with pytest.raises(StoreError, match=said):
+        open_store(url)
+
+
+def test_a_database_that_does_not_answer_is_named_without_its_password() -> None:
+    with pytest.raises(StoreError) as caught:
+        open_store("postgresql://papers:s3cret@127.0.0.1:1/papers")
+    assert "127.0.0.1" in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
+def overwritten(path: Path, place: int, content: bytes) -> None:
+    with path.open("rb+") as file:
+        file.seek(place)
+        file.write(content)
+
+
+def test_K13_a_damaged_file_is_refused_and_left_as_it_is(sqlite_url: str, tmp_path: Path) -> None:
+    path = tmp_path / "monitor.db"
+    whole = path.read_bytes()
+    damages = {
+        "no store": lambda: path.write_bytes(b"not a database at all" * 400),
+        "cut off": lambda: path.write_bytes(whole[: len(whole) // 2]),
+        "header gone": lambda: overwritten(path, 0, b"\0" * 100),
+        "schema gone": lambda: overwritten(path, 100, b"\xff" * 3_000),
+        "pages gone": lambda: overwritten(path, len(whole) // 2, b"\xff" * 9_000),
+    }
+    for name, damage in damages.items():
+        path.write_bytes(whole)
+        damage()
+        damaged = path.read_bytes()
+        with pytest.raises(StoreError, match="restore a backup"):
+            open_store(sqlite_url).close()
+            pytest.fail(f"opened although: {name}")
+        assert path.read_bytes() == damaged, name
+
+
+def test_K13_an_emptied_store_is_not_taken_for_a_new_one(sqlite_url: str, tmp_path: Path) -> None:
+    from monitor.store.owners import Owner
+
+    store = open_store(sqlite_url)
+    Owner.hold(store).release()
+    store.close()
+    (tmp_path / "monitor.db").write_bytes(b"")
+    with pytest.raises(StoreError, match="restore a backup"):
+        open_store(sqlite_url)
+    assert (tmp_path / "monitor.db").read_bytes() == b""
+
+
+def test_an_empty_file_that_never_was_a_store_becomes_one(tmp_path: Path) -> None:
+    (tmp_path / "monitor.db").touch()
+    store = open_store(f"sqlite:///{tmp_path / 'monitor.db'}")
+    assert database.version(store) == schema.VERSION
+    store.close()
+
+
+def test_a_whole_store_passes_its_check(store: Database) -> None:
+    store.check()
+
+
+# ── refusing to record ──────────────────────────────────────────────────────────────
+
+
+def test_X19_the_probe_writes(store: Database) -> None:
+    store.probe()
+    with store.reading() as tx:
+        assert beats.last_beat(tx, "probe") is not None
+
+
+def test_X19_K10_a_full_disk_is_told_before_anything_is_sent(sqlite: Database) -> None:
+    with sqlite.writing() as tx:
+        pages = tx.exec_driver_sql("PRAGMA page_count").scalar()
+        tx.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StoreError, match="the disk is full"):
+        arrive(sqlite, *map(str, range(2_000)))
+    with sqlite.writing() as tx:
+        assert papers.count(tx) == 0
+        tx.exec_driver_sql("PRAGMA max_page_count = 100000")
+    arrive(sqlite, "1")
+    sqlite.probe()
+
+
+PROBES = """
+import os, sys
+import sqlalchemy.dialects.sqlite.pysqlite
+from monitor.errors import StoreError
+from monitor.store.database import Database
+
+store = Database(sys.argv[1])
+if os.geteuid() == 0:
+    os.seteuid(65534)  # root may write what is read-only
+try:
+    store.probe()
+except StoreError as fault:
+    print(fault)
+"""
+
+
+def test_X19_a_read_only_store_is_told_before_anything_is_sent(sqlite_template: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "monitor.db"
+        shutil.copyfile(sqlite_template, path)
+        path.chmod(0o444)
+        path.parent.chmod(0o555)
+        command = [sys.executable, "-c", PROBES, f"sqlite:///{path}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        path.parent.chmod(0o755)
+    assert "monitor.db is read-only" in done.stdout
+
+
+def test_K11_a_store_that_is_held_for_long_is_busy_and_loses_nothing(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY_MS", 50)
+    store = open_store(sqlite_url)
+    with sqlite3.connect(tmp_path / "monitor.db", isolation_level=None) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreBusyError, match="held by another process"):
+            arrive(store, "1")
+        other.execute("ROLLBACK")
+    arrive(store, "1")
+    with store.reading() as tx:
+        assert papers.count(tx) == 1
+    store.close()
+
+
+# ── backup ──────────────────────────────────────────────────────────────────────────
+
+
+def test_a_backup_is_a_whole_store_while_others_write(sqlite: Database, tmp_path: Path) -> None:
+    arrive(sqlite, "1", "2")
+    target = tmp_path / "backups" / "monitor.db"
+    with sqlite.writing() as tx:
+        beats.beat(tx, "not yet committed", NOW)
+        sqlite.backup(target)
+    copy = open_store(f"sqlite:///{target}")
+    with copy.reading() as tx:
+        assert papers.count(tx) == 2
+        assert beats.last_beat(tx, "not yet committed") is None
+    copy.close()
+    assert [file.name for file in target.parent.iterdir()] == ["monitor.db"]
+
+
+def test_a_backup_replaces_the_one_before_when_it_is_complete(
+    sqlite: Database, tmp_path: Path
+) -> None:
+    target = tmp_path / "backup.db"
+    sqlite.backup(target)
+    before = target.read_bytes()
+    (tmp_path / "backup.db.unfinished").write_text("of a run that was killed")
+    arrive(sqlite, *map(str, range(100)))
+    sqlite.backup(target)
+    assert len(target.read_bytes()) > len(before)
+
+
+def test_a_backup_that_cannot_be_written_is_told(sqlite: Database, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="cannot be written"):
+        sqlite.backup(tmp_path / "file" / "monitor.db")
+
+
+def test_a_postgresql_store_is_backed_up_with_its_own_tools(postgres_url: str, tmp_path: Path):
+    store = open_store(postgres_url)
+    with pytest.raises(StoreError, match="pg_dump"):
+        store.backup(tmp_path / "x")
+    store.close()
+
+
+def test_a_store_is_used_again_after_it_was_closed(store: Database) -> None:
+    store.close()
+    arrive(store, "1")

@@ -1,0 +1,341 @@
+from __future__ import annotations
+
+import threading
+from collections import Counter
+
+import pytest
+
+from monitor.errors import UsageError
+from monitor.model import Delivery, Outcome, State
+from monitor.store import deliveries
+from monitor.store.database import Database
+from tests.store.scenes import DAY, HOUR, NOW, digest, freeze, subscribe
+
+ADA, BOB = "ada@example.org", "bob@example.org"
+
+
+@pytest.fixture(autouse=True)
+def subscribed(store: Database) -> None:
+    subscribe(store, "ada", "lab")
+
+
+def plan(store: Database, *recipients: str, name: str = "ada", period: str = "p", **how) -> None:
+    assert freeze(store, digest([], period, name), recipients=recipients or (ADA,), **how)
+
+
+def claim(store: Database, owner: str = "me", now=NOW, limit: int = 100, **how) -> list[Delivery]:
+    with store.writing() as tx:
+        return deliveries.claim(tx, owner, now, limit=limit, **how)
+
+
+def record(store: Database, id: int, outcome: Outcome, owner: str = "me", at=None) -> bool:
+    with store.writing() as tx:
+        return deliveries.record(tx, id, owner, outcome, NOW, at)
+
+
+def hand_off(store: Database, id: int, owner: str = "me") -> bool:
+    with store.writing() as tx:
+        return deliveries.handing_off(tx, id, owner, NOW)
+
+
+def one(store: Database, id: int) -> Delivery:
+    with store.reading() as tx:
+        return deliveries.get(tx, id)
+
+
+def sent(store: Database, state: State = State.SENT, **how) -> Delivery:
+    """One delivery that was planned, claimed and ended so."""
+    plan(store, **how)
+    [claimed] = claim(store)
+    assert record(store, claimed.id, Outcome(state))
+    return one(store, claimed.id)
+
+
+def suppress(store: Database, *living: tuple[str, str, str]) -> None:
+    with store.writing() as tx:
+        deliveries.suppress_missing(tx, set(living), NOW)
+
+
+# ── claim ───────────────────────────────────────────────────────────────────────────
+
+
+def test_a_claim_tells_all_that_sending_needs(store: Database) -> None:
+    plan(store, ADA, BOB)
+    first, second = claim(store)
+    assert (first.recipient, second.recipient) == (ADA, BOB)
+    assert (first.state, first.owner, first.attempts) == (State.CLAIMED, "me", 0)
+    assert (first.subscription, first.period, first.channel) == ("ada", "p", "email")
+    assert dict(first.rendered.body) == {"text": "part 0"}
+    assert first.created_at == NOW
+    assert first.message_id != second.message_id
+    assert claim(store, "other") == []
+
+
+def test_claims_are_taken_in_order_up_to_the_limit(store: Database) -> None:
+    plan(store, "a", "b", "c")
+    assert [d.recipient for d in claim(store, limit=2)] == ["a", "b"]
+    assert [d.recipient for d in claim(store, limit=2)] == ["c"]
+
+
+def test_what_is_to_be_retried_waits_for_its_time(store: Database) -> None:
+    plan(store)
+    [claimed] = claim(store)
+    record(store, claimed.id, Outcome(State.RETRY, "451 later"), at=NOW + HOUR)
+    assert claim(store) == []
+    [again] = claim(store, now=NOW + HOUR)
+    assert (again.attempts, again.error, again.message_id) == (1, "451 later", claimed.message_id)
+
+
+def test_lines_that_are_down_are_left_alone(store: Database) -> None:
+    plan(store, channel="smtp")
+    plan(store, channel="slack", period="q", name="lab")
+    assert [d.channel for d in claim(store, lines_down=["smtp"])] == ["slack"]
+
+
+def test_claims_may_be_of_some_subscriptions_only(store: Database) -> None:
+    plan(store)
+    plan(store, name="lab")
+    assert [d.subscription for d in claim(store, subscriptions=["lab"])] == ["lab"]
+    assert claim(store, subscriptions=[]) == []
+
+
+def test_later_parts_wait_for_the_first_and_are_given_its_reference(store: Database) -> None:
+    plan(store, ADA, BOB, parts=3)
+    first, others_first = claim(store)
+    assert (first.part, others_first.part) == (0, 0)
+    record(store, first.id, Outcome(State.SENT, reference="1700.1"))
+    replies = claim(store)
+    assert [(d.part, d.recipient, d.parent) for d in replies] == [
+        (1, ADA, "1700.1"),
+        (2, ADA, "1700.1"),
+    ]
+    record(store, others_first.id, Outcome(State.FAILED))
+    assert claim(store) == []
+
+
+def test_a_removed_subscription_is_not_claimed(store: Database) -> None:
+    plan(store)
+    subscribe(store, "lab")
+    assert claim(store) == []
+
+
+def test_the_operators_notices_are_claimed(store: Database) -> None:
+    plan(store, name="@operator")
+    assert len(claim(store)) == 1
+
+
+def test_two_claimers_never_share_a_delivery(store: Database) -> None:
+    plan(store, *(f"r{n}" for n in range(60)))
+    start = threading.Barrier(4)
+    taken: dict[str, list[int]] = {}
+
+    def work(owner: str) -> None:
+        taken[owner] = []
+        start.wait(timeout=30)
+        while claimed := claim(store, owner, limit=3):
+            taken[owner] += [d.id for d in claimed]
+
+    workers = [threading.Thread(target=work, args=(f"w{n}",)) for n in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(timeout=60)
+    counted = Counter(id for ids in taken.values() for id in ids)
+    assert len(counted) == 60
+    assert set(counted.values()) == {1}
+    assert all(one(store, id).owner == owner for owner, ids in taken.items() for id in ids)
+
+
+# ── hand off and record ─────────────────────────────────────────────────────────────
+
+
+def test_a_delivery_is_handed_off_by_its_owner_once(store: Database) -> None:
+    plan(store)
+    [claimed] = claim(store)
+    assert not hand_off(store, claimed.id, "other")
+    assert hand_off(store, claimed.id)
+    assert not hand_off(store, claimed.id)
+    assert one(store, claimed.id).state is State.HANDING_OFF
+
+
+@pytest.mark.parametrize("handed_off", [False, True])
+@pytest.mark.parametrize("state", [State.SENT, State.RETRY, State.FAILED, State.UNKNOWN])
+def test_an_outcome_is_recorded_once(store: Database, state: State, handed_off: bool) -> None:
+    plan(store)
+    [claimed] = claim(store)
+    if handed_off:
+        hand_off(store, claimed.id)
+    outcome = Outcome(state, "said", "ref")
+    assert record(store, claimed.id, outcome, at=NOW + HOUR)
+    now = one(store, claimed.id)
+    assert (now.state, now.error, now.reference, now.owner) == (state, "said", "ref", "")
+    assert (now.attempts, now.next_attempt_at) == (1, NOW + HOUR)
+    assert not record(store, claimed.id, Outcome(State.FAILED))
+
+
+def test_K16_a_worker_that_lost_its_claim_can_neither_send_nor_record(store: Database) -> None:
+    plan(store)
+    [claimed] = claim(store, "paused")
+    with store.writing() as tx:
+        deliveries.release_dead(tx, lambda owner: False, NOW)
+    [taken] = claim(store, "other")
+    assert taken.id == claimed.id
+    assert not hand_off(store, claimed.id, "paused")
+    assert not record(store, claimed.id, Outcome(State.SENT), "paused")
+    assert one(store, claimed.id).owner == "other"
+
+
+@pytest.mark.parametrize("handed_off", [False, True])
+def test_a_line_that_is_down_costs_no_attempt(store: Database, handed_off: bool) -> None:
+    plan(store)
+    [claimed] = claim(store)
+    if handed_off:
+        hand_off(store, claimed.id)
+    with store.writing() as tx:
+        assert not deliveries.unclaim(tx, claimed.id, "other", "refused", NOW)
+        assert deliveries.unclaim(tx, claimed.id, "me", "refused", NOW)
+    now = one(store, claimed.id)
+    assert (now.state, now.attempts, now.error) == (State.PLANNED, 0, "refused")
+    assert len(claim(store)) == 1
+
+
+def test_a_retry_whose_line_is_down_is_a_retry_still(store: Database) -> None:
+    tried = sent(store, State.RETRY)
+    claim(store)
+    with store.writing() as tx:
+        deliveries.unclaim(tx, tried.id, "me", "refused", NOW)
+    assert (one(store, tried.id).state, one(store, tried.id).attempts) == (State.RETRY, 1)
+
+
+# ── dead owners ─────────────────────────────────────────────────────────────────────
+
+
+def test_K03_what_a_dead_owner_claimed_is_free_and_what_it_handed_off_unknown(
+    store: Database,
+) -> None:
+    plan(store, "a", "b", "c")
+    free, lost = (d.id for d in claim(store, "dead", limit=2))
+    [safe] = claim(store, "living")
+    hand_off(store, lost, "dead")
+    with store.writing() as tx:
+        [unknown] = deliveries.release_dead(tx, lambda owner: owner == "living", NOW)
+        assert deliveries.release_dead(tx, lambda owner: owner == "living", NOW) == []
+    assert (unknown.id, unknown.state, unknown.attempts) == (lost, State.UNKNOWN, 1)
+    assert dict(unknown.rendered.body) == {"text": "part 0"}
+    assert (one(store, free).state, one(store, free).attempts) == (State.PLANNED, 0)
+    assert one(store, safe.id).owner == "living"
+    assert [d.id for d in claim(store, "next")] == [free]
+
+
+def test_K05_the_unknown_are_listed_until_somebody_knows(store: Database) -> None:
+    unknown = sent(store, State.UNKNOWN)
+    with store.writing() as tx:
+        assert [d.id for d in deliveries.unknown(tx)] == [unknown.id]
+        deliveries.resolve(tx, unknown.id, "sent", NOW)
+        assert deliveries.unknown(tx) == []
+        assert deliveries.get(tx, unknown.id).state is State.SENT
+        with pytest.raises(UsageError, match="only an unknown one"):
+            deliveries.resolve(tx, unknown.id, "resend", NOW)
+
+
+def test_the_unknown_may_wait_before_they_are_looked_into(store: Database) -> None:
+    plan(store)
+    [claimed] = claim(store)
+    record(store, claimed.id, Outcome(State.UNKNOWN), at=NOW + HOUR)
+    with store.reading() as tx:
+        assert deliveries.unknown(tx, NOW) == []
+        assert len(deliveries.unknown(tx, NOW + HOUR)) == len(deliveries.unknown(tx)) == 1
+
+
+def test_an_unknown_one_is_sent_again_under_the_same_message_id(store: Database) -> None:
+    unknown = sent(store, State.UNKNOWN)
+    assert claim(store) == []
+    with store.writing() as tx:
+        deliveries.resolve(tx, unknown.id, "resend", NOW)
+    [again] = claim(store)
+    assert (again.message_id, again.attempts) == (unknown.message_id, 1)
+
+
+@pytest.mark.parametrize("state", [State.FAILED, State.RETRY])
+def test_a_person_lets_it_be_tried_again_now(store: Database, state: State) -> None:
+    plan(store)
+    [claimed] = claim(store)
+    record(store, claimed.id, Outcome(state), at=NOW + DAY)
+    with store.writing() as tx:
+        deliveries.retry(tx, claimed.id, NOW)
+    assert [d.id for d in claim(store)] == [claimed.id]
+
+
+@pytest.mark.parametrize("state", [State.SENT, State.UNKNOWN])
+def test_what_might_be_sent_twice_is_not_tried_again(store: Database, state: State) -> None:
+    done = sent(store, state)
+    with pytest.raises(UsageError, match=f"is {state}"), store.writing() as tx:
+        deliveries.retry(tx, done.id, NOW)
+
+
+def test_a_superseded_delivery_is_not_tried_again(store: Database) -> None:
+    failed = sent(store, State.FAILED)
+    plan(store, period="q")
+    with pytest.raises(UsageError, match="is superseded"), store.writing() as tx:
+        deliveries.retry(tx, failed.id, NOW)
+
+
+# ── who is no longer written to ─────────────────────────────────────────────────────
+
+
+def test_open_deliveries_of_the_missing_are_suppressed_and_resumed(store: Database) -> None:
+    plan(store, ADA, BOB)
+    [first] = claim(store, limit=1)
+    record(store, first.id, Outcome(State.RETRY), at=NOW + DAY)
+    suppress(store)
+    assert claim(store, now=NOW + DAY) == []
+    suppress(store, ("ada", "email", ADA))
+    [resumed] = claim(store)
+    assert (resumed.recipient, resumed.attempts) == (ADA, 1)
+    record(store, resumed.id, Outcome(State.SENT))
+    suppress(store, ("ada", "email", ADA), ("ada", "email", BOB))
+    assert [(d.recipient, d.attempts) for d in claim(store)] == [(BOB, 0)]
+
+
+def test_nothing_sent_is_sent_again_on_re_adding(store: Database) -> None:
+    done = sent(store)
+    suppress(store)
+    suppress(store, ("ada", "email", ADA))
+    assert one(store, done.id).state is State.SENT
+    assert claim(store) == []
+
+
+def test_a_removed_subscription_is_suppressed_and_resumes_when_it_is_back(store: Database) -> None:
+    plan(store)
+    subscribe(store, "lab")
+    suppress(store)
+    subscribe(store, "ada", "lab")
+    assert claim(store) == []
+    suppress(store, ("ada", "email", ADA))
+    assert len(claim(store)) == 1
+
+
+def test_what_is_under_way_is_not_suppressed(store: Database) -> None:
+    plan(store)
+    [claimed] = claim(store)
+    suppress(store)
+    assert record(store, claimed.id, Outcome(State.SENT))
+
+
+# ── looking ─────────────────────────────────────────────────────────────────────────
+
+
+def test_the_listing_is_newest_first_and_can_be_narrowed(store: Database) -> None:
+    done = sent(store)
+    plan(store, name="lab")
+    with store.reading() as tx:
+        assert [d.subscription for d in deliveries.listing(tx)] == ["lab", "ada"]
+        [narrowed] = deliveries.listing(tx, [State.SENT])
+        assert deliveries.counts(tx) == {State.SENT: 1, State.PLANNED: 1}
+    assert narrowed.id == done.id
+    assert dict(narrowed.rendered.body) == {}
+
+
+def test_a_delivery_that_does_not_exist(store: Database) -> None:
+    with pytest.raises(UsageError, match="there is no delivery 99"), store.writing() as tx:
+        deliveries.retry(tx, 99, NOW)

@@ -1,0 +1,403 @@
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from monitor.model import (
+    Decision,
+    Kind,
+    Outcome,
+    Paper,
+    Rendered,
+    SourceReport,
+    State,
+    TopicWhy,
+    Why,
+)
+from monitor.store import deliveries, digests
+from monitor.store.database import Database
+from tests.store.scenes import (
+    DAY,
+    HOUR,
+    NOW,
+    arrive,
+    arxiv,
+    digest,
+    freeze,
+    ingest,
+    match,
+    new,
+    subscribe,
+    told,
+    unsent,
+    watch,
+)
+
+TOMORROW = NOW + DAY
+
+
+@pytest.fixture(autouse=True)
+def watched(store: Database) -> None:
+    """Everybody watches the topic t, and ada is subscribed to it."""
+    watch(store, "t")
+    subscribe(store, "ada")
+
+
+def matched(store: Database, *numbers: str, now=NOW) -> list[int]:
+    ids = arrive(store, *numbers, now=now)
+    match(store, *ids)
+    return ids
+
+
+def revise(store: Database, id: int, number: str, *, topic: str | None = "t", now=NOW) -> None:
+    ingest(store, Decision(arxiv(number), Kind.REVISED, id), now=now)
+    if topic:
+        match(store, id, revision=2, topic=topic)
+
+
+def attempt(store: Database, state: State, limit: int = 100) -> list[int]:
+    """Claim what is open and record that it ended so."""
+    with store.writing() as tx:
+        claimed = deliveries.claim(tx, "me", NOW, limit=limit)
+        for one in claimed:
+            if state is State.HANDING_OFF:
+                deliveries.handing_off(tx, one.id, "me", NOW)
+            elif state is not State.CLAIMED:
+                deliveries.record(tx, one.id, "me", Outcome(state), NOW)
+    return [one.id for one in claimed]
+
+
+def states(store: Database) -> list[State]:
+    with store.reading() as tx:
+        return [one.state for one in reversed(deliveries.listing(tx))]
+
+
+# ── unsent ──────────────────────────────────────────────────────────────────────────
+
+
+def test_a_match_is_unsent_until_a_digest_has_reached_somebody(store: Database) -> None:
+    [id] = matched(store, "1")
+    [one] = unsent(store)
+    assert (one.topic, one.score, one.change.stored.id, one.change.kind) == ("t", 1.0, id, Kind.NEW)
+    assert one.change.sources == ("feed",)
+    freeze(store, digest([one]))
+    assert told(unsent(store)) == [(id, 1)]
+    attempt(store, State.SENT)
+    assert unsent(store) == []
+
+
+@pytest.mark.parametrize("state", [State.CLAIMED, State.HANDING_OFF, State.UNKNOWN, State.SENT])
+def test_what_may_have_reached_somebody_is_not_unsent(store: Database, state: State) -> None:
+    matched(store, "1")
+    freeze(store, digest(unsent(store)), recipients=["ada@example.org", "bob@example.org"])
+    attempt(store, state, limit=1)
+    assert unsent(store) == []
+
+
+@pytest.mark.parametrize("state", [State.RETRY, State.FAILED])
+def test_what_reached_nobody_is_unsent(store: Database, state: State) -> None:
+    ids = matched(store, "1")
+    freeze(store, digest(unsent(store)))
+    attempt(store, state)
+    assert told(unsent(store)) == [(ids[0], 1)]
+    assert unsent(store, fresh=True) == []
+
+
+def test_a_subscription_looks_back_as_far_as_the_topic_says(store: Database) -> None:
+    old, recent = arrive(store, "1", now=NOW - 8 * DAY) + arrive(store, "2", now=NOW - 6 * DAY)
+    match(store, old, recent)
+    assert told(unsent(store)) == [(recent, 1)]
+    assert told(unsent(store, now=NOW + 30 * DAY)) == [(recent, 1)]
+
+
+def test_a_topic_given_later_looks_back_from_then(store: Database) -> None:
+    watch(store, "t", "u", since=timedelta(days=1))
+    [early, late] = arrive(store, "1") + arrive(store, "2", now=NOW + 5 * DAY)
+    match(store, early, late, topic="u")
+    subscribe(store, "ada", topics=["t", "u"], now=NOW + 5 * DAY)
+    assert told(unsent(store, now=NOW + 5 * DAY)) == [(late, 1)]
+
+
+def test_each_subscription_is_told_for_itself(store: Database) -> None:
+    subscribe(store, "ada", "lab")
+    ids = matched(store, "1")
+    freeze(store, digest(unsent(store)))
+    attempt(store, State.SENT)
+    assert unsent(store) == []
+    assert told(unsent(store, "lab")) == [(ids[0], 1)]
+
+
+def test_only_the_topics_that_a_subscription_has_count(store: Database) -> None:
+    watch(store, "t", "u")
+    [id] = arrive(store, "1")
+    match(store, id, topic="u")
+    assert unsent(store) == []
+    assert unsent(store, "nobody") == []
+
+
+def test_a_paper_revised_before_it_was_told_is_new_and_told_once(store: Database) -> None:
+    [id] = matched(store, "1")
+    revise(store, id, "1")
+    [one] = unsent(store)
+    assert (one.change.revision, one.change.kind) == (2, Kind.NEW)
+    freeze(store, digest([one]))
+    attempt(store, State.SENT)
+    assert unsent(store) == []
+
+
+def test_a_revision_is_news_after_the_paper_was_told(store: Database) -> None:
+    [id] = matched(store, "1")
+    freeze(store, digest(unsent(store)))
+    attempt(store, State.SENT)
+    revise(store, id, "1")
+    [one] = unsent(store)
+    assert (one.change.revision, one.change.kind) == (2, Kind.REVISED)
+
+
+def test_a_revision_that_no_topic_asks_for_is_no_news(store: Database) -> None:
+    [id] = matched(store, "1")
+    freeze(store, digest(unsent(store)))
+    attempt(store, State.SENT)
+    revise(store, id, "1", topic=None)
+    assert unsent(store) == []
+
+
+def test_all_matches_of_a_paper_carry_the_same_change(store: Database) -> None:
+    watch(store, "t", "u")
+    subscribe(store, "ada", topics=["t", "u"])
+    [id] = matched(store, "1")
+    revise(store, id, "1", topic="u")
+    found = [(one.topic, one.change.revision, one.change.kind) for one in unsent(store)]
+    assert found == [("t", 2, Kind.NEW), ("u", 2, Kind.NEW)]
+
+
+# ── freeze ──────────────────────────────────────────────────────────────────────────
+
+
+def test_a_frozen_digest_comes_back_as_it_was(store: Database) -> None:
+    [id] = ingest(
+        store,
+        new(arxiv("1", "β-nets", abstract="x^2", authors=("李明",), published=NOW, version=1)),
+    )
+    match(store, id)
+    made = digest(unsent(store))
+    [group] = made.groups
+    why = (TopicWhy("t", (Why("title", ("nets",), ((2, 6),)),)),)
+    entry = replace(
+        group.entries[0],
+        matched=why,
+        paper=Paper("β-nets", keys={"doi": ("a", "b"), "arxiv": "1"}, updated=NOW),
+    )
+    whole = replace(
+        made,
+        groups=(replace(group, entries=(entry,)),),
+        report=(SourceReport("feed", 3, 1, NOW, NOW - HOUR, "no answer"),),
+        covers_from=NOW - DAY,
+        waiting=4,
+        notes=("A note.",),
+    )
+    digest_id = freeze(store, whole, parts=2)
+    assert digest_id is not None
+    with store.reading() as tx:
+        assert digests.get(tx, digest_id) == whole
+        assert digests.latest(tx, "ada") == (digest_id, whole)
+        assert digests.latest(tx, "lab") is None
+        assert digests.rendered(tx, digest_id) == {
+            "email": (Rendered(0, {"text": "part 0"}), Rendered(1, {"text": "part 1"}))
+        }
+        assert digests.rendered(tx, digest_id)["email"][1].body == {"text": "part 1"}
+        assert digests.of_paper(tx, id) == [("ada", "2026-03-02", 1)]
+        sent = deliveries.of_digest(tx, digest_id)
+    assert [(one.part, one.state, one.subscription, one.period) for one in sent] == [
+        (0, State.PLANNED, "ada", "2026-03-02"),
+        (1, State.PLANNED, "ada", "2026-03-02"),
+    ]
+
+
+def test_D04_a_period_has_one_digest(store: Database) -> None:
+    ids = matched(store, "1")
+    assert freeze(store, digest(unsent(store))) is not None
+    matched(store, "2")
+    assert freeze(store, digest(unsent(store))) is None
+    assert states(store) == [State.PLANNED]
+    with store.reading() as tx:
+        assert digests.of_paper(tx, ids[0]) == [("ada", "2026-03-02", 1)]
+
+
+def test_X12_a_quiet_day_is_recorded(store: Database) -> None:
+    with store.writing() as tx:
+        assert digests.freeze(tx, digest([]), {}, [], NOW) is not None
+        state = digests.states(tx)["ada"]
+    assert (state.last_period, state.last_due_at) == ("2026-03-02", NOW)
+
+
+def test_a_digest_that_reached_nobody_is_superseded_and_its_items_move(store: Database) -> None:
+    ids = matched(store, "1")
+    freeze(store, digest(unsent(store)))
+    attempt(store, State.FAILED)
+    ids += matched(store, "2", now=NOW)
+    second = freeze(store, digest(unsent(store), "2026-03-03", due=TOMORROW), now=TOMORROW)
+    assert states(store) == [State.SUPERSEDED, State.PLANNED]
+    ids += matched(store, "3")
+    third = freeze(store, digest(unsent(store), "2026-03-04", due=TOMORROW + DAY))
+    assert states(store) == [State.SUPERSEDED, State.SUPERSEDED, State.PLANNED]
+    assert None not in (second, third)
+    with store.reading() as tx:
+        assert digests.get(tx, third).papers == 3
+        assert [digests.of_paper(tx, id) for id in ids] == [[("ada", "2026-03-04", 1)]] * 3
+    attempt(store, State.SENT)
+    assert states(store) == [State.SUPERSEDED, State.SUPERSEDED, State.SENT]
+    assert unsent(store) == []
+
+
+def test_a_digest_that_reached_one_of_two_is_not_composed_again(store: Database) -> None:
+    matched(store, "1")
+    freeze(store, digest(unsent(store)), recipients=["ada@example.org", "bob@example.org"])
+    attempt(store, State.SENT, limit=1)
+    attempt(store, State.RETRY, limit=1)
+    matched(store, "2")
+    made = digest(unsent(store), "2026-03-03", due=TOMORROW)
+    assert made.papers == 1
+    freeze(store, made)
+    assert states(store) == [State.SENT, State.RETRY, State.PLANNED]
+
+
+def test_an_unsent_mail_of_a_quiet_day_is_superseded_too(store: Database) -> None:
+    freeze(store, digest([]))
+    freeze(store, digest([], "2026-03-03", due=TOMORROW))
+    assert states(store) == [State.SUPERSEDED, State.PLANNED]
+
+
+def test_a_notice_to_the_operator_is_superseded_by_no_other(store: Database) -> None:
+    freeze(store, digest([], "1", name="@operator"))
+    freeze(store, digest([], "2", name="@operator"))
+    assert states(store) == [State.PLANNED, State.PLANNED]
+
+
+def test_other_subscriptions_keep_their_open_digests(store: Database) -> None:
+    subscribe(store, "ada", "lab")
+    matched(store, "1")
+    freeze(store, digest(unsent(store, "lab"), name="lab"))
+    freeze(store, digest(unsent(store)))
+    assert states(store) == [State.PLANNED, State.PLANNED]
+
+
+def test_with_one_item_already_taken_nothing_is_written(store: Database) -> None:
+    """Between composing and freezing, another digest with one of the papers went out."""
+    matched(store, "1")
+    slow = digest(unsent(store), "2026-03-03", due=TOMORROW)
+    freeze(store, digest(unsent(store)))
+    attempt(store, State.SENT)
+    [other] = matched(store, "2")
+    [entry] = digest(unsent(store)).groups[0].entries
+    both = replace(slow.groups[0], entries=(*slow.groups[0].entries, entry))
+    assert freeze(store, replace(slow, groups=(both,))) is None
+    with store.reading() as tx:
+        assert digests.count(tx, "ada") == 1
+        assert digests.of_paper(tx, other) == []
+    assert states(store) == [State.SENT]
+    assert told(unsent(store)) == [(other, 1)]
+
+
+def test_with_a_later_revision_already_told_nothing_is_written(store: Database) -> None:
+    [id] = matched(store, "1")
+    slow = digest(unsent(store), "2026-03-03", due=TOMORROW)
+    revise(store, id, "1")
+    freeze(store, digest(unsent(store)))
+    attempt(store, State.SENT)
+    assert freeze(store, slow) is None
+
+
+def test_a_digest_claimed_meanwhile_keeps_its_items(store: Database) -> None:
+    matched(store, "1")
+    freeze(store, digest(unsent(store)))
+    slow = digest(unsent(store), "2026-03-03", due=TOMORROW)
+    attempt(store, State.CLAIMED)
+    assert freeze(store, slow) is None
+    assert states(store) == [State.CLAIMED]
+
+
+def test_nothing_is_written_when_the_transaction_fails_later(store: Database) -> None:
+    matched(store, "1")
+    made = digest(unsent(store))
+    with pytest.raises(ZeroDivisionError), store.writing() as tx:
+        assert digests.freeze(tx, made, {}, [], NOW)
+        raise ZeroDivisionError
+    with store.reading() as tx:
+        assert digests.count(tx, "ada") == 0
+
+
+@pytest.mark.parametrize("periods", [("p", "p", "p", "p"), ("1", "2", "3", "4")])
+def test_composers_that_race_freeze_no_paper_twice(store: Database, periods) -> None:
+    """Four of them for one period; and four for four, where each sends at once what it froze."""
+    matched(store, "1", "2")
+    made = digest(unsent(store))
+    start = threading.Barrier(4)
+    frozen: list[int | None] = []
+
+    def compose(period: str) -> None:
+        start.wait(timeout=30)
+        frozen.append(freeze(store, replace(made, period=period)))
+        attempt(store, State.SENT)
+
+    racers = [threading.Thread(target=compose, args=(period,)) for period in periods]
+    for racer in racers:
+        racer.start()
+    for racer in racers:
+        racer.join(timeout=60)
+    assert len(frozen) == 4
+    assert states(store).count(State.SENT) == 1
+    assert set(states(store)) <= {State.SENT, State.SUPERSEDED}
+    assert unsent(store) == []
+
+
+# ── subscriptions ───────────────────────────────────────────────────────────────────
+
+
+def test_a_subscription_is_first_seen_once(store: Database) -> None:
+    subscribe(store, "ada", now=TOMORROW)
+    with store.writing() as tx:
+        state = digests.states(tx)["ada"]
+        assert (state.first_seen, state.in_force_since) == (NOW, NOW)
+        assert (state.last_period, state.last_due_at, state.last_composed_at) == (None, None, None)
+        digests.sync_subscriptions(tx, [("ada", "daily 09:00", "UTC", ["t"])], TOMORROW)
+        state = digests.states(tx)["ada"]
+        assert (state.first_seen, state.in_force_since) == (NOW, TOMORROW)
+        digests.sync_subscriptions(tx, [("ada", "daily 09:00", "Asia/Tokyo", ["t"])], NOW + 2 * DAY)
+        assert digests.states(tx)["ada"].in_force_since == NOW + 2 * DAY
+
+
+def test_a_removed_subscription_is_in_force_again_from_when_it_is_back(store: Database) -> None:
+    subscribe(store)
+    with store.reading() as tx:
+        assert digests.states(tx) == {}
+    subscribe(store, "ada", now=TOMORROW)
+    with store.reading() as tx:
+        state = digests.states(tx)["ada"]
+    assert (state.first_seen, state.in_force_since) == (NOW, TOMORROW)
+
+
+def test_a_subscription_taken_up_again_looks_back_from_then_and_loses_nothing_frozen(
+    store: Database,
+) -> None:
+    frozen, missed = matched(store, "1")[0], None
+    freeze(store, digest(unsent(store)))
+    attempt(store, State.FAILED)
+    subscribe(store)
+    [missed] = matched(store, "2", now=NOW + 10 * DAY)
+    [recent] = matched(store, "3", now=NOW + 30 * DAY)
+    subscribe(store, "ada", now=NOW + 30 * DAY)
+    assert told(unsent(store, now=NOW + 30 * DAY)) == [(frozen, 1), (recent, 1)]
+    assert missed not in dict(told(unsent(store, now=NOW + 30 * DAY)))
+
+
+def test_the_newest_digest_is_the_one_due_last(store: Database) -> None:
+    with store.writing() as tx:
+        digests.freeze(tx, digest([], "b", due=TOMORROW), {}, [], NOW)
+        digests.freeze(tx, digest([], "a", due=NOW), {}, [], NOW)
+        state = digests.states(tx)["ada"]
+        assert digests.count(tx, "ada") == 2
+    assert (state.last_period, state.last_due_at) == ("b", TOMORROW)

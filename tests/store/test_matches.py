@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+from monitor.model import Decision, Kind, Matched, Topic
+from monitor.store import matches
+from monitor.store.database import Database
+from tests.store.scenes import (
+    DAY,
+    NOW,
+    arrive,
+    arxiv,
+    digest,
+    freeze,
+    ingest,
+    match,
+    subscribe,
+    told,
+    unsent,
+    watch,
+)
+
+
+def met(store: Database, paper_id: int) -> list[tuple[str, int, float]]:
+    with store.reading() as tx:
+        return [(m.topic, m.revision, m.score) for m in matches.of_paper(tx, paper_id)]
+
+
+def sync(store: Database, *topics: Topic, now=NOW) -> list[str]:
+    with store.writing() as tx:
+        return matches.sync_topics(tx, topics, now)
+
+
+def test_changes_wait_until_they_are_matched(store: Database) -> None:
+    ids = arrive(store, "1", "2", "3")
+    with store.reading() as tx:
+        first, second = matches.unmatched(tx, 2)
+    assert (first.stored.id, second.stored.id) == (ids[0], ids[1])
+    assert (first.kind, first.at, first.sources) == (Kind.NEW, NOW, ("feed",))
+    assert first.stored.paper.keys == {"arxiv": "1"}
+    match(store, ids[0], ids[1])
+    with store.reading() as tx:
+        assert [c.stored.id for c in matches.unmatched(tx, 9)] == [ids[2]]
+
+
+def test_a_batch_matched_twice_is_matched_once(store: Database) -> None:
+    [id] = arrive(store, "1")
+    match(store, id, score=1.0)
+    match(store, id, score=2.0)
+    assert met(store, id) == [("t", 1, 1.0)]
+
+
+def test_a_batch_without_matches_is_matched_too(store: Database) -> None:
+    [id] = arrive(store, "1")
+    with store.writing() as tx:
+        matches.save(tx, [(id, 1)], [], NOW)
+        assert matches.unmatched(tx, 9) == []
+
+
+def test_news_since_a_moment_comes_page_by_page_matched_or_not(store: Database) -> None:
+    arrive(store, "0", now=NOW - DAY)
+    ids = arrive(store, "1", "2")
+    match(store, ids[0])
+    ingest(store, Decision(arxiv("1"), Kind.REVISED, ids[0]), now=NOW + DAY)
+    with store.reading() as tx:
+        pages, after = [], None
+        while page := matches.news_since(tx, NOW, after, 2):
+            pages.append([(c.stored.id, c.revision) for c in page])
+            after = pages[-1][-1]
+    assert pages == [[(ids[0], 1), (ids[0], 2)], [(ids[1], 1)]]
+
+
+def test_new_and_changed_topics_are_named(store: Database) -> None:
+    a, b = Topic("a", "x"), Topic("b", "y", sources=("s2", "s1"))
+    assert sync(store, a, b) == ["a", "b"]
+    assert sync(store, a, Topic("b", "y", sources=("s1", "s2"))) == []
+    for changed in (
+        Topic("b", "z"),
+        Topic("b", "z", sources=("s1",)),
+        Topic("b", "z", news=frozenset({Kind.NEW, Kind.REVISED})),
+        Topic("b", "z", since=timedelta(days=30)),
+    ):
+        assert sync(store, a, changed) == ["b"]
+    assert sync(store, a) == []
+    assert sync(store, a, b) == ["b"]
+
+
+def test_what_matched_a_removed_topic_is_forgotten(store: Database) -> None:
+    [id] = arrive(store, "1")
+    watch(store, "t", "u")
+    match(store, id, topic="t")
+    match(store, id, topic="u")
+    watch(store, "u")
+    assert met(store, id) == [("u", 1, 1.0)]
+
+
+def test_a_changed_topic_has_its_unsent_matches_replaced(store: Database) -> None:
+    sent, wrong, right = arrive(store, "1", "2", "3")
+    watch(store, "t")
+    subscribe(store, "ada")
+    match(store, sent)
+    freeze(store, digest(unsent(store)))
+    claim_all(store)
+    match(store, wrong)
+    with store.writing() as tx:
+        rows = [Matched("t", sent, 1, 1.0), Matched("t", right, 1, 1.0)]
+        matches.replace_unsent(tx, "t", rows, NOW)
+    assert told(unsent(store)) == [(right, 1)]
+
+
+def test_what_a_topic_told_of_long_ago_is_still_explained(store: Database) -> None:
+    [id] = arrive(store, "1")
+    watch(store, "t")
+    subscribe(store, "ada")
+    match(store, id)
+    freeze(store, digest(unsent(store)))
+    with store.writing() as tx:
+        matches.replace_unsent(tx, "t", [], NOW + 30 * DAY)
+    assert met(store, id) == [("t", 1, 1.0)]
+
+
+def test_a_mended_topic_looks_back_at_all_that_still_waits(store: Database) -> None:
+    """A monthly digest loses nothing when its topic is changed on the 25th day."""
+    watch(store, "t", since=timedelta(days=7))
+    subscribe(store, "ada")
+    later = NOW + 25 * DAY
+    with store.reading() as tx:
+        assert matches.look_back(tx, "t", later) == later - 7 * DAY
+    [id] = arrive(store, "1")
+    match(store, id)
+    with store.reading() as tx:
+        assert matches.look_back(tx, "t", later) == NOW
+    freeze(store, digest(unsent(store)))
+    with store.reading() as tx:
+        assert matches.look_back(tx, "t", later) == later - 7 * DAY
+
+
+def claim_all(store: Database) -> None:
+    from monitor.store import deliveries
+
+    with store.writing() as tx:
+        deliveries.claim(tx, "me", NOW, limit=100)

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from monitor.errors import StoreBusyError
+from monitor.model import State
+from monitor.store import deliveries, owners
+from monitor.store.database import Database, open_store
+from monitor.store.owners import Owner
+from tests.store.scenes import NOW, digest, freeze, subscribe
+
+CLAIMS_TWO = """
+import sys
+from datetime import datetime
+from monitor.store import deliveries
+from monitor.store.database import open_store
+from monitor.store.owners import Owner
+
+store, now = open_store(sys.argv[1]), datetime.fromisoformat(sys.argv[2])
+owner = Owner.hold(store)
+with store.writing() as tx:
+    claimed = deliveries.claim(tx, owner.id, now, limit=2)
+    deliveries.handing_off(tx, claimed[1].id, owner.id, now)
+print(owner.id, flush=True)
+sys.stdin.read()
+"""
+
+SERVES = """
+import sys
+from monitor.store.database import open_store
+from monitor.store.owners import service_lock
+
+with service_lock(open_store(sys.argv[1])):
+    print("serving", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def process(script: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run a script that prints a line and waits; yield the process and the line."""
+    command = [sys.executable, "-c", script, *arguments]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as running:
+        try:
+            yield running, running.stdout.readline().strip()
+        finally:
+            running.kill()
+
+
+def kill(running: subprocess.Popen[str]) -> None:
+    running.send_signal(signal.SIGKILL)
+    running.wait(timeout=30)
+
+
+def alive(store: Database):
+    return lambda owner: owners.alive(store, owner)
+
+
+def test_an_owner_lives_until_it_lets_go(store: Database) -> None:
+    first, second = Owner.hold(store), Owner.hold(store)
+    assert first.id != second.id
+    first.keep()
+    assert owners.alive(store, first.id)
+    assert owners.alive(store, first.id)
+    first.release()
+    assert not owners.alive(store, first.id)
+    assert owners.alive(store, second.id)
+    second.release()
+
+
+def test_nobody_of_that_name_is_dead(store: Database) -> None:
+    assert not owners.alive(store, "nobody")
+
+
+def test_an_owner_is_seen_alive_from_another_connection(url: str, store: Database) -> None:
+    owner = Owner.hold(store)
+    other = open_store(url)
+    assert owners.alive(other, owner.id)
+    owner.release()
+    assert not owners.alive(other, owner.id)
+    other.close()
+
+
+def test_K03_K05_what_a_killed_process_held_is_free_or_unknown(url: str, store: Database) -> None:
+    subscribe(store, "ada")
+    freeze(store, digest([]), recipients=["a", "b", "c"])
+    with process(CLAIMS_TWO, url, NOW.isoformat()) as (running, owner):
+        with store.writing() as tx:
+            assert deliveries.release_dead(tx, alive(store), NOW) == []
+        assert owners.alive(store, owner)
+        kill(running)
+    with store.writing() as tx:
+        [unknown] = deliveries.release_dead(tx, alive(store), NOW)
+        assert (unknown.recipient, unknown.state) == ("b", State.UNKNOWN)
+        assert [d.recipient for d in deliveries.claim(tx, "next", NOW, limit=9)] == ["a", "c"]
+
+
+def test_K15_only_one_serves_a_store(url: str, store: Database) -> None:
+    with process(SERVES, url) as (running, line):
+        assert line == "serving"
+        second = owners.service_lock(store)
+        with pytest.raises(StoreBusyError, match="another paper-monitor serve"), second:
+            pytest.fail("two serve")
+        kill(running)
+    with owners.service_lock(store):
+        pass
+    with owners.service_lock(store):
+        pass
+
+
+def test_what_dead_owners_leave_behind_is_swept_away(sqlite: Database) -> None:
+    folder = owners.owners_folder(sqlite.path)
+    living = Owner.hold(sqlite)
+    (folder / "dead").touch()
+    (folder / owners.SERVICE).touch()
+    another = Owner.hold(sqlite)
+    assert {file.name for file in folder.iterdir()} == {living.id, another.id, owners.SERVICE}
+    living.release()
+    another.release()
+
+
+def test_an_owner_takes_its_lock_again_after_the_server_let_go_of_it(postgres_url: str) -> None:
+    store = open_store(postgres_url)
+    owner = Owner.hold(store)
+    with store.writing() as tx:
+        tx.exec_driver_sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks"
+            " WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
+        )
+    owner.keep()
+    assert owners.alive(store, owner.id)
+    owner.release()
+    store.close()

@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+import sqlalchemy as sa
+
+from monitor.model import Decision, Kind, Paper
+from monitor.store import matches, papers
+from monitor.store.database import Database
+from tests.store.scenes import DAY, NOW, arrive, arxiv, ingest, keyed, new
+
+LATER = NOW + DAY
+
+
+def found(store: Database, *incoming, source: str = "feed"):
+    with store.reading() as tx:
+        return papers.candidates(tx, source, incoming)
+
+
+def stored(store: Database, paper_id: int):
+    with store.reading() as tx:
+        return papers.get(tx, paper_id)
+
+
+def waiting(store: Database):
+    with store.reading() as tx:
+        return [(c.stored.id, c.revision, c.kind) for c in matches.unmatched(tx, 100)]
+
+
+WHOLE = Paper(
+    title="Ångström & Σ: $\\alpha$-nets 𝒳",
+    abstract="We show.",
+    authors=("Ada Lovelace", "李明"),
+    venue="NeurIPS",
+    year=2026,
+    published=NOW - DAY,
+    updated=NOW,
+    announced=NOW,
+    url="https://example.org/1",
+    pdf_url="https://example.org/1.pdf",
+    categories=("cs.LG", "cs.CL"),
+    version=2,
+    withdrawn=False,
+)
+
+
+def test_a_new_paper_is_stored_whole_and_waits_to_be_matched(store: Database) -> None:
+    one = replace(keyed("x", ("arxiv", "1"), ("doi", "10.1/a"), ("doi", "10.1/b")), paper=WHOLE)
+    [id] = ingest(store, new(one))
+    back = stored(store, id)
+    assert back.paper == replace(WHOLE, keys={"arxiv": "1", "doi": ("10.1/a", "10.1/b")})
+    assert (back.first_seen, back.news_at, back.revision) == (NOW, NOW, 1)
+    assert waiting(store) == [(id, 1, Kind.NEW)]
+
+
+def test_a_paper_stored_silently_is_no_news(store: Database) -> None:
+    [id] = ingest(store, new(arxiv("1"), news=False))
+    assert stored(store, id).news_at is None
+    assert waiting(store) == []
+
+
+def test_an_older_paper_is_news_of_its_own_kind(store: Database) -> None:
+    [id] = ingest(store, Decision(arxiv("1"), Kind.OLDER))
+    assert waiting(store) == [(id, 1, Kind.OLDER)]
+
+
+@pytest.mark.parametrize(
+    ("incoming", "ways"),
+    [
+        (keyed("Other", ("doi", "10.1/x"), raw_id="z"), {"key"}),
+        (keyed("Other", raw_id="raw A"), {"raw_id"}),
+        (keyed("a", raw_id="z"), {"title"}),
+        (keyed("A", ("doi", "10.1/x"), ("arxiv", "9")), {"key", "raw_id", "title"}),
+        (keyed("Other", ("pmid", "10.1/x"), raw_id="z"), None),
+    ],
+    ids=["identifier", "raw id", "title", "all", "another scheme"],
+)
+def test_candidates_are_found_by(store: Database, incoming, ways) -> None:
+    [id] = ingest(store, new(keyed("A", ("doi", "10.1/x"))))
+    [candidates] = found(store, incoming)
+    if ways is None:
+        assert candidates == ()
+    else:
+        [one] = candidates
+        assert (one.stored.id, one.found_by) == (id, ways)
+        assert one.keys == (("doi", "10.1/x"),)
+        assert [s.raw_id for s in one.sightings] == ["raw A"]
+
+
+def test_a_raw_id_is_its_own_sources_only(store: Database) -> None:
+    ingest(store, new(keyed("A", raw_id="1")))
+    assert found(store, keyed("B", raw_id="1"), source="other") == [()]
+
+
+def test_sightings_of_a_candidate_are_those_of_the_source_that_asks(store: Database) -> None:
+    [id] = ingest(store, new(arxiv("1")))
+    ingest(store, Decision(arxiv("1"), None, id), source="other")
+    [[one]] = found(store, arxiv("1"), source="other")
+    assert [s.source for s in one.sightings] == ["other"]
+
+
+def test_candidates_stand_in_the_order_of_the_papers_that_came_in(store: Database) -> None:
+    ids = arrive(store, "1", "2", "3")
+    incoming = [arxiv("3"), arxiv("9"), arxiv("1"), arxiv("3")]
+    told = [[c.stored.id for c in one] for one in found(store, *incoming)]
+    assert told == [[ids[2]], [], [ids[0]], [ids[2]]]
+
+
+def test_a_paper_without_title_key_finds_no_others_without(store: Database) -> None:
+    ingest(store, new(keyed("", raw_id="1")))
+    assert found(store, keyed("", raw_id="2")) == [()]
+
+
+def test_of_a_title_that_thousands_have_only_the_newest_are_candidates(store: Database) -> None:
+    same = [keyed("Editorial", raw_id=str(n)) for n in range(60)]
+    ids = ingest(store, *map(new, same))
+    [candidates] = found(store, keyed("Editorial", raw_id="x"))
+    assert [c.stored.id for c in candidates] == ids[-papers.CANDIDATES_BY_TITLE :]
+
+
+def test_candidates_take_a_handful_of_statements_however_many_papers(store: Database) -> None:
+    arrive(store, *map(str, range(500)))
+    said: list[str] = []
+    with store.reading() as tx:
+        sa.event.listen(tx, "before_cursor_execute", lambda *call: said.append(call[2]))
+        result = papers.candidates(tx, "feed", [arxiv(str(n)) for n in range(2_000)])
+    assert sum(map(len, result)) == 500
+    assert len(said) <= 8
+
+
+def test_keys_longer_than_an_index_entry_are_kept_and_found(store: Database) -> None:
+    long = keyed("very long 書 " * 900, ("doi", "10.1/" + "書x" * 4_000), raw_id="r" * 9_000)
+    [id] = ingest(store, new(long))
+    [[one]] = found(store, long)
+    assert (one.stored.id, one.found_by) == (id, {"key", "raw_id", "title"})
+    assert found(store, keyed("x", ("doi", "10.1/" + "書x" * 4_000 + "y"))) == [()]
+
+
+def test_a_twin_adds_its_keys_to_the_paper_it_repeats(store: Database) -> None:
+    first, again = keyed("A", ("arxiv", "1")), keyed("A", ("doi", "10.1/x"), raw_id="2")
+    filling = replace(again, paper=replace(again.paper, abstract="Told here."))
+    ids = ingest(store, new(first), Decision(filling, None, twin=0), new(arxiv("3")))
+    assert ids == [ids[0], ids[0], ids[0] + 1]
+    back = stored(store, ids[0])
+    assert back.paper.keys == {"arxiv": "1", "doi": "10.1/x"}
+    assert back.paper.abstract == "Told here."
+    assert waiting(store) == [(ids[0], 1, Kind.NEW), (ids[2], 1, Kind.NEW)]
+
+
+def test_F07_a_key_of_another_paper_stays_where_it_is(store: Database) -> None:
+    first, second = ingest(
+        store,
+        new(keyed("A", ("doi", "10.1/x"))),
+        new(keyed("B", ("doi", "10.1/x"), ("arxiv", "2"))),
+    )
+    with store.reading() as tx:
+        assert papers.by_key(tx, "doi", "10.1/x").id == first
+        assert papers.by_key(tx, "arxiv", "2").id == second
+        assert papers.by_key(tx, "arxiv", "3") is None
+
+
+def test_a_known_paper_has_its_gaps_filled_and_keeps_what_it_has(store: Database) -> None:
+    [id] = ingest(store, new(arxiv("1", "Title", authors=("A",), published=NOW)))
+    richer = arxiv(
+        "1",
+        "TITLE",
+        authors=("B",),
+        abstract="Text",
+        url="https://x.org",
+        published=LATER,
+        year=2026,
+    )
+    ingest(store, Decision(richer, None, id), source="other", now=LATER)
+    back = stored(store, id)
+    assert back.paper == Paper(
+        "Title", "Text", ("A",), url="https://x.org", published=NOW, year=2026, keys={"arxiv": "1"}
+    )
+    assert (back.revision, back.first_seen) == (1, NOW)
+    assert waiting(store) == [(id, 1, Kind.NEW)]
+
+
+def test_a_revision_brings_its_text_and_a_change(store: Database) -> None:
+    [id] = ingest(
+        store, new(arxiv("1", "Old", abstract="Old", venue="ICML", published=NOW, version=1))
+    )
+    ingest(
+        store,
+        Decision(arxiv("1", "New", abstract="New", published=LATER, version=2), Kind.REVISED, id),
+        now=LATER,
+    )
+    back = stored(store, id)
+    assert (back.paper.title, back.paper.abstract, back.paper.version) == ("New", "New", 2)
+    assert (back.paper.venue, back.paper.published) == ("ICML", NOW)
+    assert (back.revision, back.news_at) == (2, NOW)
+    assert waiting(store) == [(id, 1, Kind.NEW), (id, 2, Kind.REVISED)]
+
+
+def test_a_revision_told_twice_in_one_reading_is_one_piece_of_news(store: Database) -> None:
+    [id] = ingest(store, new(arxiv("1", version=1)))
+    third = Decision(arxiv("1", "Third", version=3), Kind.REVISED, id)
+    second = Decision(arxiv("1", "Second", version=2), Kind.REVISED, id)
+    ingest(store, third, second, now=LATER)
+    assert stored(store, id).paper.title == "Third"
+    assert waiting(store) == [(id, 1, Kind.NEW), (id, 2, Kind.REVISED)]
+
+
+def test_a_withdrawn_paper_keeps_its_text(store: Database) -> None:
+    [id] = ingest(store, new(arxiv("1", "Title", abstract="Text")))
+    gone = arxiv("1", "This paper has been withdrawn", withdrawn=True)
+    ingest(store, Decision(gone, Kind.WITHDRAWN, id), now=LATER)
+    back = stored(store, id)
+    assert (back.paper.title, back.paper.abstract, back.paper.withdrawn) == ("Title", "Text", True)
+    assert waiting(store)[-1] == (id, 2, Kind.WITHDRAWN)
+
+
+def test_a_later_version_in_the_same_reading_gives_the_text(store: Database) -> None:
+    first, second = arxiv("1", "First", version=1), arxiv("1", "Second", version=2)
+    [id, _] = ingest(store, new(first), Decision(second, None, twin=0))
+    assert (stored(store, id).paper.title, stored(store, id).revision) == ("Second", 1)
+
+
+def test_a_sighting_knows_when_and_where_first_and_what_last(store: Database) -> None:
+    [id] = ingest(store, new(arxiv("1", version=1, announce="new")))
+    with store.ingesting() as tx:
+        again = replace(arxiv("1", version=2, announce="replace"), fingerprint="other")
+        papers.apply(tx, "feed", [Decision(again, None, id)], LATER, document="tuesday.txt")
+    with store.reading() as tx:
+        origin = papers.origin(tx, id)
+    [seen] = origin.sightings
+    assert (seen.source, seen.raw_id, seen.document) == ("feed", "raw Paper 1", "monday.txt")
+    assert (seen.version, seen.announce, seen.fingerprint) == (2, "replace", "other")
+    assert (seen.first_seen, seen.last_seen) == (NOW, LATER)
+    assert origin.keys == (("arxiv", "1"),)
+    assert [(c.revision, c.kind, c.matched_at) for c in origin.changes] == [(1, Kind.NEW, None)]
+
+
+def test_a_chunk_is_all_or_nothing(store: Database) -> None:
+    with pytest.raises(ZeroDivisionError), store.ingesting() as tx:
+        papers.apply(tx, "feed", [new(arxiv("1"))], NOW)
+        raise ZeroDivisionError
+    with store.reading() as tx:
+        assert papers.count(tx) == 0
+
+
+def test_pages_come_by_id_with_the_sources(store: Database) -> None:
+    ids = arrive(store, "1", "2", "3")
+    ingest(store, Decision(arxiv("2"), None, ids[1]), source="another")
+    with store.reading() as tx:
+        first = papers.page(tx, 0, 2)
+        rest = papers.page(tx, first[-1][0].id, 2)
+    assert [(s.id, told) for s, told in first] == [
+        (ids[0], ("feed",)),
+        (ids[1], ("another", "feed")),
+    ]
+    assert [s.id for s, _ in rest] == [ids[2]]
+
+
+def test_papers_are_found_by_title_key(store: Database) -> None:
+    ids = ingest(store, new(keyed("Same", raw_id="1")), new(keyed("SAME", raw_id="2")))
+    with store.reading() as tx:
+        assert [s.id for s in papers.by_title_key(tx, "same")] == ids
+        assert papers.get(tx, 999) is None
+        assert papers.origin(tx, 999) is None
+
+
+def test_two_ingests_never_both_insert_a_paper(store: Database) -> None:
+    start = threading.Barrier(4)
+
+    def read(source: str) -> None:
+        start.wait(timeout=30)
+        for number in range(10):
+            with store.ingesting() as tx:
+                incoming = [arxiv(str(number))]
+                [candidates] = papers.candidates(tx, source, incoming)
+                known = candidates[0].stored.id if candidates else None
+                kind = None if known else Kind.NEW
+                papers.apply(tx, source, [Decision(incoming[0], kind, known)], NOW)
+
+    readers = [threading.Thread(target=read, args=(f"s{n}",)) for n in range(4)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join(timeout=60)
+    with store.reading() as tx:
+        pages = papers.page(tx, 0, 100)
+    assert len(pages) == 10
+    assert all(told == ("s0", "s1", "s2", "s3") for _, told in pages)

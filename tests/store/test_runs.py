@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from monitor.model import Run, RunOutcome, SourceReport
+from monitor.store import beats, runs
+from monitor.store.database import Database
+from tests.store.scenes import DAY, HOUR, NOW
+
+OPEN = Run("feed", None, RunOutcome.FAILED, NOW)
+
+
+def ran(
+    store: Database,
+    outcome: RunOutcome = RunOutcome.OK,
+    *,
+    source: str = "feed",
+    at=NOW,
+    validators=None,
+    **told,
+) -> Run:
+    run = Run(source, "a.txt", outcome, at, at, **told)
+    with store.writing() as tx:
+        runs.finish(tx, runs.start(tx, replace(run, finished=None)), run, validators)
+    return run
+
+
+def test_a_run_is_kept_whatever_came_of_it(store: Database) -> None:
+    whole = ran(store, seen=5, new=1, revised=1, known=2, rejected=1, error="x")
+    failed = ran(store, RunOutcome.FAILED, at=NOW + HOUR, error="no answer")
+    with store.reading() as tx:
+        assert runs.since(tx, NOW - HOUR, NOW + DAY) == [whole, failed]
+        assert runs.since(tx, NOW, NOW + DAY) == [failed]
+        assert runs.last_runs(tx) == [failed]
+        assert runs.last_started(tx, "feed") == NOW + HOUR
+        assert runs.last_started(tx, "other") is None
+
+
+def test_an_open_run_counts_as_asked_and_not_as_finished(store: Database) -> None:
+    with store.writing() as tx:
+        run_id = runs.start(tx, OPEN)
+        runs.progress(tx, run_id, replace(OPEN, seen=3))
+    with store.reading() as tx:
+        assert runs.since(tx, NOW - DAY, NOW + DAY) == []
+        assert runs.last_started(tx, "feed") == NOW
+
+
+def test_a_run_with_nothing_to_do_is_discarded_only_while_open(store: Database) -> None:
+    kept = ran(store)
+    with store.writing() as tx:
+        runs.discard(tx, runs.start(tx, OPEN))
+        runs.discard(tx, 1)
+    with store.reading() as tx:
+        assert runs.since(tx, NOW - DAY, NOW + DAY) == [kept]
+
+
+def test_a_run_found_open_is_closed_as_interrupted(store: Database) -> None:
+    with store.writing() as tx:
+        runs.start(tx, OPEN)
+        runs.start(tx, replace(OPEN, source="other"))
+    with store.writing() as tx:
+        assert runs.close_interrupted(tx, "feed", NOW + HOUR) == 1
+        assert runs.close_interrupted(tx, "feed", NOW + HOUR) == 0
+    with store.reading() as tx:
+        [run] = runs.since(tx, NOW, NOW + DAY)
+    assert (run.outcome, run.error) == (RunOutcome.FAILED, "interrupted")
+
+
+def test_a_source_was_read_before_once_a_run_finished_with_something_read(store: Database) -> None:
+    def read_before() -> bool:
+        with store.reading() as tx:
+            return runs.has_read_before(tx, "feed")
+
+    with store.writing() as tx:
+        runs.start(tx, OPEN)
+    ran(store, source="other")
+    ran(store, RunOutcome.FAILED)
+    assert not read_before()
+    ran(store, RunOutcome.PARTIAL)
+    assert read_before()
+
+
+def test_validators_are_those_of_the_last_run_that_had_any(store: Database) -> None:
+    def validators() -> dict[str, str]:
+        with store.reading() as tx:
+            return runs.validators(tx, "feed")
+
+    assert validators() == {}
+    ran(store, validators={"etag": "1"})
+    ran(store, RunOutcome.FAILED)
+    ran(store, source="other", validators={"etag": "2"})
+    assert validators() == {"etag": "1"}
+    ran(store, RunOutcome.PARTIAL, validators={})
+    assert validators() == {}
+
+
+def test_the_report_counts_what_finished_in_between(store: Database) -> None:
+    ran(store, at=NOW - HOUR, seen=100, new=100)
+    ran(store, at=NOW + HOUR, seen=5, new=2)
+    ran(store, RunOutcome.PARTIAL, at=NOW + DAY, seen=7, new=1)
+    ran(store, at=NOW + 2 * DAY, seen=100, new=100)
+    with store.writing() as tx:
+        runs.open_incident(tx, "source down", "failing", NOW, "no answer")
+        runs.open_incident(tx, "source feed", "stale", NOW, "nothing new")
+        told = runs.report(tx, ["feed", "down"], NOW, NOW + DAY)
+    assert told == (
+        SourceReport("feed", 12, 3, NOW + DAY),
+        SourceReport("down", 0, 0, None, failing_since=NOW, error="no answer"),
+    )
+
+
+def test_how_far_a_document_is_read(store: Database) -> None:
+    with store.writing() as tx:
+        assert runs.document_state(tx, "feed", "aa") is None
+        runs.document_progress(tx, "feed", "aa", "a.txt", 1000, False, NOW)
+        assert runs.document_state(tx, "feed", "aa") == (1000, False)
+        runs.document_progress(tx, "feed", "aa", "a.txt", 1200, True, NOW)
+        assert runs.document_state(tx, "feed", "aa") == (1200, True)
+        assert runs.document_state(tx, "other", "aa") is None
+
+
+def test_an_incident_opens_once_and_ends_once(store: Database) -> None:
+    with store.writing() as tx:
+        assert runs.open_incident(tx, "source feed", "failing", NOW, "first")
+        assert not runs.open_incident(tx, "source feed", "failing", NOW + HOUR, "second")
+        [one] = runs.open_incidents(tx)
+        assert (one.since, one.error) == (NOW, "second")
+        ended = runs.end_incident(tx, "source feed", "failing", NOW + DAY)
+        assert ended is not None
+        assert ended.ended == NOW + DAY
+        assert runs.end_incident(tx, "source feed", "failing", NOW + DAY) is None
+        assert runs.open_incidents(tx) == []
+        assert runs.open_incident(tx, "source feed", "failing", NOW + DAY, "again")
+
+
+def test_the_beginning_and_the_end_of_an_incident_are_told_once_each(store: Database) -> None:
+    with store.writing() as tx:
+        runs.open_incident(tx, "source feed", "failing", NOW, "x")
+        begun = runs.untold(tx)
+        runs.end_incident(tx, "source feed", "failing", NOW + HOUR)
+        runs.told(tx, begun, NOW + HOUR)
+        ended = runs.untold(tx)
+        assert [one.ended for one in begun + ended] == [None, NOW + HOUR]
+        runs.told(tx, ended, NOW + DAY)
+        assert runs.untold(tx) == []
+
+
+def test_a_short_incident_is_told_in_one_go(store: Database) -> None:
+    with store.writing() as tx:
+        runs.open_incident(tx, "source feed", "failing", NOW, "x")
+        runs.end_incident(tx, "source feed", "failing", NOW + HOUR)
+        [both] = runs.untold(tx)
+        runs.told(tx, [both], NOW + DAY)
+        assert runs.untold(tx) == []
+
+
+def test_a_line_that_is_down_is_tried_when_its_time_comes(store: Database) -> None:
+    with store.writing() as tx:
+        assert [runs.line_down(tx, "smtp", NOW, "refused") for _ in range(2)] == [1, 2]
+        runs.line_try_at(tx, "smtp", NOW + HOUR)
+        assert runs.lines_down(tx, NOW) == {"smtp"}
+        assert runs.lines_down(tx, NOW + HOUR) == set()
+        runs.end_incident(tx, "smtp", runs.DOWN, NOW)
+        assert runs.lines_down(tx, NOW) == set()
+        assert runs.line_down(tx, "smtp", NOW + DAY, "refused") == 1
+
+
+def test_the_last_sign_of_life(store: Database) -> None:
+    with store.writing() as tx:
+        assert beats.last_beat(tx, "serve") is None
+        beats.beat(tx, "serve", NOW)
+        beats.beat(tx, "serve", NOW + HOUR)
+        assert beats.last_beat(tx, "serve") == NOW + HOUR
