@@ -84,8 +84,10 @@ def test_what_nobody_knows_is_not_asked_about_at_once() -> None:
 
 def test_K05_what_no_channel_can_find_out_is_sent_once_more_or_held() -> None:
     once = delivery(Rendered(0, {}), state=State.UNKNOWN, attempts=1)
-    twice = delivery(Rendered(0, {}), state=State.UNKNOWN, attempts=2)
+    twice = delivery(Rendered(0, {}), state=State.UNKNOWN, attempts=2, resent=True)
+    greylisted = delivery(Rendered(0, {}), state=State.UNKNOWN, attempts=2)
     again = unsure(once, resend=True)
     assert again is not None and again.state is State.RETRY
     assert unsure(twice, resend=True) is None
+    assert unsure(greylisted, resend=True) is not None
     assert unsure(once, resend=False) is None

@@ -99,6 +99,8 @@ class SlackServer:
 
     def listed(self, method: str, asked: dict[str, str]) -> dict[str, Any]:
         match method:
+            case "auth.test":
+                return {"ok": True, "team": "lab"}
             case "conversations.list":
                 found = [{"id": i, "name": name} for name, i in self.channels.items()]
                 return self.paged("channels", found, asked)

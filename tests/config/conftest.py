@@ -1,0 +1,46 @@
+"""A configuration file from a text, and its faults as one reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from monitor import config
+from monitor.config import Settings
+
+Write = Callable[..., Path]
+Faults = Callable[..., list[str]]
+Load = Callable[..., Settings]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write(text: str, name: str = "monitor.yaml") -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(dedent(text), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def load(write: Write) -> Load:
+    def load(text: str, variables: Mapping[str, str] | None = None) -> Settings:
+        return config.load(write(text), variables or {})
+
+    return load
+
+
+@pytest.fixture
+def faults(write: Write) -> Faults:
+    """`line: where: message` of each fault."""
+
+    def faults(text: str, variables: Mapping[str, str] | None = None) -> list[str]:
+        found = config.check(write(text), variables or {})
+        return [f"{fault.line}: {fault.where}: {fault.message}" for fault in found]
+
+    return faults

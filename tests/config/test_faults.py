@@ -1,0 +1,404 @@
+"""Every fault a user can write: where it is said to be, and how it is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor import config
+from monitor.errors import ConfigError
+from tests.config.conftest import Faults, Write
+
+
+def test_all_faults_are_told_at_once(faults: Faults) -> None:
+    assert faults("""
+        timezone: Europe/Berln
+        sources:
+          page: {kind: huggingface-pag, path: x}
+        topics:
+          marl: {querry: agent, since: 7}
+        subscriptions:
+          ada: {topics: mral, email: ada, schedule: sometimes, max: many, quiet: skpi}
+    """) == [
+        "2: timezone: “Europe/Berln” is not a time zone; did you mean “Europe/Berlin”?",
+        "4: sources.page.kind: “huggingface-pag” is not a kind of source "
+        "(did you mean “huggingface-page”?)",
+        "6: topics.marl.querry: “querry” is not a setting here; did you mean “query”?",
+        "6: topics.marl.query: is missing",
+        "6: topics.marl.since: “7” is not a length of time; write 30m, 6h, 1d or 7d",
+        "8: subscriptions.ada.email: “ada” is not an e-mail address, as in ada@example.org",
+        "8: subscriptions.ada.topics: there is no topic “mral”; did you mean “marl”?",
+        "8: subscriptions.ada.schedule: “sometimes” is not a schedule; write daily 08:00, "
+        "weekdays 08:00, mon+thu 08:00, monthly 1 08:00, immediately, or a cron line such as "
+        "30 9 * * mon-fri",
+        "8: subscriptions.ada.max: should be a whole number, not “many”",
+        "8: subscriptions.ada.quiet: should be skip or send, not “skpi”",
+    ]
+
+
+CHANNEL = "channels: {p: {kind: file, path: out}}\ntopics: {t: {query: agent}}\n"
+MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        # names and forms
+        ("stroe: x", "1: stroe: “stroe” is not a setting here; did you mean “store”?"),
+        ("topics: agent", "1: topics: should be names with their settings"),
+        ("topics: {t: agent}", "1: topics.t: should be settings (name: value)"),
+        ("topics:\n  t:", "2: topics.t: should be settings (name: value)"),
+        ("topics: {t: {name: x, query: agent}}", "1: topics.t.name: “name” is not a setting here"),
+        ("topics: {t: {query: [agent]}}", "1: topics.t.query: should be a text, not a list"),
+        ("topics: {'@t': {query: agent}}", "1: topics.@t: a name may not begin with @"),
+        ("topics: {'*': {query: agent}}", "1: topics.*: a name may not begin with @, *"),
+        ("topics: {'': {query: agent}}", "1: topics.: this name is empty"),
+        ("subscriptions: {a/b: {}}", "1: subscriptions.a/b: a name may not begin with"),
+        ("topics: {[a]: b}", "1: topics: a name must be plain text"),
+        ("operator: ops@example.org", "1: operator: should be settings (name: value)"),
+        # sources
+        ("sources: {s: {path: x}}", "1: sources.s.kind: is missing; write feed or hugg"),
+        ("sources: {s: {kind: feed}}", "1: sources.s: give either `url:` or `path:`"),
+        ("sources: {s: {kind: feed, url: x}}", "1: sources.s: `url:` must begin with http"),
+        ("sources: {s: {kind: feed, pth: x}}", "1: sources.s.pth: “pth” is not a setting here"),
+        (
+            "sources: {s: {kind: feed, path: x, every: 6 hours}}",
+            "1: sources.s.every: “6 hours” is not a length of time; write 30m, 6h, 1d or 7d",
+        ),
+        (
+            "sources: {s: {kind: feed, path: x, first_run: all}}",
+            "1: sources.s.first_run: should be deliver, recent or baseline, not “all”",
+        ),
+        (
+            "sources: {s: {kind: feed, path: x, allow_private: perhaps}}",
+            "1: sources.s.allow_private: should be true or false, not “perhaps”",
+        ),
+        # topics
+        ("topics: {t: {}}", "1: topics.t.query: is missing"),
+        ("topics: {t: {query: }}", "1: topics.t.query: is empty"),
+        (
+            "sources: {daily: {kind: feed, path: x}}\n"
+            "topics: {t: {query: agent, sources: [dialy]}}",
+            "2: topics.t.sources: there is no source “dialy”; did you mean “daily”?",
+        ),
+        (
+            "topics: {t: {query: agent, news: [new, revisd]}}",
+            "1: topics.t.news: should be new, revised, withdrawn or older, not “revisd”",
+        ),
+        ("topics: {t: {query: agent, news: []}}", "1: topics.t.news: needs at least one"),
+        # channels
+        ("channels: {c: {kind: slak}}", "1: channels.c.kind: “slak” is not a kind of channel"),
+        ("channels: {c: {kind: file}}", "1: channels.c.path: is missing"),
+        (
+            "channels: {c: {kind: file, path: x, every: 6h}}",
+            "1: channels.c.every: “every” is not a setting here; there are: kind, path",
+        ),
+        ("channels: {c: {kind: slack}}", "1: channels.c: needs either channel: or webhook:"),
+        (
+            "channels:\n  c:\n    kind: slack\n    channel: #papers",
+            '2: channels.c: channel: is empty; # begins a comment, so write channel: "#papers"',
+        ),
+        (
+            "channels: {c: {kind: slack, channel: papers}}",
+            "1: channels.c: channel: needs the token of a bot, in a slack: section",
+        ),
+        (
+            "channels: {c: {kind: slack, webhook: ftp://hooks.example.org/hush}}",
+            "1: channels.c.webhook: should be a URL that begins with https://",
+        ),
+        (
+            "channels: {c: {kind: email, to: a@example.org}}",
+            "1: channels.c.to: there is no smtp: section to send e-mail with",
+        ),
+        ("channels: {email: {kind: file, path: x}}", "1: channels.email: this name is taken"),
+        # subscriptions
+        (CHANNEL + "subscriptions: {s: {channels: p}}", "3: subscriptions.s.topics: is missing"),
+        (
+            CHANNEL + "subscriptions: {s: {topics: [], channels: p}}",
+            "3: subscriptions.s.topics: needs at least one",
+        ),
+        (
+            CHANNEL + "subscriptions: {s: {topics: [t, t], channels: p}}",
+            "3: subscriptions.s.topics: “t” stands in this list twice",
+        ),
+        (
+            CHANNEL + "subscriptions: {s: {topics: t}}",
+            "3: subscriptions.s: names nowhere to send to; give it email: or channels:",
+        ),
+        (
+            CHANNEL + "subscriptions: {s: {topics: t, channels: [q]}}",
+            "3: subscriptions.s.channels: there is no channel “q”",
+        ),
+        (
+            CHANNEL + "subscriptions: {s: {topics: t, email: a@example.org}}",
+            "3: subscriptions.s.email: there is no smtp: section to send e-mail with",
+        ),
+        (
+            CHANNEL + "subscriptions: {s: {topics: t, channels: p, pause_until: tomorrow}}",
+            "3: subscriptions.s.pause_until: should be a date such as 2026-08-31, not “tomorrow”",
+        ),
+        (
+            CHANNEL + "subscriptions: {s: {topics: t, channels: p, max: 0}}",
+            "3: subscriptions.s.max: should be 1 or more, not “0”",
+        ),
+        (
+            CHANNEL + "subscriptions: {s: {topics: t, channels: p, max: 401}}",
+            "3: subscriptions.s.max: should be 400 or less, not “401”",
+        ),
+        # addresses
+        (
+            MAIL + 'subscriptions: {s: {topics: t, email: "a@example.org, b@example.org"}}',
+            "4: subscriptions.s.email: “a@example.org, b@example.org” should be an address alone",
+        ),
+        (
+            MAIL + 'subscriptions: {s: {topics: t, email: "a@example.org,b@example.org"}}',
+            "4: subscriptions.s.email: “a@example.org,b@example.org” should be one address;",
+        ),
+        (
+            MAIL + 'subscriptions: {s: {topics: t, email: "Ada <a@example.org>"}}',
+            "4: subscriptions.s.email: “Ada <a@example.org>” should be an address alone",
+        ),
+        (
+            MAIL + 'subscriptions: {s: {topics: t, email: "a@example.org\\r\\nBcc: b@c.d"}}',
+            "4: subscriptions.s.email: ",
+        ),
+        # smtp and slack
+        ("smtp: {host: x}", "1: smtp.from: is missing"),
+        ("smtp: {host: x, from: Papers p@x.org}", "1: smtp.from: “Papers p@x.org” is not a send"),
+        ("smtp: {host: x, from: a@b.c, port: 70000}", "1: smtp.port: should be 65535 or less"),
+        ("smtp: {host: x, from: a@b.c, tls: ssl}", "1: smtp.tls: should be starttls, implicit or"),
+        ("smtp: {host: x, from: a@b.c, ca_file: gone}", "1: smtp.ca_file: there is no file /"),
+        ("smtp: {host: x, from: a@b.c, username: u}", "1: smtp: username: and password: go toge"),
+        ("slack: {}", "1: slack.token: is missing"),
+        (
+            "slack: {token: t, base_url: 'http://example.org/'}",
+            "1: slack.base_url: should be a URL that begins with https://",
+        ),
+        # the top
+        ("store: mysql://db/x", "1: store: should be sqlite:///data/monitor.db or postgresql+psy"),
+        ("store: postgresql://db", "1: store: should be sqlite:///data/monitor.db or postgresql"),
+        ("store: 'sqlite:///:memory:'", "1: store: needs a file, as in sqlite:///data/monitor"),
+        ("store: sqlite://", "1: store: needs a file, as in sqlite:///data/monitor.db"),
+        ("templates: gone", "1: templates: there is no folder /"),
+        ('contact: "a\\nX-Evil: b"', "1: contact: holds a control character or a line break"),
+    ],
+)
+def test_faults_in_plain_words(faults: Faults, text: str, fault: str) -> None:
+    assert any(found.startswith(fault) for found in faults(text)), faults(text)
+
+
+@pytest.mark.parametrize(
+    ("smtp", "fault"),
+    [
+        ("{host: mail.example.org, tls: none, from: a@b.c}", "send mail in clear to mail.example"),
+        (
+            "{host: b.c, tls: none, insecure: true, from: a@b.c, username: u, password: p}",
+            "would send the password in clear",
+        ),
+    ],
+)
+def test_E26_mail_in_clear_is_refused(faults: Faults, smtp: str, fault: str) -> None:
+    (found,) = faults(f"smtp: {smtp}")
+    assert fault in found
+
+
+def test_D07_weekdays_by_number_are_refused_with_a_hint(faults: Faults) -> None:
+    (found,) = faults(
+        CHANNEL + 'subscriptions: {ada: {topics: t, channels: p, schedule: "30 9 * * 1-5"}}'
+    )
+    assert found.startswith("3: subscriptions.ada.schedule: ")
+    assert "mon-fri" in found
+
+
+def test_D08_a_wrong_zone_names_the_subscription(faults: Faults) -> None:
+    assert faults(
+        CHANNEL + "subscriptions: {ada: {topics: t, channels: p, timezone: Asia/Tokio}}"
+    ) == [
+        "3: subscriptions.ada.timezone: “Asia/Tokio” is not a time zone; did you mean “Asia/Tokyo”?"
+    ]
+
+
+@pytest.mark.parametrize("zone", ["../etc/passwd", "/etc/localtime", "Europe", "", "CET+1CEST"])
+def test_what_is_no_zone_is_a_fault(faults: Faults, zone: str) -> None:
+    assert faults(f"timezone: '{zone}'")[0].startswith(f"1: timezone: “{zone}” is not a time zone")
+
+
+def test_a_wrong_TZ_of_the_process_is_a_fault_told_once(faults: Faults) -> None:
+    text = CHANNEL + "subscriptions: {ada: {topics: t, channels: p}}"
+    (found,) = faults(text, {"TZ": "Mars/Olympus"})
+
+    assert "TZ of the process: “Mars/Olympus” is not a time zone" in found
+
+
+# ── topics ──────────────────────────────────────────────────────────────────────────
+
+
+def test_a_wrong_query_is_shown_with_a_caret_under_the_position(faults: Faults) -> None:
+    (found,) = faults("topics:\n  marl:\n    query: 'agent AND (policy'")
+
+    assert found.splitlines() == [
+        "3: topics.marl.query: this parenthesis is never closed",
+        "    agent AND (policy",
+        "              ^",
+        "    close it with )",
+    ]
+
+
+def test_the_caret_knows_wide_characters_and_folded_lines(faults: Faults) -> None:
+    (found,) = faults("topics:\n  t:\n    query: |\n      强化学习\n      AND (policy")
+    _, query, caret, _ = found.splitlines()
+
+    assert query == "    强化学习 AND (policy"
+    assert caret.index("^") == len("    ") + 2 * len("强化学习") + len(" AND ")
+
+
+def test_a_long_query_is_shown_around_its_fault(faults: Faults) -> None:
+    (found,) = faults(f"topics: {{t: {{query: '{'agent OR ' * 50}titel:x{' OR agent' * 50}'}}}}")
+    _, query, caret, _ = found.splitlines()
+
+    assert len(query) < 130
+    assert "titel:x" in query
+    assert query[caret.index("^") - 1 :].strip().startswith("titel:x")
+
+
+@pytest.mark.parametrize(
+    ("text", "example"),
+    [
+        ('topics:\n  t:\n    query: "multi-agent" AND x', "query: '\"multi-agent\" AND x'"),
+        ('\n\ntopics: {t: {query: "a b" AND c}}', "query: '\"multi-agent\" AND agent'"),
+        ('\n\nname: "a" b', "name: '\"a\" and b'"),
+    ],
+)
+def test_quotes_that_yaml_swallowed_are_explained(faults: Faults, text: str, example: str) -> None:
+    (found,) = faults(text)
+    assert found.startswith("3: (file): YAML takes the first pair of quotes as the whole value")
+    assert example in found
+
+
+# ── YAML ────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("a:\n\t- x", "2: (file): a tab stands before the text"),
+        ("a: &x\nb: *y", "2: (file): a value that begins with * must stand in single quotes"),
+        ("a: @x", "1: (file): a value that begins with @, ` or % must stand in single quotes"),
+        ("store: !x y", "1: store: a value that begins with ! must stand in single quotes"),
+        ("a: b: c", "1: (file): a second “: ” stands in this line"),
+        ('a: "x\nb: y', "2: (file): the quotes opened on line 1 are never closed"),
+        ('a: "\\q"', "1: (file): a backslash in double quotes means something to YAML"),
+        ("a: b\n---\nc: d", "2: (file): a second document begins here"),
+        ("a:\n  b: c\n d: e", "3: (file): this is not valid YAML"),
+        ("a: [b, c", "1: (file): this is not valid YAML"),
+        ("a: b\n\x07", "2: (file): a control character stands here"),
+        ("a: &a [*a]", "1: (file): it is nested too deeply, or refers to itself"),
+        ("a: " + "[" * 5_000, "1: (file): "),
+        ("- a", "1: (file): this file holds no settings (name: value)"),
+        ("", "1: (file): this file is empty"),
+        ("# nothing yet", "1: (file): this file is empty"),
+    ],
+)
+def test_yaml_that_cannot_be_read_is_a_fault_with_its_line(
+    faults: Faults, text: str, fault: str
+) -> None:
+    assert faults(text)[0].startswith(fault)
+
+
+def test_a_key_that_stands_twice_is_a_fault_at_its_second_place(faults: Faults) -> None:
+    assert faults("""
+        topics:
+          marl: {query: agent}
+          marl: {query: policy}
+        contact: a
+        contact: b
+    """) == [
+        "4: topics.marl: “marl” stands here twice; it is already on line 3",
+        "6: contact: “contact” stands here twice; it is already on line 5",
+    ]
+
+
+def test_a_few_lines_cannot_grow_into_gigabytes(faults: Faults) -> None:
+    laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10)
+    )
+    assert faults(laughs) == ["1: (file): it is nested too deeply, or refers to itself"]
+
+
+def test_bytes_that_are_no_text_are_a_fault(tmp_path: Path) -> None:
+    file = tmp_path / "monitor.yaml"
+    file.write_bytes("topics:\n  t: {query: café}".encode("latin-1"))
+
+    (fault,) = config.check(file, {})
+    assert (fault.line, fault.message) == (2, "this is not UTF-8 text; save the file as UTF-8")
+
+
+def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
+    file = tmp_path / "monitor.yaml"
+    file.write_bytes(b"\xef\xbb\xbfcontact: ops@example.org")
+
+    assert config.check(file, {}) == []
+
+
+def test_a_file_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
+    (missing,) = config.check(tmp_path / "gone.yaml", {})
+    (folder,) = config.check(tmp_path, {})
+
+    assert missing.file == str(tmp_path / "gone.yaml")
+    assert missing.message.startswith("there is no such file")
+    assert folder.message == "this file cannot be read: Is a directory"
+
+
+def test_load_raises_all_faults_as_one_error(write: Write) -> None:
+    path = write("stroe: x\ntimezne: y")
+
+    with pytest.raises(ConfigError) as raised:
+        config.load(path, {})
+    assert [fault.where for fault in raised.value.faults] == ["stroe", "timezne"]
+    assert str(raised.value).startswith(f"{path}:1: stroe: ")
+
+
+_WORDS = st.sampled_from(
+    [
+        *("sources", "topics", "channels", "subscriptions", "smtp", "slack", "operator", "include"),
+        *(
+            "kind",
+            "feed",
+            "email",
+            "path",
+            "query",
+            "to",
+            "token",
+            "host",
+            "from",
+            "store",
+            "since",
+        ),
+        *("agent", "${X}", "*", "@a", "a@example.org", "7d", "timezone", "ca_file", "~", "null"),
+    ]
+)
+_VALUES = st.recursive(
+    st.one_of(st.none(), _WORDS, st.text(max_size=5)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(_WORDS, inner, max_size=4)
+    ),
+    max_leaves=25,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(top=st.dictionaries(_WORDS, _VALUES, max_size=6))
+def test_nothing_that_can_be_written_ends_in_anything_but_faults(
+    tmp_path_factory: pytest.TempPathFactory, top: dict[str, object]
+) -> None:
+    import yaml
+
+    file = tmp_path_factory.mktemp("any") / "monitor.yaml"
+    file.write_text(yaml.safe_dump(top, allow_unicode=True), encoding="utf-8")
+
+    for fault in config.check(file, {"X": "hush"}):
+        assert fault.line >= 1
+        assert "hush" not in fault.message

@@ -1,0 +1,98 @@
+"""The files that come with Paper Monitor: the starter, the demo's, the schema, the page of docs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from monitor import config
+from monitor.config.build import SECTIONS, channel_options, source_options
+from monitor.config.settings import General
+from monitor.plugins import CHANNELS, SOURCES
+from monitor.resources import resource
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_starter_works_as_it_is_with_no_environment(tmp_path: Path) -> None:
+    file = tmp_path / "monitor.yaml"
+    file.write_text(config.starter(), encoding="utf-8")
+    settings = config.load(file, {})
+
+    assert settings.warnings == ()
+    assert settings.sources["daily-page"].options.path == f"{tmp_path}/dumps/*.txt"
+    assert [entry.kind for entry in settings.channels.values()] == ["file"]
+    assert config.topics_of(settings, settings.subscriptions["me"]) == tuple(settings.topics)
+
+
+def test_what_is_commented_out_in_the_starter_works_too(tmp_path: Path) -> None:
+    lines = config.starter().splitlines()
+    section = next(number for number, line in enumerate(lines) if "where papers come from" in line)
+    opened = [line.replace("# ", "", 1) if _is_setting(line) else line for line in lines[section:]]
+    file = tmp_path / "monitor.yaml"
+    file.write_text("\n".join(lines[:section] + opened), encoding="utf-8")
+    settings = config.load(file, {"SMTP_PASSWORD": "p", "SLACK_BOT_TOKEN": "t"})
+
+    assert {"nature", "daily-page"} == set(settings.sources)
+    assert settings.subscriptions["me"].email == ("ada@example.org",)
+    assert settings.smtp is not None
+    assert settings.slack is not None
+    assert settings.operator is not None
+
+
+def _is_setting(line: str) -> bool:
+    text = line.strip().removeprefix("# ").lstrip()
+    return line.strip().startswith("# ") and text.split(" ")[0].endswith(":")
+
+
+def test_the_demo_is_a_lab_with_topics_and_groups() -> None:
+    settings = config.load(resource("seeds") / "monitor.yaml", {})
+
+    assert settings.warnings == ()
+    assert len(settings.topics) >= 6
+    assert set(settings.subscriptions) == {"rl-team", "agents-team", "reading-group"}
+
+
+def test_the_demo_tells_a_new_user_what_each_setting_is_for() -> None:
+    text = (resource("seeds") / "monitor.yaml").read_text(encoding="utf-8")
+    for setting in ("store:", "kind: huggingface-page", "path:", "news:", "since:", "max:"):
+        line = next(line for line in text.splitlines() if line.strip().startswith(setting))
+        before = text.splitlines()[text.splitlines().index(line) - 1]
+        assert "#" in line or before.startswith("#"), setting
+
+
+def test_the_schema_of_the_docs_is_the_one_in_force() -> None:
+    """`python -m monitor.config > docs/monitor.schema.json` makes it anew."""
+    assert json.loads((DOCS / "monitor.schema.json").read_text("utf-8")) == config.schema()
+
+
+def test_the_schema_takes_the_files_we_ship() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    yaml = pytest.importorskip("yaml")
+    check = jsonschema.Draft202012Validator(config.schema())
+
+    check.validate(yaml.safe_load(config.starter()))
+    check.validate(yaml.safe_load((resource("seeds") / "monitor.yaml").read_text("utf-8")))
+    assert not check.is_valid({"sources": {"s": {"kind": "feed", "ulr": "x"}}})
+    assert not check.is_valid({"topics": {"t": {"querry": "x"}}})
+    assert not check.is_valid({"stroe": "x"})
+    assert check.is_valid({"sources": {"s": {"kind": "from-a-package", "anything": 1}}})
+
+
+def _settings() -> set[str]:
+    """Every setting there is, by its name in the file."""
+    shape = config.schema()["properties"]
+    entries = [shape[section] for section in ("topics", "subscriptions")]
+    models = [entry["additionalProperties"] for entry in entries]
+    models += [shape[section] for section in ("operator", "smtp", "slack")]
+    names = {name for model in models for name in model["properties"]}
+    for options in (*map(source_options, SOURCES), *map(channel_options, CHANNELS)):
+        names |= set(options.model_fields)
+    return names | set(General.model_fields) | set(SECTIONS) | {"include", "every", "first_run"}
+
+
+@pytest.mark.parametrize("name", sorted(_settings()))
+def test_every_setting_is_in_the_docs(name: str) -> None:
+    assert f"`{name}`" in (DOCS / "configuration.md").read_text(encoding="utf-8")

@@ -1,0 +1,101 @@
+"""`include:` lays more files beside the first: a file a person, each name once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from monitor import config
+from tests.config.conftest import Write
+
+MAIN = """
+    include: {include}
+    sources: {{page: {{kind: huggingface-page, path: dumps/*.txt}}}}
+    topics: {{agents: {{query: agent}}}}
+    channels: {{pages: {{kind: file, path: out}}}}
+"""
+
+
+def test_included_files_hold_more_of_the_same(write: Write, tmp_path: Path) -> None:
+    path = write(MAIN.format(include="[people/*.yaml, more/topics.yaml]"))
+    write(
+        """
+        channels: {ada-pages: {kind: file, path: ada}}
+        subscriptions: {ada: {topics: [agents, robots], channels: [pages, ada-pages]}}
+        """,
+        "people/ada.yaml",
+    )
+    write("topics: {robots: {query: robot}}", "more/topics.yaml")
+    settings = config.load(path, {})
+
+    assert list(settings.topics) == ["agents", "robots"]
+    assert settings.subscriptions["ada"].channels == ("pages", "ada-pages")
+    assert settings.channels["pages"].options.model_dump() == {"path": tmp_path / "out"}
+    assert settings.channels["ada-pages"].options.model_dump() == {
+        "path": tmp_path / "people" / "ada"
+    }
+
+
+def test_a_fault_of_an_included_file_is_told_there(write: Write, tmp_path: Path) -> None:
+    path = write(MAIN.format(include="people/*.yaml") + "    stroe: x\n")
+    ada = write("subscriptions:\n  ada: {topics: [agnets], channels: pages}", "people/ada.yaml")
+    bo = write("topics: [", "people/bo.yaml")
+
+    assert [(f.file, f.line, f.where) for f in config.check(path, {})] == [
+        (str(path), 6, "stroe"),
+        (str(ada), 2, "subscriptions.ada.topics"),
+        (str(bo), 1, "(file)"),
+    ]
+
+
+def test_the_same_name_twice_is_a_fault_at_the_second_place(write: Write) -> None:
+    path = write(MAIN.format(include="people/*.yaml"))
+    ada = write("topics:\n  agents: {query: policy}\n  robots: {query: a1}", "people/ada.yaml")
+    bo = write("topics: {robots: {query: b1}}", "people/bo.yaml")
+
+    assert [(f.file, f.line, f.message) for f in config.check(path, {})] == [
+        (str(ada), 2, f"“agents” is already in {path}, line 4"),
+        (str(bo), 1, f"“robots” is already in {ada}, line 3"),
+    ]
+
+
+def test_an_included_file_holds_entries_only(write: Write) -> None:
+    path = write(MAIN.format(include="ada.yaml"))
+    write("smtp: {host: x}\ninclude: more.yaml\ntopics: agent", "ada.yaml")
+
+    assert [(fault.line, fault.where) for fault in config.check(path, {})] == [
+        (1, "smtp"),
+        (2, "include"),
+        (3, "topics"),
+    ]
+
+
+def test_a_file_that_is_named_must_be_there(write: Write) -> None:
+    path = write(MAIN.format(include="ada.yaml"))
+
+    (fault,) = config.check(path, {})
+    assert (fault.line, fault.where) == (2, "include")
+    assert fault.message == "there is no file “ada.yaml”"
+
+
+def test_include_must_be_files(write: Write) -> None:
+    (fault,) = config.check(write(MAIN.format(include="{a: b}")), {})
+    assert (fault.where, fault.message) == (
+        "include",
+        "should be a list of files, as in [people/*.yaml]",
+    )
+
+
+def test_a_glob_does_not_include_the_file_itself_nor_any_file_twice(write: Write) -> None:
+    path = write(MAIN.format(include="['*.yaml', ada.yaml, './ada.yaml']"))
+    write("topics: {robots: {query: robot}}", "ada.yaml")
+
+    assert list(config.load(path, {}).topics) == ["agents", "robots"]
+
+
+def test_variables_are_put_into_included_files(write: Write) -> None:
+    path = write(MAIN.format(include="ada.yaml"))
+    write("topics: {robots: {query: '${WORD}'}}", "ada.yaml")
+
+    assert config.load(path, {"WORD": "robot"}).topics["robots"].query == "robot"
+    (fault,) = config.check(path, {})
+    assert fault.where == "topics.robots.query"

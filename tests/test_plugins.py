@@ -1,0 +1,174 @@
+"""Kinds by name: what is built in, what a package brings, and what goes wrong with either."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from monitor import config, plugins
+from monitor.errors import UsageError
+
+
+class Install(Protocol):
+    def __call__(self, entry_points: str, module: str = ...) -> None: ...
+
+
+MODULE = """
+from typing import ClassVar
+
+from pydantic import BaseModel
+
+from monitor.model import FirstRun, Reading
+from monitor.sources.base import Source, SourceOptions
+
+
+class DiaryOptions(SourceOptions):
+    pages: int = 1
+
+
+class Diary(Source):
+    kind: ClassVar[str] = "diary"
+    Options: ClassVar[type[SourceOptions]] = DiaryOptions
+    default_first_run: ClassVar[FirstRun] = FirstRun.BASELINE
+    dated: ClassVar[bool] = False
+
+    def read(self, document):
+        return Reading()
+
+
+class PigeonOptions(BaseModel):
+    path: str
+
+
+class Pigeon:
+    Options = PigeonOptions
+
+
+class Mute:
+    pass
+"""
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Put a distribution with entry points where Python finds it."""
+
+    def install(entry_points: str, module: str = MODULE) -> None:
+        (tmp_path / "diaries.py").write_text(module)
+        info = tmp_path / "diaries-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: diaries\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(entry_points)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.delitem(sys.modules, "diaries", raising=False)
+
+    return install
+
+
+BRINGS = """
+[monitor.sources]
+diary = diaries:Diary
+feed = diaries:Diary
+gone = diaries:Gone
+
+[monitor.channels]
+pigeon = diaries:Pigeon
+mute = diaries:Mute
+"""
+
+
+@pytest.mark.parametrize("kind", plugins.SOURCES)
+def test_each_built_in_source_is_there_and_knows_its_name(kind: str) -> None:
+    assert plugins.source_class(kind).kind == kind
+
+
+@pytest.mark.parametrize("kind", plugins.CHANNELS)
+def test_each_built_in_channel_is_there(kind: str) -> None:
+    assert callable(plugins.channel_class(kind))
+
+
+@pytest.mark.parametrize(
+    ("ask", "kind", "hint"),
+    [
+        (plugins.source_class, "fed", "did you mean “feed”?"),
+        (plugins.source_class, "zzz", "there are: feed, huggingface-page"),
+        (plugins.channel_class, "e-mail", "did you mean “email”?"),
+    ],
+)
+def test_an_unknown_kind_is_refused_with_the_nearest(
+    ask: Callable[[str], object], kind: str, hint: str
+) -> None:
+    with pytest.raises(UsageError, match=f"“{kind}” is not a kind of") as raised:
+        ask(kind)
+    assert raised.value.hint == hint
+
+
+def test_a_package_brings_kinds(install: Install) -> None:
+    install(BRINGS)
+
+    assert plugins.source_class("diary").kind == "diary"
+    assert plugins.source_kinds()["diary"] == "diaries:Diary"
+    assert plugins.channel_kinds()["pigeon"] == "diaries:Pigeon"
+
+
+def test_a_package_does_not_replace_what_is_built_in(install: Install) -> None:
+    install(BRINGS)
+
+    assert plugins.source_class("feed").kind == "feed"
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [(MODULE, "AttributeError"), ("import nowhere_to_be_found", "ModuleNotFoundError")],
+)
+def test_a_kind_that_cannot_be_loaded_says_why(install: Install, module: str, reason: str) -> None:
+    install(BRINGS, module)
+
+    with pytest.raises(UsageError, match=f"“gone” cannot be loaded: {reason}"):
+        plugins.source_class("gone")
+
+
+def test_the_settings_of_a_brought_kind_are_checked_like_any_others(
+    install: Install, tmp_path: Path
+) -> None:
+    install(BRINGS)
+    file = tmp_path / "monitor.yaml"
+    file.write_text("sources: {d: {kind: diary, path: x/*.txt, pages: 3}}")
+    options = config.load(file, {}).sources["d"].options
+
+    assert options.model_dump()["pages"] == 3
+    assert options.model_dump()["path"] == f"{tmp_path}/x/*.txt"
+    file.write_text("sources: {d: {kind: diary, path: x, pages: many, page: 1}}")
+    assert [fault.message for fault in config.check(file, {})] == [
+        "“page” is not a setting here; did you mean “pages”?",
+        "should be a whole number, not “many”",
+    ]
+
+
+def test_a_brought_channel_has_settings_or_is_refused(install: Install, tmp_path: Path) -> None:
+    install(BRINGS)
+    file = tmp_path / "monitor.yaml"
+    file.write_text("channels: {p: {kind: pigeon, path: loft}}")
+    assert config.load(file, {}).channels["p"].options.model_dump() == {"path": f"{tmp_path}/loft"}
+
+    file.write_text("channels: {m: {kind: mute}}")
+    (fault,) = config.check(file, {})
+    assert (fault.where, "has no Options" in fault.message) == ("channels.m.kind", True)
+
+
+def test_a_kind_is_imported_only_when_it_is_asked_for() -> None:
+    code = (
+        "import sys\n"
+        "from monitor import plugins\n"
+        "plugins.source_kinds(), plugins.channel_kinds()\n"
+        "plugins.source_class('huggingface-page')\n"
+        "late = ('feedparser', 'slack_sdk', 'monitor.deliver.mail')\n"
+        "print([module for module in late if module in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
