@@ -10,7 +10,7 @@ demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
 
 test: $(VENV)/.developing         ## all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto
 
 check: $(VENV)/.developing        ## style, types, import contracts and the documentation's completeness
 	$(BIN)/ruff check .

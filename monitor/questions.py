@@ -91,7 +91,7 @@ def status(parts: Parts) -> Status:
         incidents = runs.open_incidents(tx)
         counts = deliveries.counts(tx)
         states = digests.states(tx)
-        stuck = [d for d in deliveries.listing(tx) if d.state in (State.UNKNOWN, State.FAILED)]
+        unsure = deliveries.listing(tx, [State.UNKNOWN])
         subscriptions = tuple(
             _subscription(tx, s, states.get(s.name), now) for s in parts.subscriptions
         )
@@ -100,7 +100,7 @@ def status(parts: Parts) -> Status:
         f"{one.subject} is {one.kind} since {one.since:%Y-%m-%d %H:%M} UTC: {one.error}"
         for one in incidents
     ]
-    problems += [_stuck(delivery) for delivery in stuck]
+    problems += [_unsure(delivery) for delivery in unsure]
     problems += _parked(parts)
     failing = {report.source: report for report in read}
     return Status(
@@ -124,12 +124,10 @@ def _source(name: str, last: Run | None, report: SourceReport) -> SourceStatus:
     )
 
 
-def _stuck(delivery: Delivery) -> str:
-    what = f"delivery {delivery.id} ({delivery.subscription} {delivery.period}, "
-    what += f"{delivery.channel} to {delivery.recipient})"
-    if delivery.state is State.UNKNOWN:
-        return f"{what} may or may not have arrived: `paper-monitor deliveries resolve` settles it"
-    return f"{what} failed: {delivery.error}"
+def _unsure(delivery: Delivery) -> str:
+    what = f"{delivery.subscription} {delivery.period}, {delivery.channel} to {delivery.recipient}"
+    settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend` settles it"
+    return f"delivery {delivery.id} ({what}) may or may not have arrived: {settle}"
 
 
 def _parked(parts: Parts) -> list[str]:

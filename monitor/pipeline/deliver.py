@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 
 import structlog
 
@@ -11,8 +12,11 @@ from monitor.deliver import policy
 from monitor.model import Delivery, Outcome, State
 from monitor.pipeline.parts import Parts
 from monitor.store import deliveries, owners, runs
+from monitor.store.database import Transaction
 
 log = structlog.get_logger()
+
+REFUSED = "refused"
 
 
 def deliver(parts: Parts, *, probe: bool = False) -> list[Delivery]:
@@ -85,6 +89,7 @@ def _record(parts: Parts, line: str, delivery: Delivery, outcome: Outcome) -> bo
             decided = policy.decide(delivery, outcome, now)
             deliveries.record(tx, delivery.id, parts.owner.id, decided.outcome, now, decided.at)
             runs.end_incident(tx, line, runs.DOWN, now)
+            _judge(tx, delivery, decided.outcome, now)
     log.info(
         "delivery",
         id=delivery.id,
@@ -94,6 +99,15 @@ def _record(parts: Parts, line: str, delivery: Delivery, outcome: Outcome) -> bo
         channel_down=outcome.channel_down,
     )
     return not outcome.channel_down
+
+
+def _judge(tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
+    """A recipient that is refused for good is the operator's to mend; the next success ends it."""
+    subject = f"{delivery.channel} to {delivery.recipient}"
+    if outcome.state is State.FAILED:
+        runs.open_incident(tx, subject, REFUSED, now, outcome.error)
+    elif outcome.state is State.SENT:
+        runs.end_incident(tx, subject, REFUSED, now)
 
 
 def _settle(parts: Parts) -> None:

@@ -11,7 +11,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -93,6 +93,8 @@ class _AdvisoryLock:
             self._connection = self._connected()
 
     def release(self) -> None:
+        with suppress(sa.exc.DBAPIError):  # a connection that is lost has let go already
+            self._connection.execute(sa.select(sa.func.pg_advisory_unlock(self._number)))
         self._connection.invalidate()
         self._connection.close()
 

@@ -228,3 +228,14 @@ def test_K12_a_restored_backup_holds_what_may_have_been_sent(due: House, smtp: S
         due.run()
     assert len(smtp.received) == 1
     assert states(due)[-1] is State.UNKNOWN
+
+
+def test_M04_a_refused_address_fails_alone_and_the_operator_is_told(due: House, smtp: ScriptedSmtp):
+    due.by_mail(smtp.port, "gone@example.org", "ada@example.org")
+    due.told["operator"] = {"email": "ops@example.org"}
+    smtp.script["rcpt"].append("550 5.1.1 no such user")
+    due.run()
+    due.run()
+    assert [mail.recipient for mail in smtp.received] == ["ada@example.org", "ops@example.org"]
+    assert b"gone@example.org" in smtp.received[1].content
+    assert sorted(states(due)) == [State.FAILED, State.SENT, State.SENT]

@@ -1,0 +1,119 @@
+"""Documentation is part of the work: what a user can meet is in docs/, or this fails."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from monitor import errors, plugins
+from monitor.config import schema
+from monitor.model import FirstRun, Kind, RunOutcome, State
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def error_names() -> list[str]:
+    found = inspect.getmembers(errors, inspect.isclass)
+    return [n for n, kind in found if issubclass(kind, Exception) and n != "MonitorError"]
+
+
+def settings() -> list[str]:
+    """Every name that may stand before a colon in monitor.yaml."""
+    names: set[str] = set()
+
+    def walk(part: object) -> None:
+        if isinstance(part, dict):
+            names.update(part.get("properties", {}))
+            for value in part.values():
+                walk(value)
+        elif isinstance(part, list):
+            for value in part:
+                walk(value)
+
+    walk(schema())
+    return sorted(names)
+
+
+@pytest.mark.parametrize("name", error_names())
+def test_every_error_is_explained(name: str):
+    assert f"`{name}`" in page("errors.md")
+
+
+@pytest.mark.parametrize("word", [*RunOutcome, *State])
+def test_every_outcome_and_state_is_explained(word: str):
+    assert re.search(rf"^\| `{word}` \|", page("errors.md"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", settings())
+def test_every_setting_is_explained(name: str):
+    assert f"`{name}" in page("configuration.md")
+
+
+@pytest.mark.parametrize("word", [*FirstRun, *Kind])
+def test_every_choice_is_explained(word: str):
+    assert f"`{word}`" in page("configuration.md")
+
+
+@pytest.mark.parametrize("kind", plugins.SOURCES)
+def test_every_source_is_explained(kind: str):
+    assert f"## `{kind}`" in page("sources.md")
+
+
+@pytest.mark.parametrize("kind", plugins.CHANNELS)
+def test_every_channel_is_explained(kind: str):
+    assert f"`{kind}`" in page("channels.md")
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *PAGES], ids=lambda path: path.name)
+def test_no_link_leads_nowhere(path: Path):
+    text = path.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        if not target.startswith(("http://", "https://")):
+            assert (path.parent / target).exists(), target
+
+
+def test_the_readme_shows_the_two_commands_first():
+    blocks = re.findall(r"(?:^    .+\n)+", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert blocks[0] == "    make demo\n    make test\n"
+
+
+def test_every_make_word_that_is_told_exists():
+    words = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    told = "\n".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *PAGES])
+    assert set(re.findall(r"^    make ([a-z]+)", told, re.MULTILINE)) <= words
+
+
+def test_every_dependency_has_a_reason():
+    reasons = page("decisions/0001-dependencies.md").lower()
+    text = (ROOT / "pyproject.toml").read_text()
+    block = text.split("dependencies = [", 1)[1].split("]\n\n[project.scripts]")[0]
+    for name in re.findall(r'"([a-z0-9-]+)[\[><]', block):
+        assert name.replace("-", " ") in reasons.replace("-", " "), name
+
+
+def test_the_project_names_no_machine():
+    tracked = subprocess.run(
+        [
+            "git",
+            "grep",
+            "-nIE",
+            r"/(root|home)/[a-z]+/|pypi\.org/simple",
+            "--",
+            ".",
+            ":!tests/test_docs.py",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert tracked.stdout == ""
