@@ -117,7 +117,7 @@ class _Ingest:
         outcome = RunOutcome.OK if whole else RunOutcome.PARTIAL
         if reading.error and not reading.papers:
             outcome = RunOutcome.FAILED
-        kept = document.validators if whole else {}
+        kept = document.validators if whole else None
         return self._finish(outcome, reading.error, document.name, kept)
 
     def _chunks(self, told: Sequence[Paper], offset: int) -> Iterator[tuple[int, Sequence[Paper]]]:

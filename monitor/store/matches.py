@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.model import Change, Kind, Matched, Topic
+from monitor.model import Change, Kind, Matched, Sighting, Stored, Topic
 from monitor.store import papers, schema
 from monitor.store.columns import among, insert_new, insert_or_update
 from monitor.store.database import Transaction
@@ -161,17 +162,23 @@ def _changes(tx: Transaction, wanted: sa.ColumnElement[bool], limit: int) -> lis
 
 
 def load(tx: Transaction, rows: Sequence[Any]) -> list[Change]:
-    """Return rows of the change table with the papers as they now stand."""
+    """Return rows of the change table with the papers as they now stand.
+
+    A paper's `announce` is what the source that saw it last said of it.
+    """
     ids = {row.paper_id for row in rows}
     stored = papers.load(tx, ids)
-    sources = papers.sources(tx, ids)
-    return [
-        Change(
-            stored=stored[row.paper_id],
-            revision=row.revision,
-            kind=Kind(row.kind),
-            at=row.at,
-            sources=sources.get(row.paper_id, ()),
-        )
-        for row in rows
-    ]
+    seen = papers.sightings(tx, ids)
+    return [_change_of(row, stored[row.paper_id], seen.get(row.paper_id, ())) for row in rows]
+
+
+def _change_of(row: Any, stored: Stored, seen: Sequence[Sighting]) -> Change:
+    last = max(seen, key=lambda sighting: sighting.last_seen, default=None)
+    announce = last.announce if last else ""
+    return Change(
+        stored=replace(stored, paper=replace(stored.paper, announce=announce)),
+        revision=row.revision,
+        kind=Kind(row.kind),
+        at=row.at,
+        sources=tuple(sorted({sighting.source for sighting in seen})),
+    )

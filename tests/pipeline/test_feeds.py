@@ -1,0 +1,163 @@
+"""A feed over HTTP: asked politely, read whole or again, and never a reason to flood or to lose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from monitor.model import RunOutcome
+from monitor.questions import status
+from tests.house import SATURDAY, House
+from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
+
+RSS = {"Content-Type": "application/rss+xml"}
+
+
+@pytest.fixture
+def web() -> Iterator[MisbehavingServer]:
+    with misbehaving_server() as server:
+        yield server
+
+
+@pytest.fixture
+def fed(house: House, web: MisbehavingServer) -> House:
+    house.told["sources"] = {
+        "journal": {"kind": "feed", "url": web.url("/feed"), "allow_private": True}
+    }
+    house.told["topics"] = {"agents": {"query": "agents"}}
+    return house
+
+
+def item(number: int, at: datetime = SATURDAY) -> str:
+    return (
+        f"<item><title>Agents that plan, study number {number}</title>"
+        f"<link>https://journal.example.org/{number}</link><guid>paper-{number}</guid>"
+        f"<description>Study {number} asks how agents plan and answers it.</description>"
+        f"<pubDate>{format_datetime(at)}</pubDate></item>"
+    )
+
+
+def feed(*items: str) -> bytes:
+    told = "".join(items)
+    return f'<rss version="2.0"><channel><title>Journal</title>{told}</channel></rss>'.encode()
+
+
+def serve(web: MisbehavingServer, body: bytes, **headers: str) -> None:
+    web.answers("/feed", body=body, headers={**RSS, **headers})
+
+
+def one(house: House) -> tuple[str, int, int]:
+    [run] = house.ingest()
+    return run.outcome.value, run.seen, run.new
+
+
+def test_a_feed_is_asked_with_what_its_last_complete_answer_gave(
+    fed: House, web: MisbehavingServer
+):
+    def answer(asked: Asked) -> Answer:
+        if asked.headers.get("if-none-match") == '"one"':
+            return Answer(304)
+        return Answer(body=feed(item(1)), headers={**RSS, "ETag": '"one"'})
+
+    web.decides("/feed", answer)
+    assert one(fed) == ("ok", 1, 1)
+    assert one(fed) == ("unchanged", 0, 0)
+    assert web.requests[1].headers["if-none-match"] == '"one"'
+
+
+def test_F01_a_page_of_html_is_a_failure_and_moves_no_validator(fed: House, web: MisbehavingServer):
+    serve(web, feed(item(1)), ETag='"one"')
+    assert one(fed) == ("ok", 1, 1)
+    serve(web, b"<!doctype html><html><body>Rate exceeded.</body></html>", ETag='"html"')
+    assert one(fed)[0] == "failed"
+    serve(web, feed(item(1), item(2)), ETag='"two"')
+    assert one(fed) == ("ok", 2, 1)
+    assert web.requests[2].headers["if-none-match"] == '"one"'
+
+
+def test_F02_a_feed_cut_in_the_middle_is_partial_and_asked_for_again(
+    fed: House, web: MisbehavingServer
+):
+    whole = feed(item(1), item(2), item(3))
+    serve(web, whole[: whole.index(b"number 3") + 4], ETag='"cut"')
+    assert one(fed) == ("partial", 2, 2)
+    serve(web, whole, ETag='"whole"')
+    assert one(fed) == ("ok", 3, 1)
+    assert "if-none-match" not in web.requests[1].headers
+
+
+def test_an_empty_feed_is_a_success(fed: House, web: MisbehavingServer):
+    serve(web, feed())
+    assert one(fed) == ("ok", 0, 0)
+
+
+def test_a_first_reading_tells_of_the_last_seven_days(fed: House, web: MisbehavingServer):
+    old = [item(n, SATURDAY - timedelta(days=n)) for n in (1, 6, 8, 400)]
+    serve(web, feed(*old))
+    assert one(fed) == ("ok", 4, 4)
+    fed.run()
+    assert fed.next_morning() == {"lab": 2}
+
+
+def test_an_old_paper_that_appears_later_is_older_and_no_news_unless_asked_for(
+    fed: House, web: MisbehavingServer
+):
+    fed.told["topics"]["archive"] = {"query": "agents", "news": ["older"]}
+    fed.told["subscriptions"]["lab"]["topics"] = ["agents"]
+    fed.told["subscriptions"]["historians"] = {"topics": ["archive"], "channels": ["pages"]}
+    serve(web, feed(item(1)))
+    fed.run()
+    serve(web, feed(item(1), item(2, SATURDAY - timedelta(days=200))))
+    assert fed.next_morning() == {"lab": 1, "historians": 1}
+
+
+def test_a_feed_that_is_down_is_said_and_well_again(fed: House, web: MisbehavingServer):
+    web.answers("/feed", status=503, headers={"Retry-After": "120"})
+    assert one(fed)[0] == "failed"
+    with fed.opened() as app:
+        [problem] = status(app.parts).problems
+    assert problem.startswith("source journal is failing since 2026-11-21 06:00 UTC")
+    assert "503" in problem
+    serve(web, feed(item(1)))
+    assert one(fed) == ("ok", 1, 1)
+    with fed.opened() as app:
+        assert status(app.parts).ok
+
+
+def test_a_private_address_is_refused_unless_the_source_says_so(fed: House, web: MisbehavingServer):
+    del fed.told["sources"]["journal"]["allow_private"]
+    serve(web, feed(item(1)))
+    [run] = fed.ingest()
+    assert run.outcome is RunOutcome.FAILED
+    assert web.requests == []
+
+
+def test_the_same_paper_in_two_feeds_is_one(fed: House, web: MisbehavingServer):
+    fed.told["sources"]["mirror"] = {
+        "kind": "feed",
+        "url": web.url("/mirror"),
+        "allow_private": True,
+    }
+    serve(web, feed(item(1)))
+    web.answers("/mirror", body=feed(item(1), item(2)), headers=RSS)
+    assert [(run.source, run.new, run.known) for run in fed.ingest()] == [
+        ("journal", 1, 0),
+        ("mirror", 1, 1),
+    ]
+
+
+def test_announce_is_what_a_source_said_of_a_paper(fed: House, web: MisbehavingServer):
+    fed.told["topics"]["agents"]["query"] = "agents AND announce:cross"
+    arxiv = (
+        '<rss version="2.0" xmlns:arxiv="http://arxiv.org/schemas/atom"><channel>{}</channel></rss>'
+    )
+    told = "".join(
+        item(n).replace("</item>", f"<arxiv:announce_type>{how}</arxiv:announce_type></item>")
+        for n, how in ((1, "new"), (2, "cross"))
+    )
+    serve(web, arxiv.format(told).encode())
+    fed.run()
+    assert fed.next_morning() == {"lab": 1}
