@@ -1,0 +1,91 @@
+"""Page and mail as a browser shows them: nothing too wide, nothing fetched, readable in the dark."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from monitor.app import clock_at, open_app
+from monitor.config import load
+from monitor.deliver.mail import Mail
+from monitor.deliver.smtp import SmtpServer
+from monitor.demo import demo
+from monitor.digest.render import JinjaTemplates
+from monitor.model import Digest
+from monitor.store import digests
+from tests.house import SATURDAY
+
+WIDTHS = (375, 700)
+SCHEMES = ("light", "dark")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if not chromium and os.environ.get("CI"):
+        pytest.fail("pages must be looked at here, and Chromium is not installed")
+    if not chromium:
+        pytest.skip("PAGES ARE NOT LOOKED AT: Chromium is not installed")
+    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=quiet)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A digest of the demo as a page, as a mail, and the index."""
+    folder = tmp_path_factory.mktemp("demo")
+    demo(folder, SATURDAY)
+    with (
+        open_app(load(folder / "monitor.yaml"), clock_at(SATURDAY)) as app,
+        app.parts.database.reading() as tx,
+    ):
+        found = digests.latest(tx, "agents-team")
+    assert found
+    mail = folder / "mail.html"
+    mail.write_text(mailed(found[1]), encoding="utf-8")
+    [page] = (folder / "pages" / "agents-team").glob("*.html")
+    return {"page": page, "mail": mail, "index": folder / "pages" / "index.html"}
+
+
+def mailed(digest: Digest) -> str:
+    server = SmtpServer("localhost", 25, tls="none", sender="papers@example.org")
+    [part] = Mail("email", (), server).render(digest, JinjaTemplates())
+    return str(part.body["html"])
+
+
+@pytest.mark.parametrize("what", ["page", "mail", "index"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_it_fits_fetches_nothing_and_can_be_read(
+    browser: Browser, shown: dict[str, Path], what: str, scheme: str, width: int
+):
+    size = {"width": width, "height": 800}
+    view = browser.new_page(viewport=size, color_scheme=scheme)
+    asked: list[str] = []
+    complaints: list[str] = []
+    view.on("request", lambda request: asked.append(request.url))
+    view.on("console", lambda message: complaints.append(message.text))
+    view.goto(shown[what].as_uri())
+    assert view.evaluate("document.documentElement.scrollWidth") <= width
+    assert asked == [shown[what].as_uri()]
+    assert complaints == []
+    dark = lightness(view, "document.body", "backgroundColor") < 0.3
+    assert dark is (scheme == "dark")
+    text = lightness(view, "document.querySelector('h1')", "color")
+    assert (text > 0.7) if dark else (text < 0.3)
+    view.close()
+
+
+def lightness(view: Page, element: str, colour: str) -> float:
+    """Return how light a colour is, from 0 to 1 (the luma of Rec. 709)."""
+    told = view.evaluate(f"getComputedStyle({element}).{colour}.match(/[0-9.]+/g).map(Number)")
+    red, green, blue = told[:3]
+    return float(0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255
