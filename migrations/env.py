@@ -1,4 +1,7 @@
-"""Runs the migrations on the connection that `monitor.store.migrate` hands over."""
+"""Runs the migrations on the connection that `monitor.store.migrate` hands over.
+
+Its transaction is begun and committed there, so that all migrations are one step.
+"""
 
 from alembic import context
 
@@ -8,7 +11,6 @@ context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=metadata,
     render_as_batch=True,
-    transactional_ddl=True,
 )
 
 with context.begin_transaction():

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 
 from monitor.model import (
     Decision,
@@ -318,6 +320,31 @@ def test_a_digest_claimed_meanwhile_keeps_its_items(store: Database) -> None:
     attempt(store, State.CLAIMED)
     assert freeze(store, slow) is None
     assert states(store) == [State.CLAIMED]
+
+
+def test_a_claim_that_is_being_taken_is_waited_for(store: Database) -> None:
+    matched(store, "1")
+    freeze(store, digest(unsent(store)))
+    slow = digest(unsent(store), "2026-03-03", due=TOMORROW)
+    frozen: list[int | None] = []
+    composer = threading.Thread(target=lambda: frozen.append(freeze(store, slow)))
+    with store.writing() as tx:
+        assert len(deliveries.claim(tx, "me", NOW)) == 1
+        composer.start()
+        until_it_waits(store)
+    composer.join(timeout=60)
+    assert frozen == [None]
+    assert states(store) == [State.CLAIMED]
+
+
+def until_it_waits(store: Database) -> None:
+    """On PostgreSQL, until a session waits for another; on SQLite it cannot even begin."""
+    deadline = time.monotonic() + 30
+    waiting = store.dialect == "sqlite"
+    while not waiting:
+        assert time.monotonic() < deadline
+        with store.reading() as tx:
+            waiting = bool(tx.scalar(sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")))
 
 
 def test_nothing_is_written_when_the_transaction_fails_later(store: Database) -> None:

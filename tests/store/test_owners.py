@@ -3,6 +3,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -54,9 +55,13 @@ def process(script: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[str
             running.kill()
 
 
-def kill(running: subprocess.Popen[str]) -> None:
+def kill(running: subprocess.Popen[str], store: Database, name: str) -> None:
+    """Kill a process; a PostgreSQL server takes a moment to notice that it is gone."""
     running.send_signal(signal.SIGKILL)
     running.wait(timeout=30)
+    deadline = time.monotonic() + 30
+    while owners.alive(store, name):
+        assert time.monotonic() < deadline
 
 
 def alive(store: Database):
@@ -95,7 +100,7 @@ def test_K03_K05_what_a_killed_process_held_is_free_or_unknown(url: str, store: 
         with store.writing() as tx:
             assert deliveries.release_dead(tx, alive(store), NOW) == []
         assert owners.alive(store, owner)
-        kill(running)
+        kill(running, store, owner)
     with store.writing() as tx:
         [unknown] = deliveries.release_dead(tx, alive(store), NOW)
         assert (unknown.recipient, unknown.state) == ("b", State.UNKNOWN)
@@ -108,7 +113,7 @@ def test_K15_only_one_serves_a_store(url: str, store: Database) -> None:
         second = owners.service_lock(store)
         with pytest.raises(StoreBusyError, match="another paper-monitor serve"), second:
             pytest.fail("two serve")
-        kill(running)
+        kill(running, store, owners.SERVICE)
     with owners.service_lock(store):
         pass
     with owners.service_lock(store):
