@@ -311,7 +311,9 @@ def explain(parts: Parts, wanted: str) -> Explanation:
         sources=origin.sightings,
         changes=origin.changes,
         topics=tuple(
-            TopicMet(row.topic, row.revision, row.score, index.why(row.topic, stored.paper, sources))
+            TopicMet(
+                row.topic, row.revision, row.score, index.why(row.topic, stored.paper, sources)
+            )
             for row in met
         ),
         digests=tuple(ToldIn(*row) for row in told),
@@ -354,8 +356,11 @@ class Check:
     message: str
 
 
-def vital_signs(parts: Parts) -> list[Check]:
-    """Say whether the store takes a write and the service has ticked lately."""
+def vital_signs(parts: Parts, *, whole: bool = False) -> list[Check]:
+    """Say whether the store takes a write and the service has ticked lately.
+
+    `whole` reads all of the store, which takes a while when it is large.
+    """
     with parts.database.reading() as tx:
         last = beats.last_beat(tx, SERVICE)
     if last is None:
@@ -364,15 +369,17 @@ def vital_signs(parts: Parts) -> list[Check]:
         age = datetime.now(UTC) - last
         told = f"last sign of life {last:%Y-%m-%d %H:%M:%S} UTC"
         service = Check("service", age < ALIVE, told)
-    return [_store(parts), service]
+    return [_store(parts, whole=whole), service]
 
 
-def _store(parts: Parts) -> Check:
+def _store(parts: Parts, *, whole: bool) -> Check:
     try:
         parts.database.probe()
+        if whole:
+            parts.database.check()
     except StoreError as fault:
         return Check("store", False, str(fault))
-    return Check("store", True, f"{parts.database} takes a write")
+    return Check("store", True, "it is whole and takes a write" if whole else "it takes a write")
 
 
 def doctor(parts: Parts) -> list[Check]:
@@ -382,7 +389,7 @@ def doctor(parts: Parts) -> list[Check]:
         for name, channel in parts.channels.items()
         for fault in [channel.check()]
     ]
-    return [*vital_signs(parts), *ways, *_sources_read(parts)]
+    return [*vital_signs(parts, whole=True), *ways, *_sources_read(parts)]
 
 
 def _sources_read(parts: Parts) -> list[Check]:

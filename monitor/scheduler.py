@@ -139,6 +139,7 @@ class Service:
 
     def _watch(self, app: App) -> None:
         """Take up a changed file; a faulty one changes nothing, and the operator hears of it."""
+        app.parts.owner.keep()
         with app.parts.database.writing() as tx:
             beats.beat(tx, SERVICE, datetime.now(UTC))
         found = config.watch(self.path)

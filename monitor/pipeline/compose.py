@@ -78,9 +78,8 @@ def _subscription(
     if slot is None:
         return []
     digest = _digest(parts, subscription, state, slot, now)
-    unscheduled = early or subscription.schedule.immediately
-    if unscheduled and not digest.papers:
-        return [Composed(None, digest)] if early else []
+    if early and not digest.papers:
+        return [Composed(None, digest)]
     frozen = _freeze(parts, digest, _ways(subscription, digest), now)
     return [Composed(frozen, digest)] if frozen is not None else []
 
@@ -92,6 +91,8 @@ def _slot(
     after = max(state.first_seen, state.last_due_at or state.in_force_since)
     if subscription.schedule.immediately:
         with parts.database.reading() as tx:
+            if not digests.unsent(tx, subscription.name, now, fresh=True):
+                return None
             return Slot(str(digests.count(tx, subscription.name) + 1), now)
     if early:
         return next_due(subscription.schedule, subscription.timezone, max(after, now))

@@ -31,7 +31,11 @@ def deliver(parts: Parts, *, probe: bool = False) -> list[Delivery]:
         lines.setdefault(channel.line, set()).add(name)
     with ThreadPoolExecutor(max(1, len(lines)), thread_name_prefix="deliver") as pool:
         jobs = [pool.submit(_line, parts, line, names, probe) for line, names in lines.items()]
-        attempted = [delivery_id for job in jobs for delivery_id in job.result()]
+        try:
+            attempted = [delivery_id for job in jobs for delivery_id in job.result()]
+        except KeyboardInterrupt:
+            parts.stopping.set()  # the pool waits for the hand-off under way, and for no more
+            raise
     with parts.database.reading() as tx:
         return [deliveries.get(tx, delivery_id) for delivery_id in attempted]
 
@@ -39,14 +43,13 @@ def deliver(parts: Parts, *, probe: bool = False) -> list[Delivery]:
 def _line(parts: Parts, line: str, channels: Collection[str], probe: bool) -> list[int]:
     """Send all that waits on one line, until it is done, down, or the service stops."""
     attempted: list[int] = []
-    others = parts.channels.keys() - set(channels)
     with parts.database.reading() as tx:
         if not probe and line in runs.lines_down(tx, parts.clock.now()):
             return attempted
     while not parts.stopping.is_set():
         now = parts.clock.now()
         with parts.database.writing() as tx:
-            claimed = deliveries.claim(tx, parts.owner.id, now, lines_down=others, limit=1)
+            claimed = deliveries.claim(tx, parts.owner.id, now, channels=channels, limit=1)
         if not claimed:
             break
         [delivery] = claimed
@@ -101,6 +104,11 @@ def _record(parts: Parts, line: str, delivery: Delivery, outcome: Outcome) -> bo
     return not outcome.channel_down
 
 
+def _is_at_it(parts: Parts, owner: str) -> bool:
+    """One round at a time: what we still hold at the start of one, an error made us drop."""
+    return owner != parts.owner.id and owners.alive(parts.database, owner)
+
+
 def _judge(tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
     """A recipient that is refused for good is the operator's to mend; the next success ends it."""
     subject = f"{delivery.channel} to {delivery.recipient}"
@@ -118,7 +126,7 @@ def _settle(parts: Parts) -> None:
     """
     now = parts.clock.now()
     with parts.database.writing() as tx:
-        deliveries.release_dead(tx, lambda owner: owners.alive(parts.database, owner), now)
+        deliveries.release_dead(tx, lambda owner: _is_at_it(parts, owner), now)
         open_questions = deliveries.unknown(tx, now)
     for delivery in open_questions:
         channel = parts.channels.get(delivery.channel)

@@ -45,6 +45,9 @@ class Database:
                 f"the store needs {fault.name}, which is not installed", hint
             ) from None
 
+    def __str__(self) -> str:
+        return str(self.path or self.url.render_as_string())
+
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
         """Give a transaction that commits at the end, and rolls back when anything is raised.
@@ -98,6 +101,8 @@ class Database:
         """
         if self.path is None:
             raise StoreError("a PostgreSQL store is backed up with its own tools", "use pg_dump")
+        if path.resolve() == self.path.resolve():
+            raise StoreError(f"{path} is the store itself", "name another file for its backup")
         unfinished = path.with_name(f"{path.name}.unfinished")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -128,15 +133,14 @@ class Database:
             raise StoreBusyError("the store is busy: no connection came free") from fault
 
     def _error(self, fault: BaseException) -> StoreError:
-        name = self.path or self.url.render_as_string()
         said = str(fault).strip()
         if self.path is None:
-            return StoreError(f"the store {name}: {said}")
+            return StoreError(f"the store {self}: {said}")
         for words, message, hint in _SQLITE_SAYS:
             if words in said:
                 kind = StoreBusyError if words == "locked" else StoreError
-                return kind(f"{name} {message}", hint)
-        return StoreError(f"{name}: {said}")
+                return kind(f"{self} {message}", hint)
+        return StoreError(f"{self}: {said}")
 
 
 _SQLITE_SAYS = (

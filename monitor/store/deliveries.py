@@ -42,13 +42,13 @@ def claim(
     owner: str,
     now: datetime,
     *,
-    lines_down: Collection[str] = (),
+    channels: Collection[str] | None = None,
     limit: int = 1,
     subscriptions: Collection[str] | None = None,
 ) -> list[Delivery]:
     """Take the next deliveries whose time has come, in the order they were planned.
 
-    Those of the channels in `lines_down` and of removed subscriptions stay; a later part waits
+    Those of other than the named channels and of removed subscriptions stay; a later part waits
     until part 0 is sent, and is then given its reference as `parent`.
     """
     ready = (
@@ -59,7 +59,7 @@ def claim(
             sa.or_(_delivery.next_attempt_at.is_(None), _delivery.next_attempt_at <= now),
             sa.or_(_delivery.part == 0, _first_is_sent()),
             ~_is_removed(),
-            sa.not_(among(tx, _delivery.channel, lines_down)),
+            among(tx, _delivery.channel, channels) if channels is not None else sa.true(),
         )
         .order_by(_delivery.id)
         .limit(limit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -72,7 +72,10 @@ def _hold(database: Database, now: datetime) -> int:
             sa.update(schema.delivery)
             .where(delivery.state.in_(OPEN))
             .values(
-                state=State.UNKNOWN, owner="", error=HELD, next_attempt_at=now.replace(year=9999)
+                state=State.UNKNOWN,
+                owner="",
+                error=HELD,
+                next_attempt_at=datetime(9999, 1, 1, tzinfo=UTC),
             )
         )
         tx.execute(

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from monitor.errors import StoreError
 from monitor.model import State
 from monitor.pipeline import compose, match
 from monitor.questions import status
@@ -239,3 +240,22 @@ def test_M04_a_refused_address_fails_alone_and_the_operator_is_told(due: House, 
     assert [mail.recipient for mail in smtp.received] == ["ada@example.org", "ops@example.org"]
     assert b"gone@example.org" in smtp.received[1].content
     assert sorted(states(due)) == [State.FAILED, State.SENT, State.SENT]
+
+
+def test_an_outcome_that_could_not_be_recorded_is_unknown_in_the_next_round(
+    due: House, smtp: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch
+):
+    """K10: the disk was full when the answer came; the same process finds its own loose end."""
+
+    def full(*told: object) -> bool:
+        raise StoreError("the disk is full")
+
+    due.told["smtp"]["unknown"] = "hold"
+    with due.opened() as app:
+        monkeypatch.setattr(deliveries, "record", full)
+        with pytest.raises(StoreError):
+            app.digest()
+        monkeypatch.undo()
+        app.digest()
+    assert states(due) == [State.UNKNOWN]
+    assert len(smtp.received) == 1

@@ -277,3 +277,19 @@ def test_the_footer_says_what_was_read_and_what_failed(house: House):
     assert (by_name["page"].seen, by_name["page"].new) == (2, 2)
     assert by_name["gone"].failing_since == house.clock.at - timedelta(days=1)
     assert "gone" in (house.folder / "pages/lab/2026-11-21.html").read_text()
+
+
+def test_an_alert_that_cannot_go_out_is_composed_once_and_grows_only_by_news(
+    house: House, smtp: ScriptedSmtp
+):
+    house.by_mail(smtp.port)
+    house.told["subscriptions"]["lab"]["schedule"] = "immediately"
+    smtp.always["greeting"] = "421 4.3.0 later"
+    house.add("a.txt", AGENTS)
+    assert [house.run() for _ in range(3)] == [{"lab": 1}] * 3
+    with house.opened() as app, app.parts.database.reading() as tx:
+        assert digests.count(tx, "lab") == 1
+    house.add("b.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
+    smtp.always.clear()
+    assert house.run() == {"lab": 2}
+    assert len(smtp.received) == 1

@@ -89,7 +89,7 @@ def test_what_is_to_be_retried_waits_for_its_time(store: Database) -> None:
 def test_lines_that_are_down_are_left_alone(store: Database) -> None:
     plan(store, channel="smtp")
     plan(store, channel="slack", period="q", name="lab")
-    assert [d.channel for d in claim(store, lines_down=["smtp"])] == ["slack"]
+    assert [d.channel for d in claim(store, channels=["slack"])] == ["slack"]
 
 
 def test_claims_may_be_of_some_subscriptions_only(store: Database) -> None:
