@@ -1,0 +1,105 @@
+"""One paper: where it came from, why it was news, which topics it met, where it went out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from monitor.diff.keys import identifiers
+from monitor.errors import UsageError
+from monitor.match import TopicIndex
+from monitor.model import (
+    Paper,
+    Sighting,
+    Stored,
+    Why,
+)
+from monitor.pipeline import Parts
+from monitor.store import digests, matches, papers
+from monitor.store.database import Transaction
+from monitor.store.papers import ChangeRow
+from monitor.text import title_key
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMet:
+    topic: str
+    revision: int
+    score: float
+    why: tuple[Why, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToldIn:
+    subscription: str
+    period: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Where a paper came from, why it was news, which topics it met, and where it went out."""
+
+    id: int
+    title: str
+    keys: tuple[tuple[str, str], ...]
+    first_seen: datetime
+    news_at: datetime | None
+    withdrawn: bool
+    sources: tuple[Sighting, ...]
+    changes: tuple[ChangeRow, ...]
+    topics: tuple[TopicMet, ...]
+    digests: tuple[ToldIn, ...]
+
+
+def explain(parts: Parts, wanted: str) -> Explanation:
+    """Explain the paper with this id, identifier, link or title. Raises UsageError."""
+    with parts.database.reading() as tx:
+        stored = _paper(tx, wanted)
+        origin = papers.origin(tx, stored.id)
+        assert origin is not None, "the paper was found in this very transaction"
+        met = matches.of_paper(tx, stored.id)
+        told = digests.of_paper(tx, stored.id)
+    index = TopicIndex({topic.name: topic.query for topic in parts.topics})
+    sources = [sighting.source for sighting in origin.sightings]
+    return Explanation(
+        id=stored.id,
+        title=stored.paper.title,
+        keys=origin.keys,
+        first_seen=stored.first_seen,
+        news_at=stored.news_at,
+        withdrawn=stored.paper.withdrawn,
+        sources=origin.sightings,
+        changes=origin.changes,
+        topics=tuple(
+            TopicMet(
+                row.topic, row.revision, row.score, index.why(row.topic, stored.paper, sources)
+            )
+            for row in met
+        ),
+        digests=tuple(ToldIn(*row) for row in told),
+    )
+
+
+def _paper(tx: Transaction, wanted: str) -> Stored:
+    found = _candidates(tx, wanted)
+    if not found:
+        raise UsageError(
+            f"no paper is {wanted!r}", "an id of `paper-monitor papers`, a key, a link or a title"
+        )
+    if len(found) > 1:
+        ids = ", ".join(str(stored.id) for stored in found)
+        raise UsageError(f"several papers are {wanted!r}", f"name one by its id: {ids}")
+    return found[0]
+
+
+def _candidates(tx: Transaction, wanted: str) -> list[Stored]:
+    if wanted.isdecimal() and (stored := papers.get(tx, int(wanted))):
+        return [stored]
+    scheme, _, value = wanted.partition(":")
+    told = Paper("", url=wanted, keys={"arxiv": wanted, "doi": wanted, scheme.lower(): value})
+    by_key = (papers.by_key(tx, *pair) for pair in identifiers(told))
+    found = {stored.id: stored for stored in by_key if stored}
+    if not found:
+        found = {stored.id: stored for stored in papers.by_title_key(tx, title_key(wanted))}
+    return list(found.values())
