@@ -17,7 +17,7 @@ check: $(VENV)/.developing        ## style, types, import contracts and the docu
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest tests/test_docs.py
+	$(BIN)/python -m pytest tests/test_docs.py tests/cli/test_docs.py tests/match/test_docs.py
 
 format: $(VENV)/.developing       ## mend what can be mended of style
 	$(BIN)/ruff check --fix .

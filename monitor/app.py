@@ -92,6 +92,12 @@ class Tried:
     recipient: str
     outcome: Outcome
 
+    @property
+    def state(self) -> State:
+        """A test is not tried again: what did not go out has failed."""
+        settled = self.outcome.state in (State.SENT, State.UNKNOWN)
+        return self.outcome.state if settled else State.FAILED
+
 
 @dataclass(frozen=True, slots=True)
 class App:
@@ -169,7 +175,11 @@ class App:
         delivery = _unrecorded(digest.subscription, digest.period, pages, rendered)
         outcome = pages.send(delivery, lambda: True)
         written = replace(
-            delivery, state=outcome.state, error=outcome.error, reference=outcome.reference
+            delivery,
+            recipient=outcome.reference or delivery.recipient,
+            state=State.PLANNED if outcome.state is State.SENT else outcome.state,
+            error=outcome.error,
+            reference=outcome.reference,
         )
         return Sent(digest.subscription, digest.period, digest.papers, (written,))
 

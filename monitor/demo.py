@@ -20,12 +20,17 @@ PAGES = "pages"
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What the demo did. `index` is the page to open."""
+    """What the demo did in its folder."""
 
+    folder: Path
     runs: tuple[Run, ...]
     sent: tuple[Sent, ...]
     papers: int
-    index: Path
+
+    @property
+    def index(self) -> Path:
+        """The page to open."""
+        return (self.folder / PAGES / "index.html").resolve()
 
     @property
     def new(self) -> int:
@@ -36,23 +41,22 @@ class Played:
         read = all(run.outcome is not RunOutcome.FAILED for run in self.runs)
         return read and all(d.state is State.SENT for one in self.sent for d in one.deliveries)
 
-    def page(self, one: Sent) -> Path:
-        return Path(next(delivery.reference for delivery in one.deliveries))
+    def page(self, one: Sent) -> Path | None:
+        """The page of a digest; None where somebody changed the demo and it writes none."""
+        told = (Path(delivery.reference) for delivery in one.deliveries)
+        return next((path for path in told if path.is_file()), None)
 
     def json(self) -> dict[str, Any]:
-        return {
-            "papers": self.papers,
-            "new": self.new,
-            "digests": [
-                {
-                    "subscription": one.subscription,
-                    "papers": one.papers,
-                    "path": str(self.page(one)),
-                }
-                for one in self.sent
-                if one.deliveries
-            ],
-        }
+        pages = [(one, self.page(one)) for one in self.sent]
+        digests = [
+            {
+                "subscription": one.subscription,
+                "papers": one.papers,
+                "path": str(page) if page else None,
+            }
+            for one, page in pages
+        ]
+        return {"papers": self.papers, "new": self.new, "digests": digests}
 
 
 def demo(
@@ -73,5 +77,4 @@ def demo(
         sent = app.digest(names, early=True)
         with app.parts.database.reading() as tx:
             stored = papers.count(tx)
-    index = (directory / PAGES / "index.html").resolve()
-    return Played(tuple(runs), tuple(one for one in sent if one.papers), stored, index)
+    return Played(directory, tuple(runs), tuple(one for one in sent if one.papers), stored)

@@ -10,7 +10,7 @@ from monitor import plugins
 from monitor.app import clock_at
 from monitor.errors import MonitorError, UsageError
 from monitor.model import Reading
-from monitor.sources.base import Source, read_file
+from monitor.sources.base import Source, SourceOptions, read_file
 
 
 def read(
@@ -32,11 +32,19 @@ def _read(source: Source, file: Path) -> Reading:
         return Reading(error=str(fault), complete=False)
 
 
+def _no_options(kind: type[Source]) -> SourceOptions:
+    try:
+        return kind.Options(path="-")
+    except ValueError:
+        hint = "configure a source of it, and name that source"
+        raise UsageError(f"the kind {kind.kind!r} needs settings to read with", hint) from None
+
+
 def _source(kind: str, config: Path, now: datetime | None) -> Source:
     clock = clock_at(now)
     if kind in plugins.source_kinds():
         made = plugins.source_class(kind)
-        return made(kind, made.Options(path="-"), None, clock.now)
+        return made(kind, _no_options(made), None, clock.now)
     if not config.exists():
         kinds = ", ".join(sorted(plugins.source_kinds()))
         raise UsageError(f"{kind!r} is no kind of source", f"there are: {kinds}")

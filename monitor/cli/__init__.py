@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import version
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
 
 from monitor.cli import ask, operate, work
-from monitor.errors import ConfigError, MonitorError, QueryError, UsageError
+from monitor.errors import ConfigError, MonitorError, UsageError
 
 app = typer.Typer(
     name="paper-monitor",
@@ -57,21 +58,36 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _root(
     show_version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+        bool,
+        typer.Option(
+            "--version", metavar="", callback=_version, is_eager=True, help="Say the version."
+        ),
     ] = False,
 ) -> None:
     """Reads new research papers, finds what is truly new, and tells who asked, once."""
 
 
+def _refused(fault: OSError) -> str:
+    """What the system would not do, as `ls` and its like say it."""
+    where = f"{fault.filename}: " if fault.filename else ""
+    return f"{where}{fault.strerror or fault}"
+
+
 def main() -> None:
     """Run the command line; errors are sentences on stderr, with the status that fits them."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
-        app()
-    except (ConfigError, UsageError, QueryError) as fault:
-        typer.echo(f"paper-monitor: {fault}", err=True)
+        app(prog_name="paper-monitor")
+    except ConfigError as fault:
+        from monitor.cli import show
+
+        show.faults(fault.faults)
         sys.exit(2)
     except MonitorError as fault:
         typer.echo(f"paper-monitor: {fault}", err=True)
-        sys.exit(1)
-    except BrokenPipeError:
+        sys.exit(2 if isinstance(fault, UsageError) else 1)
+    except OSError as fault:
+        typer.echo(f"paper-monitor: {_refused(fault)}", err=True)
         sys.exit(1)

@@ -53,6 +53,20 @@ def digests(sent: Iterable[Sent]) -> Answer:
     }
 
 
+def previews(written: Iterable[Sent]) -> Answer:
+    return {
+        "digests": [
+            {
+                "subscription": one.subscription,
+                "period": one.period,
+                "papers": one.papers,
+                "path": one.deliveries[0].reference,
+            }
+            for one in written
+        ]
+    }
+
+
 def _attempt(delivery: Delivery) -> Answer:
     return {
         "channel": delivery.channel,
@@ -62,10 +76,11 @@ def _attempt(delivery: Delivery) -> Answer:
     }
 
 
-def digests_ok(sent: Iterable[Sent]) -> bool:
+def digests_ok(sent: Iterable[Sent], *, rehearsed: bool = False) -> bool:
     """Whether all that was to be sent was sent; what a person must settle is not."""
+    well = (State.PLANNED,) if rehearsed else (State.SENT, State.SUPPRESSED)
     return all(
-        delivery.state in (State.SENT, State.SUPPRESSED)
+        delivery.state in well
         for one in sent
         for delivery in one.deliveries
     )
@@ -197,7 +212,7 @@ def tried(told: Iterable[Tried]) -> Answer:
                 "subscription": one.subscription,
                 "channel": one.channel,
                 "recipient": one.recipient,
-                "state": one.outcome.state.value,
+                "state": one.state.value,
                 "error": one.outcome.error or None,
             }
             for one in told

@@ -7,21 +7,26 @@ from typing import Annotated
 
 import typer
 
-from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, finish, moment, opened
+from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, finish, moment, opened, pointing
+from monitor.errors import ConfigError, Fault
 
 topics = typer.Typer(help="Try a topic on the papers stored, before it is trusted.")
 
 
 def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
     """Validate the configuration file and every topic; all faults at once."""
-    from monitor import config as configuration
     from monitor.cli import answers, show
+    from monitor.config import load
 
-    faults = configuration.check(config)
+    try:
+        show.doubts(load(config).warnings)
+        faults: tuple[Fault, ...] = ()
+    except ConfigError as fault:
+        faults = fault.faults
     if as_json:
         emit(answers.faults(faults))
     else:
-        show.faults(config, faults)
+        show.faults(faults) if faults else show.right(config)
     raise typer.Exit(2 if faults else 0)
 
 
@@ -37,7 +42,7 @@ def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
         show.settings(masked)
 
 
-def status(config: Config = CONFIG, now: Now = "", as_json: AsJson = False) -> None:
+def status(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """Say how sources, subscriptions and deliveries stand, and why nothing came."""
     from monitor import questions
     from monitor.cli import answers, show
@@ -52,18 +57,20 @@ def status(config: Config = CONFIG, now: Now = "", as_json: AsJson = False) -> N
 
 
 def papers(
-    query: Annotated[str, typer.Argument(metavar="[QUERY]", show_default=False)] = "",
+    query: Annotated[str, typer.Argument(metavar="QUERY", show_default=False)] = "",
     limit: Annotated[
-        int | None, typer.Option("--limit", help="At most so many [default: 50, in JSON all].")
+        int | None,
+        typer.Option("--limit", metavar="N", min=1, help="At most so many; 50, in JSON all."),
     ] = None,
     config: Config = CONFIG,
+    now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     """Search the papers stored with the topic language, newest first."""
     from monitor import questions
     from monitor.cli import answers, show
 
-    with opened(config) as app:
+    with opened(config, now) as app, pointing(query):
         found = questions.search(app.parts, query)
     if as_json:
         emit(answers.papers(found[:limit]))
@@ -75,14 +82,14 @@ def papers(
 def try_(
     query: Annotated[str, typer.Argument(metavar="QUERY")],
     config: Config = CONFIG,
-    now: Now = "",
+    now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a topic would have found in the papers stored."""
     from monitor import questions
     from monitor.cli import answers, show
 
-    with opened(config, now) as app:
+    with opened(config, now) as app, pointing(query):
         trial = questions.try_topic(app.parts, query)
     if as_json:
         emit(answers.trial(trial))
@@ -93,13 +100,14 @@ def try_(
 def explain(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="An id, key, link or title.")],
     config: Config = CONFIG,
+    now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     """Say where a paper came from, why it was new, which topics it met and where it went."""
     from monitor import questions
     from monitor.cli import answers, show
 
-    with opened(config) as app:
+    with opened(config, now) as app:
         told = questions.explain(app.parts, paper)
     if as_json:
         emit(answers.plain(told))
@@ -108,35 +116,36 @@ def explain(
 
 
 def preview(
-    subscription: Annotated[str, typer.Argument(metavar="[SUBSCRIPTION]", show_default=False)] = "",
+    subscription: Annotated[str, typer.Argument(metavar="SUBSCRIPTION", show_default=False)] = "",
     period: Annotated[
-        str, typer.Option("--period", help="A past digest [default: the next one].")
+        str,
+        typer.Option("--period", metavar="PERIOD", help="A past digest, not the next one."),
     ] = "",
-    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = True,
+    browser: Annotated[
+        bool, typer.Option("--open/--no-open", metavar="", help="Open a browser.")
+    ] = True,
     config: Config = CONFIG,
-    now: Now = "",
+    now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     """Show any digest, past or next, as a page in the browser; nothing is sent."""
-    from monitor.cli import show
+    from monitor.cli import answers, show
 
     with opened(config, now) as app:
         written = app.preview(subscription, period)
-    pages = [(one.subscription, Path(one.deliveries[0].reference)) for one in written]
     if as_json:
-        emit({"digests": [{"subscription": name, "path": str(path)} for name, path in pages]})
+        emit(answers.previews(written))
         return
-    show.pages(pages)
-    if browser:
-        for _, path in pages:
-            typer.launch(path.as_uri())
+    show.rehearsals(written)
+    for one in written if browser else ():
+        typer.launch(Path(one.deliveries[0].reference).as_uri())
 
 
 def read(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="A kind, or a configured source.")],
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE")],
     config: Config = CONFIG,
-    now: Now = "",
+    now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     """Read documents as that kind of source would; nothing is stored."""

@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperGroup
 
 from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, finish, moment, opened
 
 if TYPE_CHECKING:
     from monitor.app import App
 
-deliveries = typer.Typer(help="The outbox: what was sent, what waits, what a person must settle.")
 
-DeliveryId = Annotated[int, typer.Argument(metavar="ID", help="As `deliveries` lists it.")]
+class Outbox(TyperGroup):
+    """`deliveries` alone, or with the options of `list`, lists."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
 
 
-@deliveries.callback(invoke_without_command=True)
-def _deliveries(context: typer.Context, config: Config = CONFIG, as_json: AsJson = False) -> None:
-    """The outbox: what was sent, what waits, what a person must settle."""
-    if context.invoked_subcommand is None:
-        _list(config, as_json)
+deliveries = typer.Typer(
+    cls=Outbox, help="The outbox: what was sent, what waits, what a person must settle."
+)
+
+DeliveryId = Annotated[
+    int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="As `deliveries` lists it.")
+]
 
 
 @deliveries.command("list")
-def list_(config: Config = CONFIG, as_json: AsJson = False) -> None:
+def list_(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """List the deliveries, newest first."""
-    _list(config, as_json)
-
-
-def _list(config: Path, as_json: bool) -> None:
     from monitor.cli import answers, show
     from monitor.store import deliveries as outbox
 
-    with opened(config) as app, app.parts.database.reading() as tx:
+    with opened(config, now) as app, app.parts.database.reading() as tx:
         listed = outbox.listing(tx)
     if as_json:
         emit(answers.deliveries(listed))
@@ -43,7 +47,9 @@ def _list(config: Path, as_json: bool) -> None:
 
 
 @deliveries.command()
-def retry(id_: DeliveryId, config: Config = CONFIG, now: Now = "", as_json: AsJson = False) -> None:
+def retry(
+    id_: DeliveryId, config: Config = CONFIG, now: Now = None, as_json: AsJson = False
+) -> None:
     """Try a delivery again now that failed, waits or was suppressed."""
     from monitor.store import deliveries as outbox
 
@@ -59,7 +65,7 @@ def resolve(
     id_: DeliveryId,
     fate: Annotated[Literal["sent", "resend"], typer.Argument(help="What you found out.")],
     config: Config = CONFIG,
-    now: Now = "",
+    now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     """Settle a delivery of which nobody knows whether it arrived."""
@@ -89,16 +95,18 @@ def _report(app: App, id_: int, as_json: bool) -> None:
 
 def doctor(
     alive: Annotated[
-        bool, typer.Option("--alive", help="Only whether the service lives and can record.")
+        bool,
+        typer.Option("--alive", metavar="", help="Only whether the service lives and can record."),
     ] = False,
     config: Config = CONFIG,
+    now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     """Look at everything the service needs, and say what to do about what is amiss."""
     from monitor import questions
     from monitor.cli import answers, show
 
-    with opened(config) as app:
+    with opened(config, now) as app:
         checks = questions.vital_signs(app.parts) if alive else questions.doctor(app.parts)
     if as_json:
         emit(answers.checks(checks))
@@ -109,30 +117,32 @@ def doctor(
 
 def send_test(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[SUBSCRIPTION]...", show_default=False)
+        list[str] | None, typer.Argument(metavar="SUBSCRIPTION", show_default=False)
     ] = None,
     config: Config = CONFIG,
+    now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     """Send a test message by every way to the named subscriptions, or all; nothing is recorded."""
     from monitor.cli import answers, show
 
-    with opened(config) as app:
+    with opened(config, now) as app:
         tried = app.send_test(names or ())
     if as_json:
         emit(answers.tried(tried))
     else:
         show.tried(tried)
-    finish(all(one.outcome.state == "sent" for one in tried))
+    finish(all(one.state == "sent" for one in tried))
 
 
 def backup(
     target: Annotated[Path, typer.Argument(metavar="FILE")],
     config: Config = CONFIG,
+    now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a whole copy of a SQLite store, while the service runs."""
-    with opened(config) as app:
+    with opened(config, now) as app:
         app.parts.database.backup(target)
     if as_json:
         emit({"path": str(target), "bytes": target.stat().st_size})
@@ -143,7 +153,7 @@ def backup(
 def restore(
     source: Annotated[Path, typer.Argument(metavar="FILE")],
     config: Config = CONFIG,
-    now: Now = "",
+    now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     """Put a backup in the store's place; what may have been sent since waits for your word."""

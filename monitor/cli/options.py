@@ -12,38 +12,50 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from monitor.errors import UsageError
+from monitor.errors import QueryError, UsageError
 
 if TYPE_CHECKING:
     from monitor.app import App
 
 Config = Annotated[
     Path,
-    typer.Option("--config", "-c", envvar="PAPER_MONITOR_CONFIG", help="The configuration file."),
+    typer.Option(
+        "--config",
+        "-c",
+        metavar="FILE",
+        envvar="PAPER_MONITOR_CONFIG",
+        help="The configuration file.",
+    ),
 ]
 CONFIG = Path("monitor.yaml")
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+AsJson = Annotated[bool, typer.Option("--json", metavar="", help="One JSON document on stdout.")]
 Now = Annotated[
-    str,
+    str | None,
     typer.Option("--now", metavar="ISO-8601", help="Act as if it were this moment."),
 ]
 
+# Calendars reckon some years around a moment: what is further away than this is a slip.
+YEARS = range(1970, 2970)
 
-def moment(now: str) -> datetime | None:
+
+def moment(now: str | None) -> datetime | None:
     """Read `--now`; a moment without a zone is UTC. Raises UsageError."""
-    if not now:
+    if now is None:
         return None
     try:
         told = datetime.fromisoformat(now)
     except ValueError:
+        told = datetime.min
+    if told.year not in YEARS:
         raise UsageError(
-            f"--now: {now!r} is no ISO 8601 date and time", "for example 2026-11-21T08:00+01:00"
-        ) from None
+            f"--now: {now!r} is no ISO 8601 date and time of our days",
+            "for example 2026-11-21T08:00+01:00",
+        )
     return told if told.tzinfo else told.replace(tzinfo=UTC)
 
 
 @contextmanager
-def opened(config: Path, now: str = "") -> Iterator[App]:
+def opened(config: Path, now: str | None = None) -> Iterator[App]:
     """Open the store and channels that a configuration file names, and close them again."""
     from monitor.app import clock_at, open_app
     from monitor.config import load
@@ -54,9 +66,22 @@ def opened(config: Path, now: str = "") -> Iterator[App]:
         yield app
 
 
+@contextmanager
+def pointing(query: str) -> Iterator[None]:
+    """Refuse a query that cannot be understood with a caret under the place."""
+    from monitor.config.words import pointed
+
+    try:
+        yield
+    except QueryError as fault:
+        raise UsageError(pointed(query, fault)) from None
+
+
 def emit(document: dict[str, Any]) -> None:
-    """Write the one JSON document of a command."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    """Write the one JSON document of a command, in ASCII where stdout is not UTF-8."""
+    plain = "utf" not in (sys.stdout.encoding or "").lower()
+    sys.stdout.write(json.dumps(document, ensure_ascii=plain, indent=2) + "\n")
+    sys.stdout.flush()
 
 
 def finish(ok: bool) -> NoReturn:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +20,18 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.errors import Fault
-from monitor.model import Delivery, Reading, Run, RunOutcome, State
+from monitor.model import Delivery, Reading, Run, RunOutcome, State, Why
 
 if TYPE_CHECKING:
     from monitor.app import Sent, Tried
     from monitor.demo import Played
     from monitor.questions import Check, Explanation, FoundPaper, Sample, Status, Trial
 
-console = Console(highlight=False, soft_wrap=False)
-stderr = Console(stderr=True, highlight=False)
+# Where nobody watches, a line is a line: nothing is folded for a width that is not there.
+UNWATCHED = 1_000
+
+console = Console(highlight=False, width=None if sys.stdout.isatty() else UNWATCHED)
+stderr = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else UNWATCHED)
 
 OUTCOME = {
     RunOutcome.OK: "green",
@@ -67,6 +72,9 @@ def _table(*columns: str, right: Sequence[str] = ()) -> Table:
 
 
 def runs(told: Sequence[Run]) -> None:
+    if not told:
+        console.print("There are no sources yet.")
+        return
     numbers = ("Seen", "New", "Revised", "Known", "Rejected")
     table = _table("Source", "Document", "Outcome", *numbers, right=numbers)
     for run in told:
@@ -79,14 +87,20 @@ def runs(told: Sequence[Run]) -> None:
         )
     console.print(table)
     for run in told:
-        if run.error:
-            stderr.print(f"[red]{escape(run.source)}[/]: {escape(run.error)}")
+        where = f"{run.source}, {run.document}" if run.document else run.source
+        _trouble(where, run.error)
 
 
-def digests(sent: Sequence[Sent]) -> None:
+def digests(sent: Sequence[Sent], *, rehearsed: bool = False) -> None:
     if not sent:
-        console.print("No digest is due.")
-        return
+        console.print("Nothing is to be sent.")
+    elif rehearsed:
+        rehearsals(sent)
+    else:
+        _sent(sent)
+
+
+def _sent(sent: Sequence[Sent]) -> None:
     table = _table(
         "Subscription", "Period", "Papers", "Channel", "Recipient", "State", right=("Papers",)
     )
@@ -96,9 +110,25 @@ def digests(sent: Sequence[Sent]) -> None:
     console.print(table)
     for one in sent:
         for delivery in one.deliveries:
-            if delivery.error:
-                where = f"{one.subscription} by {delivery.channel} to {delivery.recipient}"
-                stderr.print(f"[red]{escape(where)}[/]: {escape(delivery.error)}")
+            where = f"{one.subscription} by {delivery.channel} to {delivery.recipient}"
+            _trouble(where, delivery.error)
+
+
+def rehearsals(sent: Sequence[Sent]) -> None:
+    """What would go out, as pages; `Sent` of a rehearsal has one delivery, to a page."""
+    table = _table("Subscription", "Period", "Papers", "Page", right=("Papers",))
+    for one in sent:
+        page = one.deliveries[0]
+        row = escape(one.subscription), one.period, str(one.papers)
+        table.add_row(*row, _link(page.reference))
+        _trouble(one.subscription, page.error)
+    console.print(table)
+    console.print("[dim]Nothing was sent.[/]")
+
+
+def _trouble(where: str, error: str) -> None:
+    if error:
+        stderr.print(f"[red]{escape(where)}[/]: {escape(error)}")
 
 
 def _cells(delivery: Delivery | None) -> tuple[str | Text, ...]:
@@ -110,33 +140,60 @@ def _cells(delivery: Delivery | None) -> tuple[str | Text, ...]:
 
 def demo(played: Played) -> None:
     console.print()
-    table = _table("Dump", "Seen", "New", "Known", right=("Seen", "New", "Known"))
-    for run in played.runs:
-        if run.document:
-            table.add_row(escape(run.document), str(run.seen), str(run.new), str(run.known))
-    if table.row_count:
+    if played.new:
+        _dumps(played)
+    else:
+        console.print(f"Nothing is new: all {played.papers:,} papers were read before.\n")
+    if played.sent:
+        table = _table("Subscription", "Papers", "Page", right=("Papers",))
+        for one in played.sent:
+            page = played.page(one)
+            told = relpath(page, played.folder) if page else "–"
+            table.add_row(escape(one.subscription), str(one.papers), escape(told))
         console.print(table)
-    if not played.new:
-        console.print(f"Nothing is new: all {played.papers} papers were read before.\n")
-    subscriptions = _table("Subscription", "Papers", "Page", right=("Papers",))
-    for one in played.sent:
-        page = played.page(one)
-        subscriptions.add_row(escape(one.subscription), str(one.papers), page.name)
-    if subscriptions.row_count:
-        console.print(subscriptions)
-    console.print("Open this page in a browser:")
-    console.print(
-        f"  [bold link={played.index.as_uri()}]{escape(str(played.index))}[/]", soft_wrap=True
-    )
+    if played.index.exists():
+        console.print("Open this page in a browser:")
+        console.print(Text("  ").append(_link(str(played.index), "bold")), soft_wrap=True)
 
 
-def faults(file: Path, found: Sequence[Fault]) -> None:
-    if not found:
-        console.print(f"[green]{escape(str(file))} is right.[/]")
+def _dumps(played: Played) -> None:
+    numbers = ("Seen", "New", "Known")
+    table = _table("Dump", *numbers, right=numbers)
+    for run in played.runs:
+        where = escape(run.document or run.source)
+        table.add_row(where, str(run.seen), str(run.new), str(run.known))
+    console.print(table)
+
+
+def _noted(mark: Text, text: str) -> Table:
+    """A sentence after a mark; its further lines stand below the first."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row(mark, Text(text))
+    return grid
+
+
+def _link(path: str, style: str = "") -> Text:
+    """A path that terminals open."""
+    return Text(path, f"{style} link {Path(path).absolute().as_uri()}") if path else Text("–")
+
+
+def right(file: Path) -> None:
+    console.print(f"[green]{escape(str(file))} is right.[/]")
+
+
+def faults(found: Sequence[Fault]) -> None:
     for fault in found:
-        place = f"{fault.file}:{fault.line}"
-        stderr.print(f"[bold]{escape(place)}[/] [cyan]{escape(fault.where)}[/]")
-        stderr.print(Padding(Text(fault.message), (0, 0, 0, 4)))
+        _placed(fault, "bold red")
+
+
+def doubts(found: Sequence[Fault]) -> None:
+    for fault in found:
+        _placed(fault, "bold yellow")
+
+
+def _placed(fault: Fault, style: str) -> None:
+    place = Text(f"{fault.file}:{fault.line}", style).append(f"  {fault.where}", "not bold cyan")
+    stderr.print(place, Padding(Text(fault.message), (0, 0, 0, 4), expand=False))
 
 
 def settings(masked: Mapping[str, Any]) -> None:
@@ -144,94 +201,123 @@ def settings(masked: Mapping[str, Any]) -> None:
 
 
 def status(told: Status) -> None:
-    sources = _table("Source", "Last run", "Outcome", "Seen", "New", right=("Seen", "New"))
-    for source in told.sources:
-        style = "bold red" if source.failing_since else ""
-        outcome = Text(source.outcome, style)
-        sources.add_row(
-            escape(source.name), _at(source.last_run), outcome, str(source.seen), str(source.new)
-        )
-    console.print(sources)
-    console.print("[dim]Seen and new count the last 24 hours.[/]\n")
-    subscriptions = _table("Subscription", "Next due", "Waiting", "Why", right=("Waiting",))
-    for one in told.subscriptions:
-        due = _at(one.next_due) if one.next_due else "at once"
-        subscriptions.add_row(escape(one.name), due, str(one.waiting), escape(one.why))
-    console.print(subscriptions)
+    if told.sources:
+        _sources(told)
+    else:
+        console.print("There are no sources yet.")
+    if told.subscriptions:
+        _subscriptions(told)
+    else:
+        console.print("There are no subscriptions yet.")
     counted = ", ".join(f"{count:,} {state}" for state, count in told.deliveries.items() if count)
-    console.print(f"Deliveries: {counted or 'none'}\n")
+    console.print(f"Deliveries: {counted or 'none yet'}")
     for problem in told.problems:
-        console.print(f"[bold red]![/] {escape(problem)}")
+        console.print(_noted(Text("✗", "bold red"), problem))
     if told.ok:
-        console.print("[green]All is well.[/]")
+        console.print("[green]✓[/] All is well.")
 
 
-def _at(moment: datetime | None) -> str:
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else "–"
+def _sources(told: Status) -> None:
+    table = _table("Source", "Last run", "Outcome", "Seen", "New", right=("Seen", "New"))
+    for one in told.sources:
+        outcome = Text(one.outcome, "bold red" if one.failing_since else "")
+        counts = f"{one.seen:,}", f"{one.new:,}"
+        table.add_row(escape(one.name), at(one.last_run), outcome, *counts)
+    console.print(table)
+    console.print(" Seen and new: in the last 24 hours.", style="dim")
+
+
+def _subscriptions(told: Status) -> None:
+    table = _table("Subscription", "Next due", "Waiting", "Why", right=("Waiting",))
+    for one in told.subscriptions:
+        due = at(one.next_due) if one.next_due else "at once"
+        table.add_row(escape(one.name), due, f"{one.waiting:,}", escape(one.why))
+    console.print(table)
+
+
+def at(moment: datetime | None) -> str:
+    """A moment as the clock on this machine's wall shows it, with its zone."""
+    return f"{moment.astimezone():%Y-%m-%d %H:%M %Z}" if moment else "–"
 
 
 def papers(found: Sequence[FoundPaper], limit: int) -> None:
-    table = _table("Id", "First seen", "Title", "Source", right=("Id",))
-    for one in found[:limit]:
-        names = dict.fromkeys(sighting.source for sighting in one.sightings)
-        title = escape(one.stored.paper.title)
-        table.add_row(
-            str(one.stored.id), _at(one.stored.first_seen), title, escape(", ".join(names))
-        )
-    console.print(table)
-    if len(found) > limit:
-        console.print(f"{len(found):,} papers; --limit shows more.")
-    else:
-        console.print(f"{len(found):,} papers.")
+    if found:
+        table = _table("Id", "First seen", "Title", "Source", right=("Id",))
+        for one in found[:limit]:
+            stored = one.stored
+            names = ", ".join(dict.fromkeys(sighting.source for sighting in one.sightings))
+            day = f"{stored.first_seen.astimezone():%Y-%m-%d}"
+            table.add_row(str(stored.id), day, escape(stored.paper.title), escape(names))
+        console.print(table)
+    more = f"; these are the newest {limit:,}, --limit shows more" if len(found) > limit else ""
+    console.print(f"{_counted(len(found))}{more}.")
+
+
+def _counted(papers: int) -> str:
+    return "1 paper" if papers == 1 else f"{papers:,} papers" if papers else "No paper"
 
 
 def trial(query: str, told: Trial) -> None:
-    share = f"{told.share:.1%}" if told.papers else "none"
-    console.print(
-        f"[bold]{escape(query)}[/] meets {told.papers:,} papers ({share} of the store).\n"
-    )
+    share = f", {told.share:.1%} of all that are stored" if told.papers else ""
+    console.print(f"[bold]{escape(query)}[/] meets {_counted(told.papers).lower()}{share}.\n")
     most = max((day.papers for day in told.per_day), default=1)
     for day in told.per_day[-30:]:
         bar = "█" * max(1, round(40 * day.papers / most))
-        console.print(f"{day.day}  [cyan]{bar}[/] {day.papers}")
-    console.print()
+        console.print(f"{day.day}  [cyan]{bar}[/] {day.papers:,}")
+    if told.sample:
+        console.print("\nThe best of them, with the words that were found:\n")
     for sample in told.sample:
-        console.print(_marked(sample), Text(_words(sample), "dim"), sep="\n  ")
+        console.print(Padding(_marked(sample), (0, 0, 0, 2), expand=False))
+        console.print(Padding(Text(_words(sample.why), "dim"), (0, 0, 0, 4), expand=False))
     for warning in told.warnings:
-        stderr.print(f"[yellow]![/] {escape(warning)}")
+        stderr.print(_noted(Text("!", "bold yellow"), warning))
 
 
 def _marked(sample: Sample) -> Text:
-    text = Text(f"• {sample.title}")
+    text = Text(sample.title)
     for why in sample.why:
         if why.field == "title":
             for start, end in why.spans:
-                text.stylize("bold yellow", start + 2, end + 2)
+                text.stylize("bold yellow", start, end)
     return text
 
 
-def _words(sample: Sample) -> str:
-    return "; ".join(f"{why.field}: {', '.join(why.words)}" for why in sample.why)
+def _words(whys: Sequence[Why]) -> str:
+    return "; ".join(f"{why.field}: {', '.join(why.words)}" for why in whys)
 
 
 def explanation(told: Explanation) -> None:
-    console.print(f"[bold]{escape(told.title)}[/]  (paper {told.id})")
-    keys = ", ".join(f"{scheme} {value}" for scheme, value in told.keys) or "none"
-    console.print(f"Identifiers: {escape(keys)}")
-    console.print(f"First seen: {_at(told.first_seen)}")
+    console.print(f"[bold]{escape(told.title)}[/]\n")
+    grid = Table.grid(padding=(0, 3))
+    grid.add_column(style="dim")
+    grid.add_column(overflow="fold")
+    for label, text in _facts(told):
+        grid.add_row(label, Text(text))
+    console.print(grid)
+
+
+def _facts(told: Explanation) -> Iterator[tuple[str, str]]:
+    yield (
+        "Paper",
+        f"{told.id}, first seen {at(told.first_seen)}" + (", withdrawn" if told.withdrawn else ""),
+    )
+    for scheme, value in told.keys:
+        yield "Identifier", f"{scheme}:{value}"
     for seen in told.sources:
-        where = f"{seen.source}, {seen.document}" if seen.document else seen.source
-        console.print(f"  in {escape(where)} as {escape(seen.raw_id)}, {_at(seen.first_seen)}")
+        document = f", {seen.document}" if seen.document else ""
+        yield "Source", f"{seen.source}{document}, {at(seen.first_seen)}"
     if not told.changes:
-        console.print("No news: it was there when its source was first read.")
+        yield "News", "none: it was there when its source was first read"
     for change in told.changes:
-        reason = f": {change.why}" if change.why else ""
-        console.print(f"News: {change.kind}, {_at(change.at)}{escape(reason)}")
+        yield "News", f"{change.kind}, {at(change.at)}" + (f": {change.why}" if change.why else "")
+    if not told.topics:
+        yield "Topics", "it met none"
     for met in told.topics:
-        words = "; ".join(f"{why.field}: {', '.join(why.words)}" for why in met.why)
-        console.print(f"Topic {escape(met.topic)} (score {met.score:.2f}): {escape(words)}")
+        yield "Topic", f"{met.topic} (score {met.score:.2f}), {_words(met.why)}"
+    if not told.digests:
+        yield "Digests", "it has been in none"
     for digest in told.digests:
-        console.print(f"Digest: {escape(digest.subscription)}, {digest.period}")
+        yield "Digest", f"{digest.subscription}, {digest.period}"
 
 
 def documents(told: Sequence[tuple[Path, Reading]]) -> None:
@@ -246,43 +332,36 @@ def documents(told: Sequence[tuple[Path, Reading]]) -> None:
 
 
 def deliveries(listed: Sequence[Delivery]) -> None:
-    table = _table("Id", "Subscription", "Period", "Channel", "Recipient", "State", "Tries")
+    if not listed:
+        console.print("No deliveries yet.")
+        return
+    numbers = ("Id", "Tries")
+    names = ("Subscription", "Period", "Channel", "Recipient", "State")
+    table = _table("Id", *names, "Tries", right=numbers)
     for one in listed:
-        where = f"{one.recipient} ({one.part + 1})" if one.part else one.recipient
-        table.add_row(
-            str(one.id),
-            escape(one.subscription),
-            one.period,
-            escape(one.channel),
-            escape(where),
-            Text(one.state.value, STATE.get(one.state, "")),
-            str(one.attempts),
-        )
+        where = f"{one.recipient}, part {one.part + 1}" if one.part else one.recipient
+        told = (one.subscription, one.period, one.channel, where)
+        state = Text(one.state.value, STATE.get(one.state, ""))
+        table.add_row(str(one.id), *map(escape, told), state, str(one.attempts))
     console.print(table)
     for one in listed:
-        if one.error:
-            stderr.print(f"{one.id}: {escape(one.error)}")
+        _trouble(f"delivery {one.id}", one.error)
 
 
 def checks(told: Sequence[Check]) -> None:
     for check in told:
-        mark = "[green]✓[/]" if check.ok else "[bold red]✗[/]"
-        console.print(f"{mark} {escape(check.name)}: {escape(check.message)}")
+        mark = Text("✓", "green") if check.ok else Text("✗", "bold red")
+        console.print(_noted(mark, f"{check.name}: {check.message}"))
 
 
 def tried(told: Sequence[Tried]) -> None:
+    if not told:
+        console.print("There is nobody to write to.")
+        return
     table = _table("Subscription", "Channel", "Recipient", "State")
     for one in told:
-        state = Text(one.outcome.state.value, STATE.get(one.outcome.state, "bold red"))
+        state = Text(one.state.value, STATE.get(one.state, ""))
         table.add_row(escape(one.subscription), escape(one.channel), escape(one.recipient), state)
     console.print(table)
-    for one in told:
-        if one.outcome.error:
-            stderr.print(f"[red]{escape(one.channel)}[/]: {escape(one.outcome.error)}")
-
-
-def pages(written: Sequence[tuple[str, Path]]) -> None:
-    for name, path in written:
-        console.print(
-            f"{escape(name)}: [link={path.as_uri()}]{escape(str(path))}[/]", soft_wrap=True
-        )
+    for channel, error in dict.fromkeys((one.channel, one.outcome.error) for one in told):
+        _trouble(channel, error)

@@ -10,15 +10,15 @@ import typer
 from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, finish, moment, opened
 from monitor.errors import UsageError
 
-Sources = Annotated[list[str] | None, typer.Argument(metavar="[SOURCE]...", show_default=False)]
+Sources = Annotated[list[str] | None, typer.Argument(metavar="SOURCE", show_default=False)]
 Subscriptions = Annotated[
-    list[str] | None, typer.Argument(metavar="[SUBSCRIPTION]...", show_default=False)
+    list[str] | None, typer.Argument(metavar="SUBSCRIPTION", show_default=False)
 ]
 
 
 def demo(
-    directory: Annotated[Path, typer.Argument(metavar="[DIR]")] = Path("demo"),
-    now: Now = "",
+    directory: Annotated[Path, typer.Argument(metavar="DIR")] = Path("demo"),
+    now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     """Run four sample dumps through the whole flow into local pages: no account, no server."""
@@ -37,7 +37,8 @@ def demo(
 
 
 def init(
-    directory: Annotated[Path, typer.Argument(metavar="[DIR]")] = Path(),
+    directory: Annotated[Path, typer.Argument(metavar="DIR")] = Path(),
+    as_json: AsJson = False,
 ) -> None:
     """Write a commented monitor.yaml that works as it is."""
     from monitor.config import starter
@@ -47,11 +48,15 @@ def init(
         raise UsageError(f"{target} is there already", "it is left as it is; name another folder")
     (directory / "dumps").mkdir(parents=True, exist_ok=True)
     target.write_text(starter(), encoding="utf-8")
-    typer.echo(f"Wrote {target}. Put a dump into {directory / 'dumps'}/ and say: paper-monitor run")
+    if as_json:
+        emit({"path": str(target)})
+    else:
+        typer.echo(f"Wrote {target}. Put a dump into {directory / 'dumps'}/ and then:")
+        typer.echo("  paper-monitor run" + ("" if directory == Path() else f" --config {target}"))
 
 
 def ingest(
-    names: Sources = None, config: Config = CONFIG, now: Now = "", as_json: AsJson = False
+    names: Sources = None, config: Config = CONFIG, now: Now = None, as_json: AsJson = False
 ) -> None:
     """Read the sources (all, or those named) and match what is new."""
     from monitor.cli import answers, show
@@ -69,13 +74,17 @@ def ingest(
 def digest(
     names: Subscriptions = None,
     early: Annotated[
-        bool, typer.Option("--early", help="Compose the named ones now, as their next period.")
+        bool,
+        typer.Option(
+            "--early", metavar="", help="Compose the named ones now, as their next period."
+        ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write pages; send nothing and change nothing.")
+        bool,
+        typer.Option("--dry-run", metavar="", help="Write pages; send nothing and change nothing."),
     ] = False,
     config: Config = CONFIG,
-    now: Now = "",
+    now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     """Compose what is due and deliver it."""
@@ -88,11 +97,11 @@ def digest(
     if as_json:
         emit(answers.digests(sent))
     else:
-        show.digests(sent)
-    finish(answers.digests_ok(sent))
+        show.digests(sent, rehearsed=dry_run)
+    finish(answers.digests_ok(sent, rehearsed=dry_run))
 
 
-def run(config: Config = CONFIG, now: Now = "", as_json: AsJson = False) -> None:
+def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """Ingest, then digest, once: for people with a cron of their own."""
     from monitor.cli import answers, show
 
@@ -108,7 +117,7 @@ def run(config: Config = CONFIG, now: Now = "", as_json: AsJson = False) -> None
     finish(answers.runs_ok(runs) and answers.digests_ok(sent))
 
 
-def serve(config: Config = CONFIG, now: Now = "") -> None:
+def serve(config: Config = CONFIG, now: Now = None) -> None:
     """Run as a service: read, compose and deliver on schedule, until told to stop."""
     import logging
 

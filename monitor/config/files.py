@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -166,15 +167,15 @@ def _included(written: Written, patterns: object) -> Iterator[Path]:
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         written.fault(("include",), "should be a list of files, as in [people/*.yaml]")
         return
-    seen = {written.file.resolve()}
+    seen = {os.path.realpath(written.file)}
     for index, pattern in enumerate(texts):
         found = _matching(written.file.parent, pattern)
         if not found:
             tell = written.warn if glob.has_magic(pattern) else written.fault
             tell(("include", index), f"there is no file “{pattern}”")
         for path in found:
-            if path.resolve() not in seen:
-                seen.add(path.resolve())
+            if os.path.realpath(path) not in seen:
+                seen.add(os.path.realpath(path))
                 yield path
 
 

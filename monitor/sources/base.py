@@ -121,7 +121,8 @@ def documents_in(pattern: str) -> Iterator[Found]:
     if not folder.is_dir():
         raise FetchError(f"there is no folder {folder}")
     for path in _matching(Path(pattern), folder):
-        yield _file(path, str(path.relative_to(folder)))
+        # A name that is no UTF-8 cannot be stored as it is.
+        yield _file(path, str(path.relative_to(folder)).encode(errors="replace").decode())
 
 
 def read_file(path: Path, name: str = "") -> Document:

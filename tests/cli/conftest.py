@@ -1,0 +1,82 @@
+"""The command line as it is typed, in this process; and a house that has been in use."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+import structlog
+
+from monitor.cli import main
+from tests.house import AGENTS, BANDITS, House
+
+SUNDAY = "2026-11-22T09:00+00:00"
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What a command said, and the status that it ended with."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Say(Protocol):
+    def __call__(self, *words: str) -> Heard: ...
+
+
+@pytest.fixture
+def say(
+    house: House, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Say]:
+    """Type a command in the house's folder."""
+    monkeypatch.chdir(house.folder)
+    monkeypatch.delenv("PAPER_MONITOR_CONFIG", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(house.folder))  # for the pages of rehearsals
+
+    def say(*words: str) -> Heard:
+        house.write()
+        capsys.readouterr()
+        monkeypatch.setattr(sys, "argv", ["paper-monitor", *words])
+        status: Any = 0
+        try:
+            main()
+        except SystemExit as end:
+            status = end.code or 0
+        said = capsys.readouterr()
+        return Heard(status, said.out, said.err)
+
+    yield say
+    structlog.reset_defaults()
+    logging.getLogger().handlers.clear()
+
+
+@pytest.fixture(scope="session")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which two papers were read and a digest of one went out."""
+    house = House(tmp_path_factory.mktemp("used"))
+    house.add("1.txt", AGENTS, BANDITS)
+    house.run()
+    house.next_morning()
+    return house.folder
+
+
+@pytest.fixture
+def lived(house: House, used: Path) -> House:
+    """The house, two papers and a digest later."""
+    shutil.copytree(used, house.folder, dirs_exist_ok=True)
+    house.clock.move(days=1)
+    return house

@@ -1,0 +1,34 @@
+"""The JSON that scripts rely on: its keys, no fewer and no more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+ANYTHING: Any = ...
+
+
+def keys(words: str, **nested: Any) -> dict[str, Any]:
+    return dict.fromkeys(words.split(), ANYTHING) | nested
+
+
+WHY = [keys("field words")]
+ATTEMPTS = [keys("channel recipient state error")]
+RUNS = [keys("source document outcome seen new revised known rejected error")]
+DIGESTS = [keys("subscription period papers", deliveries=ATTEMPTS)]
+OUTBOX = [keys("id subscription period channel recipient state attempts message_id error")]
+READ = keys(
+    "title abstract authors published updated url keys categories announce version withdrawn"
+)
+SIGHTINGS = [keys("source raw_id version announce fingerprint first_seen last_seen document")]
+
+
+def differences(told: Any, shape: Any, at: str = "") -> list[str]:
+    """Say where a document has other keys than `shape`; a list needs an item to be looked at."""
+    if shape is ANYTHING:
+        return []
+    if isinstance(shape, list):
+        empty = [] if told else [f"{at}[] is empty"]
+        return empty + [x for item in told for x in differences(item, shape[0], f"{at}[]")]
+    found = [f"{at}.{key}" for key in sorted(told.keys() ^ shape.keys())]
+    both = [key for key in shape if key in told]
+    return found + [x for key in both for x in differences(told[key], shape[key], f"{at}.{key}")]

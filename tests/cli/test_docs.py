@@ -1,0 +1,77 @@
+"""docs/commands.md has a section for each command, with its options and the keys of its JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from monitor.cli import app
+from tests.cli.test_json import EVERY
+
+PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
+SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
+GENERAL = SECTIONS.pop("What holds for all of them")
+
+
+def commands(group: Any, *names: str) -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, *names, name)
+        else:
+            yield " ".join((*names, name)), command
+
+
+COMMANDS = dict(commands(get_command(app)))
+
+
+def options(command: Any) -> set[str]:
+    told = [*command.params] if command else []
+    return {o for one in told for o in (*one.opts, *one.secondary_opts) if o.startswith("--")}
+
+
+def test_each_command_has_its_section_and_no_section_is_left_over() -> None:
+    assert SECTIONS.keys() == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_section_names_its_options_and_no_others(name: str) -> None:
+    named = set(re.findall(r"`(--[a-z-]+)", re.sub(r"`[a-z]+ --json`", "", SECTIONS[name])))
+    if "with `--json` it never is" in SECTIONS[name]:
+        named.add("--json")
+    assert named == options(COMMANDS[name])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_section_shows_how_the_command_is_written(name: str) -> None:
+    first = SECTIONS[name].strip().splitlines()[0]
+    assert first.replace("[list]", "list").startswith(f"paper-monitor {name}")
+    arguments = [one for one in COMMANDS[name].params if one.param_type_name == "argument"]
+    for argument in arguments:
+        assert (argument.metavar or "sent|resend") in first
+
+
+@pytest.mark.parametrize(("line", "shape"), [(line, shape) for line, _, shape in EVERY])
+def test_a_section_shows_every_key_of_its_json(line: str, shape: Any) -> None:
+    words = line.replace("deliveries list", "deliveries").split()
+    name = {"deliveries": "deliveries list", "topics": "topics try"}.get(words[0], words[0])
+    shown = set(re.findall(r'"(\w+)"', SECTIONS[name]))
+    for key in set(keys_in(shape)):
+        assert key in shown or (name == "run" and key not in ("runs", "digests")), key
+
+
+def keys_in(shape: Any) -> Iterator[str]:
+    for key, value in shape.items() if isinstance(shape, dict) else ():
+        yield key
+        yield from keys_in(value)
+    for value in shape if isinstance(shape, list) else ():
+        yield from keys_in(value)
+
+
+def test_what_holds_for_all_is_told() -> None:
+    for word in ("--config", "--json", "--now", "--help", "--version", "PAPER_MONITOR_CONFIG"):
+        assert word in GENERAL

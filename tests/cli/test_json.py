@@ -1,0 +1,213 @@
+"""`--json`: one document on stdout, with the keys that the design names, no fewer and no more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import SUNDAY, Say
+from tests.cli.shapes import (
+    ANYTHING,
+    DIGESTS,
+    OUTBOX,
+    READ,
+    RUNS,
+    SIGHTINGS,
+    WHY,
+    differences,
+    keys,
+)
+from tests.house import AGENTS, FOLDING, House
+from tests.servers.smtp import Drop, ScriptedSmtp
+
+EVERY = [
+    ("init new", 0, keys("path")),
+    ("check", 0, keys("ok faults")),
+    ("check --config none.yaml", 2, {"ok": ..., "faults": [keys("file line where message")]}),
+    (
+        "read huggingface-page dumps/1.txt dumps/2.txt",
+        0,
+        {
+            "documents": [
+                keys("file error", papers=[READ], rejected=ANYTHING),
+            ]
+        },
+    ),
+    ("read page dumps/1.txt", 0, {"documents": [keys("file error rejected", papers=[READ])]}),
+    ("ingest", 0, {"runs": RUNS}),
+    ("ingest page", 0, {"runs": RUNS}),
+    (f"digest --now {SUNDAY}", 0, keys("digests")),
+    (f"digest lab --early --now {SUNDAY}", 0, {"digests": DIGESTS}),
+    (f"digest lab --early --dry-run --now {SUNDAY}", 0, {"digests": DIGESTS}),
+    (f"run --now {SUNDAY}", 0, {"runs": RUNS, "digests": ANYTHING}),
+    (
+        "papers",
+        0,
+        {"papers": [keys("id title keys first_seen", sources=[keys("source document raw_id")])]},
+    ),
+    (
+        "topics try agents",
+        0,
+        keys(
+            "papers share warnings",
+            per_day=[keys("day papers")],
+            sample=[keys("title", why=WHY)],
+        ),
+    ),
+    (
+        f"status --now {SUNDAY}",
+        0,
+        keys(
+            "ok deliveries problems",
+            sources=[keys("name outcome last_run seen new failing_since error")],
+            subscriptions=[keys("name next_due last_period last_papers waiting why")],
+        ),
+    ),
+    ("deliveries", 0, {"deliveries": OUTBOX}),
+    ("deliveries list", 0, {"deliveries": OUTBOX}),
+    (
+        "explain 1",
+        0,
+        keys(
+            "id title keys first_seen news_at withdrawn",
+            sources=SIGHTINGS,
+            changes=[keys("kind revision at matched_at why")],
+            topics=[keys("topic revision score", why=[keys("field words spans")])],
+            digests=[keys("subscription period revision")],
+        ),
+    ),
+    ("preview", 0, {"digests": [keys("subscription period papers path")]}),
+    ("preview lab --no-open", 0, {"digests": [keys("subscription period papers path")]}),
+    ("preview lab --period 2026-11-21", 0, {"digests": [keys("subscription period papers path")]}),
+    ("doctor", ANYTHING, {"ok": ..., "checks": [keys("name ok message")]}),
+    ("doctor --alive", ANYTHING, {"ok": ..., "checks": [keys("name ok message")]}),
+    ("send-test", 0, {"deliveries": [keys("subscription channel recipient state error")]}),
+    ("backup kept.db", 0, keys("path bytes")),
+]
+
+
+@pytest.mark.parametrize(("line", "status", "shape"), EVERY, ids=[line for line, _, _ in EVERY])
+def test_each_command(lived: House, say: Say, line: str, status: Any, shape: Any):
+    lived.add("2.txt", ("Agents of Language", "A language that agents may speak."))
+    lived.ingest()
+    lived.add("3.txt", FOLDING)
+    heard = say(*line.split(), "--json")
+    assert differences(heard.json, shape) == []
+    assert status in (heard.status, ...)
+    assert heard.err == ""
+
+
+def test_config_shows_the_sections_of_the_file(lived: House, say: Say):
+    shown = say("config", "--json").json
+    sections = "sources topics channels subscriptions operator smtp slack"
+    assert shown.keys() == keys(f"file store timezone contact templates {sections}").keys()
+
+
+def test_config_on_a_terminal_is_yaml(lived: House, say: Say):
+    assert "subscriptions:\n  lab:\n" in say("config").out
+
+
+def test_demo(house: House, say: Say):
+    first = say("demo", "play", "--json").json
+    assert differences(first, keys("papers new", digests=[keys("subscription papers path")])) == []
+    assert (first["papers"], first["new"]) == (229, 229)
+    assert {one["subscription"]: Path(one["path"]).is_file() for one in first["digests"]} == {
+        "rl-team": True,
+        "agents-team": True,
+        "reading-group": True,
+    }
+    again = say("demo", "play", "--json").json
+    assert again == {"papers": 229, "new": 0, "digests": []}
+
+
+def test_restore(lived: House, say: Say):
+    say("backup", "kept.db")
+    told = say("restore", "kept.db", "--json", "--now", SUNDAY)
+    assert told.json.keys() == {"held", "replaced"}
+    assert Path(told.json["replaced"]).is_file()
+    assert say("papers", "--json").json["papers"] != []
+
+
+def test_retry(house: House, say: Say, smtp: ScriptedSmtp):
+    house.by_mail(smtp.port)
+    house.add("1.txt", AGENTS)
+    house.run()
+    smtp.script["rcpt"].append("550 5.1.1 nobody of that name")
+    told = say("run", "--json", "--now", SUNDAY)
+    [attempt] = told.json["digests"][0]["deliveries"]
+    assert (told.status, attempt["state"]) == (1, "failed")
+    assert "nobody of that name" in attempt["error"]
+    assert (told.json["digests"][0]["period"], attempt["channel"]) == ("2026-11-22", "email")
+    again = say("deliveries", "retry", "1", "--json", "--now", SUNDAY)
+    assert differences(again.json, {"deliveries": OUTBOX}) == []
+    assert (again.status, again.json["deliveries"][0]["state"]) == (0, "sent")
+    assert say("deliveries", "retry", "1", "--now", SUNDAY).status == 2
+
+
+@pytest.mark.parametrize(("fate", "mails"), [("sent", 0), ("resend", 1)])
+def test_resolve(house: House, say: Say, smtp: ScriptedSmtp, fate: str, mails: int):
+    house.by_mail(smtp.port, unknown="hold")
+    house.add("1.txt", AGENTS)
+    house.run()
+    smtp.script["dot"].append(Drop())
+    told = say("run", "--json", "--now", SUNDAY)
+    assert told.json["digests"][0]["deliveries"][0]["state"] == "unknown"
+    assert told.status == 1
+    settled = say("deliveries", "resolve", "1", fate, "--json", "--now", SUNDAY)
+    assert (settled.status, settled.json["deliveries"][0]["state"]) == (0, "sent")
+    assert len(smtp.received) == mails
+    assert say("deliveries", "resolve", "1", fate, "--now", SUNDAY).status == 2
+
+
+def test_what_read_says_of_a_paper(house: House, say: Say):
+    house.add("1.txt", AGENTS)
+    [document] = say("read", "huggingface-page", "dumps/1.txt", "--json").json["documents"]
+    [paper] = document["papers"]
+    assert (document["file"], document["error"], document["rejected"]) == ("dumps/1.txt", None, [])
+    assert (paper["title"], paper["abstract"]) == AGENTS
+    assert (paper["authors"], paper["keys"], paper["withdrawn"]) == ([], {}, False)
+
+
+def test_a_file_that_cannot_be_read_is_told_and_the_others_go_on(house: House, say: Say):
+    house.add("1.txt", AGENTS)
+    heard = say("read", "huggingface-page", "none.txt", "dumps/1.txt", "--json")
+    first, second = heard.json["documents"]
+    assert (heard.status, len(second["papers"])) == (1, 1)
+    assert first["error"] == "cannot read none.txt: No such file or directory"
+
+
+def test_a_script_that_has_no_utf_8_reads_the_same(house: House):
+    house.add("1.txt", ("Gödel Agents", "Ein Satz über 𝔸 und Sprache. Language agents prove it."))
+    house.ingest()
+    said = house.command("papers", "--json", env={"PYTHONIOENCODING": "ascii"})
+    assert said.out.isascii()
+    assert said.json["papers"][0]["title"] == "Gödel Agents"
+
+
+def test_all_papers_in_json_and_as_many_as_asked_for(lived: House, say: Say):
+    assert len(say("papers", "--json").json["papers"]) == 2
+    assert len(say("papers", "--json", "--limit", "1").json["papers"]) == 1
+
+
+def test_a_failed_source_is_a_run_with_a_reason(lived: House, say: Say):
+    lived.told["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
+    heard = say("ingest", "--json")
+    runs = {run["source"]: run for run in heard.json["runs"]}
+    assert heard.status == 1
+    assert runs["gone"]["outcome"] == "failed"
+    assert "there is no folder" in runs["gone"]["error"]
+    assert runs["page"] | {"document": None} == {
+        "source": "page", "document": None, "outcome": "unchanged", "error": None,
+        "seen": 0, "new": 0, "revised": 0, "known": 0, "rejected": 0,
+    }  # fmt: skip
+    told = say("status", "--json", "--now", SUNDAY)
+    assert (told.status, told.json["ok"]) == (1, False)
+    assert any("source gone is failing" in problem for problem in told.json["problems"])
+
+
+def test_numbers_and_times_are_as_scripts_want_them(lived: House, say: Say):
+    [source] = say("status", "--json", "--now", "2026-11-22T05:00").json["sources"]
+    assert (source["seen"], source["new"]) == (2, 2)
+    assert source["last_run"] == "2026-11-22T06:00:00+00:00"

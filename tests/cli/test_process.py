@@ -1,0 +1,149 @@
+"""What only a process of its own shows: signals, pipes, terminals, and what is imported."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tests.house import AGENTS, BANDITS, House, Said
+from tests.servers.smtp import Hold, ScriptedSmtp
+from tests.servers.web import misbehaving_server
+
+PLAIN = {"FORCE_COLOR": "", "TTY_COMPATIBLE": "", "GITHUB_ACTIONS": "", "NO_COLOR": ""}
+
+
+def test_the_command_line_is_there_before_anything_heavy_is() -> None:
+    code = (
+        "import sys, monitor.cli\n"
+        "heavy = 'sqlalchemy pydantic httpx slack_sdk jinja2 yaml feedparser apscheduler'.split()\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("line", ["papers", "papers --json", "status", "config", "--help"])
+def test_a_reader_that_has_gone_is_no_fault_of_ours(lived: House, line: str):
+    ours, gone = os.pipe()
+    os.close(ours)
+    lived.write()
+    ended = subprocess.run(
+        [sys.executable, "-m", "monitor", *line.split()],
+        cwd=lived.folder,
+        stdout=gone,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(gone)
+    assert (ended.returncode, ended.stderr) == (1, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="has no /dev/full")  # noqa: PTH110
+@pytest.mark.parametrize("line", ["papers", "papers --json", "backup kept.db"])
+def test_a_full_disk_behind_stdout_is_told(lived: House, line: str):
+    lived.write()
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        ended = subprocess.run(
+            [sys.executable, "-m", "monitor", *line.split()],
+            cwd=lived.folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (ended.returncode, ended.stderr) == (1, "paper-monitor: No space left on device\n")
+
+
+def test_ctrl_c_finishes_the_hand_off_under_way_and_begins_no_other(
+    house: House, smtp: ScriptedSmtp
+):
+    house.by_mail(smtp.port, "ada@example.org", "grace@example.org")
+    house.add("1.txt", AGENTS)
+    house.run()
+    answer = threading.Event()
+    smtp.script["dot"].append(Hold(answer, "250 2.0.0 queued"))
+    process = house.process("run", "--now", "2026-11-22T09:00")
+    try:
+        assert smtp.held.wait(30)
+        process.send_signal(signal.SIGINT)
+    finally:
+        answer.set()
+    said = Said(process)
+    assert (said.status, said.out) == (130, "")
+    assert "Traceback" not in said.err
+    assert [mail.recipient for mail in smtp.received] == ["ada@example.org"]
+    assert house.command("run", "--now", "2026-11-22T09:05").status == 0
+    assert [mail.recipient for mail in smtp.received] == ["ada@example.org", "grace@example.org"]
+
+
+def test_ctrl_c_while_a_source_lets_us_wait(house: House):
+    release = threading.Event()
+    with misbehaving_server() as web:
+        web.answers("/feed", hold=release)
+        feed = {"kind": "feed", "url": web.url("/feed"), "allow_private": True}
+        house.told["sources"]["slow"] = feed
+        process = house.process("ingest", "slow")
+        web.wait_for_requests(1)
+        process.send_signal(signal.SIGINT)
+        said = Said(process)
+        release.set()
+    assert (said.status, said.out) == (130, "")
+    assert "Traceback" not in said.err
+
+
+LOOKED_AT = ["papers", "status", "run", "check", "doctor", "explain 1", "topics try agents"]
+
+
+@pytest.mark.parametrize("line", LOOKED_AT)
+def test_nothing_blinks_where_nobody_watches(lived: House, line: str):
+    said = lived.command(*line.split(), env=PLAIN)
+    assert "\x1b" not in said.out + said.err
+    assert "\r" not in said.out + said.err
+    assert all(row == row.rstrip() or len(row) < 200 for row in said.out.splitlines())
+
+
+def test_a_terminal_has_colours_and_a_bar_that_goes_away(lived: House):
+    lived.add("2.txt", BANDITS)
+    shown = on_a_terminal(lived, "run", "--now", "2026-11-22T09:00")
+    assert "\x1b[32m" in shown
+    assert "Reading" in shown
+    assert "papers" in shown
+    assert "\x1b[2K" in shown
+
+
+def test_json_is_the_same_on_a_terminal(lived: House):
+    shown = on_a_terminal(lived, "papers", "--json")
+    assert "\x1b" not in shown
+    assert shown.replace("\r\n", "\n") == lived.command("papers", "--json").out
+
+
+def on_a_terminal(house: House, *words: str) -> str:
+    """Run a command on a terminal of 100 columns, and return every byte that it showed."""
+    house.write()
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "monitor", *words],
+        cwd=house.folder,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 65_536):
+            shown += piece
+    except OSError:  # so Linux says that the other side has closed
+        pass
+    finally:
+        os.close(ours)
+    assert process.wait(30) == 0
+    return shown.decode()

@@ -1,0 +1,82 @@
+"""No secret is ever shown: not in what works, not in what fails, not in what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import SUNDAY, Say
+from tests.house import AGENTS, House
+
+SECRETS = {
+    "SMTP_PASSWORD": "hunter2-smtp",
+    "SLACK_BOT_TOKEN": "xoxb-4711-slack",
+    "WEBHOOK": "https://127.0.0.1:9/services/T0/B0/hooksecret",
+    "FEED_KEY": "feedsecret",
+}
+SHOWN = [
+    "check",
+    "config",
+    "config --json",
+    f"ingest --now {SUNDAY}",
+    f"ingest --json --now {SUNDAY}",
+    f"run --now {SUNDAY}",
+    f"digest lab --early --json --now {SUNDAY}",
+    f"status --now {SUNDAY}",
+    f"status --json --now {SUNDAY}",
+    "deliveries",
+    "deliveries --json",
+    "deliveries retry 1",
+    "doctor",
+    "doctor --json",
+    "send-test",
+    "send-test --json",
+    "explain 1",
+]
+
+
+@pytest.fixture
+def secretive(house: House, monkeypatch: pytest.MonkeyPatch) -> House:
+    """A house in which nothing can be reached, and everything wants a secret."""
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    house.by_mail(9, username="papers", password="${SMTP_PASSWORD}")
+    house.told["slack"] = {"token": "${SLACK_BOT_TOKEN}", "base_url": "http://127.0.0.1:9/"}
+    house.told["channels"] = {
+        "bot": {"kind": "slack", "channel": "#papers"},
+        "hook": {"kind": "slack", "webhook": "${WEBHOOK}"},
+    }
+    house.told["subscriptions"]["lab"]["channels"] = ["bot", "hook"]
+    feed = "http://papers:${FEED_KEY}@127.0.0.1:9/feed?key=${FEED_KEY}"
+    house.told["sources"]["feed"] = {"kind": "feed", "url": feed, "allow_private": True}
+    house.add("1.txt", AGENTS)
+    return house
+
+
+def test_nothing_that_runs_shows_a_secret(secretive: House, say: Say):
+    say("ingest")
+    said = {line: say(*line.split()) for line in SHOWN}
+    for line, heard in said.items():
+        for secret in ("hunter2", "4711", "hooksecret", "feedsecret"):
+            assert secret not in heard.out + heard.err, line
+        assert "Traceback" not in heard.err, line
+    assert "refused" in said["doctor"].out
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"smtp": {"host": "h", "password": "hunter2", "from": "x@y.org", "tls": "hunter2-or-so"}},
+        {"slack": {"token": ["hunter2"]}},
+        {"slack": {"token": "hunter2", "base_url": "hunter2"}},
+        {"store": "mysql://monitor:hunter2@db/monitor"},
+        {"store": "postgresql://monitor:hunter2@[db/monitor"},
+        {"channels": {"hook": {"kind": "slack", "webhook": "hunter2"}}},
+        {"sources": {"s": {"kind": "feed", "url": "ftp://a:hunter2@x/"}}},
+    ],
+)
+def test_no_refusal_shows_a_secret(house: House, say: Say, fault: dict[str, object]):
+    house.told |= fault
+    for line in ("check", "check --json", "status", "config"):
+        heard = say(*line.split())
+        assert heard.status == 2
+        assert "hunter2" not in (heard.out + heard.err).replace("hunter2-or-so", "")

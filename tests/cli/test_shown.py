@@ -1,0 +1,97 @@
+"""What a person reads: sentences and tables, a row a line, in words that stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.conftest import SUNDAY, Say
+from tests.house import AGENTS, FOLDING, House
+
+LONG = ("A Very " + "Long " * 40 + "Title of Language Agents", "A long abstract. " * 5)
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of the tables, which are three spaces or more apart."""
+    lines = [line.strip() for line in text.splitlines() if line.strip(" ─")]
+    return [[cell.strip() for cell in line.split("   ") if cell.strip()] for line in lines]
+
+
+def test_the_demo_says_what_it_did_and_what_to_open(house: House, say: Say):
+    told = say("demo", "play", "--now", "2026-11-21T09:00")
+    assert rows(told.out) == [
+        ["Dump", "Seen", "New", "Known"],
+        ["000_431663cd178f853b.txt", "56", "56", "0"],
+        ["001_0b67f54c6cf6f434.txt", "52", "36", "16"],
+        ["002_1f7771af08c670a8.txt", "75", "59", "16"],
+        ["003_829512b3035214d2.txt", "115", "78", "37"],
+        ["Subscription", "Papers", "Page"],
+        ["rl-team", "62", "pages/rl-team/2026-11-23.html"],
+        ["agents-team", "73", "pages/agents-team/2026-11-23.html"],
+        ["reading-group", "33", "pages/reading-group/2026-11-23.html"],
+        ["Open this page in a browser:"],
+        [str(house.folder / "play/pages/index.html")],
+    ]
+    assert (told.status, told.err) == (0, "")
+    again = say("demo", "play", "--now", "2026-11-21T10:00")
+    assert rows(again.out)[0] == ["Nothing is new: all 229 papers were read before."]
+    assert len(rows(again.out)) == 3
+
+
+def test_a_row_is_a_line_however_long(house: House, say: Say):
+    house.add("a-name-of-a-dump-that-is-longer-than-any-terminal-would-be.txt", LONG)
+    assert rows(say("ingest").out)[1][1].endswith("would-be.txt")
+    assert rows(say("papers").out)[1][2] == LONG[0]
+
+
+def test_what_is_empty_says_so(house: House, say: Say):
+    assert say("papers").out == "No paper.\n"
+    assert say("deliveries").out == "No deliveries yet.\n"
+    assert say("digest").out == "Nothing is to be sent.\n"
+    assert say("topics", "try", "agents").out == "agents meets no paper.\n\n"
+    house.told |= {"sources": {}, "subscriptions": {}}
+    assert say("ingest").out == "There are no sources yet.\n"
+    assert say("send-test").out == "There is nobody to write to.\n"
+    assert "There are no sources yet.\nThere are no subscriptions yet.\n" in say("status").out
+
+
+def test_a_rehearsal_shows_its_pages_and_says_that_nothing_was_sent(lived: House, say: Say):
+    lived.add("2.txt", AGENTS, FOLDING, ("Agents of Language", "A language for agents."))
+    lived.ingest()
+    for line in ("digest lab --early --dry-run", "preview lab --no-open"):
+        told = say(*line.split(), "--now", "2026-11-22T09:00").out
+        head, [name, period, papers, page], end = rows(told)
+        assert head == ["Subscription", "Period", "Papers", "Page"]
+        assert (name, period, papers) == ("lab", "2026-11-23", "1")
+        assert '"subscription": "lab"' in Path(page).read_text("utf-8")
+        assert end == ["Nothing was sent."]
+
+
+def test_papers_are_counted_and_cut_at_the_limit(lived: House, say: Say):
+    assert say("papers").out.splitlines()[-1] == "2 papers."
+    assert say("papers", "language agents").out.splitlines()[-1] == "1 paper."
+    cut = say("papers", "--limit", "1").out.splitlines()[-1]
+    assert cut == "2 papers; these are the newest 1, --limit shows more."
+
+
+def test_explain_tells_the_whole_story(lived: House, say: Say):
+    told = rows(say("explain", "Teaching language agents to plan together").out)
+    assert told[0] == ["Teaching Language Agents to Plan Together"]
+    assert [row[0] for row in told[1:]] == ["Paper", "Source", "News", "Topic", "Digest"]
+    assert told[-1] == ["Digest", "lab, 2026-11-21"]
+
+
+def test_markup_in_a_title_is_text(house: House, say: Say):
+    title = "The [bold]Agents[/bold] of [/] Language [link=x]Models[/link]"
+    house.add("1.txt", (title, "We study language and agents in [red]brackets[/red] of all kinds."))
+    say("ingest")
+    for line in ("papers", "topics try language", "explain 1"):
+        assert title in say(*line.split()).out
+
+
+def test_what_failed_is_named_on_stderr(lived: House, say: Say):
+    lived.told["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
+    heard = say("run", "--now", SUNDAY)
+    assert (heard.status, heard.err.count("gone: there is no folder")) == (1, 1)
+    told = say("status", "--now", SUNDAY)
+    assert "✗ source gone is failing since 2026-11-22 09:00 UTC: there is no folder" in told.out
+    assert "✓ All is well." not in told.out

@@ -1,0 +1,204 @@
+"""Exit status: 0 done, 1 something failed (it says what), 2 wrong usage or configuration."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import SUNDAY, Say
+from tests.house import AGENTS, House
+
+WRONG = [
+    ("frobnicate", "No such command 'frobnicate'"),
+    ("status --frobnicate", "No such option"),
+    ("topics try", "Missing argument 'QUERY'"),
+    ("topics", "Missing command"),
+    ("explain", "Missing argument 'PAPER'"),
+    ("read", "Missing argument 'KIND'"),
+    ("read huggingface-page", "Missing argument 'FILE'"),
+    ("backup", "Missing argument 'FILE'"),
+    ("restore", "Missing argument 'FILE'"),
+    ("ingest nowhere", "no source is named 'nowhere' (there are: page)"),
+    ("digest nobody", "no subscription is named 'nobody' (there are: lab)"),
+    ("digest nobody --dry-run", "no subscription is named 'nobody'"),
+    ("digest --early", "--early wants to know which"),
+    ("preview nobody", "no subscription is named 'nobody'"),
+    ("preview lab --period 1999-01-01", "there is no digest of 'lab' for '1999-01-01'"),
+    ("preview --period 2026-11-21", "there is no digest of ''"),
+    ("send-test nobody", "no subscription is named 'nobody'"),
+    ("explain 4711", "no paper is '4711'"),
+    ("explain 99999999999999999999999", "no paper is"),
+    ("explain arxiv:", "no paper is"),
+    ("read carrier-pigeon dumps/1.txt", "'carrier-pigeon' is no kind and no source"),
+    ("read carrier-pigeon dumps/1.txt -c none.yaml", "is no kind of source (there are: feed, hug"),
+    ("deliveries retry 4711", "there is no delivery 4711"),
+    ("deliveries retry 99999999999999999999999", "less than or equal to"),
+    ("deliveries resolve 4711 sent", "there is no delivery 4711"),
+    ("deliveries retry 1", "delivery 1 is sent and is not tried again"),
+    ("deliveries resolve 1 sent", "delivery 1 is sent: only an unknown one is resolved"),
+    ("deliveries resolve 1 lost", "'lost' is not one of"),
+    ("deliveries retry one", "should be a valid integer"),
+    ("deliveries burn", "No such command 'burn'"),
+    ("deliveries --json list", "unexpected extra argument"),
+    ("papers --limit 0", "greater than or equal to 1"),
+    ("init .", "monitor.yaml is there already"),
+    ("status --now yesterday", "--now: 'yesterday' is no ISO 8601 date and time"),
+    ("status --now 0001-01-01T00:00+14:00", "--now: '0001-01-01T00:00+14:00' is no"),
+    ("digest lab --early --now 9999-12-31", "--now: '9999-12-31' is no"),
+    ("demo play --now soon", "--now: 'soon' is no"),
+    ("topics try (agents", "this parenthesis is never closed\n    (agents\n    ^\n    close it"),
+    ("topics try agents*s", "* stands only at the end of a word"),
+    ("papers OR", "OR has nothing before it"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), WRONG, ids=[line for line, _ in WRONG])
+def test_wrong_usage(lived: House, say: Say, line: str, said: str):
+    heard = say(*line.split())
+    assert (heard.status, heard.out) == (2, "")
+    assert said.replace(" ", "") in unboxed(heard.err)
+    assert "Traceback" not in heard.err
+
+
+def unboxed(text: str) -> str:
+    """What is said, wherever a frame breaks the line."""
+    return re.sub(r"[│╭╮╰╯─ ]|\s+│\s*\n", "", text)
+
+
+def test_an_empty_now_is_a_slip(lived: House, say: Say):
+    assert say("status", "--now", "").status == 2
+
+
+CONFIGURED = [
+    *("check", "config", "ingest", "digest", "run", "serve", "papers", "topics try agents"),
+    *("status", "deliveries", "explain 1", "preview --no-open", "doctor", "send-test"),
+    *("backup kept.db", "restore kept.db", "read page dumps/1.txt"),
+]
+
+
+@pytest.mark.parametrize("line", CONFIGURED)
+def test_a_faulty_configuration_is_told_with_all_its_faults(lived: House, say: Say, line: str):
+    Path("wrong.yaml").write_text("stroe: x\ntopics: {t: {query: '(a'}}\n")
+    heard = say(*line.split(), "--config", "wrong.yaml")
+    assert (heard.status, heard.out) == (2, "")
+    assert "wrong.yaml:1  stroe\n    “stroe” is not a setting" in heard.err
+    assert "wrong.yaml:2  topics.t.query\n" in heard.err
+
+
+@pytest.mark.parametrize("line", CONFIGURED)
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("none.yaml", "there is no such file; “paper-monitor init” writes one"),
+        ("dumps", "this file cannot be read: Is a directory"),
+        ("loop.yaml", "cannot be read: Too many levels of symbolic links"),
+        ("picture.yaml", "is not UTF-8"),
+    ],
+)
+def test_a_configuration_that_cannot_be_read(
+    lived: House, say: Say, line: str, file: str, said: str
+):
+    Path("loop.yaml").symlink_to("loop.yaml")
+    Path("picture.yaml").write_bytes(b"\x89PNG\xff\xfe\x00")
+    if line.startswith("read") and not Path(file).exists():
+        return  # without a configuration `read` knows kinds only, and says so
+    heard = say(*line.split(), "--config", file)
+    assert (heard.status, heard.out) == (2, "")
+    assert f"{file}:1" in heard.err
+    assert said in heard.err
+
+
+STORED = [line for line in CONFIGURED if line.split()[0] not in ("check", "config", "read")]
+
+
+@pytest.mark.parametrize("line", [line for line in STORED if not line.startswith("restore")])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"certainly no store" * 100, "monitor.db is not a store, or is damaged"),
+        (b"SQLite format 3\0" + b"\xff" * 8_000, "monitor.db is not a store, or is damaged"),
+        (b"", "monitor.db is not a store, or is damaged"),
+    ],
+    ids=["text", "damaged", "emptied"],
+)
+def test_a_damaged_store_is_told_and_left_as_it_is(
+    lived: House, say: Say, line: str, content: bytes, said: str
+):
+    [store] = lived.folder.rglob("monitor.db")
+    for file in lived.folder.rglob("monitor.db-*"):
+        file.unlink()
+    store.write_bytes(content)
+    heard = say(*line.split())
+    assert (heard.status, heard.out) == (1, "")
+    assert said in heard.err
+    assert "Traceback" not in heard.err
+    assert store.read_bytes() == content
+
+
+@pytest.mark.parametrize("line", ["status", "ingest", "restore kept.db"])
+def test_a_store_where_none_can_be(lived: House, say: Say, line: str):
+    say("backup", "kept.db")
+    lived.told["store"] = "sqlite:///dumps/1.txt/monitor.db"
+    heard = say(*line.split())
+    assert (heard.status, heard.out) == (1, "")
+    assert "Traceback" not in heard.err
+    assert "Not a directory" in heard.err or "cannot be opened" in heard.err
+
+
+FAILED = [
+    ("init dumps/1.txt", "dumps/1.txt"),
+    ("init /proc/nothing", "/proc/nothing: No such file or directory"),
+    ("demo dumps/1.txt", "dumps/1.txt: File exists"),
+    ("demo /proc/nothing", "/proc/nothing: No such file or directory"),
+    ("backup dumps", "the backup dumps cannot be written"),
+    ("backup dumps/1.txt/kept.db", "cannot be written"),
+    ("restore none.db", "there is no backup none.db"),
+    ("restore dumps", "there is no backup dumps"),
+    ("restore dumps/1.txt", "dumps/1.txt is not a store, or is damaged"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), FAILED, ids=[line for line, _ in FAILED])
+def test_what_the_system_refuses(lived: House, say: Say, line: str, said: str):
+    heard = say(*line.split())
+    assert (heard.status, heard.out) == (1, "")
+    assert said in heard.err
+    assert "Traceback" not in heard.err
+
+
+def test_a_backup_never_replaces_the_store_itself(lived: House, say: Say):
+    [store] = lived.folder.rglob("monitor.db")
+    heard = say("backup", str(store))
+    assert (heard.status, "is the store itself" in heard.err) == (1, True)
+    assert len(say("papers", "--json").json["papers"]) == 2
+
+
+def test_a_document_whose_name_is_no_text(lived: House, say: Say):
+    Path(b"dumps/2\xff.txt".decode(errors="surrogateescape")).write_bytes(
+        Path("dumps/1.txt").read_bytes() + b"\n"
+    )
+    assert say("ingest", "--json").json["runs"][0]["document"] == "2?.txt"
+    assert say("read", "huggingface-page", b"2\xff".decode(errors="surrogateescape")).status == 1
+
+
+def test_a_starter_works_as_it_is(house: House, say: Say):
+    assert say("init", "fresh").status == 0
+    house.add("1.txt", AGENTS)
+    Path("dumps/1.txt").rename("fresh/dumps/1.txt")
+    config = ("--config", "fresh/monitor.yaml")
+    assert say("check", *config, "--json").json == {"ok": True, "faults": []}
+    assert say("run", *config, "--json").json["runs"][0]["new"] == 1
+    assert say("digest", *config, "--json", "--now", SUNDAY).status == 0
+    left = Path("fresh/monitor.yaml").read_bytes()
+    assert say("init", "fresh").status == 2
+    assert Path("fresh/monitor.yaml").read_bytes() == left
+
+
+def test_doubts_are_no_faults_and_go_to_stderr(house: House, say: Say):
+    house.told["channels"]["spare"] = {"kind": "file", "path": "spare/"}
+    heard = say("check", "--json")
+    assert (heard.status, heard.json) == (0, {"ok": True, "faults": []})
+    assert "channels.spare\n    nothing is sent on this channel" in heard.err
+    assert say("check").out == "monitor.yaml is right.\n"

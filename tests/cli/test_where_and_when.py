@@ -1,0 +1,96 @@
+"""`--config`, PAPER_MONITOR_CONFIG and `--now`: which installation, and what day it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Say
+from tests.house import AGENTS, FOLDING, House
+
+
+@pytest.fixture
+def other(house: House) -> Path:
+    """Another configuration, in a folder of its own, without papers."""
+    folder = house.folder / "other"
+    folder.mkdir()
+    (folder / "dumps").mkdir()
+    house.write()
+    return house.config.rename(folder / "other.yaml")
+
+
+def test_config_says_which_installation(lived: House, other: Path, say: Say):
+    assert len(say("papers", "--json").json["papers"]) == 2
+    assert say("papers", "--json", "--config", str(other)).json["papers"] == []
+    assert say("papers", "--json", "-c", "other/other.yaml").json["papers"] == []
+
+
+def test_the_environment_says_which_and_the_option_says_it_louder(
+    lived: House, other: Path, say: Say, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PAPER_MONITOR_CONFIG", str(other))
+    assert say("papers", "--json").json["papers"] == []
+    assert len(say("papers", "--json", "-c", "monitor.yaml").json["papers"]) == 2
+    assert say("deliveries", "--json").json["deliveries"] == []
+    assert len(say("deliveries", "-c", "monitor.yaml", "--json").json["deliveries"]) == 1
+    monkeypatch.setenv("PAPER_MONITOR_CONFIG", "nowhere.yaml")
+    assert say("status").status == 2
+
+
+def test_paths_are_relative_to_the_file_wherever_it_is_read_from(
+    lived: House, say: Say, monkeypatch: pytest.MonkeyPatch
+):
+    say("check")
+    monkeypatch.chdir("/")
+    config = str(lived.config)
+    assert len(say("papers", "--json", "--config", config).json["papers"]) == 2
+
+
+def periods(say: Say, now: str) -> list[tuple[str, int]]:
+    told = say("run", "--json", "--now", now).json["digests"]
+    return [(one["period"], one["papers"]) for one in told]
+
+
+def test_now_moves_the_calendar(house: House, say: Say):
+    house.add("1.txt", AGENTS)
+    assert periods(say, "2026-11-21T06:00Z") == []
+    assert periods(say, "2026-11-21T07:59Z") == []
+    assert periods(say, "2026-11-21T08:00Z") == [("2026-11-21", 1)]
+    assert periods(say, "2026-11-21T08:00Z") == []
+    house.add("2.txt", ("Agents of Language", "A language that agents may speak."))
+    assert periods(say, "2026-11-25T12:00Z") == [("2026-11-25", 1)]
+    seen = [paper["first_seen"][:16] for paper in say("papers", "--json").json["papers"]]
+    assert seen == ["2026-11-25T12:00", "2026-11-21T06:00"]
+    days = say("topics", "try", "agents", "--json").json["per_day"]
+    assert [day["day"] for day in days] == ["2026-11-21", "2026-11-25"]
+
+
+@pytest.mark.parametrize(
+    "now",
+    ["2026-11-21T09:00", "2026-11-21T09:00Z", "2026-11-21T18:00+09:00", "20261121T090000"],
+)
+def test_now_without_a_zone_is_utc(house: House, say: Say, now: str):
+    house.add("1.txt", AGENTS)
+    say("ingest", "--now", now)
+    [paper] = say("papers", "--json").json["papers"]
+    assert paper["first_seen"][:16] == "2026-11-21T09:00"
+
+
+def test_a_rehearsal_changes_nothing(lived: House, say: Say):
+    lived.add("2.txt", FOLDING, ("Agents of Language", "A language that agents may speak."))
+    lived.ingest()
+    before = say("deliveries", "--json").out, say("explain", "3", "--json").out
+    now = ("--now", "2026-11-23T09:00")
+    rehearsed = say("digest", "--dry-run", "--json", *now).json["digests"]
+    assert [(one["period"], one["papers"]) for one in rehearsed] == [("2026-11-23", 1)]
+    assert (say("deliveries", "--json").out, say("explain", "3", "--json").out) == before
+    assert [one["papers"] for one in say("digest", "--json", *now).json["digests"]] == [1]
+
+
+def test_early_is_the_next_period_and_that_is_not_sent_again(lived: House, say: Say):
+    lived.add("2.txt", ("Agents of Language", "A language that agents may speak."))
+    lived.ingest()
+    early = say("digest", "lab", "--early", "--json", "--now", "2026-11-22T12:00").json["digests"]
+    assert [(one["period"], one["papers"]) for one in early] == [("2026-11-23", 1)]
+    assert periods(say, "2026-11-23T09:00") == []
