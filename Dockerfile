@@ -1,4 +1,4 @@
-# Two stages: the first builds a wheel and its environment, the second only runs it.
+# Two stages: the first builds the environment, the second only runs it.
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
@@ -11,15 +11,18 @@ RUN python -m venv /opt/paper-monitor \
 
 FROM python:3.11-slim-bookworm
 COPY --from=build /opt/paper-monitor /opt/paper-monitor
-RUN useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin monitor \
-    && install -d -o monitor -g monitor /data
+# Any user may run it: /data is open to whichever one the container is given.
+RUN useradd --uid 10001 --user-group --no-create-home --home-dir /data \
+        --shell /usr/sbin/nologin monitor \
+    && install -d -o 10001 -g 10001 -m 1777 /data
 ENV PATH=/opt/paper-monitor/bin:$PATH \
+    HOME=/data \
     PYTHONUNBUFFERED=1 \
-    PAPER_MONITOR_CONFIG=/config/monitor.yaml
-USER monitor
+    PAPER_MONITOR_CONFIG=/data/monitor.yaml
+USER 10001:10001
 WORKDIR /data
 VOLUME /data
-# The service writes a heartbeat into the store at every tick; silence is illness.
+# Red when the scheduler has not ticked for five minutes, or the store takes no write.
 HEALTHCHECK --interval=60s --timeout=20s --start-period=60s --retries=3 \
     CMD ["paper-monitor", "doctor", "--alive"]
 STOPSIGNAL SIGTERM

@@ -1,0 +1,173 @@
+"""The container image, as far as its files tell: no engine is needed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+
+from monitor import http
+from monitor.cli import app
+from monitor.config import load, starter
+
+ROOT = Path(__file__).parent.parent
+DATA = "/data"
+SOURCES = {".py", ".j2", ".txt", ".yaml", ".toml", ".md"}
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The Dockerfile's instructions, in order, each with what it is given."""
+    text = (ROOT / "Dockerfile").read_text()
+    joined = re.sub(r"\\\n", " ", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE))
+    pairs = (line.split(maxsplit=1) for line in joined.splitlines() if line.strip())
+    return [(name, rest) for name, rest in pairs]
+
+
+def last(wanted: str) -> str:
+    return next(rest for name, rest in reversed(instructions()) if name == wanted)
+
+
+def copied() -> list[str]:
+    """What the image takes from the checkout."""
+    given = [rest.split() for name, rest in instructions() if name == "COPY"]
+    return [path for words in given if not words[0].startswith("--") for path in words[:-1]]
+
+
+def ignored(path: str) -> bool:
+    """Whether .dockerignore keeps a path out of the build: the last line that fits decides."""
+    out = False
+    for line in (ROOT / ".dockerignore").read_text().split():
+        pattern = line.removeprefix("!").removeprefix("**/")
+        whole = fnmatch(path, pattern) or fnmatch(path, f"{pattern}/*")
+        if whole or (line.startswith("**/") and fnmatch(path, f"*/{pattern}*")):
+            out = not line.startswith("!")
+    return out
+
+
+def compose() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["paper-monitor"]
+
+
+def is_command(words: list[str]) -> bool:
+    """Whether the command line knows these words: a command, its subcommands, its options."""
+    command: Any = typer.main.get_command(app)
+    for word in words:
+        options = {name for param in command.params for name in param.opts}
+        if word.startswith("--"):
+            if word not in options:
+                return False
+        elif word in getattr(command, "commands", ()):
+            command = command.commands[word]
+        elif hasattr(command, "commands"):
+            return False
+    return True
+
+
+def test_the_image_takes_all_that_the_wheel_is_made_of():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    about = [project["project"]["readme"], *project["project"]["license-files"]]
+    needed = {"pyproject.toml", *about, *wheel["packages"], *wheel["force-include"]}
+    assert set(copied()) == needed
+
+
+def test_the_build_sees_what_it_copies_and_nothing_of_a_working_copy():
+    files = [file for path in copied() for file in [ROOT / path, *(ROOT / path).rglob("*.*")]]
+    sources = [file.relative_to(ROOT) for file in files if file.suffix in SOURCES]
+    assert len(sources) > 100
+    assert [path for path in sources if ignored(str(path))] == []
+    for stray in (".git/config", ".env", "data/monitor.yaml", "secrets/db_password", ".venv/bin/x"):
+        assert ignored(stray)
+    assert ignored("monitor/store/__pycache__/schema.pyc")
+    assert ignored("seeds/monitor.db-wal")
+
+
+def test_the_image_runs_a_command_that_exists_as_nobody_special():
+    entry, command = json.loads(last("ENTRYPOINT")), json.loads(last("CMD"))
+    assert entry == ["paper-monitor"]
+    assert is_command(command)
+    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", last("USER"))  # numbers, and not root's
+    assert last("STOPSIGNAL") == "SIGTERM"
+
+
+def test_health_is_asked_of_the_service_itself():
+    timings, _, command = last("HEALTHCHECK").partition("CMD")
+    assert json.loads(command) == ["paper-monitor", "doctor", "--alive"]
+    assert is_command(["doctor", "--alive"])
+    seconds = {name: int(value) for name, value in re.findall(r"--([a-z-]+)=(\d+)", timings)}
+    assert seconds["timeout"] < seconds["interval"] <= seconds["start-period"]
+
+
+def test_all_that_is_written_is_in_the_one_volume(tmp_path: Path):
+    assert last("VOLUME") == last("WORKDIR") == DATA
+    assert f"PAPER_MONITOR_CONFIG={DATA}/monitor.yaml" in last("ENV")
+    [mount] = compose()["volumes"]
+    assert mount["target"] == DATA
+    # Docker would make the folder as root, and the service could not write to it.
+    assert mount["bind"] == {"create_host_path": False}
+    file = tmp_path / "monitor.yaml"
+    file.write_text(starter())
+    settings = load(file)
+    paths = [settings.store.removeprefix("sqlite:///"), settings.channels["pages"].options.path]
+    assert all(Path(path).is_relative_to(tmp_path) for path in paths)
+
+
+def test_the_service_may_do_no_more_than_it_needs():
+    service = compose()
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert not re.search(r"[:-]0\b", service["user"])
+    assert [mount.partition(":")[0] for mount in service["tmpfs"]] == ["/tmp"]
+    assert service["mem_limit"]
+    assert service["pids_limit"]
+    assert not {"privileged", "cap_add", "ports", "network_mode", "pid"} & service.keys()
+
+
+def test_the_service_has_time_to_end():
+    service = compose()
+    assert service["init"] is True  # as process 1 it would not hear a signal while it starts
+    assert int(service["stop_grace_period"].removesuffix("s")) > http.DEADLINE.total_seconds()
+
+
+def test_no_secret_is_in_the_files():
+    for name in compose()["environment"]:
+        assert re.fullmatch(r"[A-Z_]+", name), f"{name}: only the name, its value is the user's"
+    assert not [rest for name, rest in instructions() if name == "ARG"]
+
+
+GUIDE = (ROOT / "docs" / "docker.md").read_text()
+
+
+def told() -> list[list[str]]:
+    """What docs/docker.md tells people to run in the container."""
+    lines = re.findall(r"docker (?:compose )?(?:exec|run --rm)\b([^`\n#]*)", GUIDE)
+    return [
+        shlex.split(line.rpartition("paper-monitor ")[2])
+        for line in lines
+        if "paper-monitor " in line
+    ]
+
+
+def test_the_guide_names_commands_that_exist():
+    assert len(told()) > 5
+    assert [words for words in told() if not is_command(words)] == []
+
+
+@pytest.mark.parametrize("block", re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL))
+def test_the_guides_files_fit_together(block: str):
+    given = yaml.safe_load(block)
+    for service in given.get("services", {}).values():
+        for secret in service.get("secrets", []):
+            assert secret in given["secrets"]
+            assert any(
+                one.endswith(f"_FILE=/run/secrets/{secret}") for one in service["environment"]
+            )
