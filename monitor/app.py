@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import tempfile
@@ -28,7 +29,7 @@ from monitor.deliver.slack import Slack
 from monitor.deliver.smtp import SmtpServer
 from monitor.digest.due import parse_schedule
 from monitor.digest.render import JinjaTemplates
-from monitor.errors import UsageError
+from monitor.errors import StoreBusyError, UsageError
 from monitor.http import Door
 from monitor.model import (
     Channel,
@@ -39,6 +40,7 @@ from monitor.model import (
     Outcome,
     Rendered,
     Run,
+    RunOutcome,
     State,
     Templates,
 )
@@ -59,8 +61,18 @@ class SystemClock:
 
 
 @dataclass(frozen=True, slots=True)
+class FixedClock:
+    """A calendar that stands still, so that two commands of one `--now` see the same moment."""
+
+    at: datetime
+
+    def now(self) -> datetime:
+        return self.at
+
+
+@dataclass(frozen=True, slots=True)
 class ShiftedClock:
-    """A calendar that began at `start` and goes on from there, for `--now`."""
+    """A calendar that began at `start` and goes on from there, for `serve --now`."""
 
     start: datetime
     began: float
@@ -69,8 +81,12 @@ class ShiftedClock:
         return self.start + timedelta(seconds=time.monotonic() - self.began)
 
 
-def clock_at(start: datetime | None) -> Clock:
-    return ShiftedClock(start.astimezone(UTC), time.monotonic()) if start else SystemClock()
+def clock_at(moment: datetime | None, *, running: bool = False) -> Clock:
+    """Return the calendar as it is, or as if it were `moment`: still, or running on from it."""
+    if moment is None:
+        return SystemClock()
+    start = moment.astimezone(UTC)
+    return ShiftedClock(start, time.monotonic()) if running else FixedClock(start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,20 +130,31 @@ class App:
             if name not in self.parts.sources:
                 known = ", ".join(self.parts.sources) or "none"
                 raise UsageError(f"no source is named {name!r}", f"there are: {known}")
-        return [
-            run
-            for name in names or self.parts.sources
-            for run in pipeline.ingest(self.parts, name, tell)
-        ]
+        pipeline.enrol(self.parts)
+        return [run for name in names or self.parts.sources for run in self._read(name, tell)]
+
+    def _read(self, name: str, tell: Callable[[Run], None] | None) -> list[Run]:
+        try:
+            return pipeline.ingest(self.parts, name, tell)
+        except StoreBusyError as fault:
+            now = self.parts.clock.now()
+            return [Run(name, None, RunOutcome.UNCHANGED, now, now, error=str(fault))]
 
     def match(self) -> int:
         return pipeline.match(self.parts)
 
-    def digest(self, names: Sequence[str] = (), early: bool = False) -> list[Sent]:
-        """Match what waits, compose what is due, deliver what is open."""
+    def digest(
+        self, names: Sequence[str] = (), early: bool = False, *, probe: bool = True
+    ) -> list[Sent]:
+        """Match what waits, compose what is due, deliver what is open.
+
+        `probe` tries lines that are down at once: a person asked, having mended something.
+        """
         pipeline.match(self.parts)
         composed = pipeline.compose(self.parts, names, early=early)
-        attempted = pipeline.deliver(self.parts, probe=True)
+        attempted = pipeline.deliver(self.parts, probe=probe)
+        if pipeline.notify(self.parts):
+            attempted += pipeline.deliver(self.parts)
         return self._sent(composed, attempted)
 
     def _sent(
@@ -147,6 +174,7 @@ class App:
 
     def deliver(self) -> list[Delivery]:
         """Send what is open, lines that are down too: a person asked for it."""
+        pipeline.enrol(self.parts)
         return pipeline.deliver(self.parts, probe=True)
 
     def rehearse(self, names: Sequence[str] = (), early: bool = False) -> list[Sent]:
@@ -261,6 +289,7 @@ def open_app(settings: Settings, clock: Clock) -> Iterator[App]:
             timezone=settings.timezone,
             sender=settings.smtp.sender if settings.smtp else "",
             resends=_resends(settings),
+            mark=_mark(settings),
         )
         yield App(settings, parts)
 
@@ -331,6 +360,14 @@ def _subscription(settings: Settings, channels: dict[str, Channel], name: str) -
 def _operator(settings: Settings, channels: dict[str, Channel]) -> tuple[Way, ...]:
     told = settings.operator
     return _ways(channels, told.channels, told.email) if told else ()
+
+
+def _mark(settings: Settings) -> str:
+    """Return what changes when a server, a password or a token does; too short to guess from."""
+    smtp, slack = settings.smtp, settings.slack
+    secrets_ = [smtp.password if smtp else None, slack.token if slack else None]
+    told = [repr(smtp), repr(slack), *(one.reveal() if one else "" for one in secrets_)]
+    return hashlib.sha256("\0".join(told).encode()).hexdigest()[:8]
 
 
 def _resends(settings: Settings) -> frozenset[str]:

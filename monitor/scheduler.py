@@ -1,7 +1,8 @@
 """`serve`: APScheduler only wakes the pipeline; due times, claims and outcomes live in the store.
 
 every tick   read each source whose time has come
-             match, compose what is due, deliver what is open
+             match, and compose what is due
+             deliver what is open, each line of channels by itself
              look whether the configuration changed; beat
 """
 
@@ -9,20 +10,24 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import structlog
 from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from monitor import config, pipeline
 from monitor.app import App, open_app
 from monitor.config import Settings
-from monitor.errors import ConfigError, StoreError
-from monitor.model import Clock
-from monitor.questions import SERVICE
+from monitor.errors import ConfigError, StoreBusyError, StoreError
+from monitor.model import Channel, Clock
+from monitor.pipeline import incidents
+from monitor.questions.alive import SERVICE
 from monitor.store import beats, runs
 from monitor.store.owners import service_lock
 
@@ -30,6 +35,11 @@ log = structlog.get_logger()
 
 TICK = timedelta(seconds=20)
 READERS = 4
+# Seconds that digests wait for the first look at every source after a start.
+FIRST_LOOK = 600
+
+COMPOSE = "compose"
+LINE = "line "
 
 
 class Service:
@@ -89,8 +99,10 @@ class Service:
     def _serve(self, app: App) -> None:
         """Run one configuration until the service stops or the file changes."""
         with service_lock(app.parts.database):
-            scheduler = self._scheduler(app)
-            scheduler.start()
+            with app.parts.database.writing() as tx:
+                runs.end_incident(tx, incidents.CONFIGURATION, incidents.FAULTY, self.clock.now())
+            jobs = _Jobs(app, self.clock, self.tick, self._look)
+            jobs.start()
             log.info(
                 "serving",
                 sources=len(app.parts.sources),
@@ -99,49 +111,10 @@ class Service:
             )
             self.serving.set()
             self._wake.wait()
-            app.parts.stopping.set()
-            scheduler.shutdown(wait=True)
+            jobs.stop()
 
-    def _scheduler(self, app: App) -> BackgroundScheduler:
-        """Jobs never pile up and are never missed: the store knows what is due."""
-        scheduler = BackgroundScheduler(
-            timezone=UTC,
-            executors={"default": ThreadPoolExecutor(3), "readers": ThreadPoolExecutor(READERS)},
-            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
-        )
-        jobs: list[tuple[Callable[..., None], tuple[object, ...], str]] = [
-            (self._ingest, (app, name), "readers") for name in app.parts.sources
-        ]
-        jobs += [(self._send, (app,), "default"), (self._watch, (app,), "default")]
-        for job, arguments, executor in jobs:
-            scheduler.add_job(
-                job,
-                "interval",
-                seconds=self.tick.total_seconds(),
-                args=arguments,
-                executor=executor,
-                next_run_time=datetime.now(UTC),
-            )
-        return scheduler
-
-    def _ingest(self, app: App, name: str) -> None:
-        with app.parts.database.reading() as tx:
-            last = runs.last_started(tx, name)
-        if last is None or last + app.settings.sources[name].every <= self.clock.now():
-            pipeline.ingest(app.parts, name)
-
-    def _send(self, app: App) -> None:
-        pipeline.match(app.parts)
-        pipeline.compose(app.parts)
-        pipeline.deliver(app.parts)
-        for channel in app.parts.channels.values():
-            channel.close()
-
-    def _watch(self, app: App) -> None:
+    def _look(self, app: App) -> None:
         """Take up a changed file; a faulty one changes nothing, and the operator hears of it."""
-        app.parts.owner.keep()
-        with app.parts.database.writing() as tx:
-            beats.beat(tx, SERVICE, datetime.now(UTC))
         found = config.watch(self.path)
         if found == self._read:
             return
@@ -150,10 +123,107 @@ class Service:
             self._settings = config.load(self.path)
         except ConfigError as fault:
             log.error("configuration not taken up", faults=[f.message for f in fault.faults])
+            subject, kind = incidents.CONFIGURATION, incidents.FAULTY
             with app.parts.database.writing() as tx:
-                runs.open_incident(tx, "configuration", "faulty", self.clock.now(), str(fault))
+                runs.open_incident(tx, subject, kind, self.clock.now(), str(fault))
         else:
-            with app.parts.database.writing() as tx:
-                runs.end_incident(tx, "configuration", "faulty", self.clock.now())
             log.info("configuration changed")
             self._wake.set()
+
+
+class _Jobs:
+    """The jobs of one configuration. They never pile up: the store knows what is due."""
+
+    def __init__(
+        self, app: App, clock: Clock, tick: timedelta, look: Callable[[App], None]
+    ) -> None:
+        self.app = app
+        self.clock = clock
+        self.look = look
+        self.began = time.monotonic()
+        self.unread = set(app.parts.sources)
+        lines = {channel.line: channel for channel in app.parts.channels.values()}
+        self.executors = {
+            "default": ThreadPoolExecutor(2),
+            "readers": ThreadPoolExecutor(READERS),
+            "lines": ThreadPoolExecutor(max(1, len(lines))),
+        }
+        self.scheduler = BackgroundScheduler(
+            timezone=UTC,
+            executors=self.executors,
+            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
+        )
+        self._every(tick, self._watch, "default", "watch")
+        self._every(tick, self._compose, "default", COMPOSE)
+        for name in app.parts.sources:
+            self._every(tick, self._ingest, "readers", f"source {name}", name)
+        for line, channel in lines.items():
+            self._every(tick, self._deliver, "lines", f"{LINE}{line}", line, channel)
+
+    def _every(
+        self, tick: timedelta, job: Callable[..., None], executor: str, name: str, *told: object
+    ) -> None:
+        self.scheduler.add_job(
+            job,
+            "interval",
+            seconds=tick.total_seconds(),
+            args=told,
+            id=name,
+            executor=executor,
+            next_run_time=datetime.now(UTC),
+        )
+
+    def start(self) -> None:
+        self.scheduler.start()
+
+    def stop(self) -> None:
+        """Claim nothing more, and wait for what is under way.
+
+        Not in `scheduler.shutdown`, which holds the lock that a job needs to wake another.
+        """
+        self.app.parts.stopping.set()
+        self.scheduler.pause()
+        for executor in self.executors.values():
+            executor.shutdown(wait=True)
+        self.scheduler.shutdown(wait=False)
+
+    def _soon(self, *names: str) -> None:
+        """Wake jobs now rather than at their next tick; a mail need not wait for the clock."""
+        for name in names:
+            with suppress(JobLookupError):
+                self.scheduler.modify_job(name, next_run_time=datetime.now(UTC))
+
+    def _watch(self) -> None:
+        self.app.parts.owner.keep()
+        with self.app.parts.database.writing() as tx:
+            beats.beat(tx, SERVICE, datetime.now(UTC))
+        self.look(self.app)
+
+    def _ingest(self, name: str) -> None:
+        try:
+            if self._is_due(name):
+                pipeline.ingest(self.app.parts, name)
+                self._soon(COMPOSE)
+        except StoreBusyError as fault:
+            log.info("not read now", source=name, reason=str(fault))
+        finally:
+            self.unread.discard(name)
+
+    def _is_due(self, name: str) -> bool:
+        """A last run in the future is a clock that was ahead: it says nothing."""
+        with self.app.parts.database.reading() as tx:
+            last = runs.last_started(tx, name)
+        every = self.app.settings.sources[name].every
+        return last is None or not last <= self.clock.now() < last + every
+
+    def _compose(self) -> None:
+        """After a time of being down, what is due waits until each source was looked at once."""
+        pipeline.match(self.app.parts)
+        if self.unread and time.monotonic() - self.began < FIRST_LOOK:
+            return
+        if pipeline.compose(self.app.parts):
+            self._soon(*(job.id for job in self.scheduler.get_jobs() if job.id.startswith(LINE)))
+
+    def _deliver(self, line: str, channel: Channel) -> None:
+        pipeline.deliver_line(self.app.parts, line)
+        channel.close()

@@ -6,15 +6,16 @@ import signal
 import threading
 import time
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
 
 from monitor.errors import ConfigError, StoreBusyError
 from monitor.model import State
+from monitor.questions.alive import SERVICE
 from monitor.scheduler import Service
-from monitor.store import deliveries, digests
+from monitor.store import beats, deliveries, digests
 from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House
 from tests.servers.smtp import Hold, ScriptedSmtp
 
@@ -104,7 +105,7 @@ def test_a_changed_file_is_taken_up_and_a_faulty_one_is_not(house: House):
 def problems(house: House) -> list[str]:
     from monitor.app import open_app
     from monitor.config import load
-    from monitor.questions import status
+    from monitor.questions.status import status
 
     good = house.folder / "good.yaml"
     good.write_text(yaml.safe_dump(house.told), encoding="utf-8")
@@ -159,14 +160,73 @@ def test_K14_sigterm_finishes_the_hand_off_and_ends_with_0(house: House, smtp: S
 
 
 def test_the_service_lives_while_it_ticks(house: House):
-    from monitor.questions import vital_signs
+    from monitor.questions.alive import vital_signs
 
     service = Service(house.write(), house.clock, TICK)
     thread = serving(service)
     try:
         assert service.serving.wait(30)
         with house.opened() as app:
-            wait(lambda: all(check.ok for check in vital_signs(app.parts)))
+            wait(lambda: all(check.ok for check in vital_signs(app.parts.database)))
     finally:
         service.stop()
         thread.join(30)
+
+
+def test_after_days_of_being_down_the_digest_waits_for_the_first_reading(house: House):
+    house.run()
+    house.clock.move(days=3)
+    house.add("1.txt", AGENTS)
+    service = Service(house.write(), house.clock, TICK)
+    thread = serving(service)
+    try:
+        wait(lambda: list(house.folder.glob("pages/lab/*.html")))
+    finally:
+        service.stop()
+        thread.join(30)
+    with house.opened() as app, app.parts.database.reading() as tx:
+        found = digests.latest(tx, "lab")
+        assert digests.count(tx, "lab") == 1
+    assert found
+    assert found[1].papers == 1
+
+
+def test_a_mail_server_that_keeps_us_waiting_holds_up_nothing_else(
+    house: House, smtp: ScriptedSmtp
+):
+    house.by_mail(smtp.port)
+    house.told["channels"] = {"pages": {"kind": "file", "path": "pages/"}}
+    lab = house.told["subscriptions"]["lab"]
+    lab["schedule"] = "immediately"
+    house.told["subscriptions"]["files"] = {
+        "topics": ["*"],
+        "channels": ["pages"],
+        "schedule": "immediately",
+    }
+    until = threading.Event()
+    smtp.script["dot"].append(Hold(until, "250 2.0.0 ok"))
+    house.add("1.txt", AGENTS)
+    house.told["sources"]["page"]["every"] = "1m"
+    service = Service(house.write(), Rushing(SATURDAY, SATURDAY + timedelta(days=1), 1), TICK)
+    thread = serving(service)
+    try:
+        assert smtp.held.wait(30)
+        house.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
+        wait(lambda: len(list(house.folder.glob("pages/files/*.html"))) == 2)
+    finally:
+        until.set()
+        service.stop()
+        thread.join(30)
+    assert not thread.is_alive()
+
+
+def test_status_tells_of_a_service_that_died_and_a_slot_that_nobody_composed(house: House):
+    house.run()
+    with house.opened() as app:
+        assert problems(house) == []
+        with app.parts.database.writing() as tx:
+            beats.beat(tx, SERVICE, datetime.now(UTC) - timedelta(days=5))
+    house.clock.move(days=2)
+    told = problems(house)
+    assert any("no sign of life" in problem for problem in told)
+    assert any("digest of lab was due" in problem for problem in told)

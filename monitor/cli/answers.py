@@ -12,9 +12,12 @@ from monitor.model import Delivery, Paper, Reading, Run, RunOutcome, State
 
 if TYPE_CHECKING:
     from monitor.app import Sent, Tried
-    from monitor.questions import Check, FoundPaper, Trial
+    from monitor.questions.alive import Check
+    from monitor.questions.search import FoundPaper, Trial
 
 Answer = dict[str, Any]
+
+WELL = (State.SENT, State.SUPPRESSED, State.CLAIMED, State.HANDING_OFF)
 
 
 def runs(told: Iterable[Run]) -> Answer:
@@ -77,13 +80,9 @@ def _attempt(delivery: Delivery) -> Answer:
 
 
 def digests_ok(sent: Iterable[Sent], *, rehearsed: bool = False) -> bool:
-    """Whether all that was to be sent was sent; what a person must settle is not."""
-    well = (State.PLANNED,) if rehearsed else (State.SENT, State.SUPPRESSED)
-    return all(
-        delivery.state in well
-        for one in sent
-        for delivery in one.deliveries
-    )
+    """Whether all was sent that was to be; another process may be at it just now."""
+    well = (State.PLANNED,) if rehearsed else WELL
+    return all(delivery.state in well for one in sent for delivery in one.deliveries)
 
 
 def deliveries(told: Iterable[Delivery]) -> Answer:
@@ -115,11 +114,12 @@ def document(file: str, reading: Reading) -> Answer:
 
 
 def paper(told: Paper) -> Answer:
+    """A paper as it was read; where no first version is dated, the day it was announced."""
     return {
         "title": told.title,
         "abstract": told.abstract,
         "authors": list(told.authors),
-        "published": iso(told.published),
+        "published": iso(told.published or told.announced),
         "updated": iso(told.updated),
         "url": told.url,
         "keys": {scheme: keys(value) for scheme, value in told.keys.items()},

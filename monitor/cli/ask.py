@@ -44,11 +44,11 @@ def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
 
 def status(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """Say how sources, subscriptions and deliveries stand, and why nothing came."""
-    from monitor import questions
     from monitor.cli import answers, show
+    from monitor.questions.status import status as asked
 
     with opened(config, now) as app:
-        told = questions.status(app.parts)
+        told = asked(app.parts)
     if as_json:
         emit(answers.plain(told))
     else:
@@ -67,11 +67,11 @@ def papers(
     as_json: AsJson = False,
 ) -> None:
     """Search the papers stored with the topic language, newest first."""
-    from monitor import questions
     from monitor.cli import answers, show
+    from monitor.questions.search import search as asked
 
     with opened(config, now) as app, pointing(query):
-        found = questions.search(app.parts, query)
+        found = asked(app.parts, query)
     if as_json:
         emit(answers.papers(found[:limit]))
     else:
@@ -86,11 +86,11 @@ def try_(
     as_json: AsJson = False,
 ) -> None:
     """Say what a topic would have found in the papers stored."""
-    from monitor import questions
     from monitor.cli import answers, show
+    from monitor.questions.search import try_topic as asked
 
     with opened(config, now) as app, pointing(query):
-        trial = questions.try_topic(app.parts, query)
+        trial = asked(app.parts, query)
     if as_json:
         emit(answers.trial(trial))
     else:
@@ -104,11 +104,11 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say where a paper came from, why it was new, which topics it met and where it went."""
-    from monitor import questions
     from monitor.cli import answers, show
+    from monitor.questions.explain import explain as asked
 
     with opened(config, now) as app:
-        told = questions.explain(app.parts, paper)
+        told = asked(app.parts, paper)
     if as_json:
         emit(answers.plain(told))
     else:

@@ -12,6 +12,7 @@ from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, finish, momen
 
 if TYPE_CHECKING:
     from monitor.app import App
+    from monitor.questions.alive import Check
 
 
 class Outbox(TyperGroup):
@@ -103,16 +104,34 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Look at everything the service needs, and say what to do about what is amiss."""
-    from monitor import questions
     from monitor.cli import answers, show
 
-    with opened(config, now) as app:
-        checks = questions.vital_signs(app.parts) if alive else questions.doctor(app.parts)
+    checks = _alive(config) if alive else _examined(config, now)
     if as_json:
         emit(answers.checks(checks))
     else:
         show.checks(checks)
     finish(all(check.ok for check in checks))
+
+
+def _alive(config: Path) -> list[Check]:
+    """Ask the store alone: a file with a new fault is no illness of the service that runs."""
+    from monitor.config import store_url
+    from monitor.questions.alive import vital_signs
+    from monitor.store.database import Database
+
+    database = Database(store_url(config))
+    try:
+        return vital_signs(database)
+    finally:
+        database.close()
+
+
+def _examined(config: Path, now: str | None) -> list[Check]:
+    from monitor.questions.doctor import doctor as examine
+
+    with opened(config, now) as app:
+        return examine(app.parts)
 
 
 def send_test(

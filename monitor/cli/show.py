@@ -25,7 +25,10 @@ from monitor.model import Delivery, Reading, Run, RunOutcome, State, Why
 if TYPE_CHECKING:
     from monitor.app import Sent, Tried
     from monitor.demo import Played
-    from monitor.questions import Check, Explanation, FoundPaper, Sample, Status, Trial
+    from monitor.questions.alive import Check
+    from monitor.questions.explain import Explanation
+    from monitor.questions.search import FoundPaper, Sample, Trial
+    from monitor.questions.status import Status
 
 # Where nobody watches, a line is a line: nothing is folded for a width that is not there.
 UNWATCHED = 1_000
@@ -301,8 +304,9 @@ def _facts(told: Explanation) -> Iterator[tuple[str, str]]:
         "Paper",
         f"{told.id}, first seen {at(told.first_seen)}" + (", withdrawn" if told.withdrawn else ""),
     )
-    for scheme, value in told.keys:
-        yield "Identifier", f"{scheme}:{value}"
+    for scheme, value in told.keys.items():
+        for one in (value,) if isinstance(value, str) else value:
+            yield "Identifier", f"{scheme}:{one}"
     for seen in told.sources:
         document = f", {seen.document}" if seen.document else ""
         yield "Source", f"{seen.source}{document}, {at(seen.first_seen)}"

@@ -108,7 +108,7 @@ def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> No
     with opened(config, now) as app:
         with show.reading(quiet=as_json) as tell:
             runs = app.ingest((), tell)
-        sent = app.digest((), early=False)
+        sent = app.digest(probe=False)
     if as_json:
         emit(answers.runs(runs) | answers.digests(sent))
     else:
@@ -126,4 +126,4 @@ def serve(config: Config = CONFIG, now: Now = None) -> None:
     from monitor.scheduler import Service
 
     set_up_logging(logging.INFO)
-    Service(config, clock_at(moment(now))).run()
+    Service(config, clock_at(moment(now), running=True)).run()

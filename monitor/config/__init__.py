@@ -16,7 +16,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from monitor.config.build import build
+from monitor.config.build import build, general
 from monitor.config.fields import Secret
 from monitor.config.files import fingerprint, read
 from monitor.config.masked import masked
@@ -56,6 +56,7 @@ __all__ = [
     "masked",
     "schema",
     "starter",
+    "store_url",
     "topics_of",
     "watch",
 ]
@@ -74,6 +75,16 @@ def load(path: Path, variables: Mapping[str, str] | None = None) -> Settings:
             sorted(written.faults, key=lambda f: (f.file != str(path), f.file, f.line))
         )
     return settings
+
+
+def store_url(path: Path, variables: Mapping[str, str] | None = None) -> str:
+    """Return the store that a file names, whatever else is wrong in it. Raises ConfigError."""
+    environment = os.environ if variables is None else variables
+    written = read(path, environment)
+    told = general(written, environment)
+    if told is None:
+        raise ConfigError(written.faults)
+    return told.store
 
 
 def check(path: Path, variables: Mapping[str, str] | None = None) -> list[Fault]:

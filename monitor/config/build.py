@@ -92,6 +92,11 @@ def build(written: Written, variables: Mapping[str, str]) -> Settings | None:
     )
 
 
+def general(written: Written, variables: Mapping[str, str]) -> General | None:
+    """Return the settings at the top of the file, whatever its sections are like."""
+    return _Builder(written).general(variables)
+
+
 class _Builder:
     def __init__(self, written: Written) -> None:
         self.written = written

@@ -2,8 +2,8 @@
 
 An answer is waited for in the queue, never in a sleeping thread. The waits follow RFC 5321
 4.5.4.1 in form, but end sooner, since a digest goes stale: the first retry comes after 5 to
-30 minutes, the later ones back off to 2 to 3 hours, and all end after 48 hours or at the
-subscription's next slot, whichever comes first.
+30 minutes, the later ones back off to 2 to 3 hours, and all end after 48 hours of trying. What
+reached nobody by the subscription's next slot moves into the next digest before that.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from datetime import datetime, timedelta
 
 from monitor.model import Delivery, Outcome, State
 
+# Both must be passed: a channel that is down stops the clock, and no attempts are counted then.
 GIVE_UP_AFTER = timedelta(hours=48)
+MOST_ATTEMPTS = 20
 
 # An unexpected error may come again at once: the delivery waits, so that no loop can spin.
 AFTER_FAULT = timedelta(hours=1)
@@ -41,19 +43,16 @@ class Decided:
     at: datetime | None
 
 
-def decide(
-    delivery: Delivery, outcome: Outcome, now: datetime, deadline: datetime | None = None
-) -> Decided:
+def decide(delivery: Delivery, outcome: Outcome, now: datetime) -> Decided:
     """Turn what one attempt brought into what is recorded; a retry that comes too late fails.
 
-    `deadline` is the subscription's next slot. `delivery.attempts` counts the attempts made
-    before this one.
+    `delivery.attempts` counts the attempts made before this one.
     """
     if outcome.state is State.UNKNOWN:
         return Decided(outcome, now + ASK_AFTER)
     if outcome.state is not State.RETRY:
         return Decided(outcome, None)
-    at = next_attempt(outcome, delivery.id, delivery.attempts, delivery.created_at, now, deadline)
+    at = next_attempt(outcome, delivery.id, delivery.attempts, delivery.created_at, now)
     if at is None:
         error = f"given up after {delivery.attempts + 1} attempts: {outcome.error}"
         return Decided(replace(outcome, state=State.FAILED, error=error), None)
@@ -71,12 +70,7 @@ def unsure(delivery: Delivery, *, resend: bool) -> Outcome | None:
 
 
 def next_attempt(
-    outcome: Outcome,
-    delivery_id: int,
-    attempts: int,
-    created_at: datetime,
-    now: datetime,
-    deadline: datetime | None = None,
+    outcome: Outcome, delivery_id: int, attempts: int, created_at: datetime, now: datetime
 ) -> datetime | None:
     """Return when to try again, or None to give up; `attempts` were made before this one.
 
@@ -86,10 +80,8 @@ def next_attempt(
         wait = min(max(outcome.retry_after, _LEAST_ASKED), _MOST_ASKED)
     else:
         wait = _wait(delivery_id, attempts)
-    last = created_at + GIVE_UP_AFTER
-    if deadline is not None:
-        last = min(last, deadline)
-    return now + wait if now + wait < last else None
+    late = now + wait >= created_at + GIVE_UP_AFTER
+    return None if late and attempts + 1 >= MOST_ATTEMPTS else now + wait
 
 
 def channel_retry(tries: int) -> timedelta:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from rapidfuzz import fuzz
@@ -16,6 +16,8 @@ from monitor.text import plain
 OLDER_AFTER = timedelta(days=90)
 RECENT = timedelta(days=7)
 RECENT_UNDATED = 20
+# "Editorial" may stand in a chunk five hundred times: the last of them are candidates enough.
+MOST_TWINS = 25
 # Under one guid or link, a title this near is the same paper under a mended title.
 MENDED_TITLE = 0.75
 
@@ -63,12 +65,13 @@ class _Chunk:
         for candidate in sorted(found, key=_strength):
             why = _recognised(keyed, candidate.stored.paper, candidate.keys, candidate.found_by)
             if why:
-                return _of_known(keyed, candidate, why)
+                news = self._is_news(_vouched(keyed.paper))
+                return replace(_of_known(keyed, candidate, why), news=news)
         return None
 
     def _of_twin(self, keyed: Keyed) -> Decision | None:
         for place, found_by in _handles(keyed).items():
-            for position in self.places.get(place, ()):
+            for position in self.places.get(place, [])[-MOST_TWINS:]:
                 earlier = self.decisions[position]
                 why = _recognised(
                     keyed, earlier.keyed.paper, earlier.keyed.keys, frozenset({found_by})

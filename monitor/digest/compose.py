@@ -46,8 +46,8 @@ def compose(
 ) -> Digest:
     """Make a digest of unsent matches; what is over `capacity` papers waits for the next one.
 
-    `whys(topic, paper, sources)` tells what of the topic is in the paper: it is asked about the paper as
-    the digest shows it, so that the places it gives are places in the text that is shown.
+    `whys(topic, paper, sources)` tells what of the topic is in the paper: it is asked about the
+    paper as the digest shows it, so that the places it gives are places in the text shown.
     """
     papers = sorted(_by_paper(news), key=_best_first)
     entries = [_entry(found, whys) for found in papers[:capacity]]

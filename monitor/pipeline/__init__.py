@@ -12,10 +12,10 @@ deliver()       A short transaction claims; the send has none open, but for the 
                 before the last byte; a short transaction records the outcome at once.
 """
 
-from monitor.pipeline.compose import Composed, chosen, compose
-from monitor.pipeline.deliver import deliver
+from monitor.pipeline.compose import Composed, chosen, compose, notify
+from monitor.pipeline.deliver import deliver, deliver_line
 from monitor.pipeline.ingest import ingest
-from monitor.pipeline.match import match
+from monitor.pipeline.match import enrol, match
 from monitor.pipeline.parts import OPERATOR, Parts, Subscription, Watched, Way
 from monitor.pipeline.rehearse import rehearse
 
@@ -29,7 +29,10 @@ __all__ = [
     "chosen",
     "compose",
     "deliver",
+    "deliver_line",
+    "enrol",
     "ingest",
     "match",
+    "notify",
     "rehearse",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import structlog
@@ -15,7 +15,8 @@ from monitor.digest.compose import compose as compose_digest
 from monitor.digest.due import Slot, latest_due, next_due
 from monitor.errors import QueryError, TemplateError, UsageError
 from monitor.match import TopicIndex
-from monitor.model import Channel, Digest, Notice, Paper, Rendered, Why
+from monitor.model import Channel, Digest, Notice, Rendered
+from monitor.pipeline import incidents
 from monitor.pipeline.parts import OPERATOR, Parts, Subscription, Way
 from monitor.store import digests, runs
 from monitor.store.digests import Planned, SubscriptionState
@@ -24,6 +25,8 @@ log = structlog.get_logger()
 
 # A first digest has no period before it: it accounts for what was read in this time.
 FIRST_REPORT = timedelta(days=7)
+# Who subscribes at eight is told at eight.
+MOMENT = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,9 @@ def compose(parts: Parts, names: Sequence[str] = (), *, early: bool = False) -> 
         except Exception as fault:
             log.exception("digest not composed", subscription=subscription.name)
             with parts.database.writing() as tx:
-                subject = f"subscription {subscription.name}"
-                runs.open_incident(tx, subject, "not composed", now, str(fault))
-    _notices(parts, now)
+                subject = incidents.subscription(subscription.name)
+                runs.open_incident(tx, subject, incidents.NOT_COMPOSED, now, str(fault))
+    notify(parts)
     return done
 
 
@@ -71,8 +74,7 @@ def chosen(parts: Parts, names: Sequence[str]) -> list[Subscription]:
 def _subscription(
     parts: Parts, subscription: Subscription, state: SubscriptionState, now: datetime, early: bool
 ) -> list[Composed]:
-    local = now.astimezone(ZoneInfo(subscription.timezone)).date()
-    if subscription.pause_until and local < subscription.pause_until:
+    if now <= _pause_end(subscription):
         return []
     slot = _slot(parts, subscription, state, now, early)
     if slot is None:
@@ -81,14 +83,28 @@ def _subscription(
     if early and not digest.papers:
         return [Composed(None, digest)]
     frozen = _freeze(parts, digest, _ways(subscription, digest), now)
+    with parts.database.writing() as tx:
+        subject = incidents.subscription(subscription.name)
+        runs.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
     return [Composed(frozen, digest)] if frozen is not None else []
+
+
+def _pause_end(subscription: Subscription) -> datetime:
+    """Return the last moment of a pause; long ago without one."""
+    if subscription.pause_until is None:
+        return datetime.min.replace(tzinfo=UTC)
+    zone = ZoneInfo(subscription.timezone)
+    start = datetime.combine(subscription.pause_until, time.min, zone)
+    return start.astimezone(UTC) - MOMENT
 
 
 def _slot(
     parts: Parts, subscription: Subscription, state: SubscriptionState, now: datetime, early: bool
 ) -> Slot | None:
     # After a change of zone, what is due still counts from the last slot: no date is skipped.
-    after = max(state.first_seen, state.last_due_at or state.in_force_since)
+    first = max(state.first_seen, state.in_force_since) - MOMENT
+    last = max(state.first_seen - MOMENT, state.last_due_at or first)
+    after = max(last, _pause_end(subscription))
     if subscription.schedule.immediately:
         with parts.database.reading() as tx:
             if not digests.unsent(tx, subscription.name, now, fresh=True):
@@ -169,13 +185,15 @@ def _render(parts: Parts, channel: Channel, digest: Digest) -> tuple[Rendered, .
 # ── notices to the operator ─────────────────────────────────────────────────────────
 
 
-def _notices(parts: Parts, now: datetime) -> None:
+def notify(parts: Parts) -> int:
     """Tell the operator of each incident once when it begins and once when it ends.
 
-    One that ended before its beginning was told is no news.
+    One that ended before its beginning was told is no news. Returns how many were told.
     """
+    now = parts.clock.now()
     with parts.database.reading() as tx:
         untold = runs.untold(tx)
+    told = 0
     for incident in untold:
         try:
             if parts.operator and not (incident.ended and incident.told is None):
@@ -185,6 +203,8 @@ def _notices(parts: Parts, now: datetime) -> None:
             continue
         with parts.database.writing() as tx:
             runs.told(tx, [incident], now)
+        told += 1
+    return told
 
 
 def _notify(parts: Parts, incident: runs.Incident, now: datetime) -> None:

@@ -12,42 +12,53 @@ import structlog
 
 from monitor.diff.decide import Circumstances, decide_chunk, undated
 from monitor.diff.keys import keyed
-from monitor.errors import MonitorError
+from monitor.errors import MonitorError, StoreError
 from monitor.model import Decision, Document, Kind, Paper, Run, RunOutcome
+from monitor.pipeline import incidents
 from monitor.pipeline.parts import Parts, Watched
 from monitor.sources.base import Found
-from monitor.store import papers, runs
+from monitor.store import owners, papers, runs
 
 log = structlog.get_logger()
 
 CHUNK = 1_000
 CHUNK_SECONDS = 0.5
+STOPPED = "stopped; the rest is read next time"
 
 
 def ingest(parts: Parts, name: str, tell: Callable[[Run], None] | None = None) -> list[Run]:
     """Read what is new of one source; a fault ends its document's run, never the others.
 
     Returns the runs in the order of the documents; one `unchanged` run when there was nothing.
-    `tell` hears of each run as its papers are stored.
+    `tell` hears of each run as its papers are stored. Raises StoreBusyError while another
+    process reads this source.
     """
-    with parts.database.writing() as tx:
-        runs.close_interrupted(tx, name, parts.clock.now())
-        first = not runs.has_read_before(tx, name)
-        validators = runs.validators(tx, name)
-    done = list(_Ingest(parts, parts.sources[name], first, tell).runs(validators))
-    _judge(parts, name, done)
+    with owners.source_lock(parts.database, name):
+        with parts.database.writing() as tx:
+            runs.close_interrupted(tx, name, parts.clock.now())
+            first = not runs.first_reading_done(tx, name)
+            validators = runs.validators(tx, name)
+        done = list(_Ingest(parts, parts.sources[name], first, tell).runs(validators))
+        _judge(parts, name, done)
     return done
 
 
 def _judge(parts: Parts, name: str, done: Sequence[Run]) -> None:
-    """A source fails while any of its documents does; the operator hears of both ends."""
+    """A source fails while any of its documents does; the operator hears of both ends.
+
+    Its first reading is over once a whole pass has read something: until then what is there,
+    a folder that is still being filled or a file half copied, is part of it.
+    """
+    whole = any(run.outcome is RunOutcome.OK for run in done) and not parts.stopping.is_set()
     errors = [run.error for run in done if run.outcome is RunOutcome.FAILED]
-    now = parts.clock.now()
+    now, subject = parts.clock.now(), incidents.source(name)
     with parts.database.writing() as tx:
+        if whole:
+            runs.finish_first_reading(tx, name, now)
         if errors:
-            runs.open_incident(tx, f"source {name}", "failing", now, errors[0])
+            runs.open_incident(tx, subject, incidents.FAILING, now, errors[0])
         else:
-            runs.end_incident(tx, f"source {name}", "failing", now)
+            runs.end_incident(tx, subject, incidents.FAILING, now)
 
 
 class _Ingest:
@@ -84,20 +95,25 @@ class _Ingest:
                 if self.parts.stopping.is_set():
                     return
                 self._start()
-        except MonitorError as fault:
-            yield self._finish(RunOutcome.FAILED, str(fault))
+        except StoreError:
+            raise
+        except Exception as fault:
+            yield self._finish(RunOutcome.FAILED, self._told(fault, None))
 
     def _document(self, found: Found) -> Run | None:
         """Read one document; None when there is nothing in it that was not read before."""
         try:
             document = found.load()
             return self._read(document) if document else None
-        except MonitorError as fault:
-            return self._finish(RunOutcome.FAILED, str(fault), found.name)
         except Exception as fault:
-            log.exception("document failed", source=self.watched.name, document=found.name)
-            error = f"unexpected {type(fault).__name__}: {fault}"
-            return self._finish(RunOutcome.FAILED, error, found.name)
+            return self._finish(RunOutcome.FAILED, self._told(fault, found.name), found.name)
+
+    def _told(self, fault: Exception, document: str | None) -> str:
+        """Say a fault in a sentence; one that nobody thought of is logged with its place."""
+        if isinstance(fault, MonitorError):
+            return str(fault)
+        log.exception("reading failed", source=self.watched.name, document=document)
+        return f"unexpected {type(fault).__name__}: {fault}"
 
     def _read(self, document: Document) -> Run | None:
         name = self.watched.name
@@ -109,11 +125,14 @@ class _Ingest:
         reading = self.watched.source.read(document)
         whole = document.complete and reading.complete and not reading.error
         self._count(rejected=len(reading.rejected))
+        end = offset
         for start, chunk in self._chunks(reading.papers, offset):
             end = start + len(chunk)
             self._store(chunk, document, content_hash, end, whole and end == len(reading.papers))
-        if whole and not reading.papers[offset:]:
-            self._store((), document, content_hash, offset, True)
+        if end < len(reading.papers):
+            return self._finish(RunOutcome.PARTIAL, STOPPED, document.name)
+        if whole and end == offset:
+            self._store((), document, content_hash, end, True)
         outcome = RunOutcome.OK if whole else RunOutcome.PARTIAL
         if reading.error and not reading.papers:
             outcome = RunOutcome.FAILED
@@ -123,7 +142,7 @@ class _Ingest:
     def _chunks(self, told: Sequence[Paper], offset: int) -> Iterator[tuple[int, Sequence[Paper]]]:
         """Cut the papers into transactions of at most 1,000, aiming at half a second each."""
         size = CHUNK
-        while offset < len(told):
+        while offset < len(told) and not self.parts.stopping.is_set():
             began = time.monotonic()
             yield offset, told[offset : offset + size]
             offset += size

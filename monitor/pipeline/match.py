@@ -5,20 +5,23 @@ A new topic looks back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 
 import structlog
 
 from monitor.match import TopicIndex
 from monitor.model import Change, Matched, Topic
+from monitor.pipeline import incidents
 from monitor.pipeline.parts import OPERATOR, Parts
-from monitor.store import deliveries, digests, matches
-from monitor.store.database import Transaction
+from monitor.store import deliveries, digests, matches, runs
 
 log = structlog.get_logger()
 
 BATCH = 1_000
+# Longer than matching a look-back takes, so that nothing falls between two sets of topics.
+MEANWHILE = timedelta(hours=1)
 
 
 def match(parts: Parts) -> int:
@@ -27,14 +30,12 @@ def match(parts: Parts) -> int:
     A topic that cannot be understood is parked: it is logged and named in the digests, and
     the others go on.
     """
-    index = TopicIndex({topic.name: topic.query for topic in parts.topics})
+    enrol(parts)
+    topics = {topic.name: topic for topic in parts.topics}
+    index = _index(parts.topics)
     for name, fault in index.errors.items():
         log.warning("topic parked", topic=name, error=str(fault))
-    now = parts.clock.now()
-    with parts.database.writing() as tx:
-        _enrol(tx, parts, now)
-        written = _look_back(tx, parts.topics, now)
-    topics = {topic.name: topic for topic in parts.topics}
+    written = _look_back(parts)
     while not parts.stopping.is_set():
         with parts.database.reading() as tx:
             changes = matches.unmatched(tx, BATCH)
@@ -42,44 +43,76 @@ def match(parts: Parts) -> int:
             break
         rows = list(find(index, topics, changes))
         with parts.database.writing() as tx:
+            now = parts.clock.now()
             matches.save(tx, [(c.stored.id, c.revision) for c in changes], rows, now)
         written += len(rows)
     return written
 
 
-def _enrol(tx: Transaction, parts: Parts, now: datetime) -> None:
-    """Put the subscriptions in force; who was removed is written to no more."""
+def _index(topics: Iterable[Topic]) -> TopicIndex:
+    return TopicIndex({topic.name: topic.query for topic in topics})
+
+
+def enrol(parts: Parts) -> None:
+    """Put the subscriptions in force; who was removed is written to no more.
+
+    What no longer is in the configuration is no incident either.
+    """
+    now = parts.clock.now()
     told = [(s.name, s.schedule_text, s.timezone, s.topics) for s in parts.subscriptions]
-    digests.sync_subscriptions(tx, told, now)
     ways = [(s.name, way) for s in parts.subscriptions for way in s.ways]
     ways += [(OPERATOR, way) for way in parts.operator]
     living = {(name, way.channel, to) for name, way in ways for to in way.recipients}
-    deliveries.suppress_missing(tx, living, now)
+    with parts.database.writing() as tx:
+        digests.sync_subscriptions(tx, told, now)
+        deliveries.suppress_missing(tx, living, now)
+        runs.end_obsolete(tx, incidents.subjects(parts, living), now)
 
 
-def _look_back(tx: Transaction, topics: Sequence[Topic], now: datetime) -> int:
-    """Let new and changed topics meet the news of their last days.
+def _look_back(parts: Parts) -> int:
+    """Let new and changed topics meet the news of their last days, then put them in force.
 
-    In the transaction that puts them in force, so that a crash cannot lose the look-back.
+    The matching is done with no transaction open. What others matched meanwhile without the
+    new topics is opened again by the transaction that puts them in force.
     """
-    names = set(matches.sync_topics(tx, topics, now))
-    written = 0
-    for topic in topics:
-        if topic.name in names:
-            index = TopicIndex({topic.name: topic.query})
-            rows = [
-                row
-                for changes in _news_since(tx, matches.look_back(tx, topic.name, now))
-                for row in find(index, {topic.name: topic}, changes)
-            ]
-            matches.replace_unsent(tx, topic.name, rows, now)
-            written += len(rows)
-    return written
+    now = parts.clock.now()
+    with parts.database.reading() as tx:
+        names = set(matches.changed_topics(tx, parts.topics))
+        changed = [topic for topic in parts.topics if topic.name in names]
+        starts = {topic.name: matches.look_back(tx, topic, now) for topic in changed}
+    rows = _since(parts, changed, starts)
+    with parts.database.writing() as tx:
+        matches.sync_topics(tx, parts.topics, now)
+        for name, start in starts.items():
+            matches.replace_unsent(tx, name, start, rows.get(name, ()), now)
+        if changed:
+            matches.reopen(tx, None, now - MEANWHILE)
+    return sum(map(len, rows.values()))
 
 
-def _news_since(tx: Transaction, at: datetime) -> Iterator[list[Change]]:
+def _since(
+    parts: Parts, changed: Sequence[Topic], starts: Mapping[str, datetime]
+) -> dict[str, list[Matched]]:
+    """Return what each changed topic meets of the news since its own start."""
+    rows: dict[str, list[Matched]] = defaultdict(list)
+    if not changed:
+        return rows
+    index, topics = _index(changed), {topic.name: topic for topic in changed}
+    for changes in _news_since(parts, min(starts.values())):
+        at = {(change.stored.id, change.revision): change.at for change in changes}
+        for row in find(index, topics, changes):
+            if at[row.paper_id, row.revision] >= starts[row.topic]:
+                rows[row.topic].append(row)
+    return rows
+
+
+def _news_since(parts: Parts, at: datetime) -> Iterator[list[Change]]:
     after: tuple[int, int] | None = None
-    while changes := matches.news_since(tx, at, after, BATCH):
+    while True:
+        with parts.database.reading() as tx:
+            changes = matches.news_since(tx, at, after, BATCH)
+        if not changes:
+            return
         yield changes
         after = changes[-1].stored.id, changes[-1].revision
 

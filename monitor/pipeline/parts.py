@@ -54,7 +54,7 @@ class Parts:
     """Everything that has a lifetime, opened and closed by `monitor.app`.
 
     `sender` is the From of mail; `resends` are the lines on which a delivery of unknown end is
-    sent once more.
+    sent once more; `mark` is another one when what the lines were set up with has changed.
     """
 
     database: Database
@@ -70,4 +70,5 @@ class Parts:
     timezone: str
     sender: str = ""
     resends: frozenset[str] = frozenset()
+    mark: str = ""
     stopping: threading.Event = field(default_factory=threading.Event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -42,7 +43,7 @@ class Explanation:
 
     id: int
     title: str
-    keys: tuple[tuple[str, str], ...]
+    keys: Mapping[str, str | tuple[str, ...]]
     first_seen: datetime
     news_at: datetime | None
     withdrawn: bool
@@ -65,7 +66,7 @@ def explain(parts: Parts, wanted: str) -> Explanation:
     return Explanation(
         id=stored.id,
         title=stored.paper.title,
-        keys=origin.keys,
+        keys=stored.paper.keys,
         first_seen=stored.first_seen,
         news_at=stored.news_at,
         withdrawn=stored.paper.withdrawn,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from monitor.digest.due import next_due
+from monitor.digest.due import latest_due, next_due
 from monitor.match import TopicIndex
 from monitor.model import (
     Delivery,
@@ -16,9 +17,13 @@ from monitor.model import (
     State,
 )
 from monitor.pipeline import Parts, Subscription
-from monitor.store import deliveries, digests, runs
+from monitor.questions.alive import ALIVE, SERVICE
+from monitor.store import beats, deliveries, digests, runs
 from monitor.store.database import Transaction
 from monitor.store.subscriptions import SubscriptionState
+
+# A cron of one's own may come some time after the slot.
+LATE = timedelta(hours=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,28 +73,58 @@ def status(parts: Parts) -> Status:
     now = parts.clock.now()
     with parts.database.reading() as tx:
         last = {run.source: run for run in runs.last_runs(tx)}
-        incidents = runs.open_incidents(tx)
         counts = deliveries.counts(tx)
         states = digests.states(tx)
-        unsure = deliveries.listing(tx, [State.UNKNOWN])
         subscriptions = tuple(
             _subscription(tx, s, states.get(s.name), now) for s in parts.subscriptions
         )
-        read = runs.report(tx, parts.sources, now - timedelta(days=1), now)
-    problems = [
-        f"{one.subject} is {one.kind} since {one.since:%Y-%m-%d %H:%M} UTC: {one.error}"
-        for one in incidents
-    ]
-    problems += [_unsure(delivery) for delivery in unsure]
+        read = {told.source: told for told in _read(tx, parts, now)}
+        problems = [*_recorded(tx), *_silence(tx)]
+    for told in parts.subscriptions:
+        problems += _overdue(told, states.get(told.name), now)
     problems += _parked(parts)
-    failing = {report.source: report for report in read}
     return Status(
         ok=not problems,
-        sources=tuple(_source(name, last.get(name), failing[name]) for name in parts.sources),
+        sources=tuple(_source(name, last.get(name), read[name]) for name in parts.sources),
         subscriptions=subscriptions,
         deliveries={str(state): count for state, count in counts.items()},
         problems=tuple(problems),
     )
+
+
+def _read(tx: Transaction, parts: Parts, now: datetime) -> tuple[SourceReport, ...]:
+    return runs.report(tx, parts.sources, now - timedelta(days=1), now)
+
+
+def _recorded(tx: Transaction) -> Iterator[str]:
+    """What went wrong and has not ended, and what a person must settle."""
+    for one in runs.open_incidents(tx):
+        yield f"{one.subject} is {one.kind} since {one.since:%Y-%m-%d %H:%M} UTC: {one.error}"
+    for delivery in deliveries.listing(tx, [State.UNKNOWN]):
+        yield _unsure(delivery)
+
+
+def _silence(tx: Transaction) -> Iterator[str]:
+    """A service that once ran on this store and does not now; by the real clock, as its beat."""
+    last = beats.last_beat(tx, SERVICE)
+    if last is not None and datetime.now(UTC) - last > ALIVE:
+        yield f"the service has given no sign of life since {last:%Y-%m-%d %H:%M} UTC"
+
+
+def _overdue(told: Subscription, state: SubscriptionState | None, now: datetime) -> Iterator[str]:
+    """A slot that passed and nobody composed for: neither a service nor a cron was there."""
+    if state is None or told.schedule.immediately or _is_paused(told, now):
+        return
+    after = max(state.first_seen, state.last_due_at or state.in_force_since)
+    slot = latest_due(told.schedule, told.timezone, after, now - LATE)
+    if slot is not None:
+        due = _local(slot.due_at, told.timezone)
+        yield f"the digest of {told.name} was due {due} and nothing has composed it"
+
+
+def _is_paused(told: Subscription, now: datetime) -> bool:
+    today = now.astimezone(ZoneInfo(told.timezone)).date()
+    return told.pause_until is not None and today < told.pause_until
 
 
 def _source(name: str, last: Run | None, report: SourceReport) -> SourceStatus:
@@ -120,7 +155,7 @@ def _subscription(
 ) -> SubscriptionStatus:
     found = digests.latest(tx, told.name)
     last = Last(found[1], tuple(deliveries.of_digest(tx, found[0]))) if found else None
-    waiting = len(digests.unsent(tx, told.name, now)) if state else 0
+    waiting = digests.waiting(tx, told.name, now) if state else 0
     due = None if told.schedule.immediately else _next(told, state, now)
     return SubscriptionStatus(
         name=told.name,
@@ -128,7 +163,7 @@ def _subscription(
         last_period=last.digest.period if last else "",
         last_papers=last.digest.papers if last else 0,
         waiting=waiting,
-        why=_why(told, last, due),
+        why=_why(told, last, due, now),
     )
 
 
@@ -137,8 +172,10 @@ def _next(told: Subscription, state: SubscriptionState | None, now: datetime) ->
     return next_due(told.schedule, told.timezone, max(last, now)).due_at
 
 
-def _why(told: Subscription, last: Last | None, due: datetime | None) -> str:
+def _why(told: Subscription, last: Last | None, due: datetime | None, now: datetime) -> str:
     """Say in a sentence why nothing came, or that something did."""
+    if _is_paused(told, now):
+        return f"paused until {told.pause_until}"
     if last is None:
         when = f"is due {_local(due, told.timezone)}" if due else "comes with the first match"
         return f"no digest yet: the first {when}"

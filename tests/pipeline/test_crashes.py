@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
+from monitor.deliver.mail import Mail
 from monitor.errors import StoreError
 from monitor.model import State
 from monitor.pipeline import compose, match
-from monitor.questions import status
+from monitor.questions.status import status
 from monitor.store import deliveries
 from tests.house import AGENTS, House
 from tests.servers.smtp import Drop, Hold, ScriptedSmtp
 
 WAIT = 30
+DELIVER = sys.modules["monitor.pipeline.deliver"]
 
 
 @pytest.fixture
@@ -242,15 +246,35 @@ def test_M04_a_refused_address_fails_alone_and_the_operator_is_told(due: House, 
     assert sorted(states(due)) == [State.FAILED, State.SENT, State.SENT]
 
 
-def test_an_outcome_that_could_not_be_recorded_is_unknown_in_the_next_round(
+def test_K11_an_answer_is_held_until_the_store_takes_it(
     due: House, smtp: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch
 ):
-    """K10: the disk was full when the answer came; the same process finds its own loose end."""
+    """A 250 that could not be written down at once is not forgotten and sent again."""
+    monkeypatch.setattr(DELIVER, "RECORD_AGAIN", (0, 0))
+    record, refused = deliveries.record, iter([True])
+
+    def locked_at_first(*told: Any) -> bool:
+        if next(refused, False):
+            raise StoreError("the store is held by another process")
+        return record(*told)
+
+    monkeypatch.setattr(deliveries, "record", locked_at_first)
+    due.run()
+    assert states(due) == [State.SENT]
+    due.run()
+    assert len(smtp.received) == 1
+
+
+def test_K10_an_answer_that_the_store_never_took_is_unknown_in_the_next_round(
+    due: House, smtp: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch
+):
+    """The disk was full to the end; the same process finds its own loose end."""
 
     def full(*told: object) -> bool:
         raise StoreError("the disk is full")
 
     due.told["smtp"]["unknown"] = "hold"
+    monkeypatch.setattr(DELIVER, "RECORD_AGAIN", (0, 0))
     with due.opened() as app:
         monkeypatch.setattr(deliveries, "record", full)
         with pytest.raises(StoreError):
@@ -259,3 +283,69 @@ def test_an_outcome_that_could_not_be_recorded_is_unknown_in_the_next_round(
         app.digest()
     assert states(due) == [State.UNKNOWN]
     assert len(smtp.received) == 1
+
+
+def test_M10_a_cron_that_comes_every_minute_does_not_hammer_a_wrong_password(house: House):
+    with ScriptedSmtp(extensions=("AUTH PLAIN",)) as smtp:
+        house.by_mail(smtp.port, username="u", password="wrong")
+        smtp.always["auth"] = "535 5.7.8 authentication failed"
+        house.add("a.txt", AGENTS)
+        house.run()
+        house.clock.move(days=1)
+        for _ in range(4):
+            with house.opened() as app:
+                app.digest(probe=False)
+            house.clock.move(minutes=1)
+        assert smtp.connections == 1
+        house.told["smtp"]["password"] = "right"
+        smtp.always.clear()
+        with house.opened() as app:
+            app.digest(probe=False)
+        assert len(smtp.received) == 1
+
+
+def test_a_channel_that_cannot_find_out_stops_no_other(
+    due: House, smtp: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch
+):
+    due.told["smtp"]["unknown"] = "hold"
+    due.told["channels"] = {"pages": {"kind": "file", "path": "pages/"}}
+    due.told["subscriptions"]["lab"]["channels"] = ["pages"]
+    smtp.script["dot"].append(Drop())
+    due.run()
+    asked = []
+
+    def broken(channel: object, delivery: object) -> None:
+        asked.append(delivery)
+        raise RuntimeError("a plugin's fault")
+
+    monkeypatch.setattr(Mail, "reconcile", broken)
+    due.add("b.txt", (AGENTS[0] + " and Apart", AGENTS[1] + " It is another study of theirs."))
+    due.clock.move(days=1)
+    assert due.run() == {"lab": 1}
+    due.run()
+    assert len(asked) == 1
+    assert len(list(due.folder.glob("pages/lab/*.html"))) == 2
+
+
+def test_what_is_no_longer_configured_is_no_incident(house: House):
+    house.told["sources"]["gone"] = {"kind": "huggingface-page", "path": "gone/*.txt"}
+    house.run()
+    with house.opened() as app:
+        assert len(status(app.parts).problems) == 1
+    del house.told["sources"]["gone"]
+    house.run()
+    with house.opened() as app:
+        assert status(app.parts).problems == ()
+
+
+def test_the_operator_hears_of_a_channel_in_the_run_in_which_it_broke(
+    due: House, smtp: ScriptedSmtp
+):
+    (due.folder / "pages").write_text("a file where a folder should be")
+    due.told["channels"] = {"pages": {"kind": "file", "path": "pages/"}}
+    lab = due.told["subscriptions"]["lab"]
+    lab.pop("email")
+    lab["channels"] = ["pages"]
+    due.told["operator"] = {"email": "ops@example.org"}
+    due.run()
+    assert [mail.recipient for mail in smtp.received] == ["ops@example.org"]

@@ -197,8 +197,10 @@ def test_pause_until_holds_digests_back_and_loses_nothing(house: House):
     house.told["subscriptions"]["lab"]["pause_until"] = "2026-11-25"
     house.add("a.txt", AGENTS)
     house.run()
-    assert [house.next_morning() for _ in range(3)] == [{}, {}, {}]
-    assert house.next_morning() == {"lab": 1}
+    assert [house.next_morning() for _ in range(4)] == [{}, {}, {}, {}]
+    house.clock.move(hours=2)
+    assert house.run() == {"lab": 1}
+    assert pages(house) == ["pages/lab/2026-11-25.html"]
 
 
 def test_a_dry_run_changes_nothing(house: House):

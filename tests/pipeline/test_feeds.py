@@ -9,7 +9,7 @@ from email.utils import format_datetime
 import pytest
 
 from monitor.model import RunOutcome
-from monitor.questions import status
+from monitor.questions.status import status
 from tests.house import SATURDAY, House
 from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
 

@@ -10,7 +10,7 @@ import pytest
 from monitor.errors import MonitorError
 from monitor.model import Run, RunOutcome
 from monitor.pipeline import ingest
-from monitor.store import papers, runs
+from monitor.store import owners, papers, runs
 from tests.house import AGENTS, BANDITS, FOLDING, House
 
 
@@ -118,3 +118,50 @@ def test_a_store_that_refuses_to_record_is_an_error_and_loses_nothing(house: Hou
     assert (run.outcome, run.error) == (RunOutcome.FAILED, "the disk is full")
     monkeypatch.undo()
     assert house.ingest()[0].new == 1
+
+
+def test_a_first_reading_lasts_until_a_whole_pass_has_read_something(house: House):
+    """A folder that is empty yet, or half filled, is no first reading of a baseline."""
+    house.told["sources"]["page"]["first_run"] = "baseline"
+    house.run()
+    house.add("a.txt", AGENTS)
+    with house.opened() as app:
+        app.ingest(tell=lambda run: app.parts.stopping.set())
+    house.add("b.txt", (AGENTS[0] + " Again", BANDITS[1] + " By a language agent."))
+    house.ingest()
+    assert house.next_morning() == {"lab": 0}
+    house.add("c.txt", (AGENTS[0] + " at Last", FOLDING[1] + " By a language agent."))
+    assert house.next_morning() == {"lab": 1}
+
+
+def test_a_fault_in_finding_documents_is_that_sources_fault_alone(house: House, monkeypatch):
+    house.told["sources"]["other"] = {"kind": "huggingface-page", "path": "dumps/*.txt"}
+    house.add("a.txt", AGENTS)
+    with house.opened() as app:
+        source = app.parts.sources["page"].source
+        monkeypatch.setattr(source, "find", lambda validators: [1 / 0])
+        told = app.ingest()
+    assert [(run.source, run.outcome) for run in told] == [
+        ("page", RunOutcome.FAILED),
+        ("other", RunOutcome.OK),
+    ]
+
+
+def test_a_source_that_another_process_reads_is_left_to_it(house: House):
+    house.add("a.txt", AGENTS)
+    with house.opened() as app, owners.source_lock(app.parts.database, "page"):
+        [run] = app.ingest()
+    assert (run.outcome, run.seen) == (RunOutcome.UNCHANGED, 0)
+    assert house.ingest()[0].new == 1
+
+
+def test_a_paper_known_from_another_source_still_meets_the_topics_of_this_one(house: House):
+    (house.folder / "mirror").mkdir()
+    house.told["sources"]["mirror"] = {"kind": "huggingface-page", "path": "mirror/*.txt"}
+    house.told["topics"] = {"mirrored": {"query": "agents", "sources": ["mirror"]}}
+    house.add("a.txt", AGENTS)
+    house.run()
+    assert house.next_morning() == {"lab": 0}
+    (house.folder / "dumps" / "a.txt").rename(house.folder / "mirror" / "a.txt")
+    assert house.next_morning() == {"lab": 1}
+    assert house.next_morning() == {"lab": 0}
