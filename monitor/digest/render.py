@@ -85,10 +85,11 @@ def slack_escape(text: str) -> str:
 
 def slack_link(text: str | Passage, url: str) -> Markup:
     """A link in mrkdwn, or only its text when the URL is not one that may be linked to."""
-    label = text.text if isinstance(text, Passage) else text
-    label = slack_escape(clean(label).replace("|", "¦"))
+    label = clean(text.text if isinstance(text, Passage) else text)
     target = slack_escape(wording.web_url(url).replace("|", "%7C"))
-    return Markup(f"<{target}|{label}>" if target else label)
+    if not target:
+        return Markup(slack_escape(label))
+    return Markup(f"<{target}|{slack_escape(label.replace('|', '¦'))}>")
 
 
 def _environment(
