@@ -52,6 +52,7 @@ def upgrade() -> None:
         sa.Column("end_told_at", INSTANT, nullable=True),
         sa.Column("tries", sa.Integer(), nullable=False),
         sa.Column("next_try_at", INSTANT, nullable=True),
+        sa.Column("mark", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_incident"),
     )
     op.create_index(
@@ -102,6 +103,12 @@ def upgrade() -> None:
     )
     op.create_index("ix_run_finished_at", "run", ["finished_at"], unique=False)
     op.create_index("ix_run_source", "run", ["source", "id"], unique=False)
+    op.create_table(
+        "source",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("first_read_at", INSTANT, nullable=False),
+        sa.PrimaryKeyConstraint("name", name="pk_source"),
+    )
     op.create_table(
         "subscription",
         sa.Column("name", sa.Text(), nullable=False),
@@ -314,6 +321,7 @@ def downgrade() -> None:
     op.drop_table("change")
     op.drop_table("topic")
     op.drop_table("subscription")
+    op.drop_table("source")
     op.drop_index("ix_run_source", table_name="run")
     op.drop_index("ix_run_finished_at", table_name="run")
     op.drop_table("run")

@@ -59,6 +59,16 @@ def among(
     return column == sa.any_(sa.literal(wanted, postgresql.ARRAY(column.type)))
 
 
+def earlier(
+    tx: sa.Connection, moment: sa.ColumnElement[datetime], seconds: sa.ColumnElement[int]
+) -> sa.ColumnElement[datetime]:
+    """Return a moment so many seconds before another; on SQLite, that second's first moment."""
+    if tx.dialect.name == "sqlite":
+        back = sa.literal("-").concat(sa.cast(seconds, sa.Text)).concat(" seconds")
+        return sa.func.strftime("%Y-%m-%d %H:%M:%S", moment, back, type_=Instant())
+    return moment - sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
+
+
 def insert_new(tx: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> int:
     """Insert rows, leaving those whose key is taken as they are; return how many went in."""
     if not rows:

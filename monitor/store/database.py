@@ -25,7 +25,15 @@ CHECKED_WHOLE_BYTES = 32 * 1024 * 1024
 INGEST_LOCK = 0x50415045520001
 MIGRATE_LOCK = 0x50415045520002
 
+# A machine that vanished holds its locks until the server notices: in a minute, not in two hours.
+_NOTICED_SOON = sa.text(
+    "SELECT set_config('tcp_keepalives_idle', '30', false),"
+    " set_config('tcp_keepalives_interval', '10', false),"
+    " set_config('tcp_keepalives_count', '3', false)"
+)
+
 RESTORE = "stop the service and restore a backup: docs/operations.md tells how"
+RESTORE_AGAIN = "wait for it; where it was cut short, run `paper-monitor restore` again"
 
 
 class Database:
@@ -73,10 +81,22 @@ class Database:
             lock(tx, INGEST_LOCK)
             yield tx
 
-    def standing_connection(self) -> sa.Connection:
-        """Return a connection of its own, for what lasts as long as a session does."""
+    def session_lock(self, number: int) -> sa.Connection | None:
+        """Return a PostgreSQL connection that holds an advisory lock, None where another does.
+
+        The server lets go of it when the connection ends, however it does.
+        """
         with self._told():
-            return self._writer.connect().execution_options(isolation_level="AUTOCOMMIT")
+            connection = self._writer.connect().execution_options(isolation_level="AUTOCOMMIT")
+            try:
+                connection.execute(_NOTICED_SOON)
+                if connection.scalar(sa.select(sa.func.pg_try_advisory_lock(number))):
+                    return connection
+            except BaseException:
+                connection.close()
+                raise
+            connection.close()
+            return None
 
     def probe(self) -> None:
         """Raise StoreError when the store would not record: a full disk, a read-only file."""
@@ -238,6 +258,8 @@ def version(database: Database) -> str | None:
 def _look_at(database: Database, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if restoring(path).exists():
+            raise StoreError(f"a restore of {path} is not finished", RESTORE_AGAIN)
         if not path.exists():
             return
         with path.open("rb") as file:
@@ -249,6 +271,11 @@ def _look_at(database: Database, path: Path) -> None:
         raise StoreError(f"{path} is not a store, or is damaged", RESTORE)
     if 0 < size <= CHECKED_WHOLE_BYTES:
         database.check()
+
+
+def restoring(path: Path) -> Path:
+    """Return the copy of a backup that is being made ready to take a SQLite store's place."""
+    return path.with_name(f"{path.name}.restoring")
 
 
 def owners_folder(path: Path) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
@@ -44,7 +44,6 @@ def claim(
     *,
     channels: Collection[str] | None = None,
     limit: int = 1,
-    subscriptions: Collection[str] | None = None,
 ) -> list[Delivery]:
     """Take the next deliveries whose time has come, in the order they were planned.
 
@@ -59,14 +58,12 @@ def claim(
             sa.or_(_delivery.next_attempt_at.is_(None), _delivery.next_attempt_at <= now),
             sa.or_(_delivery.part == 0, _first_is_sent()),
             ~_is_removed(),
-            among(tx, _delivery.channel, channels) if channels is not None else sa.true(),
+            _on(tx, channels),
         )
         .order_by(_delivery.id)
         .limit(limit)
         .with_for_update(of=schema.delivery, skip_locked=True)
     )
-    if subscriptions is not None:
-        ready = ready.where(among(tx, _digest.subscription, subscriptions))
     ids = list(tx.scalars(ready))
     tx.execute(
         sa.update(schema.delivery)
@@ -74,6 +71,10 @@ def claim(
         .values(state=State.CLAIMED, owner=owner, changed_at=now)
     )
     return _deliveries(tx, among(tx, _delivery.id, ids))
+
+
+def _on(tx: Transaction, channels: Collection[str] | None) -> sa.ColumnElement[bool]:
+    return among(tx, _delivery.channel, channels) if channels is not None else sa.true()
 
 
 def _first_is_sent() -> sa.Exists:
@@ -120,13 +121,22 @@ def unclaim(tx: Transaction, delivery_id: int, owner: str, error: str, now: date
     return _step(tx, ours, state=_AGAIN, owner="", error=error, changed_at=now)
 
 
-def release_dead(tx: Transaction, alive: Callable[[str], bool], now: datetime) -> list[Delivery]:
-    """Free what dead owners had claimed; return what they were handing off, now unknown."""
-    owners = tx.scalars(sa.select(_delivery.owner).where(_delivery.state.in_(HELD)).distinct())
+def release_dead(
+    tx: Transaction,
+    alive: Callable[[str], bool],
+    now: datetime,
+    channels: Collection[str] | None = None,
+) -> list[Delivery]:
+    """Free what dead owners had claimed; return what they were handing off, now unknown.
+
+    Those of other than the named channels stay.
+    """
+    held = (_delivery.state.in_(HELD), _on(tx, channels))
+    owners = tx.scalars(sa.select(_delivery.owner).where(*held).distinct())
     dead = {owner for owner in owners if not alive(owner)}
     if not dead:
         return []
-    theirs = among(tx, _delivery.owner, dead)
+    theirs = sa.and_(among(tx, _delivery.owner, dead), _on(tx, channels))
     tx.execute(
         sa.update(schema.delivery)
         .where(theirs, _delivery.state == State.CLAIMED)
@@ -231,13 +241,14 @@ def suppress_missing(tx: Transaction, living: Collection[Recipient], now: dateti
     lives = {row.id: (row.subscription, row.channel, row.recipient) in living for row in rows}
     stopped = [r.id for r in rows if not lives[r.id] and r.state != State.SUPPRESSED]
     resumed = [r.id for r in rows if lives[r.id] and r.state == State.SUPPRESSED]
-    _set(tx, stopped, state=State.SUPPRESSED, changed_at=now)
-    _set(tx, resumed, state=_AGAIN, next_attempt_at=None, changed_at=now)
+    _set(tx, stopped, WAITING, state=State.SUPPRESSED, changed_at=now)
+    _set(tx, resumed, (State.SUPPRESSED,), state=_AGAIN, next_attempt_at=None, changed_at=now)
 
 
-def _set(tx: Transaction, ids: Iterable[int], **values: Any) -> None:
-    chosen = among(tx, _delivery.id, ids)
-    tx.execute(sa.update(schema.delivery).where(chosen).values(values))
+def _set(tx: Transaction, ids: Iterable[int], standing: Sequence[State], **values: Any) -> None:
+    """Leave alone what another process has moved on from where it stood."""
+    chosen = (among(tx, _delivery.id, ids), _delivery.state.in_(standing))
+    tx.execute(sa.update(schema.delivery).where(*chosen).values(values))
 
 
 # ── looking ─────────────────────────────────────────────────────────────────────────

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -13,8 +13,9 @@ import sqlalchemy as sa
 
 from monitor.model import Change, Digest, News, Rendered, State
 from monitor.store import matches, schema
-from monitor.store.columns import among, insert_new
+from monitor.store.columns import Instant, among, earlier, insert_new
 from monitor.store.database import Transaction
+from monitor.store.standing import REACHED, has_content, reached
 from monitor.store.subscriptions import SubscriptionState, states, sync_subscriptions
 
 __all__ = [
@@ -30,10 +31,8 @@ __all__ = [
     "states",
     "sync_subscriptions",
     "unsent",
+    "waiting",
 ]
-
-# A digest with a delivery in one of these has reached somebody, or may have, or is about to.
-REACHED = (State.SENT, State.UNKNOWN, State.HANDING_OFF, State.CLAIMED)
 
 _digest = schema.digest.c
 _item = schema.digest_item.c
@@ -67,33 +66,40 @@ def unsent(tx: Transaction, subscription: str, now: datetime, *, fresh: bool = F
     not told of yet is new; and to be told of a revision is to be told of those before it.
     `fresh` leaves out what stands in a digest already, be it one that reached nobody yet.
     """
-    windows = _windows(tx, subscription, now)
-    if not windows:
-        return []
+    wanted = _unsent(
+        tx, sa.select(schema.change, _match.topic, _match.score), subscription, now, fresh
+    )
+    ordered = wanted.order_by(_change.paper_id, _change.revision, _match.topic)
+    return _news(tx, tx.execute(ordered).all())
+
+
+def waiting(tx: Transaction, subscription: str, now: datetime) -> int:
+    """Return how many papers `unsent` tells of."""
+    papers = sa.select(sa.func.count(_change.paper_id.distinct()))
+    return tx.scalar(_unsent(tx, papers, subscription, now)) or 0
+
+
+def _unsent(
+    tx: Transaction,
+    columns: sa.Select[Any],
+    subscription: str,
+    now: datetime,
+    fresh: bool = False,
+) -> sa.Select[Any]:
+    """Select of the changes and matches that are unsent, for the topics that are in force."""
+    given = sa.case((_has.since < now, _has.since), else_=sa.literal(now, Instant))
     stands = _item_of_match(subscription)
-    told = stands if fresh else stands.where(_reached(_item.digest_id))
-    kept = stands.exists()
-    rows = tx.execute(
-        sa.select(schema.change, _match.topic, _match.score, kept.label("kept"))
-        .join(schema.match, matches.OF_CHANGE)
+    told = stands if fresh else stands.where(reached(_item.digest_id))
+    return (
+        columns.join(schema.match, matches.OF_CHANGE)
+        .join(schema.subscription_topic, _has.topic == _match.topic)
+        .join(schema.topic, _topic.name == _match.topic)
         .where(
-            among(tx, _match.topic, windows),
-            sa.or_(_change.at >= min(windows.values()), kept),
+            _has.subscription == subscription,
+            sa.or_(_change.at >= earlier(tx, given, _topic.since_seconds), stands.exists()),
             ~told.exists(),
         )
-        .order_by(_change.paper_id, _change.revision, _match.topic)
-    ).all()
-    return _news(tx, [row for row in rows if row.kept or row.at >= windows[row.topic]])
-
-
-def _windows(tx: Transaction, subscription: str, now: datetime) -> dict[str, datetime]:
-    """Return from when on each topic's news counts, for the topics that are in force."""
-    rows = tx.execute(
-        sa.select(_has.topic, _has.since, _topic.since_seconds)
-        .join(schema.topic, _topic.name == _has.topic)
-        .where(_has.subscription == subscription)
     )
-    return {row.topic: min(row.since, now) - timedelta(seconds=row.since_seconds) for row in rows}
 
 
 def _item_of_match(subscription: str) -> sa.Select[Any]:
@@ -102,11 +108,6 @@ def _item_of_match(subscription: str) -> sa.Select[Any]:
         _item.paper_id == _match.paper_id,
         _item.revision >= _match.revision,
     )
-
-
-def _reached(digest_id: sa.ColumnElement[int]) -> sa.Exists:
-    reached = (_delivery.digest_id == digest_id, _delivery.state.in_(REACHED))
-    return sa.select(_delivery.id).where(*reached).exists()
 
 
 def _news(tx: Transaction, rows: Sequence[Any]) -> list[News]:
@@ -180,7 +181,7 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
         _digest.subscription == subscription,
         _digest.id != digest_id,
         _digest.superseded_at.is_(None),
-        ~_reached(_digest.id),
+        ~reached(_digest.id),
     )
     ids = set(tx.scalars(earlier))
     open_ones = sa.select(_delivery.digest_id, _delivery.state).where(
@@ -200,12 +201,9 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
 
 
 def _with_content(tx: Transaction, ids: Iterable[int]) -> set[int]:
-    """Leave out the quiet days: nothing was to be sent, and that is what the row records."""
-    told = sa.or_(
-        _digest.papers > 0,
-        sa.select(_delivery.id).where(_delivery.digest_id == _digest.id).exists(),
-    )
-    return set(tx.scalars(sa.select(_digest.id).where(among(tx, _digest.id, ids), told)))
+    """Leave out the quiet days."""
+    chosen = (among(tx, _digest.id, ids), has_content())
+    return set(tx.scalars(sa.select(_digest.id).where(*chosen)))
 
 
 def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from monitor.model import Change, Kind, Matched, Sighting, Stored, Topic
 from monitor.store import papers, schema
-from monitor.store.columns import among, insert_new, insert_or_update
+from monitor.store.changes import reopen
+from monitor.store.columns import among, earlier, insert_new, insert_or_update
 from monitor.store.database import Transaction
+
+__all__ = [
+    "OF_CHANGE",
+    "changed_topics",
+    "load",
+    "look_back",
+    "news_since",
+    "of_paper",
+    "reopen",
+    "replace_unsent",
+    "save",
+    "sync_topics",
+    "unmatched",
+]
 
 _change = schema.change.c
 _match = schema.match.c
@@ -67,9 +82,8 @@ def sync_topics(tx: Transaction, topics: Sequence[Topic], now: datetime) -> list
     What matched a topic that is no more is forgotten; digests that tell of it stay as they are.
     """
     rows = {topic.name: _row(topic) for topic in topics}
-    known = {row.name: row for row in tx.execute(sa.select(schema.topic))}
-    changed = [name for name, row in rows.items() if _differs(known.get(name), row)]
-    gone = known.keys() - rows.keys()
+    changed = changed_topics(tx, topics)
+    gone = set(tx.scalars(sa.select(_topic.name))) - rows.keys()
     if gone:
         tx.execute(sa.delete(schema.match).where(among(tx, _match.topic, gone)))
         tx.execute(sa.delete(schema.topic).where(among(tx, _topic.name, gone)))
@@ -82,20 +96,27 @@ def sync_topics(tx: Transaction, topics: Sequence[Topic], now: datetime) -> list
     return changed
 
 
-def look_back(tx: Transaction, topic: str, now: datetime) -> datetime:
-    """Return from when on a new or changed topic in force is to meet the stored papers.
+def changed_topics(tx: Transaction, topics: Sequence[Topic]) -> list[str]:
+    """Return the names of the topics that are new or changed, as `sync_topics` will."""
+    known = {row.name: row for row in tx.execute(sa.select(schema.topic))}
+    return [topic.name for topic in topics if _differs(known.get(topic.name), _row(topic))]
+
+
+def look_back(tx: Transaction, topic: Topic, now: datetime) -> datetime:
+    """Return from when on a new or changed topic is to meet the stored papers.
 
     That is the time of its `since`, and further back where a subscription still waits for
     something that it matched before: a monthly digest loses nothing when a topic is mended.
+    The topic need not be in force yet.
     """
-    seconds = tx.scalar(sa.select(_topic.since_seconds).where(_topic.name == topic)) or 0
+    start = earlier(tx, _has.since, sa.literal(int(topic.since.total_seconds())))
     waiting = tx.scalar(
         sa.select(sa.func.min(_change.at))
         .join(schema.match, OF_CHANGE)
         .join(schema.subscription_topic, _has.topic == _match.topic)
-        .where(_match.topic == topic, ~_told_of())
+        .where(_match.topic == topic.name, _change.at >= start, ~_told_of())
     )
-    since = now - timedelta(seconds=seconds)
+    since = now - topic.since
     return min(since, waiting) if waiting else since
 
 
@@ -108,14 +129,15 @@ def _told_of() -> sa.Exists:
     )
 
 
-def replace_unsent(tx: Transaction, topic: str, matches: Iterable[Matched], now: datetime) -> None:
-    """Replace what a topic matched since its `look_back` by what it matches now.
+def replace_unsent(
+    tx: Transaction, topic_name: str, start: datetime, matches: Iterable[Matched], now: datetime
+) -> None:
+    """Replace what a topic matched of the news since `start`, its `look_back`.
 
     What a digest has told of is told: `digests.unsent` leaves it out, matched again or not.
     """
-    start = look_back(tx, topic, now)
     again = sa.select(_change.paper_id).where(OF_CHANGE, _change.at >= start)
-    tx.execute(sa.delete(schema.match).where(_match.topic == topic, again.exists()))
+    tx.execute(sa.delete(schema.match).where(_match.topic == topic_name, again.exists()))
     _insert(tx, matches, now)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -23,13 +23,19 @@ _GAPS = (
     "categories",
     "version",
 )
+# What topics are held against: a paper that gains one of these may meet others.
+_MATCHED = ("abstract", "authors", "venue", "categories")
 # A revision does not change when a paper first came out.
 _LASTING = ("published", "year")
 
 
 @dataclass(slots=True)
 class Draft:
-    """A paper as it will stand. `kind` is the news there is of it, None for none, and `why`."""
+    """A paper as it will stand. `kind` is the news there is of it, None for none, and `why`.
+
+    `seen` says that this source has told of it before; `wider`, that a known paper without
+    news now has a source or words which it had not: more topics may meet it.
+    """
 
     id: int
     paper: Paper
@@ -40,18 +46,25 @@ class Draft:
     changed: bool = False
     kind: Kind | None = None
     why: str = ""
+    seen: bool = False
+    wider: bool = False
 
 
 def fold(
-    decisions: Sequence[Decision], stored: Mapping[int, Stored], next_id: int, now: datetime
+    decisions: Sequence[Decision],
+    stored: Mapping[int, Stored],
+    seen: Collection[int],
+    next_id: int,
+    now: datetime,
 ) -> tuple[list[int], list[Draft]]:
     """Return the paper id of each decision, and the drafts of all papers they speak of.
 
-    Papers never seen get the ids from `next_id`. However often a paper is revised within one
-    reading, that is one piece of news: the text of the highest version.
+    `seen` are the papers that this source has told of before. Papers never seen get the ids
+    from `next_id`. However often a paper is revised within one reading, that is one piece of
+    news: the text of the highest version.
     """
     drafts = {
-        id: Draft(id, known.paper, known.first_seen, known.news_at, known.revision)
+        id: Draft(id, known.paper, known.first_seen, known.news_at, known.revision, seen=id in seen)
         for id, known in stored.items()
     }
     ids: list[int] = []
@@ -80,14 +93,21 @@ def _again(draft: Draft, decision: Decision) -> None:
         draft.paper = revised(before, incoming)
     else:
         draft.paper = filled(before, incoming)
-    if incoming.withdrawn:
-        draft.paper = replace(draft.paper, withdrawn=True)
+    if incoming.withdrawn or newer:
+        draft.paper = replace(draft.paper, withdrawn=incoming.withdrawn)
     draft.changed = draft.changed or draft.paper != before
+    if decision.kind is None and decision.news and not draft.is_new:
+        draft.wider = draft.wider or not draft.seen or _gained(before, draft.paper)
+    draft.seen = True
     if decision.kind and decision.news and not draft.is_new:
         draft.revision += draft.kind is None
         if draft.kind is not Kind.WITHDRAWN:
             draft.kind, draft.why = decision.kind, decision.why
         draft.changed = True
+
+
+def _gained(before: Paper, after: Paper) -> bool:
+    return any(not getattr(before, name) and getattr(after, name) for name in _MATCHED)
 
 
 def filled(paper: Paper, incoming: Paper) -> Paper:
@@ -101,8 +121,11 @@ def filled(paper: Paper, incoming: Paper) -> Paper:
 
 
 def revised(paper: Paper, incoming: Paper) -> Paper:
-    """Return a paper as its revision tells it; what the revision leaves out stays."""
-    if (incoming.version or 0) < (paper.version or 0):
+    """Return a paper as its revision tells it; what the revision leaves out stays.
+
+    One that names no version is taken at its word: its source has changed what it says.
+    """
+    if incoming.version and incoming.version < (paper.version or 0):
         return filled(paper, incoming)
     told: dict[str, Any] = {
         name: getattr(incoming, name)

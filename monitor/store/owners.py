@@ -1,6 +1,7 @@
-"""Owners of claims: a process holds a lock while it lives, and nothing else proves that it does.
+"""Locks that are held while a process lives, and nothing else proves that it does.
 
-Beside a SQLite store the lock is on a file, `<store>.owners/<id>`; in PostgreSQL it is an
+There is one for each owner of claims, one for the service, and one for each source that is
+being read. Beside a SQLite store it is on a file in `<store>.owners/`; in PostgreSQL it is an
 advisory lock of a connection of its own. The system lets go of either when the process dies.
 """
 
@@ -13,6 +14,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Protocol
 
 import sqlalchemy as sa
 
@@ -20,6 +22,7 @@ from monitor.errors import StoreBusyError, StoreError
 from monitor.store.database import Database, owners_folder
 
 SERVICE = "service"
+SOURCE = "source-"
 
 
 class Owner:
@@ -33,7 +36,7 @@ class Owner:
     def hold(cls, database: Database) -> Owner:
         """Become an owner until `release`, or until the process ends however it does."""
         id = secrets.token_hex(8)
-        return cls(id, _taken(database, id))
+        return cls(id, _taken(database, id, f"the owner {id} has lost its place to another"))
 
     def keep(self) -> None:
         """Take the lock again where a lost connection has let go of it.
@@ -56,12 +59,43 @@ def alive(database: Database, owner: str) -> bool:
     return _is_locked(owners_folder(database.path) / owner)
 
 
+class Place(Protocol):
+    """A place that only one may have."""
+
+    def keep(self) -> None:
+        """Take the place again where a lost connection has let go of it.
+
+        Raises StoreBusyError when another has taken it meanwhile: it is theirs, and whoever
+        had it is to stop. Raises StoreError when the store cannot be reached: try again.
+        """
+
+
 @contextmanager
-def service_lock(database: Database) -> Iterator[None]:
-    """Hold the place of the one service on a store. Raises StoreBusyError where it is taken."""
-    lock = _taken(database, SERVICE)
+def service_lock(database: Database) -> Iterator[Place]:
+    """Hold the place of the one service on a store. Raises StoreBusyError where it is taken.
+
+    A PostgreSQL server lets go of it when the connection is lost: call `keep` every now and
+    then, and stop where that raises StoreBusyError.
+    """
+    hint = "only one serves a store; the other commands may be used beside it"
+    with _held(database, SERVICE, "another paper-monitor serve runs on this store", hint) as place:
+        yield place
+
+
+@contextmanager
+def source_lock(database: Database, source: str) -> Iterator[Place]:
+    """Be the only one to read a source. Raises StoreBusyError while another does."""
+    name = SOURCE + hashlib.sha256(source.encode()).hexdigest()[:16]
+    hint = "wait until it is done"
+    with _held(database, name, f"the source {source} is being read already", hint) as place:
+        yield place
+
+
+@contextmanager
+def _held(database: Database, name: str, busy: str, hint: str) -> Iterator[Place]:
+    lock = _taken(database, name, busy, hint)
     try:
-        yield
+        yield lock
     finally:
         lock.release()
 
@@ -80,64 +114,69 @@ class _FileLock:
 
 
 class _AdvisoryLock:
-    def __init__(self, database: Database, number: int) -> None:
+    def __init__(self, database: Database, number: int, busy: str, hint: str) -> None:
         self._database = database
         self._number = number
+        self._busy = busy, hint
         self._connection = self._connected()
 
     def keep(self) -> None:
-        try:
-            self._connection.execute(sa.select(1))
-        except sa.exc.DBAPIError:
-            self._connection.close()
+        if not self._is_connected():
+            self._disconnect()
             self._connection = self._connected()
 
     def release(self) -> None:
-        with suppress(sa.exc.DBAPIError):  # a connection that is lost has let go already
+        with suppress(sa.exc.SQLAlchemyError):  # a connection that is lost has let go already
             self._connection.execute(sa.select(sa.func.pg_advisory_unlock(self._number)))
-        self._connection.invalidate()
-        self._connection.close()
+        self._disconnect()
 
     def _connected(self) -> sa.Connection:
-        connection = self._database.standing_connection()
+        connection = self._database.session_lock(self._number)
+        if connection is None:
+            raise StoreBusyError(*self._busy)
+        return connection
+
+    def _is_connected(self) -> bool:
         try:
-            if connection.scalar(sa.select(sa.func.pg_try_advisory_lock(self._number))):
-                return connection
-        except BaseException:
-            connection.close()
-            raise
-        connection.close()
-        raise _busy()
+            self._connection.execute(sa.select(1))
+        except sa.exc.SQLAlchemyError:
+            return False
+        return True
+
+    def _disconnect(self) -> None:
+        if not self._connection.closed:
+            self._connection.invalidate()
+            self._connection.close()
 
 
 _Lock = _FileLock | _AdvisoryLock
 
 
-def _taken(database: Database, name: str) -> _Lock:
+def _taken(database: Database, name: str, busy: str, hint: str = "") -> _Lock:
     if database.path is None:
-        return _AdvisoryLock(database, _number(name))
+        return _AdvisoryLock(database, _number(name), busy, hint)
     folder = owners_folder(database.path)
     try:
         folder.mkdir(exist_ok=True)
         _sweep(database, folder)
-        held = _locked_file(folder / name, wait=name != SERVICE)
+        held = _locked_file(folder / name, wait=not _is_place(name))
     except OSError as fault:
         raise StoreError(f"no lock file can be made in {folder}: {fault.strerror}") from fault
     if held is None:
-        raise _busy()
+        raise StoreBusyError(busy, hint)
     return _FileLock(folder / name, held)
+
+
+def _is_place(name: str) -> bool:
+    """A place has a name that is used again; an owner's never is."""
+    return name == SERVICE or name.startswith(SOURCE)
 
 
 def _sweep(database: Database, folder: Path) -> None:
     """Remove what owners left behind that did not live to do it."""
     for left in folder.iterdir():
-        if left.name != SERVICE:
+        if not _is_place(left.name):
             alive(database, left.name)
-
-
-def _busy() -> StoreBusyError:
-    hint = "only one serves a store; the other commands may be used beside it"
-    return StoreBusyError("another paper-monitor serve runs on this store", hint)
 
 
 def _number(name: str) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from monitor.model import Candidate, Decision, Keyed, Kind, Paper, Sighting, Stored
-from monitor.store import schema
+from monitor.store import changes, schema
 from monitor.store.columns import among, indexed, insert_new, insert_or_update
 from monitor.store.database import Transaction
 from monitor.store.merge import Draft, fold
@@ -150,30 +150,22 @@ def apply(
 
     `tx` is one of `Database.ingesting`. A key that belongs to another paper already is left
     where it is. A piece of news becomes a change that waits to be matched; what is stored
-    silently becomes none.
+    silently becomes none. The changes of a known paper wait again when this source had not
+    told of it before, or when words come in that it lacked: other topics may meet it now.
     """
     known = load(tx, {d.paper_id for d in decisions if d.paper_id is not None})
     newest = tx.scalar(sa.select(sa.func.max(_paper.id))) or 0
-    ids, drafts = fold(decisions, known, newest + 1, now)
+    ids, drafts = fold(decisions, known, _seen_by(tx, source, known), newest + 1, now)
     _write_papers(tx, drafts)
     _write_keys(tx, list(zip(ids, (d.keyed for d in decisions), strict=True)))
     _write_sightings(tx, source, document, ids, decisions, now)
-    news = [draft for draft in drafts if draft.kind]
-    if news:
-        tx.execute(
-            sa.insert(schema.change),
-            [
-                {
-                    "paper_id": draft.id,
-                    "revision": draft.revision,
-                    "kind": str(draft.kind),
-                    "why": draft.why,
-                    "at": now,
-                }
-                for draft in news
-            ],
-        )
+    changes.write(tx, drafts, now)
     return ids
+
+
+def _seen_by(tx: Transaction, source: str, ids: Iterable[int]) -> set[int]:
+    told = (_sighting.source == source, among(tx, _sighting.paper_id, ids))
+    return set(tx.scalars(sa.select(_sighting.paper_id).where(*told)))
 
 
 def _write_papers(tx: Transaction, drafts: Sequence[Draft]) -> None:
@@ -323,7 +315,7 @@ def origin(tx: Transaction, paper_id: int) -> Origin | None:
     stored = get(tx, paper_id)
     if stored is None:
         return None
-    changes = tx.execute(
+    rows = tx.execute(
         sa.select(_change.revision, _change.kind, _change.why, _change.at, _change.matched_at)
         .where(_change.paper_id == paper_id)
         .order_by(_change.revision)
@@ -333,8 +325,7 @@ def origin(tx: Transaction, paper_id: int) -> Origin | None:
         tuple(_keys(tx, [paper_id]).get(paper_id, ())),
         sightings(tx, [paper_id]).get(paper_id, ()),
         tuple(
-            ChangeRow(row.revision, Kind(row.kind), row.why, row.at, row.matched_at)
-            for row in changes
+            ChangeRow(row.revision, Kind(row.kind), row.why, row.at, row.matched_at) for row in rows
         ),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import sqlalchemy as sa
 from monitor.errors import StoreError
 from monitor.model import State
 from monitor.store import schema
-from monitor.store.database import Database, open_store
+from monitor.store.database import Database, open_store, restoring
 from monitor.store.owners import service_lock
 
 OPEN = (State.PLANNED, State.CLAIMED, State.HANDING_OFF, State.RETRY)
@@ -33,12 +34,10 @@ def restore(url: str, backup: Path, now: datetime) -> tuple[int, Path | None]:
     _verify(backup)
     with service_lock(target):
         target.close()
-        kept = _swap(target.path, backup, now)
-    restored = open_store(url)
-    try:
-        return _hold(restored, now), kept
-    finally:
-        restored.close()
+        copy = restoring(target.path)
+        url = target.url.set(database=str(copy)).render_as_string(hide_password=False)
+        held = _prepare(url, copy, backup, now)
+        return held, _swap(target.path, copy, now)
 
 
 def _verify(backup: Path) -> None:
@@ -52,17 +51,52 @@ def _verify(backup: Path) -> None:
         found.close()
 
 
-def _swap(path: Path, backup: Path, now: datetime) -> Path | None:
+def _prepare(url: str, copy: Path, backup: Path, now: datetime) -> int:
+    """Make of a backup what is to be the store: up to date, and with nothing open.
+
+    While the copy is there no store is opened in its place, so that a process that is killed
+    between here and the end of `_swap` leaves nothing behind that could send.
+    """
+    interrupted = copy.exists()
+    try:
+        _remove(_belongings(copy))
+        shutil.copyfile(backup, copy)
+        database = open_store(url)
+        try:
+            return _hold(database, now)
+        finally:
+            database.close()
+    except BaseException as fault:
+        if not interrupted:
+            _remove([copy])
+        if isinstance(fault, OSError):
+            raise StoreError(f"{backup} cannot be copied to {copy}: {fault.strerror}") from fault
+        raise
+    finally:
+        _remove(_belongings(copy))
+
+
+def _belongings(copy: Path) -> list[Path]:
+    """Return what SQLite or an upgrade may have left beside the copy."""
+    names = f"{copy.name}-", f"{copy.name}."
+    return [file for file in copy.parent.iterdir() if file.name.startswith(names)]
+
+
+def _remove(files: Iterable[Path]) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)
+
+
+def _swap(path: Path, copy: Path, now: datetime) -> Path | None:
     """The log and index files belong to the old file alone: they would damage the new one."""
-    copied = path.with_name(f"{path.name}.restoring")
-    shutil.copyfile(backup, copied)
-    kept = path.with_name(f"{path.name}.before-{now:%Y%m%dT%H%M%S}") if path.exists() else None
+    kept = path.with_name(f"{path.name}.before-{now:%Y%m%dT%H%M%S}")
+    there = path.exists()
     for suffix in ("", "-wal", "-shm"):
         old = path.with_name(path.name + suffix)
-        if old.exists() and kept:
+        if old.exists():
             old.replace(kept.with_name(kept.name + suffix))
-    copied.replace(path)
-    return kept
+    copy.replace(path)
+    return kept if there else None
 
 
 def _hold(database: Database, now: datetime) -> int:

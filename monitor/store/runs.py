@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from monitor.model import Run, RunOutcome, SourceReport
 from monitor.store import schema
-from monitor.store.columns import insert_new, insert_or_update
+from monitor.store.columns import Instant, among, insert_new, insert_or_update
 from monitor.store.database import Transaction
 
 READ = (RunOutcome.OK, RunOutcome.PARTIAL, RunOutcome.UNCHANGED)
@@ -21,6 +21,7 @@ DOWN = "down"
 _run = schema.run.c
 _document = schema.document.c
 _incident = schema.incident.c
+_source = schema.source.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +85,15 @@ def close_interrupted(tx: Transaction, source: str, now: datetime) -> int:
     return tx.execute(sa.update(schema.run).where(*was_open).values(row)).rowcount
 
 
-def has_read_before(tx: Transaction, source: str) -> bool:
-    """Return whether a run of this source has finished with something read.
+def first_reading_done(tx: Transaction, source: str) -> bool:
+    """Return whether the first reading of a source is over."""
+    done = sa.select(_source.name).where(_source.name == source)
+    return tx.execute(done).first() is not None
 
-    An interrupted first reading is none: what is left of it is still part of the first.
-    """
-    read = sa.select(_run.id).where(_run.source == source, _run.outcome.in_(READ))
-    return tx.execute(read.limit(1)).first() is not None
+
+def finish_first_reading(tx: Transaction, source: str, now: datetime) -> None:
+    """Note that the first reading of a source is over. Again, it changes nothing."""
+    insert_new(tx, schema.source, [{"name": source, "first_read_at": now}])
 
 
 def validators(tx: Transaction, source: str) -> dict[str, str]:
@@ -244,6 +247,21 @@ def end_incident(tx: Transaction, subject: str, kind: str, now: datetime) -> Inc
     return _incident_of(row) if row else None
 
 
+def end_obsolete(tx: Transaction, living: Collection[str], now: datetime) -> None:
+    """End the incidents of subjects that are no more: other than those in `living`.
+
+    Where nobody was told of the beginning, nobody need be told of the end.
+    """
+    gone = [one.id for one in open_incidents(tx) if one.subject not in living]
+    ended = {
+        "ended_at": now,
+        "end_told_at": sa.case((_incident.told_at.is_(None), sa.literal(now, Instant))),
+        "told_at": sa.func.coalesce(_incident.told_at, now),
+    }
+    still_open = (among(tx, _incident.id, gone), _incident.ended_at.is_(None))
+    tx.execute(sa.update(schema.incident).where(*still_open).values(ended))
+
+
 def open_incidents(tx: Transaction) -> list[Incident]:
     """Return what goes wrong now, the oldest first."""
     return _incidents(tx, _incident.ended_at.is_(None))
@@ -267,10 +285,14 @@ def told(tx: Transaction, incidents: Sequence[Incident], now: datetime) -> None:
         tx.execute(sa.update(schema.incident).where(_incident.id == one.id).values(row))
 
 
-def line_down(tx: Transaction, line: str, now: datetime, error: str) -> int:
-    """Note that a line of channels is down; return how often it was tried in vain."""
+def line_down(tx: Transaction, line: str, now: datetime, error: str, mark: str = "") -> int:
+    """Note that a line of channels is down; return how often it was tried in vain.
+
+    `mark` stands for the configuration that it was tried with.
+    """
     open_incident(tx, line, DOWN, now, error)
-    tried = sa.update(schema.incident).where(*_open(line, DOWN)).values(tries=_incident.tries + 1)
+    row = {"tries": _incident.tries + 1, "mark": mark}
+    tried = sa.update(schema.incident).where(*_open(line, DOWN)).values(row)
     return int(tx.execute(tried.returning(_incident.tries)).scalar_one())
 
 
@@ -279,10 +301,13 @@ def line_try_at(tx: Transaction, line: str, at: datetime) -> None:
     tx.execute(sa.update(schema.incident).where(*_open(line, DOWN)).values(next_try_at=at))
 
 
-def lines_down(tx: Transaction, now: datetime) -> set[str]:
-    """Return the lines that are down and whose time to be tried again has not come."""
+def lines_down(tx: Transaction, now: datetime, mark: str = "") -> set[str]:
+    """Return the lines that are down and whose time to be tried again has not come.
+
+    One that was last tried with another `mark` may be tried at once.
+    """
     down = (_incident.kind == DOWN, _incident.ended_at.is_(None), _incident.next_try_at > now)
-    return set(tx.scalars(sa.select(_incident.subject).where(*down)))
+    return set(tx.scalars(sa.select(_incident.subject).where(*down, _incident.mark == mark)))
 
 
 def _open(subject: str, kind: str) -> tuple[sa.ColumnElement[bool], ...]:

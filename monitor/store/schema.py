@@ -140,6 +140,14 @@ run = Table(
     Index("ix_run_finished_at", "finished_at"),
 )
 
+# A source whose first reading is over.
+source = Table(
+    "source",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("first_read_at", Instant, nullable=False),
+)
+
 incident = Table(
     "incident",
     metadata,
@@ -153,6 +161,7 @@ incident = Table(
     Column("end_told_at", Instant),
     Column("tries", Integer, nullable=False),
     Column("next_try_at", Instant),
+    Column("mark", Text, nullable=False, default=""),
     _partial("ix_incident_open", "subject", "kind", unique=True, where="ended_at IS NULL"),
 )
 

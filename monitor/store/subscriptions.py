@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from monitor.store import schema
 from monitor.store.columns import among, insert_new, insert_or_update
 from monitor.store.database import Transaction
+from monitor.store.standing import stands
 
 _subscription = schema.subscription.c
 _has = schema.subscription_topic.c
@@ -26,13 +27,14 @@ class SubscriptionState:
     """What the store knows of a subscription.
 
     `in_force_since` is when its schedule and zone were last changed, or it was taken up again;
-    the others tell of its newest digest, by due time, and are None before the first.
+    `last_due_at` is when its newest digest was due. `last_composed_at` is when the newest that
+    stands was composed: one that reached nobody is told again whole. Both are None before the
+    first.
     """
 
     name: str
     first_seen: datetime
     in_force_since: datetime
-    last_period: str | None
     last_due_at: datetime | None
     last_composed_at: datetime | None
 
@@ -101,36 +103,29 @@ def _sync_topics(tx: Transaction, wanted: dict[str, Sequence[str]], now: datetim
 
 def states(tx: Transaction) -> dict[str, SubscriptionState]:
     """Return what is known of each subscription in force, by name."""
-    newest = (
-        sa.select(
-            _digest.subscription,
-            _digest.period,
-            _digest.due_at,
-            _digest.composed_at,
-            sa.func.row_number()
-            .over(
-                partition_by=_digest.subscription,
-                order_by=(_digest.due_at.desc(), _digest.id.desc()),
-            )
-            .label("place"),
-        )
-    ).subquery()
     rows = tx.execute(
-        sa.select(schema.subscription, newest.c.period, newest.c.due_at, newest.c.composed_at)
-        .outerjoin(
-            newest,
-            sa.and_(newest.c.subscription == _subscription.name, newest.c.place == 1),
-        )
-        .where(_subscription.removed_at.is_(None))
+        sa.select(
+            schema.subscription,
+            _newest(_digest.due_at, sa.true()).label("due_at"),
+            _newest(_digest.composed_at, stands()).label("composed_at"),
+        ).where(_subscription.removed_at.is_(None))
     )
     return {
         row.name: SubscriptionState(
             name=row.name,
             first_seen=row.first_seen_at,
             in_force_since=row.in_force_since,
-            last_period=row.period,
             last_due_at=row.due_at,
             last_composed_at=row.composed_at,
         )
         for row in rows
     }
+
+
+def _newest(
+    column: sa.ColumnElement[datetime], wanted: sa.ColumnElement[bool]
+) -> sa.ScalarSelect[datetime]:
+    """Select a column of a subscription's newest digest, by due time, of those wanted."""
+    newest = sa.select(column).where(_digest.subscription == _subscription.name, wanted)
+    ordered = newest.order_by(_digest.due_at.desc(), _digest.id.desc())
+    return ordered.limit(1).correlate(schema.subscription).scalar_subquery()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+
+import sqlalchemy as sa
 
 from monitor.model import (
     Decision,
@@ -77,6 +80,12 @@ def match(
         matches.save(tx, [(id, revision) for id in ids], found, NOW)
 
 
+def waiting(store: Database) -> list[tuple[int, int, Kind]]:
+    """(paper, revision, kind) of the changes that wait to be matched."""
+    with store.reading() as tx:
+        return [(c.stored.id, c.revision, c.kind) for c in matches.unmatched(tx, 100)]
+
+
 def unsent(store: Database, name: str = "ada", now: datetime = NOW, **how: bool) -> list[News]:
     with store.reading() as tx:
         return digests.unsent(tx, name, now, **how)
@@ -125,3 +134,13 @@ def freeze(
     ]
     with store.writing() as tx:
         return digests.freeze(tx, made, rendered, planned, now)
+
+
+def until_another_waits(store: Database) -> None:
+    """On PostgreSQL, until a session waits for another; on SQLite it cannot even begin."""
+    deadline = time.monotonic() + 30
+    waiting = store.dialect == "sqlite"
+    while not waiting:
+        assert time.monotonic() < deadline
+        with store.reading() as tx:
+            waiting = bool(tx.scalar(sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")))

@@ -9,7 +9,7 @@ from monitor.errors import UsageError
 from monitor.model import Delivery, Outcome, State
 from monitor.store import deliveries
 from monitor.store.database import Database
-from tests.store.scenes import DAY, HOUR, NOW, digest, freeze, subscribe
+from tests.store.scenes import DAY, HOUR, NOW, digest, freeze, subscribe, until_another_waits
 
 ADA, BOB = "ada@example.org", "bob@example.org"
 
@@ -90,13 +90,6 @@ def test_lines_that_are_down_are_left_alone(store: Database) -> None:
     plan(store, channel="smtp")
     plan(store, channel="slack", period="q", name="lab")
     assert [d.channel for d in claim(store, channels=["slack"])] == ["slack"]
-
-
-def test_claims_may_be_of_some_subscriptions_only(store: Database) -> None:
-    plan(store)
-    plan(store, name="lab")
-    assert [d.subscription for d in claim(store, subscriptions=["lab"])] == ["lab"]
-    assert claim(store, subscriptions=[]) == []
 
 
 def test_later_parts_wait_for_the_first_and_are_given_its_reference(store: Database) -> None:
@@ -227,6 +220,18 @@ def test_K03_what_a_dead_owner_claimed_is_free_and_what_it_handed_off_unknown(
     assert [d.id for d in claim(store, "next")] == [free]
 
 
+def test_what_dead_owners_held_is_freed_of_some_channels_only(store: Database) -> None:
+    plan(store, channel="smtp")
+    plan(store, channel="slack", period="q", name="lab")
+    for held in claim(store, "dead"):
+        hand_off(store, held.id, "dead")
+    with store.writing() as tx:
+        assert deliveries.release_dead(tx, lambda owner: False, NOW, channels=[]) == []
+        [freed] = deliveries.release_dead(tx, lambda owner: False, NOW, channels={"slack"})
+        assert freed.channel == "slack"
+        assert deliveries.counts(tx) == {State.UNKNOWN: 1, State.HANDING_OFF: 1}
+
+
 def test_K05_the_unknown_are_listed_until_somebody_knows(store: Database) -> None:
     unknown = sent(store, State.UNKNOWN)
     with store.writing() as tx:
@@ -320,6 +325,23 @@ def test_what_is_under_way_is_not_suppressed(store: Database) -> None:
     [claimed] = claim(store)
     suppress(store)
     assert record(store, claimed.id, Outcome(State.SENT))
+
+
+@pytest.mark.parametrize("living", [(), (("ada", "email", ADA),)])
+def test_what_another_process_moves_on_meanwhile_is_left_alone(store: Database, living) -> None:
+    """One decides who is written to while another is about to commit that it has sent."""
+    plan(store)
+    if living:
+        suppress(store)
+    slow = threading.Thread(target=suppress, args=(store, *living))
+    with store.writing() as tx:
+        deliveries.suppress_missing(tx, {("ada", "email", ADA)}, NOW)
+        [claimed] = deliveries.claim(tx, "other", NOW)
+        slow.start()
+        until_another_waits(store)
+        deliveries.record(tx, claimed.id, "other", Outcome(State.SENT), NOW)
+    slow.join(timeout=60)
+    assert one(store, claimed.id).state is State.SENT
 
 
 # ── looking ─────────────────────────────────────────────────────────────────────────

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
-import sqlalchemy as sa
 
 from monitor.model import (
     Decision,
@@ -35,6 +33,7 @@ from tests.store.scenes import (
     subscribe,
     told,
     unsent,
+    until_another_waits,
     watch,
 )
 
@@ -113,6 +112,28 @@ def test_a_subscription_looks_back_as_far_as_the_topic_says(store: Database) -> 
     match(store, old, recent)
     assert told(unsent(store)) == [(recent, 1)]
     assert told(unsent(store, now=NOW + 30 * DAY)) == [(recent, 1)]
+
+
+def test_the_papers_that_wait_are_counted_as_they_will_be_told(store: Database) -> None:
+    def waiting(name: str = "ada", now: datetime = NOW) -> int:
+        with store.reading() as tx:
+            return digests.waiting(tx, name, now)
+
+    watch(store, "t", "u", "v", since=timedelta(days=7))
+    subscribe(store, "ada", topics=["t", "u"])
+    assert waiting() == 0
+    ids = [id for n in range(10) for id in arrive(store, str(n), now=NOW - n * DAY)]
+    match(store, *ids[:2], *ids[4:])
+    match(store, *ids[:5], topic="u")
+    match(store, *ids, topic="v")
+    revise(store, ids[0], "0")
+    assert waiting() == len(told(unsent(store))) == 8
+    assert waiting(now=NOW - 2 * DAY) == len(told(unsent(store, now=NOW - 2 * DAY))) == 10
+    assert waiting("nobody") == 0
+    freeze(store, digest(unsent(store)[:3]))
+    assert waiting() == 8
+    attempt(store, State.SENT)
+    assert waiting() == len(told(unsent(store))) < 8
 
 
 def test_a_topic_given_later_looks_back_from_then(store: Database) -> None:
@@ -233,7 +254,7 @@ def test_X12_a_quiet_day_is_recorded(store: Database) -> None:
     with store.writing() as tx:
         assert digests.freeze(tx, digest([]), {}, [], NOW) is not None
         state = digests.states(tx)["ada"]
-    assert (state.last_period, state.last_due_at) == ("2026-03-02", NOW)
+    assert (state.last_due_at, state.last_composed_at) == (NOW, NOW)
 
 
 def test_a_digest_that_reached_nobody_is_superseded_and_its_items_move(store: Database) -> None:
@@ -331,20 +352,10 @@ def test_a_claim_that_is_being_taken_is_waited_for(store: Database) -> None:
     with store.writing() as tx:
         assert len(deliveries.claim(tx, "me", NOW)) == 1
         composer.start()
-        until_it_waits(store)
+        until_another_waits(store)
     composer.join(timeout=60)
     assert frozen == [None]
     assert states(store) == [State.CLAIMED]
-
-
-def until_it_waits(store: Database) -> None:
-    """On PostgreSQL, until a session waits for another; on SQLite it cannot even begin."""
-    deadline = time.monotonic() + 30
-    waiting = store.dialect == "sqlite"
-    while not waiting:
-        assert time.monotonic() < deadline
-        with store.reading() as tx:
-            waiting = bool(tx.scalar(sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")))
 
 
 def test_nothing_is_written_when_the_transaction_fails_later(store: Database) -> None:
@@ -389,7 +400,7 @@ def test_a_subscription_is_first_seen_once(store: Database) -> None:
     with store.writing() as tx:
         state = digests.states(tx)["ada"]
         assert (state.first_seen, state.in_force_since) == (NOW, NOW)
-        assert (state.last_period, state.last_due_at, state.last_composed_at) == (None, None, None)
+        assert (state.last_due_at, state.last_composed_at) == (None, None)
         digests.sync_subscriptions(tx, [("ada", "daily 09:00", "UTC", ["t"])], TOMORROW)
         state = digests.states(tx)["ada"]
         assert (state.first_seen, state.in_force_since) == (NOW, TOMORROW)
@@ -427,4 +438,24 @@ def test_the_newest_digest_is_the_one_due_last(store: Database) -> None:
         digests.freeze(tx, digest([], "a", due=NOW), {}, [], NOW)
         state = digests.states(tx)["ada"]
         assert digests.count(tx, "ada") == 2
-    assert (state.last_period, state.last_due_at) == ("b", TOMORROW)
+    assert state.last_due_at == TOMORROW
+
+
+def test_what_a_digest_covers_begins_with_the_last_one_that_stands(store: Database) -> None:
+    """One that reached nobody is told again whole, with all that was read for it."""
+
+    def last() -> tuple[datetime | None, datetime | None]:
+        with store.reading() as tx:
+            state = digests.states(tx)["ada"]
+        return state.last_due_at, state.last_composed_at
+
+    days = [NOW + n * DAY for n in range(4)]
+    freeze(store, digest([], "0", due=days[0]), recipients=[])
+    assert last() == (days[0], days[0])
+    matched(store, "1")
+    for n in (1, 2):
+        freeze(store, digest(unsent(store), str(n), due=days[n]), now=days[n])
+        assert last() == (days[n], days[0])
+    freeze(store, digest(unsent(store), "3", due=days[3]), now=days[3])
+    attempt(store, State.SENT)
+    assert last() == (days[3], days[3])

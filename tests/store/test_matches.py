@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from monitor.model import Decision, Kind, Matched, Topic
 from monitor.store import matches
@@ -85,6 +85,28 @@ def test_new_and_changed_topics_are_named(store: Database) -> None:
     assert sync(store, a, b) == ["b"]
 
 
+def test_the_topics_that_will_be_new_or_changed_are_known_before(store: Database) -> None:
+    def changed(*topics: Topic) -> list[str]:
+        with store.reading() as tx:
+            return matches.changed_topics(tx, topics)
+
+    a, b = Topic("a", "x"), Topic("b", "y")
+    assert changed(a, b) == ["a", "b"]
+    sync(store, a, b)
+    assert changed(a, b) == changed(a) == []
+    assert changed(a, Topic("b", "z"), Topic("c", "x")) == ["b", "c"]
+    assert changed(a, b) == []
+
+
+def test_changes_meet_the_topics_again_of_these_papers_or_of_all(store: Database) -> None:
+    old, *ids = arrive(store, "1", now=NOW - DAY) + arrive(store, "2", "3")
+    for papers, reopened in ([ids[0], old], [ids[0]]), (None, ids), ([], []):
+        match(store, old, *ids)
+        with store.writing() as tx:
+            matches.reopen(tx, papers, NOW)
+            assert [c.stored.id for c in matches.unmatched(tx, 9)] == reopened
+
+
 def test_what_matched_a_removed_topic_is_forgotten(store: Database) -> None:
     [id] = arrive(store, "1")
     watch(store, "t", "u")
@@ -104,7 +126,7 @@ def test_a_changed_topic_has_its_unsent_matches_replaced(store: Database) -> Non
     match(store, wrong)
     with store.writing() as tx:
         rows = [Matched("t", sent, 1, 1.0), Matched("t", right, 1, 1.0)]
-        matches.replace_unsent(tx, "t", rows, NOW)
+        matches.replace_unsent(tx, "t", NOW, rows, NOW)
     assert told(unsent(store)) == [(right, 1)]
 
 
@@ -115,7 +137,7 @@ def test_what_a_topic_told_of_long_ago_is_still_explained(store: Database) -> No
     match(store, id)
     freeze(store, digest(unsent(store)))
     with store.writing() as tx:
-        matches.replace_unsent(tx, "t", [], NOW + 30 * DAY)
+        matches.replace_unsent(tx, "t", NOW + 23 * DAY, [], NOW + 30 * DAY)
     assert met(store, id) == [("t", 1, 1.0)]
 
 
@@ -124,15 +146,33 @@ def test_a_mended_topic_looks_back_at_all_that_still_waits(store: Database) -> N
     watch(store, "t", since=timedelta(days=7))
     subscribe(store, "ada")
     later = NOW + 25 * DAY
-    with store.reading() as tx:
-        assert matches.look_back(tx, "t", later) == later - 7 * DAY
+    assert look_back(store, later) == later - 7 * DAY
     [id] = arrive(store, "1")
     match(store, id)
-    with store.reading() as tx:
-        assert matches.look_back(tx, "t", later) == NOW
+    assert look_back(store, later) == NOW
     freeze(store, digest(unsent(store)))
+    assert look_back(store, later) == later - 7 * DAY
+
+
+def test_a_topic_looks_back_before_it_is_in_force(store: Database) -> None:
+    assert look_back(store, NOW) == NOW - 7 * DAY
+
+
+def test_what_was_there_before_a_subscription_came_does_not_wait_for_it(store: Database) -> None:
+    watch(store, "t")
+    match(store, *arrive(store, "1", now=NOW - 8 * DAY))
+    subscribe(store, "newcomer")
+    later = NOW + 25 * DAY
+    assert look_back(store, later) == later - 7 * DAY
+    [id] = arrive(store, "2", now=NOW - 7 * DAY)
+    match(store, id)
+    assert look_back(store, later) == NOW - 7 * DAY
+    assert told(unsent(store, "newcomer")) == [(id, 1)]
+
+
+def look_back(store: Database, now: datetime) -> datetime:
     with store.reading() as tx:
-        assert matches.look_back(tx, "t", later) == later - 7 * DAY
+        return matches.look_back(tx, Topic("t", "mended", since=timedelta(days=7)), now)
 
 
 def claim_all(store: Database) -> None:

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
@@ -131,15 +131,107 @@ def test_what_dead_owners_leave_behind_is_swept_away(sqlite: Database) -> None:
     another.release()
 
 
+def let_go_of_all_locks(store: Database) -> None:
+    with store.writing() as tx:
+        tx.exec_driver_sql(
+            "SELECT pg_terminate_backend(pid, 30000) FROM pg_locks"
+            " WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
+        )
+
+
 def test_an_owner_takes_its_lock_again_after_the_server_let_go_of_it(postgres_url: str) -> None:
     store = open_store(postgres_url)
     owner = Owner.hold(store)
-    with store.writing() as tx:
-        tx.exec_driver_sql(
-            "SELECT pg_terminate_backend(pid) FROM pg_locks"
-            " WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
-        )
+    let_go_of_all_locks(store)
     owner.keep()
     assert owners.alive(store, owner.id)
     owner.release()
     store.close()
+
+
+def test_K15_a_service_takes_its_place_again_after_the_server_let_go_of_it(
+    postgres_url: str,
+) -> None:
+    store, other = open_store(postgres_url), open_store(postgres_url)
+    with owners.service_lock(store) as place:
+        place.keep()
+        let_go_of_all_locks(store)
+        place.keep()
+        with pytest.raises(StoreBusyError, match="another paper-monitor"):
+            enter(owners.service_lock(other))
+    with owners.service_lock(other):
+        pass
+    for one in (store, other):
+        one.close()
+
+
+def test_K15_a_service_whose_place_was_taken_meanwhile_is_told_until_it_is_free(
+    postgres_url: str,
+) -> None:
+    store, other = open_store(postgres_url), open_store(postgres_url)
+    with owners.service_lock(store) as place:
+        let_go_of_all_locks(store)
+        with owners.service_lock(other):
+            for _ in range(2):
+                with pytest.raises(StoreBusyError, match="another paper-monitor"):
+                    place.keep()
+        place.keep()
+        with pytest.raises(StoreBusyError):
+            enter(owners.service_lock(other))
+    for one in (store, other):
+        one.close()
+
+
+# ── one reader of a source ──────────────────────────────────────────────────────────
+
+
+READS = """
+import sys
+from monitor.store.database import open_store
+from monitor.store.owners import source_lock
+
+with source_lock(open_store(sys.argv[1]), sys.argv[2]):
+    print("reading", flush=True)
+    sys.stdin.read()
+"""
+
+
+def enter(lock: AbstractContextManager[object]) -> None:
+    with lock:
+        pytest.fail("two have one place")
+
+
+@pytest.mark.parametrize("source", ["feed", "../a b/é" * 99, "service"])
+def test_a_source_is_read_by_one_at_a_time(store: Database, source: str) -> None:
+    with owners.source_lock(store, source) as place, owners.service_lock(store):
+        place.keep()
+        with pytest.raises(StoreBusyError, match="is being read already"):
+            enter(owners.source_lock(store, source))
+        with owners.source_lock(store, "other"):
+            pass
+        Owner.hold(store).release()
+        with pytest.raises(StoreBusyError):
+            enter(owners.source_lock(store, source))
+    with owners.source_lock(store, source):
+        pass
+
+
+def test_another_process_reads_a_source_until_it_ends(url: str, store: Database) -> None:
+    with process(READS, url, "feed") as (running, line):
+        assert line == "reading"
+        with pytest.raises(StoreBusyError, match="the source feed is being read"):
+            enter(owners.source_lock(store, "feed"))
+        running.send_signal(signal.SIGKILL)
+        running.wait(timeout=30)
+        until_it_is_free(store)
+
+
+def until_it_is_free(store: Database) -> None:
+    """A PostgreSQL server takes a moment to notice that a process is gone."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            with owners.source_lock(store, "feed"):
+                return
+        except StoreBusyError:
+            assert time.monotonic() < deadline

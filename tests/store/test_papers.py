@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from monitor.model import Decision, Kind, Paper
 from monitor.store import matches, papers
 from monitor.store.database import Database
-from tests.store.scenes import DAY, NOW, arrive, arxiv, ingest, keyed, new
+from tests.store.scenes import DAY, NOW, arrive, arxiv, ingest, keyed, new, waiting
 
 LATER = NOW + DAY
 
@@ -22,11 +22,6 @@ def found(store: Database, *incoming, source: str = "feed"):
 def stored(store: Database, paper_id: int):
     with store.reading() as tx:
         return papers.get(tx, paper_id)
-
-
-def waiting(store: Database):
-    with store.reading() as tx:
-        return [(c.stored.id, c.revision, c.kind) for c in matches.unmatched(tx, 100)]
 
 
 WHOLE = Paper(
@@ -219,6 +214,29 @@ def test_a_later_version_in_the_same_reading_gives_the_text(store: Database) -> 
     first, second = arxiv("1", "First", version=1), arxiv("1", "Second", version=2)
     [id, _] = ingest(store, new(first), Decision(second, None, twin=0))
     assert (stored(store, id).paper.title, stored(store, id).revision) == ("Second", 1)
+
+
+def test_a_later_version_that_is_not_withdrawn_is_there_again(store: Database) -> None:
+    [id] = ingest(store, new(arxiv("1", version=1)))
+    ingest(store, Decision(arxiv("1", version=2, withdrawn=True), Kind.WITHDRAWN, id))
+    assert stored(store, id).paper.withdrawn
+    ingest(store, Decision(arxiv("1", version=1), None, id), source="slow")
+    assert stored(store, id).paper.withdrawn
+    ingest(store, Decision(arxiv("1", version=3), Kind.REVISED, id), now=LATER)
+    assert not stored(store, id).paper.withdrawn
+
+
+def test_a_revision_without_a_version_gives_the_text_and_an_older_version_does_not(
+    store: Database,
+) -> None:
+    [id] = ingest(store, new(arxiv("1", "Old", abstract="Old", version=2)))
+    page = arxiv("1", "New", abstract="New")
+    ingest(store, Decision(page, Kind.REVISED, id), source="page", now=LATER)
+    back = stored(store, id).paper
+    assert (back.title, back.abstract, back.version) == ("New", "New", 2)
+    late = arxiv("1", "Older", version=1)
+    ingest(store, Decision(late, Kind.REVISED, id), source="slow", now=LATER)
+    assert stored(store, id).paper.title == "New"
 
 
 def test_a_sighting_knows_when_and_where_first_and_what_last(store: Database) -> None:

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import sqlalchemy as sa
+
 from monitor.model import Run, RunOutcome, SourceReport
-from monitor.store import beats, runs
+from monitor.store import beats, runs, schema
 from monitor.store.database import Database
 from tests.store.scenes import DAY, HOUR, NOW
 
@@ -66,18 +68,16 @@ def test_a_run_found_open_is_closed_as_interrupted(store: Database) -> None:
     assert (run.outcome, run.error) == (RunOutcome.FAILED, "interrupted")
 
 
-def test_a_source_was_read_before_once_a_run_finished_with_something_read(store: Database) -> None:
-    def read_before() -> bool:
-        with store.reading() as tx:
-            return runs.has_read_before(tx, "feed")
-
-    with store.writing() as tx:
-        runs.start(tx, OPEN)
-    ran(store, source="other")
-    ran(store, RunOutcome.FAILED)
-    assert not read_before()
-    ran(store, RunOutcome.PARTIAL)
-    assert read_before()
+def test_a_first_reading_is_over_when_it_is_said_to_be_and_for_good(store: Database) -> None:
+    ran(store)
+    for at in (NOW, NOW + DAY):
+        with store.writing() as tx:
+            assert runs.first_reading_done(tx, "feed") is (at > NOW)
+            runs.finish_first_reading(tx, "feed", at)
+    with store.reading() as tx:
+        assert runs.first_reading_done(tx, "feed")
+        assert not runs.first_reading_done(tx, "other")
+        assert tx.scalars(sa.select(schema.source.c.first_read_at)).all() == [NOW]
 
 
 def test_validators_are_those_of_the_last_run_that_had_any(store: Database) -> None:
@@ -163,6 +163,29 @@ def test_a_line_that_is_down_is_tried_when_its_time_comes(store: Database) -> No
         runs.end_incident(tx, "smtp", runs.DOWN, NOW)
         assert runs.lines_down(tx, NOW) == set()
         assert runs.line_down(tx, "smtp", NOW + DAY, "refused") == 1
+
+
+def test_a_line_tried_with_another_configuration_is_tried_again_at_once(store: Database) -> None:
+    with store.writing() as tx:
+        for tries, mark in (1, "old"), (2, "new"):
+            assert runs.line_down(tx, "smtp", NOW, "refused", mark) == tries
+            runs.line_try_at(tx, "smtp", NOW + HOUR)
+            assert runs.lines_down(tx, NOW, mark) == {"smtp"}
+            assert runs.lines_down(tx, NOW, "newer") == set()
+        assert runs.lines_down(tx, NOW, "old") == set()
+
+
+def test_what_is_no_more_goes_wrong_no_more(store: Database) -> None:
+    with store.writing() as tx:
+        for subject in ("source told", "source untold", "source living"):
+            runs.open_incident(tx, subject, "failing", NOW, "x")
+        runs.told(tx, [one for one in runs.open_incidents(tx) if one.subject == "source told"], NOW)
+        runs.end_obsolete(tx, {"source living"}, NOW + HOUR)
+        runs.end_obsolete(tx, {"source living"}, NOW + DAY)
+        assert [one.subject for one in runs.open_incidents(tx)] == ["source living"]
+        ended, begun = runs.untold(tx)
+    assert (ended.subject, ended.told, ended.ended) == ("source told", NOW, NOW + HOUR)
+    assert (begun.subject, begun.ended) == ("source living", None)
 
 
 def test_the_last_sign_of_life(store: Database) -> None:

@@ -1,0 +1,32 @@
+"""What has become of a digest, as the statements of others ask for it."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from monitor.model import State
+from monitor.store import schema
+
+# A digest with a delivery in one of these has reached somebody, or may have, or is about to.
+REACHED = (State.SENT, State.UNKNOWN, State.HANDING_OFF, State.CLAIMED)
+
+_digest = schema.digest.c
+_delivery = schema.delivery.c
+
+
+def reached(digest_id: sa.ColumnElement[int]) -> sa.Exists:
+    """Whether a digest has reached somebody."""
+    one = (_delivery.digest_id == digest_id, _delivery.state.in_(REACHED))
+    return sa.select(_delivery.id).where(*one).exists()
+
+
+def has_content() -> sa.ColumnElement[bool]:
+    """Whether something was to be sent. Of a quiet day nothing was: that is what it records."""
+    planned = sa.select(_delivery.id).where(_delivery.digest_id == _digest.id)
+    return sa.or_(_digest.papers > 0, planned.exists())
+
+
+def stands() -> sa.ColumnElement[bool]:
+    """Whether a digest is not superseded and, as it is now, never will be."""
+    kept = sa.or_(reached(_digest.id), ~has_content())
+    return sa.and_(_digest.superseded_at.is_(None), kept)

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from monitor.errors import StoreBusyError, StoreError
+from monitor.model import Delivery, Outcome, State
+from monitor.store import deliveries, digests, papers
+from monitor.store.database import Database, open_store
+from monitor.store.owners import service_lock
+from monitor.store.restore import restore
+from tests.store.scenes import DAY, NOW, arrive, digest, freeze, subscribe
+
+LATER = NOW + DAY
+KEPT = f"monitor.db.before-{LATER:%Y%m%dT%H%M%S}"
+
+# Runs a restore and dies at its n-th step that touches a file.
+DIES = """
+import os, sys
+from datetime import datetime
+from pathlib import Path
+from monitor.store.restore import restore
+
+steps = iter(range(int(sys.argv[4])))
+touching = {"os.rename", "os.remove", "shutil.copyfile", "sqlite3.connect"}
+
+def die(event, told):
+    if event in touching and next(steps, None) is None:
+        os._exit(9)
+
+sys.addaudithook(die)
+restore(sys.argv[1], Path(sys.argv[2]), datetime.fromisoformat(sys.argv[3]))
+"""
+
+
+@pytest.fixture
+def backup(sqlite_url: str, tmp_path: Path) -> Path:
+    """A backup with an open delivery; the store has sent it since, and read one paper more."""
+    store = open_store(sqlite_url)
+    subscribe(store, "ada")
+    arrive(store, "1")
+    assert freeze(store, digest([]))
+    path = tmp_path / "backup.db"
+    store.backup(path)
+    arrive(store, "2")
+    send(store)
+    store.close()
+    return path
+
+
+def send(store: Database) -> list[Delivery]:
+    with store.writing() as tx:
+        claimed = deliveries.claim(tx, "me", LATER, limit=9)
+        for one in claimed:
+            deliveries.record(tx, one.id, "me", Outcome(State.SENT), LATER)
+    return claimed
+
+
+def restored(url: str, backup: Path) -> tuple[int, Path | None]:
+    return restore(url, backup, LATER)
+
+
+def files(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_K12_what_was_open_is_held_and_no_slot_before_now_is_due(
+    sqlite_url: str, backup: Path, tmp_path: Path
+) -> None:
+    assert restored(sqlite_url, backup) == (1, tmp_path / KEPT)
+    store = open_store(sqlite_url)
+    assert send(store) == []
+    with store.reading() as tx:
+        [held] = deliveries.unknown(tx)
+        assert "it may have been sent" in held.error
+        assert deliveries.unknown(tx, LATER + 3650 * DAY) == []
+        assert digests.states(tx)["ada"].first_seen == LATER
+        assert papers.count(tx) == 1
+    store.close()
+    assert files(tmp_path) == {"monitor.db", "monitor.db.owners", "backup.db", KEPT}
+
+
+def test_the_store_before_is_kept_whole(sqlite_url: str, backup: Path, tmp_path: Path) -> None:
+    restored(sqlite_url, backup)
+    kept = open_store(f"sqlite:///{tmp_path / KEPT}")
+    with kept.reading() as tx:
+        assert papers.count(tx) == 2
+    kept.close()
+
+
+def test_a_damaged_or_missing_store_is_replaced(
+    sqlite_url: str, backup: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "monitor.db").write_bytes(b"no store at all")
+    (tmp_path / "monitor.db-wal").write_bytes(b"of the old one")
+    restored(sqlite_url, backup)
+    assert (tmp_path / f"{KEPT}-wal").read_bytes() == b"of the old one"
+    (tmp_path / "monitor.db").unlink()
+    assert restored(sqlite_url, backup) == (1, None)
+    open_store(sqlite_url).close()
+
+
+def test_K12_a_restore_that_is_killed_anywhere_sends_nothing_and_can_be_run_again(
+    sqlite_url: str, backup: Path, tmp_path: Path
+) -> None:
+    for steps in range(99):
+        command = [sys.executable, "-c", DIES, sqlite_url, str(backup), LATER.isoformat()]
+        done = subprocess.run([*command, str(steps)], timeout=60)
+        assert done.returncode in (0, 9)
+        if (tmp_path / "monitor.db.restoring").exists():
+            with pytest.raises(StoreError, match=r"a restore of .* is not finished"):
+                open_store(sqlite_url)
+        else:
+            store = open_store(sqlite_url)
+            assert send(store) == [], f"sent after {steps} steps"
+            store.close()
+        if done.returncode == 0:
+            break
+    assert steps > 5
+    assert files(tmp_path) >= {"monitor.db", "backup.db", KEPT}
+    store = open_store(sqlite_url)
+    with store.reading() as tx:
+        assert len(deliveries.unknown(tx)) == 1
+    store.close()
+
+
+@pytest.mark.parametrize("damage", ["newer", "no store", "missing"])
+def test_a_backup_that_cannot_be_used_changes_nothing(
+    sqlite_url: str, backup: Path, tmp_path: Path, damage: str
+) -> None:
+    if damage == "newer":
+        newer = Database(f"sqlite:///{backup}")
+        with newer.writing() as tx:
+            tx.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+        newer.close()
+    elif damage == "no store":
+        backup.write_text("no store")
+    else:
+        backup.unlink()
+    before = files(tmp_path)
+    with pytest.raises(StoreError):
+        restored(sqlite_url, backup)
+    assert files(tmp_path) - {"monitor.db.owners"} == before - {"monitor.db.owners"}
+    store = open_store(sqlite_url)
+    with store.reading() as tx:
+        assert papers.count(tx) == 2
+    store.close()
+
+
+def test_nothing_is_restored_under_a_service_or_into_postgresql(
+    sqlite: Database, backup: Path, postgres_url: str
+) -> None:
+    with service_lock(sqlite), pytest.raises(StoreBusyError):
+        restored(sqlite.url.render_as_string(), backup)
+    with pytest.raises(StoreError, match="pg_restore"):
+        restored(postgres_url, backup)
