@@ -1,4 +1,4 @@
-"""Page and mail as a browser shows them: nothing too wide, nothing fetched, readable in the dark."""
+"""Page and mail in a browser: nothing too wide, nothing fetched, readable in the dark."""
 
 from __future__ import annotations
 
