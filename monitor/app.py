@@ -309,7 +309,7 @@ def _sources(settings: Settings, door: Door, clock: Clock) -> dict[str, Watched]
             name=name,
             source=kind(name, told.options, door, clock.now),
             first_run=told.first_run or kind.default_first_run,
-            dated=kind.dated and bool(told.options.url),
+            dated=kind.dated and not told.options.path,
         )
     return watched
 

@@ -29,7 +29,7 @@ from monitor.model import Channel, Clock
 from monitor.pipeline import incidents
 from monitor.questions.alive import SERVICE
 from monitor.store import beats, runs
-from monitor.store.owners import service_lock
+from monitor.store.owners import Place, service_lock
 
 log = structlog.get_logger()
 
@@ -98,10 +98,10 @@ class Service:
 
     def _serve(self, app: App) -> None:
         """Run one configuration until the service stops or the file changes."""
-        with service_lock(app.parts.database):
+        with service_lock(app.parts.database) as place:
             with app.parts.database.writing() as tx:
                 runs.end_incident(tx, incidents.CONFIGURATION, incidents.FAULTY, self.clock.now())
-            jobs = _Jobs(app, self.clock, self.tick, self._look)
+            jobs = _Jobs(app, self.clock, self.tick, lambda: self._look(app, place))
             jobs.start()
             log.info(
                 "serving",
@@ -113,8 +113,17 @@ class Service:
             self._wake.wait()
             jobs.stop()
 
-    def _look(self, app: App) -> None:
-        """Take up a changed file; a faulty one changes nothing, and the operator hears of it."""
+    def _look(self, app: App, place: Place) -> None:
+        """Keep our place, or stop when another service has it; take up a changed file.
+
+        A file with a fault changes nothing, and the operator hears of it.
+        """
+        try:
+            place.keep()
+        except StoreBusyError as fault:
+            log.error("another service has taken over", error=str(fault))
+            self.stop()
+            return
         found = config.watch(self.path)
         if found == self._read:
             return
@@ -134,9 +143,7 @@ class Service:
 class _Jobs:
     """The jobs of one configuration. They never pile up: the store knows what is due."""
 
-    def __init__(
-        self, app: App, clock: Clock, tick: timedelta, look: Callable[[App], None]
-    ) -> None:
+    def __init__(self, app: App, clock: Clock, tick: timedelta, look: Callable[[], None]) -> None:
         self.app = app
         self.clock = clock
         self.look = look
@@ -197,7 +204,7 @@ class _Jobs:
         self.app.parts.owner.keep()
         with self.app.parts.database.writing() as tx:
             beats.beat(tx, SERVICE, datetime.now(UTC))
-        self.look(self.app)
+        self.look()
 
     def _ingest(self, name: str) -> None:
         try:

@@ -73,14 +73,17 @@ class _Ingest:
         self.first_run = watched.first_run if first else None
         self.undated = 0
         self.open: tuple[int, Run] | None = None
+        # What a document that was read before said to ask with next time.
+        self.validators: Mapping[str, str] = {}
 
     def runs(self, validators: Mapping[str, str]) -> Iterator[Run]:
         ended = 0
         for run in self._documents(validators):
             ended += 1
             yield run
-        if self.open and not ended:
-            yield self._finish(RunOutcome.UNCHANGED, validators=validators)
+        if self.open and (self.validators or not ended):
+            kept = self.validators or validators
+            yield self._finish(RunOutcome.UNCHANGED, validators=kept)
         elif self.open:
             with self.parts.database.writing() as tx:
                 runs.discard(tx, self.open[0])
@@ -121,6 +124,7 @@ class _Ingest:
         with self.parts.database.reading() as tx:
             offset, finished = runs.document_state(tx, name, content_hash) or (0, False)
         if finished:
+            self.validators = document.validators
             return None
         reading = self.watched.source.read(document)
         whole = document.complete and reading.complete and not reading.error

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.model import Decision, Kind, Paper
-from monitor.store import matches, papers
+from monitor.store import papers
 from monitor.store.database import Database
 from tests.store.scenes import DAY, NOW, arrive, arxiv, ingest, keyed, new, waiting
 
