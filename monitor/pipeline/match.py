@@ -15,7 +15,8 @@ from monitor.match import TopicIndex
 from monitor.model import Change, Matched, Topic
 from monitor.pipeline import incidents
 from monitor.pipeline.parts import OPERATOR, Parts
-from monitor.store import deliveries, digests, matches, runs
+from monitor.store import deliveries, digests, matches, papers, runs
+from monitor.store.database import Transaction
 
 log = structlog.get_logger()
 
@@ -43,10 +44,17 @@ def match(parts: Parts) -> int:
             break
         rows = list(find(index, topics, changes))
         with parts.database.writing() as tx:
-            now = parts.clock.now()
-            matches.save(tx, [(c.stored.id, c.revision) for c in changes], rows, now)
+            done = _as_they_were(tx, changes)
+            matches.save(tx, done, rows, parts.clock.now())
         written += len(rows)
     return written
+
+
+def _as_they_were(tx: Transaction, changes: Sequence[Change]) -> list[tuple[int, int]]:
+    """Leave out what another source has told of meanwhile: it meets the topics once more."""
+    now_told = papers.sources(tx, {change.stored.id for change in changes})
+    same = [change for change in changes if now_told.get(change.stored.id, ()) == change.sources]
+    return [(change.stored.id, change.revision) for change in same]
 
 
 def _index(topics: Iterable[Topic]) -> TopicIndex:

@@ -165,3 +165,24 @@ def test_a_paper_known_from_another_source_still_meets_the_topics_of_this_one(ho
     (house.folder / "dumps" / "a.txt").rename(house.folder / "mirror" / "a.txt")
     assert house.next_morning() == {"lab": 1}
     assert house.next_morning() == {"lab": 0}
+
+
+def test_a_source_that_tells_of_a_paper_while_it_is_matched_is_heard(house: House, monkeypatch):
+    (house.folder / "mirror").mkdir()
+    house.told["sources"]["mirror"] = {"kind": "huggingface-page", "path": "mirror/*.txt"}
+    house.told["topics"] = {"mirrored": {"query": "agents", "sources": ["mirror"]}}
+    house.add("a.txt", AGENTS)
+    matching = sys.modules["monitor.pipeline.match"]
+    find, told = matching.find, []
+
+    with house.opened() as app:
+        app.ingest(["page"])
+
+        def meanwhile(*asked):
+            if not told:
+                told.append((house.folder / "dumps/a.txt").rename(house.folder / "mirror/a.txt"))
+                ingest(app.parts, "mirror")
+            return find(*asked)
+
+        monkeypatch.setattr(matching, "find", meanwhile)
+        assert app.match() == 1
