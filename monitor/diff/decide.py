@@ -92,6 +92,8 @@ class _Chunk:
         self.undated += vouched is None
         if not self._is_news(vouched):
             return Decision(keyed, Kind.NEW, news=False, why="there when the source was first read")
+        if keyed.paper.withdrawn:
+            return Decision(keyed, Kind.NEW, news=False, why="withdrawn before it was ever seen")
         now = self.circumstances.now
         if self.circumstances.dated and vouched and vouched < now - OLDER_AFTER:
             return Decision(keyed, Kind.OLDER, why=f"first seen now, announced {vouched:%Y-%m-%d}")

@@ -104,6 +104,11 @@ def test_a_withdrawal_is_told_once():
     assert decide(gone, candidate(gone, "raw_id")).kind is None
 
 
+def test_what_is_withdrawn_before_it_was_ever_seen_is_no_news():
+    decision = decide(Paper(TITLE, raw_id="item-1", withdrawn=True))
+    assert (decision.kind, decision.news) == (Kind.NEW, False)
+
+
 def test_a_repeat_within_one_reading_is_known():
     one = keyed(Paper(TITLE, ABSTRACT, keys={"arxiv": "2401.01234v1"}))
     two = keyed(Paper(TITLE, ABSTRACT, url="https://example.org/x"))
