@@ -19,6 +19,20 @@ from monitor.sources.base import Source
 SOURCES: Mapping[str, str] = {
     "huggingface-page": "monitor.sources.huggingface:HuggingFacePage",
     "feed": "monitor.sources.feed:Feed",
+    "arxiv": "monitor.sources.arxiv:Arxiv",
+    "oai": "monitor.sources.oai:Oai",
+    "biorxiv": "monitor.sources.biorxiv:BioRxiv",
+    "medrxiv": "monitor.sources.biorxiv:MedRxiv",
+    "huggingface": "monitor.sources.huggingface_api:HuggingFace",
+    "europepmc": "monitor.sources.europepmc:EuropePmc",
+    "crossref": "monitor.sources.crossref:Crossref",
+    "openalex": "monitor.sources.openalex:OpenAlex",
+    "semanticscholar": "monitor.sources.semanticscholar:SemanticScholar",
+    "openreview": "monitor.sources.openreview:OpenReview",
+    "pubmed": "monitor.sources.pubmed:PubMed",
+    "dblp": "monitor.sources.dblp:Dblp",
+    "bibtex": "monitor.sources.bibtex:BibTex",
+    "ris": "monitor.sources.ris:Ris",
 }
 CHANNELS: Mapping[str, str] = {
     "email": "monitor.deliver.mail:Mail",

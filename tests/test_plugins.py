@@ -96,7 +96,7 @@ def test_each_built_in_channel_is_there(kind: str) -> None:
     ("ask", "kind", "hint"),
     [
         (plugins.source_class, "fed", "did you mean “feed”?"),
-        (plugins.source_class, "zzz", "there are: feed, huggingface-page"),
+        (plugins.source_class, "zzz", f"there are: {', '.join(sorted(plugins.SOURCES))}"),
         (plugins.channel_class, "e-mail", "did you mean “email”?"),
     ],
 )

@@ -25,10 +25,12 @@ class SourceOptions(BaseModel):
     """Settings of a source that every kind has: where its documents are.
 
     `path` is a glob (`**` for folders in folders), each file one document; `allow_private`
-    permits addresses of private networks and ports other than 80 and 443.
+    permits addresses of private networks and ports other than 80 and 443. A kind that knows
+    its service's address needs no place (`places_needed` is False): `url` is another one.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    places_needed: ClassVar[bool] = True
 
     url: str | None = None
     path: str | None = None
@@ -36,7 +38,7 @@ class SourceOptions(BaseModel):
 
     @model_validator(mode="after")
     def _one_place(self) -> SourceOptions:
-        if bool(self.url) == bool(self.path):
+        if (self.url and self.path) or (self.places_needed and not (self.url or self.path)):
             raise ValueError("give either `url:` or `path:`")
         if self.url and not self.url.lower().startswith(("http://", "https://")):
             raise ValueError("`url:` must begin with http:// or https://; use `path:` for files")

@@ -17,9 +17,9 @@ from xml.parsers import expat
 from xml.sax import SAXException
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
-from monitor.sources import jsonfeed
 from monitor.sources.base import Source
-from monitor.sources.entries import Entry, paper, parse_date
+from monitor.sources.shared import jsonfeed
+from monitor.sources.shared.entries import Entry, paper, parse_date
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_ENTRIES = 5_000
@@ -33,6 +33,7 @@ _DECLARES = re.compile(rb"<!(?:ENTITY|DOCTYPE[^>\[]{0,1000}\[)", re.IGNORECASE)
 _ENTRY = re.compile(rb"<(?:\w{1,20}:)?(?:item|entry)[\s>]")
 _ENTRY_END = re.compile(rb"</(?:\w{1,20}:)?(?:item|entry)\s*>")
 _ROOT_END = re.compile(rb"</(?:\w{1,20}:)?(?:rss|feed|RDF)\s*>(?:\s|<!--.*?-->|\0)*$", re.DOTALL)
+_VENUES = ("prism_publicationname", "arxiv_journal_ref", "arxiv_journal_reference")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
 _BOM = b"\xef\xbb\xbf"
 
@@ -137,7 +138,7 @@ def _parse(content: bytes, document: Document) -> Any:
     return feedparser.parse(
         io.BytesIO(content),
         response_headers={name: value for name, value in headers.items() if value},
-        sanitize_html=False,  # all mark-up goes, in monitor.sources.markup
+        sanitize_html=False,  # all mark-up goes, in monitor.sources.shared.markup
         resolve_relative_uris=False,
     )
 
@@ -197,6 +198,8 @@ def _no_feed(parsed: Any) -> str:
     first = parsed.entries[0] if parsed.entries else {}
     if "arxiv.org/api/errors" in first.get("id", ""):
         return f"arXiv answered with an error: {first.get('summary', '')[:200]}"
+    if str(parsed.feed.get("title", "")).startswith("Feed error for query:"):
+        return f"arXiv answered with an error: {parsed.feed.get('subtitle', '')[:200]}"
     total = str(parsed.feed.get("opensearch_totalresults", "0"))
     begin = str(parsed.feed.get("opensearch_startindex", "0"))
     if not parsed.entries and total.isdigit() and begin.isdigit() and int(total) > int(begin):
@@ -231,7 +234,8 @@ def _entry(told: Any, version: str, issued: datetime | None) -> Entry:
         issued=issued,
         categories=tuple(tag.get("term") or "" for tag in told.get("tags", ())),
         announce=told.get("arxiv_announce_type", ""),
-        venue=told.get("prism_publicationname", "") or told.get("arxiv_journal_ref", ""),
+        venue=next((told[name] for name in _VENUES if told.get(name)), ""),
+        comment=told.get("arxiv_comment", ""),
     )
 
 

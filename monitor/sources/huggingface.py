@@ -11,7 +11,7 @@
     The abstract, mostly one long line.
 
 Nothing is taken from counting alone: what is a title and what an abstract is decided by
-shape first (`monitor.sources.shape`), so that a missing one costs its own paper only.
+shape first (`monitor.sources.shared.shape`), so that a missing one costs its own paper only.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source
-from monitor.sources.encoding import decode, looks_binary
-from monitor.sources.shape import Shape, continues, shapes, unfinished
+from monitor.sources.shared.encoding import decode, looks_binary
+from monitor.sources.shared.shape import Shape, continues, shapes, unfinished
 from monitor.text import clean
 
 LONG_LINE = 300  # lines this long are not wrapped: each is a block of its own

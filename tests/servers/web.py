@@ -69,6 +69,7 @@ class MisbehavingServer:
         self._answers[target] = Answer(status, **how)  # type: ignore[arg-type]
 
     def decides(self, target: str, decide: Callable[[Asked], Answer]) -> None:
+        """Let a function answer a path; "*" is every path that has no answer of its own."""
         self._answers[target] = decide
 
     def wait_for_requests(self, count: int) -> None:
@@ -105,7 +106,7 @@ class MisbehavingServer:
                     self.at_once -= 1
 
     def _answer_to(self, asked: Asked) -> Answer:
-        answer = self._answers.get(asked.target, Answer(404))
+        answer = self._answers.get(asked.target) or self._answers.get("*", Answer(404))
         return answer if isinstance(answer, Answer) else answer(asked)
 
     def _send(self, connection: socket.socket, answer: Answer) -> None:

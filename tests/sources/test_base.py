@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from monitor.errors import FetchError
 from monitor.sources import base
 from monitor.sources.base import SourceOptions, documents_in, read_file
-from monitor.sources.encoding import decode
 from monitor.sources.feed import Feed
+from monitor.sources.shared.encoding import decode
 from tests.sources.scenario import NOW
 
 

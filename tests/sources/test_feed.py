@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from monitor.model import Paper, Reading
-from monitor.sources.entries import Entry, authors, identifiers, paper, parse_date
 from monitor.sources.feed import Feed
-from monitor.sources.markup import text
+from monitor.sources.shared.entries import Entry, authors, identifiers, paper, parse_date
+from monitor.sources.shared.markup import text
 from tests.sources import scenario
 from tests.sources.scenario import NOW, samples
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from monitor.sources.encoding import decode
-from monitor.sources.entries import Entry, parse_date
+from monitor.sources.shared.encoding import decode
+from monitor.sources.shared.entries import Entry, parse_date
+from monitor.sources.shared.salvage import salvaged
 
 _LISTS = ("items", "entries", "papers", "articles")
 _SUMMARIES = ("abstract", "summary", "description")
@@ -37,7 +38,7 @@ def read_json(content: bytes) -> JsonList:
     except RecursionError:
         return JsonList(error="the JSON is nested too deeply", whole=False)
     except ValueError:
-        items = tuple(_salvaged(text))
+        items = tuple(salvaged(text, _LIST_BEGINS))
         return JsonList(items, "" if items else "the JSON cannot be read", whole=False)
 
 
@@ -50,26 +51,6 @@ def _items(told: object) -> JsonList:
         # An empty answer without a version may be any service's way to say that it failed.
         return JsonList(error="the JSON is no feed: it has no list of items", whole=False)
     return JsonList(tuple(found))
-
-
-def _salvaged(text: str) -> Iterator[object]:
-    """Yield the whole values of a list whose end is missing."""
-    begins = _LIST_BEGINS.search(text)
-    position = begins.end() if begins else len(text)
-    decoder = json.JSONDecoder()
-    while position < len(text):
-        try:
-            value, position = decoder.raw_decode(text, position)
-        except (ValueError, RecursionError):
-            return
-        yield value
-        position = _skip(text, position)
-
-
-def _skip(text: str, position: int) -> int:
-    while position < len(text) and text[position] in " \t\r\n,":
-        position += 1
-    return position
 
 
 def entry(item: Mapping[str, Any]) -> Entry:

@@ -10,7 +10,8 @@ from email.utils import parsedate_to_datetime
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from monitor.model import Paper, Rejected
-from monitor.sources.markup import text
+from monitor.sources.shared.arxivtext import accents, withdrawn, without_affiliations
+from monitor.sources.shared.markup import text
 
 MAX_ENTRY = 256 * 1024
 MAX_CATEGORIES = 50
@@ -65,6 +66,7 @@ class Entry:
     categories: tuple[str, ...] = ()
     announce: str = ""
     venue: str = ""
+    comment: str = ""
 
     def size(self) -> int:
         texts = (self.title, self.summary, self.content, self.id, self.link, *self.names)
@@ -84,12 +86,15 @@ def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejecte
     how = entry.announce or announced or (_OLD_ANNOUNCE.get(old["how"], "") if old else "")
     url = http_link(entry.link, base)
     keys, version = identifiers((*entry.identifiers, url, old["id"] if old else ""))
+    names: Iterable[str] = entry.names
+    if "arxiv" in keys:
+        names = (accents(without_affiliations(text(name))) for name in names)
     # arXiv's old feeds date the day, not its entries.
     published = within_reason(entry.published or (entry.issued if old else None), now)
     return Paper(
         title=title,
         abstract=abstract,
-        authors=tuple(authors(entry.names)),
+        authors=tuple(authors(names)),
         venue=text(entry.venue),
         published=published,
         updated=within_reason(entry.updated, now),
@@ -100,6 +105,7 @@ def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejecte
         categories=_categories((*entry.categories, old["category"] if old else "")),
         announce=how,
         version=version,
+        withdrawn="arxiv" in keys and withdrawn(abstract, text(entry.comment)),
         raw_id=entry.id.strip() or normalised(url),
     )
 
@@ -201,7 +207,9 @@ def http_link(link: str, base: str) -> str:
         parts = urlsplit(absolute)
     except ValueError:
         return ""
-    return absolute if parts.scheme in ("http", "https") and parts.hostname else ""
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return ""
+    return f"{parts.scheme}{absolute[len(parts.scheme) :]}"  # the scheme in lower case
 
 
 def normalised(link: str) -> str:

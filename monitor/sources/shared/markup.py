@@ -19,9 +19,9 @@ _NAMES = (
 # A "<" begins a tag only before a name that HTML has, or one with a prefix (jats:p, mml:math),
 # that ends there or has attributes with values: "a <b and c> d" stays what it is.
 _TAG = re.compile(
-    rf"</?(?:{_NAMES}|[a-z]+:[a-z]+)"
+    rf"(?=<[/!a-z])(?:</?(?:{_NAMES}|[a-z]+:[a-z][a-z-]*)"
     r"(?:[\s/]*>|[\s/]+[\w:@.-]+[\w\s:@.-]*=(?:[^<>\"']++|\"[^\"]{0,4000}\"|'[^']{0,4000}')*+>)"
-    r"|<!--|<!\[CDATA\[",
+    r"|<!--|<!\[CDATA\[)",
     re.IGNORECASE,
 )
 _PARTS_WORDS = re.compile(
@@ -36,7 +36,7 @@ def text(markup: str) -> str:
 
     What merely looks like a tag ("p<0.05", "a<b") is kept.
     """
-    if "<" in markup:
+    if "<" in markup and _TAG.search(markup):
         markup = _PARTS_WORDS.sub(" ", _without_false_tags(markup))
         markup = nh3.clean(markup, tags=set())
     return clean(html.unescape(markup))

@@ -1,0 +1,266 @@
+"""Kind `bibtex`: BibTeX and BibLaTeX files, as reference managers and publishers export them.
+
+The entries are found by bibtexparser, which goes on behind a broken one; values (strings that
+are joined, names, LaTeX) are read here, only those that a paper has.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from monitor.model import Document, FirstRun, Paper, Reading, Rejected
+from monitor.sources.base import Source
+from monitor.sources.shared.dates import day_of, partial_date
+from monitor.sources.shared.encoding import decode, looks_binary
+from monitor.sources.shared.entries import MAX_ENTRY, http_link, identifiers, within_reason
+from monitor.sources.shared.latex import bare, unlatex
+from monitor.sources.shared.markup import text
+from monitor.sources.shared.readings import reading
+from monitor.sources.shared.records import terms
+
+if TYPE_CHECKING:
+    from bibtexparser.model import Block
+
+MAX_BYTES = 64 * 1024 * 1024
+MAX_NAMES = 10_000
+MAX_ENTRIES = 50_000
+
+_VENUES = ("journal", "journaltitle", "booktitle", "school", "institution", "publisher")
+_NO_PAPER = ("comment", "preamble", "string", "xdata", "set", "control", "ieeetranbstctl")
+_OTHERS = re.compile(r"(?:and\s+)?(?:others|et\.? al\.?)", re.IGNORECASE)
+_BEGINS = re.compile(r"@\w*[ \t]*[{(]")
+_GROUPED = re.compile(r"[{}\\\\]")
+_PMID = re.compile(r"PMID:?\s*(\d{1,9})", re.IGNORECASE)
+_MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE)
+
+Fields = Mapping[str, str]
+
+
+class BibTex(Source):
+    """Reads references: papers that somebody has, so nothing of a first reading is news."""
+
+    kind: ClassVar[str] = "bibtex"
+    default_first_run: ClassVar[FirstRun] = FirstRun.BASELINE
+    dated: ClassVar[bool] = False
+
+    def read(self, document: Document) -> Reading:
+        """Read all entries; a broken one is rejected, with the line that it begins in."""
+        content, whole = decode(document.content)
+        if fault := _unreadable(content, len(document.content)):
+            return Reading(error=fault, complete=False)
+        found = list(_entries(content, self._clock()))
+        if not found:
+            return Reading(error="no BibTeX entry in the document", complete=False)
+        return reading(found, whole and not _is_cut(content, found))
+
+
+def _unreadable(content: str, size: int) -> str:
+    if not content.strip():
+        return "the document is empty"
+    if size > MAX_BYTES:
+        return f"the document is larger than {MAX_BYTES:,} bytes"
+    if _MARKUP.match(content):
+        return "the document is HTML or XML, not BibTeX"
+    if sum(1 for _ in _BEGINS.finditer(content)) > MAX_ENTRIES:
+        return f"the document has more than {MAX_ENTRIES:,} entries"
+    return "the document is not text" if looks_binary(content[:100_000]) else ""
+
+
+def _is_cut(content: str, found: list[Paper | Rejected]) -> bool:
+    """A file that ends inside its last entry."""
+    return isinstance(found[-1], Rejected) and "end of file" in found[-1].why
+
+
+@cache
+def _parser() -> Any:
+    import bibtexparser  # slow to load, and not needed to read other kinds
+
+    logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # a reading tells its own faults
+    return bibtexparser
+
+
+def _entries(content: str, now: datetime) -> Iterator[Paper | Rejected]:
+    library = _parser().parse_string(content, parse_stack=())
+    strings = _strings(library)
+    for block in library.blocks:
+        entry = _entry(block)
+        where = f"line {(block.start_line or 0) + 1}"
+        if entry is None:
+            if why := _broken(block):
+                yield Rejected(where, why)
+        elif entry.entry_type.lower() not in _NO_PAPER:
+            fields = {
+                field.key.lower(): _value(field.value, strings) for field in reversed(entry.fields)
+            }
+            yield _paper(entry.key, fields, where, now)
+
+
+def _strings(library: Any) -> dict[str, str]:
+    """The abbreviations that a file defines, each of which may use those before it."""
+    found: dict[str, str] = {}
+    for name, string in library.strings_dict.items():
+        found[name.lower()] = _value(string.value, found)
+    return found
+
+
+def _entry(block: Block) -> Any:
+    """The entry of a block; one whose key or field is there twice is an entry as well."""
+    model = _parser().model
+    if isinstance(block, (model.DuplicateBlockKeyBlock, model.DuplicateFieldKeyBlock)):
+        block = block.ignore_error_block
+    return block if isinstance(block, model.Entry) else None
+
+
+def _broken(block: Block) -> str:
+    if not isinstance(block, _parser().model.ParsingFailedBlock):
+        return ""
+    why = str(getattr(block.error, "abort_reason", block.error)).rstrip(". ")
+    return f"entry is broken: {why[:1].lower()}{why[1:200]}"
+
+
+# ── values ──────────────────────────────────────────────────────────────────────────
+
+
+def _value(written: str, strings: Mapping[str, str]) -> str:
+    """Read a value: in braces, in quotes, a number, an abbreviation, or several joined by `#`."""
+    if "#" not in written:
+        return _part(written.strip(), strings)
+    parts, start, depth, quoted = [], 0, 0, False
+    for place, sign in enumerate(written):
+        if sign in "{}":
+            depth += 1 if sign == "{" else -1
+        elif sign == '"' and not depth:
+            quoted = not quoted
+        elif sign == "#" and not depth and not quoted:
+            parts.append(written[start:place])
+            start = place + 1
+    return _joined(_part(part.strip(), strings) for part in (*parts, written[start:]))
+
+
+def _joined(parts: Iterator[str]) -> str:
+    """Join what `#` joins, no longer than an entry may be: an abbreviation can double another."""
+    kept, length = [], 0
+    for part in parts:
+        length += len(part)
+        kept.append(part)
+        if length > MAX_ENTRY:
+            break
+    return "".join(kept)[: MAX_ENTRY + 1]
+
+
+def _part(written: str, strings: Mapping[str, str]) -> str:
+    if written[:1] + written[-1:] in ("{}", '""') and len(written) > 1:
+        return written[1:-1]
+    return strings.get(written.lower(), written)
+
+
+def _text(fields: Fields, *names: str) -> str:
+    """The first of several fields that says something, as text."""
+    told = (text(unlatex(fields[name])) for name in names if fields.get(name))
+    return next(filter(None, told), "")
+
+
+def _names(told: str) -> tuple[str, ...]:
+    if not told.strip():
+        return ()
+    names = _parser().middlewares.names.split_multiple_persons_names(told)
+    found = (text(unlatex(_natural(name))) for name in names[:MAX_NAMES])
+    return tuple(name for name in found if name and not _OTHERS.fullmatch(name))
+
+
+def _natural(name: str) -> str:
+    """`von Last, Jr, First` as `First von Last Jr`; a name in braces is one that has no parts."""
+    if "," not in name:
+        return name
+    if name.count(",") == 1 and not _GROUPED.search(name):
+        last, _, first = name.partition(",")
+        return f"{first.strip()} {last.strip()}".strip()
+    parts = _parser().middlewares.names.parse_single_name_into_parts(name, strict=False)
+    return str(parts.merge_first_name_first)
+
+
+# ── an entry ────────────────────────────────────────────────────────────────────────
+
+
+def _paper(key: str, fields: Fields, where: str, now: datetime) -> Paper | Rejected:
+    if sum(map(len, fields.values())) > MAX_ENTRY:
+        return Rejected(where, f"entry is larger than {MAX_ENTRY:,} characters")
+    title = _text(fields, "title")
+    if not title:
+        return Rejected(where, "entry has no title")
+    subtitle = _text(fields, "subtitle")
+    year, published = _date(fields)
+    keys, version = _identifiers(fields)
+    return Paper(
+        title=f"{title}: {subtitle}" if subtitle else title,
+        abstract=_text(fields, "abstract"),
+        authors=_names(fields.get("author", "")) or _names(fields.get("editor", "")),
+        venue=_text(fields, *_VENUES),
+        year=year,
+        published=within_reason(published, now),
+        url=_link(fields, keys),
+        keys=keys,
+        categories=terms(
+            term
+            for name in ("keywords", "primaryclass", "eprintclass")
+            for term in re.split(r"[;,]", unlatex(fields.get(name, "")))
+        ),
+        version=version,
+        raw_id=text(key)[:300],
+    )
+
+
+def _date(fields: Fields) -> tuple[int | None, datetime | None]:
+    if told := fields.get("date", ""):
+        year, day = partial_date(unlatex(told))
+        if year:
+            return year, day
+    year, day = partial_date(unlatex(fields.get("year", "")))
+    month = unlatex(fields.get("month", "")).strip()
+    if year and month and not day:
+        written = f"{month} {fields.get('day', '')}"
+        _, day = partial_date(f"{year} {written}")
+        day = day or day_of(str(year), month)
+    return year, day
+
+
+def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int | None]:
+    doi, eprint, url = (bare(fields.get(name, "")) for name in ("doi", "eprint", "url"))
+    archive = fields.get("archiveprefix") or fields.get("eprinttype") or ""
+    is_arxiv = archive.strip().lower() == "arxiv" or (
+        not archive
+        and re.fullmatch(r"\d{4}\.\d{4,5}(?:v\d+)?|[a-z.-]+/\d{7}(?:v\d+)?", eprint, re.I)
+    )
+    arxiv = re.sub(r"^arxiv:", "", eprint, flags=re.IGNORECASE) if is_arxiv else ""
+    journal = fields.get("journal", "") + " " + fields.get("volume", "")
+    named = [f"arxiv:{arxiv}" if arxiv else "", doi, url, *_in_journal(journal)]
+    keys, version = identifiers(named)
+    found = dict(keys)
+    pmid = fields.get("pmid", "") or (eprint if archive.strip().lower() == "pubmed" else "")
+    told = re.search(r"\d{1,9}", pmid) or _PMID.search(fields.get("note", ""))
+    if told:
+        found["pmid"] = told[told.lastindex or 0]
+    if pmc := re.search(r"PMC\d+", fields.get("pmcid", "") or fields.get("pmc", "")):
+        found["pmc"] = pmc.group()
+    return found, version
+
+
+def _in_journal(journal: str) -> list[str]:
+    """`arXiv preprint arXiv:2401.01234` is how many files name an arXiv paper."""
+    return re.findall(r"arXiv:\s*[\w./-]+|abs/[\w./-]+", journal, re.IGNORECASE)[:3]
+
+
+def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:
+    own = http_link(bare(fields.get("url", "")), "") or http_link(
+        re.sub(r".*?(https?://)", r"\1", bare(fields.get("howpublished", ""))), ""
+    )
+    doi, arxiv = (keys.get(name, "") for name in ("doi", "arxiv"))
+    if own or not (doi or arxiv):
+        return own
+    first = [one if isinstance(one, str) else one[0] for one in (doi, arxiv)]
+    return f"https://doi.org/{first[0]}" if first[0] else f"https://arxiv.org/abs/{first[1]}"

@@ -1,0 +1,175 @@
+"""Kinds `biorxiv` and `medrxiv`: their details API, and their RSS.
+
+https://api.biorxiv.org: /details/SERVER/FROM/TO/CURSOR/json, where rows are versions: a DOI
+with three versions may come three times. /pubs, with its own names for the fields, is read too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import ClassVar
+from urllib.parse import quote
+
+from pydantic import Field
+
+from monitor.model import Document, FirstRun, Paper, Reading
+from monitor.sources.feed import Feed
+from monitor.sources.shared.records import (
+    Listing,
+    NoPaperError,
+    Record,
+    bounded,
+    keys_of,
+    many,
+    member,
+    names_of,
+    natural,
+    number,
+    prose,
+    raw,
+    terms,
+    title_of,
+    when,
+)
+from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
+
+_NONE = ("", "na", "n/a", "none", "null")
+_NOTHING_FOUND = re.compile(r"no (?:posts|articles|papers|results) found", re.IGNORECASE)
+_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
+# What is left of the mark-up that the servers take out of abstracts.
+_FIGURES = re.compile(r"\bO_(FIG|TBL)\b(?:(?!\bO_\1\b).)*?C_\1", re.DOTALL)
+_INLINE = re.compile(r"[OC]_SCP(?:LOW|CAP)")
+_BLOCKS = re.compile(r"[OC]_(?:ST_ABS|TEXTBOX|LI|UL|OL|QD|FIG|TBL)")
+_FIRST_DATE = re.compile(r"/(?P<day>20\d\d\.\d\d\.\d\d)\.\d+$")
+_VERSION = re.compile(r"\dv(?P<version>\d{1,3})(?:$|[?.])")
+_WITHDRAWN = re.compile(r"withdraw|removed|removal", re.IGNORECASE)
+_WITHDRAWN_TITLE = re.compile(r"(?:withdrawn|removed|retracted)\s*:", re.IGNORECASE)
+
+
+class PreprintOptions(ApiOptions):
+    """`categories` are the server's own, such as "cell biology"; without any, all are read."""
+
+    categories: tuple[str, ...] = Field(default=(), max_length=50)
+
+
+class BioRxiv(ApiSource):
+    """Reads bioRxiv. The date of a row is that of its version; that of the first is published."""
+
+    kind: ClassVar[str] = "biorxiv"
+    Options: ClassVar[type[PreprintOptions]] = PreprintOptions
+    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
+    dated: ClassVar[bool] = True
+    service: ClassVar[str] = "bioRxiv"
+    lists: ClassVar[tuple[str, ...]] = ("collection",)
+    address: ClassVar[str] = "https://api.biorxiv.org"
+
+    def read(self, document: Document) -> Reading:
+        """Read an answer of the API, or a feed."""
+        if not _XML.match(document.content):
+            return super().read(document)
+        reading = Feed(self.name, self.options, None, self._clock).read(document)
+        return replace(reading, papers=tuple(map(self._of_feed, reading.papers)))
+
+    def listing(self, told: object) -> Listing:
+        """Find the rows; "no posts found" is an answer, any other status an error."""
+        messages = many(told, "messages")
+        status = raw(messages[0] if messages else None, "status")
+        rows = member(told, "collection")
+        if not isinstance(rows, list):
+            return Listing(error=self.no_answer(told))
+        if _NOTHING_FOUND.search(status) and not rows:
+            return Listing()
+        if not rows and status.lower() != "ok":
+            return Listing(error=self.no_answer(told))
+        total = number(messages, "total") if not messages else number(messages[0], "total")
+        begin = (number(messages[0], "cursor") or 0) if messages else 0
+        return Listing(rows, total, begin, cursor=str(begin + len(rows)))
+
+    def paper(self, record: Record, now: datetime) -> Paper:
+        """Turn a row, which is one version of a preprint, into a paper."""
+        title = title_of(raw(record, "title"), raw(record, "preprint_title"))
+        doi = _doi(record, "doi", "biorxiv_doi", "preprint_doi")
+        if not doi:
+            raise NoPaperError("record has no DOI")
+        version = number(record, "version")
+        at = when(raw(record, "date") or raw(record, "preprint_date"), now)
+        names = bounded(raw(record, "authors") or raw(record, "preprint_authors")).split(";")
+        journal = _doi(record, "published", "published_doi")
+        return Paper(
+            title=title,
+            abstract=_abstract(raw(record, "abstract") or raw(record, "preprint_abstract")),
+            authors=names_of(natural(name) for name in names),
+            venue=prose(raw(record, "published_journal")),
+            published=_first_version(doi, version, at),
+            updated=at,
+            url=self._page_of(record, doi, version),
+            keys=keys_of((("doi", doi), ("doi", journal))),
+            categories=terms((raw(record, "category"), raw(record, "preprint_category"))),
+            version=version,
+            withdrawn=_is_withdrawn(record, title),
+            raw_id=doi,
+        )
+
+    def targets(self) -> Sequence[str]:
+        """Ask for one category after the other: the API takes one at a time."""
+        return getattr(self.options, "categories", ()) or ("",)
+
+    def ask(self, asked: Asked) -> str:
+        """Return the address of a page: https://api.biorxiv.org/details/biorxiv/help."""
+        first, last = asked.span.days
+        category = f"?category={quote(asked.target)}" if asked.target else ""
+        return f"{self.base}/details/{self.kind}/{first}/{last}/{asked.cursor or 0}/json{category}"
+
+    def _page_of(self, record: Record, doi: str, version: int | None) -> str:
+        told = raw(record, "server") or raw(record, "preprint_platform") or self.kind
+        server = "medrxiv" if told.lower() == "medrxiv" else "biorxiv"
+        return f"https://www.{server}.org/content/{quote(doi)}" + (f"v{version}" if version else "")
+
+    def _of_feed(self, paper: Paper) -> Paper:
+        found = _VERSION.search(paper.url)
+        version = paper.version or (int(found["version"]) if found else None)
+        return replace(
+            paper,
+            version=version,
+            published=_first_version(raw(paper.keys, "doi"), version, paper.published),
+            abstract=_abstract(paper.abstract),
+            authors=tuple(map(natural, paper.authors)),
+            withdrawn=bool(_WITHDRAWN_TITLE.match(paper.title)),
+        )
+
+
+class MedRxiv(BioRxiv):
+    """Reads medRxiv, which is bioRxiv's sister."""
+
+    kind: ClassVar[str] = "medrxiv"
+    service: ClassVar[str] = "medRxiv"
+
+
+def _doi(record: Record, *names: str) -> str:
+    """A DOI under one of several names; "NA" is none."""
+    told = (raw(record, name) for name in names)
+    found = next((one for one in told if one.lower() not in _NONE), "")
+    return found.lower().removeprefix("https://doi.org/").removeprefix("doi:").strip()
+
+
+def _abstract(told: str) -> str:
+    """An abstract without the remains of lists, headings, small capitals and figures."""
+    return prose(_INLINE.sub("", _BLOCKS.sub(" ", _FIGURES.sub(" ", bounded(told)))))
+
+
+def _first_version(doi: str, version: int | None, at: datetime | None) -> datetime | None:
+    """The day of version 1; of later versions the day in the DOI, where it has one."""
+    if version in (None, 1):
+        return at
+    found = _FIRST_DATE.search(doi)
+    try:
+        return datetime.strptime(found["day"], "%Y.%m.%d").replace(tzinfo=UTC) if found else None
+    except ValueError:
+        return None
+
+
+def _is_withdrawn(record: Record, title: str) -> bool:
+    return bool(_WITHDRAWN.search(raw(record, "type")) or _WITHDRAWN_TITLE.match(title))

@@ -1,0 +1,208 @@
+"""Kind `crossref`: works from the REST API of Crossref, where publishers register DOIs.
+
+https://api.crossref.org/swagger-ui: /works with cursors; abstracts are JATS mark-up (ANSI/NISO
+Z39.96), dates have one to three parts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import ClassVar
+from urllib.parse import quote, urlencode
+
+from monitor.model import FirstRun, Paper
+from monitor.sources.shared.entries import http_link, identifiers, within_reason
+from monitor.sources.shared.records import (
+    Listing,
+    NoPaperError,
+    Record,
+    bounded,
+    keys_of,
+    many,
+    member,
+    names_of,
+    number,
+    prose,
+    raw,
+    terms,
+    title_of,
+)
+from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
+
+PAGE = 200
+
+# The first day that readers could see a work; `created` is when its DOI was registered.
+_DATES = ("published-online", "posted", "published", "issued", "published-print", "created")
+_JATS_HEADING = re.compile(
+    r"<(?:jats:)?title>\s*(?:abstract|summary)[\s:.]*</(?:jats:)?title>", re.I
+)
+_HEADING = re.compile(r"^(?:ABSTRACT|Abstract:)[\s:.]*(?=\S)")
+# One formula in several forms: TeX is the source, MathML repeats it.
+_ALTERNATIVES = re.compile(
+    r"<(?:jats:)?alternatives>(?P<all>(?:(?!<(?:jats:)?alternatives>).)*?)</(?:jats:)?alternatives>",
+    re.DOTALL,
+)
+_TEX = re.compile(
+    r"<(?:jats:)?tex-math[^<>]*>(?P<tex>(?:(?!<(?:jats:)?tex-math).)*?)</(?:jats:)?tex-math>",
+    re.DOTALL,
+)
+_TEX_DOCUMENT = re.compile(
+    r"\\documentclass(?:(?!\\(?:documentclass|begin\{)).)*+\\begin\{document\}"
+    r"(?P<tex>(?:(?!\\documentclass).)*?)\\end\{document\}",
+    re.DOTALL,
+)
+_ESCAPED = re.compile(
+    r"&lt;(?P<tag>/?(?:i|b|u|em|strong|sub|sup|scp|p|br|(?:jats|mml):[\w-]+)\b[^&<>]{0,200}?)&gt;",
+    re.I,
+)
+_WITHDRAWN = re.compile(r"(?:retracted|withdrawn|removed)(?: article| paper)?\s*:", re.IGNORECASE)
+_SAME_WORK = ("is-preprint-of", "has-preprint", "is-version-of", "has-version")
+
+
+class CrossrefOptions(ApiOptions):
+    """`query` is free text; `filter` as the API writes it, such as "issn:1234-5678"."""
+
+    asked_with: ClassVar[tuple[str, ...]] = ("query", "filter")
+
+    query: str = ""
+    filter: str = ""
+
+
+class Crossref(ApiSource):
+    """Reads Crossref; asked by the day on which a DOI was registered (created)."""
+
+    kind: ClassVar[str] = "crossref"
+    Options: ClassVar[type[CrossrefOptions]] = CrossrefOptions
+    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
+    dated: ClassVar[bool] = True
+    service: ClassVar[str] = "Crossref"
+    lists: ClassVar[tuple[str, ...]] = ("items",)
+    address: ClassVar[str] = "https://api.crossref.org"
+
+    def listing(self, told: object) -> Listing:
+        """Find the works; /works/DOI answers with one alone."""
+        message = member(told, "message")
+        if raw(message, "DOI"):
+            return Listing((message,))
+        found = member(message, "items")
+        if not isinstance(found, list):
+            return Listing(error=self.no_answer(told))
+        total = number(message, "total-results")
+        begin = number(message, "query", "start-index") or 0
+        return Listing(found, total, begin, raw(message, "next-cursor"))
+
+    def paper(self, record: Record, now: datetime) -> Paper:
+        """Turn a work into a paper."""
+        doi = raw(record, "DOI").lower()
+        if not doi:
+            raise NoPaperError("record has no DOI")
+        title = title_of(*(_unescaped(bounded(raw(one))) for one in many(record, "title")))
+        published, year = _published(record, now)
+        return Paper(
+            title=title,
+            abstract=_abstract(raw(record, "abstract")),
+            authors=names_of(_authors(record)),
+            venue=prose(_unescaped(_venue(record))),
+            year=year,
+            published=published,
+            url=http_link(raw(record, "URL"), "") or f"https://doi.org/{quote(doi)}",
+            pdf_url=_pdf(record),
+            keys=_keys(record, doi),
+            categories=terms(raw(one) for one in many(record, "subject")),
+            withdrawn=_is_withdrawn(record, title),
+            raw_id=prose(doi),
+        )
+
+    def ask(self, asked: Asked) -> str:
+        """Return the address of a page of works."""
+        first, last = asked.span.days
+        options = self.options
+        window = f"from-created-date:{first},until-created-date:{last}"
+        more, query = getattr(options, "filter", ""), getattr(options, "query", "")
+        told = {
+            "filter": f"{window},{more}" if more else window,
+            "rows": PAGE,
+            "cursor": asked.cursor or "*",
+        }
+        named = {"query.bibliographic": query} if query else {}
+        return f"{self.base}/works?{urlencode(told | named)}"
+
+
+def _unescaped(told: str) -> str:
+    """Some publishers escape the tags of a title once more."""
+    return _ESCAPED.sub(r"<\g<tag>>", told)
+
+
+def _abstract(jats: str) -> str:
+    """Abstract without the heading that says so, and with one form of each formula."""
+    told = _ALTERNATIVES.sub(_one_form, _JATS_HEADING.sub(" ", _unescaped(bounded(jats))))
+    return _HEADING.sub("", prose(_TEX_DOCUMENT.sub(r"\g<tex>", told)))
+
+
+def _one_form(found: re.Match[str]) -> str:
+    tex = _TEX.search(found["all"])
+    return tex["tex"] if tex else found["all"]
+
+
+def _authors(record: Record) -> Iterator[str]:
+    """People by given and family name, groups by name."""
+    for one in many(record, "author"):
+        parts = (raw(one, "given"), raw(one, "family"), raw(one, "suffix"))
+        yield " ".join(filter(None, parts)) if parts[1] else raw(one, "name") or parts[0]
+
+
+def _venue(record: Record) -> str:
+    told = (("container-title",), ("event", "name"), ("institution",), ("group-title",))
+    found = (raw(record, *path) for path in told)
+    institution = next((raw(one, "name") for one in many(record, "institution")), "")
+    return next(filter(None, found), "") or institution
+
+
+def _published(record: Record, now: datetime) -> tuple[datetime | None, int | None]:
+    """The earliest named day, and the year; a year alone is no date of publication."""
+    told = [parts for name in _DATES if (parts := _parts(record, name))]
+    years = [parts[0] for parts in told]
+    dates = [at for parts in told if len(parts) > 1 and (at := _date(parts, now))]
+    return (dates[0] if dates else None), (years[0] if years else None)
+
+
+def _parts(record: Record, name: str) -> tuple[int, ...]:
+    """[[2021, 7, 8]] as (2021, 7, 8); parts may be missing, or null."""
+    told = many(record, name, "date-parts")
+    first = told[0] if told else None
+    parts = [number(part) for part in first] if isinstance(first, list) else []
+    whole = parts[: parts.index(None)] if None in parts else parts
+    found = tuple(part for part in whole[:3] if part is not None)
+    return found if found and 1500 <= found[0] < 2200 else ()
+
+
+def _date(parts: tuple[int, ...], now: datetime) -> datetime | None:
+    year, month, day = (*parts, 1, 1)[:3]
+    try:
+        return within_reason(datetime(year, month, day, tzinfo=UTC), now)
+    except ValueError:
+        return None
+
+
+def _keys(record: Record, doi: str) -> dict[str, str | tuple[str, ...]]:
+    """The DOI, with those of the preprint or the journal article that are the same work."""
+    told = [("doi", doi)]
+    for relation in _SAME_WORK:
+        for one in many(record, "relation", relation):
+            found, _ = identifiers((raw(one, "id"),))
+            told += [(scheme, v) for scheme, v in found.items() if isinstance(v, str)]
+    return dict(keys_of(told))
+
+
+def _pdf(record: Record) -> str:
+    told = (one for one in many(record, "link") if raw(one, "content-type") == "application/pdf")
+    free = (raw(one, "URL") for one in told if raw(one, "intended-application") != "text-mining")
+    return http_link(next(free, ""), "")
+
+
+def _is_withdrawn(record: Record, title: str) -> bool:
+    notices = (raw(one, "type").lower() for one in many(record, "updated-by"))
+    retracted = any(kind in ("retraction", "withdrawal", "removal") for kind in notices)
+    return retracted or bool(_WITHDRAWN.match(title))

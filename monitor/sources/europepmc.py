@@ -1,0 +1,153 @@
+"""Kind `europepmc`: the search of Europe PMC (PubMed, PubMed Central, preprints, patents).
+
+https://europepmc.org/RestfulWebService: /search with resultType=core and cursorMark paging.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import ClassVar
+from urllib.parse import quote, urlencode
+
+from monitor.model import FirstRun, Paper
+from monitor.sources.shared.entries import http_link
+from monitor.sources.shared.records import (
+    Listing,
+    Record,
+    bounded,
+    keys_of,
+    many,
+    member,
+    names_of,
+    number,
+    prose,
+    raw,
+    terms,
+    title_of,
+    when,
+    year_of,
+)
+from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
+
+PAGE = 200
+
+_LAST_NAME_FIRST = re.compile(r"^(?P<last>\S.*) (?P<initials>[^\W\d_a-z]{1,4})$")
+_WITHDRAWN = ("retracted publication", "preprint withdrawal", "preprint removal")
+
+
+class EuropePmcOptions(ApiOptions):
+    """`query` is in Europe PMC's own language: https://europepmc.org/searchsyntax."""
+
+    asked_with: ClassVar[tuple[str, ...]] = ("query",)
+
+    query: str = ""
+
+
+class EuropePmc(ApiSource):
+    """Reads Europe PMC; asked by the day on which it first showed a record (FIRST_IDATE)."""
+
+    kind: ClassVar[str] = "europepmc"
+    Options: ClassVar[type[EuropePmcOptions]] = EuropePmcOptions
+    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
+    dated: ClassVar[bool] = True
+    service: ClassVar[str] = "Europe PMC"
+    lists: ClassVar[tuple[str, ...]] = ("result",)
+    address: ClassVar[str] = "https://www.ebi.ac.uk/europepmc/webservices/rest"
+
+    def listing(self, told: object) -> Listing:
+        """Find the results, their number and the mark of the next page."""
+        found = member(told, "resultList", "result")
+        count = number(told, "hitCount")
+        if found is None and count == 0 and not raw(told, "errMsg"):
+            found = []
+        if found is None and isinstance(member(told, "result"), dict):
+            found = [member(told, "result")]  # an article asked for by its id
+        if not isinstance(found, list):
+            return Listing(error=self.no_answer(told))
+        return Listing(found, count, cursor=raw(told, "nextCursorMark"))
+
+    def paper(self, record: Record, now: datetime) -> Paper:
+        """Turn a result, core or lite, into a paper."""
+        doi = raw(record, "doi").lower()
+        published = when(raw(record, "firstPublicationDate"), now)
+        source, name = raw(record, "source"), raw(record, "id")
+        year = raw(record, "pubYear") or raw(record, "journalInfo", "yearOfPublication")
+        journal = raw(record, "journalInfo", "journal", "title") or raw(record, "journalTitle")
+        book = raw(record, "bookOrReportDetails", "publisher")
+        return Paper(
+            title=title_of(raw(record, "title")),
+            abstract=prose(raw(record, "abstractText")),
+            authors=names_of(_authors(record)),
+            venue=prose(journal or book),
+            year=year_of(year, published),
+            published=published,
+            updated=when(raw(record, "dateOfRevision"), now),
+            url=_page(doi, source, name),
+            pdf_url=_pdf(record),
+            keys=keys_of(_keys(record, doi)),
+            categories=terms(raw(word) for word in many(record, "keywordList", "keyword")),
+            version=number(record, "versionNumber"),
+            withdrawn=any(kind in _WITHDRAWN for kind in _types(record)),
+            raw_id=prose(f"{source}/{name}") if name else "",
+        )
+
+    def ask(self, asked: Asked) -> str:
+        """Return the address of a page of the search."""
+        first, last = asked.span.days
+        query = getattr(self.options, "query", "")
+        told = {
+            "query": f"({query}) AND (FIRST_IDATE:[{first} TO {last}])",
+            "resultType": "core",
+            "format": "json",
+            "pageSize": PAGE,
+            "cursorMark": asked.cursor or "*",
+        }
+        return f"{self.base}/search?{urlencode(told)}"
+
+
+def _authors(record: Record) -> Iterator[str]:
+    """First names first; the lite form has only "Doe J, Roe R." in one text."""
+    told = many(record, "authorList", "author")
+    for one in told:
+        given = raw(one, "firstName") or raw(one, "initials")
+        family = raw(one, "lastName")
+        whole = raw(one, "collectiveName") or _given_first(raw(one, "fullName"))
+        yield f"{given} {family}" if given and family else whole or family
+    if not told:
+        yield from map(_given_first, bounded(raw(record, "authorString")).rstrip(".").split(", "))
+
+
+def _given_first(name: str) -> str:
+    found = _LAST_NAME_FIRST.match(name.strip())
+    return f"{found['initials']} {found['last']}" if found else name
+
+
+def _types(record: Record) -> Iterator[str]:
+    told = many(record, "pubTypeList", "pubType")
+    for one in told or raw(record, "pubType").split(";"):
+        yield raw(one).lower().replace("-", " ").strip()
+
+
+def _keys(record: Record, doi: str) -> Iterator[tuple[str, str]]:
+    """Identifiers, with the PMID of the journal article that a preprint became."""
+    yield "doi", doi
+    yield "pmid", raw(record, "pmid")
+    yield "pmcid", raw(record, "pmcid")
+    for one in many(record, "commentCorrectionList", "commentCorrection"):
+        if raw(one, "type").lower() == "preprint of" and raw(one, "source") == "MED":
+            yield "pmid", raw(one, "id")
+
+
+def _page(doi: str, source: str, name: str) -> str:
+    if doi:
+        return f"https://doi.org/{quote(doi)}"
+    return f"https://europepmc.org/article/{quote(source)}/{quote(name)}" if name else ""
+
+
+def _pdf(record: Record) -> str:
+    told = many(record, "fullTextUrlList", "fullTextUrl")
+    free = (one for one in told if raw(one, "availabilityCode") in ("OA", "F"))
+    found = (raw(one, "url") for one in free if raw(one, "documentStyle") == "pdf")
+    return http_link(next(found, ""), "")

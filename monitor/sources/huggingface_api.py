@@ -1,0 +1,87 @@
+"""Kind `huggingface`: the daily papers of Hugging Face, as its JSON API lists them.
+
+https://huggingface.co/api/daily_papers?date=YYYY-MM-DD: a list of objects with `paper`, whose id
+is the arXiv id. A day without papers is an empty list.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import ClassVar
+from urllib.parse import quote, urlencode
+
+from monitor.model import FirstRun, Paper
+from monitor.sources.shared.records import (
+    Listing,
+    NoPaperError,
+    Record,
+    keys_of,
+    many,
+    member,
+    names_of,
+    prose,
+    raw,
+    title_of,
+    when,
+)
+from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
+
+PAGE = 100
+
+_ARXIV = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?$", re.IGNORECASE)
+
+
+class HuggingFace(ApiSource):
+    """Reads daily papers. `publishedAt` is the date of the paper; that of its list is not."""
+
+    kind: ClassVar[str] = "huggingface"
+    Options: ClassVar[type[ApiOptions]] = ApiOptions
+    default_first_run: ClassVar[FirstRun] = FirstRun.DELIVER
+    dated: ClassVar[bool] = True
+    service: ClassVar[str] = "Hugging Face"
+    lists: ClassVar[tuple[str, ...]] = ("papers", "dailyPapers")
+    address: ClassVar[str] = "https://huggingface.co"
+    longest: ClassVar[timedelta | None] = timedelta(days=1)
+
+    def listing(self, told: object) -> Listing:
+        """Find the papers: the answer is a list, of one paper its object."""
+        if isinstance(told, list):
+            return Listing(told)
+        if raw(told, "id") and raw(told, "title"):
+            return Listing((told,))
+        return super().listing(told)
+
+    def paper(self, record: Record, now: datetime) -> Paper:
+        """Turn an entry of a list, or a paper alone, into a paper."""
+        within = member(record, "paper")
+        told = within if isinstance(within, dict) else record
+        title = title_of(raw(told, "title"), raw(record, "title"))
+        name = raw(told, "id")
+        if not name:
+            raise NoPaperError("record has no id")
+        arxiv = re.sub(r"v\d+$", "", name) if _ARXIV.match(name) else ""
+        published = raw(told, "publishedAt") or raw(record, "publishedAt")
+        return Paper(
+            title=title,
+            abstract=prose(raw(told, "summary") or raw(record, "summary")),
+            authors=names_of(raw(one, "name") for one in many(told, "authors")),
+            published=when(published, now),
+            url=f"https://arxiv.org/abs/{arxiv}" if arxiv else _page(name),
+            keys=keys_of((("arxiv", arxiv),)),
+            raw_id=prose(name),
+        )
+
+    def following(self, listing: Listing, asked: Asked) -> str:
+        """Return the number of the next page (from 0) after a full one."""
+        return str(asked.page) if len(listing.items) >= PAGE else ""
+
+    def ask(self, asked: Asked) -> str:
+        """Return the address of the list of one day."""
+        query = {"date": asked.span.days[1], "limit": PAGE}
+        more = {"p": asked.cursor} if asked.cursor else {}
+        return f"{self.base}/api/daily_papers?{urlencode(query | more)}"
+
+
+def _page(name: str) -> str:
+    return f"https://huggingface.co/papers/{quote(name)}"

@@ -1,0 +1,63 @@
+"""Kind `oai`: any repository that speaks OAI-PMH 2.0, its records in Dublin Core.
+
+begin of the window ──> ListRecords ──> page ── resumption token ──> page ... ──> `until`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import ClassVar
+
+from pydantic import Field
+
+from monitor.model import Document, FirstRun, Paper, Reading
+from monitor.sources.base import Found, SourceOptions
+from monitor.sources.shared import arxivrecords, dublincore
+from monitor.sources.shared.oaiharvest import Harvester, Repository
+from monitor.sources.shared.oaipmh import Record, local
+from monitor.sources.shared.windows import one_document
+
+
+class OaiOptions(SourceOptions):
+    """Settings: `url` is the base URL of a repository; one with a query is a single answer.
+
+    `sets` are asked for one after the other, all records without any; `overlap_days` is how
+    far each run looks back behind the last.
+    """
+
+    sets: tuple[str, ...] = ()
+    prefix: str = Field(default="oai_dc", min_length=1)
+    overlap_days: int = Field(default=7, ge=1, le=365)
+
+
+class Oai(Harvester):
+    """Reads repositories, which tell of every record that they changed, most of them old.
+
+    By its date of publication a paper may be older.
+    """
+
+    kind: ClassVar[str] = "oai"
+    Options: ClassVar[type[SourceOptions]] = OaiOptions
+    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
+    dated: ClassVar[bool] = True
+
+    def read(self, document: Document) -> Reading:
+        """Read all records; deleted ones are withdrawn papers."""
+        return self.envelope(document.content).reading()
+
+    def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
+        """Find the pages of what changed since the last whole reading."""
+        url = self.options.url
+        if not url or one_document(url):
+            yield from super().find(validators)
+            return
+        asked = self.options if isinstance(self.options, OaiOptions) else OaiOptions(url=url)
+        repository = Repository(url, asked.prefix, asked.sets)
+        yield from self.harvest(repository, validators, timedelta(days=asked.overlap_days))
+
+    def told(self, record: Record) -> Paper | str:
+        """Read a record of any repository; arXiv's own formats are no Dublin Core."""
+        if record.metadata is not None and local(record.metadata) in arxivrecords.FORMATS:
+            return arxivrecords.paper(record, self._clock())
+        return dublincore.paper(record, self._clock())

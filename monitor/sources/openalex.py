@@ -1,0 +1,159 @@
+"""Kind `openalex`: works of OpenAlex, whose abstracts are inverted indexes.
+
+https://developers.openalex.org: /works with cursor paging; any field may be null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import ClassVar
+from urllib.parse import urlencode
+
+from pydantic import Field, SecretStr
+
+from monitor.model import FirstRun, Paper
+from monitor.sources.shared.entries import MAX_ENTRY, http_link, identifiers
+from monitor.sources.shared.records import (
+    Listing,
+    NoPaperError,
+    Record,
+    keys_of,
+    many,
+    member,
+    names_of,
+    number,
+    prose,
+    raw,
+    terms,
+    title_of,
+    when,
+    year_of,
+)
+from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
+
+PAGE = 100
+
+
+class OpenAlexOptions(ApiOptions):
+    """`query` is free text; `filter` as the API writes it, such as "type:article"."""
+
+    asked_with: ClassVar[tuple[str, ...]] = ("query", "filter")
+
+    query: str = ""
+    filter: str = ""
+    api_key: SecretStr = SecretStr("")
+    overlap_days: int = Field(default=30, ge=1, le=365)
+
+
+class OpenAlex(ApiSource):
+    """Reads OpenAlex; asked by the day of publication, since papers are filed weeks later."""
+
+    kind: ClassVar[str] = "openalex"
+    Options: ClassVar[type[OpenAlexOptions]] = OpenAlexOptions
+    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
+    dated: ClassVar[bool] = True
+    service: ClassVar[str] = "OpenAlex"
+    lists: ClassVar[tuple[str, ...]] = ("results",)
+    address: ClassVar[str] = "https://api.openalex.org"
+
+    def listing(self, told: object) -> Listing:
+        """Find the works; /works/ID answers with one alone."""
+        found = member(told, "results")
+        if not isinstance(found, list):
+            alone = _name(raw(told, "id")) and member(told, "error") is None
+            return Listing((told,)) if alone else Listing(error=self.no_answer(told))
+        page, size = number(told, "meta", "page"), number(told, "meta", "per_page")
+        begin = (page - 1) * (size or 0) if page else 0
+        total = number(told, "meta", "count")
+        return Listing(found, total, begin, raw(told, "meta", "next_cursor"))
+
+    def paper(self, record: Record, now: datetime) -> Paper:
+        """Turn a work into a paper."""
+        name = _name(raw(record, "id") or raw(record, "ids", "openalex"))
+        published = when(raw(record, "publication_date"), now)
+        place = member(record, "primary_location")
+        topics = many(record, "topics") or many(record, "primary_topic") or many(record, "concepts")
+        links = (raw(record, "doi"), raw(place, "landing_page_url"), raw(record, "id"))
+        return Paper(
+            title=title_of(raw(record, "title"), raw(record, "display_name")),
+            abstract=prose(_abstract(member(record, "abstract_inverted_index"))),
+            authors=names_of(_authors(record)),
+            venue=prose(_venue(record)),
+            year=year_of(raw(record, "publication_year"), published),
+            published=published,
+            url=next(filter(None, (http_link(link, "") for link in links)), ""),
+            pdf_url=_pdf(record),
+            keys=keys_of(_keys(record, name)),
+            categories=terms(raw(topic, "display_name") for topic in topics),
+            withdrawn=member(record, "is_retracted") is True,
+            raw_id=name,
+        )
+
+    def ask(self, asked: Asked) -> str:
+        """Return the address of a page of works."""
+        first, last = asked.span.days
+        options = self.options
+        window = f"from_publication_date:{first},to_publication_date:{last}"
+        more = getattr(options, "filter", "")
+        told = {
+            "filter": f"{window},{more}" if more else window,
+            "search": getattr(options, "query", ""),
+            "per_page": str(PAGE),
+            "cursor": asked.cursor or "*",
+            "api_key": getattr(options, "api_key", SecretStr("")).get_secret_value(),
+        }
+        return f"{self.base}/works?{urlencode({k: v for k, v in told.items() if v})}"
+
+
+def _name(told: str) -> str:
+    """ "https://openalex.org/W123" as W123."""
+    name = told.rstrip("/").rsplit("/", 1)[-1].upper()
+    return name if name[:1] == "W" and name[1:].isdigit() else ""
+
+
+def _abstract(index: object) -> str:
+    """Put each word at its positions: {"deep": [0, 3], "learning": [1]}.
+
+    Positions are only compared, so a false one costs nothing; the number of words is bounded.
+    """
+    if not isinstance(index, Mapping):
+        return ""
+    words: list[tuple[int, str]] = []
+    for word, places in index.items():
+        words += [(at, str(word)) for at in many(places) if type(at) is int]
+        if len(words) > MAX_ENTRY:
+            raise NoPaperError(f"record is larger than {MAX_ENTRY:,} characters")
+    return " ".join(word for _, word in sorted(words))
+
+
+def _authors(record: Record) -> Iterator[str]:
+    for one in many(record, "authorships"):
+        yield raw(one, "author", "display_name") or raw(one, "raw_author_name")
+
+
+def _venue(record: Record) -> str:
+    place = member(record, "primary_location") or member(record, "host_venue")
+    told = (raw(place, "source", "display_name"), raw(place, "raw_source_name"))
+    return next(filter(None, told), "") or raw(record, "host_venue", "display_name")
+
+
+def _keys(record: Record, name: str) -> Iterator[tuple[str, str]]:
+    """All its own identifiers, and the arXiv id of any place where it lies."""
+    yield "openalex", name
+    yield "pmid", raw(record, "ids", "pmid").rstrip("/").rsplit("/", 1)[-1]
+    yield "pmcid", raw(record, "ids", "pmcid").rstrip("/").rsplit("/", 1)[-1].upper()
+    places = [raw(one, "landing_page_url") for one in many(record, "locations")]
+    doi = raw(record, "doi") or raw(record, "ids", "doi")
+    for scheme, values in identifiers([doi])[0].items():
+        yield from ((scheme, value) for value in _each(values))
+    yield from (("arxiv", value) for value in _each(identifiers(places)[0].get("arxiv", ())))
+
+
+def _each(values: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (values,) if isinstance(values, str) else values
+
+
+def _pdf(record: Record) -> str:
+    told = (raw(record, place, "pdf_url") for place in ("best_oa_location", "primary_location"))
+    return next(filter(None, (http_link(link, "") for link in told)), "")

@@ -1,0 +1,160 @@
+"""Kind `openreview`: submissions of conferences and journals on OpenReview.
+
+https://docs.openreview.net: /notes of API 2 (every field of `content` is {"value": ...}) and of
+API 1 (plain values); dates are milliseconds since 1970; authors are texts or objects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import ClassVar
+from urllib.parse import quote, urlencode
+
+from pydantic import Field
+
+from monitor.model import FirstRun, Paper
+from monitor.sources.shared.entries import http_link, identifiers
+from monitor.sources.shared.records import (
+    Listing,
+    NoPaperError,
+    Record,
+    at_milliseconds,
+    keys_of,
+    many,
+    member,
+    names_of,
+    number,
+    prose,
+    raw,
+    terms,
+    title_of,
+)
+from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
+
+PAGE = 1_000
+SITE = "https://openreview.net"
+
+_DATES = ("pdate", "odate", "cdate", "tcdate")
+_WITHDRAWN = re.compile(r"withdrawn|retracted", re.IGNORECASE)
+_BIBTEX_DOI = re.compile(r"\bdoi\s*=\s*[{\"]\s*(?P<doi>10\.[^}\"\s]{3,200})", re.IGNORECASE)
+
+
+class OpenReviewOptions(ApiOptions):
+    """`venues` are ids such as "ICLR.cc/2026/Conference"; `invitations` those of submissions."""
+
+    asked_with: ClassVar[tuple[str, ...]] = ("venues", "invitations")
+
+    venues: tuple[str, ...] = Field(default=(), max_length=50)
+    invitations: tuple[str, ...] = Field(default=(), max_length=50)
+
+
+class OpenReview(ApiSource):
+    """Reads OpenReview; asked for what was modified last, as far back as needed."""
+
+    kind: ClassVar[str] = "openreview"
+    Options: ClassVar[type[OpenReviewOptions]] = OpenReviewOptions
+    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
+    dated: ClassVar[bool] = True
+    service: ClassVar[str] = "OpenReview"
+    lists: ClassVar[tuple[str, ...]] = ("notes",)
+    address: ClassVar[str] = "https://api2.openreview.net"
+    longest: ClassVar[timedelta | None] = timedelta(days=36_500)  # one list, newest first
+
+    def listing(self, told: object) -> Listing:
+        """Find the notes, and how many there are in all."""
+        found = super().listing(told)
+        return found if found.error else Listing(found.items, number(told, "count"))
+
+    def paper(self, record: Record, now: datetime) -> Paper:
+        """Turn a note into a paper; reviews and comments are none."""
+        name, forum = raw(record, "id"), raw(record, "forum") or raw(record, "id")
+        if raw(record, "replyto") and name != forum:
+            raise NoPaperError("record is a reply to a paper")
+        content = member(record, "content")
+        title = title_of(_word(content, "title"))
+        dates = (at_milliseconds(member(record, name), now) for name in _DATES)
+        published = next((at for at in dates if at), None)
+        words = [*_list(content, "keywords"), _word(content, "primary_area")]
+        return Paper(
+            title=title,
+            abstract=prose(_word(content, "abstract")),
+            authors=names_of(_authors(content)),
+            venue=prose(_word(content, "venue")),
+            year=published.year if published else None,
+            published=published,
+            updated=at_milliseconds(member(record, "mdate") or member(record, "tmdate"), now),
+            url=f"{SITE}/forum?id={quote(forum, safe='')}" if forum else "",
+            pdf_url=http_link(_word(content, "pdf"), SITE),
+            keys=keys_of(_keys(record, content, forum)),
+            categories=terms(words),
+            withdrawn=_is_withdrawn(record, content),
+            raw_id=prose(name),
+        )
+
+    def targets(self) -> Sequence[str]:
+        """Ask for one venue or invitation after the other."""
+        venues = [f"content.venueid={one}" for one in getattr(self.options, "venues", ())]
+        invited = [f"invitation={one}" for one in getattr(self.options, "invitations", ())]
+        return (*venues, *invited)
+
+    def following(self, listing: Listing, asked: Asked) -> str:
+        """Return where the next page begins, until notes are older than the window."""
+        seen = asked.before + len(listing.items)
+        if not listing.items or (listing.total is not None and seen >= listing.total):
+            return ""
+        changed = number(listing.items[-1], "tmdate") or number(listing.items[-1], "tcdate")
+        begin = asked.span.begin.timestamp() * 1000
+        return "" if changed is not None and changed < begin else str(seen)
+
+    def ask(self, asked: Asked) -> str:
+        """Return the address of a page of notes, the last modified first."""
+        name, _, value = asked.target.partition("=")
+        told = {name: value, "sort": "tmdate:desc", "limit": PAGE, "offset": asked.cursor or 0}
+        return f"{self.base}/notes?{urlencode(told)}"
+
+
+def _value(content: object, name: str) -> object:
+    """A field of either API: {"value": ...} or the value itself."""
+    found = member(content, name)
+    return found["value"] if isinstance(found, dict) and "value" in found else found
+
+
+def _word(content: object, name: str) -> str:
+    return raw(_value(content, name))
+
+
+def _list(content: object, name: str) -> list[str]:
+    """A list of words, or one text with commas or semicolons."""
+    told = many(_value(content, name))
+    if len(told) == 1 and isinstance(told[0], str):
+        return [part.strip() for part in re.split(r"[,;]", told[0])]
+    return [raw(one) for one in told]
+
+
+def _authors(content: object) -> Iterator[str]:
+    """Texts, or objects with a name; who is anonymous has none."""
+    for one in many(_value(content, "authors")):
+        name = raw(one, "fullname") or raw(one, "name") if isinstance(one, dict) else raw(one)
+        if name.lower() not in ("anonymous", "anonymous authors"):
+            yield name
+
+
+def _keys(record: Record, content: object, forum: str) -> Iterator[tuple[str, str]]:
+    """The forum's id; DOI and arXiv id where the note names them."""
+    yield "openreview", forum
+    bibtex = _BIBTEX_DOI.search(_word(content, "_bibtex"))
+    told = [raw(one) for one in many(record, "externalIds")]
+    told += [_word(content, "html"), _word(content, "pdf"), _word(content, "doi")]
+    found, _ = identifiers((*told, bibtex["doi"] if bibtex else ""))
+    for scheme, values in found.items():
+        yield from ((scheme, v) for v in ((values,) if isinstance(values, str) else values))
+    yield from (("dblp", one.removeprefix("dblp:")) for one in told if one.startswith("dblp:"))
+
+
+def _is_withdrawn(record: Record, content: object) -> bool:
+    """Deleted, or moved to where its venue keeps withdrawn submissions."""
+    told = (_word(content, "venueid"), _word(content, "withdrawal"), raw(record, "invitation"))
+    moved = any(_WITHDRAWN.search(one) for one in told)
+    return moved or member(record, "ddate") is not None

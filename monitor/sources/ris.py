@@ -1,0 +1,174 @@
+"""Kind `ris`: RIS files, as reference managers and publishers export them.
+
+    TY  - JOUR         a reference begins
+    AU  - Doe, Jane    a tag, two spaces, a hyphen, a space, a value
+    ER  -              a reference ends
+
+Each reference is given to rispy by itself, so that one without its end does not swallow the next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from monitor.model import Document, FirstRun, Paper, Reading, Rejected
+from monitor.sources.base import Source
+from monitor.sources.shared.dates import partial_date
+from monitor.sources.shared.encoding import decode, looks_binary
+from monitor.sources.shared.entries import MAX_ENTRY, http_link, identifiers, within_reason
+from monitor.sources.shared.markup import text
+from monitor.sources.shared.readings import reading
+from monitor.sources.shared.records import names_of, natural, terms
+
+MAX_BYTES = 64 * 1024 * 1024
+MAX_REFERENCES = 80_000
+
+_BEGINS = re.compile(r"^[ \t]*TY {1,3}-", re.MULTILINE)
+_ENDS = re.compile(r"^[ \t]*ER {1,3}-", re.MULTILINE)
+# What some programs write instead of two spaces, a hyphen and a space.
+_TAG = re.compile(r"^[ \t]*([A-Z][A-Z0-9]) {1,3}-[ \t]?", re.MULTILINE)
+_MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE)
+_LINES = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+
+_TITLES = ("TI", "T1", "CT", "BT")
+_ABSTRACTS = ("AB", "N2")
+_AUTHORS = ("AU", "A1")
+_EDITORS = ("A2", "ED", "A3")
+_VENUES = ("JF", "T2", "JO", "JA", "J2", "BT", "T3", "PB")
+_DATES = ("DA", "PY", "Y1")
+_LISTS = ("AU", "A1", "A2", "A3", "ED", "KW", "UR", "L1", "L2", "L3", "LK", "ID", "AN", "DO", "M3")
+
+Fields = Mapping[str, Any]
+
+
+class Ris(Source):
+    """Reads references: papers that somebody has, so nothing of a first reading is news."""
+
+    kind: ClassVar[str] = "ris"
+    default_first_run: ClassVar[FirstRun] = FirstRun.BASELINE
+    dated: ClassVar[bool] = False
+
+    def read(self, document: Document) -> Reading:
+        """Read all references; the reading is incomplete when the last one has no end."""
+        content, whole = decode(document.content)
+        if fault := _unreadable(content, len(document.content)):
+            return Reading(error=fault, complete=False)
+        content = _LINES.sub("\n", content)
+        begun = [found.start() for found in _BEGINS.finditer(content)]
+        if not begun:
+            return Reading(error="no RIS reference in the document", complete=False)
+        if len(begun) > MAX_REFERENCES:
+            return Reading(
+                error=f"the document has more than {MAX_REFERENCES:,} references", complete=False
+            )
+        ended = bool(_ENDS.search(content, begun[-1]))
+        found = list(_references(content, begun, self._clock()))
+        return reading(found, whole and ended)
+
+
+def _unreadable(content: str, size: int) -> str:
+    if not content.strip():
+        return "the document is empty"
+    if size > MAX_BYTES:
+        return f"the document is larger than {MAX_BYTES:,} bytes"
+    if _MARKUP.match(content):
+        return "the document is HTML or XML, not RIS"
+    return "the document is not text" if looks_binary(content[:100_000]) else ""
+
+
+def _references(content: str, begun: Sequence[int], now: datetime) -> Iterator[Paper | Rejected]:
+    import rispy  # not needed to read other kinds
+
+    tags = {tag: tag for tag in (*rispy.TAG_KEY_MAPPING, "CT", "BT", "ED", "L3", "LK")}
+    parser = rispy.RisParser(
+        mapping=tags, list_tags=list(_LISTS), delimiter_tags_mapping={}, skip_unknown_tags=True
+    )
+    line, counted = 1, 0
+    for start, end in pairwise([*begun, len(content)]):
+        line += content.count("\n", counted, start)
+        counted = start
+        stop = _ENDS.search(content, start, end)
+        told = _TAG.sub(r"\1  - ", content[start : stop.start() if stop else end])
+        where = f"line {line}"
+        if not stop and end == len(content) and not content.endswith("\n"):
+            yield Rejected(where, "the document ends inside this reference")
+        elif len(told) > MAX_ENTRY:
+            yield Rejected(where, f"reference is larger than {MAX_ENTRY:,} characters")
+        else:
+            (fields,) = parser.parse(f"{told}\nER  - \n")
+            yield _paper(fields, where, now)
+
+
+def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
+    title = _text(fields, _TITLES)
+    if not title:
+        return Rejected(where, "reference has no title")
+    year, published = _date(fields)
+    keys, version = _identifiers(fields)
+    return Paper(
+        title=title,
+        abstract=_text(fields, _ABSTRACTS),
+        authors=_people(fields, _AUTHORS) or _people(fields, _EDITORS),
+        venue=_text(fields, _VENUES),
+        year=year,
+        published=within_reason(published, now),
+        url=_link(fields, keys),
+        keys=keys,
+        categories=terms(word for one in _all(fields, ("KW",)) for word in one.split(";")),
+        version=version,
+        raw_id=text(next(iter(_all(fields, ("ID", "AN"))), ""))[:300],
+    )
+
+
+def _all(fields: Fields, tags: Sequence[str]) -> list[str]:
+    """Return all values of tags that may stand more than once."""
+    return [value for tag in tags for value in fields.get(tag, ()) if value]
+
+
+def _text(fields: Fields, tags: Sequence[str]) -> str:
+    return next(filter(None, (text(str(fields.get(tag, ""))) for tag in tags)), "")
+
+
+def _people(fields: Fields, tags: Sequence[str]) -> tuple[str, ...]:
+    """Names as "Last, First" or in their natural order; some files put all into one field."""
+    told = [one for value in _all(fields, tags) for one in value.split(";")]
+    return tuple(natural(name.strip(" ,")) for name in names_of(told))
+
+
+def _date(fields: Fields) -> tuple[int | None, datetime | None]:
+    """The first date that tells a day or a month; else a year, from any of them.
+
+    `PY  - 1948` with `DA  - July` is July 1948.
+    """
+    told = [str(fields[tag]) for tag in _DATES if fields.get(tag)]
+    year = next((found for one in told if (found := partial_date(one)[0])), None)
+    days = (partial_date(one if partial_date(one)[0] else f"{year} {one}")[1] for one in told)
+    return year, next(filter(None, days), None) if year else None
+
+
+def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int | None]:
+    named = _all(fields, ("DO", "UR", "LK", "M3", "ID", "AN"))
+    keys, version = identifiers(one for one in named if _names_paper(one))
+    found = dict(keys)
+    if fields.get("DB") and "pubmed" in str(fields["DB"]).lower():
+        numbers = [one for one in _all(fields, ("AN", "ID")) if re.fullmatch(r"\d{1,9}", one)]
+        found |= {"pmid": numbers[0]} if numbers else {}
+    for link in _all(fields, ("UR", "L2")):
+        if number := re.search(r"(?:pubmed\.ncbi\.nlm\.nih\.gov|/pubmed)/(\d{1,9})", link):
+            found.setdefault("pmid", number[1])
+    return found, version
+
+
+def _names_paper(told: str) -> bool:
+    return bool(re.search(r"10\.\d{4,9}/|arxiv", told, re.IGNORECASE))
+
+
+def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:
+    links = (http_link(link, "") for link in _all(fields, ("UR", "LK", "L2")))
+    doi = keys.get("doi", "")
+    first = doi if isinstance(doi, str) else doi[0]
+    return next(filter(None, links), f"https://doi.org/{first}" if first else "")

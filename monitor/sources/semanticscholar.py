@@ -1,0 +1,137 @@
+"""Kind `semanticscholar`: papers from the Academic Graph of Semantic Scholar.
+
+https://api.semanticscholar.org/api-docs/graph: /paper/search (offset, next) and
+/paper/search/bulk (token); lists of /paper/batch, citations and single papers are read too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import ClassVar
+from urllib.parse import urlencode, urlsplit
+
+from pydantic import Field
+
+from monitor.model import FirstRun, Paper
+from monitor.sources.shared.entries import http_link, identifiers
+from monitor.sources.shared.records import (
+    Listing,
+    Record,
+    keys_of,
+    many,
+    member,
+    names_of,
+    number,
+    prose,
+    raw,
+    terms,
+    title_of,
+    when,
+    year_of,
+)
+from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
+
+FIELDS = (
+    "title,abstract,authors,venue,journal,year,publicationDate,externalIds,url,openAccessPdf,"
+    "fieldsOfStudy,s2FieldsOfStudy"
+)
+
+
+class SemanticScholarOptions(ApiOptions):
+    """`query` is of the bulk search: words, "phrases", + | - and brackets."""
+
+    asked_with: ClassVar[tuple[str, ...]] = ("query",)
+
+    query: str = ""
+    fields_of_study: tuple[str, ...] = Field(default=(), max_length=30)
+    overlap_days: int = Field(default=30, ge=1, le=365)
+
+
+class SemanticScholar(ApiSource):
+    """Reads Semantic Scholar; asked by the day of publication with the bulk search."""
+
+    kind: ClassVar[str] = "semanticscholar"
+    Options: ClassVar[type[SemanticScholarOptions]] = SemanticScholarOptions
+    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
+    dated: ClassVar[bool] = True
+    service: ClassVar[str] = "Semantic Scholar"
+    lists: ClassVar[tuple[str, ...]] = ("data", "recommendedPapers")
+    address: ClassVar[str] = "https://api.semanticscholar.org/graph/v1"
+
+    def listing(self, told: object) -> Listing:
+        """Find the papers. `total` of a search is an estimate, and may be all there is."""
+        if raw(told, "paperId"):
+            return Listing((told,))
+        total = number(told, "total")
+        if isinstance(told, list) and told:
+            return Listing(told)
+        if total == 0 and member(told, "data") is None and not member(told, "error"):
+            return Listing(total=0)
+        found = super().listing(told)
+        if found.error:
+            return found
+        begin = number(told, "offset") or 0
+        cursor = raw(told, "token") or raw(told, "next")
+        return Listing(found.items, total, begin, cursor)
+
+    def following(self, listing: Listing, asked: Asked) -> str:
+        """Return the token of the next page; the last page has none."""
+        return listing.cursor if listing.items else ""
+
+    def paper(self, record: Record, now: datetime) -> Paper:
+        """Turn a paper of theirs, alone or as the end of a citation, into one of ours."""
+        cited = member(record, "citingPaper") or member(record, "citedPaper")
+        told = cited if isinstance(cited, dict) else record
+        name = raw(told, "paperId")
+        published = when(raw(told, "publicationDate"), now)
+        page = http_link(raw(told, "url"), "")
+        studies = [raw(one) for one in many(told, "fieldsOfStudy")]
+        studies += [raw(one, "category") for one in many(told, "s2FieldsOfStudy")]
+        return Paper(
+            title=title_of(raw(told, "title")),
+            abstract=prose(raw(told, "abstract")),
+            authors=names_of(raw(one, "name") for one in many(told, "authors")),
+            venue=prose(raw(told, "venue") or raw(told, "journal", "name")),
+            year=year_of(raw(told, "year"), published),
+            published=published,
+            url=page or (f"https://www.semanticscholar.org/paper/{name}" if name.isalnum() else ""),
+            pdf_url=_pdf(told),
+            keys=keys_of(_keys(told, name)),
+            categories=terms(studies),
+            raw_id=prose(name),
+        )
+
+    def ask(self, asked: Asked) -> str:
+        """Return the address of a page of the bulk search."""
+        studies = getattr(self.options, "fields_of_study", ())
+        told = {
+            "query": getattr(self.options, "query", ""),
+            "publicationDateOrYear": ":".join(asked.span.days),
+            "fieldsOfStudy": ",".join(studies),
+            "fields": FIELDS,
+            "token": asked.cursor,
+        }
+        named = {name: value for name, value in told.items() if value}
+        return f"{self.base}/paper/search/bulk?{urlencode(named)}"
+
+
+def _keys(told: object, name: str) -> Iterator[tuple[str, str]]:
+    """Identifiers under `externalIds`; those of arXiv and DOIs are read as anywhere else."""
+    given = member(told, "externalIds")
+    yield "s2", name
+    arxiv, doi = raw(given, "ArXiv"), raw(given, "DOI")
+    found, _ = identifiers((f"arxiv:{arxiv}" if arxiv else "", doi))
+    for scheme, value in found.items():
+        yield scheme, value if isinstance(value, str) else value[0]
+    yield "pmid", raw(given, "PubMed")
+    central = raw(given, "PubMedCentral").upper().removeprefix("PMC")
+    yield "pmcid", f"PMC{central}" if central else ""
+    yield "dblp", raw(given, "DBLP")
+    yield "acl", raw(given, "ACL")
+
+
+def _pdf(told: object) -> str:
+    """A free copy; where it is the page of a DOI it is no PDF."""
+    link = http_link(raw(told, "openAccessPdf", "url"), "")
+    return "" if urlsplit(link).hostname in ("doi.org", "dx.doi.org") else link

@@ -1,0 +1,80 @@
+"""What arXiv writes into one line: names with affiliations, TeX accents, that a paper is gone."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import UTC, datetime, timedelta
+
+_PARENTHESES = re.compile(r"([()])")
+_GAP = re.compile(r"\s+(?=[,;]|$)")
+_AFFILIATION = re.compile(r"\s*\([^()]*\)")
+_GONE = re.compile(
+    r"\W*(?:this|the|our) (?:\w+ )?(?:paper|article|submission|manuscript|preprint|e-?print|work"
+    r"|version|note|letter|draft)\b[^.]{0,40}? (?:has|have|had|is|was|will) (?:\w+ ){0,3}?"
+    r"withdrawn\b",
+    re.IGNORECASE,
+)
+_GONE_COMMENT = re.compile(
+    r"\W*(?:paper|article|submission|manuscript|version)? ?withdrawn\b", re.IGNORECASE
+)
+_MARKS = {
+    "'": "\u0301", "`": "\u0300", "^": "\u0302", '"': "\u0308", "~": "\u0303", "=": "\u0304",
+    ".": "\u0307", "u": "\u0306", "v": "\u030c", "H": "\u030b", "c": "\u0327", "k": "\u0328",
+    "r": "\u030a", "d": "\u0323", "b": "\u0331",
+}  # fmt: skip
+_LETTERS = {
+    "ss": "ß", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ", "aa": "å", "AA": "Å", "o": "ø",
+    "O": "Ø", "l": "ł", "L": "Ł", "i": "ı", "j": "ȷ", "dh": "ð", "DH": "Ð", "th": "þ",
+    "TH": "Þ", "dj": "đ", "DJ": "Đ", "ng": "ŋ", "NG": "Ŋ",
+}  # fmt: skip
+_LETTER = re.compile(r"\\(?P<name>ss|[ao]e|A[EA]|OE|aa|dh|DH|th|TH|dj|DJ|ng|NG|[oOlLij])"
+                     r"(?:\{\}|\\?\s+(?![^\w{])|(?![A-Za-z]))")  # fmt: skip
+_ACCENT = re.compile(
+    r"\\(?:(?P<sign>['`^\"~=.])\s*|(?P<word>[uvHckrdb])(?:\s+|(?=\{|\\)))"
+    r"(?:\{\s*(?P<group>\\?\w)\s*\}|(?P<bare>\\?\w))"
+)
+_DOTLESS = str.maketrans("ıȷ", "ij")
+# https://info.arxiv.org/help/arxiv_identifier.html: the year and month come first
+_NUMBERED = re.compile(r"(?:^|/)(?P<year>\d\d)(?P<month>0[1-9]|1[0-2])(?:\.\d{4,5}|\d{3})$")
+
+
+def without_affiliations(names: str) -> str:
+    """Drop what stands in parentheses after names, also in nested ones."""
+    kept, depth = [], 0
+    for part in _PARENTHESES.split(names):
+        depth += {"(": 1, ")": -1}.get(part, 0)
+        if depth == 0 and part != ")":
+            kept.append(part)
+        depth = max(depth, 0)
+    if depth:  # one that is never closed may hold names
+        return _AFFILIATION.sub("", names)
+    return _GAP.sub("", "".join(kept))
+
+
+def accents(tex: str) -> str:
+    r"""Turn accents and letters of TeX into characters: `Bal\'azs`, `Schr{\"o}dinger`, `\O re`."""
+    if "\\" not in tex:
+        return tex
+    written = _ACCENT.sub(_accented, _LETTER.sub(lambda f: _LETTERS[f["name"]], tex))
+    return unicodedata.normalize("NFC", written.replace("{", "").replace("}", "").replace("~", " "))
+
+
+def _accented(found: re.Match[str]) -> str:
+    letter = (found["group"] or found["bare"]).lstrip("\\").translate(_DOTLESS)
+    return letter + _MARKS[found["sign"] or found["word"]]
+
+
+def withdrawn(abstract: str, comment: str) -> bool:
+    """Say whether an abstract or a comment begins by saying that the paper is withdrawn."""
+    return bool(_GONE.match(abstract) or _GONE.match(comment) or _GONE_COMMENT.match(comment))
+
+
+def numbered_until(identifier: str) -> datetime | None:
+    """Return the end of the month in which arXiv gave an identifier out."""
+    found = _NUMBERED.search(identifier)
+    if not found:
+        return None
+    year = int(found["year"]) + (1900 if found["year"] >= "91" else 2000)
+    month = datetime(year, int(found["month"]), 1, tzinfo=UTC)
+    return (month + timedelta(days=32)).replace(day=1) - timedelta(seconds=1)

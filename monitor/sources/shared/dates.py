@@ -1,0 +1,49 @@
+"""Dates as reference lists write them: in part, in words, as a span. Nothing is made up.
+
+A month counts from its first day; a season or a bare year names no day, so it gives the year.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
+_NUMBERS = re.compile(r"(?<!\d)(\d{4})\s?[-/.]\s?(\d{1,2})(?:\s?[-/.]\s?(\d{1,2}))?(?!\d)")
+_WORD = re.compile(rf"(?<![a-z])({'|'.join(_MONTHS)})[a-z]{{0,6}}\.?(?![a-z])", re.IGNORECASE)
+_DAY_AFTER = re.compile(r"[\s,~]*(\d{1,2})(?:st|nd|rd|th)?(?!\d)")
+_DAY_BEFORE = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)?[\s.~-]*$")
+
+
+def partial_date(told: str) -> tuple[int | None, datetime | None]:
+    """Read the year and the first day of "2018 Jul-Aug", "1998///Spring", "12 March 2014", ...
+
+    The day is None where not even the month is told, or where there is no such day.
+    """
+    year = _YEAR.search(told)
+    if not year:
+        return None, None
+    if (numbers := _NUMBERS.search(told)) and numbers[1] == year[1]:
+        return int(year[1]), day_of(year[1], numbers[2], numbers[3] or "")
+    word = _WORD.search(told)
+    if not word:
+        return int(year[1]), None
+    before, after = told[: word.start()], told[word.end() :]
+    day = _DAY_AFTER.match(after) or _DAY_BEFORE.search(before)
+    return int(year[1]), day_of(year[1], word[1], day[1] if day else "")
+
+
+def day_of(year: str, month: str, day: str = "") -> datetime | None:
+    """Return the day of three parts, month by number or name; without a day, the month's first."""
+    month = month.strip().lower()
+    number = _MONTHS.index(month[:3]) + 1 if month[:3] in _MONTHS else _number(month)
+    try:
+        return datetime(_number(year), number, _number(day) if day.strip() else 1, tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _number(told: str) -> int:
+    told = told.strip()
+    return int(told) if told.isascii() and told.isdigit() and len(told) <= 4 else 0

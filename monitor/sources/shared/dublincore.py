@@ -1,0 +1,118 @@
+"""Dublin Core (`oai_dc`) of any repository to papers.
+
+Its elements are all optional and repeatable, in any words; docs/sources.md says what is taken
+from each. Names are in both orders, and one element holds several kinds of things.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from xml.etree.ElementTree import Element
+
+from monitor.model import Paper
+from monitor.sources.shared.arxivtext import accents
+from monitor.sources.shared.dates import partial_date
+from monitor.sources.shared.entries import http_link, identifiers, parse_date, within_reason
+from monitor.sources.shared.oaipmh import NO_TITLE, Record, deleted, every, first, local
+from monitor.sources.shared.records import MAX_NAMES, Keys, natural, terms
+
+_DATES = ("issued", "date", "created", "available")
+_LIFETIME = re.compile(r",?\s*\(?\b\d{4}\s*-\s*(?:\d{4})?\)?$")  # "Doe, Jane, 1956-"
+_NO_ABSTRACT = re.compile(
+    r"(?:comments?:|keywords?\b|issn\b|isbn\b|doi\b|notes?:|peer.?review|submitted by"
+    r"|made available|approved for|international audience|audience |\d+ (?:pages|p\.))",
+    re.IGNORECASE,
+)
+_SHORT = 100
+LONG_OVER = timedelta(days=100)
+_NO_VENUE = re.compile(r"https?:|(?:issn|isbn|doi|urn|eissn)\b|[\d\s:;.,-]+$", re.IGNORECASE)
+_PMID = re.compile(r"(?:pubmed\.ncbi\.nlm\.nih\.gov/|/pubmed/|pmid:\s*)(\d{1,8})\b", re.IGNORECASE)
+_OPENREVIEW = re.compile(r"openreview\.net/(?:forum|pdf)\?id=([\w-]+)")
+
+
+def paper(record: Record, now: datetime) -> Paper | str:
+    """Turn a record into a paper, or say why it is none; a deleted one is a withdrawn paper."""
+    told = record.metadata
+    if record.deleted or told is None:
+        return deleted(record, {"oai": record.identifier})
+    title = first(told, "title")
+    if not title:
+        known = any(every(told, "creator", "identifier", "date"))
+        return NO_TITLE if known else f"record is in {local(told)}, not Dublin Core"
+    year, published, announced = _dates(every(told, *_DATES), now)
+    keys, version = _keys(record.identifier, told)
+    return Paper(
+        title=title,
+        abstract=_abstract(told),
+        authors=tuple(_names(every(told, "creator"))),
+        venue=_venue(every(told, "source", "bibliographicCitation")),
+        year=year,
+        published=published,
+        announced=announced,
+        url=_link(every(told, "identifier"), keys),
+        keys=keys,
+        categories=terms(every(told, "subject")),
+        version=version,
+        raw_id=record.identifier,
+    )
+
+
+def _abstract(told: Element) -> str:
+    """The first long text that is no note about the record."""
+    texts = [*every(told, "abstract"), *every(told, "description")]
+    fit = [text for text in texts if not _NO_ABSTRACT.match(text)]
+    return next((text for text in fit if len(text) > _SHORT), max(fit, key=len, default=""))
+
+
+def _names(told: Iterable[str]) -> list[str]:
+    names = [natural(_LIFETIME.sub("", accents(name))) for name in told]
+    return [name for name in names if any(map(str.isalpha, name))][:MAX_NAMES]
+
+
+def _venue(told: Iterable[str]) -> str:
+    names = (text.split(";")[0].strip() for text in told if not _NO_VENUE.match(text))
+    return next((name for name in names if name), "")
+
+
+def _dates(
+    told: Iterable[str], now: datetime
+) -> tuple[int | None, datetime | None, datetime | None]:
+    """Return the year and the day of publication, or the day that a year long over counts from.
+
+    Repositories also date the deposit and the end of an embargo: the earliest is publication.
+    A year alone names no day; but when it is over for long, whatever is of it is older.
+    """
+    found: list[tuple[int, datetime | None]] = []
+    for text in told:
+        at = parse_date(text)
+        year, day = (at.year, at) if at else partial_date(text)
+        if year and year <= now.year + 1 and "embargo" not in text:
+            found.append((year, day))
+    if not found:
+        return None, None, None
+    year = min(year for year, _ in found)
+    days = [day for its_year, day in found if its_year == year and day]
+    if days:
+        return year, within_reason(min(days), now), None
+    over = datetime(year, 12, 31, tzinfo=UTC) < now - LONG_OVER
+    return year, None, within_reason(datetime(year, 1, 1, tzinfo=UTC), now) if over else None
+
+
+def _keys(identifier: str, told: Element) -> tuple[Keys, int | None]:
+    named = (identifier, *every(told, "identifier", "doi"))
+    keys, version = identifiers(named)
+    found = dict(keys)
+    if "arxiv" not in keys:
+        found["oai"] = identifier
+    for scheme, pattern in (("pmid", _PMID), ("openreview", _OPENREVIEW)):
+        if match := next((m for text in named if (m := pattern.search(text))), None):
+            found[scheme] = match[1]
+    return found, version
+
+
+def _link(told: Iterable[str], keys: Keys) -> str:
+    found = next((link for text in told if (link := http_link(text, ""))), "")
+    doi = keys.get("doi", "")
+    return found or (f"https://doi.org/{doi}" if isinstance(doi, str) and doi else "")

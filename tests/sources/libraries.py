@@ -1,0 +1,55 @@
+"""One good document of five papers of each kind of library record, for the contract tests."""
+
+from __future__ import annotations
+
+import json
+
+from monitor.sources.base import Source
+from monitor.sources.bibtex import BibTex
+from monitor.sources.dblp import Dblp
+from monitor.sources.pubmed import PubMed
+from monitor.sources.ris import Ris
+
+
+def pubmed(numbers: range = range(5)) -> bytes:
+    """Return an answer of efetch."""
+    told = "".join(
+        f"<PubmedArticle><MedlineCitation><PMID>{n}</PMID><Article><ArticleTitle>Paper {n}."
+        "</ArticleTitle></Article></MedlineCitation></PubmedArticle>"
+        for n in numbers
+    )
+    return f'<?xml version="1.0"?><PubmedArticleSet>{told}</PubmedArticleSet>'.encode()
+
+
+def searched(numbers: range = range(5), total: int | None = None) -> bytes:
+    """Return an answer of esearch."""
+    ids = [str(n) for n in numbers]
+    return json.dumps({"esearchresult": {"count": str(total or len(ids)), "idlist": ids}}).encode()
+
+
+def dblp_xml(numbers: range = range(5)) -> bytes:
+    told = "".join(
+        f"<hit><info><title>Paper {n}.</title><key>journals/x/{n}</key></info></hit>"
+        for n in numbers
+    )
+    status = '<status code="200">OK</status>'
+    return f'<result>{status}<hits total="5" sent="5">{told}</hits></result>'.encode()
+
+
+def dblp_json(numbers: range = range(5), total: int = 5) -> bytes:
+    hits = [{"info": {"title": f"Paper {n}.", "key": f"journals/x/{n}"}} for n in numbers]
+    told = {"@total": str(total), "@sent": str(len(hits)), "@first": "0", "hit": hits}
+    status = {"@code": "200", "text": "OK"}
+    return json.dumps({"result": {"status": status, "hits": told}}).encode()
+
+
+BIBTEX = b"\n".join(b"@article{k%d, title = {Paper %d}, year = 2024}" % (n, n) for n in range(5))
+RIS = b"".join(b"TY  - JOUR\nTI  - Paper %d\nPY  - 2024\nER  - \n" % n for n in range(5))
+
+KINDS: list[tuple[type[Source], bytes]] = [
+    (PubMed, pubmed()),
+    (Dblp, dblp_xml()),
+    (Dblp, dblp_json()),
+    (BibTex, BIBTEX),
+    (Ris, RIS),
+]

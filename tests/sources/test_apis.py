@@ -1,0 +1,315 @@
+"""Services that answer in JSON: own fixtures with what is expected beside them, and errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor import plugins
+from monitor.model import Paper, Reading
+from monitor.sources.base import Source
+from monitor.sources.biorxiv import BioRxiv, MedRxiv
+from monitor.sources.crossref import Crossref
+from monitor.sources.europepmc import EuropePmc
+from monitor.sources.huggingface_api import HuggingFace
+from monitor.sources.openalex import OpenAlex
+from monitor.sources.openreview import OpenReview
+from monitor.sources.semanticscholar import SemanticScholar
+from monitor.sources.shared.records import natural
+from tests.sources.scenario import FIXTURES, NOW, read, samples
+
+APIS: dict[str, type[Source]] = {
+    kind.kind: kind
+    for kind in (
+        BioRxiv,
+        Crossref,
+        EuropePmc,
+        HuggingFace,
+        MedRxiv,
+        OpenAlex,
+        OpenReview,
+        SemanticScholar,
+    )
+}
+DOCUMENTS = sorted(
+    path
+    for kind in APIS
+    for path in (FIXTURES / kind).glob("*.*")
+    if path.suffix in (".json", ".xml")
+)
+
+
+def plain(value: Any) -> Any:
+    """A field of a paper as JSON has it."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
+    return value
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_own_fixtures_give_the_papers_beside_them(path: Path) -> None:
+    expected = json.loads(path.with_suffix(".expected").read_text())
+    reading = read(APIS[path.parent.name], path.read_bytes())
+    assert not reading.error and reading.complete
+    found = [
+        {name: plain(getattr(paper, name)) for name in told}
+        for paper, told in zip(reading.papers, expected["papers"], strict=True)
+    ]
+    assert found == expected["papers"]
+    assert [[r.where, r.why] for r in reading.rejected] == expected.get("rejected", [])
+
+
+def test_every_kind_is_registered_by_its_name() -> None:
+    assert all(plugins.source_class(name) is kind for name, kind in APIS.items())
+
+
+# ── errors in words ─────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("kind", "told", "error"),
+    [
+        (HuggingFace, {"error": "Invalid date"}, "Hugging Face answered with an error: Invalid d"),
+        (BioRxiv, {"messages": [{"status": "Error: bad date"}], "collection": []}, "bad date"),
+        (BioRxiv, {"messages": [{"status": "ok", "total": "9"}], "collection": []}, "there are 9"),
+        (BioRxiv, {"messages": [{"status": "no posts found"}]}, "no posts found|it has no list"),
+        (EuropePmc, {"errCode": 400, "errMsg": "no query"}, "error: no query"),
+        (EuropePmc, {"hitCount": 3, "resultList": {"result": []}}, "empty although .* 3"),
+        (EuropePmc, {"hitCount": 3, "resultList": None}, "it has no list of records"),
+        (
+            Crossref,
+            {"status": "failed", "message": [{"type": "x-not-valid", "message": "Bad <b>x</b>"}]},
+            "Crossref answered with an error: Bad x",
+        ),
+        (Crossref, {"message": {"total-results": 2, "items": []}}, "empty although .* 2"),
+        (Crossref, "Resource not found.", "error: Resource not found"),
+        (OpenAlex, {"error": "Invalid filter", "message": "Unknown field"}, "error: Invalid f"),
+        (OpenAlex, {"meta": {"count": 5}, "results": []}, "empty although .* 5"),
+        (SemanticScholar, {"message": "Too Many Requests", "code": "429"}, "Too Many Requests"),
+        (SemanticScholar, {"total": 7, "data": []}, "empty although .* 7"),
+        (SemanticScholar, {"total": 7}, "it has no list of records"),
+        (OpenReview, {"name": "RateLimitError", "message": "Slow down"}, "error: Slow down"),
+        (OpenReview, {"errors": [{"message": "no such venue"}]}, "error: no such venue"),
+        (OpenReview, {"notes": [], "count": 12}, "empty although .* 12"),
+        (OpenReview, {"notes": {"a": 1}}, "it has no list of records"),
+    ],
+)
+def test_F01_an_error_with_status_200_is_an_error_in_words(
+    kind: type[Source], told: object, error: str
+) -> None:
+    reading = read(kind, json.dumps(told).encode())
+    assert reading.papers == () and not reading.complete
+    assert re.search(error, reading.error)
+
+
+@pytest.mark.parametrize("kind", APIS.values(), ids=APIS.keys())
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (b"<html><body>502</body></html>", "HTML"),
+        (b"\x00\x01\x02\x03" * 50, "not text"),
+        (b"Rate exceeded.", "cannot be read"),
+        (b'{"a": ' * 100_000, "cannot be read"),
+        (b"\xef\xbb\xbf \n", "is empty"),
+    ],
+)
+def test_F01_F06_what_is_no_answer_is_told(kind: type[Source], content: bytes, error: str) -> None:
+    assert error in read(kind, content).error
+
+
+# ── what the formats hold ───────────────────────────────────────────────────────────
+
+
+def only(reading: Reading) -> Paper:
+    (paper,) = reading.papers
+    return paper
+
+
+def works(**fields: object) -> bytes:
+    item = {"DOI": "10.1000/x", "title": ["T"]} | fields
+    return json.dumps({"message": {"total-results": 1, "items": [item]}}).encode()
+
+
+@pytest.mark.parametrize(
+    ("dates", "published"),
+    [
+        ({"issued": {"date-parts": [[2025, 3, 9]]}}, "2025-03-09"),
+        ({"issued": {"date-parts": [["2025", "3"]]}}, "2025-03-01"),
+        ({"issued": {"date-parts": [[2025]]}}, None),
+        ({"issued": {"date-parts": [[2031, 1, 1]]}}, None),
+        ({"issued": {"date-parts": [[2025, 2, 30]]}}, None),
+        ({"issued": {"date-parts": []}}, None),
+        ({"issued": "2025"}, None),
+        (
+            {"published": {"date-parts": [[2026, 9]]}, "created": {"date-parts": [[2025, 5, 2]]}},
+            "2025-05-02",
+        ),
+        (
+            {
+                "issued": {"date-parts": [[2025, 5]]},
+                "published-online": {"date-parts": [[2025, 4, 28]]},
+            },
+            "2025-04-28",
+        ),
+    ],
+)
+def test_partial_and_impossible_dates_of_crossref(
+    dates: dict[str, object], published: str | None
+) -> None:
+    at = only(read(Crossref, works(**dates))).published
+    assert (f"{at:%Y-%m-%d}" if at else None) == published
+
+
+def test_an_inverted_index_with_false_positions_costs_nothing() -> None:
+    index = {"b": [10**15], "a": [-3], "c": ["x", None, 1.5, True], "d": 7, "e": None}
+    told = {"results": [{"id": "https://openalex.org/W1", "title": "T"} | {"x": 1}]}
+    told["results"][0]["abstract_inverted_index"] = index  # type: ignore[assignment]
+    assert only(read(OpenAlex, json.dumps(told).encode())).abstract == "a d b"
+
+
+def test_a_record_larger_than_any_paper_is_rejected() -> None:
+    reading = read(Crossref, works(abstract="<div>" * 200_000))
+    assert reading.papers == () and "larger than 262,144" in reading.rejected[0].why
+
+
+def test_hostile_markup_is_text() -> None:
+    paper = only(read(Crossref, works(title=["<script>x()</script>A<img onerror=x()> title"])))
+    assert paper.title == "A title"
+
+
+def test_surrogates_alone_can_be_stored() -> None:
+    paper = only(
+        read(Crossref, b'{"message": {"items": [{"DOI": "10.1/\\ud800", "title": "\\udfff T"}]}}')
+    )
+    assert json.dumps(plain(paper.keys), ensure_ascii=False).encode()
+    assert paper.title.encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Doe, J. R.", "J. R. Doe"),
+        ("van Dyke, Ben", "Ben van Dyke"),
+        ("Doe, J., Jr.", "J. Doe, Jr."),
+        ("Doe, Jr.", "Doe, Jr."),
+        ("Ada Byron", "Ada Byron"),
+        ("The A, B, and C group", "The A, B, and C group"),
+        (", ", ", "),
+    ],
+)
+def test_names_in_natural_order(name: str, expected: str) -> None:
+    assert natural(name) == expected
+
+
+def test_F10_of_a_cut_answer_the_records_before_the_cut_are_kept() -> None:
+    whole = (FIXTURES / "crossref" / "works.json").read_bytes()
+    reading = read(Crossref, whole[: whole.index(b"10.1000/null.date")])
+    assert [paper.title for paper in reading.papers][1:] == ["Only a year"]
+    assert not reading.complete and not reading.error
+
+
+# ── recorded documents ──────────────────────────────────────────────────────────────
+
+
+RECORDED: list[tuple[type[Source], str, int, str, dict[str, object]]] = [
+    (
+        HuggingFace,
+        "hf-daily-papers-json/sotawhat_hf_daily_papers.json",
+        30,
+        "On the Limits of LLM Adaptability",
+        {"arxiv": "2606.00467"},
+    ),
+    (
+        BioRxiv,
+        "biorxiv-api-json/fastpaper_biorxiv_search.json",
+        100,
+        "Adaptation to heavy-metal",
+        {"doi": "10.1101/029900"},
+    ),
+    (
+        BioRxiv,
+        "biorxiv-api-json/findpapers_biorxiv_sample_response.json",
+        50,
+        "Characterization of cell-to-cell",
+        {"doi": ("10.1101/001768", "10.1016/j.isci.2022.105906")},
+    ),
+    (
+        BioRxiv,
+        "biorxiv-rss/feed-rs_rss_1.0_biorxiv_genomics.rdf.xml",
+        1,
+        "Complete genome of the Medicago",
+        {"doi": "10.1101/2023.12.16.571984"},
+    ),
+    (
+        EuropePmc,
+        "other-api/fastpaper_europepmc_search.json",
+        3,
+        "Object tracking algorithm",
+        {"pmid": "41792208", "doi": "10.1038/s41598-026-43147-x"},
+    ),
+    (
+        Crossref,
+        "crossref-json/fastpaper_crossref_search.json",
+        3,
+        "Face Attention Tracker",
+        {"doi": "10.36948/ijfmr.2021.v03i04.42911"},
+    ),
+    (
+        OpenAlex,
+        "openalex-json/fastpaper_openalex_search.json",
+        3,
+        "A review on the attention",
+        {"openalex": "W3146366485", "doi": "10.1016/j.neucom.2021.03.091"},
+    ),
+    (
+        SemanticScholar,
+        "semanticscholar-json/fastpaper_semantic_search.json",
+        3,
+        "A review on the attention",
+        {
+            "s2": "a56bf7ee9a56d8f84079684339a953c2df9ce76b",
+            "doi": "10.1016/j.neucom.2021.03.091",
+            "dblp": "journals/ijon/NiuZY21",
+        },
+    ),
+    (
+        SemanticScholar,
+        "semanticscholar-json/findpapers_bulk_search_response.json",
+        50,
+        "Auxiliary Stacked Denoising",
+        {
+            "s2": "000170e0e67cae990b5cebce7f9f2f7b0f72c496",
+            "doi": "10.3837/tiis.2020.06.001",
+            "dblp": "journals/itiis/MuZ20",
+        },
+    ),
+    (
+        OpenReview,
+        "openreview-json/fastpaper_openreview_search_first3.json",
+        3,
+        "Inter-sentence Relation",
+        {"openreview": "iaA07eD0bP", "doi": "10.18653/v1/p19-1423"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "file", "count", "first", "keys"), RECORDED)
+def test_recorded_answers(
+    kind: type[Source], file: str, count: int, first: str, keys: dict[str, object]
+) -> None:
+    folder, name = file.split("/")
+    reading = read(kind, (samples(folder) / name).read_bytes(), now=NOW.replace(year=2027))
+    assert not reading.error and reading.complete and reading.rejected == ()
+    assert len(reading.papers) == count
+    assert reading.papers[0].title.startswith(first)
+    assert dict(reading.papers[0].keys) == keys
+    assert all(paper.title and paper.url for paper in reading.papers)

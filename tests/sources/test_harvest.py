@@ -1,0 +1,452 @@
+"""Asking arXiv and repositories for what is new, on a local server that replays their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from pydantic import ValidationError
+
+from monitor.errors import MonitorError
+from monitor.http import Door
+from monitor.sources.arxiv import Arxiv, ArxivOptions, is_gap, publishing_days, sets
+from monitor.sources.base import Source
+from monitor.sources.oai import Oai
+from monitor.sources.shared import oaiharvest
+from monitor.sources.shared.oaiharvest import pieces
+from tests.house import House
+from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
+
+MONDAY = datetime(2025, 6, 2, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def web() -> Iterator[MisbehavingServer]:
+    with misbehaving_server() as server:
+        yield server
+
+
+@pytest.fixture
+def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    door = Door(version="1", gate_dir=tmp_path / "gates")
+    yield door
+    door.close()
+
+
+# ── a repository, and one who asks it every day ─────────────────────────────────────
+
+
+@dataclass
+class Shelf:
+    """What a server knows: papers by the day they were announced, on pages of two."""
+
+    papers: dict[date, list[int]] = field(default_factory=dict)
+    now: datetime = MONDAY
+    asked: list[dict[str, str]] = field(default_factory=list)
+    token: Callable[[int, str], str] = lambda page, _: f"t{page}"
+    size: int = 2
+
+    def oai(self, request: Asked) -> Answer:
+        query = {k: v[0] for k, v in parse_qs(urlsplit(request.target).query).items()}
+        self.asked.append(query)
+        return Answer(body=self.answer(query).encode())
+
+    def answer(self, query: dict[str, str]) -> str:
+        if "resumptionToken" in query:
+            number = int(query["resumptionToken"].lstrip("t"))
+        else:
+            self.since, number = query["from"], 0
+            self.until = query.get("until", "9999")
+        until = min(self.until, f"{self.now.date()}")
+        days = sorted(day for day in self.papers if self.since <= f"{day}" <= until)
+        found = [paper for day in days for paper in self.papers[day]]
+        part = found[number * self.size :][: self.size]
+        if not part:
+            return envelope('<error code="noRecordsMatch"/>', self.now)
+        more = len(found) > (number + 1) * self.size
+        token = self.token(number + 1, query.get("resumptionToken", "")) if more else ""
+        return envelope(listed(part, token), self.now)
+
+    def rss(self, _: Asked) -> Answer:
+        """The feed of the latest publishing day, which is empty at weekends."""
+        today = self.now.date()
+        items = "".join(
+            f"<item><title>Paper {n}</title><guid>oai:arXiv.org:2505.{n:05}v1</guid></item>"
+            for n in self.papers.get(today, [])
+        )
+        return Answer(body=feed(today, items).encode())
+
+
+def envelope(inside: str, at: datetime) -> str:
+    name = "http://www.openarchives.org/OAI/2.0/"
+    told = f"<responseDate>{at:%Y-%m-%dT%H:%M:%SZ}</responseDate>{inside}"
+    return f'<OAI-PMH xmlns="{name}">{told}</OAI-PMH>'
+
+
+def listed(papers: Sequence[int], token: str) -> str:
+    told = "".join(
+        f"<record><header><identifier>oai:arXiv.org:2505.{n:05}</identifier></header><metadata>"
+        f'<arXivRaw xmlns="http://arxiv.org/OAI/arXivRaw/"><id>2505.{n:05}</id>'
+        f'<version version="v1"><date>Wed, 28 May 2025 09:00:00 GMT</date></version>'
+        f"<title>Paper {n}</title></arXivRaw></metadata></record>"
+        for n in papers
+    )
+    return f"<ListRecords>{told}<resumptionToken>{token}</resumptionToken></ListRecords>"
+
+
+def feed(day: date, items: str = "") -> str:
+    told = f"<title>cs.LG updates</title><pubDate>{day:%a, %d %b %Y} 00:00:00 -0400</pubDate>"
+    return f'<rss version="2.0"><channel>{told}{items}</channel></rss>'
+
+
+@dataclass
+class Reader:
+    """Ingests as the pipeline does: the state moves with whole readings only."""
+
+    source: Source
+    state: dict[str, str] = field(default_factory=dict)
+    papers: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def run(self) -> list[str]:
+        """Return the papers of one run."""
+        found, self.errors = [], []
+        documents = self.source.find(dict(self.state))
+        while True:
+            try:
+                document = next(documents).load()
+            except StopIteration:
+                break
+            except MonitorError as fault:
+                self.errors.append(str(fault))
+                continue
+            if document is None:
+                continue
+            reading = self.source.read(document)
+            found += [paper.title for paper in reading.papers]
+            if reading.error:
+                self.errors.append(reading.error)
+            if document.complete and reading.complete and not reading.error:
+                self.state = dict(document.validators)
+        self.papers += found
+        return found
+
+
+def arxiv(shelf: Shelf, web: MisbehavingServer, door: Door | None) -> Reader:
+    web.decides("/rss/cs.LG", shelf.rss)
+    web.decides("*", shelf.oai)
+    options = ArxivOptions(categories=("cs.LG",), url=web.url(""), allow_private=True)
+    return Reader(Arxiv("arxiv", options, door, lambda: shelf.now))
+
+
+def oai(shelf: Shelf, web: MisbehavingServer, door: Door, **told: object) -> Reader:
+    web.decides("*", shelf.oai)
+    settings = {"url": web.url("/oai"), "allow_private": True, "overlap_days": 1} | told
+    options = Oai.Options.model_validate(settings)
+    return Reader(Oai("oai", options, door, lambda: shelf.now))
+
+
+def numbered(first: int, last: int) -> list[str]:
+    return [f"Paper {n}" for n in range(first, last + 1)]
+
+
+def month() -> Shelf:
+    """Three papers each day from Monday to Friday, numbered on, in four weeks from 2 June."""
+    days = [date(2025, 6, 2) + DAY * n for n in range(26)]
+    working = [day for day in days if day.weekday() < 5]
+    return Shelf({day: [3 * n + k for k in range(3)] for n, day in enumerate(working)})
+
+
+# ── arXiv ───────────────────────────────────────────────────────────────────────────
+
+
+def test_a_daily_reader_needs_the_feed_alone(web: MisbehavingServer, door: Door) -> None:
+    shelf = month()
+    reader = arxiv(shelf, web, door)
+    reader.run()
+    shelf.asked.clear()
+    for _ in range(11):  # over two weekends
+        shelf.now += DAY
+        reader.run()
+    assert shelf.asked == [] and reader.errors == []
+    assert set(reader.papers) == set(numbered(0, 29))
+
+
+def test_seven_days_down_then_the_gap_is_filled(web: MisbehavingServer, door: Door) -> None:
+    shelf = month()
+    reader = arxiv(shelf, web, door)
+    reader.run()
+    shelf.now += 8 * DAY
+    reader.run()
+    assert set(reader.papers) == set(numbered(0, 20))
+    assert shelf.asked[-1]["verb"] == "ListRecords"
+    assert {asked["set"] for asked in shelf.asked if "set" in asked} == {"cs:cs:LG"}
+    assert reader.state == {"day": "2025-06-10", "until": shelf.now.isoformat()}
+    shelf.asked.clear()
+    assert reader.run() == numbered(18, 20) and shelf.asked == []
+
+
+def test_the_pipeline_stores_each_paper_of_a_gap_once(
+    web: MisbehavingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    shelf = month()
+    arxiv(shelf, web, door=None)
+    house = House(tmp_path)
+    source = {"kind": "arxiv", "categories": ["cs.LG"], "url": web.url(""), "allow_private": True}
+    house.told["sources"] = {"arxiv": source}
+    house.clock.at = shelf.now
+    first = house.ingest()
+    assert sum(run.new for run in first) == 3 and not [run for run in first if run.error]
+    house.clock.move(days=8)
+    shelf.now = house.clock.at
+    runs = house.ingest()
+    assert sum(run.new for run in runs) == 18 and not [run for run in runs if run.error]
+    again = house.ingest()
+    assert sum(run.new + run.revised for run in again) == 0
+
+
+def test_F11_a_weekend_away_leaves_no_gap(web: MisbehavingServer, door: Door) -> None:
+    shelf = month()
+    shelf.now += 4 * DAY
+    reader = arxiv(shelf, web, door)
+    reader.run()
+    shelf.asked.clear()
+    shelf.now += 3 * DAY
+    reader.run()
+    assert shelf.asked == []
+
+
+def test_oai_stands_in_for_a_feed_that_is_down(web: MisbehavingServer, door: Door) -> None:
+    shelf = month()
+    reader = arxiv(shelf, web, door)
+    reader.run()
+    web.answers("/rss/cs.LG", status=500)
+    shelf.now += 2 * DAY
+    found = reader.run()
+    assert "500" in reader.errors[0] and set(found) >= set(numbered(3, 8))
+    shelf.asked.clear()
+    shelf.now += timedelta(hours=1)
+    assert reader.run() == [] and shelf.asked == []
+
+
+def test_oai_stands_in_for_a_feed_that_stays_the_same(web: MisbehavingServer, door: Door) -> None:
+    shelf = month()
+    reader = arxiv(shelf, web, door)
+    reader.run()
+    web.answers("/rss/cs.LG", body=feed(date(2025, 6, 2)).encode())
+    shelf.now += 2 * DAY
+    assert set(reader.run()) >= set(numbered(3, 8))
+
+
+def test_a_failing_archive_leaves_the_gap_open(web: MisbehavingServer, door: Door) -> None:
+    shelf = month()
+    reader = arxiv(shelf, web, door)
+    reader.run()
+    before = dict(reader.state)
+    web.decides("*", lambda _: Answer(503, headers={"Retry-After": "120"}))
+    shelf.now += 3 * DAY
+    assert reader.run() == numbered(9, 11)  # of the feed
+    assert "503" in reader.errors[0] and reader.state == before
+    web.decides("*", shelf.oai)
+    assert set(reader.run()) >= set(numbered(3, 11)) and not reader.errors
+
+
+def test_a_long_outage_is_filled_in_pieces_that_survive_a_restart(
+    web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oaiharvest, "ENOUGH_PAGES", 1)
+    shelf = month()
+    reader = arxiv(shelf, web, door)
+    reader.run()
+    shelf.now += 23 * DAY
+    runs = 0
+    while reader.state["day"] != "2025-06-25":
+        reader.run()
+        runs += 1
+        assert runs < 10
+    assert runs > 2 and set(reader.papers) == set(numbered(0, 53))
+
+
+def test_an_unchanged_feed_is_no_gap(web: MisbehavingServer, door: Door) -> None:
+    shelf = month()
+    reader = arxiv(shelf, web, door)
+    reader.run()
+    shelf.asked.clear()
+    reader.state["etag"] = '"1"'
+    web.answers("/rss/cs.LG", status=304)
+    assert reader.run() == [] and shelf.asked == [] and not reader.errors
+
+
+@pytest.mark.parametrize(
+    ("state", "day", "gap"),
+    [
+        ({}, "2025-06-02", True),
+        ({"until": "2025-06-02T10:00:00Z", "day": "2025-06-02"}, "2025-06-02", False),
+        ({"until": "2025-05-30T10:00:00Z", "day": "2025-05-30"}, "2025-06-02", False),
+        ({"until": "2025-05-29T10:00:00Z", "day": "2025-05-29"}, "2025-06-02", True),
+        ({"until": "2025-06-02T10:00:00Z", "day": "2025-05-29"}, "2025-06-02", True),
+        ({"until": "2025-06-01T13:00:00Z", "day": "2025-05-30"}, None, False),
+        ({"until": "2025-06-01T11:00:00Z", "day": "2025-05-30"}, None, True),
+        ({"until": "2025-05-30T10:00:00Z", "day": "2025-05-29"}, "2025-05-29", True),
+    ],
+)
+def test_when_a_gap_is_one(state: dict[str, str], day: str | None, gap: bool) -> None:
+    assert is_gap(state, date.fromisoformat(day) if day else None, MONDAY) is gap
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "count"),
+    [
+        ("02", "03", 0),
+        ("02", "04", 1),
+        ("06", "09", 0),
+        ("05", "09", 1),
+        ("02", "30", 19),
+        ("09", "02", 0),
+    ],
+)
+def test_publishing_days_are_monday_to_friday(after: str, before: str, count: int) -> None:
+    one, two = date.fromisoformat(f"2025-06-{after}"), date.fromisoformat(f"2025-06-{before}")
+    assert publishing_days(one, two) == count
+
+
+def test_categories_are_sets() -> None:
+    told = ("cs.LG", "hep-th", "cond-mat.str-el", "q-bio.NC", "math", "physics.ao-ph")
+    assert sets(told) == (
+        "cs:cs:LG",
+        "physics:hep-th",
+        "physics:cond-mat:str-el",
+        "q-bio:q-bio:NC",
+        "math:math",
+        "physics:physics:ao-ph",
+    )
+
+
+@pytest.mark.parametrize("told", [{}, {"categories": ["cs.LG/"]}, {"categories": ["biology"]}])
+def test_options_that_ask_for_nothing_are_refused(told: dict[str, list[str]]) -> None:
+    with pytest.raises(ValidationError):
+        ArxivOptions.model_validate(told)
+
+
+# ── repositories ────────────────────────────────────────────────────────────────────
+
+
+def test_pages_follow_their_tokens_and_the_last_moves_the_state(
+    web: MisbehavingServer, door: Door
+) -> None:
+    shelf = month()
+    shelf.now += 4 * DAY
+    reader = oai(shelf, web, door)
+    assert set(reader.run()) == set(numbered(0, 14))
+    assert reader.state == {"until": shelf.now.isoformat()}
+    first, *others = shelf.asked
+    assert first == {"verb": "ListRecords", "metadataPrefix": "oai_dc", "from": "2025-05-30"}
+    assert all(set(asked) == {"verb", "resumptionToken"} for asked in others)
+
+
+def test_every_set_is_asked_for(web: MisbehavingServer, door: Door) -> None:
+    shelf = Shelf()
+    reader = oai(shelf, web, door, sets=["a", "b"])
+    assert reader.run() == [] and [asked["set"] for asked in shelf.asked] == ["a", "b"]
+    assert reader.state == {"until": shelf.now.isoformat()}
+
+
+def test_the_state_is_the_repository_s_time_and_never_far_ahead(
+    web: MisbehavingServer, door: Door
+) -> None:
+    shelf = Shelf()
+    reader = oai(shelf, web, door)
+    web.decides("*", lambda _: Answer(body=envelope("<ListRecords/>", MONDAY - DAY / 2).encode()))
+    reader.run()
+    assert reader.state == {"until": (MONDAY - DAY / 2).isoformat()}
+    later = envelope("<ListRecords/>", MONDAY + 400 * DAY).encode()
+    web.decides("*", lambda _: Answer(body=later))
+    reader.run()
+    assert reader.state == {"until": (MONDAY + DAY).isoformat()}
+
+
+def test_F09_an_expired_token_begins_the_list_again(web: MisbehavingServer, door: Door) -> None:
+    shelf = month()
+    shelf.now += 4 * DAY
+    expired = iter([True])
+
+    def answers(asked: Asked) -> Answer:
+        if "resumptionToken=t2" in asked.target and next(expired, False):
+            error = '<error code="badResumptionToken">expired</error>'
+            return Answer(body=envelope(error, shelf.now).encode())
+        return shelf.oai(asked)
+
+    reader = oai(shelf, web, door)
+    web.decides("*", answers)
+    found = reader.run()
+    assert set(found) == set(numbered(0, 14)) and not reader.errors
+    assert sum("from" in asked for asked in shelf.asked) == 2
+    assert reader.state == {"until": shelf.now.isoformat()}
+
+
+def test_F09_tokens_that_always_expire_are_a_failure(web: MisbehavingServer, door: Door) -> None:
+    shelf = month()
+    shelf.now += 4 * DAY
+    error = envelope('<error code="badResumptionToken"/>', shelf.now).encode()
+    reader = oai(shelf, web, door)
+    web.decides("*", lambda a: Answer(body=error) if "Token" in a.target else shelf.oai(a))
+    reader.run()
+    assert "forgets its resumption tokens" in reader.errors[0]
+    assert not reader.state and len(web.requests) < 6
+
+
+def test_F09_a_looping_token_is_a_failure(web: MisbehavingServer, door: Door) -> None:
+    shelf = month()
+    shelf.now += 4 * DAY
+    shelf.token = lambda page, _: "t1"
+    reader = oai(shelf, web, door)
+    found = []
+    with pytest.raises(MonitorError, match="has no end: a resumption token came twice"):
+        for one in reader.source.find({}):
+            document = one.load()
+            assert document is not None
+            found.append(document.validators)
+    assert found == [{}, {}]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>Rate exceeded</html>",
+        envelope('<error code="badArgument">no</error>', MONDAY).encode(),
+        envelope(
+            '<ListRecords><resumptionToken completeListSize="9"/></ListRecords>', MONDAY
+        ).encode(),
+        envelope(listed([1, 2], ""), MONDAY).encode()[:-30],
+    ],
+)
+def test_F01_an_answer_that_is_none_moves_nothing(
+    web: MisbehavingServer, door: Door, body: bytes
+) -> None:
+    reader = oai(Shelf(), web, door)
+    reader.state = before = {"until": (MONDAY - DAY).isoformat()}
+    web.decides("*", lambda _: Answer(body=body))
+    reader.run()
+    assert reader.state == before and len(web.requests) == 1
+
+
+def test_the_window_is_cut_into_pieces() -> None:
+    longest = 7 * DAY
+    found = list(pieces(MONDAY - 15 * DAY, MONDAY, longest))
+    assert [piece.days for piece in found] == [
+        ("2025-05-18", "2025-05-25"),
+        ("2025-05-25", "2025-06-01"),
+        ("2025-06-01", ""),
+    ]

@@ -1,0 +1,395 @@
+"""Libraries' records: PubMed, dblp, BibTeX and RIS files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from pydantic import ValidationError
+
+from monitor import plugins
+from monitor.errors import DocumentError, FetchError, MonitorError
+from monitor.http import Door
+from monitor.model import Document, Paper
+from monitor.sources.base import Source
+from monitor.sources.bibtex import BibTex
+from monitor.sources.dblp import Dblp, DblpOptions
+from monitor.sources.pubmed import PubMed
+from monitor.sources.ris import Ris
+from monitor.sources.shared.dates import partial_date
+from monitor.sources.shared.entrez import PubMedOptions
+from monitor.sources.shared.latex import bare, unlatex
+from tests.servers.web import MisbehavingServer, misbehaving_server
+from tests.sources import libraries
+from tests.sources.scenario import FIXTURES, NOW, read, samples
+
+KINDS: dict[str, type[Source]] = {"pubmed": PubMed, "dblp": Dblp, "bibtex": BibTex, "ris": Ris}
+DOCUMENTS = sorted(
+    path for kind in KINDS for path in (FIXTURES / kind).iterdir() if path.suffix != ".expected"
+)
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return list(value) if isinstance(value, tuple) else value
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_own_fixtures_give_the_papers_beside_them(path: Path) -> None:
+    expected = json.loads(path.with_suffix(".expected").read_text())
+    reading = read(KINDS[path.parent.name], path.read_bytes())
+    blank = Paper("")
+    found = [
+        {
+            field.name: plain(getattr(paper, field.name))
+            for field in fields(paper)
+            if getattr(paper, field.name) != getattr(blank, field.name)
+        }
+        for paper in reading.papers
+    ]
+    assert found == expected["papers"]
+    assert [[r.where, r.why] for r in reading.rejected] == expected["rejected"]
+    assert reading.complete == expected["complete"]
+
+
+def test_every_kind_is_registered_by_its_name() -> None:
+    assert all(plugins.source_class(name) is kind for name, kind in KINDS.items())
+
+
+@pytest.mark.parametrize(
+    ("kind", "folder", "name", "count", "title", "author", "key"),
+    [
+        (PubMed, "pubmed-xml", "*efetch.xml", 3, "Neural dynamics", "Giorgia Parisi", "pmid"),
+        (Dblp, "dblp-xml", "*.xml", 3, "Rethinking Attention", "Xiaohui Wang", "dblp"),
+        (BibTex, "bibtex-ris", "*.bib", 1, "Automated quant", "Martial Sankar", "doi"),
+        (Ris, "bibtex-ris", "*.ris", 1, "Automated quant", "Martial Sankar", "doi"),
+    ],
+)
+def test_recorded_documents(
+    kind: type[Source], folder: str, name: str, count: int, title: str, author: str, key: str
+) -> None:
+    (path,) = samples(folder).glob(name)
+    reading = read(kind, path.read_bytes(), now=datetime(2026, 11, 1, tzinfo=UTC))
+    assert len(reading.papers) == count and reading.complete and reading.rejected == ()
+    first = reading.papers[0]
+    assert first.title.startswith(title) and first.authors[0] == author and first.keys[key]
+
+
+# ── PubMed ──────────────────────────────────────────────────────────────────────────
+
+
+def test_gzip_is_known_by_its_content() -> None:
+    assert read(PubMed, gzip.compress(libraries.pubmed())) == read(PubMed, libraries.pubmed())
+
+
+def test_F02_a_cut_update_file_is_partial() -> None:
+    packed = gzip.compress(libraries.pubmed(range(5000)))
+    reading = read(PubMed, packed[: len(packed) // 2])
+    assert 0 < len(reading.papers) < 5000 and not reading.complete
+
+
+def test_a_compression_bomb_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("monitor.sources.shared.xmlstream.RATIO_MATTERS_FROM", 1_000_000)
+    bomb = gzip.compress(b"<PubmedArticleSet>" + b"<a/>" * 1_000_000)
+    assert "unpacks to over 100 times" in read(PubMed, bomb).error
+
+
+def test_a_broken_record_costs_itself_only() -> None:
+    content = libraries.pubmed().replace(b"<ArticleTitle>Paper 2.", b"<ArticleTitle>Pa<per 2.")
+    reading = read(PubMed, content)
+    assert [p.raw_id for p in reading.papers] == ["0", "1", "3", "4"]
+    assert reading.rejected and not reading.complete
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (b'<!DOCTYPE x [<!ENTITY a "b">]><PubmedArticleSet/>', "declares entities"),
+        (b'<!-- <a> --><!DOCTYPE x [<!ENTITY a "b">]><PubmedArticleSet/>', "declares entities"),
+        (b'<!DOCTYPE x [<!ENTITY % a "b">]><PubmedArticleSet/>', "declares entities"),
+        (b"<PubmedArticleSet>" + b"<a>" * 300, "nested deeper than 256"),
+        (b"<eFetchResult><ERROR>Cannot  retrieve</ERROR></eFetchResult>", "Cannot retrieve"),
+        (b"<html><body>no</body></html>", "HTML page"),
+        (b"<rss/>", "holds no PubMed records: it begins with <rss>"),
+        (libraries.searched(), "a search result with 5 of 5 PMIDs"),
+        (b'{"error": "API rate limit exceeded"}', "API rate limit exceeded"),
+    ],
+)
+def test_what_is_no_list_of_records(content: bytes, error: str) -> None:
+    reading = read(PubMed, content)
+    assert error in reading.error and reading.papers == () and not reading.complete
+
+
+def test_nothing_found_is_no_failure() -> None:
+    reading = read(PubMed, b"<?xml version='1.0'?><PubmedArticleSet></PubmedArticleSet>")
+    assert reading.complete and not reading.error
+
+
+# ── dblp ────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (b'{"result": {"status": {"@code": "500", "text": "Oh no"}}}', "error: 500 Oh no"),
+        (libraries.dblp_json(range(0), total=7), "empty although it says that there are 7"),
+        (b'<result><status code="503"/><hits total="0"/></result>', "error: 503"),
+        (b'<result><hits total="7" sent="0" first="0"/></result>', "says that there are 7"),
+        (b"{}", "no answer of dblp's search"),
+    ],
+)
+def test_F01_F06_an_error_of_dblp_is_one(content: bytes, error: str) -> None:
+    assert error in read(Dblp, content).error
+
+
+def test_no_hits_are_no_failure() -> None:
+    for content in (libraries.dblp_json(range(0), total=0), b'<result><hits total="0"/></result>'):
+        reading = read(Dblp, content)
+        assert reading.complete and not reading.error
+
+
+def test_fewer_hits_than_sent_are_partial() -> None:
+    assert not read(Dblp, libraries.dblp_xml().replace(b'sent="5"', b'sent="6"')).complete
+
+
+# ── references ──────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (r"Schr{\"o}dinger {\'E}cole Erd\H{o}s Dvo\v{r}\'ak", "Schrödinger École Erdős Dvořák"),
+        (r"{\L}ukasz Stra{\ss}e \AA{}rhus \o re na\"{\i}ve", "Łukasz Straße Århus øre naïve"),
+        (r"\emph{very} {\em old} \textbf{{GPU}s}", "very old GPUs"),
+        (r"50\% \& \$5 \_ \{x\}", "50% & $5 _ {x}"),
+        (r"the $\alpha^{2} \leq \beta$ law", r"the $\alpha^{2} \leq \beta$ law"),
+        (r"pages 1--2 --- ``so'' a~b", "pages 1–2 — “so” a b"),
+        (r"known \cite{a,b} facts", "known  facts"),
+        ("plain text", "plain text"),
+    ],
+)
+def test_latex_becomes_text_and_maths_stays(source: str, expected: str) -> None:
+    assert unlatex(source) == expected
+
+
+def test_addresses_lose_only_their_escapes() -> None:
+    assert bare(r"\url{https://example.org/a\_b~c}") == "https://example.org/a_b~c"
+
+
+@pytest.mark.parametrize(
+    ("told", "year", "day"),
+    [
+        ("2018 Jul-Aug", 2018, "2018-07-01"),
+        ("1998 Dec-1999 Jan", 1998, "1998-12-01"),
+        ("2015 Nov 2-8", 2015, "2015-11-02"),
+        ("2000 Spring", 2000, None),
+        ("1998///Spring", 1998, None),
+        ("2014/02/03/", 2014, "2014-02-03"),
+        ("2014-02", 2014, "2014-02-01"),
+        ("12 March 2014", 2014, "2014-03-12"),
+        ("Mar. 3rd, 2014", 2014, "2014-03-03"),
+        ("2014", 2014, None),
+        ("2014/13/45", 2014, None),
+        ("no date", None, None),
+        ("99999", None, None),
+    ],
+)
+def test_dates_in_part(told: str, year: int | None, day: str | None) -> None:
+    found = partial_date(told)
+    assert found == (year, datetime.fromisoformat(f"{day}T00:00+00:00") if day else None)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ("Jane Doe and Roe, R. and others", ("Jane Doe", "R. Roe")),
+        ("van der Berg, Jan", ("Jan van der Berg",)),
+        ("{Example Group, Inc.}", ("Example Group, Inc.",)),
+        ("King, Jr, Martin Luther", ("Martin Luther King Jr",)),
+        ("Mar{\\'\\i}a  L\\'opez", ("María López",)),
+    ],
+)
+def test_names_of_bibtex(names: str, expected: tuple[str, ...]) -> None:
+    (paper,) = read(BibTex, f"@misc{{a, title={{T}}, author={{{names}}}}}".encode()).papers
+    assert paper.authors == expected
+
+
+def test_abbreviations_that_double_each_other_stay_small() -> None:
+    told = "@string{a0={xxxxxxxx}}" + "".join(
+        f"@string{{a{n + 1}=a{n} # a{n}}}\n" for n in range(60)
+    )
+    reading = read(BibTex, (told + "@misc{a, title=a60}").encode())
+    assert reading.papers == () and "larger than" in reading.rejected[0].why
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_F12_references_in_every_encoding(encoding: str, end: str) -> None:
+    told = "TY  - JOUR\nTI  - Naïve été\nAU  - Müller, Jörg\nER  - \n".replace("\n", end)
+    (paper,) = read(Ris, told.encode(encoding)).papers
+    assert (paper.title, paper.authors) == ("Naïve été", ("Jörg Müller",))
+
+
+def test_a_reference_without_its_end_does_not_swallow_the_next() -> None:
+    told = b"TY  - JOUR\nTI  - One\nTY  - JOUR\nTI  - Two\nER  - \n"
+    assert [paper.title for paper in read(Ris, told).papers] == ["One", "Two"]
+
+
+# ── asking the services ─────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    door = Door(version="1", gate_dir=tmp_path / "gates")
+    yield door
+    door.close()
+
+
+def search(first: str, last: str, query: str = "water") -> str:
+    return (
+        f"/esearch.fcgi?db=pubmed&tool=paper-monitor&term={query}&datetype=edat"
+        f"&mindate={first.replace('/', '%2F')}&maxdate={last.replace('/', '%2F')}"
+        "&retmode=json&retmax=5000"
+    )
+
+
+def fetch(numbers: range) -> str:
+    ids = "%2C".join(map(str, numbers))
+    return f"/efetch.fcgi?db=pubmed&tool=paper-monitor&id={ids}&retmode=xml"
+
+
+def pubmed(web: MisbehavingServer, door: Door) -> PubMed:
+    options = PubMedOptions(query="water", url=web.url(""), allow_private=True)
+    return PubMed("daily", options, door, lambda: NOW)
+
+
+def loaded(source: Source, validators: dict[str, str]) -> list[Document | str]:
+    """Every document that is found, or why it could not be had."""
+    found: list[Document | str] = []
+    for one in source.find(validators):
+        try:
+            document = one.load()
+        except MonitorError as fault:
+            found.append(str(fault))
+        else:
+            assert document is not None
+            found.append(document)
+    return found
+
+
+def states(found: list[Document | str]) -> list[object]:
+    return [dict(one.validators) if isinstance(one, Document) else one for one in found]
+
+
+def test_pubmed_is_searched_from_the_last_day_with_an_overlap(door: Door) -> None:
+    with misbehaving_server() as web:
+        web.answers(search("2025/05/23", "2025/06/01"), body=libraries.searched(range(250)))
+        for numbers in (range(100), range(100, 200), range(200, 250)):
+            web.answers(fetch(numbers), body=libraries.pubmed(numbers))
+        found = loaded(pubmed(web, door), {"until": "2025-05-30T08:00:00+00:00"})
+        assert states(found) == [{}, {}, {"until": NOW.isoformat()}]
+        papers = [read(PubMed, d.content).papers for d in found if isinstance(d, Document)]
+        assert [len(one) for one in papers] == [100, 100, 50]
+
+
+@pytest.mark.parametrize("body", [b"<PubmedArticleSet></PubmedArticleSet>", b"<html>", b"Busy"])
+def test_F01_F06_a_page_without_records_moves_nothing(door: Door, body: bytes) -> None:
+    with misbehaving_server() as web:
+        web.answers(search("2025/05/02", "2025/06/01"), body=libraries.searched(range(150)))
+        web.answers(fetch(range(100)), body=body)
+        web.answers(fetch(range(100, 150)), body=libraries.pubmed(range(100, 150)))
+        assert states(loaded(pubmed(web, door), {})) == [{}, {}]
+
+
+def test_a_page_that_cannot_be_had_moves_nothing(door: Door) -> None:
+    with misbehaving_server() as web:
+        web.answers(search("2025/05/02", "2025/06/01"), body=libraries.searched(range(150)))
+        web.answers(fetch(range(100)), status=503)
+        web.answers(fetch(range(100, 150)), body=libraries.pubmed(range(100, 150)))
+        first, second = states(loaded(pubmed(web, door), {}))
+        assert "503" in str(first) and second == {}
+
+
+def test_a_long_time_is_read_in_pieces_that_pubmed_can_list(door: Door) -> None:
+    with misbehaving_server() as web:
+        web.answers(search("2025/05/02", "2025/06/01"), body=libraries.searched(total=9000))
+        web.answers(search("2025/05/02", "2025/05/17"), body=libraries.searched(range(5)))
+        web.answers(search("2025/05/17", "2025/06/01"), body=libraries.searched(range(5, 9)))
+        web.answers(fetch(range(5)), body=libraries.pubmed())
+        web.answers(fetch(range(5, 9)), body=libraries.pubmed(range(5, 9)))
+        assert states(loaded(pubmed(web, door), {})) == [
+            {"until": "2025-05-17T00:00:00+00:00"},
+            {"until": NOW.isoformat()},
+        ]
+
+
+@pytest.mark.parametrize(
+    ("body", "fault", "words"),
+    [
+        (b'{"esearchresult": {"ERROR": "Search Backend failed"}}', FetchError, "Backend failed"),
+        (b"<html>busy</html>", DocumentError, "no answer of PubMed's search"),
+        (libraries.searched(range(3), total=9), DocumentError, "found 9 records and named 3"),
+    ],
+)
+def test_F06_a_search_that_failed_is_no_empty_day(
+    door: Door, body: bytes, fault: type[MonitorError], words: str
+) -> None:
+    with misbehaving_server() as web:
+        web.answers(search("2025/05/02", "2025/06/01"), body=body)
+        with pytest.raises(fault, match=words):
+            list(pubmed(web, door).find({}))
+
+
+def dblp(web: MisbehavingServer, door: Door) -> Dblp:
+    options = DblpOptions(query="attention", url=web.url("/api"), allow_private=True)
+    return Dblp("daily", options, door, lambda: NOW)
+
+
+def page(year: int, first: int) -> str:
+    return f"/api?q=attention+year%3A{year}%3A&h=1000&f={first}&c=0&format=json"
+
+
+def test_dblp_is_asked_for_the_last_years_page_by_page(door: Door) -> None:
+    with misbehaving_server() as web:
+        web.answers(page(2025, 0), body=libraries.dblp_json(range(1000), total=1200))
+        web.answers(page(2025, 1000), body=libraries.dblp_json(range(1000, 1200), total=1200))
+        web.answers(page(2024, 0), body=libraries.dblp_json())
+        found = loaded(dblp(web, door), {})
+        assert all(isinstance(one, Document) for one in found)
+        asked = [parse_qs(urlsplit(one.target).query)["f"][0] for one in web.requests]
+        assert asked == ["0", "1000", "0"]
+
+
+def test_a_query_that_dblp_cannot_list_is_refused(door: Door) -> None:
+    with misbehaving_server() as web:
+        web.answers(page(2025, 0), body=libraries.dblp_json(total=10_001))
+        with pytest.raises(DocumentError, match="narrow the query"):
+            loaded(dblp(web, door), {})
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (PubMedOptions, {}),
+        (PubMedOptions, {"query": "x", "path": "*.xml"}),
+        (PubMedOptions, {"query": "x", "overlap_days": -1}),
+        (DblpOptions, {}),
+        (DblpOptions, {"query": "x", "years": 0}),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(
+    options: Callable[..., object], told: dict[str, Any]
+) -> None:
+    with pytest.raises(ValidationError):
+        options(**told)

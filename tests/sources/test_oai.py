@@ -1,0 +1,263 @@
+"""arXiv and OAI-PMH documents: own fixtures with what is expected beside them, and faults."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from monitor import plugins
+from monitor.model import Reading
+from monitor.sources.arxiv import Arxiv
+from monitor.sources.base import Source
+from monitor.sources.oai import Oai
+from monitor.sources.shared.arxivtext import accents, withdrawn, without_affiliations
+from tests.sources.scenario import FIXTURES, read, samples
+from tests.sources.test_apis import plain
+
+KINDS: dict[str, type[Source]] = {"arxiv": Arxiv, "oai": Oai}
+DOCUMENTS = sorted(path for kind in KINDS for path in (FIXTURES / kind).glob("*.xml"))
+
+
+def record(inside: str, number: int = 1, status: str = "") -> str:
+    header = f"<header{status}><identifier>oai:example.org:{number}</identifier></header>"
+    return f"<record>{header}<metadata>{inside}</metadata></record>"
+
+
+def dublin(title: str, more: str = "") -> str:
+    return f'<dc xmlns="http://purl.org/dc/elements/1.1/"><title>{title}</title>{more}</dc>'
+
+
+def oai(inside: str, begin: str = "") -> bytes:
+    name = "http://www.openarchives.org/OAI/2.0/"
+    return f'{begin}<OAI-PMH xmlns="{name}">{inside}</OAI-PMH>'.encode()
+
+
+def records(*titles: str) -> str:
+    told = (record(dublin(title), number) for number, title in enumerate(titles, start=1))
+    return f"<ListRecords>{''.join(told)}</ListRecords>"
+
+
+def titles(reading: Reading) -> list[str]:
+    return [paper.title for paper in reading.papers]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_own_fixtures_give_the_papers_beside_them(path: Path) -> None:
+    expected = json.loads(path.with_suffix(".expected").read_text())
+    reading = read(KINDS[path.parent.name], path.read_bytes())
+    assert not reading.error and reading.complete
+    found = [
+        {name: plain(getattr(paper, name)) for name in told}
+        for paper, told in zip(reading.papers, expected["papers"], strict=True)
+    ]
+    assert found == expected["papers"]
+    assert [[r.where, r.why] for r in reading.rejected] == expected.get("rejected", [])
+
+
+def test_the_kinds_are_registered_by_their_names() -> None:
+    assert all(plugins.source_class(name) is kind for name, kind in KINDS.items())
+
+
+def test_arxiv_s_own_formats_are_read_by_oai_too() -> None:
+    content = (FIXTURES / "arxiv" / "raw.xml").read_bytes()
+    assert read(Oai, content).papers[0] == read(Arxiv, content).papers[0]
+
+
+# ── errors in words ─────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "badArgument",
+        "badResumptionToken",
+        "badVerb",
+        "cannotDisseminateFormat",
+        "idDoesNotExist",
+        "noMetadataFormats",
+        "noSetHierarchy",
+        "somethingNew",
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS.values())
+def test_every_protocol_error_is_told(kind: type[Source], code: str) -> None:
+    reading = read(kind, oai(f'<error code="{code}">so &amp;amp; so</error>'))
+    assert reading.error == f"the repository answered {code}: so & so" and not reading.complete
+
+
+@pytest.mark.parametrize("kind", KINDS.values())
+def test_F11_no_records_match_means_nothing_new(kind: type[Source]) -> None:
+    assert read(kind, oai('<error code="noRecordsMatch"/>')) == Reading()
+
+
+@pytest.mark.parametrize("kind", KINDS.values())
+@pytest.mark.parametrize(
+    ("inside", "error"),
+    [
+        ("<Identify><repositoryName>x</repositoryName></Identify>", "to Identify holds no records"),
+        ("<ListIdentifiers><header/></ListIdentifiers>", "to ListIdentifiers holds no records"),
+        ("<GetRecord/>", "to GetRecord holds no records"),
+        (
+            '<ListRecords><resumptionToken completeListSize="7" cursor="0"/></ListRecords>',
+            "empty although it says 7 records",
+        ),
+        ("<x/>", "no answer of an OAI-PMH repository"),
+    ],
+)
+def test_F01_answers_without_records_are_failures(
+    kind: type[Source], inside: str, error: str
+) -> None:
+    assert error in read(kind, oai(inside)).error
+
+
+def test_an_empty_list_with_a_token_goes_on() -> None:
+    answer = oai("<ListRecords><resumptionToken>t</resumptionToken></ListRecords>")
+    assert read(Oai, answer) == Reading()
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (b"<html><body>503</body></html>", "HTML page"),
+        (b'<?xml version="1.0"?><!DOCTYPE html><html/>', "HTML page"),
+        (b"Rate exceeded.", "not XML"),
+        (oai(records("A"), '<!DOCTYPE r [<!ENTITY a "x">]>'), "declares entities"),
+        (oai("<a>" * 400), "nested deeper"),
+        (oai(records("A"))[:150], "ends in the middle"),
+    ],
+)
+def test_F01_F06_what_is_no_answer_is_told(content: bytes, error: str) -> None:
+    assert error in read(Oai, content).error
+
+
+def test_an_error_of_arxiv_s_feeds_is_told() -> None:
+    feed = b"<rss version='2.0'><channel><title>Feed error for query: /rss/cs.ZZ</title>"
+    feed += b"<description>Invalid archive cs.ZZ</description></channel></rss>"
+    assert read(Arxiv, feed).error == "arXiv answered with an error: Invalid archive cs.ZZ"
+
+
+# ── documents with faults ───────────────────────────────────────────────────────────
+
+
+def test_F02_a_cut_list_keeps_the_records_before_the_cut() -> None:
+    whole = oai(records("A", "B", "C"))
+    reading = read(Oai, whole[: whole.rindex(b"<title>C")])
+    assert titles(reading) == ["A", "B"]
+    assert not (reading.complete or reading.error)
+
+
+@pytest.mark.parametrize(
+    ("told", "read_as"),
+    [
+        ("Fish & Chips", "Fish & Chips"),
+        ("Fish&nbsp;&eacute;tude", "Fish étude"),
+        ("Fish&#11;es", "Fishes"),
+        ("Fish\x01es", "Fishes"),
+    ],
+)
+def test_faults_that_a_person_would_read_over_are_read_over(told: str, read_as: str) -> None:
+    reading = read(Oai, oai(records("A", told, "C")))
+    assert titles(reading) == ["A", read_as, "C"] and reading.complete
+
+
+def test_a_broken_record_costs_itself_only() -> None:
+    reading = read(Oai, oai(records("A", "<b>B</i>", "C")))
+    assert titles(reading) == ["A", "C"] and len(reading.rejected) == 1
+    assert not reading.complete
+
+
+@pytest.mark.parametrize("encoding", ["iso-8859-15", "windows-1250", "utf-16"])
+def test_F12_answers_come_in_many_encodings(encoding: str) -> None:
+    head = f'<?xml version="1.0" encoding="{encoding}"?>'
+    content = oai(records("Ší žena"), head).decode().encode(encoding)
+    assert titles(read(Oai, content)) == ["Ší žena"]
+
+
+def test_records_of_the_wrong_format_only_are_an_error() -> None:
+    mods = record('<mods xmlns="http://www.loc.gov/mods/v3"><titleInfo/></mods>')
+    assert "not Dublin Core" in read(Oai, oai(f"<ListRecords>{mods}</ListRecords>")).error
+
+
+def test_one_record_without_a_title_is_rejected_and_stops_nothing() -> None:
+    reading = read(Oai, oai(records(" ").replace("</title>", "</title><date>2020</date>")))
+    assert not reading.error and reading.complete
+    assert reading.rejected[0].why == "record has no title"
+
+
+def test_F06_a_huge_record_is_rejected() -> None:
+    reading = read(Oai, oai(records("A", "x" * 300_000, "C")))
+    assert titles(reading) == ["A", "C"] and "larger than" in reading.rejected[0].why
+
+
+def test_a_large_list_is_read_in_little_memory() -> None:
+    content = oai(records(*["A title of a record"] * 20_000))
+    tracemalloc.start()
+    reading = read(Arxiv, content)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(reading.papers) == 20_000 and peak < 20 * len(content)
+
+
+# ── lines of arXiv ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("tex", "text"),
+    [
+        (r"C. Bal\'azs", "C. Balázs"),
+        (r"Schr{\"o}dinger and Schr\"{o}dinger", "Schrödinger and Schrödinger"),
+        (r"\O yvind \AA kesson", "Øyvind Åkesson"),
+        (r"J\'{\i}lek, \v Cech, \c{C}elik, Erd\H{o}s", "Jílek, Čech, Çelik, Erdős"),
+        (r"\L{}ukasz Wa\l\k{e}sa", "Łukasz Wałęsa"),
+        ("Ada Bridge {the elder}", "Ada Bridge {the elder}"),
+    ],
+)
+def test_names_in_tex_are_names(tex: str, text: str) -> None:
+    assert accents(tex) == text
+
+
+def test_affiliations_are_no_names() -> None:
+    told = "A. One (1 and 2), B. Two (CERN, (Geneva)), C. Three ((1) Here, (2) There)"
+    assert without_affiliations(told) == "A. One, B. Two, C. Three"
+
+
+@pytest.mark.parametrize(
+    ("abstract", "comment", "gone"),
+    [
+        ("This paper has been withdrawn by the author.", "", True),
+        ("", "This submission has been withdrawn by arXiv administrators", True),
+        ("", "Withdrawn due to an error", True),
+        ("", "Paper withdrawn", True),
+        ("", "supersedes arXiv:2001.00001, which has been withdrawn", False),
+        ("The drug was withdrawn from the market.", "", False),
+        ("Withdrawn drugs are studied.", "", False),
+    ],
+)
+def test_a_withdrawn_paper_says_so_at_once(abstract: str, comment: str, gone: bool) -> None:
+    assert withdrawn(abstract, comment) is gone
+
+
+# ── recorded documents ──────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind", "counts"),
+    [
+        ("arxiv-rss", Arxiv, [4, 3, 7]),
+        ("arxiv-api-atom", Arxiv, [3]),
+        ("arxiv-oai", Arxiv, [100, 1, 2]),
+        ("arxiv-oai", Oai, [100, 1, 2]),
+        ("oai-protocol", Oai, [2, 2, 2, 1, 0, 0]),
+    ],
+)
+def test_recorded_documents_give_their_papers(
+    folder: str, kind: type[Source], counts: list[int]
+) -> None:
+    readings = [read(kind, path.read_bytes()) for path in sorted(samples(folder).glob("*.xml"))]
+    assert [len(reading.papers) for reading in readings] == counts
+    errors = [reading.error for reading in readings if reading.error]
+    assert all("badResumptionToken" in error for error in errors)
+    assert len(errors) == (folder == "oai-protocol")

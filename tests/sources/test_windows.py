@@ -1,0 +1,316 @@
+"""Asking services for windows of time, on a local server: pages, pieces, state, failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from pydantic import ValidationError
+
+from monitor.errors import DocumentError, FetchError, MonitorError
+from monitor.http import Door
+from monitor.model import Document
+from monitor.sources.base import Source
+from monitor.sources.biorxiv import BioRxiv, MedRxiv
+from monitor.sources.crossref import Crossref
+from monitor.sources.europepmc import EuropePmc
+from monitor.sources.huggingface_api import HuggingFace
+from monitor.sources.openalex import OpenAlex
+from monitor.sources.openreview import OpenReview
+from monitor.sources.semanticscholar import SemanticScholar
+from monitor.sources.shared import windows
+from monitor.sources.shared.windows import ApiSource, Asked, Span, spans
+from tests.servers.web import Answer, MisbehavingServer, misbehaving_server
+from tests.servers.web import Asked as Request
+from tests.sources.answers import answer
+from tests.sources.scenario import FIXTURES, NOW
+
+YESTERDAY = {"until": (NOW - timedelta(days=1)).isoformat()}
+DONE = {"until": NOW.isoformat()}
+
+
+@pytest.fixture
+def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    door = Door(version="1", gate_dir=tmp_path / "gates")
+    yield door
+    door.close()
+
+
+@pytest.fixture
+def web() -> Iterator[MisbehavingServer]:
+    with misbehaving_server() as server:
+        yield server
+
+
+def opened(
+    kind: type[Source], web: MisbehavingServer, door: Door, now: datetime = NOW, **settings: object
+) -> Source:
+    told = {"url": web.url(""), "allow_private": True} | settings
+    return kind("daily", kind.Options.model_validate(told), door, lambda: now)
+
+
+def loaded(source: Source, state: dict[str, str]) -> list[Document]:
+    """All documents of a run, up to the first that cannot be had."""
+    return [document for found in source.find(state) if (document := found.load())]
+
+
+def query(request: Request) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(request.target).query).items()}
+
+
+def pages(web: MisbehavingServer, *bodies: bytes) -> None:
+    """Answer one request after the other, whatever is asked."""
+    left = iter(bodies)
+    web.decides("*", lambda _: Answer(body=next(left)))
+
+
+# ── windows ─────────────────────────────────────────────────────────────────────────
+
+WEEK, FORTNIGHT = timedelta(days=7), timedelta(days=14)
+
+
+@pytest.mark.parametrize("days", [0, 1, 6, 7, 8, 30, 365])
+def test_the_pieces_leave_no_gap_and_overlap_what_was_read(days: int) -> None:
+    until = NOW - timedelta(days=days)
+    found = list(spans(until, NOW, WEEK, FORTNIGHT))
+    assert found[0].begin == until - WEEK and found[-1].end == NOW
+    assert all(before.end == after.begin for before, after in pairwise(found))
+    assert all(span.end - span.begin <= FORTNIGHT for span in found)
+    assert len(found) == (1 if days <= 7 else len(found))
+
+
+def test_a_state_from_the_future_asks_for_the_present() -> None:
+    (span,) = spans(NOW + timedelta(days=400), NOW, WEEK, FORTNIGHT)
+    assert span == Span(NOW - WEEK, NOW)
+
+
+# ── pages ───────────────────────────────────────────────────────────────────────────
+
+
+def test_only_the_last_page_carries_the_new_state(web: MisbehavingServer, door: Door) -> None:
+    pages(
+        web,
+        answer(Crossref, 2, 0, **{"total-results": 5, "next-cursor": "a b"}),
+        answer(Crossref, 2, 2, **{"total-results": 5, "next-cursor": "a b"}),
+        answer(Crossref, 1, 4, **{"total-results": 5, "next-cursor": "a b"}),
+    )
+    documents = loaded(opened(Crossref, web, door, query="roots"), YESTERDAY)
+    assert [document.validators for document in documents] == [YESTERDAY, YESTERDAY, DONE]
+    assert [query(request)["cursor"] for request in web.requests] == ["*", "a b", "a b"]
+    assert documents[1].name == f"{web.url('')} 2025-05-24..2025-06-01 page 2"
+
+
+def test_a_first_run_looks_back_as_far_as_the_overlap(web: MisbehavingServer, door: Door) -> None:
+    pages(web, (FIXTURES / "europepmc" / "nothing.json").read_bytes())
+    (document,) = loaded(opened(EuropePmc, web, door, query="a OR b", overlap_days=3), {})
+    asked = query(web.requests[0])["query"]
+    assert asked == "(a OR b) AND (FIRST_IDATE:[2025-05-29 TO 2025-06-01])"
+    assert document.validators == DONE
+
+
+def test_nothing_is_fetched_before_it_is_loaded(web: MisbehavingServer, door: Door) -> None:
+    assert len(list(opened(Crossref, web, door, query="x").find({}))) == 1
+    assert web.requests == []
+
+
+def test_an_outage_of_weeks_is_filled_in_pieces_that_survive_a_restart(
+    web: MisbehavingServer, door: Door
+) -> None:
+    web.decides("*", lambda _: Answer(body=answer(BioRxiv)))
+    source = opened(BioRxiv, web, door)
+    state = {"until": "2025-04-20T00:00:00+00:00"}
+    first = next(source.find(state)).load()
+    assert first is not None and first.validators == {"until": "2025-04-27T00:00:00+00:00"}
+    documents = loaded(source, dict(first.validators))
+    days = [urlsplit(request.target).path.split("/")[3:5] for request in web.requests]
+    assert days[0] == ["2025-04-13", "2025-04-27"] and days[1][0] == "2025-04-20"
+    assert all(before[1] == after[0] for before, after in pairwise(days[1:]))
+    assert days[-1][1] == "2025-06-01" and documents[-1].validators == DONE
+
+
+def test_F01_a_failed_page_ends_the_run_and_moves_nothing(
+    web: MisbehavingServer, door: Door
+) -> None:
+    whole = answer(Crossref, 2, **{"total-results": 4, "next-cursor": "c"})
+    for broken in (
+        b"<html>502</html>",
+        b'{"status": "failed", "message": "no"}',
+        answer(Crossref, 0, **{"total-results": 4}),
+        answer(Crossref, 2, 2, **{"total-results": 4})[:-20],
+        b"",
+    ):
+        pages(web, whole, broken)
+        documents = loaded(opened(Crossref, web, door, query="x"), YESTERDAY)
+        assert [document.validators for document in documents] == [YESTERDAY, YESTERDAY]
+
+
+def test_F01_a_piece_that_failed_is_not_passed_over(web: MisbehavingServer, door: Door) -> None:
+    web.decides("*", lambda _: Answer(503, headers={"Retry-After": "90"}))
+    found = opened(BioRxiv, web, door).find({"until": "2025-03-01T00:00:00+00:00"})
+    with pytest.raises(FetchError, match="503"):
+        next(found).load()
+    assert list(found) == []
+
+
+def test_F09_a_service_that_repeats_a_page_is_stopped(web: MisbehavingServer, door: Door) -> None:
+    same = answer(OpenAlex, 2, count=90, next_cursor="again")
+    web.decides("*", lambda _: Answer(body=same))
+    with pytest.raises(DocumentError, match="the same page again and again"):
+        loaded(opened(OpenAlex, web, door, query="x", overlap_days=7), {})
+    assert len(web.requests) == 2
+
+
+def endless(kind: type[Source], **told: object) -> Callable[[Request], Answer]:
+    made = iter(range(10_000))
+    return lambda _: Answer(body=answer(kind, 2, 2 * next(made), **told))
+
+
+def test_more_pages_than_a_run_may_ask_for_are_a_failure_in_words(
+    web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows, "MAX_PAGES", 3)
+    web.decides("*", endless(SemanticScholar, total=9_999, token="t"))
+    with pytest.raises(MonitorError, match=r"more than 3 pages .* \(narrow what is asked for\)"):
+        loaded(opened(SemanticScholar, web, door, query="x", overlap_days=7), {})
+    assert len(web.requests) == 3
+
+
+def test_a_run_ends_after_the_piece_that_fills_it(
+    web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows, "MAX_PAGES", 2)
+    web.decides("*", lambda _: Answer(body=answer(BioRxiv)))
+    documents = loaded(opened(BioRxiv, web, door), {"until": "2024-06-01T00:00:00+00:00"})
+    assert len(documents) == 2
+    assert documents[-1].validators == {"until": "2024-06-22T00:00:00+00:00"}
+
+
+# ── what each service is asked ──────────────────────────────────────────────────────
+
+SPAN = Span(datetime(2025, 5, 20, tzinfo=UTC), datetime(2025, 6, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "asked", "address"),
+    [
+        (
+            BioRxiv,
+            {},
+            Asked(SPAN, cursor="100"),
+            "https://api.biorxiv.org/details/biorxiv/2025-05-20/2025-06-01/100/json",
+        ),
+        (
+            MedRxiv,
+            {},
+            Asked(SPAN, "infectious diseases"),
+            "https://api.biorxiv.org/details/medrxiv/2025-05-20/2025-06-01/0/json"
+            "?category=infectious%20diseases",
+        ),
+        (
+            HuggingFace,
+            {},
+            Asked(SPAN, cursor="1"),
+            "https://huggingface.co/api/daily_papers?date=2025-06-01&limit=100&p=1",
+        ),
+        (
+            Crossref,
+            {"filter": "issn:1234-5678"},
+            Asked(SPAN),
+            "https://api.crossref.org/works?filter=from-created-date%3A2025-05-20%2C"
+            "until-created-date%3A2025-06-01%2Cissn%3A1234-5678&rows=200&cursor=%2A",
+        ),
+        (
+            OpenAlex,
+            {"query": "roots", "api_key": "hush"},
+            Asked(SPAN, cursor="Il="),
+            "https://api.openalex.org/works?filter=from_publication_date%3A2025-05-20%2C"
+            "to_publication_date%3A2025-06-01&search=roots&per_page=100&cursor=Il%3D&api_key=hush",
+        ),
+        (
+            OpenReview,
+            {"venues": ["A.cc/2025"]},
+            Asked(SPAN, "content.venueid=A.cc/2025", "1000"),
+            "https://api2.openreview.net/notes?content.venueid=A.cc%2F2025"
+            "&sort=tmdate%3Adesc&limit=1000&offset=1000",
+        ),
+    ],
+)
+def test_addresses(
+    kind: type[ApiSource], settings: dict[str, object], asked: Asked, address: str
+) -> None:
+    source = kind("daily", kind.Options.model_validate(settings), None, lambda: NOW)
+    assert source.ask(asked) == address
+
+
+def test_categories_are_asked_for_one_after_the_other(web: MisbehavingServer, door: Door) -> None:
+    web.decides("*", lambda _: Answer(body=answer(BioRxiv)))
+    source = opened(BioRxiv, web, door, categories=["cell biology", "zoology"])
+    documents = loaded(source, YESTERDAY)
+    assert [query(r)["category"] for r in web.requests] == ["cell biology", "zoology"]
+    assert [document.validators for document in documents] == [YESTERDAY, DONE]
+
+
+def test_pages_of_preprints_go_on_from_what_came(web: MisbehavingServer, door: Door) -> None:
+    pages(web, answer(BioRxiv, 3, 0, total=5), answer(BioRxiv, 2, 3, total=5, cursor=3))
+    assert len(loaded(opened(BioRxiv, web, door), YESTERDAY)) == 2
+    assert [r.target.split("/")[5] for r in web.requests] == ["0", "3"]
+
+
+def test_daily_papers_are_asked_for_day_by_day(web: MisbehavingServer, door: Door) -> None:
+    web.decides("*", lambda r: Answer(body=answer(HuggingFace, 100 if "p" not in query(r) else 1)))
+    source = opened(HuggingFace, web, door, overlap_days=1)
+    documents = loaded(source, YESTERDAY)
+    asked = [(query(r)["date"], query(r).get("p", "0")) for r in web.requests]
+    assert asked == [(day, p) for day in ("2025-05-31", "2025-06-01") for p in ("0", "1")]
+    assert [document.validators for document in documents] == [YESTERDAY] * 3 + [DONE]
+
+
+def test_notes_are_asked_for_until_they_are_older_than_the_window(
+    web: MisbehavingServer, door: Door
+) -> None:
+    web.decides("*", endless(OpenReview, count=99))
+    now = datetime.fromtimestamp(1_748_700_000_000 / 1000, UTC) + timedelta(days=1)
+    source = opened(OpenReview, web, door, now, venues=["A.cc"], overlap_days=1)
+    until = (now - timedelta(milliseconds=6)).isoformat()
+    documents = loaded(source, {"until": until})
+    assert len(documents) == 4 and documents[-1].validators == {"until": now.isoformat()}
+
+
+def test_a_url_with_a_query_is_one_document(web: MisbehavingServer, door: Door) -> None:
+    web.answers("/feed.php?subject=all", body=(FIXTURES / "biorxiv" / "feed.xml").read_bytes())
+    source = opened(BioRxiv, web, door, url=web.url("/feed.php?subject=all"))
+    (document,) = loaded(source, {})
+    assert [paper.title for paper in source.read(document).papers] == ["Gills breathe"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "told", "why"),
+    [
+        (Crossref, {}, "needs `query:` or `filter:`"),
+        (OpenReview, {}, "needs `venues:` or `invitations:`"),
+        (EuropePmc, {"url": "https://mirror.example.org"}, "needs `query:`"),
+        (BioRxiv, {"url": "https://x.org", "path": "x"}, "either `url:` or `path:`"),
+        (BioRxiv, {"overlap_days": 0}, "greater than or equal to 1"),
+        (HuggingFace, {"query": "x"}, "Extra inputs"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(
+    kind: type[Source], told: dict[str, object], why: str
+) -> None:
+    with pytest.raises(ValidationError, match=why):
+        kind.Options.model_validate(told)
+
+
+def test_a_key_is_never_shown(web: MisbehavingServer, door: Door) -> None:
+    pages(web, (FIXTURES / "openalex" / "nothing.json").read_bytes())
+    source = opened(OpenAlex, web, door, query="x", api_key="hush", overlap_days=7)
+    (document,) = loaded(source, {})
+    assert "api_key=hush" in web.requests[0].target
+    assert "hush" not in document.name + repr(source.options) + source.options.model_dump_json()
