@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from monitor.store.database import open_store
 from tests.house import House
+from tests.servers import postgres
 from tests.servers.slack import SlackServer
 from tests.servers.smtp import ScriptedSmtp
 
@@ -25,3 +29,32 @@ def smtp() -> Iterator[ScriptedSmtp]:
 def slack() -> Iterator[SlackServer]:
     with SlackServer() as server:
         yield server
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    lacking = postgres.missing()
+    if lacking and os.environ.get("CI"):
+        pytest.fail(f"PostgreSQL must be tested here: {lacking}")
+    if lacking:
+        pytest.skip(f"POSTGRESQL IS NOT TESTED: {lacking}")
+    with postgres.server() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: str) -> str:
+    postgres.execute(postgres_server, "CREATE DATABASE migrated")
+    open_store(f"{postgres_server}/migrated").close()
+    return "migrated"
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str, postgres_template: str) -> Iterator[str]:
+    name = f"test_{next(_numbers)}"
+    postgres.execute(postgres_server, f"CREATE DATABASE {name} TEMPLATE {postgres_template}")
+    yield f"{postgres_server}/{name}"
+    postgres.execute(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")

@@ -8,6 +8,8 @@ import json
 from collections import Counter
 from email.message import EmailMessage
 
+import pytest
+
 from monitor.resources import resource
 from monitor.store import digests, papers
 from tests.house import House
@@ -32,8 +34,16 @@ def with_seeds(house: House) -> House:
     return house
 
 
-def test_the_seeds_in_the_order_of_their_names(house: House):
-    with_seeds(house)
+@pytest.fixture(params=["sqlite", "postgresql"])
+def any_house(request: pytest.FixtureRequest, house: House) -> House:
+    """The same installation, on either store."""
+    if request.param == "postgresql":
+        house.told["store"] = request.getfixturevalue("postgres_url")
+    return house
+
+
+def test_the_seeds_in_the_order_of_their_names(any_house: House):
+    house = with_seeds(any_house)
     runs = house.ingest()
     assert [(run.document, run.seen, run.new, run.known) for run in runs] == EXPECTED
     assert [(run.revised, run.rejected) for run in runs] == [(0, 0)] * 4
@@ -43,9 +53,9 @@ def test_the_seeds_in_the_order_of_their_names(house: House):
 
 
 def test_each_subscriber_gets_every_matched_paper_once_by_mail_and_slack(
-    house: House, smtp: ScriptedSmtp, slack: SlackServer
+    any_house: House, smtp: ScriptedSmtp, slack: SlackServer
 ):
-    with_seeds(house)
+    house = with_seeds(any_house)
     house.by_mail(smtp.port, "ada@example.org", "grace@example.org")
     house.told["slack"] = {"token": TOKEN, "base_url": slack.base_url}
     house.told["channels"] = {"lab-slack": {"kind": "slack", "channel": "#papers"}}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,27 +10,8 @@ from pathlib import Path
 import pytest
 
 from monitor.store.database import Database, open_store
-from tests.servers import postgres
 
 _numbers = itertools.count(1)
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    lacking = postgres.missing()
-    if lacking and os.environ.get("CI"):
-        pytest.fail(f"PostgreSQL must be tested here: {lacking}")
-    if lacking:
-        pytest.skip(f"POSTGRESQL IS NOT TESTED: {lacking}")
-    with postgres.server() as url:
-        yield url
-
-
-@pytest.fixture(scope="session")
-def postgres_template(postgres_server: str) -> str:
-    postgres.execute(postgres_server, "CREATE DATABASE migrated")
-    open_store(f"{postgres_server}/migrated").close()
-    return "migrated"
 
 
 @pytest.fixture(scope="session")
@@ -46,14 +26,6 @@ def sqlite_url(tmp_path: Path, sqlite_template: Path) -> str:
     path = tmp_path / "monitor.db"
     shutil.copyfile(sqlite_template, path)
     return f"sqlite:///{path}"
-
-
-@pytest.fixture
-def postgres_url(postgres_server: str, postgres_template: str) -> Iterator[str]:
-    name = f"test_{next(_numbers)}"
-    postgres.execute(postgres_server, f"CREATE DATABASE {name} TEMPLATE {postgres_template}")
-    yield f"{postgres_server}/{name}"
-    postgres.execute(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
