@@ -33,15 +33,14 @@ def match(parts: Parts) -> int:
     """
     enrol(parts)
     topics = {topic.name: topic for topic in parts.topics}
-    index = _index(parts.topics)
-    for name, fault in index.errors.items():
-        log.warning("topic parked", topic=name, error=str(fault))
+    index: TopicIndex | None = None
     written = _look_back(parts)
     while not parts.stopping.is_set():
         with parts.database.reading() as tx:
             changes = matches.unmatched(tx, BATCH)
         if not changes:
             break
+        index = index or _index(parts.topics)
         rows = list(find(index, topics, changes))
         with parts.database.writing() as tx:
             done = _as_they_were(tx, changes)
@@ -58,7 +57,10 @@ def _as_they_were(tx: Transaction, changes: Sequence[Change]) -> list[tuple[int,
 
 
 def _index(topics: Iterable[Topic]) -> TopicIndex:
-    return TopicIndex({topic.name: topic.query for topic in topics})
+    index = TopicIndex({topic.name: topic.query for topic in topics})
+    for name, fault in index.errors.items():
+        log.warning("topic parked", topic=name, error=str(fault))
+    return index
 
 
 def enrol(parts: Parts) -> None:
