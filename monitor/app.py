@@ -278,7 +278,7 @@ def open_app(settings: Settings, clock: Clock) -> Iterator[App]:
             owner=owner,
             clock=clock,
             templates=templates,
-            fallback_templates=JinjaTemplates(None),
+            fallback_templates=templates.fallback,
             sources=_sources(settings, door, clock),
             topics=tuple(topic.topic() for topic in settings.topics.values()),
             subscriptions=tuple(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -83,6 +84,28 @@ def test_K03_killed_before_the_last_byte_it_is_sent_once_by_the_next(
 ):
     with killed_while_held(due, smtp, phase):
         pass
+    assert states(due) == [State.CLAIMED]
+    due.run()
+    assert states(due) == [State.SENT]
+    assert len(smtp.received) == 1
+
+
+def test_K04_killed_between_body_and_dot_it_is_sent_once_by_the_next(
+    due: House, smtp: ScriptedSmtp
+):
+    """The body has left; the commit before the dot waits for a lock, and the process dies there."""
+    until = threading.Event()
+    smtp.script["data"].append(Hold(until, "354 go on"))
+    process = digest(due)
+    assert smtp.held.wait(WAIT)
+    with closing(sqlite3.connect(due.folder / "data" / "monitor.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        until.set()
+        assert smtp.saw_body.wait(WAIT)
+        process.kill()
+        process.communicate(timeout=WAIT)
+    assert smtp.hung_up.wait(WAIT)
+    assert smtp.received == []
     assert states(due) == [State.CLAIMED]
     due.run()
     assert states(due) == [State.SENT]

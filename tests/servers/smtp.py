@@ -85,6 +85,7 @@ class ScriptedSmtp:
     saw_dot: threading.Event = field(default_factory=threading.Event)
     hung_up: threading.Event = field(default_factory=threading.Event)
     held: threading.Event = field(default_factory=threading.Event)
+    saw_body: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Self:
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -211,6 +212,8 @@ class _Conversation:
                 self.server.hung_up.set()
                 raise _GoneError
             content += line[1:] if line.startswith(b".") else line
+            if line.startswith(b"--") and line.rstrip().endswith(b"--"):
+                self.server.saw_body.set()
         self.server.saw_dot.set()
         answer = self.decide("dot")
         if answer.startswith("2"):
