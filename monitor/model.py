@@ -107,7 +107,10 @@ class RunOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One attempt at one document of one source, kept whatever came of it."""
+    """One attempt at one document of one source, kept whatever came of it.
+
+    `fresh` counts what this source had not told of before, whoever else had.
+    """
 
     source: str
     document: str | None
@@ -119,6 +122,7 @@ class Run:
     revised: int = 0
     known: int = 0
     rejected: int = 0
+    fresh: int = 0
     error: str = ""
 
 
@@ -302,6 +306,15 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Trouble:
+    """What is wrong with a source although it answers: stale, thin, silent, a gap not filled."""
+
+    kind: str
+    since: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class SourceReport:
     """What was read of one source between two digests.
 
@@ -314,6 +327,7 @@ class SourceReport:
     last_read: datetime | None
     failing_since: datetime | None = None
     error: str = ""
+    troubles: tuple[Trouble, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,3 +191,15 @@ def undated(decisions: Sequence[Decision]) -> int:
     """Count the papers without a date among those never seen, for the next chunk's decider."""
     unseen = (d for d in decisions if d.paper_id is None and d.twin is None)
     return sum(_vouched(decision.keyed.paper) is None for decision in unseen)
+
+
+def fresh(decisions: Sequence[Decision], candidates: Sequence[Sequence[Candidate]]) -> int:
+    """Count what this source had not told of before: papers new to it, and their revisions."""
+    return sum(
+        decision.twin is None and (decision.kind is not None or not _told_before(decision, found))
+        for decision, found in zip(decisions, candidates, strict=True)
+    )
+
+
+def _told_before(decision: Decision, found: Sequence[Candidate]) -> bool:
+    return any(one.stored.id == decision.paper_id and one.sightings for one in found)

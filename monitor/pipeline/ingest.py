@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import structlog
 
-from monitor.diff.decide import Circumstances, decide_chunk, undated
+from monitor.diff.decide import Circumstances, decide_chunk, fresh, undated
 from monitor.diff.keys import keyed
 from monitor.errors import MonitorError, StoreError
 from monitor.model import Decision, Document, Kind, Paper, Run, RunOutcome
-from monitor.pipeline import incidents
+from monitor.pipeline.judge import judge
 from monitor.pipeline.parts import Parts, Watched
 from monitor.sources.base import Found
 from monitor.store import owners, papers, runs
@@ -39,26 +39,8 @@ def ingest(parts: Parts, name: str, tell: Callable[[Run], None] | None = None) -
             first = not runs.first_reading_done(tx, name)
             validators = runs.validators(tx, name)
         done = list(_Ingest(parts, parts.sources[name], first, tell).runs(validators))
-        _judge(parts, name, done)
+        judge(parts, parts.sources[name], done)
     return done
-
-
-def _judge(parts: Parts, name: str, done: Sequence[Run]) -> None:
-    """A source fails while any of its documents does; the operator hears of both ends.
-
-    Its first reading is over once a whole pass has read something: until then what is there,
-    a folder that is still being filled or a file half copied, is part of it.
-    """
-    whole = any(run.outcome is RunOutcome.OK for run in done) and not parts.stopping.is_set()
-    errors = [run.error for run in done if run.outcome is RunOutcome.FAILED]
-    now, subject = parts.clock.now(), incidents.source(name)
-    with parts.database.writing() as tx:
-        if whole:
-            runs.finish_first_reading(tx, name, now)
-        if errors:
-            runs.open_incident(tx, subject, incidents.FAILING, now, errors[0])
-        else:
-            runs.end_incident(tx, subject, incidents.FAILING, now)
 
 
 class _Ingest:
@@ -166,7 +148,7 @@ class _Ingest:
             runs.document_progress(
                 tx, self.watched.name, content_hash, document.name, end, whole, now
             )
-            self._count(seen=len(chunk), **_counts(decisions))
+            self._count(seen=len(chunk), fresh=fresh(decisions, candidates), **_counts(decisions))
             run_id, run = self._opened()
             runs.progress(tx, run_id, replace(run, document=document.name))
         if self.tell:

@@ -171,6 +171,7 @@ def _counts(run: Run) -> dict[str, Any]:
         "revised": run.revised,
         "known": run.known,
         "rejected": run.rejected,
+        "fresh": run.fresh,
         "error": run.error,
     }
 
@@ -188,6 +189,7 @@ def _runs(tx: Transaction, wanted: sa.Select[Any]) -> list[Run]:
             revised=row.revised,
             known=row.known,
             rejected=row.rejected,
+            fresh=row.fresh,
             error=row.error,
         )
         for row in tx.execute(wanted)

@@ -136,7 +136,9 @@ run = Table(
     Column("rejected", Integer, nullable=False),
     Column("error", Text, nullable=False),
     Column("validators", sa.JSON(none_as_null=True)),
+    Column("fresh", Integer, nullable=False, server_default="0"),
     Index("ix_run_source", "source", "id"),
+    Index("ix_run_source_started_at", "source", "started_at"),
     Index("ix_run_finished_at", "finished_at"),
 )
 
@@ -146,6 +148,18 @@ source = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("first_read_at", Instant, nullable=False),
+)
+
+# What each source brought on each day of its calendar: what is usual is learned from it.
+source_day = Table(
+    "source_day",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("day", sa.Date, primary_key=True),
+    Column("asked", Integer, nullable=False),
+    Column("offered", Boolean, nullable=False),
+    Column("fresh", Integer, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 incident = Table(
