@@ -17,8 +17,8 @@ from functools import cached_property
 from monitor.errors import QueryError
 from monitor.match.promises import STOP_WORDS
 from monitor.match.query import parse_query
-from monitor.match.tree import And, Author, Label, Node, Not, Or, Query, Words
-from monitor.match.view import View, label, meets
+from monitor.match.tree import And, AtLeast, Author, Label, Leaf, Near, Node, Not, Or, Query, Words
+from monitor.match.view import View, answers, label
 from monitor.match.why import explain, score
 from monitor.model import Paper, Why
 
@@ -91,7 +91,7 @@ class TopicIndex:
     def _of_paper(self, position: int, view: View) -> Iterator[Match]:
         for number in self._candidates(view):
             name, query = self._topics[number]
-            if meets(query.root, view):
+            if answers(query, view):
                 found = score(query, view)
                 yield Match(name, view.paper, position, found, query, view.sources)
 
@@ -163,6 +163,13 @@ def _needs(node: Node, usage: Counter[str]) -> Needs:
             return frozenset().union(*sets) if all(sets) else frozenset()
         case And(children):
             return _cheapest((_needs(child, usage) for child in children), usage)
+        case AtLeast(count, children):
+            # Of more than n - count children at least one is met.
+            sets = sorted(
+                (_needs(child, usage) for child in children),
+                key=lambda keys: _cost(keys, usage) if keys else float("inf"),
+            )[: len(children) - count + 1]
+            return frozenset().union(*sets) if all(sets) else frozenset()
         case _:
             return _cheapest(_choices(node), usage)
 
@@ -184,7 +191,7 @@ def _width(key: str) -> float:
     return (20.0 if word.endswith("*") else 1.0) * (0.3 if colon else 1.0)
 
 
-def _choices(leaf: Words | Author | Label) -> list[Needs]:
+def _choices(leaf: Leaf) -> list[Needs]:
     """Return sets of keys such that a paper that meets the leaf has one key of each set."""
     match leaf:
         case Author():
@@ -192,6 +199,8 @@ def _choices(leaf: Words | Author | Label) -> list[Needs]:
             return [frozenset(f"author:{name.family}{star}" for name in leaf.names)]
         case Label():
             return [frozenset({f"{leaf.field}:{leaf.value}" + ("*" if leaf.prefix else "")})]
+        case Near():
+            return [keys for word in leaf.words for keys in _choices(word)]
         case Words():
             space = f"{leaf.fields[0]}:" if leaf.fields in (("title",), ("venue",)) else ""
             return [
@@ -208,7 +217,7 @@ def _all_keys(node: Node) -> Iterator[str]:
     match node:
         case Not():
             return
-        case And(children) | Or(children):
+        case And(children) | Or(children) | AtLeast(_, children):
             for child in children:
                 yield from _all_keys(child)
         case _:

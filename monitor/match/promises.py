@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from monitor.errors import QueryError
-from monitor.match.tree import And, Leaf, Node, Not, Or, Words
+from monitor.match.tree import And, AtLeast, Leaf, Near, Node, Not, Or, Words
 
 _STOP_WORDS = (
     "a an and are as at be but by can for from had has have in into is it its not of on or our "
@@ -39,6 +39,8 @@ def _met_by_nothing(node: Node) -> bool:
             return all(_met_by_nothing(child) for child in children)
         case Or(children):
             return any(_met_by_nothing(child) for child in children)
+        case AtLeast(count, children):
+            return sum(_met_by_nothing(child) for child in children) >= count
         case _:
             return False
 
@@ -51,11 +53,15 @@ def _met_by_stop_words(node: Node) -> bool:
             return all(_met_by_stop_words(child) for child in children)
         case Or(children):
             return any(_met_by_stop_words(child) for child in children)
+        case AtLeast(count, children):
+            return sum(_met_by_stop_words(child) for child in children) >= count
         case _:
             return _is_stop_words(node)
 
 
 def _is_stop_words(leaf: Leaf) -> bool:
+    if isinstance(leaf, Near):
+        return all(_is_stop_words(word) for word in leaf.words)
     if not isinstance(leaf, Words) or leaf.exact or leaf.fields == ("venue",):
         return False
     parts = [edge for edge in leaf.edges if edge.end - edge.start == 1]
@@ -67,7 +73,7 @@ def _all_leaves(node: Node) -> Iterator[tuple[Leaf, bool]]:
     match node:
         case Not(leaf):
             yield leaf, True
-        case And(children) | Or(children):
+        case And(children) | Or(children) | AtLeast(_, children):
             for child in children:
                 yield from _all_leaves(child)
         case _:

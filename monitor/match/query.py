@@ -3,145 +3,103 @@
 topic   = every { "OR" every }
 every   = operand { [ "AND" ] operand }
 operand = ( "NOT" | "-" ) operand | [ field ":" ] item
-item    = "(" topic ")" | [ "=" ] ( word | phrase )
+item    = ( "(" topic ")" | count "of" "(" topic { "," topic } ")" | leaf ) [ "^" weight ]
+leaf    = [ "=" ] ( word | phrase [ "~" distance ] )
 """
 
 from __future__ import annotations
 
 import difflib
-import re
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NoReturn
 
 from monitor.errors import QueryError
-from monitor.match.names import spellings
+from monitor.match.leaves import leaf
 from monitor.match.promises import refuse_too_wide
+from monitor.match.synonyms import Synonyms
+from monitor.match.tokens import Token, tokens
 from monitor.match.tree import (
-    TEXT_FIELDS,
-    Author,
-    Edge,
-    Label,
     Leaf,
     Node,
     Query,
-    Words,
+    at_least,
     conjunction,
     disjunction,
+    leaves,
     negation,
 )
-from monitor.match.view import label
-from monitor.text import Word, words
+from monitor.match.view import total
 
 FIELDS = ("title", "abstract", "author", "category", "source", "venue", "announce")
 MAX_DEPTH = 40
 MAX_LENGTH = 20_000
 
 _OTHER_NAMES = {"ti": "title", "abs": "abstract", "au": "author", "cat": "category"}
-_OPERATORS = {"&": "AND", "&&": "AND", "|": "OR", "||": "OR", "!": "NOT", "+": "AND"}
-_TOKEN = re.compile(
-    r"""
-      (?P<open>\() | (?P<close>\))
-    | (?P<phrase>["“”„«»](?:\\.|[^"“”„«»\\])*["“”„«»]?)
-    | (?P<minus>[-\u2010-\u2015\u2212](?=[^\s)]))
-    | (?P<exact>=(?=\S))
-    | (?P<field>[^\W\d_]\w*:)
-    | (?P<word>(?:\\.|[^\s()"“”„«»\\]|\\$)+)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_EXAMPLES = {"category": "category:cs.*", "source": "source:arxiv", "announce": "announce:new"}
-_QUOTES = '"“”„«»'
+NO_SYNONYMS = Synonyms()
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    kind: str
-    text: str
-    position: int
+def parse_query(text: str, synonyms: Synonyms = NO_SYNONYMS, threshold: float = 0.0) -> Query:
+    """Read a topic. Raises `QueryError` with the position of the fault and a hint.
 
-
-def parse_query(text: str) -> Query:
-    """Read a topic. Raises `QueryError` with the position of the fault and a hint."""
+    Words that have `synonyms` ask for any of them. A paper whose points (the weights of what it
+    meets) stay below `threshold` does not meet the topic.
+    """
     if len(text) > MAX_LENGTH:
         raise QueryError(
             f"a topic may have {MAX_LENGTH:,} characters",
             MAX_LENGTH,
             "split it into several topics",
         )
-    tokens = _tokens(text)
-    if tokens[0].kind == "end":
+    found = tokens(text)
+    if found[0].kind == "end":
         raise QueryError("the topic is empty", 0, "write a word or a phrase to look for")
-    parser = _Parser(tokens)
+    parser = _Parser(found, synonyms)
     root = parser.topic("")
     parser.expect_end()
     refuse_too_wide(root)
-    return Query(text, root, _doubts(tokens))
+    weights = parser.weights
+    _refuse_out_of_reach(root, weights, threshold)
+    doubts = (*_doubts(found), *parser.doubts)
+    return Query(text, root, doubts, tuple(weights.items()), threshold)
 
 
-# ── tokens ──────────────────────────────────────────────────────────────────────────
-
-
-def _tokens(text: str) -> list[_Token]:
-    """Cut `text` into tokens, with an `end` behind the last; checks quotes."""
-    found: list[_Token] = []
-    position = _skip_spaces(text, 0)
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        assert match is not None and match.lastgroup is not None
-        token = _Token(match.lastgroup, match.group(), position)
-        if token.kind == "word" and token.text in ("AND", "OR", "NOT"):
-            token = _Token(token.text, token.text, position)
-        if token.kind == "phrase":
-            _check_quotes(text, token)
-        found.append(token)
-        position = _skip_spaces(text, match.end())
-    return [*found, _Token("end", "", len(text))]
-
-
-def _skip_spaces(text: str, position: int) -> int:
-    while position < len(text) and text[position].isspace():
-        position += 1
-    return position
-
-
-def _check_quotes(text: str, token: _Token) -> None:
-    start, end = token.position, token.position + len(token.text)
-    if len(token.text) < 2 or token.text[-1] not in _QUOTES or token.text.endswith('\\"'):
-        raise QueryError("this quote is never closed", start, 'close the phrase with another "')
-    if text[end : end + 1].strip(") \t\r\n"):
-        raise QueryError("a space is missing after the phrase", end, "put a space here")
-    if start and text[start - 1] not in "(:=-‐‑‒–—―−" and not text[start - 1].isspace():
-        raise QueryError("a space is missing before the phrase", start, "put a space here")
-
-
-def _doubts(tokens: list[_Token]) -> tuple[QueryError, ...]:
-    """Find `and`, `or`, `not` written small between two things: they are plain words."""
-    between = tokens[1:-2]
-    return tuple(
-        QueryError(
-            f"'{token.text}' is looked for as a word here",
-            token.position,
-            f"write {token.text.upper()} in capitals if it is meant to join or exclude",
+def _refuse_out_of_reach(root: Node, weights: Mapping[Leaf, float], threshold: float) -> None:
+    if threshold > (most := total(leaves(root), weights)):
+        raise QueryError(
+            f"no paper can reach a threshold of {threshold:g}",
+            0,
+            f"all that is looked for weighs {most:g} together",
         )
-        for token in between
-        if token.kind == "word" and token.text.upper() in ("AND", "OR", "NOT")
-    )
+
+
+def _doubts(found: Sequence[Token]) -> Iterator[QueryError]:
+    """Find `and`, `or`, `not` written small between two things: they are plain words."""
+    for token in found[1:-2]:
+        if token.kind == "word" and token.text.upper() in ("AND", "OR", "NOT"):
+            yield QueryError(
+                f"'{token.text}' is looked for as a word here",
+                token.position,
+                f"write {token.text.upper()} in capitals if it is meant to join or exclude",
+            )
 
 
 # ── tree ────────────────────────────────────────────────────────────────────────────
 
 
 class _Parser:
-    def __init__(self, tokens: list[_Token]) -> None:
-        self._tokens = tokens
+    def __init__(self, found: Sequence[Token], synonyms: Synonyms) -> None:
+        self.weights: dict[Leaf, float] = {}
+        self.doubts: list[QueryError] = []
+        self._tokens = found
+        self._synonyms = synonyms
         self._at = 0
         self._depth = 0
 
     @property
-    def _next(self) -> _Token:
+    def _next(self) -> Token:
         return self._tokens[self._at]
 
-    def _take(self) -> _Token:
+    def _take(self) -> Token:
         self._at += 1
         return self._tokens[self._at - 1]
 
@@ -160,7 +118,7 @@ class _Parser:
 
     def _every(self, field: str) -> Node:
         parts = [self._operand(field)]
-        while self._next.kind not in ("OR", "close", "end"):
+        while self._next.kind not in ("OR", "close", "comma", "end"):
             if self._next.kind == "AND":
                 self._take()
             parts.append(self._operand(field))
@@ -168,21 +126,31 @@ class _Parser:
 
     def _operand(self, field: str) -> Node:
         token = self._next
-        if token.kind in ("AND", "OR", "close", "end"):
+        if token.kind in ("AND", "OR", "close", "comma", "end"):
             self._refuse_nothing(token)
         self._take()
         match token.kind:
             case "NOT" | "minus":
-                self._deeper(token)
-                node = negation(self._operand(field))
-                self._depth -= 1
-                return node
+                return self._excluded(token, field)
             case "field":
                 return self._in_field(token, field)
             case _:
                 return self._item(token, field)
 
-    def _in_field(self, token: _Token, outer: str) -> Node:
+    def _excluded(self, token: Token, field: str) -> Node:
+        self._deeper(token)
+        weighed = len(self.weights)
+        node = negation(self._operand(field))
+        if len(self.weights) > weighed:
+            self.doubts.append(
+                QueryError(
+                    "a weight counts only for what is looked for", token.position, "leave it out"
+                )
+            )
+        self._depth -= 1
+        return node
+
+    def _in_field(self, token: Token, outer: str) -> Node:
         field = _field(token)
         if outer:
             raise QueryError(
@@ -197,26 +165,65 @@ class _Parser:
             )
         return self._operand(field)
 
-    def _item(self, token: _Token, field: str) -> Node:
-        if token.kind == "open":
-            return self._group(token, field)
-        if token.kind != "exact":
-            return _leaf(token, field, exact=False)
-        item = self._next
-        if item.kind not in ("word", "phrase"):
-            raise QueryError("= must stand before a word", token.position, "as in =RAG")
-        return _leaf(self._take(), field, exact=True)
+    def _item(self, token: Token, field: str) -> Node:
+        match token.kind:
+            case "open":
+                return self._group(token, field)
+            case "of":
+                return self._some_of(token, field)
+            case "exact":
+                item = self._next
+                if item.kind not in ("word", "phrase"):
+                    raise QueryError("= must stand before a word", token.position, "as in =RAG")
+                return self._leaf(self._take(), field, exact=True)
+            case _:
+                return self._leaf(token, field, exact=False)
 
-    def _group(self, token: _Token, field: str) -> Node:
-        self._deeper(token)
-        node = self.topic(field)
-        if self._next.kind != "close":
-            raise QueryError("this parenthesis is never closed", token.position, "close it with )")
-        self._take()
-        self._depth -= 1
+    def _leaf(self, token: Token, field: str, *, exact: bool) -> Node:
+        node = leaf(token, field, self._synonyms, exact=exact)
+        self._weigh(node, token.weight)
         return node
 
-    def _deeper(self, token: _Token) -> None:
+    def _weigh(self, node: Node, weight: float) -> None:
+        """Multiply the weights of a word or group; a leaf asked for twice has the greater."""
+        if weight != 1.0:
+            for one in set(leaves(node)):
+                self.weights[one] = self.weights.get(one, 1.0) * weight
+
+    def _group(self, token: Token, field: str) -> Node:
+        self._deeper(token)
+        node = self.topic(field)
+        self._close(token, node)
+        return node
+
+    def _close(self, opened: Token, node: Node) -> None:
+        if self._next.kind != "close":
+            raise QueryError("this parenthesis is never closed", opened.position, "close it with )")
+        self._weigh(node, self._take().weight)
+        self._depth -= 1
+
+    def _some_of(self, token: Token, field: str) -> Node:
+        """Read `2 of (a, b, c)`."""
+        count = int(token.text)
+        opened = self._take()
+        self._deeper(opened)
+        items = [self.topic(field)]
+        while self._next.kind == "comma":
+            self._take()
+            items.append(self.topic(field))
+        if count < 1 or count > len(items):
+            raise QueryError(
+                f"{count} of {len(items)} cannot be met",
+                token.position,
+                "part what there is to choose from by commas, as in 2 of (a, b, c)",
+            )
+        if len(set(items)) < len(items):
+            raise QueryError("the same stands twice to choose from", token.position, "remove one")
+        node = at_least(count, items)
+        self._close(opened, node)
+        return node
+
+    def _deeper(self, token: Token) -> None:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise QueryError(
@@ -225,13 +232,17 @@ class _Parser:
                 "write it with fewer parentheses",
             )
 
-    def _refuse_nothing(self, token: _Token) -> NoReturn:
+    def _refuse_nothing(self, token: Token) -> NoReturn:
         """Say what is missing where an operand should stand and `token` does."""
         before = self._tokens[self._at - 1] if self._at else None
         if before is not None and before.kind == "open" and token.kind == "close":
             raise QueryError("the parentheses are empty", before.position, "put words into them")
         if before is not None and before.kind == "open" and token.kind == "end":
             raise QueryError("this parenthesis is never closed", before.position, "close it with )")
+        if token.kind == "comma" or (before is not None and before.kind == "comma"):
+            raise QueryError(
+                "nothing stands here to choose", token.position, "write a word or remove the comma"
+            )
         if before is None or before.kind == "open":
             if token.kind == "close":
                 raise QueryError("this parenthesis closes nothing", token.position, "remove it")
@@ -243,7 +254,7 @@ class _Parser:
         )
 
 
-def _field(token: _Token) -> str:
+def _field(token: Token) -> str:
     name = token.text[:-1].lower()
     if name in FIELDS:
         return name
@@ -253,83 +264,3 @@ def _field(token: _Token) -> str:
     raise QueryError(
         f"there is no field {token.text}", token.position, f"{hint}; quote text that has a colon"
     )
-
-
-# ── leaves ──────────────────────────────────────────────────────────────────────────
-
-
-def _leaf(token: _Token, field: str, *, exact: bool) -> Leaf:
-    quoted = token.kind == "phrase"
-    written = token.text[1:-1] if quoted else token.text
-    if not written.strip():
-        raise QueryError("the phrase is empty", token.position, "put words between the quotes")
-    prefix = written.endswith("*")
-    text = written.removesuffix("*")
-    _check_star(token, text, prefix)
-    if exact and (prefix or field not in ("", "title", "abstract", "venue")):
-        raise QueryError(
-            "= goes with a whole word of a text only", token.position, "as in =RAG or title:=RAG"
-        )
-    if field in ("category", "source", "announce"):
-        return _label(token, field, text, prefix)
-    if field == "author":
-        return _author(token, text, prefix)
-    fields = (field,) if field else TEXT_FIELDS
-    edges, length = _edges(token, text, prefix)
-    return Words(fields, edges, length, text if exact else "", token.position)
-
-
-def _check_star(token: _Token, text: str, prefix: bool) -> None:
-    if not text.strip() and prefix:
-        raise QueryError("* alone would find everything", token.position, "write letters before it")
-    inside = token.text.find("*")
-    if "*" in text and not re.search(r"\\\S*\*", text):
-        raise QueryError(
-            "* stands only at the end of a word", token.position + inside, "as in agent*"
-        )
-    if prefix and text[-1].isspace():
-        raise QueryError("* must follow letters", token.position + inside, "as in agent*")
-
-
-def _label(token: _Token, field: str, text: str, prefix: bool) -> Label:
-    if not label(text):
-        raise QueryError(
-            f"{field}: has no value to look for", token.position, f"as in {_EXAMPLES[field]}"
-        )
-    return Label(field, label(text), prefix, token.position)
-
-
-def _author(token: _Token, text: str, prefix: bool) -> Author:
-    names = spellings(text)
-    if not names:
-        raise QueryError("there is no name to look for", token.position, 'as in author:"Y. Bengio"')
-    if prefix and (names[0].given or len(names[0].family) < 2):
-        raise QueryError(
-            "* goes with one name of two letters or more", token.position, "as in author:beng*"
-        )
-    return Author(names, prefix, token.position)
-
-
-def _edges(token: _Token, text: str, prefix: bool) -> tuple[tuple[Edge, ...], int]:
-    lattice = () if text in _OPERATORS else words(text)
-    if not lattice:
-        _refuse_wordless(token)
-    length = max(word.end for word in lattice)
-    last = max((word for word in lattice if word.end == length), key=lambda word: word.start)
-    starred = prefix and last.word.isascii()
-    if starred and len(last.word) < 2:
-        raise QueryError(
-            "* needs two letters or more before it", token.position, "write a longer beginning"
-        )
-    edges = {_edge(word, starred and word.end == length) for word in lattice}
-    return tuple(sorted(edges, key=lambda edge: (edge.start, edge.end))), length
-
-
-def _edge(word: Word, prefix: bool) -> Edge:
-    return Edge(word.word if prefix else word.form, word.start, word.end, prefix)
-
-
-def _refuse_wordless(token: _Token) -> NoReturn:
-    operator = _OPERATORS.get(token.text)
-    hint = f"write {operator}" if operator else "a topic needs letters or numbers"
-    raise QueryError(f"there is no word in {token.text}", token.position, hint)

@@ -1,13 +1,18 @@
-"""A topic as a tree: leaves that ask something of one field, joined by And, Or and Not.
+"""A topic as a tree: leaves that ask something of one field, joined by And, Or, AtLeast and Not.
 
-Trees are kept in negation normal form: `Not` stands on leaves only, so that every other leaf
-counts for the topic when it is met.
+A leaf is met by a paper or it is not; the joints are plain logic over that, and nothing else is
+in a tree. Fields and synonyms are pushed down to the leaves when a topic is read: `title:(a OR
+b)` is an Or of two leaves, a synonym an Or of Words. Trees are in negation normal form: `Not`
+stands on leaves only, so that every other leaf counts for the topic when it is met.
+
+What a leaf asks is defined by what it says here and, word for word, by `monitor.match.view`:
+`meets` is the plain reading of a tree, and every faster one has to agree with it.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -33,13 +38,35 @@ class Edge(NamedTuple):
 class Words:
     """A word or phrase: any chain of edges from 0 to `length`, within one of `fields`.
 
-    Unless `exact` is empty the paper must write it just so, case and all.
+    Met when, in one of the fields, there is a chain of the term's edges from 0 to `length` and a
+    chain of adjoining words of the text (each begins at the position where the one before ends)
+    that agree word by word: an edge's key is the word's form, or with `prefix` the beginning of
+    the word as written. Edges are sorted by (start, end), and numbered so that `start < end`.
+    Unless `exact` is empty the paper must write the whole just so, case and all (NFC, any
+    white space as one space).
     """
 
     fields: tuple[str, ...]
     edges: tuple[Edge, ...]
     length: int
     exact: str = ""
+    position: int = dataclasses.field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Two or more different words near each other, in any order, within one of `fields`.
+
+    Met when in one of the fields there is a stretch of positions that holds an occurrence of
+    each of `words` and at most `distance` positions more than those occurrences are long:
+    `"a b"~5` lets five other words stand between. Every one of `words` has the fields of the
+    leaf and is not `exact`. An occurrence that begins or ends inside an abbreviation that the
+    paper spells out (a negative position, see `view.Lattice`) does not count here.
+    """
+
+    fields: tuple[str, ...]
+    words: tuple[Words, ...]
+    distance: int
     position: int = dataclasses.field(default=0, compare=False)
 
 
@@ -62,7 +89,7 @@ class Label:
     position: int = dataclasses.field(default=0, compare=False)
 
 
-Leaf: TypeAlias = Words | Author | Label
+Leaf: TypeAlias = Words | Near | Author | Label
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,24 +107,49 @@ class Or:
     children: tuple[Node, ...]
 
 
-Node: TypeAlias = Leaf | Not | And | Or
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """Met when at least `count` of the children are: more than one, and not all of them.
+
+    The children are different from each other.
+    """
+
+    count: int
+    children: tuple[Node, ...]
+
+
+Node: TypeAlias = Leaf | Not | And | Or | AtLeast
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A topic that was understood; `warnings` are doubts with their positions."""
+    """A topic that was understood; `warnings` are doubts with their positions.
+
+    A paper meets it when it meets `root` and, where there is a `threshold`, its points reach
+    it: the sum of the weights of what it meets (`view.points`). `weights` names the leaves that
+    do not weigh 1. Leaves of one position are one clause: a word and its synonyms.
+    """
 
     text: str
     root: Node
     warnings: tuple[QueryError, ...] = dataclasses.field(default=(), compare=False)
+    weights: tuple[tuple[Leaf, float], ...] = ()
+    threshold: float = 0.0
 
 
-def conjunction(nodes: list[Node]) -> Node:
+def conjunction(nodes: Sequence[Node]) -> Node:
     return nodes[0] if len(nodes) == 1 else And(tuple(nodes))
 
 
-def disjunction(nodes: list[Node]) -> Node:
+def disjunction(nodes: Sequence[Node]) -> Node:
     return nodes[0] if len(nodes) == 1 else Or(tuple(nodes))
+
+
+def at_least(count: int, nodes: Sequence[Node]) -> Node:
+    """Return the node that is met when at least `count` (1 to all) of `nodes` are."""
+    if count == 1:
+        return disjunction(nodes)
+    return conjunction(nodes) if count == len(nodes) else AtLeast(count, tuple(nodes))
 
 
 def negation(node: Node) -> Node:
@@ -109,6 +161,8 @@ def negation(node: Node) -> Node:
             return Or(tuple(negation(child) for child in children))
         case Or(children):
             return And(tuple(negation(child) for child in children))
+        case AtLeast(count, children):
+            return at_least(len(children) - count + 1, [negation(child) for child in children])
         case _:
             return Not(node)
 
@@ -118,7 +172,7 @@ def leaves(node: Node) -> Iterator[Leaf]:
     match node:
         case Not():
             return
-        case And(children) | Or(children):
+        case And(children) | Or(children) | AtLeast(_, children):
             for child in children:
                 yield from leaves(child)
         case _:

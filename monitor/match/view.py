@@ -1,26 +1,60 @@
-"""A paper as topics see it: its words by form, its names and labels; and what is met there."""
+"""A paper as topics see it: its words by form, its names and labels; and what is met there.
+
+This is the plain reading of a topic, written to be obviously right; `monitor.match.index` is the
+fast one.
+"""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, count
+from typing import NamedTuple
 
+from monitor.match.abbreviations import Definition, definitions
 from monitor.match.names import PersonName, same_person, spellings
-from monitor.match.tree import And, Author, Edge, Label, Leaf, Node, Not, Or, Words
+from monitor.match.tree import (
+    And,
+    AtLeast,
+    Author,
+    Edge,
+    Label,
+    Leaf,
+    Near,
+    Node,
+    Not,
+    Or,
+    Query,
+    Words,
+)
 from monitor.model import Paper
 from monitor.text import Word, words
 
 Span = tuple[int, int]
 
 
-class Lattice:
-    """The words of one text, found by form or by their first letters."""
+class Found(NamedTuple):
+    """A place where a term stands: its positions in the lattice, and its characters."""
 
-    def __init__(self, text: str) -> None:
+    start: int
+    end: int
+    span: Span
+
+
+class Lattice:
+    """The words of one text, found by form or by their first letters.
+
+    Where the text writes an abbreviation that the paper defines, the words it stands for are in
+    the lattice as well, and the abbreviation where those words are: each further chain of words
+    begins and ends where what is written does, has its characters as its span, and inner
+    positions of its own, which are negative. `extended` adds them.
+    """
+
+    def __init__(self, text: str, defined: Iterable[Definition] = ()) -> None:
         self.text = text
-        self.by_form: dict[str, list[Word]] = {}
-        for word in words(text):
+        self.by_form = _grouped(words(text))
+        for word in extended(self, defined):
             self.by_form.setdefault(word.form, []).append(word)
 
     @cached_property
@@ -31,34 +65,111 @@ class Lattice:
                 found.setdefault(word.word, []).append(word)
         return found
 
-    def occurrences(self, term: Words) -> list[Span]:
+    def occurrences(self, term: Words | Near) -> list[Span]:
         """Return where `term` stands, as spans of the original text in order."""
-        spans = self._simple(term.edges[0]) if len(term.edges) == 1 else self._chains(term)
-        if term.exact:
-            return [s for s in spans if _composed(self.text[slice(*s)]) == _composed(term.exact)]
-        return spans
+        found = self._near(term) if isinstance(term, Near) else self.found(term)
+        return sorted({one.span for one in found})
 
-    def _simple(self, edge: Edge) -> list[Span]:
-        return sorted(word.span for word in self._find(edge))
+    def found(self, term: Words) -> list[Found]:
+        """Return every occurrence of a word or phrase."""
+        found = self._simple(term.edges[0]) if len(term.edges) == 1 else self._chains(term)
+        if term.exact:
+            wanted = _composed(term.exact)
+            return [one for one in found if _composed(self.text[slice(*one.span)]) == wanted]
+        return found
+
+    def _simple(self, edge: Edge) -> list[Found]:
+        return [Found(word.start, word.end, word.span) for word in self._find(edge)]
 
     def _find(self, edge: Edge) -> Sequence[Word]:
         if not edge.prefix:
             return self.by_form.get(edge.key, ())
         return [w for word, at in self.by_word.items() if word.startswith(edge.key) for w in at]
 
-    def _chains(self, term: Words) -> list[Span]:
-        """Follow the term's edges, in order, through the adjoining words of this text."""
-        reached: list[dict[int, int]] = [{} for _ in range(term.length + 1)]
-        found: set[Span] = set()
+    def _chains(self, term: Words) -> list[Found]:
+        """Follow the term's edges, in order, through the adjoining words of this text.
+
+        `reached` holds, for each position of the term, where in the text it can be, and the
+        first words of the chains that lead there.
+        """
+        reached: list[dict[int, set[Word]]] = [{} for _ in range(term.length + 1)]
+        found: set[Found] = set()
         for edge in term.edges:
             for word in self._find(edge):
-                start = word.span[0] if edge.start == 0 else reached[edge.start].get(word.start)
-                if start is None:
+                firsts = {word} if edge.start == 0 else reached[edge.start].get(word.start)
+                if firsts is None:
                     continue
-                reached[edge.end][word.end] = start
-                if edge.end == term.length:
-                    found.add((start, word.span[1]))
+                if edge.end < term.length:
+                    reached[edge.end].setdefault(word.end, set()).update(firsts)
+                    continue
+                for first in firsts:
+                    found.add(Found(first.start, word.end, (first.span[0], word.span[1])))
         return sorted(found)
+
+    def _near(self, term: Near) -> Iterator[Found]:
+        """Yield the occurrences of the term's words in each stretch that holds all of them."""
+        found = [[f for f in self.found(word) if min(f.start, f.end) >= 0] for word in term.words]
+        if not all(found):
+            return
+        starts = {one.start for alike in found for one in alike}
+        ends = {one.end for alike in found for one in alike}
+        longest = sum(max(one.end - one.start for one in alike) for alike in found)
+        for start in starts:
+            for end in ends:
+                if start < end <= start + longest + term.distance:
+                    inside = [_inside(alike, start, end) for alike in found]
+                    lengths = [max((f.end - f.start for f in alike), default=0) for alike in inside]
+                    if all(lengths) and end - start - sum(lengths) <= term.distance:
+                        yield from chain.from_iterable(inside)
+
+
+def _grouped(found: Iterable[Word]) -> dict[str, list[Word]]:
+    by_form: dict[str, list[Word]] = {}
+    for word in found:
+        by_form.setdefault(word.form, []).append(word)
+    return by_form
+
+
+def _inside(found: Iterable[Found], start: int, end: int) -> list[Found]:
+    return [one for one in found if start <= one.start and one.end <= end]
+
+
+def extended(lattice: Lattice, defined: Iterable[Definition]) -> list[Word]:
+    """Return what abbreviations add to a lattice that has none: long for short, short for long.
+
+    The short form counts where its capitals are those of the definition, with or without the s
+    of a plural; the long form in all its spellings.
+    """
+    added: list[Word] = []
+    inner = count(-1, -1)
+    for short, long in defined:
+        for written, other in ((short, long), (long, short)):
+            meant = words(other)
+            for one in lattice.found(_term(written)):
+                if written is long or _same_letters(lattice.text[slice(*one.span)], short):
+                    added += _laid(meant, one, inner)
+    return added
+
+
+def _term(written: str) -> Words:
+    lattice = sorted(words(written), key=lambda word: (word.start, word.end))
+    edges = tuple(Edge(word.form, word.start, word.end) for word in lattice)
+    return Words((), edges, max((word.end for word in lattice), default=0))
+
+
+def _same_letters(written: str, short: str) -> bool:
+    return written in (short, f"{short}s") or short == f"{written}s"
+
+
+def _laid(meant: Sequence[Word], where: Found, inner: Iterator[int]) -> Iterator[Word]:
+    """Lay words over a place of the text."""
+    length = max(word.end for word in meant)
+    at = {0: where.start, length: where.end}
+    for word in meant:
+        for position in (word.start, word.end):
+            if position not in at:
+                at[position] = next(inner)
+        yield Word(word.form, word.word, at[word.start], at[word.end], where.span)
 
 
 def _composed(text: str) -> str:
@@ -78,12 +189,17 @@ class View:
         self.sources = tuple(sources)
 
     @cached_property
+    def defined(self) -> tuple[Definition, ...]:
+        """The abbreviations that the paper defines: they count in its title and abstract."""
+        return definitions(self.paper.title, self.paper.abstract)
+
+    @cached_property
     def title(self) -> Lattice:
-        return Lattice(self.paper.title)
+        return Lattice(self.paper.title, self.defined)
 
     @cached_property
     def abstract(self) -> Lattice:
-        return Lattice(self.paper.abstract)
+        return Lattice(self.paper.abstract, self.defined)
 
     @cached_property
     def venue(self) -> Lattice:
@@ -128,18 +244,44 @@ def _is_asked_for(leaf: Author, names: Iterable[PersonName]) -> bool:
 def meets(node: Node, view: View) -> bool:
     """Whether the paper has what `node` asks for. A phrase never spans two fields."""
     match node:
-        case Words():
+        case Words() | Near():
             return any(view.text(field).occurrences(node) for field in node.fields)
         case And(children):
             return all(meets(child, view) for child in children)
         case Or(children):
             return any(meets(child, view) for child in children)
+        case AtLeast(least, children):
+            return sum(meets(child, view) for child in children) >= least
         case Not(leaf):
             return not meets(leaf, view)
         case Author():
             return bool(view.met_authors(node))
         case Label():
             return bool(view.met_labels(node))
+
+
+def answers(query: Query, view: View) -> bool:
+    """Whether the paper meets the topic: its tree and, where it has one, its threshold."""
+    return meets(query.root, view) and (
+        not query.threshold or points(query, view) >= query.threshold
+    )
+
+
+def points(query: Query, view: View) -> float:
+    """Return the sum of the weights of the clauses by which a paper meets the tree."""
+    return total(met_leaves(query.root, view), dict(query.weights))
+
+
+def total(found: Iterable[Leaf], weights: Mapping[Leaf, float]) -> float:
+    """Return the sum of the weights of leaves, 1 where none is given.
+
+    Equal leaves count once, and so do those of one position: a word and its synonyms.
+    """
+    by_clause: dict[int, float] = {}
+    for leaf in dict.fromkeys(found):
+        weight = weights.get(leaf, 1.0)
+        by_clause[leaf.position] = max(weight, by_clause.get(leaf.position, weight))
+    return sum(by_clause.values())
 
 
 def met_leaves(node: Node, view: View) -> list[Leaf]:
@@ -151,7 +293,9 @@ def _met_leaves(node: Node, view: View) -> list[Leaf]:
     match node:
         case Not():
             return []
-        case Or(children):
+        case Or(children) | AtLeast(_, children):
+            if not meets(node, view):
+                return []
             met = [child for child in children if meets(child, view)]
             return [leaf for child in met for leaf in _met_leaves(child, view)]
         case And(children):

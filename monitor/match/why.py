@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from monitor.match.tree import Author, Label, Leaf, Query, Words, leaves
+from monitor.match.tree import Author, Label, Leaf, Near, Query, Words, leaves
 from monitor.match.view import Span, View, met_leaves
 from monitor.model import Why
 
@@ -33,7 +33,7 @@ def explain(query: Query, view: View) -> tuple[Why, ...]:
 
 
 def _text_why(field: str, met: Sequence[Leaf], view: View) -> Why:
-    terms = [leaf for leaf in met if isinstance(leaf, Words) and field in leaf.fields]
+    terms = [leaf for leaf in met if isinstance(leaf, Words | Near) and field in leaf.fields]
     if not terms:
         return Why(field, ())
     lattice = view.text(field)
@@ -92,7 +92,7 @@ def score(query: Query, view: View) -> float:
     clauses = len(set(leaves(query.root)))
     in_title = occurrences = 0
     for leaf in met:
-        if isinstance(leaf, Words):
+        if isinstance(leaf, Words | Near):
             counts = {field: len(view.text(field).occurrences(leaf)) for field in leaf.fields}
             in_title += bool(counts.get("title"))
             occurrences += sum(counts.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from monitor.match import TopicIndex, parse_query
-from monitor.match.tree import Words, leaves
+from monitor.match.tree import Near, Words, leaves
 from monitor.match.view import Lattice, View
 from monitor.match.why import explain, score
 from monitor.model import Paper, Why
@@ -96,13 +96,15 @@ def test_each_span_holds_what_was_asked_for(
 ) -> None:
     index = TopicIndex({"topic": topic})
     for match in index.match([paper], [seen]):
-        terms = [leaf for leaf in leaves(match.query.root) if isinstance(leaf, Words)]
+        asked = list(leaves(match.query.root))
+        terms = [leaf for leaf in asked if isinstance(leaf, Words)]
+        terms += [word for leaf in asked if isinstance(leaf, Near) for word in leaf.words]
         assert match.why
         for found in match.why:
             text = getattr(paper, found.field, "")
             assert list(found.spans) == sorted(found.spans)
             for start, end in found.spans:
-                part = Lattice(text[start:end])
+                part = Lattice(text[start:end], View(paper).defined)
                 assert any(part.occurrences(term) for term in terms if found.field in term.fields)
 
 

@@ -1,0 +1,100 @@
+"""The abbreviations that a paper itself defines: `graph neural networks (GNNs)`.
+
+After A. Schwartz and M. Hearst, A simple algorithm for identifying abbreviation definitions in
+biomedical text, Pacific Symposium on Biocomputing 8 (2003), 451-462: the letters of the short
+form are looked for from right to left in the words before its parentheses, and the first one
+must begin a word. Beyond the paper, a short form needs a capital letter here, so that no common
+word is ever taken for one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+LONGEST_SHORT = 10
+MOST = 50
+
+_PARENTHESES = re.compile(r"\(([^()]{2,200})\)")
+_BOUNDARY = re.compile(r"[.;:!?](?=\s)|[()]")
+_SHORT = re.compile(r"\w[^\s]*(?: [^\s]+)?")
+
+
+class Definition(NamedTuple):
+    """A short form and what it stands for, both as the paper writes them."""
+
+    short: str
+    long: str
+
+
+def definitions(*texts: str) -> tuple[Definition, ...]:
+    """Return what the texts define, the first definition of each short form, at most 50."""
+    found: dict[str, Definition] = {}
+    for text in texts:
+        if "(" in text:
+            for one in _definitions(text):
+                found.setdefault(one.short, one)
+                if len(found) == MOST:
+                    return tuple(found.values())
+    return tuple(found.values())
+
+
+def _definitions(text: str) -> Iterator[Definition]:
+    done = 0
+    for parentheses in _PARENTHESES.finditer(text):
+        before = _sentence(text[done : parentheses.start()])
+        inside = re.split(r"[,;]", parentheses[1], maxsplit=1)[0].strip()
+        if before and _is_short(inside):
+            long = _long_form(inside, _last_words(before, inside))
+            if long:
+                yield Definition(inside, long)
+        elif before and _is_short(before.split()[-1]):
+            short = before.split()[-1]
+            long = _long_form(short, inside)
+            if long == inside:
+                yield Definition(short, long)
+        done = parentheses.end()
+
+
+def _sentence(before: str) -> str:
+    """Return what stands before a parenthesis, back to the end of the sentence before."""
+    return _BOUNDARY.split(before)[-1].strip()
+
+
+def _is_short(text: str) -> bool:
+    return (
+        2 <= len(text) <= LONGEST_SHORT
+        and _SHORT.fullmatch(text) is not None
+        and any(letter.isupper() for letter in text)
+    )
+
+
+def _last_words(before: str, short: str) -> str:
+    """Return as many words before a short form as it can stand for."""
+    return " ".join(before.split()[-min(len(short) + 5, 2 * len(short)) :])
+
+
+def _long_form(short: str, text: str) -> str:
+    """Return the shortest end of `text` that has the letters of `short` in order; "" if none."""
+    at = len(text) - 1
+    letters = [(i, letter) for i, letter in enumerate(short.lower()) if letter.isalnum()]
+    lowered = text.lower()
+    for index, letter in reversed(letters):
+        first = index == letters[0][0]
+        while at >= 0 and (lowered[at] != letter or (first and at and lowered[at - 1].isalnum())):
+            at -= 1
+        if at < 0:
+            return ""
+        at -= 1
+    long = text[text.rfind(" ", 0, at + 1) + 1 :]
+    return long if _is_likely(short, long, len(letters)) else ""
+
+
+def _is_likely(short: str, long: str, letters: int) -> bool:
+    words = re.split(r"[\s-]+", long)
+    return (
+        len(long) > len(short)
+        and len(words) <= min(letters + 5, 2 * letters)
+        and short.lower() not in (word.lower() for word in words)
+    )

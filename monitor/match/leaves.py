@@ -1,0 +1,132 @@
+"""The leaves of a topic: one word, phrase, name or label to what it asks for."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from monitor.errors import QueryError
+from monitor.match.names import spellings
+from monitor.match.synonyms import Synonyms, Term
+from monitor.match.tokens import Token
+from monitor.match.tree import TEXT_FIELDS, Author, Edge, Label, Near, Node, Words, disjunction
+from monitor.match.view import label
+from monitor.text import Word, words
+
+MOST_NEAR = 10
+
+_OPERATORS = {"&": "AND", "&&": "AND", "|": "OR", "||": "OR", "!": "NOT", "+": "AND"}
+_EXAMPLES = {"category": "category:cs.*", "source": "source:arxiv", "announce": "announce:new"}
+
+
+def leaf(token: Token, field: str, synonyms: Synonyms, *, exact: bool) -> Node:
+    """Return what a word or phrase asks of a field, of the title or abstract where that is "".
+
+    It is an Or where the words have synonyms. Raises QueryError.
+    """
+    quoted = token.kind == "phrase"
+    written = token.text[1:-1] if quoted else token.text
+    if not written.strip():
+        raise QueryError("the phrase is empty", token.position, "put words between the quotes")
+    fields = (field,) if field else TEXT_FIELDS
+    if token.distance is not None:
+        return _near(token, fields, written, exact=exact)
+    prefix = written.endswith("*")
+    text = written.removesuffix("*")
+    _check_star(token, text, prefix)
+    if exact and (prefix or field not in ("", "title", "abstract", "venue")):
+        raise QueryError(
+            "= goes with a whole word of a text only", token.position, "as in =RAG or title:=RAG"
+        )
+    if field in ("category", "source", "announce"):
+        return _label(token, field, text, prefix)
+    if field == "author":
+        return _author(token, text, prefix)
+    term = _term(token, text, prefix)
+    if exact:
+        return Words(fields, *term, text, token.position)
+    ways = [term] if prefix else synonyms.ways(term)
+    return disjunction([Words(fields, *way, "", token.position) for way in ways])
+
+
+def _check_star(token: Token, text: str, prefix: bool) -> None:
+    if not text.strip() and prefix:
+        raise QueryError("* alone would find everything", token.position, "write letters before it")
+    inside = token.text.find("*")
+    if "*" in text and not re.search(r"\\\S*\*", text):
+        raise QueryError(
+            "* stands only at the end of a word", token.position + inside, "as in agent*"
+        )
+    if prefix and text[-1].isspace():
+        raise QueryError("* must follow letters", token.position + inside, "as in agent*")
+
+
+def _label(token: Token, field: str, text: str, prefix: bool) -> Label:
+    if not label(text):
+        raise QueryError(
+            f"{field}: has no value to look for", token.position, f"as in {_EXAMPLES[field]}"
+        )
+    return Label(field, label(text), prefix, token.position)
+
+
+def _author(token: Token, text: str, prefix: bool) -> Author:
+    names = spellings(text)
+    if not names:
+        raise QueryError("there is no name to look for", token.position, 'as in author:"Y. Bengio"')
+    if prefix and (names[0].given or len(names[0].family) < 2):
+        raise QueryError(
+            "* goes with one name of two letters or more", token.position, "as in author:beng*"
+        )
+    return Author(names, prefix, token.position)
+
+
+def _term(token: Token, text: str, prefix: bool) -> Term:
+    lattice = () if text in _OPERATORS else words(text)
+    if not lattice:
+        _refuse_wordless(token)
+    length = max(word.end for word in lattice)
+    last = max((word for word in lattice if word.end == length), key=lambda word: word.start)
+    starred = prefix and last.word.isascii()
+    if starred and len(last.word) < 2:
+        raise QueryError(
+            "* needs two letters or more before it", token.position, "write a longer beginning"
+        )
+    edges = {_edge(word, starred and word.end == length) for word in lattice}
+    return Term(tuple(sorted(edges, key=lambda edge: (edge.start, edge.end))), length)
+
+
+def _edge(word: Word, prefix: bool) -> Edge:
+    return Edge(word.word if prefix else word.form, word.start, word.end, prefix)
+
+
+def _refuse_wordless(token: Token) -> NoReturn:
+    operator = _OPERATORS.get(token.text)
+    hint = f"write {operator}" if operator else "a topic needs letters or numbers"
+    raise QueryError(f"there is no word in {token.text}", token.position, hint)
+
+
+def _near(token: Token, fields: tuple[str, ...], written: str, *, exact: bool) -> Near:
+    """Read the words of `"a b"~5`, each of which may end with a star."""
+    distance = token.distance
+    assert distance is not None, "a phrase without ~ is no proximity"
+    if fields[0] in ("author", "category", "source", "announce"):
+        raise QueryError(
+            f"{fields[0]}: has no words near each other", token.position, "leave out the ~"
+        )
+    if exact:
+        raise QueryError(
+            "= and ~ do not go together", token.position, "look for the form or for the distance"
+        )
+    found: list[Words] = []
+    for match in re.finditer(r"\S+", written):
+        part = token._replace(text=match.group(), position=token.position + 1 + match.start())
+        prefix = part.text.endswith("*")
+        text = part.text.removesuffix("*")
+        _check_star(part, text, prefix)
+        if words(text):
+            found.append(Words(fields, *_term(part, text, prefix), "", part.position))
+    if not 2 <= len(found) <= MOST_NEAR or len(set(found)) < len(found):
+        raise QueryError(
+            f"~ needs 2 to {MOST_NEAR} different words", token.position, 'as in "agent policy"~5'
+        )
+    return Near(fields, tuple(found), distance, token.position)

@@ -1,0 +1,142 @@
+"""The topic language, first step: a text to tokens that know their positions."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from monitor.errors import QueryError
+
+QUOTES = '"“”„«»'
+GREATEST_WEIGHT = 100.0
+
+_MINUS = r"[-\u2010-\u2015\u2212](?=[^\s)])"
+_PATTERN = r"""
+      (?P<open>\() | (?P<close>\))
+    | (?P<phrase>["“”„«»](?:\\.|[^"“”„«»\\])*["“”„«»]?)
+    | (?P<minus>%s)
+    | (?P<exact>=(?=\S))
+    | (?P<field>[^\W\d_]\w*:)
+    | %s
+    """
+_FLAGS = re.VERBOSE | re.DOTALL
+_WORD = r'(?P<word>(?:\\.|[^\s()"“”„«»\\]|\\$)+)'
+_LISTED = r"""(?P<comma>,)
+    | (?P<word>(?:\\.|[^\s(),"“”„«»\\]|\\$|(?<=\d),(?=\d{3}(?!\d)))+)"""
+_TOKEN = re.compile(_PATTERN % (_MINUS, _WORD), _FLAGS)
+# In the list of `2 of (a, b)` a comma parts the items.
+_TOKEN_OF_LIST = re.compile(_PATTERN % (_MINUS, _LISTED), _FLAGS)
+
+_BEHIND = re.compile(r"(?P<near>~(?P<distance>\d*))?(?P<raised>\^(?P<weight>\d*(?:\.\d+)?))?")
+# x^2, H^1 and 10^6 are formulas: a weight stands behind two letters or more.
+_WEIGHED = re.compile(r"(?=[^$]*[^\W\d_])([^$]+[^\\$])\^(\d*(?:\.\d+)?)", re.DOTALL)
+_FUZZY = re.compile(r"[^\W_]~\d*")
+_OPERATORS = frozenset({"AND", "OR", "NOT"})
+
+
+class Token(NamedTuple):
+    """A piece of a topic: `distance` of a phrase, `weight` of what ends here."""
+
+    kind: str
+    text: str
+    position: int
+    weight: float = 1.0
+    distance: int | None = None
+
+
+def tokens(text: str) -> list[Token]:
+    """Cut `text` into tokens, with an `end` behind the last.
+
+    Raises QueryError for quotes, `~` and `^` that cannot be understood.
+    """
+    found: list[Token] = []
+    lists: list[bool] = []
+    position = _skip_spaces(text, 0)
+    while position < len(text):
+        pattern = _TOKEN_OF_LIST if lists and lists[-1] else _TOKEN
+        match = pattern.match(text, position)
+        assert match is not None and match.lastgroup is not None
+        token = Token(match.lastgroup, match.group(), position)
+        end = match.end()
+        match token.kind:
+            case "word":
+                token = _word(token)
+            case "phrase":
+                token, end = _phrase(text, token)
+            case "open":
+                lists.append(_counts(found))
+            case "close":
+                lists = lists[:-1]
+                token, end = _weighed(text, token, end)
+        found.append(token)
+        position = _skip_spaces(text, end)
+    return [*found, Token("end", "", len(text))]
+
+
+def _skip_spaces(text: str, position: int) -> int:
+    while position < len(text) and text[position].isspace():
+        position += 1
+    return position
+
+
+def _word(token: Token) -> Token:
+    text = token.text
+    if text in _OPERATORS:
+        return token._replace(kind=text)
+    if "~" in text and _FUZZY.fullmatch(text[text.rindex("~") - 1 :]):
+        raise QueryError(
+            "~ stands behind a phrase",
+            token.position + text.rindex("~"),
+            'as in "agent policy"~5; for other endings write agent*',
+        )
+    weighed = _WEIGHED.fullmatch(text) if "^" in text else None
+    if not weighed:
+        return token
+    at = token.position + weighed.end(1)
+    return token._replace(text=weighed[1], weight=_weight(weighed[2], at))
+
+
+def _phrase(text: str, token: Token) -> tuple[Token, int]:
+    """Check the quotes of a phrase, and take up what stands behind it."""
+    start, end = token.position, token.position + len(token.text)
+    if len(token.text) < 2 or token.text[-1] not in QUOTES or token.text.endswith('\\"'):
+        raise QueryError("this quote is never closed", start, 'close the phrase with another "')
+    if start and text[start - 1] not in "(:=,-‐‑‒–—―−" and not text[start - 1].isspace():
+        raise QueryError("a space is missing before the phrase", start, "put a space here")
+    behind = _BEHIND.match(text, end)
+    if behind and behind["near"]:
+        if not behind["distance"] or int(behind["distance"]) > 100:
+            raise QueryError("~ needs a number up to 100", end, 'as in "agent policy"~5')
+        token = token._replace(distance=int(behind["distance"]))
+        end = behind.end("near")
+    token, end = _weighed(text, token, end)
+    if text[end : end + 1].strip("), \t\r\n"):
+        raise QueryError("a space is missing after the phrase", end, "put a space here")
+    return token, end
+
+
+def _weighed(text: str, token: Token, end: int) -> tuple[Token, int]:
+    behind = _BEHIND.match(text, end)
+    if behind is None or behind["near"] or not behind["raised"]:
+        return token, end
+    return token._replace(weight=_weight(behind["weight"], end)), behind.end()
+
+
+def _weight(written: str, position: int) -> float:
+    weight = float(written) if written else 0.0
+    if not 0 < weight <= GREATEST_WEIGHT:
+        raise QueryError(
+            f"a weight is a number above 0, up to {GREATEST_WEIGHT:.0f}", position, "as in agent^3"
+        )
+    return weight
+
+
+def _counts(found: list[Token]) -> bool:
+    """Whether `2 of` stands before a parenthesis; the two words become one token."""
+    if len(found) < 2 or found[-1].text.lower() != "of" or found[-1].kind != "word":
+        return False
+    number = found[-2]
+    if number.kind != "word" or not number.text.isdecimal():
+        return False
+    found[-2:] = [number._replace(kind="of")]
+    return True

@@ -1,0 +1,222 @@
+"""What the plainer parts of a tree mean: proximity, some of several, weights, abbreviations."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.errors import QueryError
+from monitor.match import parse_query
+from monitor.match.abbreviations import definitions
+from monitor.match.synonyms import Synonyms
+from monitor.match.tree import And, AtLeast, Node, Or
+from monitor.match.view import View, answers, met_leaves, points
+from monitor.match.why import explain
+from monitor.model import Paper
+
+
+def met(topic: str, title: str, abstract: str = "", **more: object) -> bool:
+    return answers(parse_query(topic, **more), View(Paper(title, abstract=abstract)))  # type: ignore[arg-type]
+
+
+def marked(topic: str, title: str, abstract: str = "") -> list[tuple[str, ...]]:
+    return [why.words for why in explain(parse_query(topic), View(Paper(title, abstract=abstract)))]
+
+
+# ── proximity ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("topic", "title", "expected"),
+    [
+        ('"agent policy"~0', "policy agent", True),
+        ('"agent policy"~0', "policy of agent", False),
+        ('"agent policy"~1', "policy of agent", True),
+        ('"agent policy reward"~2', "reward x agent y policy", True),
+        ('"agent policy reward"~1', "reward x agent y policy", False),
+        ('"multiagent policy"~0', "multi-agent policy", True),
+        ('"multi-agent policy"~0', "policy multiagent", True),
+        ('"multi-agent policy"~0', "policy of multiagent", False),
+        ('"ag* poli*"~1', "policies for agents", True),
+        ('"agent policy"~3', "agent x x x x policy x x agent", True),
+        ('"深 度"~0', "度深", True),
+    ],
+)
+def test_words_near_each_other(topic: str, title: str, expected: bool) -> None:
+    assert met(topic, title) is expected
+
+
+def test_words_of_two_fields_are_never_near() -> None:
+    assert not met('"agent policy"~5', "agent", "policy")
+
+
+def test_only_words_of_a_near_stretch_are_marked() -> None:
+    assert marked('"agent policy"~1', "The agent and its many rules: policy of Agents") == [
+        ("policy", "Agents")
+    ]
+
+
+def test_a_distance_is_no_part_of_names_and_labels() -> None:
+    for topic in ('author:"Y Bengio"~2', 'category:"cs AI"~2', '="agent policy"~2'):
+        with pytest.raises(QueryError):
+            parse_query(topic)
+
+
+# ── some of several ─────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [("a1 b1", True), ("a1 c1", True), ("a1", False), ("d1", False), ("a1 b1 c1", True)],
+)
+def test_at_least_two_of_three(title: str, expected: bool) -> None:
+    assert met("2 of (a1, b1, c1)", title) is expected
+    assert met("x1 -(2 of (a1, b1, c1))", f"x1 {title}") is not expected
+
+
+def test_some_of_several_keep_their_limits() -> None:
+    assert isinstance(parse_query("2 of (a1, b1, c1)").root, AtLeast)
+    assert isinstance(parse_query("3 of (a1, b1, c1)").root, And)
+    assert isinstance(parse_query("1 of (a1, b1, c1)").root, Or)
+
+
+def test_what_may_be_met_by_nothing_is_refused_in_a_choice_too() -> None:
+    with pytest.raises(QueryError, match="must not have"):
+        parse_query("2 of (agent, -robot, -drone)")
+    with pytest.raises(QueryError, match="every text"):
+        parse_query("2 of (agent, the, of)")
+    parse_query("2 of (agent, policy, -robot)")
+
+
+def test_of_without_parentheses_is_a_word() -> None:
+    assert met("2 of agent", "2 of agents")
+
+
+# ── weights and thresholds ──────────────────────────────────────────────────────────
+
+
+def test_points_are_the_weights_of_what_is_met() -> None:
+    query = parse_query("agent^3 OR policy^0.5 OR (reward robot)^2")
+    for title, expected in [("agent", 3.0), ("agent policy", 3.5), ("reward robot agent", 7.0)]:
+        assert points(query, View(Paper(title))) == expected
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"), [("agent", False), ("agent policy", True), ("policy robot", False)]
+)
+def test_a_paper_below_the_threshold_does_not_meet(title: str, expected: bool) -> None:
+    assert met("agent^3 OR policy^2 OR robot", title, threshold=4) is expected
+
+
+def test_a_threshold_nobody_can_reach_is_refused() -> None:
+    parse_query("agent^3 OR policy", threshold=4)
+    with pytest.raises(QueryError, match="no paper can reach a threshold of 5"):
+        parse_query("agent^3 OR policy", threshold=5)
+
+
+@pytest.mark.parametrize("formula", ["x^2", "10^6", "$L^2$", '"L^2"', "L^2-regularity"])
+def test_a_formula_is_no_weight(formula: str) -> None:
+    assert parse_query(formula).weights == ()
+
+
+def test_weights_are_for_what_is_looked_for() -> None:
+    assert parse_query("agent -robot^2").warnings[0].position == 6
+    assert parse_query('agent^2 "a phrase"^2 ag*^2 title:x1^2').warnings == ()
+
+
+# ── synonyms ────────────────────────────────────────────────────────────────────────
+
+SYNONYMS = Synonyms([["LLM", "large language model"], ["agent", "assistant"]])
+
+
+@pytest.mark.parametrize(
+    ("topic", "title", "expected"),
+    [
+        ("LLM", "Large language models", True),
+        ('"large language model"', "LLMs", True),
+        ('"LLM agents"', "An agent", False),
+        ('"LLM agents"', "Large language model assistants", True),
+        ('"new LLM-agents"', "New LLM assistants", True),
+        ("=LLM", "Large language models", False),
+        ("title:LLM", "Large language models", True),
+        ("agent -LLM", "Agent with large language models", False),
+        ("LL*", "Large language models", False),
+    ],
+)
+def test_synonyms_ask_for_any(topic: str, title: str, expected: bool) -> None:
+    assert met(topic, title, synonyms=SYNONYMS) is expected
+    if expected:
+        assert not met(topic, title)
+
+
+def test_a_word_and_its_synonyms_are_one_clause() -> None:
+    query = parse_query("LLM^2 OR robot", SYNONYMS)
+    view = View(Paper("LLMs are large language models"))
+    assert len(met_leaves(query.root, view)) == 2
+    assert points(query, view) == 2.0
+
+
+def test_many_synonyms_in_one_phrase_end() -> None:
+    many = Synonyms([[f"{letter}{i}" for i in range(9)] for letter in "abcde"])
+    root: Node = parse_query('"a1 b1 c1 d1 e1"', many).root
+    assert isinstance(root, Or)
+    assert len(root.children) == 32
+
+
+# ── abbreviations ───────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("graph neural networks (GNNs) learn", [("GNNs", "graph neural networks")]),
+        ("We use GNN (graph neural network).", [("GNN", "graph neural network")]),
+        ("low-rank adaptation (LoRA; Hu et al.)", [("LoRA", "low-rank adaptation")]),
+        ("retrieval-augmented generation (RAG)", [("RAG", "retrieval-augmented generation")]),
+        ("the mitochondrial DNA (mtDNA)", [("mtDNA", "mitochondrial DNA")]),
+        (
+            "Heat shock transcription factor 1 (HSF1)",
+            [("HSF1", "Heat shock transcription factor 1")],
+        ),
+        ("a thing (see below) and a set (in this)", []),
+        ("It ends. Neural nets (XYZ)", []),
+        ("the models (models)", []),
+        ("(GNN) at the beginning", []),
+        ("a list (1) first (2) second", []),
+    ],
+)
+def test_definitions_of_abbreviations(text: str, expected: list[tuple[str, str]]) -> None:
+    assert [tuple(one) for one in definitions(text)] == expected
+
+
+DEFINES = "We study graph neural networks (GNNs) here."
+
+
+@pytest.mark.parametrize(
+    ("topic", "title", "expected"),
+    [
+        ('title:"graph neural network"', "GNNs for all", True),
+        ('title:"neural networks"', "A GNN for all", True),
+        ('title:"deep graph neural networks"', "Deep GNNs", True),
+        ('title:"neural networks for all"', "GNNs for all", True),
+        ('title:"network graph"', "GNN GNN", True),
+        ('title:"neural neural"', "GNN GNN", False),
+        ("title:GNN", "On graph neural networks", True),
+        ('title:"deep GNN"', "Deep graph-neural network", True),
+        ("title:=GNN", "On graph neural networks", False),
+        ("title:=GNNs", "GNNs", True),
+        ('title:"graph neural network"', "gnn is a word", False),
+        ('"graph policy"~0', "GNN policy", False),
+    ],
+)
+def test_what_a_paper_abbreviates_counts_in_all_of_it(
+    topic: str, title: str, expected: bool
+) -> None:
+    assert met(topic, title, DEFINES) is expected
+    assert not met(topic, title) or topic.startswith("title:=")
+
+
+def test_an_abbreviation_is_marked_where_it_is_written() -> None:
+    assert marked('title:"graph neural network"', "Deep GNNs for all", DEFINES) == [("GNNs",)]
+    assert marked("title:GNN", "Deep graph neural networks", DEFINES) == [
+        ("graph neural networks",)
+    ]
