@@ -310,6 +310,7 @@ def _sources(settings: Settings, door: Door, clock: Clock) -> dict[str, Watched]
             source=kind(name, told.options, door, clock.now),
             first_run=told.first_run or kind.default_first_run,
             dated=kind.dated and not told.options.path,
+            calendar=None if told.options.path else kind.calendar,
         )
     return watched
 

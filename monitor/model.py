@@ -126,6 +126,19 @@ class Run:
     error: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class SourceDay:
+    """What a source brought on one day.
+
+    `asked` counts its answers; `offered` says that one of them held papers, new or not;
+    `fresh` counts the papers and revisions that it had not told of before.
+    """
+
+    asked: int = 0
+    offered: bool = False
+    fresh: int = 0
+
+
 class FirstRun(StrEnum):
     """What the first reading of a source is worth."""
 

@@ -223,7 +223,8 @@ def status(told: Status) -> None:
 def _sources(told: Status) -> None:
     table = _table("Source", "Last run", "Outcome", "Seen", "New", right=("Seen", "New"))
     for one in told.sources:
-        outcome = Text(one.outcome, "bold red" if one.failing_since else "")
+        said = ", ".join([one.outcome, *(trouble.kind for trouble in one.troubles)])
+        outcome = Text(said, "bold red" if one.failing_since or one.troubles else "")
         counts = f"{one.seen:,}", f"{one.new:,}"
         table.add_row(escape(one.name), at(one.last_run), outcome, *counts)
     console.print(table)

@@ -9,7 +9,7 @@ from unicodedata import east_asian_width
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from monitor.model import Digest, Entry, SourceReport, Why
+from monitor.model import Digest, Entry, SourceReport, Trouble, Why
 from monitor.text import singular
 
 _LONGEST_NAME = 60
@@ -131,7 +131,11 @@ def reading(digest: Digest) -> str:
 
 
 def source_line(source: SourceReport, zone: str) -> str:
-    """What was read of one source, and since when it has been failing."""
+    """What was read of one source, and since when it has been failing or is not as it should be."""
+    return "; ".join([_read_of(source, zone), *(_trouble(one, zone) for one in source.troubles)])
+
+
+def _read_of(source: SourceReport, zone: str) -> str:
     if source.failing_since:
         last = f"; last read {moment(source.last_read, zone)}" if source.last_read else ""
         return f"failing since {moment(source.failing_since, zone)}: {source.error}{last}"
@@ -139,6 +143,10 @@ def source_line(source: SourceReport, zone: str) -> str:
         return "not read yet"
     read = f"{counted(source.seen, 'paper')}, {source.new:,} new" if source.seen else "nothing new"
     return f"{read}; last read {moment(source.last_read, zone)}"
+
+
+def _trouble(trouble: Trouble, zone: str) -> str:
+    return f"{trouble.kind} since {moment(trouble.since, zone)}: {trouble.text}"
 
 
 def waiting(digest: Digest) -> str:

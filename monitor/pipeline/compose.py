@@ -226,7 +226,7 @@ def _notice(incident: runs.Incident, now: datetime) -> Notice:
             f"{incident.subject} is well again", (ended, f"It was: {incident.error}"), now
         )
     return Notice(
-        f"{incident.subject} is {incident.kind}",
+        f"{incident.subject} {incidents.said(incident.kind)}",
         (f"Since {since}: {incident.error}", "One more message follows when it ends."),
         now,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from monitor.pipeline.parts import Parts
+from monitor.store import runs
 
 CONFIGURATION = "configuration"
 
@@ -12,6 +13,12 @@ FAILING = "failing"
 FAULTY = "faulty"
 NOT_COMPOSED = "not composed"
 REFUSED = "refused"
+GAP = runs.GAP
+
+
+def said(kind: str) -> str:
+    """Return what is told of a subject: that it is failing, or has a gap."""
+    return "has a gap" if kind == GAP else f"is {kind}"
 
 
 def source(name: str) -> str:

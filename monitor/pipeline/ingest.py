@@ -36,7 +36,7 @@ def ingest(parts: Parts, name: str, tell: Callable[[Run], None] | None = None) -
     with owners.source_lock(parts.database, name):
         with parts.database.writing() as tx:
             runs.close_interrupted(tx, name, parts.clock.now())
-            first = not runs.first_reading_done(tx, name)
+            first = runs.first_read(tx, name) is None
             validators = runs.validators(tx, name)
         done = list(_Ingest(parts, parts.sources[name], first, tell).runs(validators))
         judge(parts, parts.sources[name], done)

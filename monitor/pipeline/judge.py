@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from monitor.model import Run, RunOutcome
-from monitor.pipeline import incidents
+from monitor.pipeline import incidents, silence
 from monitor.pipeline.parts import Parts, Watched
-from monitor.store import runs
+from monitor.sources.calendar import DAY
+from monitor.store import days, runs
+from monitor.store.database import Transaction
+
+# A gap that cannot be filled is said by `status` for so long.
+GAP_STANDS = timedelta(days=7)
 
 
 def judge(parts: Parts, watched: Watched, done: Sequence[Run]) -> None:
-    """A source fails while any of its documents does; the operator hears of both ends.
+    """Open and end the incidents of a source, of which the operator hears once each.
 
-    Its first reading is over once a whole pass has read something: until then what is there,
-    a folder that is still being filled or a file half copied, is part of it.
+    A source fails while any of its documents does. Its first reading is over once a whole pass
+    has read something: until then what is there, a folder that is still being filled or a file
+    half copied, is part of it.
     """
     whole = any(run.outcome is RunOutcome.OK for run in done) and not parts.stopping.is_set()
     errors = [run.error for run in done if run.outcome is RunOutcome.FAILED]
@@ -26,3 +33,26 @@ def judge(parts: Parts, watched: Watched, done: Sequence[Run]) -> None:
             runs.open_incident(tx, subject, incidents.FAILING, now, errors[0])
         else:
             runs.end_incident(tx, subject, incidents.FAILING, now)
+        runs.close_gaps(tx, subject, now - GAP_STANDS, now)
+        _judge_silence(tx, watched, [run.started for run in done], now)
+
+
+def _judge_silence(
+    tx: Transaction, watched: Watched, started: Sequence[datetime], now: datetime
+) -> None:
+    calendar = watched.calendar
+    today = silence.day_of(now, calendar)
+    for day in {today, *(silence.day_of(at, calendar) for at in started)}:
+        start, end = (silence.start_of(at, calendar) for at in (day, day + DAY))
+        days.count(tx, watched.name, day, start, end)
+    first = runs.first_read(tx, watched.name)
+    if first is None:
+        return
+    known = days.history(tx, watched.name, today - silence.HISTORY)
+    subject = incidents.source(watched.name)
+    wrong = silence.judge(known, silence.day_of(first, calendar), now, calendar)
+    for kind, text in wrong.items():
+        if text:
+            runs.open_incident(tx, subject, kind, now, text)
+        else:
+            runs.end_incident(tx, subject, kind, now)

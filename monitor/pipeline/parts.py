@@ -10,6 +10,7 @@ from datetime import date
 from monitor.digest.due import Schedule
 from monitor.model import Channel, Clock, FirstRun, Templates, Topic
 from monitor.sources.base import Source
+from monitor.sources.calendar import Calendar
 from monitor.store.database import Database
 from monitor.store.owners import Owner
 
@@ -18,12 +19,13 @@ OPERATOR = "@operator"
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A source and what its first reading is worth."""
+    """A source, what its first reading is worth, and when it publishes, where that is known."""
 
     name: str
     source: Source
     first_run: FirstRun
     dated: bool
+    calendar: Calendar | None = None
 
 
 @dataclass(frozen=True, slots=True)

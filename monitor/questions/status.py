@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -15,8 +15,9 @@ from monitor.model import (
     Run,
     SourceReport,
     State,
+    Trouble,
 )
-from monitor.pipeline import Parts, Subscription
+from monitor.pipeline import Parts, Subscription, incidents
 from monitor.questions.alive import ALIVE, SERVICE
 from monitor.store import beats, deliveries, digests, runs
 from monitor.store.database import Transaction
@@ -37,6 +38,7 @@ class SourceStatus:
     new: int
     failing_since: datetime | None
     error: str
+    troubles: tuple[Trouble, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,8 @@ def _read(tx: Transaction, parts: Parts, now: datetime) -> tuple[SourceReport, .
 def _recorded(tx: Transaction) -> Iterator[str]:
     """What went wrong and has not ended, and what a person must settle."""
     for one in runs.open_incidents(tx):
-        yield f"{one.subject} is {one.kind} since {one.since:%Y-%m-%d %H:%M} UTC: {one.error}"
+        said = f"{one.subject} {incidents.said(one.kind)}"
+        yield f"{said} since {one.since:%Y-%m-%d %H:%M} UTC: {one.error}"
     for delivery in deliveries.listing(tx, [State.UNKNOWN]):
         yield _unsure(delivery)
 
@@ -136,6 +139,7 @@ def _source(name: str, last: Run | None, report: SourceReport) -> SourceStatus:
         new=report.new,
         failing_since=report.failing_since,
         error=report.error,
+        troubles=report.troubles,
     )
 
 
@@ -180,8 +184,7 @@ def _why(told: Subscription, last: Last | None, due: datetime | None, now: datet
         when = f"is due {_local(due, told.timezone)}" if due else "comes with the first match"
         return f"no digest yet: the first {when}"
     read = sum(report.new for report in last.digest.report)
-    failing = [r.source for r in last.digest.report if r.failing_since]
-    blind = f"; not read: {', '.join(failing)}" if failing else ""
+    blind = _blind(last.digest.report)
     if not last.digest.papers:
         return f"nothing matched in {last.digest.period}: of {read} new papers none met{blind}"
     unsent = [d for d in last.deliveries if d.state is not State.SENT]
@@ -190,6 +193,13 @@ def _why(told: Subscription, last: Last | None, due: datetime | None, now: datet
         because = f": {first.error}" if first.error else ""
         return f"the digest of {last.digest.period} is {first.state} on {first.channel}{because}"
     return f"{last.digest.papers} papers were sent for {last.digest.period}{blind}"
+
+
+def _blind(report: Iterable[SourceReport]) -> str:
+    """Name the sources that could not be read, and those that did not bring what they should."""
+    said = [f"{r.source} was not read" for r in report if r.failing_since]
+    said += [f"{r.source} {incidents.said(t.kind)}" for r in report for t in r.troubles]
+    return "".join(f"; {one}" for one in said)
 
 
 def _local(at: datetime, zone: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from email.utils import parsedate_to_datetime
 from typing import ClassVar
 
@@ -20,6 +20,7 @@ from pydantic import Field, field_validator, model_validator
 
 from monitor.model import Document, FirstRun, Paper, Reading
 from monitor.sources.base import Found, SourceOptions
+from monitor.sources.calendar import Calendar, american_holidays
 from monitor.sources.feed import Feed
 from monitor.sources.shared import arxivrecords
 from monitor.sources.shared.arxivtext import numbered_until
@@ -39,6 +40,11 @@ _OF_PHYSICS = frozenset(
     {"astro-ph", "cond-mat", "gr-qc", "hep-ex", "hep-lat", "hep-ph", "hep-th", "math-ph", "nlin"}
     | {"nucl-ex", "nucl-th", "quant-ph"}
 )
+
+
+# Mailings go out Sunday to Thursday at 20:00, feeds follow at midnight; both may be some hours
+# late. https://info.arxiv.org/help/availability.html
+CALENDAR = Calendar("America/New_York", frozenset(range(5)), time(4), american_holidays)
 
 
 class ArxivOptions(SourceOptions):
@@ -76,6 +82,7 @@ class Arxiv(Harvester):
     Options: ClassVar[type[SourceOptions]] = ArxivOptions
     default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
     dated: ClassVar[bool] = True
+    calendar: ClassVar[Calendar | None] = CALENDAR
 
     def read(self, document: Document) -> Reading:
         """Read a feed, an answer of the query API or of OAI-PMH. An empty feed is a quiet day."""

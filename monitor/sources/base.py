@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from monitor.errors import FetchError
 from monitor.model import Document, FirstRun, Reading
+from monitor.sources.calendar import Calendar
 
 if TYPE_CHECKING:
     from monitor.http import Door
@@ -61,13 +62,15 @@ class Source(ABC):
     """A kind of source.
 
     `dated` says that `announced` and `published` of its papers are dates of announcement or
-    first version, so that a paper may be called older by them (never for `path:`).
+    first version, so that a paper may be called older by them (never for `path:`). `calendar`
+    says when its service publishes, where that is known: else it is learned.
     """
 
     kind: ClassVar[str]
     Options: ClassVar[type[SourceOptions]] = SourceOptions
     default_first_run: ClassVar[FirstRun]
     dated: ClassVar[bool]
+    calendar: ClassVar[Calendar | None] = None
 
     def __init__(
         self,

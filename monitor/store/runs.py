@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.model import Run, RunOutcome, SourceReport
+from monitor.model import Run, RunOutcome, SourceReport, Trouble
 from monitor.store import schema
 from monitor.store.columns import Instant, among, insert_new, insert_or_update
 from monitor.store.database import Transaction
@@ -17,6 +18,7 @@ from monitor.store.database import Transaction
 READ = (RunOutcome.OK, RunOutcome.PARTIAL, RunOutcome.UNCHANGED)
 FAILING = "failing"
 DOWN = "down"
+GAP = "gap"
 
 _run = schema.run.c
 _document = schema.document.c
@@ -85,10 +87,9 @@ def close_interrupted(tx: Transaction, source: str, now: datetime) -> int:
     return tx.execute(sa.update(schema.run).where(*was_open).values(row)).rowcount
 
 
-def first_reading_done(tx: Transaction, source: str) -> bool:
-    """Return whether the first reading of a source is over."""
-    done = sa.select(_source.name).where(_source.name == source)
-    return tx.execute(done).first() is not None
+def first_read(tx: Transaction, source: str) -> datetime | None:
+    """Return when the first reading of a source was over, None while it is not."""
+    return tx.scalar(sa.select(_source.first_read_at).where(_source.name == source))
 
 
 def finish_first_reading(tx: Transaction, source: str, now: datetime) -> None:
@@ -128,7 +129,8 @@ def report(
     """Return what was read of each source after one moment and until another.
 
     A source fails while its incident is open, as `open_incident(tx, f"source {name}",
-    "failing", ...)` opened it.
+    "failing", ...)` opened it. Its other incidents are its troubles: those that are open, and
+    the gaps that were found in that time.
     """
     counted = tx.execute(
         sa.select(
@@ -144,23 +146,30 @@ def report(
         .group_by(_run.source)
     )
     last_read = {row.source: row.at for row in read}
-    failing = {one.subject: one for one in open_incidents(tx) if one.kind == FAILING}
+    wrong = defaultdict(list)
+    for one in _incidents(tx, sa.or_(_incident.ended_at.is_(None), _incident.kind == GAP)):
+        if one.kind != GAP or after < one.since <= until:
+            wrong[one.subject].append(one)
     return tuple(
-        _report(name, totals.get(name), last_read.get(name), failing.get(f"source {name}"))
+        _report(name, totals.get(name), last_read.get(name), wrong[f"source {name}"])
         for name in sources
     )
 
 
 def _report(
-    source: str, total: Any, last_read: datetime | None, incident: Incident | None
+    source: str, total: Any, last_read: datetime | None, wrong: Sequence[Incident]
 ) -> SourceReport:
+    failing = next((one for one in wrong if one.kind == FAILING), None)
     return SourceReport(
         source=source,
         seen=total.seen if total else 0,
         new=total.new if total else 0,
         last_read=last_read,
-        failing_since=incident.since if incident else None,
-        error=incident.error if incident else "",
+        failing_since=failing.since if failing else None,
+        error=failing.error if failing else "",
+        troubles=tuple(
+            Trouble(one.kind, one.since, one.error) for one in wrong if one is not failing
+        ),
     )
 
 
@@ -247,6 +256,13 @@ def end_incident(tx: Transaction, subject: str, kind: str, now: datetime) -> Inc
     ended = sa.update(schema.incident).where(*_open(subject, kind)).values(ended_at=now)
     row = tx.execute(ended.returning(schema.incident)).first()
     return _incident_of(row) if row else None
+
+
+def close_gaps(tx: Transaction, subject: str, before: datetime, now: datetime) -> None:
+    """End the gaps found before a moment: they are past, and nobody need be told of an end."""
+    found = (*_open(subject, GAP), _incident.since < before)
+    row = {"ended_at": now, "end_told_at": now, "told_at": sa.func.coalesce(_incident.told_at, now)}
+    tx.execute(sa.update(schema.incident).where(*found).values(row))
 
 
 def end_obsolete(tx: Transaction, living: Collection[str], now: datetime) -> None:

@@ -61,7 +61,7 @@ EVERY = [
         0,
         keys(
             "ok deliveries problems",
-            sources=[keys("name outcome last_run seen new failing_since error")],
+            sources=[keys("name outcome last_run seen new failing_since error troubles")],
             subscriptions=[keys("name next_due last_period last_papers waiting why")],
         ),
     ),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from monitor.digest import wording
-from monitor.model import SourceReport, Why
+from monitor.model import SourceReport, Trouble, Why
 from tests.digest.samples import NOW, PAPER, digest, news
 
 
@@ -98,6 +98,11 @@ def test_the_report_says_what_was_read() -> None:
         (
             SourceReport("s", 0, 0, NOW, NOW - timedelta(days=1), "HTTP 503"),
             "failing since Fri 20 Nov 08:00: HTTP 503; last read Sat 21 Nov 08:00",
+        ),
+        (
+            SourceReport("s", 9, 0, NOW, troubles=(Trouble("stale", NOW, "nothing new."),)),
+            "9 papers, 0 new; last read Sat 21 Nov 08:00; "
+            "stale since Sat 21 Nov 08:00: nothing new.",
         ),
         (
             SourceReport("s", 0, 0, None, NOW, "no such folder"),

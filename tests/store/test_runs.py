@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 
-from monitor.model import Run, RunOutcome, SourceReport
+from monitor.model import Run, RunOutcome, SourceReport, Trouble
 from monitor.store import beats, runs, schema
 from monitor.store.database import Database
 from tests.store.scenes import DAY, HOUR, NOW
@@ -72,11 +72,11 @@ def test_a_first_reading_is_over_when_it_is_said_to_be_and_for_good(store: Datab
     ran(store)
     for at in (NOW, NOW + DAY):
         with store.writing() as tx:
-            assert runs.first_reading_done(tx, "feed") is (at > NOW)
+            assert (runs.first_read(tx, "feed") is not None) is (at > NOW)
             runs.finish_first_reading(tx, "feed", at)
     with store.reading() as tx:
-        assert runs.first_reading_done(tx, "feed")
-        assert not runs.first_reading_done(tx, "other")
+        assert runs.first_read(tx, "feed") is not None
+        assert runs.first_read(tx, "other") is None
         assert tx.scalars(sa.select(schema.source.c.first_read_at)).all() == [NOW]
 
 
@@ -104,7 +104,7 @@ def test_the_report_counts_what_finished_in_between(store: Database) -> None:
         runs.open_incident(tx, "source feed", "stale", NOW, "nothing new")
         told = runs.report(tx, ["feed", "down"], NOW, NOW + DAY)
     assert told == (
-        SourceReport("feed", 12, 3, NOW + DAY),
+        SourceReport("feed", 12, 3, NOW + DAY, troubles=(Trouble("stale", NOW, "nothing new"),)),
         SourceReport("down", 0, 0, None, failing_since=NOW, error="no answer"),
     )
 

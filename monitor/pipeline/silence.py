@@ -1,0 +1,175 @@
+"""Is the silence of a source usual? Pure: from what it brought on each day to what is wrong.
+
+    stale   on a publishing day it offered only what it had offered before
+    thin    it brought far fewer papers than on the same weekday as a rule
+    silent  it has brought none for longer than it ever did
+
+What is usual is learned from the days on which the source was asked; where its calendar is
+known, weekends and holidays do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import pairwise
+from statistics import median
+
+from monitor.model import SourceDay
+from monitor.sources.calendar import DAY, Calendar
+
+STALE = "stale"
+THIN = "thin"
+SILENT = "silent"
+
+# How far back days tell what is usual.
+HISTORY = timedelta(days=400)
+# Of a weekday, so many of its last occurrences are looked at, and so many are needed.
+LAST = 8
+NEEDED = 3
+# On so many of them papers must have come for a weekday to be a publishing day.
+HABIT = 0.8
+# Thin is less than this share of what the weekday brings as a rule, if that is worth counting.
+FEW = 0.25
+WORTH_COUNTING = 8
+# So many times papers must have come before it can be said how long a silence may last.
+INTERVALS = 5
+# A single day is for `stale` to judge.
+SHORTEST_SILENCE = 2
+# A publishing day longer ago than this says nothing of today.
+RECENT = timedelta(days=14)
+
+
+Judgement = Mapping[str, str]
+UNASKED = SourceDay()
+NOTHING_WRONG = ""
+
+
+def judge(
+    days: Mapping[date, SourceDay], first: date, now: datetime, calendar: Calendar | None = None
+) -> Judgement:
+    """Say what is wrong, kind to sentence; "" where all is well again.
+
+    A kind that is not named is as it was: there is nothing new to judge it by. `first` is the
+    day of the first reading, which says nothing of what is usual.
+    """
+    return dict(_Judge(days, first, now, calendar).findings())
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    days: Mapping[date, SourceDay]
+    first: date
+    now: datetime
+    calendar: Calendar | None
+
+    def findings(self) -> Iterator[tuple[str, str]]:
+        today = self._today()
+        if self._day(today).fresh:
+            yield STALE, NOTHING_WRONG
+            yield SILENT, NOTHING_WRONG
+        judged = self._last_publishing_day()
+        if judged:
+            yield from self._stale(judged)
+            yield from self._thin(judged)
+        yield from self._silent()
+
+    # ── stale ──
+
+    def _stale(self, judged: date) -> Iterator[tuple[str, str]]:
+        since = [day for at, day in self.days.items() if at >= judged]
+        before = any(day.fresh for at, day in self.days.items() if at < judged)
+        if any(day.fresh for day in since):
+            yield STALE, NOTHING_WRONG
+        elif before and self._day(judged).offered:
+            yield STALE, f"on {judged:%A %d %B}, a publishing day, it offered nothing new"
+
+    # ── thin ──
+
+    def _thin(self, judged: date) -> Iterator[tuple[str, str]]:
+        brought = self._day(judged)
+        peers = [day for at, day in self._same_weekday(judged) if day.fresh]
+        if len(peers) < NEEDED or not brought.fresh:
+            return
+        usual = median(day.fresh for day in peers)
+        if not self._asked_as_ever(brought, [day.asked for day in peers]):
+            return
+        if usual >= WORTH_COUNTING and brought.fresh < usual * FEW:
+            rule = f"as a rule {usual:,.0f} on a {judged:%A}"
+            yield THIN, f"on {judged:%A %d %B} it brought {brought.fresh:,}, {rule}"
+        else:
+            yield THIN, NOTHING_WRONG
+
+    def _asked_as_ever(self, day: SourceDay, others: list[int]) -> bool:
+        """Whether it was us who missed papers: where a day has an hour, one answer has all."""
+        return self.calendar is not None or day.asked * 2 >= median(others)
+
+    # ── silent ──
+
+    def _silent(self) -> Iterator[tuple[str, str]]:
+        brought = sorted(at for at, day in self.days.items() if day.fresh)
+        usual = [at for at in brought if at > self.first]
+        if len(usual) <= INTERVALS:
+            return
+        longest = max(self._empty(one, other) for one, other in pairwise(usual))
+        empty = self._empty(brought[-1], self._today() + DAY)
+        if empty > longest and empty >= SHORTEST_SILENCE:
+            last = f"{brought[-1]:%A %d %B}"
+            ever = f"{longest} in a row without one were the most so far"
+            yield SILENT, f"no paper since {last}: {empty} days on which it was asked; {ever}"
+
+    def _empty(self, start: date, end: date) -> int:
+        """Count the days between two on which papers could have come, and were asked for."""
+        between = (at for at, day in self.days.items() if start < at < end and day.asked)
+        return sum(self._counts(at) and self._judged_at(at) <= self.now for at in between)
+
+    # ── days ──
+
+    def _last_publishing_day(self) -> date | None:
+        recent = (self._today() - DAY * n for n in range(RECENT.days))
+        return next(filter(self._can_judge, recent), None)
+
+    def _can_judge(self, day: date) -> bool:
+        over = self._judged_at(day) <= self.now
+        return over and bool(self._day(day).asked) and self._publishes(day)
+
+    def _publishes(self, day: date) -> bool:
+        if self.calendar:
+            return self.calendar.publishes(day)
+        others = [one for _, one in self._same_weekday(day)]
+        return len(others) >= NEEDED and sum(bool(o.fresh) for o in others) >= HABIT * len(others)
+
+    def _same_weekday(self, day: date) -> list[tuple[date, SourceDay]]:
+        """Return the last days of this weekday before, on which the source was asked."""
+        found = [
+            (at, one)
+            for at, one in sorted(self.days.items())
+            if self.first < at < day and at.weekday() == day.weekday() and one.asked
+        ]
+        return [(at, one) for at, one in found if self._counts(at)][-LAST:]
+
+    def _counts(self, day: date) -> bool:
+        return self.calendar is None or self.calendar.publishes(day)
+
+    def _day(self, day: date) -> SourceDay:
+        return self.days.get(day, UNASKED)
+
+    def _today(self) -> date:
+        return day_of(self.now, self.calendar)
+
+    def _judged_at(self, day: date) -> datetime:
+        """Without a known hour a day can be judged when it is over."""
+        return self.calendar.judged_at(day) if self.calendar else start_of(day + DAY, None)
+
+
+def day_of(at: datetime, calendar: Calendar | None) -> date:
+    """Return the source's day, that of UTC where its calendar is not known."""
+    return calendar.day(at) if calendar else at.astimezone(UTC).date()
+
+
+def start_of(day: date, calendar: Calendar | None) -> datetime:
+    """Return the first moment of a source's day."""
+    if calendar:
+        return calendar.midnight(day)
+    return datetime.combine(day, time(), UTC)

@@ -1,0 +1,77 @@
+"""When a source publishes, for those whose calendar is known: weekdays, holidays, the hour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """The days on which a source publishes, in its own zone.
+
+    `weekdays` count from Monday as 0; `ready` is the local time at which the papers of a day
+    are there for certain; on a day for which `closed` says so, none need come.
+    """
+
+    zone: str
+    weekdays: frozenset[int]
+    ready: time
+    closed: Callable[[date], bool] = lambda day: False
+
+    def day(self, at: datetime) -> date:
+        """Return the day that it is where the source is."""
+        return at.astimezone(ZoneInfo(self.zone)).date()
+
+    def midnight(self, day: date) -> datetime:
+        """Return the first moment of a day."""
+        return datetime.combine(day, time(), ZoneInfo(self.zone)).astimezone(UTC)
+
+    def publishes(self, day: date) -> bool:
+        return day.weekday() in self.weekdays and not self.closed(day)
+
+    def judged_at(self, day: date) -> datetime:
+        """Return the moment from which it can be said what a day has brought."""
+        return datetime.combine(day, self.ready, ZoneInfo(self.zone)).astimezone(UTC)
+
+
+def american_holidays(day: date) -> bool:
+    """Whether an American archive may rest: on a public holiday, the day after, and at New Year.
+
+    What is announced on the eve stands in the feed of the next morning, so both days count.
+    """
+    return any(one in _public_holidays(one.year) for one in (day, day - DAY)) or (
+        (day.month, day.day) >= (12, 24) or (day.month, day.day) <= (1, 2)
+    )
+
+
+@lru_cache(maxsize=16)
+def _public_holidays(year: int) -> frozenset[date]:
+    """Return the movable and fixed public holidays of the United States (5 U.S.C. 6103)."""
+    fixed = [date(year, 6, 19), date(year, 7, 4), date(year, 11, 11)]
+    # A holiday on a Saturday is kept on the Friday before, one on a Sunday on the Monday after.
+    kept = [one + DAY * {5: -1, 6: 1}.get(one.weekday(), 0) for one in fixed]
+    memorial_day = max(one for one in _days(year, 5) if one.weekday() == 0)
+    movable = [
+        _nth(year, 1, weekday=0, nth=3),
+        _nth(year, 2, weekday=0, nth=3),
+        memorial_day,
+        _nth(year, 9, weekday=0, nth=1),
+        _nth(year, 10, weekday=0, nth=2),
+        _nth(year, 11, weekday=3, nth=4),
+    ]
+    return frozenset([*fixed, *kept, *movable])
+
+
+def _nth(year: int, month: int, *, weekday: int, nth: int) -> date:
+    return [one for one in _days(year, month) if one.weekday() == weekday][nth - 1]
+
+
+def _days(year: int, month: int) -> list[date]:
+    first = date(year, month, 1)
+    return [one for one in (first + DAY * n for n in range(31)) if one.month == month]

@@ -1,0 +1,204 @@
+"""A source that answers and brings nothing: said once, shown while it lasts, and well again."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from email.utils import format_datetime
+
+import pytest
+
+from monitor.app import App
+from monitor.model import Trouble
+from monitor.pipeline.judge import GAP_STANDS
+from monitor.questions.status import status
+from monitor.store import digests, runs
+from tests.house import House
+from tests.servers.smtp import ScriptedSmtp
+from tests.servers.web import MisbehavingServer, misbehaving_server
+
+THURSDAY = datetime(2026, 11, 19, 12, tzinfo=UTC)
+RSS = {"Content-Type": "application/rss+xml"}
+
+
+@pytest.fixture
+def web() -> Iterator[MisbehavingServer]:
+    with misbehaving_server() as server:
+        yield server
+
+
+@pytest.fixture
+def arxiv(house: House, web: MisbehavingServer, smtp: ScriptedSmtp) -> House:
+    """A house that reads arXiv's feed and tells an operator."""
+    house.by_mail(smtp.port)
+    house.told["operator"] = {"email": "ops@example.org"}
+    house.told["subscriptions"]["lab"]["quiet"] = "send"
+    house.told["topics"] = {"agents": {"query": "agents"}}
+    house.told["sources"] = {"arxiv": {"kind": "arxiv", "url": web.url("/"), "allow_private": True}}
+    house.clock.at = THURSDAY
+    return house
+
+
+def batch(web: MisbehavingServer, day: datetime, *numbers: int) -> None:
+    items = "".join(
+        f"<item><title>Agents that plan, study {number}</title>"
+        f"<link>https://arxiv.org/abs/2611.{number:05}</link>"
+        f"<guid>oai:arXiv.org:2611.{number:05}v1</guid>"
+        f"<description>arXiv:2611.{number:05}v1 Announce Type: new\nAbstract: Study {number} asks "
+        f"how agents plan.</description><pubDate>{format_datetime(day)}</pubDate></item>"
+        for number in numbers
+    )
+    told = f"<pubDate>{format_datetime(day)}</pubDate>{items}"
+    body = f'<rss version="2.0"><channel><title>cs</title>{told}</channel></rss>'
+    web.answers("/", body=body.encode(), headers=RSS)
+
+
+def mails(smtp: ScriptedSmtp, recipient: str) -> list[EmailMessage]:
+    return [
+        email.message_from_bytes(mail.content, policy=email.policy.default)
+        for mail in smtp.received
+        if mail.recipient == recipient
+    ]
+
+
+def notices(smtp: ScriptedSmtp) -> list[str]:
+    told = mails(smtp, "ops@example.org")
+    return [message["Subject"].partition(" (")[0] for message in told]
+
+
+def texts(smtp: ScriptedSmtp) -> list[str]:
+    """The digests of `lab`, as plain text on one line."""
+    told = mails(smtp, "ada@example.org")
+    return [" ".join(m.get_body(("plain",)).get_content().split()) for m in told]
+
+
+def troubles(house: House) -> tuple[Trouble, ...]:
+    with house.opened() as app:
+        [source] = status(app.parts).sources
+    return source.troubles
+
+
+def test_a_stale_feed_is_told_once_said_in_each_digest_and_well_again(
+    arxiv: House, web: MisbehavingServer, smtp: ScriptedSmtp
+):
+    batch(web, THURSDAY, 1, 2, 3)
+    arxiv.run()
+    assert troubles(arxiv) == ()
+    for _ in range(4):  # Friday, and the weekend, on which nothing is published
+        arxiv.next_morning()
+    assert notices(smtp) == ["source arxiv is stale"]
+    [stale] = troubles(arxiv)
+    assert (stale.kind, stale.since) == ("stale", THURSDAY + timedelta(days=1))
+    with arxiv.opened() as app, app.parts.database.reading() as tx:
+        assert digests.latest(tx, "lab")[1].report[0].troubles == (stale,)
+    assert "stale since Fri 20 Nov 12:00" in texts(smtp)[-1]
+
+    batch(web, THURSDAY + timedelta(days=4), 4)
+    arxiv.clock.move(hours=1)
+    arxiv.run()
+    assert notices(smtp) == ["source arxiv is stale", "source arxiv is well again"]
+    assert troubles(arxiv) == ()
+
+
+def test_F11_a_weekend_a_holiday_and_a_late_feed_are_no_incident(
+    arxiv: House, web: MisbehavingServer, smtp: ScriptedSmtp
+):
+    batch(web, THURSDAY, 1, 2, 3)
+    arxiv.run()
+    arxiv.clock.at = datetime(2026, 11, 20, 5, 30, tzinfo=UTC)  # half past midnight in New York
+    arxiv.run()  # Friday's feed is late,
+    arxiv.clock.move(hours=2)
+    batch(web, arxiv.clock.at, 3, 4)
+    arxiv.run()
+    arxiv.clock.at = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    batch(web, arxiv.clock.at)  # and empty at the weekend,
+    for _ in range(2):
+        arxiv.next_morning()
+    arxiv.clock.at = datetime(2026, 11, 25, 12, tzinfo=UTC)
+    batch(web, arxiv.clock.at, 5)
+    for _ in range(3):  # and Wednesday's at Thanksgiving, on a Thursday.
+        arxiv.next_morning()
+    assert notices(smtp) == []
+    assert troubles(arxiv) == ()
+
+
+def test_what_another_source_told_first_is_no_staleness(
+    arxiv: House, web: MisbehavingServer, smtp: ScriptedSmtp
+):
+    arxiv.told["sources"] = {
+        "mirror": arxiv.told["sources"]["arxiv"],
+        "arxiv": arxiv.told["sources"]["arxiv"],
+    }
+    for day in range(2):
+        batch(web, arxiv.clock.at, 10 * day, 10 * day + 1)
+        arxiv.next_morning()
+    assert notices(smtp) == []
+
+
+def weeks(house: House, web: MisbehavingServer, count: int, fresh: int) -> None:
+    with house.opened() as app:
+        for day in range(7 * count):
+            if house.clock.at.weekday() < 5:
+                batch(web, house.clock.at, *range(100 * day, 100 * day + fresh))
+            app.ingest()
+            house.clock.move(days=1)
+
+
+def test_a_thin_day_and_a_silence_are_learned_from_what_came_before(
+    arxiv: House, web: MisbehavingServer, smtp: ScriptedSmtp
+):
+    arxiv.told["sources"]["arxiv"]["kind"] = "feed"
+    weeks(arxiv, web, 5, fresh=20)
+    batch(web, arxiv.clock.at, 90_001)
+    arxiv.ingest()
+    assert troubles(arxiv) == ()  # the day is not over
+    arxiv.clock.move(days=1)
+    arxiv.ingest()
+    [thin] = troubles(arxiv)
+    assert thin.text == "on Thursday 24 December it brought 1, as a rule 20 on a Thursday"
+    for _ in range(3):
+        arxiv.clock.move(days=1)
+        arxiv.ingest()
+    kinds = [trouble.kind for trouble in troubles(arxiv)]
+    assert kinds == ["thin", "stale", "silent"]
+
+
+def test_a_folder_is_judged_by_its_habits_and_not_by_arxivs_calendar(arxiv: House):
+    arxiv.told["sources"]["arxiv"] = {"kind": "arxiv", "path": "dumps/*.xml"}
+    with arxiv.opened() as app:
+        assert app.parts.sources["arxiv"].calendar is None
+
+
+# ── a gap that cannot be filled ─────────────────────────────────────────────────────
+
+
+def gap(app: App, at: datetime) -> None:
+    with app.parts.database.writing() as tx:
+        runs.open_incident(tx, "source arxiv", runs.GAP, at, "nothing from Monday to Sunday")
+
+
+def test_a_gap_is_said_in_the_next_digest_and_in_status_for_a_week(
+    arxiv: House, web: MisbehavingServer, smtp: ScriptedSmtp
+):
+    batch(web, THURSDAY, 1)
+    arxiv.run()
+    arxiv.clock.move(hours=1)
+    with arxiv.opened() as app:
+        gap(app, arxiv.clock.at)
+    for number in range(2, 4):
+        batch(web, arxiv.clock.at, number)
+        arxiv.next_morning()
+    assert notices(smtp) == ["source arxiv has a gap"]
+    said = ["gap since Thu 19 Nov 13:00" in text for text in texts(smtp)]
+    assert said == [True, False]
+    with arxiv.opened() as app:
+        [problem] = status(app.parts).problems
+        assert problem.startswith("source arxiv has a gap since 2026-11-19 13:00 UTC: nothing")
+    arxiv.clock.at += GAP_STANDS
+    batch(web, arxiv.clock.at, 4)
+    arxiv.run()
+    assert troubles(arxiv) == ()
+    assert notices(smtp) == ["source arxiv has a gap"]

@@ -1,0 +1,176 @@
+"""What is usual of a source, and what is not: the pure judgement."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.model import SourceDay
+from monitor.pipeline.silence import SILENT, STALE, THIN, judge
+from monitor.sources.arxiv import CALENDAR
+from monitor.sources.calendar import DAY
+
+FIRST = date(2026, 9, 1)  # a Tuesday
+MONDAY = date(2026, 11, 16)
+
+Days = dict[date, SourceDay]
+
+
+def at(day: date, hour: int = 12) -> datetime:
+    return datetime.combine(day, time(hour), UTC)
+
+
+def brought(fresh: int, asked: int = 4) -> SourceDay:
+    return SourceDay(asked, fresh > 0, fresh)
+
+
+REPEATED = SourceDay(4, offered=True, fresh=0)
+EMPTY = SourceDay(4, offered=False, fresh=0)
+
+
+def workdays(until: date, fresh: int = 40) -> Days:
+    """A source that brings papers from Monday to Friday, and repeats them at the weekend."""
+    days = {FIRST: brought(500)}
+    for n in range(1, (until - FIRST).days):
+        day = FIRST + DAY * n
+        days[day] = brought(fresh) if day.weekday() < 5 else REPEATED
+    return days
+
+
+def test_a_source_as_ever_has_nothing_wrong() -> None:
+    days = workdays(MONDAY + DAY)
+    assert not any(judge(days, FIRST, at(MONDAY + DAY)).values())
+
+
+@pytest.mark.parametrize("weekend", [MONDAY - DAY, MONDAY - 2 * DAY])
+def test_F11_a_weekend_is_no_news(weekend: date) -> None:
+    days = workdays(MONDAY)
+    for now in (at(weekend), at(weekend + DAY)):
+        told = judge({d: o for d, o in days.items() if d <= weekend}, FIRST, now)
+        assert not any(told.values())
+
+
+def test_what_repeats_on_a_publishing_day_is_stale_when_the_day_is_over() -> None:
+    days = workdays(MONDAY) | {MONDAY: REPEATED}
+    assert not judge(days, FIRST, at(MONDAY, 23)).get(STALE)
+    told = judge(days | {MONDAY + DAY: REPEATED}, FIRST, at(MONDAY + DAY, 1))
+    assert told[STALE] == "on Monday 16 November, a publishing day, it offered nothing new"
+    late = judge(days | {MONDAY + DAY: brought(80)}, FIRST, at(MONDAY + DAY, 1))
+    assert late[STALE] == ""
+
+
+def test_a_day_without_an_answer_says_nothing() -> None:
+    days = workdays(MONDAY)
+    for silent in ({}, {MONDAY: SourceDay()}):
+        told = judge(days | silent | {MONDAY + DAY: EMPTY}, FIRST, at(MONDAY + DAY))
+        assert not told[STALE]
+
+
+def test_F11_an_empty_answer_is_a_holiday_and_not_stale() -> None:
+    days = workdays(MONDAY) | {MONDAY: EMPTY}
+    assert STALE not in judge(days, FIRST, at(MONDAY + DAY, 1))
+
+
+def test_two_weeks_are_not_enough_to_know_a_habit() -> None:
+    days = {d: o for d, o in workdays(MONDAY).items() if d > MONDAY - timedelta(days=14)}
+    first = min(days)
+    assert STALE not in judge(days | {MONDAY: REPEATED}, first, at(MONDAY + DAY, 1))
+
+
+def test_thin_is_far_fewer_than_on_the_same_weekday() -> None:
+    told = judge(workdays(MONDAY) | {MONDAY: brought(9)}, FIRST, at(MONDAY + DAY))
+    assert told[THIN] == "on Monday 16 November it brought 9, as a rule 40 on a Monday"
+    for enough in (10, 40, 400):
+        assert (
+            judge(workdays(MONDAY) | {MONDAY: brought(enough)}, FIRST, at(MONDAY + DAY))[THIN] == ""
+        )
+
+
+def test_small_numbers_and_days_hardly_asked_are_never_thin() -> None:
+    assert not judge(workdays(MONDAY, 7) | {MONDAY: brought(1)}, FIRST, at(MONDAY + DAY))[THIN]
+    hardly = workdays(MONDAY) | {MONDAY: brought(2, asked=1)}
+    assert THIN not in judge(hardly, FIRST, at(MONDAY + DAY))
+
+
+def test_silent_is_longer_than_it_ever_was() -> None:
+    """A journal that brought papers once a week: a fortnight without is silence."""
+    days = {FIRST + DAY * n: brought(12 * (n % 7 == 0)) for n in range(60)}
+    last = FIRST + DAY * 56
+    quiet = {last + DAY * n: EMPTY for n in range(1, 20)}
+
+    def after(count: int) -> str:
+        return judge(days | quiet, FIRST, at(last + DAY * (count + 1))).get(SILENT, "")
+
+    assert after(6) == ""
+    assert after(7).startswith("no paper since Tuesday 27 October: 7 days")
+    back = days | quiet | {last + DAY * 15: brought(3)}
+    assert judge(back, FIRST, at(last + DAY * 15))[SILENT] == ""
+
+
+def test_a_source_of_a_few_days_may_be_silent() -> None:
+    days = {FIRST + DAY * n: brought(5) for n in range(5)}
+    quiet = {FIRST + DAY * n: EMPTY for n in range(5, 50)}
+    assert SILENT not in judge(days | quiet, FIRST, at(FIRST + DAY * 50))
+
+
+# ── with a calendar ─────────────────────────────────────────────────────────────────
+
+
+def test_with_a_calendar_the_second_day_can_be_judged() -> None:
+    thursday = date(2026, 11, 19)
+    days = {thursday: brought(300), thursday + DAY: REPEATED}
+    early = datetime(2026, 11, 20, 8, 59, tzinfo=UTC)  # 03:59 in New York
+    assert not judge(days, thursday, early, CALENDAR).get(STALE)
+    told = judge(days, thursday, early + timedelta(minutes=1), CALENDAR)
+    assert told[STALE].startswith("on Friday 20 November")
+
+
+@pytest.mark.parametrize(
+    "day",
+    [
+        date(2026, 11, 21),  # a Saturday
+        date(2026, 11, 22),  # a Sunday
+        date(2026, 11, 26),  # Thanksgiving
+        date(2026, 11, 27),  # its feed would be today's
+        date(2026, 12, 25),
+        date(2026, 12, 31),
+        date(2027, 1, 1),
+        date(2027, 1, 18),  # Martin Luther King's birthday
+        date(2026, 7, 3),  # the fourth is a Saturday
+        date(2026, 5, 25),  # Memorial Day
+    ],
+)
+def test_F11_holidays_of_a_known_calendar_do_not_count(day: date) -> None:
+    assert not CALENDAR.publishes(day)
+
+
+def test_F11_what_repeats_on_a_holiday_is_not_stale() -> None:
+    wednesday, christmas = date(2026, 12, 23), date(2026, 12, 25)
+    days = {wednesday: brought(300)} | {wednesday + DAY * n: REPEATED for n in (1, 2)}
+    assert not judge(days, wednesday - DAY, at(christmas, 20), CALENDAR).get(STALE)
+    assert CALENDAR.publishes(wednesday)
+
+
+def test_silence_with_a_calendar_leaves_weekends_out() -> None:
+    days = {d: o for d, o in workdays(MONDAY).items() if d.weekday() < 5}
+    weekend = {MONDAY - DAY: EMPTY, MONDAY - 2 * DAY: EMPTY}
+    assert not judge(days | weekend | {MONDAY: EMPTY}, FIRST, at(MONDAY), CALENDAR).get(SILENT)
+    tuesday = {MONDAY: EMPTY, MONDAY + DAY: EMPTY}
+    told = judge(days | weekend | tuesday, FIRST, at(MONDAY + DAY), CALENDAR)
+    assert told[SILENT].startswith("no paper since Friday 13 November: 2 days")
+
+
+@given(
+    st.lists(
+        st.builds(SourceDay, st.integers(0, 30), st.booleans(), st.integers(0, 500)), max_size=80
+    ),
+    st.integers(-3, 5),
+    st.booleans(),
+)
+def test_any_history_can_be_judged(told: list[SourceDay], later: int, known: bool) -> None:
+    days = {FIRST + DAY * n: day for n, day in enumerate(told)}
+    now = at(FIRST + DAY * (len(told) + later))
+    assert set(judge(days, FIRST, now, CALENDAR if known else None)) <= {STALE, THIN, SILENT}
