@@ -114,12 +114,15 @@ def document(file: str, reading: Reading) -> Answer:
 
 
 def paper(told: Paper) -> Answer:
-    """A paper as it was read; where no first version is dated, the day it was announced."""
+    """A paper as it was read. `published` is a day, or a year alone ("2014") where no more is told;
+    where nothing is, the day of the announcement.
+    """
+    year = f"{told.year}" if told.year else None
     return {
         "title": told.title,
         "abstract": told.abstract,
         "authors": list(told.authors),
-        "published": iso(told.published or told.announced),
+        "published": iso(told.published) or year or iso(told.announced),
         "updated": iso(told.updated),
         "url": told.url,
         "keys": {scheme: keys(value) for scheme, value in told.keys.items()},

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source
-from monitor.sources.shared.dates import day_of, partial_date
+from monitor.sources.shared.dates import day_of, partial_date, printed
 from monitor.sources.shared.encoding import decode, looks_binary
-from monitor.sources.shared.entries import MAX_ENTRY, http_link, identifiers, within_reason
+from monitor.sources.shared.entries import MAX_ENTRY, http_link, identifiers
 from monitor.sources.shared.latex import bare, unlatex
 from monitor.sources.shared.markup import text
 from monitor.sources.shared.readings import reading
@@ -202,7 +202,7 @@ def _paper(key: str, fields: Fields, where: str, now: datetime) -> Paper | Rejec
         authors=_names(fields.get("author", "")) or _names(fields.get("editor", "")),
         venue=_text(fields, *_VENUES),
         year=year,
-        published=within_reason(published, now),
+        published=printed(published, now),
         url=_link(fields, keys),
         keys=keys,
         categories=terms(
@@ -246,7 +246,7 @@ def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int 
     if told:
         found["pmid"] = told[told.lastindex or 0]
     if pmc := re.search(r"PMC\d+", fields.get("pmcid", "") or fields.get("pmc", "")):
-        found["pmc"] = pmc.group()
+        found["pmcid"] = pmc.group()
     return found, version
 
 

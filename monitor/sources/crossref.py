@@ -13,7 +13,8 @@ from typing import ClassVar
 from urllib.parse import quote, urlencode
 
 from monitor.model import FirstRun, Paper
-from monitor.sources.shared.entries import http_link, identifiers, within_reason
+from monitor.sources.shared.dates import long_over, printed
+from monitor.sources.shared.entries import http_link, identifiers
 from monitor.sources.shared.records import (
     Listing,
     NoPaperError,
@@ -33,8 +34,8 @@ from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
 
 PAGE = 200
 
-# The first day that readers could see a work; `created` is when its DOI was registered.
-_DATES = ("published-online", "posted", "published", "issued", "published-print", "created")
+# When readers could see a work, in one form or another.
+_DATES = ("published-online", "posted", "published", "issued", "published-print")
 _JATS_HEADING = re.compile(
     r"<(?:jats:)?title>\s*(?:abstract|summary)[\s:.]*</(?:jats:)?title>", re.I
 )
@@ -82,8 +83,8 @@ class Crossref(ApiSource):
     address: ClassVar[str] = "https://api.crossref.org"
 
     def listing(self, told: object) -> Listing:
-        """Find the works; /works/DOI answers with one alone."""
-        message = member(told, "message")
+        """Find the works; /works/DOI answers with one alone, and doi.org without its envelope."""
+        message = told if raw(told, "DOI") else member(told, "message")
         if raw(message, "DOI"):
             return Listing((message,))
         found = member(message, "items")
@@ -99,7 +100,7 @@ class Crossref(ApiSource):
         if not doi:
             raise NoPaperError("record has no DOI")
         title = title_of(*(_unescaped(bounded(raw(one))) for one in many(record, "title")))
-        published, year = _published(record, now)
+        year, published = _published(record, now)
         return Paper(
             title=title,
             abstract=_abstract(raw(record, "abstract")),
@@ -107,6 +108,7 @@ class Crossref(ApiSource):
             venue=prose(_unescaped(_venue(record))),
             year=year,
             published=published,
+            announced=None if published else long_over(year, now),
             url=http_link(raw(record, "URL"), "") or f"https://doi.org/{quote(doi)}",
             pdf_url=_pdf(record),
             keys=_keys(record, doi),
@@ -160,12 +162,19 @@ def _venue(record: Record) -> str:
     return next(filter(None, found), "") or institution
 
 
-def _published(record: Record, now: datetime) -> tuple[datetime | None, int | None]:
-    """The earliest named day, and the year; a year alone is no date of publication."""
+def _published(record: Record, now: datetime) -> tuple[int | None, datetime | None]:
+    """The earliest year that is told, and its first day; a year alone is no date of publication.
+
+    An article of 1981 that went online in 2003 is of 1981. `created`, when the DOI was
+    registered, stands in where it is not later, or nothing else is told.
+    """
     told = [parts for name in _DATES if (parts := _parts(record, name))]
-    years = [parts[0] for parts in told]
-    dates = [at for parts in told if len(parts) > 1 and (at := _date(parts, now))]
-    return (dates[0] if dates else None), (years[0] if years else None)
+    created = _parts(record, "created")
+    year = min((parts[0] for parts in told), default=created[0] if created else None)
+    days = sorted(at for parts in told if parts[0] == year and (at := _date(parts, now)))
+    if not days and created and year and created[0] <= year:
+        days = [at for at in (_date(created, now),) if at]
+    return year, days[0] if days else None
 
 
 def _parts(record: Record, name: str) -> tuple[int, ...]:
@@ -179,9 +188,11 @@ def _parts(record: Record, name: str) -> tuple[int, ...]:
 
 
 def _date(parts: tuple[int, ...], now: datetime) -> datetime | None:
-    year, month, day = (*parts, 1, 1)[:3]
+    if len(parts) == 1:
+        return None
+    year, month, day = (*parts, 1)[:3]
     try:
-        return within_reason(datetime(year, month, day, tzinfo=UTC), now)
+        return printed(datetime(year, month, day, tzinfo=UTC), now)
     except ValueError:
         return None
 

@@ -18,9 +18,9 @@ from xml.etree.ElementTree import Element
 from monitor.errors import DocumentError
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Found, Source, SourceOptions
-from monitor.sources.shared.dates import day_of, partial_date
+from monitor.sources.shared.dates import day_of, partial_date, printed
 from monitor.sources.shared.entrez import PubMedOptions, Search, searched
-from monitor.sources.shared.entries import identifiers, within_reason
+from monitor.sources.shared.entries import identifiers
 from monitor.sources.shared.markup import text
 from monitor.sources.shared.pages import Pages
 from monitor.sources.shared.readings import reading
@@ -119,14 +119,13 @@ def _article(record: Element, where: str, now: datetime) -> Paper | Rejected:
     article = citation.find("Article")
     if article is None:
         return Rejected(where, "record has no article")
-    title = _title(article.find("ArticleTitle"))
-    if title in _NO_TITLE:
-        title = _title(article.find("VernacularTitle"))
+    told = _title(article.find("ArticleTitle"))
+    title = told if told not in _NO_TITLE else _title(article.find("VernacularTitle")) or told
     if not title:
         return Rejected(where, "record has no title")
     issue = article.find("Journal/JournalIssue/PubDate")
     online = article.find("ArticleDate")
-    year, printed = _date(issue)
+    year, issued = _date(issue)
     online_year, published = _date(online)
     return _paper(
         citation.find("PMID"),
@@ -135,9 +134,9 @@ def _article(record: Element, where: str, now: datetime) -> Paper | Rejected:
         authors=_authors(article.find("AuthorList")),
         venue=_said(article, "Journal/Title") or _said(citation, "MedlineJournalInfo/MedlineTA"),
         year=year or online_year,
-        published=within_reason(published or printed, now),
-        updated=within_reason(_date(citation.find("DateRevised"))[1], now),
-        announced=within_reason(_entered(record), now),
+        published=printed(published or issued, now),
+        updated=printed(_date(citation.find("DateRevised"))[1], now),
+        announced=printed(_entered(record), now),
         identifiers=[*article.iter("ELocationID"), *record.iterfind("PubmedData/ArticleIdList/*")],
         categories=[*citation.iterfind("KeywordList/Keyword")],
         withdrawn=_is_retracted(citation),
@@ -154,7 +153,7 @@ def _book(record: Element, where: str, now: datetime) -> Paper | Rejected:
         return Rejected(where, "record has no title")
     chapter = book.find("AuthorList[@Type='authors']")
     writers = chapter if chapter is not None else book.find("AuthorList")
-    year, printed = _date(book.find("Book/PubDate"))
+    year, issued = _date(book.find("Book/PubDate"))
     _, contributed = _date(book.find("ContributionDate"))
     return _paper(
         book.find("PMID"),
@@ -163,9 +162,9 @@ def _book(record: Element, where: str, now: datetime) -> Paper | Rejected:
         authors=_authors(writers if writers is not None else book.find("Book/AuthorList")),
         venue=_said(book, "Book/BookTitle"),
         year=year,
-        published=within_reason(contributed or printed, now),
-        updated=within_reason(_date(book.find("DateRevised"))[1], now),
-        announced=within_reason(_entered(record), now),
+        published=printed(contributed or issued, now),
+        updated=printed(_date(book.find("DateRevised"))[1], now),
+        announced=printed(_entered(record), now),
         identifiers=[
             *book.iterfind("ArticleIdList/*"),
             *record.iterfind("PubmedBookData/ArticleIdList/*"),
@@ -273,7 +272,7 @@ def _keys(told: list[Element]) -> dict[str, str | tuple[str, ...]]:
     ]
     pmc = [_all(one).strip() for one in told if one.get("IdType") == "pmc"]
     found = dict(identifiers(doi)[0])
-    return found | ({"pmc": pmc[0]} if pmc and pmc[0] else {})
+    return found | ({"pmcid": pmc[0]} if pmc and pmc[0] else {})
 
 
 def _is_retracted(citation: Element) -> bool:

@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source
-from monitor.sources.shared.dates import partial_date
+from monitor.sources.shared.dates import partial_date, printed
 from monitor.sources.shared.encoding import decode, looks_binary
-from monitor.sources.shared.entries import MAX_ENTRY, http_link, identifiers, within_reason
+from monitor.sources.shared.entries import MAX_ENTRY, http_link, identifiers
 from monitor.sources.shared.markup import text
 from monitor.sources.shared.readings import reading
 from monitor.sources.shared.records import names_of, natural, terms
@@ -115,7 +115,7 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         authors=_people(fields, _AUTHORS) or _people(fields, _EDITORS),
         venue=_text(fields, _VENUES),
         year=year,
-        published=within_reason(published, now),
+        published=printed(published, now),
         url=_link(fields, keys),
         keys=keys,
         categories=terms(word for one in _all(fields, ("KW",)) for word in one.split(";")),

@@ -170,6 +170,12 @@ def test_what_read_says_of_a_paper(house: House, say: Say):
     assert (paper["authors"], paper["keys"], paper["withdrawn"]) == ([], {}, False)
 
 
+def test_a_year_that_a_document_tells_alone_is_read_as_a_year(house: House, say: Say):
+    Path("one.bib").write_text("@book{a, title={A}, year=2014}\n@book{b, title={B}}\n")
+    [document] = say("read", "bibtex", "one.bib", "--json").json["documents"]
+    assert [paper["published"] for paper in document["papers"]] == ["2014", None]
+
+
 def test_a_file_that_cannot_be_read_is_told_and_the_others_go_on(house: House, say: Say):
     house.add("1.txt", AGENTS)
     heard = say("read", "huggingface-page", "none.txt", "dumps/1.txt", "--json")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,7 @@ def test_every_kind_is_registered_by_its_name() -> None:
             "Crossref answered with an error: Bad x",
         ),
         (Crossref, {"message": {"total-results": 2, "items": []}}, "empty although .* 2"),
+        (Crossref, {"status": "ok", "message": {"ISSN": ["1"]}}, "it has no list of records"),
         (Crossref, "Resource not found.", "error: Resource not found"),
         (OpenAlex, {"error": "Invalid filter", "message": "Unknown field"}, "error: Invalid f"),
         (OpenAlex, {"meta": {"count": 5}, "results": []}, "empty although .* 5"),
@@ -160,6 +161,16 @@ def works(**fields: object) -> bytes:
             },
             "2025-04-28",
         ),
+        (
+            {
+                "published-print": {"date-parts": [[1981, 4]]},
+                "published-online": {"date-parts": [[2003, 9, 12]]},
+                "created": {"date-parts": [[2003, 9, 12]]},
+            },
+            "1981-04-01",
+        ),
+        ({"issued": {"date-parts": [[1981]]}, "created": {"date-parts": [[2003, 9, 12]]}}, None),
+        ({"created": {"date-parts": [[2003, 9, 12]]}}, "2003-09-12"),
     ],
 )
 def test_partial_and_impossible_dates_of_crossref(
@@ -167,6 +178,17 @@ def test_partial_and_impossible_dates_of_crossref(
 ) -> None:
     at = only(read(Crossref, works(**dates))).published
     assert (f"{at:%Y-%m-%d}" if at else None) == published
+
+
+def test_a_work_of_a_year_long_over_is_older_though_its_doi_is_new() -> None:
+    paper = only(read(Crossref, works(issued={"date-parts": [[1981]]})))
+    assert paper.published is None and paper.year == 1981
+    assert paper.announced == datetime(1981, 1, 1, tzinfo=UTC)
+
+
+def test_a_work_is_read_without_the_envelope_of_the_api() -> None:
+    csl = {"DOI": "10.1000/x", "title": "A title", "issued": {"date-parts": [[2025, 3, 9]]}}
+    assert only(read(Crossref, json.dumps(csl).encode())).title == "A title"
 
 
 def test_an_inverted_index_with_false_positions_costs_nothing() -> None:

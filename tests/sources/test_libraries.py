@@ -102,6 +102,12 @@ def test_a_compression_bomb_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "unpacks to over 100 times" in read(PubMed, bomb).error
 
 
+def test_a_record_that_is_titled_in_no_language_is_kept_as_it_says() -> None:
+    content = libraries.pubmed(range(1)).replace(b"Paper 0.", b"[Not Available].")
+    (paper,) = read(PubMed, content).papers
+    assert paper.title == "[Not Available]." and paper.keys["pmid"] == "0"
+
+
 def test_a_broken_record_costs_itself_only() -> None:
     content = libraries.pubmed().replace(b"<ArticleTitle>Paper 2.", b"<ArticleTitle>Pa<per 2.")
     reading = read(PubMed, content)

@@ -6,7 +6,11 @@ A month counts from its first day; a season or a bare year names no day, so it g
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+FIRST_PRINTED = datetime(1450, 1, 1, tzinfo=UTC)
+FUTURE = timedelta(days=2)
+LONG_OVER = timedelta(days=100)
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
@@ -42,6 +46,21 @@ def day_of(year: str, month: str, day: str = "") -> datetime | None:
         return datetime(_number(year), number, _number(day) if day.strip() else 1, tzinfo=UTC)
     except ValueError:
         return None
+
+
+def printed(at: datetime | None, now: datetime) -> datetime | None:
+    """Drop a date that no publication can have: before printing, or over two days after `now`."""
+    return at if at and FIRST_PRINTED <= at <= now + FUTURE else None
+
+
+def long_over(year: int | None, now: datetime) -> datetime | None:
+    """Return the first day of a year that ended over 100 days ago, else None.
+
+    A year alone names no day of publication; but whatever is of such a year is older than now.
+    """
+    if year is None or datetime(year, 12, 31, tzinfo=UTC) >= now - LONG_OVER:
+        return None
+    return printed(datetime(year, 1, 1, tzinfo=UTC), now)
 
 
 def _number(told: str) -> int:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from xml.etree.ElementTree import Element
 
 from monitor.model import Paper
 from monitor.sources.shared.arxivtext import accents
-from monitor.sources.shared.dates import partial_date
-from monitor.sources.shared.entries import http_link, identifiers, parse_date, within_reason
+from monitor.sources.shared.dates import long_over, partial_date, printed
+from monitor.sources.shared.entries import http_link, identifiers, parse_date
 from monitor.sources.shared.oaipmh import NO_TITLE, Record, deleted, every, first, local
 from monitor.sources.shared.records import MAX_NAMES, Keys, natural, terms
 
@@ -26,7 +26,6 @@ _NO_ABSTRACT = re.compile(
     re.IGNORECASE,
 )
 _SHORT = 100
-LONG_OVER = timedelta(days=100)
 _NO_VENUE = re.compile(r"https?:|(?:issn|isbn|doi|urn|eissn)\b|[\d\s:;.,-]+$", re.IGNORECASE)
 _PMID = re.compile(r"(?:pubmed\.ncbi\.nlm\.nih\.gov/|/pubmed/|pmid:\s*)(\d{1,8})\b", re.IGNORECASE)
 _OPENREVIEW = re.compile(r"openreview\.net/(?:forum|pdf)\?id=([\w-]+)")
@@ -95,9 +94,8 @@ def _dates(
     year = min(year for year, _ in found)
     days = [day for its_year, day in found if its_year == year and day]
     if days:
-        return year, within_reason(min(days), now), None
-    over = datetime(year, 12, 31, tzinfo=UTC) < now - LONG_OVER
-    return year, None, within_reason(datetime(year, 1, 1, tzinfo=UTC), now) if over else None
+        return year, printed(min(days), now), None
+    return year, None, long_over(year, now)
 
 
 def _keys(identifier: str, told: Element) -> tuple[Keys, int | None]:

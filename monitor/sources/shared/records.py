@@ -17,6 +17,7 @@ from typing import ClassVar
 from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.base import Source
 from monitor.sources.shared import markup
+from monitor.sources.shared.dates import printed
 from monitor.sources.shared.encoding import decode, looks_binary
 from monitor.sources.shared.entries import MAX_CATEGORIES, MAX_ENTRY, parse_date, within_reason
 from monitor.sources.shared.salvage import salvaged
@@ -31,6 +32,7 @@ Record = Mapping[str, object]
 Keys = Mapping[str, str | tuple[str, ...]]
 
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|\w)", re.IGNORECASE)
+_NO_ERROR = frozenset({"ok", "success", "200"})
 _ERRORS = ("errMsg", "error", "message", "messages", "errors", "detail", "reason", "status")
 _SUFFIX = re.compile(r"^(?:jr|sr|ii|iii|iv|v|phd|md)\.?$", re.IGNORECASE)
 
@@ -166,7 +168,8 @@ def _unreadable(text: str) -> str:
 def _words_in(told: object, depth: int) -> str:
     """The words of an error body, wherever services put them."""
     if isinstance(told, str):
-        return markup.text(told[:1000])[:200]
+        words = markup.text(told[:1000])[:200]
+        return "" if words.lower() in _NO_ERROR else words
     if depth > 3:
         return ""
     if isinstance(told, list):
@@ -233,7 +236,7 @@ def number(told: object, *path: str) -> int | None:
 
 def when(told: str, now: datetime) -> datetime | None:
     """Read a date that a paper may have."""
-    return within_reason(parse_date(told), now)
+    return printed(parse_date(told), now)
 
 
 def at_milliseconds(told: object, now: datetime) -> datetime | None:
