@@ -32,6 +32,7 @@ MAX_ENTRIES = 50_000
 
 _VENUES = ("journal", "journaltitle", "booktitle", "school", "institution", "publisher")
 _NO_PAPER = ("comment", "preamble", "string", "xdata", "set", "control", "ieeetranbstctl")
+_INHERITED = ("author", "title", *_VENUES, "year", "month", "date")
 _OTHERS = re.compile(r"(?:and\s+)?(?:others|et\.? al\.?)", re.IGNORECASE)
 _BEGINS = re.compile(r"@\w*[ \t]*[{(]")
 _GROUPED = re.compile(r"[{}\\\\]")
@@ -87,6 +88,7 @@ def _parser() -> Any:
 def _entries(content: str, now: datetime) -> Iterator[Paper | Rejected]:
     library = _parser().parse_string(content, parse_stack=())
     strings = _strings(library)
+    told = {entry.key.lower(): entry for block in library.blocks if (entry := _entry(block))}
     for block in library.blocks:
         entry = _entry(block)
         where = f"line {(block.start_line or 0) + 1}"
@@ -94,10 +96,21 @@ def _entries(content: str, now: datetime) -> Iterator[Paper | Rejected]:
             if why := _broken(block):
                 yield Rejected(where, why)
         elif entry.entry_type.lower() not in _NO_PAPER:
-            fields = {
-                field.key.lower(): _value(field.value, strings) for field in reversed(entry.fields)
-            }
-            yield _paper(entry.key, fields, where, now)
+            fields = _fields(entry, strings)
+            parent = told.get((fields.get("crossref") or fields.get("xdata", "")).strip().lower())
+            yield _paper(entry.key, _inherited(parent, strings) | fields, where, now)
+
+
+def _fields(entry: Any, strings: Mapping[str, str]) -> dict[str, str]:
+    return {field.key.lower(): _value(field.value, strings) for field in reversed(entry.fields)}
+
+
+def _inherited(parent: Any, strings: Mapping[str, str]) -> dict[str, str]:
+    """What an entry that names another by `crossref` leaves to it; never what identifies that."""
+    fields = _fields(parent, strings) if parent else {}
+    if "title" in fields:
+        fields.setdefault("booktitle", fields["title"])
+    return {name: fields[name] for name in _INHERITED if name in fields}
 
 
 def _strings(library: Any) -> dict[str, str]:

@@ -384,7 +384,7 @@ def test_F3_a_feed_without_entries_is_a_success() -> None:
         ("{not json", "cannot be read"),
         ("[" * 100_000, "cannot be read|too deeply"),
         ('<rss version="2.0"><channel><title>c', "before its first entry"),
-        (rss("<description>no title</description>"), "no entry is a paper: entry has no title"),
+        (rss("<pubDate>x</pubDate>"), "no entry is a paper: entry has no title and no text"),
     ],
 )
 def test_F01_an_answer_that_is_no_feed_is_an_error(content: str, why: str) -> None:
@@ -436,10 +436,19 @@ def test_F10_ill_formed_xml_is_read_as_far_as_it_goes_and_incomplete() -> None:
     assert len(reading.papers) == 3 and not reading.complete
 
 
-def test_one_entry_without_a_title_does_not_stop_the_others() -> None:
-    reading = read(rss(items(1)[0], "<description>x</description>", items(1)[0]))
+def test_one_entry_without_a_title_or_text_does_not_stop_the_others() -> None:
+    reading = read(rss(items(1)[0], "<pubDate>x</pubDate>", items(1)[0]))
     assert len(reading.papers) == 2 and reading.complete
-    assert [(r.where, r.why) for r in reading.rejected] == [("entry 2", "entry has no title")]
+    why = "entry has no title and no text"
+    assert [(r.where, r.why) for r in reading.rejected] == [("entry 2", why)]
+
+
+def test_an_entry_without_a_title_is_called_by_how_its_text_begins() -> None:
+    reading = read(
+        json_feed({"content_html": "<p>Hello, world!</p>"}, {"content_text": "ab " * 99})
+    )
+    assert [paper.title for paper in reading.papers] == ["Hello, world!", "ab " * 33 + "…"]
+    assert reading.papers[1].abstract == ("ab " * 99).strip() and reading.complete
 
 
 @pytest.mark.parametrize(

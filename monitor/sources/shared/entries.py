@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from textwrap import shorten
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from monitor.model import Paper, Rejected
@@ -15,6 +16,7 @@ from monitor.sources.shared.markup import text
 
 MAX_ENTRY = 256 * 1024
 MAX_CATEGORIES = 50
+MAX_OPENING = 100
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 FUTURE = timedelta(days=2)
 
@@ -80,9 +82,11 @@ def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejecte
     title = text(entry.title)
     old = _OLD_ARXIV.search(title)
     title = title[: old.start()] if old else title
-    if not title:
-        return Rejected(where, "entry has no title")
     abstract, announced = _abstract(entry, title)
+    # RSS 2.0 and JSON Feed permit entries without a title, if they have a text.
+    title = title or shorten(abstract, MAX_OPENING, placeholder=" …")
+    if not title:
+        return Rejected(where, "entry has no title and no text")
     how = entry.announce or announced or (_OLD_ANNOUNCE.get(old["how"], "") if old else "")
     url = http_link(entry.link, base)
     keys, version = identifiers((*entry.identifiers, url, old["id"] if old else ""))

@@ -20,7 +20,7 @@ _WORDS = {
     "texttrademark": "™", "textdegree": "°", "textmu": "µ", "texteuro": "€", "ldots": "…",
     "dots": "…", "textellipsis": "…", "copyright": "©", "textcopyright": "©", "pounds": "£",
     "S": "§", "P": "¶", "textperiodcentered": "·", "textbullet": "•",
-    "LaTeX": "LaTeX", "TeX": "TeX",
+    "LaTeX": "LaTeX", "TeX": "TeX", "BibTeX": "BibTeX",
 }  # fmt: skip
 _WORD = re.compile(rf"\\({'|'.join(_WORDS)})(?![A-Za-z])(?:\s*\{{\}}|\s+)?")
 _ESCAPED = re.compile(r"\\([&%$#_{}])")
