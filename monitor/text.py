@@ -26,13 +26,28 @@ _UNWANTED = re.compile(
 )
 
 
+_CONTROLS = bytes((*range(32), 127))
+
+
 def clean(text: str) -> str:
     """Return `text` as stored: NFC, one line, single spaces, no control or bidi characters.
 
     LaTeX and mathematics stay as they were written.
     """
-    visible = re.sub("[\ud800-\udfff]", "\ufffd", _UNWANTED.sub("", text))
-    return " ".join(unicodedata.normalize("NFC", visible).split())
+    line = text.replace("\n", " ").strip()
+    if line.isascii() and "  " not in line and not _has_controls(line):
+        return line
+    if "  " in line or not line.isprintable():  # printable is no space but " "
+        line = " ".join(line.split())
+    if not line.isprintable():
+        visible = re.sub("[\ud800-\udfff]", "\ufffd", _UNWANTED.sub("", line))
+        line = " ".join(visible.split())
+    return unicodedata.normalize("NFC", line)
+
+
+def _has_controls(ascii_line: str) -> bool:
+    written = ascii_line.encode()
+    return len(written.translate(None, _CONTROLS)) < len(written)
 
 
 # ── folding ─────────────────────────────────────────────────────────────────────────

@@ -1,7 +1,8 @@
 """Kind `feed`: RSS, RDF, Atom and JSON Feed.
 
-bytes ── begins with { or [ ──> jsonfeed ──┐
-      └─ XML: refused, or feedparser ──────┴──> Entry ──> Paper or Rejected
+bytes ── begins with { or [ ───────────────> jsonfeed ──┐
+      ├─ XML, well-formed, nothing unusual ──> feedxml ──┤
+      └─ any other XML: refused, or ─────> feedparser ──┴──> Entry ──> Paper or Rejected
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from functools import partial
 from time import struct_time
 from typing import Any, ClassVar
 from xml.parsers import expat
@@ -20,6 +20,7 @@ from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source
 from monitor.sources.shared import jsonfeed
 from monitor.sources.shared.entries import Entry, paper, parse_date
+from monitor.sources.shared.feedxml import read_entries
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_ENTRIES = 5_000
@@ -55,13 +56,9 @@ class Feed(Source):
             return _failed("the document is empty")
         if len(content) > MAX_BYTES:
             return _failed(f"the document is larger than {MAX_BYTES:,} bytes")
-        told = partial(_told, base=document.url, now=self._clock())
         if content.lstrip()[:1] in (b"{", b"["):
-            return _read_json(content, told)
-        return _read_xml(content, document, told)
-
-
-_Told = Callable[[Iterable[Entry | Rejected]], tuple[tuple[Paper, ...], tuple[Rejected, ...]]]
+            return _read_json(content, document.url, self._clock())
+        return _read_xml(content, document, self._clock())
 
 
 def _told(
@@ -83,11 +80,11 @@ def _failed(error: str) -> Reading:
 # ── JSON ────────────────────────────────────────────────────────────────────────────
 
 
-def _read_json(content: bytes, told: _Told) -> Reading:
+def _read_json(content: bytes, base: str, now: datetime) -> Reading:
     found = jsonfeed.read_json(content)
     if len(found.items) > MAX_ENTRIES:
         return _failed(f"the feed has more than {MAX_ENTRIES:,} entries")
-    papers, rejected = told(_json_entries(found.items))
+    papers, rejected = _told(_json_entries(found.items), base, now)
     error = found.error or _all_rejected(papers, rejected)
     return Reading(papers, rejected, error, complete=found.whole and not error)
 
@@ -107,7 +104,17 @@ def _all_rejected(papers: tuple[Paper, ...], rejected: tuple[Rejected, ...]) -> 
 # ── XML ─────────────────────────────────────────────────────────────────────────────
 
 
-def _read_xml(content: bytes, document: Document, told: _Told) -> Reading:
+def _read_xml(content: bytes, document: Document, now: datetime) -> Reading:
+    entries = read_entries(content, document.url, document.content_type, MAX_ENTRIES)
+    if entries is None:
+        return read_tolerantly(content, document, now)
+    papers, rejected = _told(entries, document.url, now)
+    error = _all_rejected(papers, rejected)
+    return Reading(papers, rejected, error, complete=not error)
+
+
+def read_tolerantly(content: bytes, document: Document, now: datetime) -> Reading:
+    """Read what is any XML feed at all, by feedparser, as far as it can be read."""
     if b"\0" not in content:
         content = content.translate(None, _CONTROLS)
     refusal = _refusal(content)
@@ -123,7 +130,7 @@ def _read_xml(content: bytes, document: Document, told: _Told) -> Reading:
     cut = not _ROOT_END.search(content[-4096:])
     if cut and entries and _ends_inside_entry(content):
         entries[-1] = Rejected(f"entry {len(entries)}", "the document ends inside this entry")
-    papers, rejected = told(entries)
+    papers, rejected = _told(entries, document.url, now)
     whole = not (cut or isinstance(parsed.get("bozo_exception"), SAXException))
     error = _all_rejected(papers, rejected)
     if not (entries or whole):
@@ -196,8 +203,8 @@ def _no_feed(parsed: Any) -> str:
     if not parsed.get("version"):
         return "the document is neither RSS, Atom nor JSON Feed"
     first = parsed.entries[0] if parsed.entries else {}
-    if "arxiv.org/api/errors" in first.get("id", ""):
-        return f"arXiv answered with an error: {first.get('summary', '')[:200]}"
+    if "arxiv.org/api/errors" in _said(first, "id"):
+        return f"arXiv answered with an error: {_said(first, 'summary')[:200]}"
     if str(parsed.feed.get("title", "")).startswith("Feed error for query:"):
         return f"arXiv answered with an error: {parsed.feed.get('subtitle', '')[:200]}"
     total = str(parsed.feed.get("opensearch_totalresults", "0"))
@@ -215,17 +222,17 @@ def _ends_inside_entry(content: bytes) -> bool:
 
 def _entry(told: Any, version: str, issued: datetime | None) -> Entry:
     content = max((part.get("value", "") for part in told.get("content", ())), key=len, default="")
-    summary = told.get("summary", "")
+    summary = _said(told, "summary")
     updated = _date(told, "updated_parsed")
-    published = _date(told, "published_parsed") or parse_date(told.get("prism_publicationdate", ""))
+    published = _date(told, "published_parsed") or parse_date(_said(told, "prism_publicationdate"))
     if not published and version.startswith("rss"):
         published = updated  # dc:date of RDF and RSS
     return Entry(
-        title=told.get("title", ""),
+        title=_said(told, "title"),
         summary="" if summary == content else summary,  # feedparser fills in what is missing
         content=content,
         names=tuple(author.get("name", "") for author in told.get("authors", ())),
-        id=told.get("id", ""),
+        id=_said(told, "id"),
         link=_link(told),
         pdf=_href(told, lambda link: link.get("type") == "application/pdf"),
         identifiers=tuple(_identifiers(told)),
@@ -233,16 +240,22 @@ def _entry(told: Any, version: str, issued: datetime | None) -> Entry:
         updated=updated,
         issued=issued,
         categories=tuple(tag.get("term") or "" for tag in told.get("tags", ())),
-        announce=told.get("arxiv_announce_type", ""),
-        venue=next((told[name] for name in _VENUES if told.get(name)), ""),
-        comment=told.get("arxiv_comment", ""),
+        announce=_said(told, "arxiv_announce_type"),
+        venue=next(filter(None, (_said(told, name) for name in _VENUES)), ""),
+        comment=_said(told, "arxiv_comment"),
     )
+
+
+def _said(told: Any, name: str) -> str:
+    """A text; of an element that feedparser does not know, it tells attributes instead."""
+    value = told.get(name, "")
+    return value if isinstance(value, str) else ""
 
 
 def _link(told: Any) -> str:
     """The page of an entry; a guid only when it is an address itself."""
     link = _href(told, lambda link: link.get("rel") == "alternate")
-    name = str(told.get("id", ""))
+    name = _said(told, "id")
     return link or (name if name.startswith(("http://", "https://")) else "")
 
 
@@ -252,11 +265,12 @@ def _href(told: Any, wanted: Callable[[Any], bool]) -> str:
 
 
 def _identifiers(told: Any) -> Iterator[str]:
-    yield from (told.get(name, "") for name in ("id", "dc_identifier", "prism_doi", "arxiv_doi"))
+    yield from (_said(told, name) for name in ("id", "dc_identifier", "prism_doi", "arxiv_doi"))
     for link in told.get("links", ()):
         if link.get("rel") == "alternate" or link.get("title") == "doi":
             yield link.get("href", "")
-    yield told.get("summary", "")[:40] if told.get("summary", "").startswith("arXiv:") else ""
+    summary = _said(told, "summary")
+    yield summary[:40] if summary.startswith("arXiv:") else ""
 
 
 def _date(told: Any, name: str) -> datetime | None:

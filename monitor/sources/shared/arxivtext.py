@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 _PARENTHESES = re.compile(r"([()])")
 _GAP = re.compile(r"\s+(?=[,;]|$)")
+_SPACED = re.compile(r"\s[\s,;]|\s$")
 _AFFILIATION = re.compile(r"\s*\([^()]*\)")
 _GONE = re.compile(
     r"\W*(?:this|the|our) (?:\w+ )?(?:paper|article|submission|manuscript|preprint|e-?print|work"
@@ -41,6 +42,8 @@ _NUMBERED = re.compile(r"(?:^|/)(?P<year>\d\d)(?P<month>0[1-9]|1[0-2])(?:\.\d{4,
 
 def without_affiliations(names: str) -> str:
     """Drop what stands in parentheses after names, also in nested ones."""
+    if "(" not in names and ")" not in names:
+        return _GAP.sub("", names) if _SPACED.search(names) else names
     kept, depth = [], 0
     for part in _PARENTHESES.split(names):
         depth += {"(": 1, ")": -1}.get(part, 0)

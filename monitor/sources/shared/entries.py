@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from textwrap import shorten
+from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from monitor.model import Paper, Rejected
@@ -37,16 +38,20 @@ _OLD_ARXIV = re.compile(
 _OLD_ANNOUNCE = {None: "new", "UPDATED": "replace", "CROSS LISTED": "cross"}
 # arXiv's feeds since: "arXiv:2508.13426v1 Announce Type: cross Abstract: As large ..."
 _ARXIV_SUMMARY = re.compile(r"^(?P<id>arXiv:\S+) Announce Type: (?P<how>[\w-]+) Abstract: ")
-_NATURE_SUMMARY = re.compile(r"^[\w ]+, Published online: [^;]{0,40}; ?doi: ?10\.\S+\s*")
-_CUT_OFF = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])$")
+_NATURE_SUMMARY = re.compile(r"^[\w ]{1,99}, Published online: [^;]{0,40}; ?doi: ?10\.\S+\s*")
+_CUT_OFF = ("...", "…", "[…]", "[...]")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
+# A link that needs no joining to be absolute.
+_PLAIN_LINK = re.compile(r"https?://[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d+)?/[\w/.~%+-]*", re.ASCII)
 _NOT_SHOWN = re.compile(r",?\s*et al\.?(?=\W|$)|\(\d+ additional authors not shown\)", re.I)
+# Where a list of names holds more than names and commas.
+_ODD_NAMES = re.compile(r"[;.&:]|,(?! )| (?:and|et al)|additional", re.IGNORECASE)
+_BETWEEN_NAMES = re.compile(r",|\s(?:and|&)\s|(?<=ollaboration):")
 _INITIALS = re.compile(r"^(?:[^\W\d_]{1,2}\.[ -]?)+$")
 _SUFFIX = re.compile(r"^(?:jr|sr|ii|iii|iv|phd|md)\.?$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What a feed says of one entry, still as mark-up.
 
     `names` are the values of its author fields, `identifiers` of all fields that may name one
@@ -71,8 +76,8 @@ class Entry:
     comment: str = ""
 
     def size(self) -> int:
-        texts = (self.title, self.summary, self.content, self.id, self.link, *self.names)
-        return sum(len(text) for text in (*texts, *self.categories))
+        texts = (self.title, self.summary, self.content, self.id, self.link)
+        return sum(map(len, (*texts, *self.names, *self.categories)))
 
 
 def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejected:
@@ -80,7 +85,7 @@ def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejecte
     if entry.size() > MAX_ENTRY:
         return Rejected(where, f"entry is larger than {MAX_ENTRY:,} characters")
     title = text(entry.title)
-    old = _OLD_ARXIV.search(title)
+    old = _OLD_ARXIV.search(title) if title.endswith(")") else None
     title = title[: old.start()] if old else title
     abstract, announced = _abstract(entry, title)
     # RSS 2.0 and JSON Feed permit entries without a title, if they have a text.
@@ -90,15 +95,15 @@ def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejecte
     how = entry.announce or announced or (_OLD_ANNOUNCE.get(old["how"], "") if old else "")
     url = http_link(entry.link, base)
     keys, version = identifiers((*entry.identifiers, url, old["id"] if old else ""))
-    names: Iterable[str] = entry.names
+    names = map(text, entry.names)
     if "arxiv" in keys:
-        names = (accents(without_affiliations(text(name))) for name in names)
+        names = map(accents, map(without_affiliations, names))
     # arXiv's old feeds date the day, not its entries.
     published = within_reason(entry.published or (entry.issued if old else None), now)
     return Paper(
         title=title,
         abstract=abstract,
-        authors=tuple(authors(names)),
+        authors=tuple(_single(names)),
         venue=text(entry.venue),
         published=published,
         updated=within_reason(entry.updated, now),
@@ -120,12 +125,13 @@ def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejecte
 def _abstract(entry: Entry, title: str) -> tuple[str, str]:
     """Return the abstract without what feeds put before it, and how arXiv announced it."""
     summary, content = text(entry.summary), text(entry.content)
-    if not summary or (_CUT_OFF.search(summary) and len(content) > len(summary)):
+    if not summary or (summary.endswith(_CUT_OFF) and len(content) > len(summary)):
         summary = _prose(content, title)
     told = _ARXIV_SUMMARY.match(summary)
     if told:
         return summary[told.end() :], told["how"]
-    return _NATURE_SUMMARY.sub("", summary).removeprefix("Abstract: "), ""
+    told = _NATURE_SUMMARY.match(summary, 0, 400)
+    return summary[told.end() if told else 0 :].removeprefix("Abstract: "), ""
 
 
 def _prose(content: str, title: str) -> str:
@@ -146,35 +152,54 @@ def authors(names: Iterable[str]) -> Iterator[str]:
 
     `et al.` and addresses of mail are no names.
     """
-    told = [name for name in map(text, names) if name]
-    for name in told:
-        yield from filter(_is_name, _split(name) if len(told) == 1 else [name])
+    return _single(map(text, names))
+
+
+def _single(names: Iterable[str]) -> Iterator[str]:
+    told = [name for name in names if name]
+    if len(told) == 1:
+        told = _split(told[0])
+    return (name for name in told if _is_name(name))
 
 
 def _is_name(name: str) -> bool:
-    return "@" not in name and any(map(str.isalpha, name))
+    return "@" not in name and (name[:1].isalpha() or any(map(str.isalpha, name)))
 
 
 def _split(names: str) -> list[str]:
-    names = _NOT_SHOWN.sub("", names)
+    if not _ODD_NAMES.search(names):
+        plain = names.split(", ")
+        if len(plain) > 2 and min(map(len, plain)) > 4:  # longer than any suffix
+            return plain
+    lowered = names.lower()
+    if "et al" in lowered or "additional" in lowered:
+        names = _NOT_SHOWN.sub("", names)
     if ";" in names:
         return [name.strip() for name in names.split(";")]
-    parts = [part.strip() for part in re.split(r",|\s(?:and|&)\s|(?<=ollaboration):", names)]
+    parts = [part.strip() for part in _BETWEEN_NAMES.split(names)]
     parts = [part for part in parts if part]
     if len(parts) == 2 and all(" " not in part for part in parts) and "," in names:
         return [names]  # "Doe, Jane"
     whole: list[str] = []
     for part in parts:
-        if whole and (_SUFFIX.match(part) or _INITIALS.match(part)):
+        if whole and (len(part) < 5 or "." in part) and _belongs_before(part):
             whole[-1] = f"{whole[-1]}, {part}"
         else:
             whole.append(part)
     return whole
 
 
+def _belongs_before(part: str) -> bool:
+    """Say whether what stands behind a comma is a suffix or the initials of one name."""
+    return bool(_SUFFIX.match(part) or _INITIALS.match(part))
+
+
 def _categories(told: Iterable[str]) -> tuple[str, ...]:
-    found = dict.fromkeys(text(term) for term in told)
+    found = dict.fromkeys(_term(term) if len(term) < 100 else text(term) for term in told if term)
     return tuple(term for term in found if 0 < len(term) <= 100)[:MAX_CATEGORIES]
+
+
+_term = lru_cache(maxsize=4096)(text)
 
 
 # ── identifiers and links ───────────────────────────────────────────────────────────
@@ -185,7 +210,9 @@ def identifiers(told: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]
     arxiv: dict[str, None] = {}
     doi: dict[str, None] = {}
     version: int | None = None
-    for value in map(unquote, told):
+    for value in filter(None, dict.fromkeys(told)):
+        if "%" in value:
+            value = unquote(value)
         if found := _ARXIV.search(value):
             arxiv[found["id"].lower()] = None
             version = version or (int(found["version"]) if found["version"] else None)
@@ -206,6 +233,8 @@ def _article(doi: str) -> tuple[str, int | None]:
 def http_link(link: str, base: str) -> str:
     """Return an absolute http or https link, or "" for anything else."""
     link = "".join(link.split())
+    if _PLAIN_LINK.fullmatch(link):
+        return link
     try:
         absolute = urljoin(base, link) if link else ""
         parts = urlsplit(absolute)

@@ -36,10 +36,12 @@ def text(markup: str) -> str:
 
     What merely looks like a tag ("p<0.05", "a<b") is kept.
     """
+    if not markup:
+        return ""
     if "<" in markup and _TAG.search(markup):
         markup = _PARTS_WORDS.sub(" ", _without_false_tags(markup))
         markup = nh3.clean(markup, tags=set())
-    return clean(html.unescape(markup))
+    return clean(html.unescape(markup) if "&" in markup else markup)
 
 
 def _without_false_tags(markup: str) -> str:
