@@ -23,8 +23,9 @@ format: $(VENV)/.developing       ## mend what can be mended of style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.developing        ## cold start and the demo, timed
+bench: $(VENV)/.developing        ## cold start and the demo, timed; feeds, beside feedparser
 	$(BIN)/python benchmarks/start.py
+	$(BIN)/python benchmarks/parse.py
 
 picture: $(VENV)/.developing      ## the README's pictures, from real output
 	$(BIN)/python docs/pictures/make.py

@@ -5,7 +5,7 @@
 Ours is from bytes to Paper: text without markup, names, dates, identifiers. feedparser (and
 fastfeedparser, where it is installed) only parse. The feeds are made from a seed, in the shape of
 arXiv's RSS, its daily Atom and its query API. The exit status is 1 when ours is not ten times as
-fast as feedparser on them.
+fast as feedparser on one of them.
 """
 
 from __future__ import annotations

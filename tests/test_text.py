@@ -297,3 +297,11 @@ def test_sentences_cover_all_that_is_not_space(text: str) -> None:
     kept = "".join("".join(text[start:end].split()) for start, end in spans)
     assert kept == "".join(text.split())
     assert all(a[1] <= b[0] for a, b in pairwise(spans))
+
+
+@given(st.text(st.one_of(st.characters(), st.sampled_from(" \n\t\x1c\x85\xa0\u2028\u200b\xad\x7f"))))
+def test_clean_text_is_one_printable_line(text: str) -> None:
+    line = clean(text)
+    assert line == clean(line) == " ".join(line.split()) == unicodedata.normalize("NFC", line)
+    assert all(unicodedata.category(c) not in ("Cc", "Cs", "Zl", "Zp") for c in line)
+    assert not set(line) & set("\xad\u200b\u200e\u200f\u202a\u202e\u2066\ufeff")
