@@ -56,11 +56,26 @@ class QueryError(MonitorError):
 
 
 class FetchError(MonitorError):
-    """The network gave no usable answer; `retry_after` is the server's wish, if it had one."""
+    """The network gave no usable answer; `retry_after` is the server's wish, if it had one.
 
-    def __init__(self, message: str, hint: str = "", retry_after: timedelta | None = None) -> None:
+    `body` is the beginning of what came with a status that refuses: services say their own
+    errors there. It is never part of the message.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        hint: str = "",
+        retry_after: timedelta | None = None,
+        body: bytes = b"",
+    ) -> None:
         super().__init__(message, hint)
         self.retry_after = retry_after
+        self.body = body
+
+
+class WaitError(FetchError):
+    """A server asked not to be asked before a time that has not come: nothing was sent to it."""
 
 
 class DocumentError(MonitorError):

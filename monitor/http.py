@@ -3,9 +3,10 @@
 What the door promises of every fetch:
 
     one at a time for each host, across all processes; arXiv 3 s apart (arXiv terms of use)
+    a server that asked to be left alone (429, 503) is not asked, by anybody, before its time
     no private address, checked for the address that is dialled, at every redirect
     a total deadline, a least rate, a cap on what comes out of the decompressor
-    conditional requests (RFC 9110, 13); `Retry-After` of 429 and 503 reported, never slept on
+    conditional requests (RFC 9110, 13); where an address moved for good, it is asked there
     no secret in a message or a log line: queries and passwords of addresses are left out
 """
 
@@ -15,10 +16,9 @@ import logging
 import ssl
 import tempfile
 import time
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 from functools import cached_property
 from http import HTTPStatus
 from pathlib import Path
@@ -26,17 +26,21 @@ from pathlib import Path
 import httpcore
 import httpx
 
-from monitor.errors import FetchError
+from monitor.errors import FetchError, WaitError
 from monitor.net.addresses import allowed, shown
-from monitor.net.body import Decoder, retry_after
+from monitor.net.again import LEAST, fresh_for, retry_after
+from monitor.net.body import Decoder
 from monitor.net.dial import Guard, TooLateError, Watch, resolve
-from monitor.net.gates import Gates
+from monitor.net.gates import Gates, gate_of
+from monitor.net.memory import CONFIRMED, Memory, NoMemory, Wait
+from monitor.net.transport import Transport, core_url, proxy_for
 
 MAX_BYTES = 15 * 1024 * 1024
 DEADLINE = timedelta(seconds=60)
 MAX_REDIRECTS = 5
 LEAST_RATE = 200  # bytes a second, once LEAST_RATE_AFTER seconds have passed
 LEAST_RATE_AFTER = 10
+MAX_REFUSAL = 64 * 1024  # of what comes with a status that refuses
 TIMEOUT = httpx.Timeout(connect=10, read=20, write=20, pool=5)
 ACCEPT = "application/atom+xml, application/rss+xml, application/feed+json, */*;q=0.8"
 
@@ -56,7 +60,8 @@ class Response:
     """A usable answer: status 200, or 304 with `not_modified` and no content.
 
     `content` is decoded; `complete` is false when the connection ended before the body did.
-    `validators` (etag, last_modified) are empty when they must not be kept.
+    `validators` (etag, last_modified) are empty when they must not be kept. `fresh` is for how
+    long it says that it stays as it is.
     """
 
     status: int
@@ -66,6 +71,7 @@ class Response:
     validators: Mapping[str, str] = field(default_factory=dict, hash=False)
     not_modified: bool = False
     complete: bool = True
+    fresh: timedelta = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +80,17 @@ class _Request:
 
     url: httpx.URL
     validators: Mapping[str, str]
+    headers: Mapping[str, str]
     allow_private: bool
     max_bytes: int
     seconds: float
+    apart: float
 
 
 @dataclass(frozen=True, slots=True)
 class _Moved:
     location: str
+    for_good: bool
 
 
 class Door:
@@ -89,7 +98,8 @@ class Door:
 
     Processes that share `gate_dir` share the hosts' gates. Proxies are taken from the
     environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY), certificates from
-    SSL_CERT_FILE where it is set.
+    SSL_CERT_FILE where it is set. `contact` is told to every server; sources may tell it to
+    services that ask for it in another place, too.
     """
 
     def __init__(
@@ -98,13 +108,16 @@ class Door:
         version: str,
         contact: str = "",
         gate_dir: Path | None = None,
+        memory: Memory | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         sleep: Callable[[float], None] = time.sleep,
         resolve: Callable[[str, int], list[str]] = resolve,
         dialler: httpcore.NetworkBackend | None = None,
     ) -> None:
+        self.contact = contact
         self._agent = _agent(version, contact)
+        self._memory = memory or NoMemory()
         self._own_gates: tempfile.TemporaryDirectory[str] | None = None
         if gate_dir is None:
             self._own_gates = tempfile.TemporaryDirectory(prefix="paper-monitor-")
@@ -122,27 +135,44 @@ class Door:
         url: str,
         *,
         validators: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
         allow_private: bool = False,
         max_bytes: int = MAX_BYTES,
         deadline: timedelta = DEADLINE,
+        apart: timedelta = timedelta(0),
     ) -> Response:
         """Fetch a page, following at most 5 redirects.
 
         `deadline` bounds the whole of one answer, from dialling to the last byte; `validators`
-        are those of an earlier Response. Raises FetchError, with `retry_after` when the server
-        named a time.
+        are those of an earlier Response; `headers`, keys for one, go to this server alone;
+        `apart` is how far apart the service wants requests, where no rule of the host says more.
+
+        Raises FetchError, with `retry_after` when the server named a time, and WaitError, with
+        nothing sent, before a time that it named.
         """
         request = _Request(
-            _parsed(url), validators or {}, allow_private, max_bytes, deadline.total_seconds()
+            _parsed(url),
+            validators or {},
+            headers or {},
+            allow_private,
+            max_bytes,
+            deadline.total_seconds(),
+            apart.total_seconds(),
         )
-        for _ in range(MAX_REDIRECTS + 1):
-            _admit(request)
-            with self._gates.turn(request.url.host):
-                answer = self._exchange(request)
-            if isinstance(answer, Response):
-                return answer
-            request = _follow(request, answer)
-        raise FetchError(f"{shown(url)} redirects more than {MAX_REDIRECTS} times")
+        address = _address(request.url)
+        move = self._memory.move(address)
+        elsewhere = _moved_to(request, move.place) if move and move.seen >= CONFIRMED else None
+        if elsewhere:
+            try:
+                return self._asked(elsewhere)[0]
+            except FetchError as fault:
+                if fault.retry_after is not None:
+                    raise
+                self._memory.moved(address, "")
+        answer, place = self._asked(request)
+        if place or move:
+            self._memory.moved(address, place)
+        return answer
 
     @staticmethod
     def shown(url: str) -> str:
@@ -153,6 +183,30 @@ class Door:
         """Forget the gates that no other process shares."""
         if self._own_gates:
             self._own_gates.cleanup()
+
+    def _asked(self, request: _Request) -> tuple[Response, str]:
+        """Return the answer at the end of all redirects, and the place it has moved to for good."""
+        first, place, for_good = request.url, "", True
+        for _ in range(MAX_REDIRECTS + 1):
+            _admit(request)
+            self._heed(request)
+            with self._gates.turn(request.url.host, request.apart):
+                answer = self._exchange(request)
+            if isinstance(answer, Response):
+                return answer, place
+            request = _follow(request, answer)
+            for_good = for_good and answer.for_good
+            if for_good:
+                place = _new_place(first, request.url)
+        raise FetchError(f"{shown(str(first))} redirects more than {MAX_REDIRECTS} times")
+
+    def _heed(self, request: _Request) -> None:
+        wait = self._memory.wait(_server(request))
+        if wait:
+            raise WaitError(
+                f"{_server(request)} is not asked before {_minute(wait)}: {wait.why}",
+                retry_after=wait.left,
+            )
 
     def _exchange(self, request: _Request) -> Response | _Moved:
         watch = Watch(self._monotonic, request.seconds)
@@ -173,40 +227,47 @@ class Door:
         asked = {"If-None-Match": "etag", "If-Modified-Since": "last_modified"}
         told = {name: request.validators.get(key, "") for name, key in asked.items()}
         fixed = {"User-Agent": self._agent, "Accept": ACCEPT, "Accept-Encoding": "gzip"}
-        return fixed | {name: value for name, value in told.items() if value}
+        conditions = {name: value for name, value in told.items() if value}
+        return {**fixed, **conditions, **request.headers}
 
     def _judged(
         self, request: _Request, response: httpx.Response, watch: Watch
     ) -> Response | _Moved:
         match response.status_code:
             case 200:
-                return _received(request, response, watch)
+                return _received(request, response, watch, self._wall())
             case 304 if request.validators:
                 return Response(
                     304, str(request.url), validators=request.validators, not_modified=True
                 )
-            case 301 | 302 | 303 | 307 | 308 if "location" in response.headers:
-                return _Moved(response.headers["location"])
-        raise self._refusal(request, response)
+            case 301 | 302 | 303 | 307 | 308 as status if "location" in response.headers:
+                return _Moved(response.headers["location"], for_good=status in (301, 308))
+        raise self._refusal(request, response, watch)
 
-    def _refusal(self, request: _Request, response: httpx.Response) -> FetchError:
+    def _refusal(self, request: _Request, response: httpx.Response, watch: Watch) -> FetchError:
         status = response.status_code
         phrase = HTTPStatus(status).phrase if status in _STATUSES else "no known status"
-        wait = retry_after(response.headers.get("retry-after", ""), self._wall())
         message = f"{_host(request)} answered {status} {phrase}"
-        return FetchError(message, _HINTS.get(status, ""), wait if status in (429, 503) else None)
+        body = _said(response, watch)
+        left = retry_after(response.headers, self._wall()) if status in (429, 503) else None
+        if left is None and status == 429:
+            left = LEAST  # it does not say for how long
+        if left is None:
+            return FetchError(message, _HINTS.get(status, ""), body=body)
+        wait = self._memory.must_wait(_server(request), left, f"it answered {status} {phrase}")
+        return FetchError(message, f"it is not asked before {_minute(wait)}", left, body)
 
-    def _transport(self, request: _Request, watch: Watch) -> _Transport:
-        proxy = _proxy_for(request.url)
+    def _transport(self, request: _Request, watch: Watch) -> Transport:
+        proxy = proxy_for(request.url)
         if proxy is None:
             guard = Guard(self._dialler, self._resolve, watch, request.allow_private)
-            return _Transport(httpcore.ConnectionPool(self._tls, network_backend=guard))
+            return Transport(httpcore.ConnectionPool(self._tls, network_backend=guard))
         self._check_behind_proxy(request)
         # The operator chose the proxy, so it may stand in a private network.
         guard = Guard(self._dialler, self._resolve, watch, allow_private=True)
-        return _Transport(
+        return Transport(
             httpcore.HTTPProxy(
-                _core_url(proxy.url), proxy.raw_auth, ssl_context=self._tls, network_backend=guard
+                core_url(proxy.url), proxy.raw_auth, ssl_context=self._tls, network_backend=guard
             )
         )
 
@@ -246,13 +307,40 @@ def _admit(request: _Request) -> None:
 
 
 def _follow(request: _Request, moved: _Moved) -> _Request:
-    """Return the request for where a redirect leads; user and password stay with their host."""
+    """Return the request for where a redirect leads."""
     target = request.url.join(moved.location)  # httpx has refused what is no address
     if request.url.scheme == "https" and target.scheme == "http":
         raise FetchError(f"{_host(request)} redirects from https to http, which is refused")
+    return _elsewhere(request, target)
+
+
+def _elsewhere(request: _Request, target: httpx.URL) -> _Request:
+    """Ask another address; user, password and keys stay with their server."""
     same = (target.host, _port(target)) == (request.url.host, _port(request.url))
     target = target.copy_with(userinfo=request.url.userinfo if same else b"")
-    return replace(request, url=target)
+    return replace(request, url=target, headers=request.headers if same else {})
+
+
+def _address(url: httpx.URL) -> str:
+    """What is remembered of a moved address: without user, password, query and fragment."""
+    return str(url.copy_with(userinfo=b"", query=None, fragment=None))
+
+
+def _new_place(first: httpx.URL, target: httpx.URL) -> str:
+    """Return the place to ask from now on, "" where it cannot be told: queries may hold keys."""
+    if first.query == target.query:
+        return _address(target)
+    return "" if first.query else str(target.copy_with(userinfo=b"", fragment=None))
+
+
+def _moved_to(request: _Request, place: str) -> _Request | None:
+    """Return the request at the new place of its address, None where its query has none there."""
+    target = httpx.URL(place)
+    if request.url.query:
+        if target.query:
+            return None
+        target = target.copy_with(query=request.url.query)
+    return _elsewhere(request, target)
 
 
 def _port(url: httpx.URL) -> int:
@@ -263,56 +351,11 @@ def _host(request: _Request) -> str:
     return request.url.host
 
 
-def _proxy_for(url: httpx.URL) -> httpx.Proxy | None:
-    proxies = urllib.request.getproxies()
-    told = proxies.get(url.scheme) or proxies.get("all") or ""
-    if not told or urllib.request.proxy_bypass(url.host):
-        return None
-    proxy = httpx.Proxy(told if "://" in told else f"http://{told}")
-    if proxy.url.scheme not in ("http", "https"):
-        raise FetchError(f"a {proxy.url.scheme} proxy is not supported", "use an http proxy")
-    return proxy
-
-
-def _core_url(url: httpx.URL) -> httpcore.URL:
-    return httpcore.URL(
-        scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
-    )
-
-
-# ── connections ─────────────────────────────────────────────────────────────────────
-
-
-class _Transport(httpx.BaseTransport):
-    """Joins httpx to a connection pool that dials through the guard."""
-
-    def __init__(self, pool: httpcore.ConnectionPool) -> None:
-        self._pool = pool
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        answer = self._pool.handle_request(
-            httpcore.Request(
-                request.method,
-                _core_url(request.url),
-                headers=request.headers.raw,
-                extensions=request.extensions,
-            )
-        )
-        return httpx.Response(answer.status, headers=answer.headers, stream=_Body(answer))
-
-    def close(self) -> None:
-        self._pool.close()
-
-
-class _Body(httpx.SyncByteStream):
-    def __init__(self, answer: httpcore.Response) -> None:
-        self._answer = answer
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield from self._answer.iter_stream()
-
-    def close(self) -> None:
-        self._answer.close()
+def _server(request: _Request) -> str:
+    """The host, and the port where it is a server beside the usual one; arXiv's hosts are one."""
+    port = _port(request.url)
+    host = gate_of(request.url.host)
+    return host if port in (80, 443) else f"{host}:{port}"
 
 
 # ── answers ─────────────────────────────────────────────────────────────────────────
@@ -332,7 +375,21 @@ def _agent(version: str, contact: str) -> str:
     return f"paper-monitor/{version}" + (f" (+{printable})" if printable else "")
 
 
-def _received(request: _Request, response: httpx.Response, watch: Watch) -> Response:
+def _minute(wait: Wait) -> str:
+    return f"{wait.until.astimezone(UTC) + timedelta(seconds=59):%Y-%m-%d %H:%M} UTC"
+
+
+def _said(response: httpx.Response, watch: Watch) -> bytes:
+    """The beginning of what came with a status that refuses; nothing where it cannot be had."""
+    try:
+        body = Decoder(response.headers.get("content-encoding", ""), MAX_REFUSAL)
+        _read_body(response, body, watch)
+    except (FetchError, TooLateError, *_FAULTS):
+        return b""
+    return bytes(body.content)
+
+
+def _received(request: _Request, response: httpx.Response, watch: Watch, now: float) -> Response:
     body = Decoder(response.headers.get("content-encoding", ""), request.max_bytes)
     complete = _read_body(response, body, watch)
     if not complete and not body.content:
@@ -344,6 +401,7 @@ def _received(request: _Request, response: httpx.Response, watch: Watch) -> Resp
         content_type=response.headers.get("content-type", ""),
         validators=_validators(response.headers) if complete else {},
         complete=complete,
+        fresh=fresh_for(response.headers, now) if complete else timedelta(0),
     )
 
 

@@ -1,34 +1,13 @@
-"""What an answer says: its body, decoded under a cap, and when to come again."""
+"""The body of an answer, decoded under a cap."""
 
 from __future__ import annotations
 
 import zlib
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 
 from monitor.errors import FetchError
 
 MAX_RATIO = 100  # a feed compresses 5 to 20 times
 RATIO_MATTERS_FROM = 1024 * 1024
-RETRY_AFTER = (timedelta(seconds=60), timedelta(hours=24))
-
-
-def retry_after(value: str, now: float) -> timedelta | None:
-    """Read `Retry-After` (RFC 9110, 10.2.3): seconds or a date, kept within 60 s and 24 h.
-
-    Returns None for what is neither.
-    """
-    value = value.strip()
-    try:
-        if value.isascii() and value.isdigit():
-            wait = timedelta(seconds=min(int(value[:9]), 10**6))
-        else:
-            until = parsedate_to_datetime(value)
-            wait = until.replace(tzinfo=until.tzinfo or UTC) - datetime.fromtimestamp(now, UTC)
-    except (ValueError, OverflowError):
-        return None
-    least, most = RETRY_AFTER
-    return max(least, min(wait, most))
 
 
 class Decoder:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from monitor.errors import FetchError
 
+ARXIV = "arxiv.org"  # 3 s apart, one connection: its terms of use
 GATE_PATIENCE = 600.0  # seconds to wait for one's turn at a host
 
 
@@ -29,9 +30,13 @@ class Gates:
         self._sleep = sleep
 
     @contextmanager
-    def turn(self, host: str) -> Iterator[None]:
-        """Wait for one's turn and hold it; FetchError when it does not come in time."""
-        gate, spacing = _gate(host)
+    def turn(self, host: str, apart: float = 0.0) -> Iterator[None]:
+        """Wait for one's turn and hold it; FetchError when it does not come in time.
+
+        Turns are at least `apart` seconds from one another, and as far as the host's own rule.
+        """
+        gate = gate_of(host)
+        spacing = max(apart, 3.0 if gate == ARXIV else 0.0)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             file = (self._folder / f"{quote(gate, safe='')}.gate").open("a+")
@@ -63,11 +68,10 @@ class Gates:
         _write_time(file, self._wall())  # also counts a request that a crash cuts off
 
 
-def _gate(host: str) -> tuple[str, float]:
+def gate_of(host: str) -> str:
+    """Return whose turn a host shares: the API, RSS and OAI of arXiv are one."""
     host = host.lower().rstrip(".")
-    if host == "arxiv.org" or host.endswith(".arxiv.org"):
-        return "arxiv.org", 3.0  # API, RSS and OAI together
-    return host, 0.0
+    return ARXIV if host.endswith(f".{ARXIV}") else host
 
 
 def _read_time(file: IO[str]) -> float:

@@ -1,0 +1,58 @@
+"""What the door remembers of servers and addresses: for restarts and for other processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+CONFIRMED = 2  # permanent redirects to one place, before it is asked instead
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Until when a server asked to be left alone, how long that still is, and what it said."""
+
+    until: datetime
+    left: timedelta
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where an address redirects to for good (301, 308), and in how many answers it did."""
+
+    place: str
+    seen: int
+
+
+class Memory(Protocol):
+    """Servers are `host` or `host:port`; addresses are without user, password and query."""
+
+    def wait(self, server: str) -> Wait | None:
+        """Return what a server asked for, if its time has not come."""
+
+    def must_wait(self, server: str, left: timedelta, why: str) -> Wait:
+        """Note that a server asked to be left alone."""
+
+    def move(self, address: str) -> Move | None:
+        """Return where an address was seen to redirect to for good."""
+
+    def moved(self, address: str, place: str) -> None:
+        """Note where an address redirected to for good; "": it did not, or not any more."""
+
+
+class NoMemory:
+    """For a door that is opened once and remembers nothing."""
+
+    def wait(self, server: str) -> Wait | None:
+        return None
+
+    def must_wait(self, server: str, left: timedelta, why: str) -> Wait:
+        return Wait(datetime.now().astimezone() + left, left, why)
+
+    def move(self, address: str) -> Move | None:
+        return None
+
+    def moved(self, address: str, place: str) -> None:
+        pass
