@@ -48,6 +48,7 @@ from monitor.pipeline import OPERATOR, Parts, Subscription, Watched, Way
 from monitor.store import deliveries, digests
 from monitor.store.database import Database, open_store
 from monitor.store.owners import Owner
+from monitor.store.servers import Servers
 
 EMAIL = "email"
 SMTP = "smtp"
@@ -266,7 +267,10 @@ def open_app(settings: Settings, clock: Clock) -> Iterator[App]:
         owner = Owner.hold(database)
         stack.callback(owner.release)
         door = Door(
-            contact=settings.contact, version=version("paper-monitor"), gate_dir=_gates(database)
+            contact=settings.contact,
+            version=version("paper-monitor"),
+            gate_dir=_gates(database),
+            memory=Servers(database, clock),
         )
         stack.callback(door.close)
         templates = JinjaTemplates(settings.templates)
@@ -311,6 +315,7 @@ def _sources(settings: Settings, door: Door, clock: Clock) -> dict[str, Watched]
             first_run=told.first_run or kind.default_first_run,
             dated=kind.dated and not told.options.path,
             calendar=None if told.options.path else kind.calendar,
+            every=told.every,
         )
     return watched
 

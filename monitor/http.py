@@ -28,7 +28,7 @@ import httpx
 
 from monitor.errors import FetchError, WaitError
 from monitor.net.addresses import allowed, shown
-from monitor.net.again import LEAST, fresh_for, retry_after
+from monitor.net.again import LEAST, lifetime, retry_after
 from monitor.net.body import Decoder
 from monitor.net.dial import Guard, TooLateError, Watch, resolve
 from monitor.net.gates import Gates, gate_of
@@ -60,7 +60,7 @@ class Response:
     """A usable answer: status 200, or 304 with `not_modified` and no content.
 
     `content` is decoded; `complete` is false when the connection ended before the body did.
-    `validators` (etag, last_modified) are empty when they must not be kept. `fresh` is for how
+    `validators` (etag, last_modified) are empty when they must not be kept. `lifetime` is for how
     long it says that it stays as it is.
     """
 
@@ -71,7 +71,7 @@ class Response:
     validators: Mapping[str, str] = field(default_factory=dict, hash=False)
     not_modified: bool = False
     complete: bool = True
-    fresh: timedelta = timedelta(0)
+    lifetime: timedelta = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,7 +401,7 @@ def _received(request: _Request, response: httpx.Response, watch: Watch, now: fl
         content_type=response.headers.get("content-type", ""),
         validators=_validators(response.headers) if complete else {},
         complete=complete,
-        fresh=fresh_for(response.headers, now) if complete else timedelta(0),
+        lifetime=lifetime(response.headers, now) if complete else timedelta(0),
     )
 
 

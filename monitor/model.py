@@ -73,6 +73,7 @@ class Document:
 
     `complete` is false for a transfer that was cut.
     `validators` (etag, last_modified) are kept only once the papers are.
+    `lifetime` is for how long the same address is said to answer the same.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Document:
     url: str = ""
     validators: Mapping[str, str] = field(default_factory=dict, hash=False)
     complete: bool = True
+    lifetime: timedelta = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)

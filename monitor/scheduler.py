@@ -26,9 +26,9 @@ from monitor.app import App, open_app
 from monitor.config import Settings
 from monitor.errors import ConfigError, StoreBusyError, StoreError
 from monitor.model import Channel, Clock
-from monitor.pipeline import incidents
+from monitor.pipeline import again, incidents
 from monitor.questions.alive import SERVICE
-from monitor.store import beats, runs
+from monitor.store import beats, runs, sources
 from monitor.store.owners import Place, service_lock
 
 log = structlog.get_logger()
@@ -217,11 +217,11 @@ class _Jobs:
             self.unread.discard(name)
 
     def _is_due(self, name: str) -> bool:
-        """A last run in the future is a clock that was ahead: it says nothing."""
+        watched = self.app.parts.sources[name]
         with self.app.parts.database.reading() as tx:
             last = runs.last_started(tx, name)
-        every = self.app.settings.sources[name].every
-        return last is None or not last <= self.clock.now() < last + every
+            known = sources.state(tx, name, watched.place)
+        return again.is_due(known, last, watched.every, self.clock.now())
 
     def _compose(self) -> None:
         """After a time of being down, what is due waits until each source was looked at once."""

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from monitor.errors import FetchError
 from monitor.http import Door
 from monitor.net.addresses import refused, shown
-from monitor.net.again import retry_after
+from monitor.net.again import lifetime, retry_after
 from monitor.net.gates import Gates
 from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
 
@@ -139,25 +139,52 @@ def test_a_server_that_is_busy_says_when_to_come_again(
     assert fault.value.retry_after == timedelta(seconds=120)
 
 
+NOVEMBER = 784_111_777.0  # Sun, 06 Nov 1994 08:49:37 GMT, the moment of RFC 9110, 5.6.7
+
+
 @pytest.mark.parametrize(
     ("value", "wait"),
     [
         ("120", timedelta(seconds=120)),
+        (" 120 ", timedelta(seconds=120)),
         ("0", timedelta(seconds=60)),
-        ("86401", timedelta(hours=24)),
-        ("9" * 400, timedelta(hours=24)),
-        ("Thu, 01 Jan 1970 00:20:00 GMT", timedelta(minutes=20)),
-        ("Thu, 01 Jan 1970 00:00:00 -0100", timedelta(hours=1)),
-        ("Wed, 31 Dec 1969 00:00:00 GMT", timedelta(seconds=60)),
-        ("Fri, 01 Jan 2100 00:00:00 GMT", timedelta(hours=24)),
-        ("abc", None),
-        ("", None),
         ("-5", timedelta(seconds=60)),
+        ("86401", timedelta(hours=24)),
+        ("000000000000000000120", timedelta(seconds=120)),
+        ("9" * 400, timedelta(hours=24)),
+        ("Sun, 06 Nov 1994 09:09:37 GMT", timedelta(minutes=20)),
+        ("Sunday, 06-Nov-94 09:09:37 GMT", timedelta(minutes=20)),
+        ("Sun Nov  6 09:09:37 1994", timedelta(minutes=20)),
+        ("Sun, 06 Nov 1994 08:49:37 -0100", timedelta(hours=1)),
+        ("Sat, 05 Nov 1994 00:00:00 GMT", timedelta(seconds=60)),
+        ("Fri, 01 Jan 2100 00:00:00 GMT", timedelta(hours=24)),
+        ("Sun, 31 Nov 1994 08:49:37 GMT", None),
+        ("abc", None),
+        ("1.5", None),
+        ("", None),
         ("٣", None),
     ],
 )
 def test_retry_after_stays_within_a_minute_and_a_day(value: str, wait: timedelta | None) -> None:
-    assert retry_after({"retry-after": value}, now=0.0) == wait
+    assert retry_after({"retry-after": value}, now=NOVEMBER) == wait
+
+
+def test_a_date_counts_from_the_answers_own() -> None:
+    told = {
+        "retry-after": "Fri, 01 Jan 2100 02:00:00 GMT",
+        "date": "Fri, 01 Jan 2100 00:00:00 GMT",
+    }
+    assert retry_after(told, now=NOVEMBER) == timedelta(hours=2)
+
+
+def test_no_retry_after_is_no_wish() -> None:
+    assert retry_after({}, now=NOVEMBER) is None
+
+
+@given(st.text(), st.text())
+def test_lifetimes_never_raise(control: str, expires: str) -> None:
+    told = {"cache-control": control, "expires": expires, "age": control}
+    assert timedelta(0) <= lifetime(told, now=1e9) <= timedelta(hours=24)
 
 
 @given(st.text())
@@ -419,6 +446,16 @@ def test_credentials_stay_with_their_host(web: MisbehavingServer, tmp_path: Path
     assert answer.url == "http://other.example/end"
 
 
+def test_keys_in_headers_stay_with_their_server(web: MisbehavingServer, tmp_path: Path) -> None:
+    door, _ = public_door(web, tmp_path, lambda _: [PUBLIC])
+    web.answers("/", status=302, headers={"Location": "/next"})
+    web.answers("/next", status=302, headers={"Location": "http://other.example/end"})
+    web.answers("/end", body=b"x")
+    door.get("http://feeds.example/", headers={"x-api-key": "hush"})
+    sent = [asked.headers.get("x-api-key") for asked in web.requests]
+    assert sent == ["hush", "hush", None]
+
+
 @pytest.fixture
 def tls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ssl.SSLContext:
     authority = trustme.CA()
@@ -498,6 +535,16 @@ def test_addresses_are_shown_without_secrets() -> None:
     assert shown("http://[bad") == "this address"
 
 
+def test_what_a_server_says_with_a_refusal_is_kept_and_bounded(
+    web: MisbehavingServer, door: Door
+) -> None:
+    for body, kept in ((b"bad set", b"bad set"), (b"x" * 100_000, b"")):
+        web.answers("/", status=400, body=body)
+        with pytest.raises(FetchError) as fault:
+            door.get(web.url("/"), allow_private=True)
+        assert fault.value.body == kept and "bad set" not in str(fault.value)
+
+
 @pytest.mark.parametrize("status", [302, 403, 404, 429, 500])
 def test_no_error_and_no_log_line_holds_a_secret(
     web: MisbehavingServer, door: Door, status: int, caplog: pytest.LogCaptureFixture
@@ -547,6 +594,18 @@ def test_other_hosts_need_no_distance_but_one_turn_each(tmp_path: Path) -> None:
         with gates.turn("feeds.example"), gates.turn("notarxiv.org"):
             pass
     assert time.slept == []
+
+
+def test_a_service_may_want_its_requests_further_apart(tmp_path: Path) -> None:
+    time = Time()
+    for apart in (0.5, 0.5, 0.1):
+        with Gates(tmp_path, time, time.sleep).turn("api.example", apart):
+            pass
+    with Gates(tmp_path, time, time.sleep).turn("arxiv.org", 0.5):
+        pass
+    with Gates(tmp_path, time, time.sleep).turn("arxiv.org", 0.5):
+        pass
+    assert time.slept == [0.5, 0.1, 3.0]
 
 
 def test_a_clock_set_back_costs_one_distance_and_no_more(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> timedelta | None:
     return None if wait is None else max(LEAST, min(wait, MOST))
 
 
-def fresh_for(headers: Mapping[str, str], now: float) -> timedelta:
+def lifetime(headers: Mapping[str, str], now: float) -> timedelta:
     """Return for how long an answer says that it stays as it is, a day at most.
 
     The longer of `max-age` (less the `Age` it came with) and `Expires`.

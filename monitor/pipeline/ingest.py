@@ -7,17 +7,19 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import structlog
 
 from monitor.diff.decide import Circumstances, decide_chunk, fresh, undated
 from monitor.diff.keys import keyed
-from monitor.errors import MonitorError, StoreError
+from monitor.errors import FetchError, MonitorError, StoreError, WaitError
 from monitor.model import Decision, Document, Kind, Paper, Run, RunOutcome
+from monitor.pipeline import again, gaps
 from monitor.pipeline.judge import judge
 from monitor.pipeline.parts import Parts, Watched
 from monitor.sources.base import Found
-from monitor.store import owners, papers, runs
+from monitor.store import owners, papers, runs, servers, sources
 
 log = structlog.get_logger()
 
@@ -33,25 +35,50 @@ def ingest(parts: Parts, name: str, tell: Callable[[Run], None] | None = None) -
     `tell` hears of each run as its papers are stored. Raises StoreBusyError while another
     process reads this source.
     """
+    watched, now = parts.sources[name], parts.clock.now()
     with owners.source_lock(parts.database, name):
         with parts.database.writing() as tx:
-            runs.close_interrupted(tx, name, parts.clock.now())
+            runs.close_interrupted(tx, name, now)
             first = runs.first_read(tx, name) is None
             validators = runs.validators(tx, name)
-        done = list(_Ingest(parts, parts.sources[name], first, tell).runs(validators))
-        judge(parts, parts.sources[name], done)
+            known = sources.state(tx, name, watched.place)
+        if again.waits(known, now):
+            return [_not_asked(name, known.waits_for, now)]
+        reading = _Ingest(parts, watched, first, again.is_afresh(known, now), tell)
+        done = list(reading.runs(validators))
+        if reading.wait:
+            with parts.database.writing() as tx:
+                until = parts.clock.now() + (reading.wait.retry_after or timedelta(0))
+                sources.must_wait(tx, name, watched.place, until, str(reading.wait))
+        if isinstance(reading.wait, WaitError):
+            return done or [_not_asked(name, str(reading.wait), now)]
+        judge(parts, watched, done)
     return done
+
+
+def _not_asked(name: str, why: str, now: datetime) -> Run:
+    """What is told of a source whose server asked to be left alone; it is no run of the store."""
+    return Run(name, None, RunOutcome.UNCHANGED, now, now, error=f"not asked: {why}")
 
 
 class _Ingest:
     """One pass over a source. The open run waits for the next document that is worth one."""
 
     def __init__(
-        self, parts: Parts, watched: Watched, first: bool, tell: Callable[[Run], None] | None
+        self,
+        parts: Parts,
+        watched: Watched,
+        first: bool,
+        afresh: bool,
+        tell: Callable[[Run], None] | None,
     ) -> None:
         self.parts = parts
         self.tell = tell
         self.watched = watched
+        # All is asked for and read, also what was read before.
+        self.afresh = afresh
+        # A server asked to be left alone; a WaitError where it was not asked at all.
+        self.wait: FetchError | None = None
         self.first_run = watched.first_run if first else None
         self.undated = 0
         self.open: tuple[int, Run] | None = None
@@ -60,13 +87,20 @@ class _Ingest:
 
     def runs(self, validators: Mapping[str, str]) -> Iterator[Run]:
         ended = 0
-        for run in self._documents(validators):
+        asked_with = again.unconditional(validators) if self.afresh else validators
+        for run in self._documents(asked_with):
             ended += 1
             yield run
-        if self.open and (self.validators or not ended):
+        if isinstance(self.wait, WaitError):
+            self._discard()
+        elif self.open and (self.validators or not ended):
             kept = self.validators or validators
             yield self._finish(RunOutcome.UNCHANGED, validators=kept)
-        elif self.open:
+        else:
+            self._discard()
+
+    def _discard(self) -> None:
+        if self.open:
             with self.parts.database.writing() as tx:
                 runs.discard(tx, self.open[0])
 
@@ -82,6 +116,8 @@ class _Ingest:
                 self._start()
         except StoreError:
             raise
+        except WaitError as fault:
+            self.wait = fault
         except Exception as fault:
             yield self._finish(RunOutcome.FAILED, self._told(fault, None))
 
@@ -90,11 +126,15 @@ class _Ingest:
         try:
             document = found.load()
             return self._read(document) if document else None
+        except WaitError:
+            raise
         except Exception as fault:
             return self._finish(RunOutcome.FAILED, self._told(fault, found.name), found.name)
 
     def _told(self, fault: Exception, document: str | None) -> str:
         """Say a fault in a sentence; one that nobody thought of is logged with its place."""
+        if isinstance(fault, FetchError) and fault.retry_after is not None:
+            self.wait = fault
         if isinstance(fault, MonitorError):
             return str(fault)
         log.exception("reading failed", source=self.watched.name, document=document)
@@ -105,9 +145,11 @@ class _Ingest:
         content_hash = hashlib.sha256(document.content).hexdigest()
         with self.parts.database.reading() as tx:
             offset, finished = runs.document_state(tx, name, content_hash) or (0, False)
-        if finished:
+        if finished and not (self.afresh and document.url):
             self.validators = document.validators
             return None
+        if finished:
+            offset = 0
         reading = self.watched.source.read(document)
         whole = document.complete and reading.complete and not reading.error
         self._count(rejected=len(reading.rejected))
@@ -122,8 +164,16 @@ class _Ingest:
         outcome = RunOutcome.OK if whole else RunOutcome.PARTIAL
         if reading.error and not reading.papers:
             outcome = RunOutcome.FAILED
+            self._distrust(document)
+        elif document.url and self.first_run is None:
+            gaps.note(self.parts, self.watched, self._opened()[1], document)
         kept = document.validators if whole else None
         return self._finish(outcome, reading.error, document.name, kept)
+
+    def _distrust(self, document: Document) -> None:
+        """An address that moved to where nothing can be read is asked where it was again."""
+        with self.parts.database.writing() as tx:
+            servers.distrust(tx, document.url)
 
     def _chunks(self, told: Sequence[Paper], offset: int) -> Iterator[tuple[int, Sequence[Paper]]]:
         """Cut the papers into transactions of at most 1,000, aiming at half a second each."""
@@ -150,7 +200,11 @@ class _Ingest:
             )
             self._count(seen=len(chunk), fresh=fresh(decisions, candidates), **_counts(decisions))
             run_id, run = self._opened()
-            runs.progress(tx, run_id, replace(run, document=document.name))
+            kept = document.validators if whole else None
+            runs.progress(tx, run_id, replace(run, document=document.name), kept)
+            if whole:
+                place = self.watched.place
+                sources.read_whole(tx, self.watched.name, place, now, document.lifetime)
         if self.tell:
             self.tell(replace(run, document=document.name))
         self.undated += undated(decisions)

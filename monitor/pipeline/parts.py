@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 
 from monitor.digest.due import Schedule
 from monitor.model import Channel, Clock, FirstRun, Templates, Topic
@@ -19,13 +20,23 @@ OPERATOR = "@operator"
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A source, what its first reading is worth, and when it publishes, where that is known."""
+    """A source, what its first reading is worth, and when it publishes, where that is known.
+
+    It is read `every` so often at most, unless a person asks.
+    """
 
     name: str
     source: Source
     first_run: FirstRun
     dated: bool
     calendar: Calendar | None = None
+    every: timedelta = timedelta(hours=1)
+
+    @property
+    def place(self) -> str:
+        """What is known of a source holds for this kind and address; secrets are not in it."""
+        told = f"{self.source.kind} {self.source.options.url or ''}"
+        return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

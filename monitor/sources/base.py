@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from monitor.errors import FetchError
 from monitor.model import Document, FirstRun, Reading
 from monitor.sources.calendar import Calendar
+from monitor.sources.shared.pace import pace
 
 if TYPE_CHECKING:
     from monitor.http import Door
@@ -113,6 +114,7 @@ class Source(ABC):
             url=answer.url,
             validators=answer.validators,
             complete=answer.complete,
+            lifetime=max(answer.lifetime, pace(answer.content)),
         )
 
 

@@ -56,9 +56,16 @@ def start(tx: Transaction, run: Run) -> int:
     return int(tx.execute(opened).scalar_one())
 
 
-def progress(tx: Transaction, run_id: int, run: Run) -> None:
-    """Record how far an open run is, in the transaction that wrote its papers."""
+def progress(
+    tx: Transaction, run_id: int, run: Run, validators: Mapping[str, str] | None = None
+) -> None:
+    """Record how far an open run is, in the transaction that wrote its papers.
+
+    `validators` come with the last of them, since they say that all before is stored.
+    """
     row = {"document": run.document} | _counts(run)
+    if validators is not None:
+        row["validators"] = dict(validators)
     tx.execute(sa.update(schema.run).where(_run.id == run_id).values(row))
 
 
@@ -115,6 +122,12 @@ def last_started(tx: Transaction, source: str) -> datetime | None:
     """Return when a source was last asked, whatever came of it."""
     asked = sa.select(_run.started_at).where(_run.source == source)
     return tx.scalar(asked.order_by(_run.started_at.desc()).limit(1))
+
+
+def reads(tx: Transaction, source: str, most: int = 20) -> list[datetime]:
+    """Return when the last readings of a source ended that brought an answer, newest first."""
+    ended = sa.select(_run.finished_at).where(_run.source == source, _run.outcome.in_(READ))
+    return list(tx.scalars(ended.order_by(_run.id.desc()).limit(most)))
 
 
 def since(tx: Transaction, after: datetime, until: datetime) -> list[Run]:

@@ -162,6 +162,34 @@ source_day = Table(
     sqlite_with_rowid=False,
 )
 
+# What is known of a source's place, its kind and address: it means nothing of another one.
+source_state = Table(
+    "source_state",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("place", Text, nullable=False),
+    Column("whole_at", Instant),
+    Column("lifetime", Integer, nullable=False, default=0),
+    Column("waits_until", Instant),
+    Column("waits_for", Text, nullable=False, default=""),
+)
+
+server_wait = Table(
+    "server_wait",
+    metadata,
+    Column("server", Text, primary_key=True),
+    Column("until", Instant, nullable=False),
+    Column("why", Text, nullable=False),
+)
+
+moved_address = Table(
+    "moved_address",
+    metadata,
+    Column("address", Text, primary_key=True),
+    Column("place", Text, nullable=False),
+    Column("seen", Integer, nullable=False),
+)
+
 incident = Table(
     "incident",
     metadata,

@@ -121,6 +121,7 @@ def test_a_feed_that_is_down_is_said_and_well_again(fed: House, web: Misbehaving
         [problem] = status(app.parts).problems
     assert problem.startswith("source journal is failing since 2026-11-21 06:00 UTC")
     assert "503" in problem
+    fed.clock.move(minutes=2)
     serve(web, feed(item(1)))
     assert one(fed) == ("ok", 1, 1)
     with fed.opened() as app:

@@ -105,7 +105,7 @@ class Harvester(Source):
         document = self._page(address, {}).load()
         if document is None:
             raise DocumentError("the server said that nothing has changed, and was not asked")
-        return replace(document, name=name)
+        return replace(document, name=name, lifetime=timedelta(0))
 
 
 class _Walk:

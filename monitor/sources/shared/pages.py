@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from monitor.errors import DocumentError, MonitorError
@@ -49,4 +49,5 @@ class Pages:
         reading = self._read(document)
         if reading.error or not (reading.complete and document.complete and reading.papers):
             self._failed = True
-        return replace(document, name=name, validators={} if self._failed else state)
+        kept = {} if self._failed else state
+        return replace(document, name=name, validators=kept, lifetime=timedelta(0))

@@ -1,0 +1,59 @@
+"""When a source may be read again, and when the whole of it is to be: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+from statistics import median
+
+from monitor.model import Run
+from monitor.store.sources import SourceState
+
+# A server that says "not modified" for ever is asked for everything after so long (F14).
+AFRESH = timedelta(days=7)
+# No server may put itself off for longer (F5, F7): more is left by a clock that was ahead.
+LONGEST = timedelta(hours=24)
+# An interval that is so much longer than the usual one is an outage.
+OUTAGE = 1.5
+CONDITIONS = ("etag", "last_modified")
+
+
+def waits(known: SourceState, now: datetime) -> bool:
+    """Say whether the source's server asked not to be asked yet."""
+    until = known.waits_until
+    return until is not None and now < until <= now + LONGEST
+
+
+def is_due(known: SourceState, last: datetime | None, every: timedelta, now: datetime) -> bool:
+    """Say whether a source is to be read: after the longest of `every` and what it says itself.
+
+    A last run in the future is a clock that was ahead: it says nothing.
+    """
+    if waits(known, now):
+        return False
+    pause = max(every, min(known.lifetime, LONGEST))
+    return last is None or not last <= now < last + pause
+
+
+def is_afresh(known: SourceState, now: datetime) -> bool:
+    """Say whether nothing was read whole for so long that all is to be asked for and read."""
+    return known.whole_at is None or not known.whole_at <= now < known.whole_at + AFRESH
+
+
+def unconditional(validators: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in validators.items() if name not in CONDITIONS}
+
+
+def lost_since(reads: Sequence[datetime], every: timedelta, run: Run) -> datetime | None:
+    """Return since when papers may be missing that no archive has; None where none are.
+
+    So it is where `run` comes after an outage and holds nothing that its source had told of:
+    what stood in between is gone. `reads` are the readings before it, the newest first; what
+    is usual is their median interval, and `every` at least.
+    """
+    if not reads or not run.seen or run.fresh < run.seen:
+        return None
+    intervals = [(later - earlier).total_seconds() for later, earlier in pairwise(reads)]
+    usual = max(every, timedelta(seconds=median(intervals or [0.0])))
+    return reads[0] if run.started - reads[0] > OUTAGE * usual else None

@@ -1,0 +1,75 @@
+"""What servers asked for, and where addresses have moved: the door's memory, in the store."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import sqlalchemy as sa
+
+from monitor.model import Clock
+from monitor.net.again import MOST
+from monitor.net.memory import Move, Wait
+from monitor.store import schema
+from monitor.store.columns import indexed, insert_or_update
+from monitor.store.database import Database, Transaction
+
+_wait = schema.server_wait.c
+_moved = schema.moved_address.c
+
+
+class Servers:
+    """Remembers for all processes of a store (see `monitor.net.memory.Memory`)."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def wait(self, server: str) -> Wait | None:
+        """Return what a server asked for; nobody may ask for more than a day.
+
+        More than that is left by a clock that was ahead.
+        """
+        now = self._clock.now()
+        with self._database.reading() as tx:
+            asked = sa.select(_wait.until, _wait.why).where(_wait.server == indexed(server))
+            row = tx.execute(asked).first()
+        if row is None or not now < row.until <= now + MOST:
+            return None
+        return Wait(row.until, row.until - now, row.why)
+
+    def must_wait(self, server: str, left: timedelta, why: str) -> Wait:
+        """Note that a server asked to be left alone."""
+        until = self._clock.now() + left
+        row = {"server": indexed(server), "until": until, "why": why}
+        with self._database.writing() as tx:
+            insert_or_update(tx, schema.server_wait, [row], ["until", "why"])
+        return Wait(until, left, why)
+
+    def move(self, address: str) -> Move | None:
+        """Return where an address was seen to redirect to for good."""
+        with self._database.reading() as tx:
+            return _move(tx, address)
+
+    def moved(self, address: str, place: str) -> None:
+        """Count a permanent redirect; to another place, the count begins again."""
+        with self._database.writing() as tx:
+            known = _move(tx, address)
+            if not place:
+                tx.execute(
+                    sa.delete(schema.moved_address).where(_moved.address == indexed(address))
+                )
+                return
+            seen = known.seen + 1 if known and known.place == place else 1
+            row = {"address": indexed(address), "place": place, "seen": seen}
+            insert_or_update(tx, schema.moved_address, [row], ["place", "seen"])
+
+
+def distrust(tx: Transaction, place: str) -> None:
+    """Forget what moved to a place where nothing can be read: it is asked where it was."""
+    tx.execute(sa.delete(schema.moved_address).where(_moved.place == place))
+
+
+def _move(tx: Transaction, address: str) -> Move | None:
+    asked = sa.select(_moved.place, _moved.seen).where(_moved.address == indexed(address))
+    row = tx.execute(asked).first()
+    return Move(row.place, row.seen) if row else None

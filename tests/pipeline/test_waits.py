@@ -1,0 +1,487 @@
+"""When a source is asked again: what its server says of it holds for restarts and other processes.
+
+The calendar of a house stands still; a server's dates count from the `Date` of its answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+import sqlalchemy as sa
+
+from monitor.model import Run, RunOutcome
+from monitor.pipeline import again
+from monitor.questions.status import status
+from monitor.store import papers, runs, schema, sources
+from monitor.store.sources import SourceState
+from tests.house import SATURDAY, House
+from tests.pipeline.test_feeds import RSS, feed, item
+from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
+
+DAY = timedelta(days=1)
+DATE = format_datetime(SATURDAY, usegmt=True)
+
+
+@pytest.fixture(autouse=True)
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def web() -> Iterator[MisbehavingServer]:
+    with misbehaving_server() as server:
+        yield server
+
+
+def source(web: MisbehavingServer, path: str = "/feed", **told: object) -> dict[str, object]:
+    return {"kind": "feed", "url": web.url(path), "allow_private": True, **told}
+
+
+@pytest.fixture
+def fed(house: House, web: MisbehavingServer) -> House:
+    house.told["sources"] = {"journal": source(web)}
+    return house
+
+
+def one(house: House) -> tuple[str, int, int]:
+    [run] = house.ingest()
+    return run.outcome.value, run.seen, run.new
+
+
+def recorded(house: House) -> list[Run]:
+    with house.opened() as app, app.parts.database.reading() as tx:
+        return runs.since(tx, SATURDAY - DAY, SATURDAY + 400 * DAY)
+
+
+def state(house: House, name: str = "journal") -> SourceState:
+    with house.opened() as app, app.parts.database.reading() as tx:
+        return sources.state(tx, name, app.parts.sources[name].place)
+
+
+# ── Retry-After ─────────────────────────────────────────────────────────────────────
+
+IN_TWO_HOURS = SATURDAY + timedelta(hours=2)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    ("told", "minutes"),
+    [
+        ("7200", 120),
+        (format_datetime(IN_TWO_HOURS, usegmt=True), 120),
+        (f"{IN_TWO_HOURS:%A, %d-%b-%y %H:%M:%S} GMT", 120),
+        (f"{IN_TWO_HOURS:%a %b %d %H:%M:%S %Y}", 120),
+        ("0", 1),
+        ("-30", 1),
+        (format_datetime(SATURDAY - DAY, usegmt=True), 1),
+        ("999999999999999999", 24 * 60),
+        (format_datetime(SATURDAY + 900 * DAY, usegmt=True), 24 * 60),
+    ],
+)
+def test_F5_a_server_that_names_a_time_is_not_asked_before_it(
+    fed: House, web: MisbehavingServer, status: int, told: str, minutes: int
+) -> None:
+    web.answers("/feed", status=status, headers={"Retry-After": told, "Date": DATE})
+    assert one(fed)[0] == "failed"
+    web.answers("/feed", body=feed(item(1)), headers=RSS)
+    fed.clock.move(seconds=60 * minutes - 1)
+    [run] = fed.ingest()  # opened anew: as another process, or after a restart
+    until = SATURDAY + timedelta(minutes=minutes)
+    assert run.outcome == "unchanged" and len(web.requests) == 1
+    assert f"answered {status}" in run.error
+    assert f"not asked before {until:%Y-%m-%d %H:%M} UTC" in run.error
+    assert len(recorded(fed)) == 1
+    fed.clock.move(seconds=1)
+    assert one(fed) == ("ok", 1, 1)
+    assert len(web.requests) == 2
+
+
+@pytest.mark.parametrize("told", [{}, {"Retry-After": "soon"}, {"Retry-After": "1.5"}])
+def test_F5_429_without_a_time_is_a_minute_and_503_none(
+    fed: House, web: MisbehavingServer, told: dict[str, str]
+) -> None:
+    web.answers("/feed", status=503, headers=told)
+    assert one(fed)[0] == one(fed)[0] == "failed"
+    web.answers("/feed", status=429, headers=told)
+    assert one(fed)[0] == "failed"
+    assert one(fed)[0] == "unchanged" and len(web.requests) == 3
+    fed.clock.move(minutes=1)
+    assert one(fed)[0] == "failed" and len(web.requests) == 4
+
+
+def test_F5_a_source_that_waits_is_still_failing(fed: House, web: MisbehavingServer) -> None:
+    web.answers("/feed", status=503, headers={"Retry-After": "3600"})
+    fed.ingest()
+    fed.ingest()
+    with fed.opened() as app:
+        [problem] = status(app.parts).problems
+    assert problem.startswith("source journal is failing since 2026-11-21 06:00 UTC")
+    assert "not asked before 2026-11-21 07:00 UTC" in problem
+
+
+def test_F5_all_sources_of_a_server_wait_and_others_do_not(
+    fed: House, web: MisbehavingServer
+) -> None:
+    with misbehaving_server() as other:
+        web.answers("/feed", status=429, headers={"Retry-After": "600"})
+        web.answers("/more", body=feed(item(2)), headers=RSS)
+        other.answers("/feed", body=feed(item(3)), headers=RSS)
+        fed.told["sources"] |= {"more": source(web, "/more"), "other": source(other)}
+        told = {run.source: run for run in fed.ingest()}
+    assert told["journal"].outcome == "failed" and told["other"].outcome == "ok"
+    assert told["more"].outcome == "unchanged" and "429" in told["more"].error
+    assert [asked.target for asked in web.requests] == ["/feed"]
+    with fed.opened() as app:
+        assert len(status(app.parts).problems) == 1
+    web.answers("/feed", body=feed(item(1)), headers=RSS)
+    fed.clock.move(minutes=10)
+    del fed.told["sources"]["other"]
+    assert [run.outcome for run in fed.ingest()] == ["ok", "ok"]
+
+
+def test_F5_another_process_obeys_and_says_until_when(fed: House, web: MisbehavingServer) -> None:
+    web.answers("/feed", status=429, headers={"Retry-After": "3600"})
+    fed.ingest()
+    said = fed.command("ingest", "journal", "--json", "--now", "2026-11-21T06:59:00Z")
+    [run] = said.json["runs"]
+    assert said.status == 0 and run["outcome"] == "unchanged"
+    assert "not asked before 2026-11-21 07:00 UTC" in run["error"]
+    assert len(web.requests) == 1
+
+
+def test_F5_another_address_has_nothing_to_wait_for(fed: House, web: MisbehavingServer) -> None:
+    web.answers("/feed", status=503, headers={"Retry-After": "3600"})
+    fed.ingest()
+    with misbehaving_server() as mirror:
+        mirror.answers("/feed", body=feed(item(1)), headers=RSS)
+        fed.told["sources"]["journal"] = source(mirror)
+        assert one(fed) == ("ok", 1, 1)
+
+
+NOW = SATURDAY
+KNOWN = SourceState("x", whole_at=NOW)
+
+
+@pytest.mark.parametrize(
+    ("known", "last", "due"),
+    [
+        (KNOWN, None, True),
+        (KNOWN, timedelta(minutes=59), False),
+        (KNOWN, timedelta(minutes=60), True),
+        (KNOWN, -timedelta(minutes=1), True),
+        (SourceState("x", lifetime=timedelta(hours=3)), timedelta(hours=2), False),
+        (SourceState("x", lifetime=timedelta(hours=3)), timedelta(hours=3), True),
+        (SourceState("x", lifetime=timedelta(days=365)), timedelta(hours=24), True),
+        (SourceState("x", waits_until=NOW + timedelta(minutes=1)), timedelta(hours=2), False),
+        (SourceState("x", waits_until=NOW + timedelta(minutes=1)), None, False),
+        (SourceState("x", waits_until=NOW), timedelta(hours=2), True),
+        (SourceState("x", waits_until=NOW + timedelta(days=2)), timedelta(hours=2), True),
+    ],
+)
+def test_F7_a_source_is_due_after_the_longest_of_its_pauses(
+    known: SourceState, last: timedelta | None, due: bool
+) -> None:
+    started = None if last is None else NOW - last
+    assert again.is_due(known, started, timedelta(hours=1), NOW) is due
+
+
+@pytest.mark.parametrize(
+    ("headers", "ttl", "hours"),
+    [
+        ({}, "", 0),
+        ({"Cache-Control": "public, max-age=7200"}, "", 2),
+        ({"Cache-Control": "max-age=7200", "Age": "3600"}, "", 1),
+        ({"Cache-Control": "no-cache, max-age=7200"}, "", 0),
+        ({"Expires": "Sat, 21 Nov 2026 10:00:00 GMT", "Date": DATE}, "", 4),
+        ({"Expires": "0"}, "", 0),
+        ({"Expires": "-1", "Cache-Control": "max-age=3600"}, "", 1),
+        ({"Cache-Control": "max-age=999999999999"}, "", 24),
+        ({}, "<ttl>180</ttl>", 3),
+        ({"Cache-Control": "max-age=7200"}, "<ttl>60</ttl>", 2),
+        ({}, "<sy:updatePeriod>daily</sy:updatePeriod>", 24),
+        (
+            {},
+            "<sy:updatePeriod> hourly </sy:updatePeriod><sy:updateFrequency>2</sy:updateFrequency>",
+            0.5,
+        ),
+    ],
+)
+def test_F7_what_a_feed_says_of_its_lifetime_is_remembered(
+    fed: House, web: MisbehavingServer, headers: dict[str, str], ttl: str, hours: float
+) -> None:
+    body = feed(item(1)).replace(b"<channel>", b"<channel>" + ttl.encode())
+    body = body.replace(b"<rss", b'<rss xmlns:sy="http://purl.org/rss/1.0/modules/syndication/"')
+    web.answers("/feed", body=body, headers={**RSS, **headers})
+    assert one(fed) == ("ok", 1, 1)
+    assert state(fed).lifetime == timedelta(hours=hours)
+
+
+def test_F7_a_person_who_asks_does_not_wait_for_a_lifetime(
+    fed: House, web: MisbehavingServer
+) -> None:
+    web.answers("/feed", body=feed(item(1)), headers={**RSS, "Cache-Control": "max-age=7200"})
+    fed.ingest()
+    fed.ingest()
+    assert len(web.requests) == 2
+
+
+# ── validators ──────────────────────────────────────────────────────────────────────
+
+
+def conditional(body: bytes, etag: str = '"1"') -> object:
+    def answer(asked: Asked) -> Answer:
+        if asked.headers.get("if-none-match") == etag:
+            return Answer(304)
+        return Answer(body=body, headers={**RSS, "ETag": etag})
+
+    return answer
+
+
+def test_F7_validators_are_stored_with_the_last_entries_or_not_at_all(
+    fed: House, web: MisbehavingServer
+) -> None:
+    """A crash right after the transaction of the entries finds both there."""
+    web.decides("/feed", conditional(feed(item(1), item(2))))  # type: ignore[arg-type]
+
+    def crash(_: Run) -> None:
+        raise KeyboardInterrupt
+
+    with fed.opened() as app, pytest.raises(KeyboardInterrupt):
+        app.ingest((), crash)
+    assert one(fed) == ("unchanged", 0, 0)
+    assert web.requests[1].headers["if-none-match"] == '"1"'
+    with fed.opened() as app, app.parts.database.reading() as tx:
+        assert papers.count(tx) == 2
+
+
+def test_F14_a_server_that_says_unchanged_for_ever_is_asked_for_everything_after_a_week(
+    fed: House, web: MisbehavingServer
+) -> None:
+    web.decides("/feed", conditional(feed(item(1), item(2))))  # type: ignore[arg-type]
+    assert one(fed) == ("ok", 2, 2)
+    with fed.opened() as app, app.parts.database.writing() as tx:
+        tx.execute(sa.delete(schema.paper))
+    for _ in range(6):
+        fed.clock.move(days=1)
+        assert one(fed) == ("unchanged", 0, 0)
+    fed.clock.move(days=1)
+    assert one(fed) == ("ok", 2, 2)
+    assert [("if-none-match" in asked.headers) for asked in web.requests] == [
+        False, *[True] * 6, False,
+    ]  # fmt: skip
+    fed.clock.move(days=1)
+    assert one(fed) == ("unchanged", 0, 0)
+
+
+def test_F14_a_new_address_is_asked_without_the_validators_of_the_old(
+    fed: House, web: MisbehavingServer
+) -> None:
+    web.decides("/feed", conditional(feed(item(1))))  # type: ignore[arg-type]
+    web.decides("/new", conditional(feed(item(1), item(2))))  # type: ignore[arg-type]
+    fed.ingest()
+    fed.told["sources"]["journal"] = source(web, "/new")
+    assert one(fed) == ("ok", 2, 1)
+
+
+# ── moved for good ──────────────────────────────────────────────────────────────────
+
+
+def targets(web: MisbehavingServer) -> list[str]:
+    told = [asked.target for asked in web.requests]
+    web.requests.clear()
+    return told
+
+
+@pytest.mark.parametrize("status", [301, 308])
+def test_F15_an_address_that_moved_twice_is_asked_at_its_new_place(
+    fed: House, web: MisbehavingServer, status: int
+) -> None:
+    web.answers("/feed", status=status, headers={"Location": "/new"})
+    web.answers("/new", body=feed(item(1)), headers=RSS)
+    fed.ingest()
+    fed.ingest()
+    assert targets(web) == ["/feed", "/new"] * 2
+    fed.ingest()
+    assert targets(web) == ["/new"]
+    web.answers("/new", body=feed(item(1), item(2)), headers=RSS)
+    assert one(fed) == ("ok", 2, 1)
+    assert targets(web) == ["/new"]
+
+
+@pytest.mark.parametrize("status", [302, 303, 307])
+def test_F15_a_redirect_for_now_is_followed_each_time(
+    fed: House, web: MisbehavingServer, status: int
+) -> None:
+    web.answers("/feed", status=status, headers={"Location": "/new"})
+    web.answers("/new", status=301, headers={"Location": "/newest"})
+    web.answers("/newest", body=feed(item(1)), headers=RSS)
+    for _ in range(4):
+        fed.ingest()
+    assert targets(web) == ["/feed", "/new", "/newest"] * 4
+
+
+def test_F15_a_place_that_changes_is_counted_anew(fed: House, web: MisbehavingServer) -> None:
+    web.decides("*", lambda _: Answer(body=feed(item(1)), headers=RSS))
+    for place in ("/a", "/b", "/a", "/b"):
+        web.answers("/feed", status=301, headers={"Location": place})
+        fed.ingest()
+    assert targets(web)[0::2] == ["/feed"] * 4
+    web.answers("/feed", body=feed(item(1)), headers=RSS)
+    fed.ingest()
+    web.answers("/feed", status=301, headers={"Location": "/b"})
+    fed.ingest()
+    fed.ingest()
+    assert "/feed" in targets(web)[-2:]
+
+
+@pytest.mark.parametrize("fails", ["gone", "no feed"])
+def test_F15_a_new_place_that_fails_is_forgotten(
+    fed: House, web: MisbehavingServer, fails: str
+) -> None:
+    web.answers("/feed", status=301, headers={"Location": "/new"})
+    web.answers("/new", body=feed(item(1)), headers=RSS)
+    for _ in range(3):
+        fed.ingest()
+    targets(web)
+    web.answers("/feed", body=feed(item(1), item(2)), headers=RSS)
+    if fails == "gone":
+        web.answers("/new", status=404)
+        assert one(fed) == ("ok", 2, 1)
+        assert targets(web) == ["/new", "/feed"]
+    else:
+        web.answers("/new", body=b"<html><body>This domain is for sale</body></html>")
+        assert one(fed)[0] == "failed"
+        assert one(fed) == ("ok", 2, 1)
+        assert targets(web) == ["/new", "/feed"]
+    fed.ingest()
+    assert targets(web) == ["/feed"]
+
+
+def test_F15_another_address_in_the_configuration_is_asked_itself(
+    fed: House, web: MisbehavingServer
+) -> None:
+    web.answers("/feed", status=301, headers={"Location": "/new"})
+    web.answers("/new", body=feed(item(1)), headers=RSS)
+    web.answers("/own", body=feed(item(1), item(2)), headers=RSS)
+    for _ in range(3):
+        fed.ingest()
+    targets(web)
+    fed.told["sources"]["journal"] = source(web, "/own")
+    assert one(fed) == ("ok", 2, 1)
+    assert targets(web) == ["/own"]
+
+
+def test_F15_a_moved_repository_is_asked_with_each_query_at_its_new_place(
+    house: House, web: MisbehavingServer
+) -> None:
+    empty = (
+        '<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/">'
+        "<responseDate>2026-11-21T06:00:00Z</responseDate>"
+        '<error code="noRecordsMatch"/></OAI-PMH>'
+    )
+
+    def answer(asked: Asked) -> Answer:
+        path, _, query = asked.target.partition("?")
+        if path == "/oai":
+            return Answer(301, headers={"Location": f"/oai2?{query}"})
+        return Answer(body=empty.encode())
+
+    web.decides("*", answer)
+    house.told["sources"] = {
+        "thesis": {"kind": "oai", "url": web.url("/oai"), "allow_private": True}
+    }
+    for _ in range(3):
+        house.ingest()
+    paths = [asked.target.partition("?")[0] for asked in web.requests]
+    assert paths == ["/oai", "/oai2", "/oai", "/oai2", "/oai2"]
+
+
+# ── a gap that nothing fills ────────────────────────────────────────────────────────
+
+
+def gaps(house: House) -> list[str]:
+    with house.opened() as app, app.parts.database.reading() as tx:
+        return [one.error for one in runs.open_incidents(tx) if one.kind == "gap"]
+
+
+def listing(web: MisbehavingServer, *numbers: int) -> None:
+    web.answers("/feed", body=feed(*map(item, numbers)), headers=RSS)
+
+
+def test_a_feed_that_shares_nothing_with_what_was_known_after_an_outage_has_a_gap(
+    fed: House, web: MisbehavingServer
+) -> None:
+    for day in range(4):
+        listing(web, day, day + 1)
+        fed.ingest()
+        fed.clock.move(days=1)
+    listing(web, 4, 5)
+    fed.ingest()  # daily, and 4 was known
+    assert gaps(fed) == []
+    listing(web, 90, 91)
+    fed.clock.move(days=7)
+    fed.ingest()
+    [told] = gaps(fed)
+    assert told.startswith("not read from 2026-11-25 06:00 to 2026-12-02 06:00 UTC")
+    fed.clock.move(days=1)
+    fed.ingest()
+    assert len(gaps(fed)) == 1
+
+
+def test_an_outage_is_no_gap_where_something_is_known_or_nothing_was_usual(
+    fed: House, web: MisbehavingServer
+) -> None:
+    listing(web, 1, 2)
+    fed.ingest()
+    fed.clock.move(days=7)
+    listing(web, 2, 3)
+    fed.ingest()
+    fed.clock.move(hours=1)
+    listing(web, 8, 9)
+    fed.ingest()
+    assert gaps(fed) == []
+
+
+def test_a_failing_server_counts_as_an_outage(fed: House, web: MisbehavingServer) -> None:
+    for day in range(3):
+        listing(web, day, day + 1)
+        fed.ingest()
+        fed.clock.move(days=1)
+    web.answers("/feed", status=500)
+    for _ in range(3):
+        fed.ingest()
+        fed.clock.move(days=1)
+    listing(web, 50, 51)
+    fed.ingest()
+    [told] = gaps(fed)
+    assert "from 2026-11-23 06:00" in told
+
+
+def at(day: int) -> datetime:
+    return SATURDAY + day * DAY
+
+
+@pytest.mark.parametrize(
+    ("reads", "now", "seen", "fresh", "since"),
+    [
+        ([], 9, 5, 5, None),
+        ([1], 9, 5, 5, 1),
+        ([3, 2, 1], 4, 5, 5, None),
+        ([3, 2, 1], 5, 5, 5, 3),
+        ([3, 2, 1], 5, 5, 4, None),
+        ([3, 2, 1], 5, 0, 0, None),
+        ([15, 8, 1], 22, 5, 5, None),
+        ([15, 8, 1], 29, 5, 5, 15),
+    ],
+)
+def test_when_papers_are_lost(
+    reads: list[int], now: int, seen: int, fresh: int, since: int | None
+) -> None:
+    run = Run("journal", None, RunOutcome.OK, at(now), seen=seen, fresh=fresh)
+    found = again.lost_since([at(day) for day in reads], timedelta(hours=1), run)
+    assert found == (None if since is None else at(since))
