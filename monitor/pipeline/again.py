@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
-from statistics import median
+from math import ceil
 
 from monitor.model import Run
+from monitor.sources.calendar import Calendar
 from monitor.store.sources import SourceState
 
 # A server that says "not modified" for ever is asked for everything after so long (F14).
@@ -16,6 +17,7 @@ AFRESH = timedelta(days=7)
 LONGEST = timedelta(hours=24)
 # An interval that is so much longer than the usual one is an outage.
 OUTAGE = 1.5
+USUAL = 0.9
 CONDITIONS = ("etag", "last_modified")
 
 
@@ -45,15 +47,30 @@ def unconditional(validators: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in validators.items() if name not in CONDITIONS}
 
 
-def lost_since(reads: Sequence[datetime], every: timedelta, run: Run) -> datetime | None:
+def lost_since(
+    reads: Sequence[datetime], every: timedelta, run: Run, calendar: Calendar | None = None
+) -> datetime | None:
     """Return since when papers may be missing that no archive has; None where none are.
 
     So it is where `run` comes after an outage and holds nothing that its source had told of:
-    what stood in between is gone. `reads` are the readings before it, the newest first; what
-    is usual is their median interval, and `every` at least.
+    what stood in between is gone. `reads` are the readings before it, the newest first; their
+    intervals but the longest tenth are usual, weekends of a weekday cron among them, and so is
+    `every`. Between days that follow one another in the calendar nothing was published.
     """
     if not reads or not run.seen or run.fresh < run.seen:
         return None
-    intervals = [(later - earlier).total_seconds() for later, earlier in pairwise(reads)]
-    usual = max(every, timedelta(seconds=median(intervals or [0.0])))
-    return reads[0] if run.started - reads[0] > OUTAGE * usual else None
+    last = reads[0]
+    intervals = sorted(later - earlier for later, earlier in pairwise(reads))
+    usual = max(every, intervals[ceil(USUAL * (len(intervals) - 1))] if intervals else every)
+    if run.started - last <= OUTAGE * usual or not _published(calendar, last, run.started):
+        return None
+    return last
+
+
+def _published(calendar: Calendar | None, after: datetime, before: datetime) -> bool:
+    """Say whether a publishing day lies between the days of two moments, or none is known."""
+    if calendar is None:
+        return True
+    first, last = calendar.day(after), calendar.day(before)
+    days = (first + timedelta(days=n) for n in range(1, min((last - first).days, 30)))
+    return any(map(calendar.publishes, days))

@@ -17,7 +17,7 @@ def note(parts: Parts, watched: Watched, run: Run, document: Document) -> None:
         return
     with parts.database.reading() as tx:
         reads = runs.reads(tx, watched.name)
-    since = again.lost_since(reads, watched.every, run)
+    since = again.lost_since(reads, watched.every, run, watched.calendar)
     if since is None:
         return
     error = (

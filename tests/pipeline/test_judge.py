@@ -118,7 +118,7 @@ def test_F11_a_weekend_a_holiday_and_a_late_feed_are_no_incident(
     for _ in range(2):
         arxiv.next_morning()
     arxiv.clock.at = datetime(2026, 11, 25, 12, tzinfo=UTC)
-    batch(web, arxiv.clock.at, 5)
+    batch(web, arxiv.clock.at, 4, 5)
     for _ in range(3):  # and Wednesday's at Thanksgiving, on a Thursday.
         arxiv.next_morning()
     assert notices(smtp) == []

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from monitor.model import Run, RunOutcome
 from monitor.pipeline import again
 from monitor.questions.status import status
+from monitor.sources.arxiv import Arxiv
 from monitor.store import papers, runs, schema, sources
 from monitor.store.sources import SourceState
 from tests.house import SATURDAY, House
@@ -462,6 +463,13 @@ def test_a_failing_server_counts_as_an_outage(fed: House, web: MisbehavingServer
     assert "from 2026-11-23 06:00" in told
 
 
+def test_between_days_that_follow_in_the_calendar_nothing_is_lost() -> None:
+    friday, tuesday = SATURDAY - DAY, SATURDAY + 3 * DAY
+    for now, since in ((tuesday - DAY, None), (tuesday, friday)):
+        run = Run("arxiv", None, RunOutcome.OK, now, seen=3, fresh=3)
+        assert again.lost_since([friday], timedelta(hours=1), run, Arxiv.calendar) == since
+
+
 def at(day: int) -> datetime:
     return SATURDAY + day * DAY
 
@@ -477,6 +485,8 @@ def at(day: int) -> datetime:
         ([3, 2, 1], 5, 0, 0, None),
         ([15, 8, 1], 22, 5, 5, None),
         ([15, 8, 1], 29, 5, 5, 15),
+        ([10, 9, 6, 5, 4, 3, 2], 13, 5, 5, None),  # a cron of weekdays
+        ([30, 23, *range(22, 5, -1)], 38, 5, 5, 30),  # an outage is not usual
     ],
 )
 def test_when_papers_are_lost(
