@@ -142,7 +142,9 @@ class App:
             return [Run(name, None, RunOutcome.UNCHANGED, now, now, error=str(fault))]
 
     def match(self) -> int:
-        return pipeline.match(self.parts)
+        matched = pipeline.match(self.parts)
+        pipeline.make_searchable(self.parts)
+        return matched
 
     def digest(
         self, names: Sequence[str] = (), early: bool = False, *, probe: bool = True
@@ -156,6 +158,7 @@ class App:
         attempted = pipeline.deliver(self.parts, probe=probe)
         if pipeline.notify(self.parts):
             attempted += pipeline.deliver(self.parts)
+        pipeline.make_searchable(self.parts)
         return self._sent(composed, attempted)
 
     def _sent(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 Json = Mapping[str, Any]
 
@@ -249,13 +249,38 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A stored question. Empty `sources` means all; `since` is how far a new topic looks back."""
+    """A stored question. Empty `sources` means all; `since` is how far a new topic looks back.
+
+    `threshold` is the least that the weights of what is met have to sum up to, 0 for none;
+    `synonyms` are the groups of words with one meaning that bear on its query.
+    """
 
     name: str
     query: str
     sources: tuple[str, ...] = ()
     news: frozenset[Kind] = frozenset({Kind.NEW})
     since: timedelta = timedelta(days=7)
+    threshold: float = 0.0
+    synonyms: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """A word, name or label that the search index has, or with `prefix` a beginning of some."""
+
+    text: str
+    prefix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Keywords:
+    """Keywords of which a paper has all, or at least one; `parts` is never empty."""
+
+    every: bool
+    parts: tuple[Keyword | Keywords, ...]
+
+
+Sought: TypeAlias = Keyword | Keywords
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,7 @@ class _Jobs:
         self.unread = set(app.parts.sources)
         lines = {channel.line: channel for channel in app.parts.channels.values()}
         self.executors = {
-            "default": ThreadPoolExecutor(2),
+            "default": ThreadPoolExecutor(3),
             "readers": ThreadPoolExecutor(READERS),
             "lines": ThreadPoolExecutor(max(1, len(lines))),
         }
@@ -162,6 +162,7 @@ class _Jobs:
         )
         self._every(tick, self._watch, "default", "watch")
         self._every(tick, self._compose, "default", COMPOSE)
+        self._every(tick, self._make_searchable, "default", "search")
         for name in app.parts.sources:
             self._every(tick, self._ingest, "readers", f"source {name}", name)
         for line, channel in lines.items():
@@ -230,6 +231,9 @@ class _Jobs:
             return
         if pipeline.compose(self.app.parts):
             self._soon(*(job.id for job in self.scheduler.get_jobs() if job.id.startswith(LINE)))
+
+    def _make_searchable(self) -> None:
+        pipeline.make_searchable(self.app.parts)
 
     def _deliver(self, line: str, channel: Channel) -> None:
         pipeline.deliver_line(self.app.parts, line)

@@ -13,7 +13,7 @@ from monitor.model import Delivery, Paper, Reading, Run, RunOutcome, State
 if TYPE_CHECKING:
     from monitor.app import Sent, Tried
     from monitor.questions.alive import Check
-    from monitor.questions.search import FoundPaper, Trial
+    from monitor.questions.search import Comparison, FoundPaper, Sample, Trial
 
 Answer = dict[str, Any]
 
@@ -176,15 +176,30 @@ def trial(told: Trial) -> Answer:
         "papers": told.papers,
         "share": round(told.share, 4),
         "per_day": [{"day": day.day, "papers": day.papers} for day in told.per_day],
-        "sample": [
-            {
-                "title": sample.title,
-                "why": [{"field": why.field, "words": list(why.words)} for why in sample.why],
-            }
-            for sample in told.sample
-        ],
+        "sample": _samples(told.sample),
         "warnings": list(told.warnings),
+    } | ({"compare": _comparison(told.compare)} if told.compare else {})
+
+
+def _comparison(told: Comparison) -> Answer:
+    return {
+        "query": told.query,
+        "papers": told.papers,
+        "gained": told.gained,
+        "lost": told.lost,
+        "gained_sample": _samples(told.gained_sample),
+        "lost_sample": _samples(told.lost_sample),
     }
+
+
+def _samples(told: Iterable[Sample]) -> list[Answer]:
+    return [
+        {
+            "title": sample.title,
+            "why": [{"field": why.field, "words": list(why.words)} for why in sample.why],
+        }
+        for sample in told
+    ]
 
 
 def plain(told: object) -> Answer:

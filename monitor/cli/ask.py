@@ -71,26 +71,42 @@ def papers(
     from monitor.questions.search import search as asked
 
     with opened(config, now) as app, pointing(query):
-        found = asked(app.parts, query)
+        found = asked(app.parts, query, limit if as_json else limit or 50)
     if as_json:
-        emit(answers.papers(found[:limit]))
+        emit(answers.papers(found.papers))
     else:
-        show.papers(found, limit or 50)
+        show.papers(found)
 
 
 @topics.command("try")
 def try_(
     query: Annotated[str, typer.Argument(metavar="QUERY")],
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            "--compare", metavar="OTHER", help="Another query, or the name of a topic, beside it."
+        ),
+    ] = None,
+    threshold: Annotated[
+        float,
+        typer.Option(
+            "--threshold", metavar="POINTS", min=0, help="The least that what is met weighs."
+        ),
+    ] = 0,
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a topic would have found in the papers stored."""
     from monitor.cli import answers, show
+    from monitor.questions.search import named
     from monitor.questions.search import try_topic as asked
 
-    with opened(config, now) as app, pointing(query):
-        trial = asked(app.parts, query)
+    with opened(config, now) as app:
+        with pointing(compare or ""):
+            other = named(app.parts, compare) if compare is not None else None
+        with pointing(query):
+            trial = asked(app.parts, query, other, threshold)
     if as_json:
         emit(answers.trial(trial))
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from monitor.demo import Played
     from monitor.questions.alive import Check
     from monitor.questions.explain import Explanation
-    from monitor.questions.search import FoundPaper, Sample, Trial
+    from monitor.questions.search import Comparison, Day, Sample, Searched, Trial
     from monitor.questions.status import Status
 
 # Where nobody watches, a line is a line: nothing is folded for a width that is not there.
@@ -244,17 +244,19 @@ def at(moment: datetime | None) -> str:
     return f"{moment.astimezone():%Y-%m-%d %H:%M %Z}" if moment else "–"
 
 
-def papers(found: Sequence[FoundPaper], limit: int) -> None:
-    if found:
+def papers(found: Searched) -> None:
+    if found.papers:
         table = _table("Id", "First seen", "Title", "Source", right=("Id",))
-        for one in found[:limit]:
+        for one in found.papers:
             stored = one.stored
             names = ", ".join(dict.fromkeys(sighting.source for sighting in one.sightings))
             day = f"{stored.first_seen.astimezone():%Y-%m-%d}"
             table.add_row(str(stored.id), day, escape(stored.paper.title), escape(names))
         console.print(table)
-    more = f"; these are the newest {limit:,}, --limit shows more" if len(found) > limit else ""
-    console.print(f"{_counted(len(found))}{more}.")
+    if found.more:
+        console.print(f"The newest {len(found.papers):,}; there are more, --limit shows them.")
+    else:
+        console.print(f"{_counted(len(found.papers))}.")
 
 
 def _counted(papers: int) -> str:
@@ -264,17 +266,43 @@ def _counted(papers: int) -> str:
 def trial(query: str, told: Trial) -> None:
     share = f", {told.share:.1%} of all that are stored" if told.papers else ""
     console.print(f"[bold]{escape(query)}[/] meets {_counted(told.papers).lower()}{share}.\n")
-    most = max((day.papers for day in told.per_day), default=1)
-    for day in told.per_day[-30:]:
-        bar = "█" * max(1, round(40 * day.papers / most))
-        console.print(f"{day.day}  [cyan]{bar}[/] {day.papers:,}")
-    if told.sample:
-        console.print("\nThe best of them, with the words that were found:\n")
-    for sample in told.sample:
-        console.print(Padding(_marked(sample), (0, 0, 0, 2), expand=False))
-        console.print(Padding(Text(_words(sample.why), "dim"), (0, 0, 0, 4), expand=False))
+    days = _last_days(told.per_day)
+    most = max((count for _, count in days), default=1)
+    for day, count in days:
+        bar = "█" * max(bool(count), round(40 * count / most))
+        console.print(f"{day}  [cyan]{bar}[/]{' ' * bool(bar)}{count:,}")
+    _samples("The best of them, with the words that were found:", told.sample)
+    if told.compare:
+        _comparison(told.compare)
     for warning in told.warnings:
         stderr.print(_noted(Text("!", "bold yellow"), warning))
+
+
+def _last_days(told: Sequence[Day]) -> list[tuple[str, int]]:
+    """Return every day up to the last one that had papers, 30 at most: quiet ones have none."""
+    counts = {day.day: day.papers for day in told}
+    if not counts:
+        return []
+    first, last = date.fromisoformat(min(counts)), date.fromisoformat(max(counts))
+    days = [last - timedelta(days=n) for n in range(min(30, (last - first).days + 1))]
+    return [(str(day), counts.get(str(day), 0)) for day in reversed(days)]
+
+
+def _comparison(told: Comparison) -> None:
+    console.print(
+        f"\n[bold]{escape(told.query)}[/] meets {_counted(told.papers).lower()}: "
+        f"{told.gained:,} are gained, {told.lost:,} are lost."
+    )
+    _samples("Gained:", told.gained_sample)
+    _samples("Lost:", told.lost_sample)
+
+
+def _samples(heading: str, told: Sequence[Sample]) -> None:
+    if told:
+        console.print(f"\n{heading}\n")
+    for sample in told:
+        console.print(Padding(_marked(sample), (0, 0, 0, 2), expand=False))
+        console.print(Padding(Text(_words(sample.why), "dim"), (0, 0, 0, 4), expand=False))
 
 
 def _marked(sample: Sample) -> Text:

@@ -1,7 +1,21 @@
 """Watch-topics: a language to write them in, and an index that meets papers with them."""
 
 from monitor.match.index import NO_FILTERING, Match, TopicIndex
+from monitor.match.keywords import keywords, sought
 from monitor.match.query import parse_query
+from monitor.match.synonyms import Synonyms
+from monitor.match.topics import index_of, understood
 from monitor.match.tree import Query
 
-__all__ = ["NO_FILTERING", "Match", "Query", "TopicIndex", "parse_query"]
+__all__ = [
+    "NO_FILTERING",
+    "Match",
+    "Query",
+    "Synonyms",
+    "TopicIndex",
+    "index_of",
+    "keywords",
+    "parse_query",
+    "sought",
+    "understood",
+]

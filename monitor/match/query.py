@@ -16,7 +16,7 @@ from typing import NoReturn
 from monitor.errors import QueryError
 from monitor.match.leaves import leaf
 from monitor.match.promises import refuse_too_wide
-from monitor.match.synonyms import Synonyms
+from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.match.tokens import Token, tokens
 from monitor.match.tree import (
     Leaf,
@@ -35,7 +35,6 @@ MAX_DEPTH = 40
 MAX_LENGTH = 20_000
 
 _OTHER_NAMES = {"ti": "title", "abs": "abstract", "au": "author", "cat": "category"}
-NO_SYNONYMS = Synonyms()
 
 
 def parse_query(text: str, synonyms: Synonyms = NO_SYNONYMS, threshold: float = 0.0) -> Query:

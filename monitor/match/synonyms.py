@@ -41,6 +41,15 @@ class Synonyms:
             for one in alike:
                 self._known.setdefault(one.edges[0].key, []).append((one, alike))
 
+    def bearing_on(self, text: str) -> tuple[tuple[str, ...], ...]:
+        """Return the groups that a topic may have something of, by the words in its text."""
+        forms = {word.form for word in words(text)}
+        return tuple(
+            group
+            for group in self.groups
+            if any(one.edges and {e.key for e in one.edges} <= forms for one in map(term, group))
+        )
+
     def ways(self, written: Term) -> list[Term]:
         """Return the ways to say a term, itself first; at most 32."""
         ways = [written]
@@ -75,3 +84,6 @@ def _replaced(written: Term, start: int, one: Term, other: Term) -> Term:
     ]
     ordered = sorted(edges, key=lambda edge: (edge.start, edge.end))
     return Term(tuple(ordered), written.length + longer)
+
+
+NO_SYNONYMS = Synonyms()

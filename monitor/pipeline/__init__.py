@@ -18,6 +18,7 @@ from monitor.pipeline.ingest import ingest
 from monitor.pipeline.match import enrol, match
 from monitor.pipeline.parts import OPERATOR, Parts, Subscription, Watched, Way
 from monitor.pipeline.rehearse import rehearse
+from monitor.pipeline.searchable import make_searchable
 
 __all__ = [
     "OPERATOR",
@@ -32,6 +33,7 @@ __all__ = [
     "deliver_line",
     "enrol",
     "ingest",
+    "make_searchable",
     "match",
     "notify",
     "rehearse",

@@ -14,7 +14,7 @@ from monitor.deliver.mail import message_id
 from monitor.digest.compose import compose as compose_digest
 from monitor.digest.due import Slot, latest_due, next_due
 from monitor.errors import QueryError, TemplateError, UsageError
-from monitor.match import TopicIndex
+from monitor.match import TopicIndex, index_of
 from monitor.model import Channel, Digest, Notice, Rendered
 from monitor.pipeline import incidents
 from monitor.pipeline.parts import OPERATOR, Parts, Subscription, Way
@@ -122,8 +122,8 @@ def _digest(
         news = digests.unsent(tx, subscription.name, now)
         since = state.last_composed_at or now - FIRST_REPORT
         report = runs.report(tx, list(parts.sources), since, now)
-    queries = {topic.name: topic.query for topic in parts.topics}
-    index = TopicIndex({name: queries[name] for name in subscription.topics})
+    topics = {topic.name: topic for topic in parts.topics}
+    index = index_of(topics[name] for name in subscription.topics)
     return compose_digest(
         subscription=subscription.name,
         slot=slot,

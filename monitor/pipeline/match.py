@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from monitor.match import TopicIndex
+from monitor.match import TopicIndex, index_of
 from monitor.model import Change, Matched, Topic
 from monitor.pipeline import incidents
 from monitor.pipeline.parts import OPERATOR, Parts
@@ -57,7 +57,7 @@ def _as_they_were(tx: Transaction, changes: Sequence[Change]) -> list[tuple[int,
 
 
 def _index(topics: Iterable[Topic]) -> TopicIndex:
-    index = TopicIndex({topic.name: topic.query for topic in topics})
+    index = index_of(topics)
     for name, fault in index.errors.items():
         log.warning("topic parked", topic=name, error=str(fault))
     return index

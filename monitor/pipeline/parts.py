@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from monitor.digest.due import Schedule
+from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.model import Channel, Clock, FirstRun, Templates, Topic
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
@@ -84,4 +85,5 @@ class Parts:
     sender: str = ""
     resends: frozenset[str] = frozenset()
     mark: str = ""
+    synonyms: Synonyms = NO_SYNONYMS
     stopping: threading.Event = field(default_factory=threading.Event)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from monitor.diff.keys import identifiers
 from monitor.errors import UsageError
-from monitor.match import TopicIndex
+from monitor.match import index_of
 from monitor.model import (
     Paper,
     Sighting,
@@ -61,7 +61,7 @@ def explain(parts: Parts, wanted: str) -> Explanation:
         assert origin is not None, "the paper was found in this very transaction"
         met = matches.of_paper(tx, stored.id)
         told = digests.of_paper(tx, stored.id)
-    index = TopicIndex({topic.name: topic.query for topic in parts.topics})
+    index = index_of(parts.topics)
     sources = [sighting.source for sighting in origin.sightings]
     return Explanation(
         id=stored.id,

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from heapq import nlargest
+from itertools import chain, islice
+from typing import TypeAlias
 
-from monitor.match import TopicIndex, parse_query
-from monitor.model import (
-    Sighting,
-    Stored,
-    Why,
-)
+from monitor.match import Match, Query, TopicIndex, parse_query, sought, understood
+from monitor.model import Paper, Sighting, Sought, Stored, Why
 from monitor.pipeline import Parts
 from monitor.store import papers
+from monitor.store import search as search_index
 from monitor.store.database import Transaction
 
-PAGE = 2_000
+PAGE = 100
+LONGEST_PAGE = 2_000
 SAMPLE = 10
 WIDE_SHARE = 0.05
 
@@ -29,29 +31,58 @@ class FoundPaper:
     sightings: tuple[Sighting, ...]
 
 
-def search(parts: Parts, query: str) -> list[FoundPaper]:
-    """Return the papers that a query meets, all for an empty one, newest first.
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search found, newest first; `more` where it stopped before the last."""
 
-    Raises QueryError for a query that cannot be understood.
+    papers: tuple[FoundPaper, ...]
+    more: bool = False
+
+
+def search(parts: Parts, query: str, limit: int | None = None) -> Searched:
+    """Return the newest papers that a query meets, or all; an empty one is met by every paper.
+
+    The index names the papers that may meet it, and those are read. Raises QueryError for a
+    query that cannot be understood.
     """
+    asked = parse_query(query, parts.synonyms) if query.strip() else None
     with parts.database.reading() as tx:
-        found = [stored for stored, _, _ in _meeting(tx, query)]
-        found.sort(key=lambda stored: (stored.first_seen, stored.id), reverse=True)
-        seen = papers.sightings(tx, [stored.id for stored in found])
-    return [FoundPaper(stored, seen.get(stored.id, ())) for stored in found]
+        met = (stored for stored, _ in _meeting(tx, asked)) if asked else _every(tx)
+        found = list(islice(met, None if limit is None else limit + 1))
+        shown = found[:limit]
+        seen = papers.sightings(tx, [stored.id for stored in shown])
+    told = tuple(FoundPaper(stored, seen.get(stored.id, ())) for stored in shown)
+    return Searched(told, len(found) > len(shown))
 
 
-def _meeting(tx: Transaction, query: str) -> Iterator[tuple[Stored, tuple[Why, ...], float]]:
-    index = TopicIndex({"": parse_query(query)}) if query.strip() else None
-    after = 0
-    while page := papers.page(tx, after, PAGE):
-        after = page[-1][0].id
-        if index is None:
-            yield from ((stored, (), 0.0) for stored, _ in page)
-            continue
-        told = [stored.paper for stored, _ in page]
-        for hit in index.match(told, sources=[sources for _, sources in page]):
-            yield page[hit.position][0], hit.why, hit.score
+def _every(tx: Transaction) -> Iterator[Stored]:
+    return chain.from_iterable(_pages(tx, None))
+
+
+def _meeting(tx: Transaction, query: Query) -> Iterator[tuple[Stored, Match]]:
+    """Yield the papers that meet a query, the newest first."""
+    index = TopicIndex({"": query})
+    for page in _pages(tx, sought(query.root)):
+        seen = papers.sightings(tx, [stored.id for stored in page])
+        told = [_as_told(stored.paper, seen.get(stored.id, ())) for stored in page]
+        sources = [sorted({s.source for s in seen.get(stored.id, ())}) for stored in page]
+        for hit in index.match(told, sources=sources):
+            yield page[hit.position], hit
+
+
+def _pages(tx: Transaction, wanted: Sought | None) -> Iterator[list[Stored]]:
+    """Yield the papers that may have what is wanted, in ever longer pages."""
+    below, size = None, PAGE
+    while ids := search_index.newest(tx, wanted, below, size):
+        stored = papers.load(tx, ids)
+        yield [stored[id] for id in ids if id in stored]
+        below, size = ids[-1], min(2 * size, LONGEST_PAGE)
+
+
+def _as_told(paper: Paper, seen: Sequence[Sighting]) -> Paper:
+    """A paper's `announce` is what the source that saw it last said of it."""
+    last = max(seen, key=lambda sighting: sighting.last_seen, default=None)
+    return replace(paper, announce=last.announce) if last else paper
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +98,89 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a topic finds beside another: `gained` the other lacks, `lost` only the other has."""
+
+    query: str
+    papers: int
+    gained: int
+    lost: int
+    gained_sample: tuple[Sample, ...]
+    lost_sample: tuple[Sample, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Trial:
-    """What a topic would have found in the papers stored."""
+    """What a topic would have found in the papers stored; `per_day` leaves out quiet days."""
 
     papers: int
     share: float
     per_day: tuple[Day, ...]
     sample: tuple[Sample, ...]
     warnings: tuple[str, ...]
+    compare: Comparison | None = None
 
 
-def try_topic(parts: Parts, query: str) -> Trial:
-    """Try a query on all papers stored. Raises QueryError."""
-    parsed = parse_query(query)
+def try_topic(
+    parts: Parts, query: str, beside: Query | None = None, threshold: float = 0.0
+) -> Trial:
+    """Try a query on all papers stored, beside another one where it is given.
+
+    Raises QueryError.
+    """
+    asked = parse_query(query, parts.synonyms, threshold)
     with parts.database.reading() as tx:
         total = papers.count(tx)
-        found = list(_meeting(tx, query))
-    days = Counter(f"{stored.first_seen:%Y-%m-%d}" for stored, _, _ in found)
-    best = sorted(found, key=lambda hit: hit[2], reverse=True)[:SAMPLE]
-    share = len(found) / total if total else 0.0
-    wide = f"meets {share:.0%} of the papers stored: more than a person may want to read"
-    return Trial(
-        papers=len(found),
-        share=share,
-        per_day=tuple(Day(day, count) for day, count in sorted(days.items())),
-        sample=tuple(Sample(stored.paper.title, why) for stored, why, _ in best),
-        warnings=(*map(str, parsed.warnings), *([wide] if share > WIDE_SHARE else [])),
+        found = _found(tx, asked)
+        theirs = _found(tx, beside) if beside else {}
+        days = Counter(f"{day:%Y-%m-%d}" for day, _ in found.values())
+        share = len(found) / total if total else 0.0
+        wide = f"meets {share:.0%} of the papers stored: more than a person may want to read"
+        return Trial(
+            papers=len(found),
+            share=share,
+            per_day=tuple(Day(day, count) for day, count in sorted(days.items())),
+            sample=_best(tx, asked, found, found),
+            warnings=(*map(str, asked.warnings), *([wide] if share > WIDE_SHARE else [])),
+            compare=_comparison(tx, asked, beside, found, theirs) if beside else None,
+        )
+
+
+def named(parts: Parts, query: str) -> Query:
+    """Read a query, or the topic that has this name. Raises QueryError."""
+    topic = next((topic for topic in parts.topics if topic.name == query), None)
+    return understood(topic) if topic else parse_query(query, parts.synonyms)
+
+
+# What a query met, by paper id: when each was first seen, and its score.
+_Found: TypeAlias = Mapping[int, tuple[date, float]]
+
+
+def _found(tx: Transaction, query: Query) -> _Found:
+    return {s.id: (s.first_seen.date(), hit.score) for s, hit in _meeting(tx, query)}
+
+
+def _best(tx: Transaction, query: Query, found: _Found, ids: Iterable[int]) -> tuple[Sample, ...]:
+    """Return the best papers, the newest of equals first, and why they met the query."""
+    best = nlargest(SAMPLE, ids, key=lambda id: (found[id][1], id))
+    stored = papers.load(tx, best)
+    index = TopicIndex({"": query})
+    told = papers.sources(tx, best)
+    return tuple(
+        Sample(stored[id].paper.title, index.why("", stored[id].paper, told.get(id, ())))
+        for id in best
+    )
+
+
+def _comparison(
+    tx: Transaction, asked: Query, beside: Query, found: _Found, theirs: _Found
+) -> Comparison:
+    gained, lost = found.keys() - theirs.keys(), theirs.keys() - found.keys()
+    return Comparison(
+        query=beside.text,
+        papers=len(theirs),
+        gained=len(gained),
+        lost=len(lost),
+        gained_sample=_best(tx, asked, found, gained),
+        lost_sample=_best(tx, beside, theirs, lost),
     )

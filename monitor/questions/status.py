@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from monitor.digest.due import latest_due, next_due
-from monitor.match import TopicIndex
+from monitor.match import index_of
 from monitor.model import (
     Delivery,
     Digest,
@@ -150,7 +150,7 @@ def _unsure(delivery: Delivery) -> str:
 
 
 def _parked(parts: Parts) -> list[str]:
-    errors = TopicIndex({topic.name: topic.query for topic in parts.topics}).errors
+    errors = index_of(parts.topics).errors
     return [f"topic {name} is parked: {fault.message}" for name, fault in errors.items()]
 
 

@@ -32,6 +32,7 @@ __all__ = [
 _change = schema.change.c
 _match = schema.match.c
 _topic = schema.topic.c
+_TOLD = ("query", "sources", "news", "since_seconds", "threshold", "synonyms")
 _has = schema.subscription_topic.c
 
 OF_CHANGE = sa.and_(_change.paper_id == _match.paper_id, _change.revision == _match.revision)
@@ -91,7 +92,7 @@ def sync_topics(tx: Transaction, topics: Sequence[Topic], now: datetime) -> list
         tx,
         schema.topic,
         [rows[name] | {"in_force_since": now} for name in changed],
-        ["query", "sources", "news", "since_seconds", "in_force_since"],
+        [*_TOLD, "in_force_since"],
     )
     return changed
 
@@ -157,6 +158,8 @@ def _row(topic: Topic) -> dict[str, Any]:
         "sources": sorted(topic.sources),
         "news": sorted(topic.news),
         "since_seconds": int(topic.since.total_seconds()),
+        "threshold": topic.threshold,
+        "synonyms": [list(group) for group in topic.synonyms] or None,
     }
 
 

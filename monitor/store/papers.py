@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from monitor.model import Candidate, Decision, Keyed, Kind, Paper, Sighting, Stored
-from monitor.store import changes, schema
+from monitor.store import changes, schema, search
 from monitor.store.columns import among, indexed, insert_new, insert_or_update
 from monitor.store.database import Transaction
 from monitor.store.merge import Draft, fold
@@ -160,6 +160,7 @@ def apply(
     _write_keys(tx, list(zip(ids, (d.keyed for d in decisions), strict=True)))
     _write_sightings(tx, source, document, ids, decisions, now)
     changes.write(tx, drafts, now)
+    search.mark(tx, [draft.id for draft in drafts if draft.is_new or draft.changed])
     return ids
 
 

@@ -58,7 +58,12 @@ paper = Table(
     Column("revision", Integer, nullable=False),
     Column("version", Integer),
     Column("withdrawn", Boolean, nullable=False),
+    Index("ix_paper_first_seen_at", "first_seen_at"),
 )
+
+# Papers whose words the search index does not have yet. The index itself, `paper_words`, is of
+# a kind that each database has for itself: its migration makes it, and `search` uses it.
+unsearched = Table("unsearched", metadata, _paper(primary_key=True))
 
 paper_key = Table(
     "paper_key",
@@ -224,6 +229,8 @@ topic = Table(
     Column("sources", sa.JSON, nullable=False),
     Column("news", sa.JSON, nullable=False),
     Column("since_seconds", Integer, nullable=False),
+    Column("threshold", Float, nullable=False, server_default="0"),
+    Column("synonyms", sa.JSON(none_as_null=True)),
     Column("in_force_since", Instant, nullable=False),
 )
 

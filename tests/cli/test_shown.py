@@ -70,7 +70,7 @@ def test_papers_are_counted_and_cut_at_the_limit(lived: House, say: Say):
     assert say("papers").out.splitlines()[-1] == "2 papers."
     assert say("papers", "language agents").out.splitlines()[-1] == "1 paper."
     cut = say("papers", "--limit", "1").out.splitlines()[-1]
-    assert cut == "2 papers; these are the newest 1, --limit shows more."
+    assert cut == "The newest 1; there are more, --limit shows them."
 
 
 def test_explain_tells_the_whole_story(lived: House, say: Say):

@@ -78,10 +78,16 @@ def test_the_version_named_in_the_schema_is_the_newest_migration() -> None:
     assert ScriptDirectory.from_config(config).get_heads() == [schema.VERSION]
 
 
+def not_the_search_index(name: str | None, kind: str, parents: object) -> bool:
+    """Each database has a search index of its own kind, made by a migration alone."""
+    return not (kind == "table" and str(name).startswith("paper_words"))
+
+
 def test_the_migrations_make_what_the_schema_says(blank: str) -> None:
     store = open_store(blank)
     with store.reading() as tx:
-        context = MigrationContext.configure(tx, opts={"compare_server_default": True})
+        opts = {"compare_server_default": True, "include_name": not_the_search_index}
+        context = MigrationContext.configure(tx, opts=opts)
         assert compare_metadata(context, schema.metadata) == []
     store.close()
 
@@ -104,6 +110,10 @@ def test_the_migrations_make_sqlite_tables_to_the_letter(sqlite: Database, tmp_p
 
     migrated = definitions(sqlite)
     del migrated["alembic_version"]
+    index = [name for name in migrated if name.startswith("paper_words")]
+    assert len(index) == 4
+    for name in index:
+        del migrated[name]
     assert migrated == definitions(made)
     made.close()
 

@@ -1,0 +1,102 @@
+"""What the search index holds of a paper, and what a topic seeks in it.
+
+The index may find too much and never too little: every paper that meets a topic has the keywords
+that `sought` names. A source's name and an announce type change with every reading, so they are
+not among them; nor is what a paper must not have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from math import comb
+
+from monitor.match.promises import STOP_WORDS
+from monitor.match.tree import And, AtLeast, Author, Edge, Label, Near, Node, Not, Or, Words
+from monitor.match.view import View, label
+from monitor.model import Keyword, Keywords, Paper, Sought
+
+# A database refuses a longer one; two that begin alike are told apart by the exact evaluation.
+LONGEST = 200
+# Of `2 of (a, b, c)` every pair is asked for, of a longer choice any one.
+MOST_PAIRS = 20
+
+_UNHELD = re.compile("[\x00-\x20\"'\x7f]")
+
+
+def keywords(paper: Paper) -> frozenset[str]:
+    """Return what the index holds of a paper: each word as written and in the singular."""
+    view = View(paper)
+    found = {*view.title.by_form, *view.title.by_word, *view.abstract.by_form}
+    found.update(view.abstract.by_word)
+    found.update(f"venue:{word}" for word in (*view.venue.by_form, *view.venue.by_word))
+    names = (name for _, alike in view.authors for name in alike)
+    found.update(f"author:{word}" for name in names for word in name.words)
+    found.update(f"category:{label(value)}" for value in paper.categories)
+    return frozenset(map(_key, found))
+
+
+def _key(text: str) -> str:
+    """Return a keyword as every index can hold it: without spaces and quotes, and not too long."""
+    return _UNHELD.sub("_", text)[:LONGEST]
+
+
+def sought(node: Node) -> Sought | None:
+    """Return what a paper must have to meet a tree; None where it may have anything."""
+    match node:
+        case And(children):
+            return _every([sought(child) for child in children])
+        case Or(children):
+            return _some([sought(child) for child in children])
+        case AtLeast(count, children):
+            return _at_least(count, [sought(child) for child in children])
+        case Words():
+            return _every(list(_of_words(node)))
+        case Near(_, words):
+            return _every([part for word in words for part in _of_words(word)])
+        case Author():
+            return _some([_keyword(f"author:{name.family}", node.prefix) for name in node.names])
+        case Label("category", value):
+            return _keyword(f"category:{value}", node.prefix)
+        case Label() | Not():
+            return None
+
+
+def _keyword(text: str, prefix: bool) -> Keyword:
+    return Keyword(_key(text), prefix)
+
+
+def _every(parts: Sequence[Sought | None]) -> Sought | None:
+    some = tuple(dict.fromkeys(part for part in parts if part is not None))
+    return (some[0] if len(some) == 1 else Keywords(True, some)) if some else None
+
+
+def _some(parts: Sequence[Sought | None]) -> Sought | None:
+    some = tuple(dict.fromkeys(part for part in parts if part is not None))
+    if len(some) == 1 and None not in parts:
+        return some[0]
+    return None if None in parts else Keywords(False, some)
+
+
+def _at_least(count: int, parts: Sequence[Sought | None]) -> Sought | None:
+    some = [part for part in parts if part is not None]
+    count -= len(parts) - len(some)
+    if count < 1:
+        return None
+    if comb(len(some), count) > MOST_PAIRS:
+        return _some(some)
+    return _some([_every(chosen) for chosen in combinations(some, count)])
+
+
+def _of_words(term: Words) -> Iterator[Sought | None]:
+    """Yield, for each word of a phrase, the ways to write it; stop words only where alone."""
+    gaps = [[e for e in term.edges if e.start <= gap < e.end] for gap in range(term.length)]
+    telling = [edges for edges in gaps if not all(_is_common(edge) for edge in edges)]
+    space = "venue:" if term.fields == ("venue",) else ""
+    for edges in telling or gaps:
+        yield _some([_keyword(f"{space}{edge.key}", edge.prefix) for edge in edges])
+
+
+def _is_common(edge: Edge) -> bool:
+    return not edge.prefix and edge.key in STOP_WORDS

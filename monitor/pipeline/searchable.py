@@ -1,0 +1,28 @@
+"""Searchable: the words of new papers go into the search index, when nothing waits for them."""
+
+from __future__ import annotations
+
+from monitor.match import keywords
+from monitor.pipeline.parts import Parts
+from monitor.store import papers, search
+
+# So many papers take about a tenth of a second, for which an ingest may have to wait.
+BATCH = 200
+
+
+def make_searchable(parts: Parts) -> int:
+    """Put all papers that are not in the search index into it, and return how many there were.
+
+    A search reads those that are missing one by one, so that it is right before this is done.
+    """
+    done = 0
+    while not parts.stopping.is_set():
+        # Reading and writing are one: no ingest may change a paper between the two.
+        with parts.database.ingesting() as tx:
+            found = papers.load(tx, search.waiting(tx, BATCH))
+            rows = [(id, keywords(stored.paper)) for id, stored in found.items()]
+            search.save(tx, rows)
+        if not rows:
+            break
+        done += len(rows)
+    return done

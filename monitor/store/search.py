@@ -1,0 +1,98 @@
+"""The search index: which papers have certain words, names and labels, in milliseconds.
+
+SQLite keeps it in a full-text table without content (FTS5), PostgreSQL in a `tsvector` with a
+GIN index; both are given whole keywords and fold nothing. The index may name too many papers
+and never too few: those whose words are not yet in it stand in `unsearched`, and are named
+with the others. On SQLite a paper that is written again has the old keywords beside the new.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterable, Sequence
+
+import sqlalchemy as sa
+
+from monitor.model import Keyword, Sought
+from monitor.store import schema
+from monitor.store.columns import among, insert_new
+from monitor.store.database import Transaction
+
+_waiting = schema.unsearched.c
+_paper = schema.paper.c
+
+
+def mark(tx: Transaction, paper_ids: Iterable[int]) -> None:
+    """Note papers whose words are new: the index does not have them yet."""
+    insert_new(tx, schema.unsearched, [{"paper_id": id} for id in sorted(set(paper_ids))])
+
+
+def waiting(tx: Transaction, limit: int) -> list[int]:
+    """Return the next papers that the index does not have."""
+    return list(tx.scalars(sa.select(_waiting.paper_id).order_by(_waiting.paper_id).limit(limit)))
+
+
+def save(tx: Transaction, rows: Sequence[tuple[int, Collection[str]]]) -> None:
+    """Put papers into the index. `tx` is one of `Database.ingesting`, and read them, too."""
+    if not rows:
+        return
+    if tx.dialect.name == "sqlite":
+        told = [(id, " ".join(sorted(keywords))) for id, keywords in rows]
+        tx.exec_driver_sql("INSERT INTO paper_words (rowid, words) VALUES (?, ?)", told)
+    else:
+        words = [{"id": id, "words": sorted(keywords)} for id, keywords in rows]
+        tx.execute(_SAVE, words)
+    done = among(tx, _waiting.paper_id, [id for id, _ in rows])
+    tx.execute(sa.delete(schema.unsearched).where(done))
+
+
+_SAVE = sa.text(
+    "INSERT INTO paper_words (paper_id, words)"
+    " VALUES (:id, array_to_tsvector(CAST(:words AS text[])))"
+    " ON CONFLICT (paper_id) DO UPDATE SET words = excluded.words"
+)
+
+
+def newest(tx: Transaction, sought: Sought | None, below: int | None, limit: int) -> list[int]:
+    """Return the ids of the newest papers that may have what is sought, in descending order.
+
+    None seeks nothing: all papers are named. `below` is the last id of the page before.
+    """
+    if sought is None:
+        every = sa.select(_paper.id).order_by(_paper.id.desc()).limit(limit)
+        return list(tx.scalars(every if below is None else every.where(_paper.id < below)))
+    beneath = 2**63 - 1 if below is None else below
+    late = (
+        sa.select(_waiting.paper_id)
+        .where(_waiting.paper_id < beneath)
+        .order_by(_waiting.paper_id.desc())
+        .limit(limit)
+    )
+    found = tx.scalars(
+        _FTS5 if tx.dialect.name == "sqlite" else _TSVECTOR,
+        {"sought": written(sought, tx.dialect.name), "below": beneath, "limit": limit},
+    )
+    both = heapq.merge(found, tx.scalars(late), reverse=True)
+    return list(dict.fromkeys(both))[:limit]
+
+
+_FTS5 = sa.text(
+    "SELECT rowid FROM paper_words WHERE paper_words MATCH :sought AND rowid < :below"
+    " ORDER BY rowid DESC LIMIT :limit"
+)
+_TSVECTOR = sa.text(
+    "SELECT paper_id FROM paper_words WHERE words @@ CAST(:sought AS tsquery)"
+    " AND paper_id < :below ORDER BY paper_id DESC LIMIT :limit"
+)
+
+
+def written(sought: Sought, dialect: str) -> str:
+    """Return what is sought in the query language of FTS5, or of a tsquery."""
+    if isinstance(sought, Keyword):
+        if dialect == "sqlite":
+            return f'"{sought.text}"' + ("*" if sought.prefix else "")
+        quoted = sought.text.replace("\\", "\\\\").replace("'", "''")
+        return f"'{quoted}'" + (":*" if sought.prefix else "")
+    every, some = (" AND ", " OR ") if dialect == "sqlite" else (" & ", " | ")
+    parts = (written(part, dialect) for part in sought.parts)
+    return f"({(every if sought.every else some).join(parts)})"

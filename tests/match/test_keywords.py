@@ -1,0 +1,67 @@
+"""What the search index holds and seeks: whoever meets a topic has what it seeks."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from monitor.errors import QueryError
+from monitor.match import keywords, parse_query, sought
+from monitor.match.view import View, answers
+from monitor.model import Keyword, Keywords, Paper, Sought
+from tests.match import grammar
+
+
+def has(held: frozenset[str], wanted: Sought | None) -> bool:
+    match wanted:
+        case None:
+            return True
+        case Keyword(text, prefix):
+            return any(one.startswith(text) for one in held) if prefix else text in held
+        case Keywords(every, parts):
+            return (all if every else any)(has(held, part) for part in parts)
+
+
+@settings(max_examples=500, deadline=None)
+@given(grammar.topics, grammar.papers, grammar.seen_in)
+def test_a_paper_that_meets_a_topic_has_what_it_seeks(
+    topic: str, paper: Paper, seen: tuple[str, ...]
+) -> None:
+    try:
+        query = parse_query(topic)
+    except QueryError:
+        return
+    if answers(query, View(paper, seen)):
+        assert has(keywords(paper), sought(query.root))
+
+
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [
+        ("agents", "agent"),
+        ('"state of the art"', "(state & art)"),
+        ("the agent", "(the & agent)"),
+        ("multi-agent", "((multi | multiagent) & (multiagent | agent))"),
+        ("agent -robot", "agent"),
+        ("agent OR poli*", "(agent | poli*)"),
+        ("agent source:arxiv", "agent"),
+        ("agent OR source:arxiv", "all"),
+        ('author:"Y. Bengio" category:cs.*', "(author:bengio & category:cs.*)"),
+        ("2 of (a1, b1, -c1)", "(a1 | b1)"),
+        ("2 of (a1, b1, c1)", "((a1 & b1) | (a1 & c1) | (b1 & c1))"),
+        ('"b1 a1"~3 venue:neurips', "((b1 & a1) & venue:neurip)"),
+        ("x" * 300, "x" * 200),
+    ],
+)
+def test_what_is_sought(topic: str, expected: str) -> None:
+    assert shown(sought(parse_query(topic).root)) == expected
+
+
+def shown(wanted: Sought | None) -> str:
+    match wanted:
+        case None:
+            return "all"
+        case Keyword(text, prefix):
+            return text + "*" * prefix
+        case Keywords(every, parts):
+            return f"({(' & ' if every else ' | ').join(map(shown, parts))})"
