@@ -43,6 +43,8 @@ _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 _FIGURES = re.compile(r"\bO_(FIG|TBL)\b(?:(?!\bO_\1\b).)*?C_\1", re.DOTALL)
 _INLINE = re.compile(r"[OC]_SCP(?:LOW|CAP)")
 _BLOCKS = re.compile(r"[OC]_(?:ST_ABS|TEXTBOX|LI|UL|OL|QD|FIG|TBL)")
+UNDATED_UNTIL = datetime(2019, 12, 11, tzinfo=UTC)  # since then DOIs have a day in them
+
 _FIRST_DATE = re.compile(r"/(?P<day>20\d\d\.\d\d\.\d\d)\.\d+$")
 _VERSION = re.compile(r"\dv(?P<version>\d{1,3})(?:$|[?.])")
 _WITHDRAWN = re.compile(r"withdraw|removed|removal", re.IGNORECASE)
@@ -96,6 +98,7 @@ class BioRxiv(ApiSource):
             raise NoPaperError("record has no DOI")
         version = number(record, "version")
         at = when(raw(record, "date") or raw(record, "preprint_date"), now)
+        published, announced = _days(doi, version, at)
         names = bounded(raw(record, "authors") or raw(record, "preprint_authors")).split(";")
         journal = _doi(record, "published", "published_doi")
         return Paper(
@@ -103,7 +106,8 @@ class BioRxiv(ApiSource):
             abstract=_abstract(raw(record, "abstract") or raw(record, "preprint_abstract")),
             authors=names_of(natural(name) for name in names),
             venue=prose(raw(record, "published_journal")),
-            published=_first_version(doi, version, at),
+            published=published,
+            announced=announced,
             updated=at,
             url=self._page_of(record, doi, version),
             keys=keys_of((("doi", doi), ("doi", journal))),
@@ -131,10 +135,13 @@ class BioRxiv(ApiSource):
     def _of_feed(self, paper: Paper) -> Paper:
         found = _VERSION.search(paper.url)
         version = paper.version or (int(found["version"]) if found else None)
+        published, announced = _days(raw(paper.keys, "doi"), version, paper.published)
         return replace(
             paper,
             version=version,
-            published=_first_version(raw(paper.keys, "doi"), version, paper.published),
+            published=published,
+            updated=paper.updated or paper.published,
+            announced=announced,
             abstract=_abstract(paper.abstract),
             authors=tuple(map(natural, paper.authors)),
             withdrawn=bool(_WITHDRAWN_TITLE.match(paper.title)),
@@ -160,15 +167,23 @@ def _abstract(told: str) -> str:
     return prose(_INLINE.sub("", _BLOCKS.sub(" ", _FIGURES.sub(" ", bounded(told)))))
 
 
-def _first_version(doi: str, version: int | None, at: datetime | None) -> datetime | None:
-    """The day of version 1; of later versions the day in the DOI, where it has one."""
+def _days(
+    doi: str, version: int | None, at: datetime | None
+) -> tuple[datetime | None, datetime | None]:
+    """Return when a preprint was published and announced, of a version and its day.
+
+    A later version is dated by the day in its DOI. A DOI without one is from before they had
+    one, which is all that is known of the first version: by that it is older.
+    """
     if version in (None, 1):
-        return at
+        return at, None
     found = _FIRST_DATE.search(doi)
+    if not found:
+        return at, UNDATED_UNTIL
     try:
-        return datetime.strptime(found["day"], "%Y.%m.%d").replace(tzinfo=UTC) if found else None
+        return datetime.strptime(found["day"], "%Y.%m.%d").replace(tzinfo=UTC), None
     except ValueError:
-        return None
+        return at, None
 
 
 def _is_withdrawn(record: Record, title: str) -> bool:

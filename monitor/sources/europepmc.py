@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import ClassVar
 from urllib.parse import quote, urlencode
+from xml.etree.ElementTree import Element
 
-from monitor.model import FirstRun, Paper
+from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.shared.entries import http_link
+from monitor.sources.shared.readings import reading
 from monitor.sources.shared.records import (
     Listing,
     Record,
@@ -30,10 +32,14 @@ from monitor.sources.shared.records import (
     year_of,
 )
 from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
+from monitor.sources.shared.xmlrescue import elements
+from monitor.sources.shared.xmlstream import XmlError
 
 PAGE = 200
 
 _LAST_NAME_FIRST = re.compile(r"^(?P<last>\S.*) (?P<initials>[^\W\d_a-z]{1,4})$")
+_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?!!doctype html|html)", re.IGNORECASE)
+_MARKED = ("title", "abstractText")
 _WITHDRAWN = ("retracted publication", "preprint withdrawal", "preprint removal")
 
 
@@ -55,6 +61,34 @@ class EuropePmc(ApiSource):
     service: ClassVar[str] = "Europe PMC"
     lists: ClassVar[tuple[str, ...]] = ("result",)
     address: ClassVar[str] = "https://www.ebi.ac.uk/europepmc/webservices/rest"
+
+    def read(self, document: Document) -> Reading:
+        """Read an answer in JSON, or in XML: what the service gives where nobody asks for JSON."""
+        if not _XML.match(document.content):
+            return super().read(document)
+        found: list[Paper | Rejected] = []
+        hits, error, whole = 0, "", True
+        stream = elements(document.content, ("result", "hitCount", "errMsg"))
+        root = next(stream)
+        if isinstance(root, Element) and root.tag != "responseWrapper":
+            root = XmlError(
+                f"the XML is no answer of {self.service}: it begins with <{root.tag[:60]}>"
+            )
+        if isinstance(root, XmlError):
+            return Reading(error=str(root), complete=False)
+        for element in stream:
+            if isinstance(element, XmlError):
+                found.append(Rejected(f"record {len(found) + 1}", str(element)))
+                whole = False
+            elif element.tag == "result":
+                found.append(self._record(_plain(element), len(found) + 1, self._clock()))
+            elif element.tag == "hitCount":
+                hits = number(element.text) or 0
+            else:
+                error = f"{self.service} answered with an error: {prose(element.text or '')[:200]}"
+        if hits and not found and whole:
+            error = f"the answer is empty although it says that there are {hits:,}"
+        return Reading(error=error, complete=False) if error else reading(found, whole)
 
     def listing(self, told: object) -> Listing:
         """Find the results, their number and the mark of the next page."""
@@ -107,6 +141,16 @@ class EuropePmc(ApiSource):
         return f"{self.base}/search?{urlencode(told)}"
 
 
+def _plain(element: Element) -> object:
+    """An element as the JSON of the same answer has it: a text, or an object of its parts."""
+    if element.tag in _MARKED or not len(element):
+        return "".join(element.itertext())
+    parts: dict[str, list[object]] = {}
+    for child in element:
+        parts.setdefault(child.tag, []).append(_plain(child))
+    return {name: told[0] if len(told) == 1 else told for name, told in parts.items()}
+
+
 def _authors(record: Record) -> Iterator[str]:
     """First names first; the lite form has only "Doe J, Roe R." in one text."""
     told = many(record, "authorList", "author")
@@ -120,7 +164,7 @@ def _authors(record: Record) -> Iterator[str]:
 
 
 def _given_first(name: str) -> str:
-    found = _LAST_NAME_FIRST.match(name.strip())
+    found = None if name.isupper() else _LAST_NAME_FIRST.match(name.strip())
     return f"{found['initials']} {found['last']}" if found else name
 
 

@@ -191,6 +191,42 @@ def test_a_work_is_read_without_the_envelope_of_the_api() -> None:
     assert only(read(Crossref, json.dumps(csl).encode())).title == "A title"
 
 
+def preprint(doi: str, version: str) -> bytes:
+    row = {"title": "T", "doi": doi, "version": version, "date": "2025-05-20"}
+    return json.dumps({"messages": [{"status": "ok"}], "collection": [row]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("doi", "version", "published", "announced"),
+    [
+        ("10.1101/2025.05.18.655001", "1", "2025-05-20", None),
+        ("10.1101/2025.05.18.655001", "2", "2025-05-18", None),
+        ("10.1101/029900", "1", "2025-05-20", None),
+        ("10.1101/029900", "3", "2025-05-20", "2019-12-11"),
+    ],
+)
+def test_a_later_version_of_a_preprint_is_no_new_one(
+    doi: str, version: str, published: str, announced: str | None
+) -> None:
+    paper = only(read(BioRxiv, preprint(doi, version)))
+    assert f"{paper.published:%Y-%m-%d}" == published
+    assert (f"{paper.announced:%Y-%m-%d}" if paper.announced else None) == announced
+    assert f"{paper.updated:%Y-%m-%d}" == "2025-05-20"
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        ("<responseWrapper><hitCount>9</hitCount><resultList/></responseWrapper>", "there are 9"),
+        ("<responseWrapper><errMsg>no query</errMsg></responseWrapper>", "error: no query"),
+        ("<opml><result/></opml>", "begins with <opml>"),
+    ],
+)
+def test_an_answer_of_europe_pmc_in_xml_that_holds_nothing(content: str, error: str) -> None:
+    reading = read(EuropePmc, content.encode())
+    assert error in reading.error and not reading.complete
+
+
 def test_an_inverted_index_with_false_positions_costs_nothing() -> None:
     index = {"b": [10**15], "a": [-3], "c": ["x", None, 1.5, True], "d": 7, "e": None}
     told = {"results": [{"id": "https://openalex.org/W1", "title": "T"} | {"x": 1}]}

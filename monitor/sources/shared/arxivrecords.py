@@ -111,7 +111,8 @@ def _authors(told: Element) -> Iterator[str]:
         yield from authors([accents(without_affiliations(first(told, "authors")))])
     for part in parts:
         names = (first(part, name) for name in ("forenames", "keyname", "suffix"))
-        if name := " ".join(accents(name) for name in names if name).strip(" ,"):
+        name = " ".join(accents(name) for name in names if name).strip(" ,")
+        if any(map(str.isalpha, name)):  # ":" stands behind collaborations
             yield name
 
 
