@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test check format bench picture clean
+.PHONY: demo test check format bench duel picture clean
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -26,6 +26,9 @@ format: $(VENV)/.developing       ## mend what can be mended of style
 bench: $(VENV)/.developing        ## cold start and the demo, timed; feeds, beside feedparser
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/parse.py
+
+duel: $(VENV)/.developing         ## a million pairs of topic and paper: the index against plain evaluation
+	$(BIN)/python -m tests.match.duel
 
 picture: $(VENV)/.developing      ## the README's pictures, from real output
 	$(BIN)/python docs/pictures/make.py

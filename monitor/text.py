@@ -118,6 +118,9 @@ _SPECIAL = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
+# Every special character or command begins at one of these, unless there is an accent apart.
+_SPOT = re.compile(r"[<&\\{}$\x80-\U0010ffff]")
+_APART = re.compile("[\u0300-\u036f\u3099\u309a]")
 _NOT_PLAIN = re.compile(r"[\\${}<&]")
 
 
@@ -129,14 +132,31 @@ class _Folded(NamedTuple):
     ends: Sequence[int]
 
 
+def is_plain(text: str) -> bool:
+    """Whether folding `text` only makes its letters small."""
+    return text.isascii() and not _NOT_PLAIN.search(text)
+
+
+def _specials(text: str) -> Iterator[re.Match[str]]:
+    """Find what is folded in another way than by making letters small."""
+    if _APART.search(text):
+        yield from _SPECIAL.finditer(text)
+        return
+    done = 0
+    for spot in _SPOT.finditer(text):
+        if spot.start() >= done and (special := _SPECIAL.match(text, spot.start())):
+            done = special.end()
+            yield special
+
+
 def _fold(text: str) -> _Folded:
-    if text.isascii() and not _NOT_PLAIN.search(text):
+    if is_plain(text):
         return _Folded(text.lower(), range(len(text)), range(1, len(text) + 1))
     pieces: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
     done = 0
-    for special in _SPECIAL.finditer(text):
+    for special in _specials(text):
         start, end = special.span()
         written = _fold_special(special.lastgroup or "", special.group())
         pieces += (text[done:start].lower(), written)
@@ -149,6 +169,21 @@ def _fold(text: str) -> _Folded:
     starts.extend(range(done, len(text)))
     ends.extend(range(done + 1, len(text) + 1))
     return _Folded("".join(pieces), starts, ends)
+
+
+def _folded(text: str) -> str:
+    """Return `text` folded, without where its characters came from; a plain one as it is."""
+    if is_plain(text):
+        return text
+    pieces: list[str] = []
+    done = 0
+    for special in _specials(text):
+        pieces += (
+            text[done : special.start()].lower(),
+            _fold_special(special.lastgroup or "", special.group()),
+        )
+        done = special.end()
+    return "".join((*pieces, text[done:].lower()))
 
 
 @lru_cache(maxsize=16_384)
@@ -241,21 +276,68 @@ def words(text: str) -> tuple[Word, ...]:
 
     Letters of scripts without spaces are words of their own.
     """
-    folded = _fold(text)
-    chains, single = (_ASCII_CHAIN, _ASCII_PART) if folded.text.isascii() else (_CHAIN, _PART)
+    return _lattice(_fold(text))
+
+
+def _lattice(folded: _Folded) -> tuple[Word, ...]:
+    text, starts, ends = folded
+    chains, single = (_ASCII_CHAIN, _ASCII_PART) if text.isascii() else (_CHAIN, _PART)
     found: list[Word] = []
     position = 0
-    for chain in chains.finditer(folded.text):
-        if chain.end() == chain.end(1):
-            found.append(_word(folded, position, chain, chain, 1))
+    for chain in chains.finditer(text):
+        start, end = chain.span()
+        if end == chain.end(1):
+            word = text[start:end].replace(",", "")
+            span = starts[start], ends[end - 1]
+            found.append(Word(singular(word), word, position, position + 1, span))
             position += 1
             continue
-        parts = list(single.finditer(folded.text, *chain.span()))
+        parts = list(single.finditer(text, start, end))
         for first, last in _runs(parts):
             edge = _word(folded, position + first, parts[first], parts[last - 1], last - first)
             found.append(edge)
         position += len(parts)
     return tuple(found)
+
+
+# All of ASCII that a chain of words may have inside it; everything else in ASCII parts words.
+_WITHIN_CHAINS = frozenset(
+    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-'_^.,+#"
+)
+_GAPS = bytes(code if code > 127 or code in _WITHIN_CHAINS else 32 for code in range(256))
+
+
+def pieces(text: str) -> list[bytes]:
+    """Cut `text` where no word goes on, for reading many texts that share most of their pieces.
+
+    The words of the pieces (`words_of_piece`), one piece after another, are the `words` of the
+    text. A piece of a plain text (`is_plain`) keeps its capitals.
+    """
+    return _folded(text).encode("utf-8", "surrogatepass").translate(_GAPS).split()
+
+
+def words_of_piece(piece: bytes) -> tuple[Word, ...]:
+    """Return the word lattice of one of `pieces`; positions and spans count from its start."""
+    folded = piece.decode("utf-8", "surrogatepass")
+    if folded.isascii():
+        folded = folded.lower()
+    return _lattice(_Folded(folded, range(len(folded)), range(1, len(folded) + 1)))
+
+
+def written_in_piece(text: str, number: int, span: tuple[int, int]) -> str:
+    """Return how `text` writes the characters `span` of the piece of this number."""
+    (_, starts, ends), found = _placed_pieces(text)
+    first = found[number] + span[0]
+    last = found[number] + span[1] - 1
+    return text[starts[first] : ends[last]]
+
+
+@lru_cache(maxsize=8)
+def _placed_pieces(text: str) -> tuple[_Folded, list[int]]:
+    folded = _fold(text)
+    cut = folded.text.encode("utf-8", "surrogatepass").translate(_GAPS)
+    whole = cut.decode("utf-8", "surrogatepass")
+    return folded, [piece.start() for piece in re.finditer("[^ ]+", whole)]
 
 
 def _word(

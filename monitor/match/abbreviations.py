@@ -17,6 +17,7 @@ LONGEST_SHORT = 10
 MOST = 50
 
 _PARENTHESES = re.compile(r"\(([^()]{2,200})\)")
+_LISTED = re.compile("[,;]")
 _BOUNDARY = re.compile(r"[.;:!?](?=\s)|[()]")
 _SHORT = re.compile(r"\w[^\s]*(?: [^\s]+)?")
 
@@ -43,9 +44,14 @@ def definitions(*texts: str) -> tuple[Definition, ...]:
 def _definitions(text: str) -> Iterator[Definition]:
     done = 0
     for parentheses in _PARENTHESES.finditer(text):
-        before = _sentence(text[done : parentheses.start()])
-        inside = re.split(r"[,;]", parentheses[1], maxsplit=1)[0].strip()
-        if before and _is_short(inside):
+        written = text[done : parentheses.start()]
+        done = parentheses.end()
+        inside = _LISTED.split(parentheses[1], maxsplit=1)[0].strip()
+        inside_is_short = _is_short(inside)
+        if not inside_is_short and "".join(written.split()[-1:]).islower():
+            continue  # what most parentheses are: neither side is a short form
+        before = _sentence(written)
+        if before and inside_is_short:
             long = _long_form(inside, _last_words(before, inside))
             if long:
                 yield Definition(inside, long)
@@ -54,7 +60,6 @@ def _definitions(text: str) -> Iterator[Definition]:
             long = _long_form(short, inside)
             if long == inside:
                 yield Definition(short, long)
-        done = parentheses.end()
 
 
 def _sentence(before: str) -> str:
@@ -81,9 +86,9 @@ def _long_form(short: str, text: str) -> str:
     letters = [(i, letter) for i, letter in enumerate(short.lower()) if letter.isalnum()]
     lowered = text.lower()
     for index, letter in reversed(letters):
-        first = index == letters[0][0]
-        while at >= 0 and (lowered[at] != letter or (first and at and lowered[at - 1].isalnum())):
-            at -= 1
+        at = lowered.rfind(letter, 0, at + 1)
+        while index == letters[0][0] and at > 0 and lowered[at - 1].isalnum():
+            at = lowered.rfind(letter, 0, at)
         if at < 0:
             return ""
         at -= 1

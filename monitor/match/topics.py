@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from functools import lru_cache
 
@@ -25,14 +26,18 @@ def _synonyms(groups: tuple[tuple[str, ...], ...]) -> Synonyms:
 
 def index_of(topics: Iterable[Topic]) -> TopicIndex:
     """Return an index of topics by name; one that cannot be read is in its `errors`."""
+    topics = tuple(topics)
+    # Nearly always all topics have the same synonyms, and then they stay in the index as text.
+    common = Counter(topic.synonyms for topic in topics).most_common(1)
+    shared = common[0][0] if common else ()
     asked: dict[Hashable, str | Query] = {}
     errors: dict[Hashable, QueryError] = {}
     for topic in topics:
         try:
-            plain = not topic.synonyms and not topic.threshold
+            plain = topic.synonyms == shared and not topic.threshold
             asked[topic.name] = topic.query if plain else understood(topic)
         except QueryError as error:
             errors[topic.name] = error
-    index = TopicIndex(asked)
+    index = TopicIndex(asked, synonyms=_synonyms(shared))
     index.errors.update(errors)
     return index

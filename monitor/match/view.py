@@ -146,7 +146,7 @@ def extended(lattice: Lattice, defined: Iterable[Definition]) -> list[Word]:
         for written, other in ((short, long), (long, short)):
             meant = words(other)
             for one in lattice.found(_term(written)):
-                if written is long or _same_letters(lattice.text[slice(*one.span)], short):
+                if written is long or same_letters(lattice.text[slice(*one.span)], short):
                     added += _laid(meant, one, inner)
     return added
 
@@ -157,13 +157,13 @@ def _term(written: str) -> Words:
     return Words((), edges, max((word.end for word in lattice), default=0))
 
 
-def _same_letters(written: str, short: str) -> bool:
+def same_letters(written: str, short: str) -> bool:
     return written in (short, f"{short}s") or short == f"{written}s"
 
 
 def _laid(meant: Sequence[Word], where: Found, inner: Iterator[int]) -> Iterator[Word]:
     """Lay words over a place of the text."""
-    length = max(word.end for word in meant)
+    length = max((word.end for word in meant), default=0)
     at = {0: where.start, length: where.end}
     for word in meant:
         for position in (word.start, word.end):
@@ -224,7 +224,7 @@ class View:
 
     def met_authors(self, leaf: Author) -> list[str]:
         """Return the authors, as written, that `leaf` asks for."""
-        return [written for written, names in self.authors if _is_asked_for(leaf, names)]
+        return [written for written, names in self.authors if is_asked_for(leaf, names)]
 
     def met_labels(self, leaf: Label) -> list[str]:
         """Return the labels, as written, that `leaf` asks for."""
@@ -234,7 +234,7 @@ class View:
         return [value for value in values if label(value) == leaf.value]
 
 
-def _is_asked_for(leaf: Author, names: Iterable[PersonName]) -> bool:
+def is_asked_for(leaf: Author, names: Iterable[PersonName]) -> bool:
     if leaf.prefix:
         beginning = leaf.names[0].family
         return any(word.startswith(beginning) for name in names for word in name.words)

@@ -1,8 +1,9 @@
-"""Which topics meet which papers: the prefilter held against plain evaluation."""
+"""Which topics meet which papers: the engine held against plain evaluation."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Hashable
 
 import pytest
 from hypothesis import given, settings
@@ -10,9 +11,16 @@ from hypothesis import strategies as st
 
 from monitor.errors import QueryError
 from monitor.match import NO_FILTERING, Query, TopicIndex, parse_query
+from monitor.match.index import engine as engine_module
+from monitor.match.index import reader, shapes
+from monitor.match.index.columns import Column, Table
+from monitor.match.index.leaves import Leaves
+from monitor.match.index.written import Written
+from monitor.match.synonyms import Synonyms
 from monitor.match.tree import Edge, Not, Words
 from monitor.model import Paper
-from tests.match import grammar
+from monitor.text import pieces, words, words_of_piece
+from tests.match import duel, grammar
 
 BATCH = st.lists(st.tuples(grammar.papers, grammar.seen_in), max_size=5)
 TOPICS = st.lists(grammar.topics, max_size=8)
@@ -25,7 +33,7 @@ def pairs(index: TopicIndex, batch: list[tuple[Paper, tuple[str, ...]]]) -> list
 
 @settings(max_examples=300, deadline=None)
 @given(TOPICS, BATCH)
-def test_the_prefilter_never_selects_too_little(topics: list[str], batch: list) -> None:
+def test_the_engine_finds_what_plain_evaluation_finds(topics: list[str], batch: list) -> None:
     named = dict(enumerate(topics))
     index, oracle = TopicIndex(named), TopicIndex(named, NO_FILTERING)
     assert pairs(index, batch) == pairs(oracle, batch)
@@ -130,3 +138,182 @@ def test_why_can_be_asked_again_by_name() -> None:
     assert [why.words for why in index.why("a", paper, ["arxiv"])] == [("Agents",), ("arxiv",)]
     assert index.why("a", paper) == ()
     assert index.why("wrong", paper) == index.why("unknown", paper) == ()
+
+
+# ── the engine against plain evaluation ─────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_duel_with_plain_evaluation_over_the_whole_language(seed: int) -> None:
+    assert list(duel.duel(10_000, seed)) == []
+
+
+def test_a_duel_when_most_topics_have_a_shape_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "MOST_SHAPES", 3)
+    assert list(duel.duel(10_000, 11)) == []
+
+
+def test_a_duel_that_forgets_what_it_read_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "MOST_PIECES", 5)
+    random_ = random.Random(12)
+    topics = {i: one for i in range(200) if isinstance(one := duel.asked(random_), str)}
+    index, oracle = TopicIndex(topics), TopicIndex(topics, NO_FILTERING)
+    for _ in range(10):
+        batch = [duel.paper(random_) for _ in range(5)]
+        assert found(index, batch) == found(oracle, batch)
+
+
+def found(index: TopicIndex, papers: list[Paper]) -> list[tuple[int, Hashable]]:
+    return [(match.position, match.topic) for match in index.match(papers)]
+
+
+def test_papers_are_counted_across_batches() -> None:
+    papers = [Paper(f"Paper {i} on {'agents' if i % 400 == 0 else 'dogs'}") for i in range(2_500)]
+    index = TopicIndex({"a": "agent", "b": '"paper 2400"', "c": "paper -agent"})
+    agents = [match.position for match in index.match(papers) if match.topic == "a"]
+    assert agents == [0, 400, 800, 1200, 1600, 2000, 2400]
+    at, topics = index.pairs(papers)
+    assert len(at) == 2_500 + 1 and at.tolist() == sorted(at.tolist())
+    assert [index.name(number) for number in topics[-3:]] == ["c", "c", "c"]
+    assert (2400, "b") in {(p, index.name(n)) for p, n in zip(at.tolist(), topics, strict=True)}
+
+
+# ── topics change ───────────────────────────────────────────────────────────────────
+
+
+CHANGES = st.lists(
+    st.tuples(st.sampled_from("abcde"), st.one_of(st.none(), grammar.topics)), max_size=12
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(CHANGES, BATCH, st.integers(0, 12))
+def test_changes_one_by_one_are_like_a_rebuild(changes: list, batch: list, read_at: int) -> None:
+    index = TopicIndex({})
+    topics: dict[str, str] = {}
+    for number, (name, topic) in enumerate(changes):
+        if number == read_at:
+            pairs(index, batch)
+        if topic is None:
+            index.discard(name)
+            topics.pop(name, None)
+        else:
+            index.replace(name, topic)
+            # A topic that was parked meanwhile comes back at the end.
+            was_parked = name in topics and name in TopicIndex(topics).errors
+            if was_parked:
+                topics.pop(name)
+            topics[name] = topic
+    rebuilt = TopicIndex(topics)
+    assert sorted(pairs(index, batch)) == sorted(pairs(rebuilt, batch))
+    assert index.errors.keys() == rebuilt.errors.keys()
+    assert len(index) == len(rebuilt)
+
+
+def test_a_changed_topic_keeps_its_place_and_a_wrong_one_is_parked() -> None:
+    index = TopicIndex({"first": "policy", "second": "agent"})
+    index.replace("first", "agents")
+    both = [Paper("An agent"), Paper("A policy")]
+    assert found(index, both) == [(0, "first"), (0, "second")]
+    index.replace("first", "(policy")
+    assert index.errors.keys() == {"first"}
+    assert found(index, both) == [(0, "second")]
+    index.replace("first", "policy")
+    assert not index.errors
+    assert found(index, both) == [(0, "second"), (1, "first")]
+    index.discard("second")
+    index.discard("nobody")
+    assert found(index, both) == [(1, "first")]
+
+
+def test_many_changes_of_one_topic_leave_nothing_behind() -> None:
+    index = TopicIndex({"a": "agent", "still": "policy OR agent"})
+    for number in range(5_000):
+        index.replace("a", f"agent OR word{number % 7}")
+        if number == 2_000:
+            found(index, [Paper("word3")])
+    assert found(index, [Paper("Word1"), Paper("word3 policy")]) == [(0, "a"), (1, "still")]
+    assert all(len(group) < 4_000 for group in index._engine._groups)
+
+
+def test_a_topic_asks_for_a_beginning_of_words_that_were_read_before() -> None:
+    index = TopicIndex({"a": "agent"})
+    assert found(index, [Paper("Policies of agents")]) == [(0, "a")]
+    index.replace("b", "polic*")
+    assert found(index, [Paper("Policies of agents")]) == [(0, "a"), (0, "b")]
+
+
+# ── topics read quickly ─────────────────────────────────────────────────────────────
+
+
+_OPERANDS = (
+    *("agent", "Policies", "the", "of", "multi-agent", "3", "AND", "OR", "and", "title:agents"),
+    *('"the agents of"', '"end-to-end policy"', 'author:"Y. Bengio"', "category:cs.LG", "_"),
+    *('"a', "x^2", "agent^3", "title:", "-agent", '"agent policy"~3', "2 of (a, b)", "C++"),
+)
+_JOINTS = (" AND ", " OR ", " NOT ", " ", "(", ") OR (", "\n")
+
+
+def _arranged(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    drawn = st.tuples(st.sampled_from(_JOINTS), st.lists(inner, min_size=1, max_size=3))
+    return drawn.map(lambda some: f"({some[0].join(some[1])})")
+
+
+_ARRANGED = st.recursive(st.sampled_from(_OPERANDS), _arranged, max_leaves=5)
+
+
+@settings(max_examples=500, deadline=None)
+@given(_ARRANGED, st.booleans())
+def test_a_topic_read_quickly_is_as_the_parser_reads_it(topic: str, with_synonyms: bool) -> None:
+    synonyms = Synonyms([["agent", "policy maker"]] if with_synonyms else [])
+    leaves = Leaves()
+    quick = Written(leaves, synonyms).tree(topic)
+    if quick is not None:
+        assert quick == shapes.tree_of(parse_query(topic, synonyms).root, leaves.number)
+
+
+def test_what_most_topics_are_is_read_quickly() -> None:
+    written = Written(Leaves(), Synonyms())
+    for topic in ("agent", '"graph network" AND (agent OR policy) NOT "multi agent"', "a1 -b2"):
+        assert (written.tree(topic) is None) == topic.endswith("-b2")
+
+
+# ── texts in pieces ─────────────────────────────────────────────────────────────────
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.one_of(st.text(), st.lists(st.sampled_from(duel.TEXT)).map(" ".join)))
+def test_the_words_of_the_pieces_are_those_of_the_text(text: str) -> None:
+    one_by_one = []
+    position = 0
+    for piece in pieces(text):
+        lattice = words_of_piece(piece)
+        one_by_one += [(w.form, w.word, w.start + position, w.end + position) for w in lattice]
+        position += max((word.end for word in lattice), default=0)
+    assert one_by_one == [(w.form, w.word, w.start, w.end) for w in words(text)]
+
+
+# ── columns ─────────────────────────────────────────────────────────────────────────
+
+
+@given(st.dictionaries(st.integers(1, 2**63 - 1), st.integers(1, 2**31 - 1)), st.data())
+def test_a_table_finds_what_was_put_in(kept: dict[int, int], data: st.DataObject) -> None:
+    table = Table()
+    for key, value in kept.items():
+        table.put(key, value)
+    asked = data.draw(st.lists(st.one_of(st.integers(1, 2**63 - 1), st.sampled_from([*kept, 1]))))
+    import numpy as np
+
+    expected = [kept.get(key, 0) for key in asked]
+    assert table.find(np.array(asked, np.int64)).tolist() == expected
+    assert [table.get(key) for key in asked] == expected
+
+
+def test_a_column_is_read_and_changed_while_it_grows() -> None:
+    column = Column("i")
+    for number in range(40_000):
+        column.append(number)
+    column[3] = column[39_999] = -1
+    column.reach(40_002)
+    assert (len(column), column[2], column[3], column[40_001]) == (40_002, 2, -1, 0)
+    assert column.values()[[3, 4, 39_999]].tolist() == [-1, 4, -1]

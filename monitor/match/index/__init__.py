@@ -1,0 +1,188 @@
+"""Stored topics, met by batches of papers.
+
+The engine finds, for a whole batch, which papers have which of the words that topics ask for,
+and works the topics out on that. `NO_FILTERING` reads each topic on each paper instead, plainly,
+and proves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from itertools import islice
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from monitor.errors import QueryError
+from monitor.match.index.kept import Kept
+from monitor.match.index.plain import Plain
+from monitor.match.synonyms import NO_SYNONYMS, Synonyms
+from monitor.match.tree import Query
+from monitor.match.view import View
+from monitor.match.why import explain, score
+from monitor.model import Paper, Why
+
+if TYPE_CHECKING:
+    from monitor.match.index.columns import Numbers
+    from monitor.match.index.engine import Engine
+
+BATCH = 1_024
+
+
+class Filtering(Enum):
+    BY_KEYS = "by keys"
+    NONE = "none"
+
+
+NO_FILTERING = Filtering.NONE
+
+
+@dataclass(frozen=True)
+class Match:
+    """A topic and the paper that met it; `position` counts the papers given, from 0."""
+
+    topic: Hashable
+    paper: Paper
+    position: int
+    _index: TopicIndex = field(repr=False, compare=False)
+    _view: View = field(repr=False, compare=False)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return self._view.sources
+
+    @cached_property
+    def query(self) -> Query:
+        return self._index.query(self.topic)
+
+    @cached_property
+    def score(self) -> float:
+        """How well the paper meets the topic, worked out when asked for."""
+        return score(self.query, self._view)
+
+    @cached_property
+    def why(self) -> tuple[Why, ...]:
+        """Which words were found in which field, worked out when asked for."""
+        return explain(self.query, self._view)
+
+
+class TopicIndex:
+    """Topics by name. One that cannot be read is parked in `errors` and stops no other.
+
+    `synonyms` are those of topics given as text; a `Query` has been read with its own.
+
+    Topics may be added, changed and taken away one by one; matches come in the order in which
+    names were first added. Safe to use from several threads.
+    """
+
+    def __init__(
+        self,
+        topics: Mapping[Hashable, str | Query],
+        filtering: Filtering = Filtering.BY_KEYS,
+        *,
+        synonyms: Synonyms = NO_SYNONYMS,
+    ) -> None:
+        self.errors: dict[Hashable, QueryError] = {}
+        self._names: list[Hashable] = []
+        self._numbers: dict[Hashable, int] = {}
+        self._kept = Kept(synonyms)
+        self._engine = Plain(synonyms) if filtering is NO_FILTERING else _engine(synonyms)
+        self._lock = RLock()
+        for name, topic in topics.items():
+            self.replace(name, topic)
+
+    def __len__(self) -> int:
+        """Return how many topics can be met."""
+        return len(self._numbers)
+
+    def replace(self, name: Hashable, topic: str | Query) -> None:
+        """Add a topic, or change the one of this name, which keeps its place."""
+        with self._lock:
+            number = self._numbers.get(name, len(self._names))
+            try:
+                self._engine.put(number, topic)
+            except QueryError as error:
+                self.discard(name)
+                self.errors[name] = error
+                return
+            self._kept.put(number, topic)
+            self.errors.pop(name, None)
+            if number == len(self._names):
+                self._names.append(name)
+                self._numbers[name] = number
+
+    def discard(self, name: Hashable) -> None:
+        """Take a topic away; nothing happens where there is none of this name."""
+        with self._lock:
+            self.errors.pop(name, None)
+            number = self._numbers.pop(name, None)
+            if number is not None:
+                self._names[number] = None
+                self._kept.drop(number)
+                self._engine.remove(number)
+
+    def name(self, number: int) -> Hashable:
+        """Return the name of a topic by its number in `pairs`."""
+        return self._names[number]
+
+    def query(self, name: Hashable) -> Query:
+        """Return a topic as it was understood. Raises KeyError where there is none."""
+        with self._lock:
+            return self._kept.query(self._numbers[name])
+
+    def why(self, topic: Hashable, paper: Paper, sources: Sequence[str] = ()) -> tuple[Why, ...]:
+        """Return why `paper` meets `topic` as it is now; empty when it does not, or is parked."""
+        if topic not in self._numbers:
+            return ()
+        return explain(self.query(topic), View(paper, sources))
+
+    def match(
+        self, papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None = None
+    ) -> Iterator[Match]:
+        """Yield the matches paper by paper, each in the order of the topics.
+
+        `sources` names, for each paper, the sources it was seen in (for `source:`); ValueError
+        when there are more or fewer than papers. Papers are read a thousand at a time.
+        """
+        for first, views, at, topics in self._batches(papers, sources):
+            for position, number in zip(at.tolist(), topics.tolist(), strict=True):
+                view = views[position]
+                yield Match(self._names[number], view.paper, first + position, self, view)
+
+    def pairs(
+        self, papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None = None
+    ) -> tuple[Numbers, Numbers]:
+        """Return all matches as two columns: positions of papers, and numbers of topics.
+
+        In the order of `match`, whose arguments it takes; `name` gives the name of a topic's
+        number. For very many matches of which few are looked at.
+        """
+        import numpy as np
+
+        found = [
+            (at + first, topics) for first, _, at, topics in self._batches(papers, sources)
+        ] or [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+        return np.concatenate([at for at, _ in found]), np.concatenate([by for _, by in found])
+
+    def _batches(
+        self, papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None
+    ) -> Iterator[tuple[int, list[View], Numbers, Numbers]]:
+        """Yield the number of papers before a batch, its papers, and its pairs."""
+        if sources is None:
+            views = (View(paper) for paper in papers)
+        else:
+            views = (View(paper, seen) for paper, seen in zip(papers, sources, strict=True))
+        first = 0
+        while batch := list(islice(views, BATCH)):
+            with self._lock:
+                at, topics = self._engine.meet(batch)
+            yield first, batch, at, topics
+            first += len(batch)
+
+
+def _engine(synonyms: Synonyms) -> Engine:
+    from monitor.match.index.engine import Engine
+
+    return Engine(synonyms)

@@ -1,0 +1,292 @@
+"""Which papers of a batch meet which topics, worked out on rows of bits.
+
+    texts ─> lattice of numbered words ─> phrases ─> leaves ─> rows of bits, one bit a paper
+    topics that one of these leaves may wake ─> worked out shape by shape ─> pairs
+
+The day is inverted, so that what is done for each topic does not grow with the words of the
+papers. Only topics go on of which a leaf that they cannot do without was found; with many papers
+all are looked at, which is then cheaper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from monitor.match.index.columns import Column, Numbers, distinct, ranges
+from monitor.match.index.leaves import Found, Leaves
+from monitor.match.index.shapes import (
+    MOST_PLACES,
+    Group,
+    Tree,
+    evaluate,
+    may_meet,
+    needs,
+    shaped,
+    tree_of,
+)
+from monitor.match.index.written import Written
+from monitor.match.query import parse_query
+from monitor.match.synonyms import Synonyms
+from monitor.match.tree import Query
+from monitor.match.view import View, answers
+
+MOST_SHAPES = 300
+_BLOCK = 1 << 17  # words of bits worked on at once: what a processor's cache holds
+_LATER = 4_096
+
+
+class Engine:
+    """Topics by number, from 0, in the order they were added."""
+
+    def __init__(self, synonyms: Synonyms) -> None:
+        self._synonyms = synonyms
+        self._leaves = Leaves()
+        self._written = Written(self._leaves, synonyms)
+        self._groups: list[Group] = []
+        self._group_of_shape: dict[Tree, int] = {}
+        # By topic: its group and row there. Group -1: its tree is in `_single`, or it is gone.
+        self._group, self._row = Column("h"), Column("i")
+        self._single: dict[int, Tree] = {}
+        self._judged: dict[int, Query] = {}  # topics with a threshold
+        self._waking: _Waking | None = None
+
+    def put(self, topic: int, asked: str | Query) -> None:
+        """Add a topic, or change it. Raises QueryError, and then nothing was changed."""
+        tree = self._tree(asked)
+        while len(self._group) <= topic:
+            self._group.append(-1)
+            self._row.append(0)
+        self.remove(topic)
+        shape, leaves = shaped(tree)
+        number = self._group_number(shape, leaves)
+        self._group[topic] = number
+        if number < 0:
+            self._single[topic] = tree
+        else:
+            self._row[topic] = self._groups[number].add(topic, leaves)
+        if isinstance(asked, Query) and asked.threshold:
+            self._judged[topic] = asked
+        if self._waking:
+            self._wake_later(topic, tree)
+
+    def _tree(self, asked: str | Query) -> Tree:
+        if isinstance(asked, Query):
+            return tree_of(asked.root, self._leaves.number)
+        tree = self._written.tree(asked)
+        if tree is None:
+            tree = tree_of(parse_query(asked, self._synonyms).root, self._leaves.number)
+        return tree
+
+    def _group_number(self, shape: Tree, leaves: list[int]) -> int:
+        number = self._group_of_shape.get(shape, -1)
+        if number < 0 and len(leaves) <= MOST_PLACES and len(self._groups) < MOST_SHAPES:
+            number = len(self._groups)
+            self._group_of_shape[shape] = number
+            self._groups.append(Group(shape, len(leaves)))
+        return number
+
+    def remove(self, topic: int) -> None:
+        """Let a topic meet nothing any more."""
+        number = self._group[topic]
+        if number >= 0:
+            self._group[topic] = -1
+            group = self._groups[number]
+            if group.remove(self._row[topic]):
+                topics = group.close_gaps()
+                self._row.values()[topics] = np.arange(len(topics))
+        self._single.pop(topic, None)
+        self._judged.pop(topic, None)
+
+    def _wake_later(self, topic: int, tree: Tree) -> None:
+        assert self._waking is not None
+        costs = self._leaves.costs
+        choices = needs(tree)
+        best = min(choices, key=lambda choice: sum(costs[leaf] for leaf in choice), default=(0,))
+        self._waking.add(topic, best)
+        if self._waking.is_stale:
+            self._waking = None
+
+    def meet(self, views: Sequence[View]) -> tuple[Numbers, Numbers]:
+        """Return the pairs (paper, topic), sorted: two columns."""
+        found = self._leaves.find(views)
+        self._waking = self._waking or self._wakes()
+        woken = self._waking.topics(found.present)
+        work = _Work(found, len(views))
+        if woken is None:
+            for group in self._groups:
+                work.on_group(group, _may_meet(group, found))
+            singles = list(self._single)
+        else:
+            singles = self._on_woken(work, woken)
+        for topic in singles:
+            work.on_tree(topic, self._single[topic])
+        papers, topics = work.pairs()
+        if self._judged:
+            return self._weighed(papers, topics, views)
+        return papers, topics
+
+    def _weighed(
+        self, papers: Numbers, topics: Numbers, views: Sequence[View]
+    ) -> tuple[Numbers, Numbers]:
+        """Leave out papers whose points stay below the threshold of a topic."""
+        judged = np.fromiter(self._judged, np.int64, len(self._judged))
+        doubtful = np.flatnonzero(np.isin(topics, judged))
+        wrong = [
+            at
+            for at in doubtful.tolist()
+            if not answers(self._judged[topics[at]], views[papers[at]])
+        ]
+        return np.delete(papers, wrong), np.delete(topics, wrong)
+
+    def _on_woken(self, work: _Work, woken: Numbers) -> list[int]:
+        """Work on the topics that were woken and return those that stand alone."""
+        groups = self._group.values()[woken]
+        order = np.argsort(groups, kind="stable")
+        groups, woken = groups[order], woken[order]
+        firsts = np.flatnonzero(np.diff(groups, prepend=-2))
+        rows = self._row.values()
+        singles: list[int] = []
+        for first, end in pairwise([*firsts.tolist(), len(woken)]):
+            topics = woken[first:end]
+            if groups[first] < 0:
+                singles = [topic for topic in topics.tolist() if topic in self._single]
+            else:
+                work.on_group(self._groups[groups[first]], rows[topics])
+        return singles
+
+    def _wakes(self) -> _Waking:
+        """Choose for each topic the leaves that wake it: rare ones, that it cannot do without."""
+        usage = np.ones(len(self._leaves))
+        for group in self._groups:
+            usage += np.bincount(group.leaves().ravel(), minlength=len(usage))
+        costs = self._leaves.costs * usage
+        costs[0] = 0
+        leaves, topics = [], []
+        for group in self._groups:
+            leaf, row = group.needs(costs)
+            topic = group.topics.values()[row]
+            leaves.append(leaf[topic >= 0])
+            topics.append(topic[topic >= 0])
+        for number, tree in self._single.items():
+            choices = needs(tree)
+            best = min(choices, key=lambda choice: costs[list(choice)].sum(), default=(0,))
+            leaves.append(np.array(best))
+            topics.append(np.full(len(best), number))
+        return _Waking(leaves, topics, len(self._leaves), len(self._group))
+
+
+def _may_meet(group: Group, found: Found) -> Numbers:
+    leaves = group.leaves()
+    there = may_meet(group.shape, lambda place: found.row_of[leaves[:, place - 1]] > 0)
+    return np.flatnonzero(there & (group.topics.values() >= 0))
+
+
+class _Waking:
+    """The topics that each leaf wakes; leaf 0 stands for every paper."""
+
+    def __init__(
+        self, leaves: list[Numbers], topics: list[Numbers], leaf_count: int, topic_count: int
+    ) -> None:
+        leaf = np.concatenate([np.zeros(0, np.int32), *leaves])
+        order = np.argsort(leaf, kind="stable")
+        self._topics = np.concatenate([np.zeros(0, np.int32), *topics])[order].astype(np.int32)
+        per_leaf = np.bincount(leaf, minlength=leaf_count)
+        self._upto = np.concatenate([[0], np.cumsum(per_leaf)])
+        self._all = topic_count
+        self._later_leaves, self._later_topics = Column("i"), Column("i")
+
+    @property
+    def is_stale(self) -> bool:
+        return len(self._later_leaves) > max(_LATER, len(self._topics) // 8)
+
+    def add(self, topic: int, leaves: Sequence[int]) -> None:
+        for leaf in leaves:
+            self._later_leaves.append(leaf)
+            self._later_topics.append(topic)
+
+    def topics(self, present: Numbers) -> Numbers | None:
+        """Return the topics that leaves wake, sorted; None when that is a large part of all."""
+        known = np.concatenate([[0], present[: np.searchsorted(present, len(self._upto) - 1)]])
+        firsts = self._upto[known]
+        counts = self._upto[known + 1] - firsts
+        if counts.sum() > self._all // 4 + 256:
+            return None
+        at = ranges(firsts, counts)
+        later = np.isin(self._later_leaves.values(), np.append(present, 0))
+        return distinct(np.concatenate([self._topics[at], self._later_topics.values()[later]]))
+
+
+class _Pairs(NamedTuple):
+    papers: Numbers
+    topics: Numbers
+
+
+class _Work:
+    """The pairs of one batch, as they are found."""
+
+    def __init__(self, found: Found, papers: int) -> None:
+        self._rows = found.rows
+        self._row_of = found.row_of
+        self._papers = papers
+        width = found.rows.shape[1]
+        self._every = np.full(width, 0xFFFFFFFFFFFFFFFF, np.uint64)
+        if papers % 64:
+            self._every[-1] = (1 << papers % 64) - 1
+        self._block = max(1, _BLOCK // max(1, width))
+        self._found: list[_Pairs] = []
+
+    def on_group(self, group: Group, rows: Numbers) -> None:
+        """Find the papers that meet the topics in these rows of a group."""
+        for first in range(0, len(rows), self._block):
+            block = rows[first : first + self._block]
+            places = self._row_of[group.leaves()[block]]
+            met = evaluate(group.shape, partial(self._of_places, places), self._every)
+            at, papers = _bits(met)
+            self._found.append(_Pairs(papers, group.topics.values()[block[at]]))
+
+    def _of_places(self, rows: Numbers, place: int) -> Numbers:
+        return self._rows[rows[:, place - 1]]
+
+    def on_tree(self, topic: int, tree: Tree) -> None:
+        """Find the papers that meet one topic."""
+        met = evaluate(tree, lambda leaf: self._rows[self._row_of[leaf]].copy(), self._every.copy())
+        at, papers = _bits(met.reshape(1, -1))
+        self._found.append(_Pairs(papers, at + topic))
+
+    def pairs(self) -> tuple[Numbers, Numbers]:
+        if not self._found:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        papers = np.concatenate([pair.papers for pair in self._found])
+        topics = np.concatenate([pair.topics for pair in self._found])
+        # Numbers of half the length are sorted in half the time.
+        span = int(topics.max(initial=0)) + 1
+        kind = np.dtype(np.uint32 if self._papers * span < 1 << 32 else np.uint64)
+        keys: Numbers = papers.astype(kind) * kind.type(span)
+        keys += topics.astype(kind)
+        keys.sort()
+        return (keys // kind.type(span)).astype(np.int64), (keys % kind.type(span)).astype(np.int64)
+
+
+def _bits(rows: Numbers) -> tuple[Numbers, Numbers]:
+    """Return (row, bit) of every bit that is set."""
+    width = rows.shape[1]
+    flat = rows.reshape(-1)
+    at = np.flatnonzero(flat)
+    words = flat[at]
+    found_at, found_bits = [], []
+    while len(at):
+        lowest = words & (~words + np.uint64(1))
+        found_at.append(at)
+        found_bits.append(np.bitwise_count(lowest - np.uint64(1)))
+        words = words ^ lowest
+        left = np.flatnonzero(words)
+        at, words = at[left], words[left]
+    if not found_at:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    where, bits = np.concatenate(found_at), np.concatenate(found_bits)
+    return where // width, (where % width) * 64 + bits

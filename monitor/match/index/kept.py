@@ -1,0 +1,63 @@
+"""What topics were asked as, kept in few bytes: most as their text, to be read again at need."""
+
+from __future__ import annotations
+
+from array import array
+
+from monitor.match.query import parse_query
+from monitor.match.synonyms import Synonyms
+from monitor.match.tree import Query
+
+_MOST_READ = 2_000
+
+
+class Kept:
+    """Topics by number. Texts stand one behind another in one run of bytes."""
+
+    def __init__(self, synonyms: Synonyms) -> None:
+        self._synonyms = synonyms
+        self._texts = bytearray()
+        self._starts, self._lengths = array("Q"), array("I")
+        self._lost = 0
+        self._queries: dict[int, Query] = {}
+        self._read: dict[int, Query] = {}
+
+    def put(self, number: int, asked: str | Query) -> None:
+        self.drop(number)
+        missing = number + 1 - len(self._starts)
+        self._starts.extend([0] * missing)
+        self._lengths.extend([0] * missing)
+        if isinstance(asked, Query):
+            self._queries[number] = asked
+            return
+        text = asked.encode("utf-8", "surrogatepass")
+        self._starts[number], self._lengths[number] = len(self._texts), len(text)
+        self._texts += text
+
+    def drop(self, number: int) -> None:
+        self._queries.pop(number, None)
+        self._read.pop(number, None)
+        if number < len(self._lengths):
+            self._lost += self._lengths[number]
+            self._lengths[number] = 0
+            if self._lost > 1_000_000 and 2 * self._lost > len(self._texts):
+                self._close_gaps()
+
+    def query(self, number: int) -> Query:
+        """Return a topic as it was understood."""
+        found = self._queries.get(number) or self._read.get(number)
+        if found is None:
+            start = self._starts[number]
+            text = self._texts[start : start + self._lengths[number]]
+            found = parse_query(text.decode("utf-8", "surrogatepass"), self._synonyms)
+            if len(self._read) >= _MOST_READ:
+                self._read.clear()
+            self._read[number] = found
+        return found
+
+    def _close_gaps(self) -> None:
+        texts = bytearray()
+        for number, (start, length) in enumerate(zip(self._starts, self._lengths, strict=True)):
+            self._starts[number] = len(texts)
+            texts += self._texts[start : start + length]
+        self._texts, self._lost = texts, 0

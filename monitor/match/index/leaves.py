@@ -1,0 +1,286 @@
+"""Every different thing that topics ask of a paper, and which papers of a batch have it.
+
+Words and phrases, authors and labels are found all at once. What asks for more (exactly so, near
+each other) is found by its words and then looked at by the plain reading in `monitor.match.view`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from monitor.match.index.abbreviated import with_abbreviations
+from monitor.match.index.columns import Column, Numbers, distinct
+from monitor.match.index.phrases import Phrases
+from monitor.match.index.reader import Reader, ways_through
+from monitor.match.names import spellings
+from monitor.match.tree import TEXT_FIELDS, Author, Label, Leaf, Words
+from monitor.match.view import View, is_asked_for, label, meets
+
+_FIELDS = {"title": 1, "abstract": 2, "venue": 4}
+_REMEMBERED = 50_000
+
+
+class Found(NamedTuple):
+    """Which leaves the papers of a batch have, as rows of bits, one bit a paper.
+
+    `row_of` gives the row of each leaf; row 0 is that of leaves that no paper has.
+    """
+
+    present: Numbers
+    row_of: Numbers
+    rows: Numbers
+
+
+class Leaves:
+    """Leaves by number, from 1."""
+
+    def __init__(self) -> None:
+        self._reader = Reader()
+        self._phrases = Phrases()
+        self._links = _Links()
+        self._others: dict[object, int] = {}
+        self._plain = Column("i")  # by phrase: the leaf that asks for just this, anywhere
+        self._checked: dict[int, Leaf] = {}
+        self._costs = Column("f")
+        self._costs.append(0)
+        self._families: dict[str, list[tuple[int, Author]]] = defaultdict(list)
+        self._family_beginnings: list[tuple[int, Author]] = []
+        self._labels: dict[str, list[tuple[int, Label]]] = defaultdict(list)
+        self._met: dict[tuple[str, str], tuple[int, ...]] = {}
+        self._asks_venue = False
+
+    def __len__(self) -> int:
+        """Return how many numbers there are, with 0."""
+        return len(self._costs)
+
+    @property
+    def costs(self) -> Numbers:
+        """By leaf: a guess of how common it is among papers."""
+        return self._costs.values()
+
+    # ── topics ask ──────────────────────────────────────────────────────────────────
+
+    def number(self, leaf: Leaf) -> int:
+        """Return the number of a leaf, a new one where there was none."""
+        match leaf:
+            case Words():
+                return self._words(leaf)
+            case Author() | Label():
+                return self._others.get(leaf) or self._name(leaf)
+            case _:
+                return self._others.get(leaf) or self._check(leaf, leaf.words[0])
+
+    def phrase(self, forms: Sequence[str]) -> int:
+        """Return the number of the leaf that asks for these words anywhere in a text."""
+        return self._plain_leaf(self._phrases.number([self._reader.form(form) for form in forms]))
+
+    def _plain_leaf(self, phrase: int) -> int:
+        self._plain.reach(phrase + 1)
+        leaf = self._plain[phrase]
+        if not leaf:
+            self._plain[phrase] = leaf = self._new(1)
+            self._links.add(phrase, leaf, _mask(TEXT_FIELDS))
+        return leaf
+
+    def _new(self, cost: float) -> int:
+        self._costs.append(cost)
+        return len(self._costs) - 1
+
+    def _words(self, leaf: Words) -> int:
+        if leaf.exact:
+            return self._others.get(leaf) or self._check(leaf, leaf)
+        phrases = self._spelled_out(leaf)
+        if phrases is None:
+            return self._others.get(leaf) or self._check(leaf, leaf)
+        if leaf.fields == TEXT_FIELDS and len(phrases) == 1:
+            return self._plain_leaf(phrases[0])
+        key = leaf.fields, phrases
+        if key not in self._others:
+            self._others[key] = self._linked(phrases, leaf)
+        return self._others[key]
+
+    def _linked(self, phrases: Sequence[int], leaf: Words) -> int:
+        number = self._new(_cost(leaf))
+        for phrase in phrases:
+            self._links.add(phrase, number, _mask(leaf.fields))
+        self._asks_venue = self._asks_venue or "venue" in leaf.fields
+        return number
+
+    def _spelled_out(self, leaf: Words) -> tuple[int, ...] | None:
+        """Return the phrases of which the leaf asks for one; None where they are too many."""
+        number = {False: self._reader.form, True: self._reader.beginning}
+        edges = ((number[edge.prefix](edge.key), edge.start, edge.end) for edge in leaf.edges)
+        ways = ways_through(edges, leaf.length)
+        if ways is None:
+            return None
+        return tuple(sorted({self._phrases.number(way) for way in ways}))
+
+    def _check(self, leaf: Leaf, words: Words) -> int:
+        """Number a leaf that is looked at in each paper that has `words`, or one of its words."""
+        phrases = self._spelled_out(words)
+        if phrases is None:
+            first = [edge for edge in words.edges if edge.start == 0]
+            alone = [Words(words.fields, (e._replace(end=1),), 1) for e in first]
+            phrases = tuple(phrase for w in alone for phrase in self._spelled_out(w) or ())
+        number = self._linked(phrases, words)
+        self._others[leaf] = number
+        self._checked[number] = leaf
+        return number
+
+    def _name(self, leaf: Author | Label) -> int:
+        number = self._new(50 if isinstance(leaf, Label) else 1)
+        self._others[leaf] = number
+        if isinstance(leaf, Label):
+            self._labels[leaf.field].append((number, leaf))
+        elif leaf.prefix:
+            self._family_beginnings.append((number, leaf))
+        else:
+            for family in {name.family for name in leaf.names}:
+                self._families[family].append((number, leaf))
+        self._met.clear()
+        return number
+
+    # ── papers have ─────────────────────────────────────────────────────────────────
+
+    def find(self, views: Sequence[View]) -> Found:
+        """Return which of the leaves each paper has."""
+        leaves, papers = self._hits(views)
+        keys = distinct(leaves.astype(np.int64) << 32 | papers)
+        if self._checked:
+            keys = self._looked_at(keys, views)
+        return _bit_rows(keys, len(self), len(views))
+
+    def _hits(self, views: Sequence[View]) -> tuple[Numbers, Numbers]:
+        fields = ("title", "abstract", "venue") if self._asks_venue else ("title", "abstract")
+        texts = [getattr(view.paper, field) for view in views for field in fields]
+        day, cut = self._reader.read(texts)
+        day = with_abbreviations(day, cut, views, len(fields), self._reader)
+        found = self._phrases.find(day)
+        at = day.texts[found.firsts]
+        field_of = 1 << np.arange(len(texts)) % len(fields)
+        leaves, at = self._links.follow(found.phrases, at, field_of)
+        names = list(self._names(views))
+        if not names:
+            return leaves, at // len(fields)
+        named = np.array(names, np.int64)
+        return (
+            np.concatenate([leaves, named[:, 0]]),
+            np.concatenate([at // len(fields), named[:, 1]]),
+        )
+
+    def _names(self, views: Sequence[View]) -> Iterator[tuple[int, int]]:
+        """Yield (leaf, paper) of authors and labels."""
+        asked = list(self._labels)
+        if self._families or self._family_beginnings:
+            asked.append("author")
+        for kind in asked:
+            for paper, view in enumerate(views):
+                for written in view.paper.authors if kind == "author" else view.labels(kind):
+                    met = self._met.get((kind, written))
+                    if met is None:
+                        met = self._remember(kind, written)
+                    for leaf in met:
+                        yield leaf, paper
+
+    def _remember(self, kind: str, written: str) -> tuple[int, ...]:
+        if len(self._met) >= _REMEMBERED:
+            self._met.clear()
+        met = tuple(
+            self._met_authors(written) if kind == "author" else self._met_labels(kind, written)
+        )
+        self._met[kind, written] = met
+        return met
+
+    def _met_authors(self, written: str) -> Iterator[int]:
+        names = spellings(written)
+        words = {word for name in names for word in name.words}
+        asked = [pair for word in words for pair in self._families.get(word, ())]
+        for number, leaf in dict((*asked, *self._family_beginnings)).items():
+            if is_asked_for(leaf, names):
+                yield number
+
+    def _met_labels(self, field: str, written: str) -> Iterator[int]:
+        value = label(written)
+        for number, leaf in self._labels[field]:
+            if value == leaf.value or (leaf.prefix and value.startswith(leaf.value)):
+                yield number
+
+    def _looked_at(self, keys: Numbers, views: Sequence[View]) -> Numbers:
+        """Leave out what the plain reading does not find."""
+        checked = np.fromiter(self._checked, np.int64, len(self._checked))
+        doubtful = np.flatnonzero(np.isin(keys >> 32, checked))
+        wrong = [
+            at
+            for at, key in zip(doubtful.tolist(), keys[doubtful].tolist(), strict=True)
+            if not meets(self._checked[key >> 32], views[key & 0xFFFFFFFF])
+        ]
+        return np.delete(keys, wrong)
+
+
+def _mask(fields: Sequence[str]) -> int:
+    return sum(_FIELDS[field] for field in fields)
+
+
+def _cost(leaf: Words) -> float:
+    return sum(20.0 if edge.prefix else 1.0 for edge in leaf.edges)
+
+
+def _bit_rows(keys: Numbers, leaves: int, papers: int) -> Found:
+    """Turn sorted (leaf, paper) keys into rows of bits."""
+    width = -(-papers // 64)
+    leaf = keys >> 32
+    new = np.diff(leaf, prepend=-1) != 0
+    present, row = leaf[new], np.cumsum(new)
+    row_of = np.zeros(leaves, np.int32)
+    row_of[present] = np.arange(1, len(present) + 1)
+    rows = np.zeros((len(present) + 1, width), np.uint64)
+    if len(keys):
+        paper = keys & 0xFFFFFFFF
+        words = row * width + (paper >> 6)
+        firsts = np.flatnonzero(np.diff(words, prepend=-1))
+        bits = np.uint64(1) << (paper & 63).astype(np.uint64)
+        rows.reshape(-1)[words[firsts]] = np.bitwise_or.reduceat(bits, firsts)
+    return Found(present, row_of, rows)
+
+
+class _Links:
+    """From phrases to the leaves that ask for them in some fields: chains, each link by number."""
+
+    def __init__(self) -> None:
+        self._heads = Column("i")  # by phrase
+        self._leaves, self._masks, self._next = Column("i"), Column("b"), Column("i")
+        for column in (self._leaves, self._masks, self._next):
+            column.append(0)
+
+    def add(self, phrase: int, leaf: int, mask: int) -> None:
+        self._heads.reach(phrase + 1)
+        self._next.append(self._heads[phrase])
+        self._leaves.append(leaf)
+        self._masks.append(mask)
+        self._heads[phrase] = len(self._leaves) - 1
+
+    def follow(self, phrases: Numbers, texts: Numbers, fields: Numbers) -> tuple[Numbers, Numbers]:
+        """Return the leaves met by phrases in texts, where `fields` is the field of each text."""
+        heads, leaves = self._heads.values(), self._leaves.values()
+        masks, following = self._masks.values(), self._next.values()
+        known = np.flatnonzero(phrases < len(heads))
+        links, texts = heads[phrases[known]], texts[known]
+        found: list[tuple[Numbers, Numbers]] = []
+        while True:
+            there = np.flatnonzero(links)
+            if not len(there):
+                break
+            links, texts = links[there], texts[there]
+            met = np.flatnonzero(masks[links] & fields[texts])
+            found.append((leaves[links[met]], texts[met]))
+            links = following[links]
+        if not found:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        return (
+            np.concatenate([leaf for leaf, _ in found]),
+            np.concatenate([text for _, text in found]),
+        )

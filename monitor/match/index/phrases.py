@@ -1,0 +1,97 @@
+"""Every phrase that some topic asks for, found in a batch all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from monitor.match.index.columns import Column, Numbers, Table
+from monitor.match.index.reader import Lattices
+
+
+class Occurrences(NamedTuple):
+    """Phrases by number, each with its first word (counted as in the lattice) and its end."""
+
+    phrases: Numbers
+    firsts: Numbers
+    ends: Numbers
+
+
+class Phrases:
+    """A trie over numbered forms. A phrase has the number of the node it ends at, from 1."""
+
+    def __init__(self) -> None:
+        self._children = Table()  # (node, form) -> node
+        self._firsts = Column("i")  # by form: the node of the phrase of this one word
+        self._follows = Column("b")  # by form: whether it goes on some phrase
+        self._goes_on = Column("b")  # by node
+        self._goes_on.append(0)
+
+    def __len__(self) -> int:
+        """Return how many nodes there are, with 0."""
+        return len(self._goes_on)
+
+    def number(self, forms: Sequence[int]) -> int:
+        """Return the number of the phrase of these forms, a new one where there was none."""
+        self.make_room(max(forms))
+        node = self._firsts[forms[0]]
+        if not node:
+            self._firsts[forms[0]] = node = self._new()
+        for form in forms[1:]:
+            key = node << 32 | form
+            child = self._children.get(key)
+            if not child:
+                child = self._new()
+                self._children.put(key, child)
+                self._goes_on[node] = self._follows[form] = 1
+            node = child
+        return node
+
+    def _new(self) -> int:
+        self._goes_on.append(0)
+        return len(self._goes_on) - 1
+
+    def make_room(self, form: int) -> None:
+        """Let there be forms up to this one."""
+        self._firsts.reach(form + 1)
+        self._follows.reach(form + 1)
+
+    def find(self, day: Lattices) -> Occurrences:
+        """Return where phrases stand, in no order."""
+        self.make_room(int(day.forms.max(initial=0)))
+        nodes = self._firsts.values()[day.forms]
+        firsts = np.flatnonzero(nodes)
+        nodes, ends = nodes[firsts], day.ends[firsts]
+        found = [Occurrences(nodes, firsts, ends)]
+        next_words = _Next(day, np.flatnonzero(self._follows.values()[day.forms]))
+        goes_on = self._goes_on.values()
+        while len(going := np.flatnonzero(goes_on[nodes])):
+            which, forms, ends = next_words.after(ends[going])
+            going = going[which]
+            reached = self._children.find(nodes[going].astype(np.int64) << 32 | forms)
+            there = np.flatnonzero(reached)
+            nodes, ends, firsts = reached[there], ends[there], firsts[going[there]]
+            found.append(Occurrences(nodes, firsts, ends))
+        return Occurrences(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+class _Next:
+    """Words by the position they start at."""
+
+    def __init__(self, day: Lattices, wanted: Numbers) -> None:
+        starts = day.starts[wanted]
+        order = np.argsort(starts, kind="stable")
+        self._forms, self._ends = day.forms[wanted[order]], day.ends[wanted[order]]
+        per_position = np.bincount(starts, minlength=int(day.ends.max(initial=0)) + 1)
+        self._upto = np.concatenate([[0], np.cumsum(per_position)])
+
+    def after(self, positions: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """Return, for words that end at `positions`: which one goes on, by what form, to where."""
+        first = self._upto[positions]
+        counts = self._upto[positions + 1] - first
+        which = np.repeat(np.arange(len(positions)), counts)
+        at = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+        at += np.repeat(first, counts)
+        return which, self._forms[at], self._ends[at]

@@ -1,0 +1,44 @@
+"""Every topic read on every paper: the slow way, which is plainly right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from monitor.match.query import parse_query
+from monitor.match.synonyms import Synonyms
+from monitor.match.tree import Query
+from monitor.match.view import View, answers
+
+if TYPE_CHECKING:
+    from monitor.match.index.columns import Numbers
+
+
+class Plain:
+    """Topics by number, in the order of their numbers."""
+
+    def __init__(self, synonyms: Synonyms) -> None:
+        self._synonyms = synonyms
+        self._queries: dict[int, Query] = {}
+
+    def put(self, topic: int, asked: str | Query) -> None:
+        """Add a topic, or change it. Raises QueryError, and then nothing was changed."""
+        self._queries[topic] = (
+            asked if isinstance(asked, Query) else parse_query(asked, self._synonyms)
+        )
+
+    def remove(self, topic: int) -> None:
+        """Let a topic meet nothing any more."""
+        self._queries.pop(topic, None)
+
+    def meet(self, views: Sequence[View]) -> tuple[Numbers, Numbers]:
+        """Return the pairs (paper, topic), sorted: two columns."""
+        import numpy as np
+
+        found = [
+            (paper, topic)
+            for paper, view in enumerate(views)
+            for topic, query in sorted(self._queries.items())
+            if answers(query, view)
+        ]
+        return np.array([p for p, _ in found], np.int64), np.array([t for _, t in found], np.int64)

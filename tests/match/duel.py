@@ -1,0 +1,183 @@
+"""A duel: random topics meet random papers in the index and in plain evaluation.
+
+    python -m tests.match.duel [--pairs N] [--seed S]
+
+Prints every disagreement, and exits with 1 when there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from random import Random
+
+from monitor.errors import QueryError
+from monitor.match import NO_FILTERING, Query, TopicIndex, parse_query
+from monitor.match.synonyms import Synonyms
+from monitor.model import Paper
+from tests.match.grammar import ANNOUNCED, CATEGORIES, NAMES, SOURCES, WORDS
+
+TOPICS, PAPERS = 250, 40
+SYNONYMS = Synonyms([["RAG", "retrieval-augmented generation"], ["GNN", "agent network", "4"]])
+
+_VOCABULARY = r"""
+    retrieval-augmented generation retrieval augmented LLM LLMs llm large language model models
+    GPT GPT-4 state-of-the-art SOTA sota U-Net unet 3.5 10,000 3-5 e.g. agents, (agent) agent.
+    $G$-NN GN{}N “agent” agent—policy GNN's \textbf{GNN} <b>RAG</b> &beta; naïve naive
+"""
+TEXT = (*WORDS, *_VOCABULARY.split())
+_DEFINED = (
+    "graph neural networks (GNNs)",
+    "Graph Neural Network (GNN)",
+    "GNN (graph neural network)",
+    "multi-agent policies (MAP)",
+    "large language models (LLMs, for short)",
+    "retrieval-augmented generation (RAG)",
+    r"\emph{retrieval augmented} generation ($RAG$)",
+    "state-of-the-art (SOTA)",
+    "Generative Policy Agent 4 (GPA 4)",
+    "GPA 4",
+    "Beta-VAE (B-VAE)",
+    "end-to-end-to-end-to-end-to-end-to-end-to-end agent (EA)",
+    "EA",
+)
+_STARRED = ("ag*", "poli*", "multi-ag*", '"end to*"', "be*", "beta*", "retrieval-aug*", "gnn*")
+_EXACT = ("=RAG", "=Agent", "=multi-agent", "=C", '="end to"', "=GNN", "=SOTA", '="state of"')
+_PHRASES = (
+    '"graph neural network agent"',
+    '"agent GNN"',
+    '"network"',
+    '"language model"',
+    '"the GNN"',
+    '"state of the art agent"',
+    '"GPA 4"',
+    '"policy agent 4"',
+)
+
+
+def topic(random: Random, depth: int = 3) -> str:
+    """Return a topic of the whole language; the parser may still refuse it."""
+    if not depth or random.random() < 0.35:
+        return _leaf(random)
+    some = [topic(random, depth - 1) for _ in range(random.randint(2, 4))]
+    joined = (" AND ", " ", " OR ", " OR ", " NOT ", " -")
+    match random.randrange(8):
+        case 0:
+            return f"{random.randint(1, len(some))} of ({', '.join(some)})"
+        case 1:
+            return f"({some[0]})^{random.choice(['2', '0.5'])} OR {some[1]}"
+        case 2:
+            return f"{some[0]} NOT ({some[1]})"
+        case 3:
+            field = random.choice(("title", "abstract", "venue"))
+            return f"{field}:({_text_leaf(random)} OR {_text_leaf(random)})"
+        case _:
+            return f"({random.choice(joined).join(some)})"
+
+
+def _leaf(random: Random) -> str:
+    match random.randrange(12):
+        case 0:
+            return f'author:"{random.choice(NAMES)}"'
+        case 1:
+            return random.choice(("author:wang", "author:beng*", "source:arxiv", "source:dai*"))
+        case 2:
+            return f'category:"{random.choice(CATEGORIES)}"'
+        case 3:
+            return random.choice(("category:cs.*", *(f"announce:{how}" for how in ANNOUNCED)))
+        case 4:
+            return f"{random.choice(('title', 'abstract', 'venue'))}:{_text_leaf(random)}"
+        case _:
+            return _text_leaf(random)
+
+
+def _text_leaf(random: Random) -> str:
+    match random.randrange(8):
+        case 0:
+            return random.choice(_STARRED)
+        case 1:
+            return random.choice(_EXACT)
+        case 2:
+            return random.choice(_PHRASES)
+        case 3:
+            near = random.sample(("agent", "policy", "multi-agent", "rag", "be*", "GNN", "to"), 2)
+            return f'"{" ".join(near)}"~{random.randint(0, 4)}'
+        case 4:
+            return f'"{" ".join(random.choices(WORDS, k=random.randint(2, 3)))}"'
+        case _:
+            return random.choice(WORDS)
+
+
+def asked(random: Random) -> str | Query | None:
+    """Return a topic as text, or read with synonyms or a threshold; None for a wrong one."""
+    text = topic(random)
+    try:
+        read = parse_query(text)
+        match random.randrange(6):
+            case 0:
+                return parse_query(text, SYNONYMS)
+            case 1:
+                return parse_query(text, threshold=random.choice((1, 2, 3)))
+    except QueryError:
+        return None
+    return read.text
+
+
+def paper(random: Random) -> Paper:
+    return Paper(
+        title=_some(random, 6),
+        abstract=_some(random, 14),
+        authors=tuple(random.sample(NAMES, random.randint(0, 2))),
+        categories=tuple(random.sample(CATEGORIES, random.randint(0, 2))),
+        venue=random.choice(("", "NeurIPS 2024", "the agents journal", "GNN (agent)")),
+        announce=random.choice(("", *ANNOUNCED)),
+    )
+
+
+def _some(random: Random, most: int) -> str:
+    words = random.choices(TEXT, k=random.randint(0, most))
+    if random.random() < 0.5:
+        words.insert(random.randint(0, len(words)), random.choice(_DEFINED))
+    return random.choice((" ", " ", " ", "  ", ", ")).join(words)
+
+
+def duel(pairs: int, seed: int) -> Iterator[str]:
+    """Let at least so many pairs meet, and yield where index and plain evaluation disagree."""
+    random = Random(seed)
+    while pairs > 0:
+        drawn = [one for one in (asked(random) for _ in range(TOPICS)) if one is not None]
+        topics = dict(enumerate(drawn))
+        papers = [paper(random) for _ in range(PAPERS)]
+        seen = [random.sample(SOURCES, random.randint(0, 2)) for _ in papers]
+        synonyms = random.choice((SYNONYMS, Synonyms()))
+        found = _pairs(TopicIndex(topics, synonyms=synonyms), papers, seen)
+        plain = _pairs(TopicIndex(topics, NO_FILTERING, synonyms=synonyms), papers, seen)
+        for at, number in sorted(found ^ plain):
+            said = "too much" if (at, number) in found else "too little"
+            yield f"{said}: {topics[number]!r}\n  {papers[at]!r} {seen[at]}"
+        pairs -= len(topics) * len(papers)
+
+
+def _pairs(
+    index: TopicIndex, papers: list[Paper], sources: list[list[str]]
+) -> set[tuple[int, int]]:
+    at, topics = index.pairs(papers, sources)
+    return set(zip(at.tolist(), topics.tolist(), strict=True))
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--pairs", type=int, default=1_000_000)
+    options.add_argument("--seed", type=int, default=1)
+    given = options.parse_args()
+    faults = 0
+    for fault in duel(given.pairs, given.seed):
+        faults += 1
+        print(fault)  # noqa: T201
+    print(f"{given.pairs:,} pairs of a topic and a paper: {faults} disagreements")  # noqa: T201
+    sys.exit(bool(faults))
+
+
+if __name__ == "__main__":
+    main()
