@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from monitor import pipeline, plugins
-from monitor.config import Settings, topics_of
+from monitor.config import Settings, synonyms_of, topics_of
 from monitor.config.settings import (
     ChannelSettings,
     EmailOptions,
@@ -277,6 +277,7 @@ def open_app(settings: Settings, clock: Clock) -> Iterator[App]:
         )
         stack.callback(door.close)
         templates = JinjaTemplates(settings.templates)
+        synonyms = synonyms_of(settings)
         channels = _channels(settings, templates)
         for channel in channels.values():
             stack.callback(channel.close)
@@ -287,7 +288,8 @@ def open_app(settings: Settings, clock: Clock) -> Iterator[App]:
             templates=templates,
             fallback_templates=templates.fallback,
             sources=_sources(settings, door, clock),
-            topics=tuple(topic.topic() for topic in settings.topics.values()),
+            topics=tuple(topic.topic(synonyms) for topic in settings.topics.values()),
+            synonyms=synonyms,
             subscriptions=tuple(
                 _subscription(settings, channels, name) for name in settings.subscriptions
             ),

@@ -1,6 +1,6 @@
 """monitor.yaml to Settings.
 
-yaml_lines     text to plain values that know their line
+yaml_lines     text to plain values that know their line      (jsonl_lines: a line an entry)
 environment    ${NAME} and NAME_FILE
 files          the file, and those it includes          -> Written
 settings       what may be set                (fields: how each value is written)
@@ -33,6 +33,7 @@ from monitor.config.settings import (
     SourceSettings,
     SubscriptionSettings,
     TopicSettings,
+    synonyms_of,
     topics_of,
 )
 from monitor.errors import ConfigError, Fault
@@ -57,6 +58,7 @@ __all__ = [
     "schema",
     "starter",
     "store_url",
+    "synonyms_of",
     "topics_of",
     "watch",
 ]

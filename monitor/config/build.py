@@ -33,7 +33,7 @@ from monitor.config.settings import (
     TopicSettings,
     inside,
 )
-from monitor.config.words import nearest, sentence
+from monitor.config.words import WrongQueryError, nearest, sentence
 from monitor.config.yaml_lines import Path as Where
 from monitor.errors import UsageError
 from monitor.sources.base import SourceOptions
@@ -42,6 +42,8 @@ S = TypeVar("S", bound=Section)
 M = TypeVar("M", bound=BaseModel)
 
 SECTIONS = ("sources", "topics", "channels", "subscriptions", "operator", "smtp", "slack")
+# What a topic may have instead of a query.
+LISTS = ("any", "all", "none", "authors", "categories")
 CHANNEL_OPTIONS: Mapping[str, type[BaseModel]] = {
     "email": EmailOptions,
     "slack": SlackOptions,
@@ -168,6 +170,15 @@ class _Builder:
     # ── entries ─────────────────────────────────────────────────────────────────────
 
     def topic(self, where: Where, raw: object) -> TopicSettings | None:
+        if isinstance(raw, dict):
+            lists = next((name for name in LISTS if name in raw), None)
+            if lists is None and "query" not in raw:
+                self.piece(TopicSettings, where, {**raw, "query": "missing"}, name=where[-1])
+                self.written.fault((*where, "query"), "is missing")
+                return None
+            if lists and "query" in raw:
+                said = f"stands beside {lists}:, which says it otherwise; keep one of them"
+                self.written.fault((*where, "query"), said)
         return self.piece(TopicSettings, where, raw, name=where[-1])
 
     def subscription(self, where: Where, raw: object, timezone: str) -> SubscriptionSettings | None:
@@ -258,7 +269,10 @@ class _Builder:
         except ValidationError as error:
             for detail in error.errors(include_url=False):
                 path = (*where, *detail["loc"])
-                self.written.fault(path, sentence(detail, self._as_written(path)))
+                said = sentence(detail, self._as_written(path))
+                cause = detail.get("ctx", {}).get("error")
+                lines = cause.lines if isinstance(cause, WrongQueryError) else 0
+                self.written.fault(path, said, lines)
             return None
 
     def _as_written(self, where: Where) -> str | None:

@@ -10,6 +10,7 @@ from monitor.config.words import pointed
 from monitor.match import parse_query
 
 _WORDS_ALONE = re.compile(r"[\w-]+(?: +[\w-]+)+")
+_DOUBTFUL = re.compile(r"\^|\b(?:and|or|not)\b", re.IGNORECASE)
 _OPERATORS = re.compile(r"\b(?:AND|OR|NOT)\b")
 
 
@@ -24,9 +25,9 @@ def doubt(settings: Settings, written: Written) -> None:
 
 
 def _doubt_query(topic: TopicSettings, written: Written) -> None:
-    where = ("topics", topic.name, "query")
-    query = topic.query
-    warnings = parse_query(query).warnings
+    where = ("topics", topic.name, "query" if topic.query else "any")
+    query = topic.written
+    warnings = parse_query(query).warnings if _DOUBTFUL.search(query) else ()
     for warning in warnings:
         written.warn(where, pointed(query, warning))
     alone = _WORDS_ALONE.fullmatch(query) and not _OPERATORS.search(query)

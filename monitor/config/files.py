@@ -7,11 +7,12 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from monitor.config.environment import Environment
+from monitor.config.jsonl_lines import read_lines
 from monitor.config.yaml_lines import Page, Place, Value, read_page
 from monitor.config.yaml_lines import Path as Where
 from monitor.errors import Fault
@@ -51,10 +52,15 @@ class Written:
         """Return the folder that a relative path in this value is relative to."""
         return Path(self.place(where).file).absolute().parent
 
-    def fault(self, where: Where, message: str) -> None:
-        """Add a fault, unless this value was already found unreadable: one reason is enough."""
+    def fault(self, where: Where, message: str, lines: int = 0) -> None:
+        """Add a fault, unless this value was already found unreadable: one reason is enough.
+
+        `lines` of the value stand before the fault.
+        """
         if not any(where[:depth] in self.settled for depth in range(len(where) + 1)):
-            self.faults.append(self._fault(where, message))
+            fault = self._fault(where, message)
+            block = self.place(where).block
+            self.faults.append(replace(fault, line=block + lines) if block else fault)
 
     def warn(self, where: Where, message: str) -> None:
         self.warnings.append(self._fault(where, message))
@@ -137,7 +143,8 @@ def _page(written: Written) -> Page:
     except OSError as error:
         return Page(problems=[((), 1, f"this file cannot be read: {error.strerror}")])
     try:
-        return read_page(content.decode("utf-8-sig"), str(written.file))
+        lines = written.file.suffix == ".jsonl"
+        return (read_lines if lines else read_page)(content.decode("utf-8-sig"), str(written.file))
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         return Page(problems=[((), line, "this is not UTF-8 text; save the file as UTF-8")])

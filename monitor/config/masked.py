@@ -22,6 +22,7 @@ def masked(settings: Settings) -> dict[str, Any]:
         "store": without_password(settings.store),
         "timezone": settings.timezone,
         "contact": settings.contact,
+        "synonyms": {word: list(others) for word, others in settings.synonyms.items()},
         "templates": str(settings.templates) if settings.templates else None,
         "sources": {name: _of_kind(entry) for name, entry in settings.sources.items()},
         "topics": {name: _plain(entry) for name, entry in settings.topics.items()},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
@@ -39,10 +39,12 @@ from monitor.config.fields import (
     one_or_more,
     single_line,
 )
-from monitor.config.words import nearest, pointed
+from monitor.config.words import WrongQueryError, nearest
 from monitor.digest.due import parse_schedule
 from monitor.errors import Fault, QueryError
-from monitor.match import parse_query
+from monitor.match import Synonyms, parse_query
+from monitor.match.lists import item_query, labelled, lists_query
+from monitor.match.synonyms import NO_SYNONYMS, term
 from monitor.model import FirstRun, Kind, Topic
 from monitor.sources.base import SourceOptions
 
@@ -101,11 +103,31 @@ def _mailable(address: str, info: ValidationInfo) -> str:
 
 
 def _query(text: str) -> str:
-    try:
-        parse_query(text)
-    except QueryError as fault:
-        raise ValueError(pointed(text, fault)) from None
+    _read_query(text, text, 0)
     return text
+
+
+def _item(text: str) -> str:
+    query = item_query(text)
+    _read_query(query, text, int(query != text))
+    return text
+
+
+def _name_of(field: str) -> Callable[[str], str]:
+    def check(text: str) -> str:
+        _read_query(labelled(field, text), text, len(field) + 2)
+        return text
+
+    return check
+
+
+def _read_query(query: str, text: str, before: int) -> None:
+    """Refuse a query where it is wrong; `before` are the characters that stand before `text`."""
+    try:
+        parse_query(query)
+    except QueryError as fault:
+        at = min(max(fault.position - before, 0), len(text))
+        raise WrongQueryError(text, QueryError(fault.message, at, fault.hint)) from None
 
 
 def _schedule(text: str) -> str:
@@ -163,17 +185,49 @@ class SourceSettings(Section):
     options: SkipValidation[SerializeAsAny[SourceOptions]] = Field(repr=False)
 
 
+Items = OneOrMore[Annotated[str, AfterValidator(_item)]]
+
+
 class TopicSettings(Section):
-    """One watch-topic; see docs/topics.md for the language of its query."""
+    """One watch-topic; see docs/topics.md for the language of its query, and for its lists."""
 
     name: str
-    query: Annotated[str, AfterValidator(_query)]
+    query: Annotated[str, AfterValidator(_query)] = ""
+    any: Items = ()
+    all: Items = ()
+    none: Items = ()
+    authors: OneOrMore[Annotated[str, AfterValidator(_name_of("author"))]] = ()
+    categories: OneOrMore[Annotated[str, AfterValidator(_name_of("category"))]] = ()
+    threshold: float = Field(0, ge=0, allow_inf_nan=False)
     sources: OneOrMore[Annotated[str, AfterValidator(_source_name)]] = ()
     news: Annotated[News, SOME] = frozenset({Kind.NEW})
     since: Duration = timedelta(days=7)
 
-    def topic(self) -> Topic:
-        return Topic(self.name, self.query, self.sources, self.news, self.since)
+    @property
+    def written(self) -> str:
+        """The query, or what the lists stand for, in the language of topics."""
+        lists = lists_query(self.any, self.all, self.none, self.authors, self.categories)
+        return self.query or lists
+
+    @model_validator(mode="after")
+    def _can_be_met(self) -> TopicSettings:
+        if not self.query or self.threshold:
+            try:
+                parse_query(self.written, threshold=self.threshold)
+            except QueryError as fault:
+                raise WrongQueryError(self.written, fault) from None
+        return self
+
+    def topic(self, synonyms: Synonyms = NO_SYNONYMS) -> Topic:
+        return Topic(
+            name=self.name,
+            query=self.written,
+            sources=self.sources,
+            news=self.news,
+            since=self.since,
+            threshold=self.threshold,
+            synonyms=synonyms.bearing_on(self.written) if synonyms.groups else (),
+        )
 
 
 class EmailOptions(Section):
@@ -298,6 +352,12 @@ def _store(url: str, info: ValidationInfo) -> str:
     raise ValueError(f"should be {DEFAULT_STORE} or postgresql+psycopg://user@host/database")
 
 
+def _with_words(text: str) -> str:
+    if not term(text).edges:
+        raise ValueError(f"there is no word in “{text}”")
+    return text
+
+
 def _is_address(rest: str) -> bool:
     try:
         parts = urlsplit(f"//{rest}")
@@ -314,6 +374,10 @@ class General(Section):
     )
     timezone: Zone = "UTC"
     contact: Annotated[str, AfterValidator(single_line)] = ""
+    synonyms: dict[
+        Annotated[Line, AfterValidator(_with_words)],
+        Annotated[OneOrMore[Annotated[Line, AfterValidator(_with_words)]], SOME],
+    ] = Field(default_factory=dict)
     templates: Annotated[FilePath, AfterValidator(_existing_folder)] | None = None
 
 
@@ -329,6 +393,7 @@ class Settings:
     store: str = field(repr=False)
     timezone: str
     contact: str
+    synonyms: Mapping[str, tuple[str, ...]]
     templates: Path | None
     sources: Mapping[str, SourceSettings]
     topics: Mapping[str, TopicSettings]
@@ -339,6 +404,11 @@ class Settings:
     slack: SlackSettings | None
     warnings: tuple[Fault, ...] = ()
     as_written: Mapping[tuple[str | int, ...], str] = field(default_factory=dict, repr=False)
+
+
+def synonyms_of(settings: Settings) -> Synonyms:
+    """Return the words that mean the same in every topic."""
+    return Synonyms((word, *others) for word, others in settings.synonyms.items())
 
 
 def topics_of(settings: Settings, subscription: SubscriptionSettings) -> tuple[str, ...]:

@@ -80,6 +80,14 @@ _BOUNDS: Mapping[str, tuple[str, str]] = {
 }
 
 
+class WrongQueryError(ValueError):
+    """A query that is wrong; `lines` of it stand before the fault."""
+
+    def __init__(self, query: str, fault: QueryError) -> None:
+        super().__init__(pointed(query, fault))
+        self.lines = query.count("\n", 0, fault.position)
+
+
 def pointed(query: str, fault: QueryError) -> str:
     """Show a query with a caret under the place where it went wrong."""
     line = query.replace("\n", " ").replace("\t", " ")

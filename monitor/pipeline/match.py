@@ -5,9 +5,9 @@ A new topic looks back.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 import structlog
 
@@ -56,7 +56,9 @@ def _as_they_were(tx: Transaction, changes: Sequence[Change]) -> list[tuple[int,
     return [(change.stored.id, change.revision) for change in same]
 
 
-def _index(topics: Iterable[Topic]) -> TopicIndex:
+@lru_cache(maxsize=2)
+def _index(topics: tuple[Topic, ...]) -> TopicIndex:
+    """Return the index of these topics, made once for as long as they are the same."""
     index = index_of(topics)
     for name, fault in index.errors.items():
         log.warning("topic parked", topic=name, error=str(fault))
@@ -89,30 +91,27 @@ def _look_back(parts: Parts) -> int:
     with parts.database.reading() as tx:
         names = set(matches.changed_topics(tx, parts.topics))
         changed = [topic for topic in parts.topics if topic.name in names]
-        starts = {topic.name: matches.look_back(tx, topic, now) for topic in changed}
+        starts = matches.look_back(tx, changed, now)
     rows = _since(parts, changed, starts)
     with parts.database.writing() as tx:
         matches.sync_topics(tx, parts.topics, now)
-        for name, start in starts.items():
-            matches.replace_unsent(tx, name, start, rows.get(name, ()), now)
+        matches.replace_unsent(tx, starts, rows, now)
         if changed:
             matches.reopen(tx, None, now - MEANWHILE)
-    return sum(map(len, rows.values()))
+    return len(rows)
 
 
-def _since(
-    parts: Parts, changed: Sequence[Topic], starts: Mapping[str, datetime]
-) -> dict[str, list[Matched]]:
+def _since(parts: Parts, changed: Sequence[Topic], starts: Mapping[str, datetime]) -> list[Matched]:
     """Return what each changed topic meets of the news since its own start."""
-    rows: dict[str, list[Matched]] = defaultdict(list)
+    rows: list[Matched] = []
     if not changed:
         return rows
-    index, topics = _index(changed), {topic.name: topic for topic in changed}
+    index, topics = _index(tuple(changed)), {topic.name: topic for topic in changed}
     for changes in _news_since(parts, min(starts.values())):
         at = {(change.stored.id, change.revision): change.at for change in changes}
         for row in find(index, topics, changes):
             if at[row.paper_id, row.revision] >= starts[row.topic]:
-                rows[row.topic].append(row)
+                rows.append(row)
     return rows
 
 

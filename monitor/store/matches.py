@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -103,22 +103,31 @@ def changed_topics(tx: Transaction, topics: Sequence[Topic]) -> list[str]:
     return [topic.name for topic in topics if _differs(known.get(topic.name), _row(topic))]
 
 
-def look_back(tx: Transaction, topic: Topic, now: datetime) -> datetime:
-    """Return from when on a new or changed topic is to meet the stored papers.
+def look_back(tx: Transaction, topics: Sequence[Topic], now: datetime) -> dict[str, datetime]:
+    """Return from when on each new or changed topic is to meet the stored papers.
 
     That is the time of its `since`, and further back where a subscription still waits for
     something that it matched before: a monthly digest loses nothing when a topic is mended.
-    The topic need not be in force yet.
+    The topics need not be in force yet. One statement for each `since` there is.
     """
-    start = earlier(tx, _has.since, sa.literal(int(topic.since.total_seconds())))
-    waiting = tx.scalar(
-        sa.select(sa.func.min(_change.at))
-        .join(schema.match, OF_CHANGE)
+    starts = {topic.name: now - topic.since for topic in topics}
+    for since in {topic.since for topic in topics}:
+        names = [topic.name for topic in topics if topic.since == since]
+        for name, waiting in tx.execute(_waiting(tx, names, since)):
+            starts[name] = min(starts[name], waiting)
+    return starts
+
+
+def _waiting(tx: Transaction, names: Iterable[str], since: timedelta) -> sa.Select[Any]:
+    """Select the oldest news that each topic matched and a subscription waits for."""
+    start = earlier(tx, _has.since, sa.literal(int(since.total_seconds())))
+    return (
+        sa.select(_match.topic, sa.func.min(_change.at))
+        .join_from(schema.match, schema.change, OF_CHANGE)
         .join(schema.subscription_topic, _has.topic == _match.topic)
-        .where(_match.topic == topic.name, _change.at >= start, ~_told_of())
+        .where(among(tx, _match.topic, names), _change.at >= start, ~_told_of())
+        .group_by(_match.topic)
     )
-    since = now - topic.since
-    return min(since, waiting) if waiting else since
 
 
 def _told_of() -> sa.Exists:
@@ -131,14 +140,18 @@ def _told_of() -> sa.Exists:
 
 
 def replace_unsent(
-    tx: Transaction, topic_name: str, start: datetime, matches: Iterable[Matched], now: datetime
+    tx: Transaction, starts: Mapping[str, datetime], matches: Iterable[Matched], now: datetime
 ) -> None:
-    """Replace what a topic matched of the news since `start`, its `look_back`.
+    """Replace what topics matched of the news since their starts, their `look_back`.
 
-    What a digest has told of is told: `digests.unsent` leaves it out, matched again or not.
+    What a digest has told of is told: `digests.unsent` leaves it out, matched again or not. One
+    statement for each moment there is.
     """
-    again = sa.select(_change.paper_id).where(OF_CHANGE, _change.at >= start)
-    tx.execute(sa.delete(schema.match).where(_match.topic == topic_name, again.exists()))
+    for start in set(starts.values()):
+        names = [name for name, its in starts.items() if its == start]
+        again = sa.select(_change.paper_id).where(OF_CHANGE, _change.at >= start)
+        of_topics = among(tx, _match.topic, names)
+        tx.execute(sa.delete(schema.match).where(of_topics, again.exists()))
     _insert(tx, matches, now)
 
 

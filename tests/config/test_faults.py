@@ -27,8 +27,8 @@ def test_all_faults_are_told_at_once(faults: Faults) -> None:
         "4: sources.page.kind: “huggingface-pag” is not a kind of source "
         "(did you mean “huggingface-page”?)",
         "6: topics.marl.querry: “querry” is not a setting here; did you mean “query”?",
-        "6: topics.marl.query: is missing",
         "6: topics.marl.since: “7” is not a length of time; write 30m, 6h, 1d or 7d",
+        "6: topics.marl.query: is missing",
         "8: subscriptions.ada.email: “ada” is not an e-mail address, as in ada@example.org",
         "8: subscriptions.ada.topics: there is no topic “mral”; did you mean “marl”?",
         "8: subscriptions.ada.schedule: “sometimes” is not a schedule; write daily 08:00, "

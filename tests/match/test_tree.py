@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from monitor.errors import QueryError
-from monitor.match import parse_query
+from monitor.match import index_of, parse_query
 from monitor.match.abbreviations import definitions
 from monitor.match.synonyms import Synonyms
 from monitor.match.tree import And, AtLeast, Node, Or
 from monitor.match.view import View, answers, met_leaves, points
 from monitor.match.why import explain
-from monitor.model import Paper
+from monitor.model import Paper, Topic
 
 
 def met(topic: str, title: str, abstract: str = "", **more: object) -> bool:
@@ -220,3 +220,20 @@ def test_an_abbreviation_is_marked_where_it_is_written() -> None:
     assert marked("title:GNN", "Deep graph neural networks", DEFINES) == [
         ("graph neural networks",)
     ]
+
+
+# ── topics of the configuration ─────────────────────────────────────────────────────
+
+
+def test_an_index_of_topics_knows_their_synonyms_and_thresholds() -> None:
+    topics = [
+        Topic("plain", "LLM"),
+        Topic("synonyms", "LLM", synonyms=(("LLM", "large language model"),)),
+        Topic("threshold", "language^2 OR robot", threshold=3),
+        Topic("wrong", "(LLM", threshold=1),
+        Topic("out of reach", "LLM", threshold=2),
+    ]
+    index = index_of(topics)
+    assert set(index.errors) == {"wrong", "out of reach"}
+    found = index.match([Paper("Large language models"), Paper("A language of robots")])
+    assert {(match.topic, match.position) for match in found} == {("synonyms", 0), ("threshold", 1)}

@@ -79,6 +79,8 @@ def test_new_and_changed_topics_are_named(store: Database) -> None:
         Topic("b", "z", sources=("s1",)),
         Topic("b", "z", news=frozenset({Kind.NEW, Kind.REVISED})),
         Topic("b", "z", since=timedelta(days=30)),
+        Topic("b", "z", threshold=0.5),
+        Topic("b", "z", synonyms=(("z", "zed"),)),
     ):
         assert sync(store, a, changed) == ["b"]
     assert sync(store, a) == []
@@ -126,7 +128,7 @@ def test_a_changed_topic_has_its_unsent_matches_replaced(store: Database) -> Non
     match(store, wrong)
     with store.writing() as tx:
         rows = [Matched("t", sent, 1, 1.0), Matched("t", right, 1, 1.0)]
-        matches.replace_unsent(tx, "t", NOW, rows, NOW)
+        matches.replace_unsent(tx, {"t": NOW}, rows, NOW)
     assert told(unsent(store)) == [(right, 1)]
 
 
@@ -137,7 +139,7 @@ def test_what_a_topic_told_of_long_ago_is_still_explained(store: Database) -> No
     match(store, id)
     freeze(store, digest(unsent(store)))
     with store.writing() as tx:
-        matches.replace_unsent(tx, "t", NOW + 23 * DAY, [], NOW + 30 * DAY)
+        matches.replace_unsent(tx, {"t": NOW + 23 * DAY}, [], NOW + 30 * DAY)
     assert met(store, id) == [("t", 1, 1.0)]
 
 
@@ -172,7 +174,10 @@ def test_what_was_there_before_a_subscription_came_does_not_wait_for_it(store: D
 
 def look_back(store: Database, now: datetime) -> datetime:
     with store.reading() as tx:
-        return matches.look_back(tx, Topic("t", "mended", since=timedelta(days=7)), now)
+        topics = [Topic("t", "mended", since=timedelta(days=7)), Topic("u", "other")]
+        starts = matches.look_back(tx, topics, now)
+    assert starts["u"] == now - timedelta(days=7)
+    return starts["t"]
 
 
 def claim_all(store: Database) -> None:

@@ -1,0 +1,54 @@
+"""A topic written as lists becomes a topic of the language: the same words, the same tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+# What makes an item more than words: quotes, parentheses, a field, ~ and ^, or an operator.
+_LANGUAGE = re.compile(
+    r'["“”„«»()~^]|[^\W\d_]\w*:|(?:^|\s)[-\u2010-\u2015\u2212]|\b(?:AND|OR|NOT)\b'
+)
+
+
+def item_query(item: str) -> str:
+    """Return an item of a list in the language: its words are a phrase, or it is a topic itself."""
+    item = item.strip()
+    if _LANGUAGE.search(item):
+        return f"({item})"
+    if len(item.split()) < 2:
+        return item
+    return f'="{item[1:]}"' if item.startswith("=") else f'"{item}"'
+
+
+def labelled(field: str, value: str) -> str:
+    """Return a name or category in the language."""
+    quoted = value.strip().replace('"', "")
+    return f'{field}:"{quoted}"'
+
+
+def lists_query(
+    some: Sequence[str] = (),
+    every: Sequence[str] = (),
+    none: Sequence[str] = (),
+    authors: Sequence[str] = (),
+    categories: Sequence[str] = (),
+) -> str:
+    """Return the topic that lists stand for.
+
+    A paper must have one of `some`, all of `every`, none of `none`, one of the authors and one
+    of the categories; an empty list asks for nothing.
+    """
+    groups = [
+        map(item_query, some),
+        *([item_query(item)] for item in every),
+        (labelled("author", name) for name in authors),
+        (labelled("category", name) for name in categories),
+    ]
+    parts = [*filter(None, map(_either, groups)), *(f"NOT {item_query(item)}" for item in none)]
+    return " AND ".join(parts)
+
+
+def _either(items: Iterable[str]) -> str:
+    told = list(items)
+    return told[0] if len(told) == 1 else f"({' OR '.join(told)})" if told else ""

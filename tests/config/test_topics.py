@@ -1,0 +1,148 @@
+"""Topics in every way they can be written: queries, lists, lines by the thousand, synonyms."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor import config
+from monitor.config import synonyms_of
+from monitor.match import parse_query
+from tests.config.conftest import Faults, Load, Write
+
+
+@pytest.mark.parametrize(
+    ("lists", "query"),
+    [
+        ("any: [agent, language model]", 'agent OR "language model"'),
+        ("all: [agent, language model]", 'agent "language model"'),
+        ("any: agent, none: [robot, multi agent]", 'agent -robot -"multi agent"'),
+        (
+            "any: ['=RAG', 'reinforc*', 'large language mod*']",
+            '=RAG OR reinforc* OR "large language mod*"',
+        ),
+        (
+            "any: ['=retrieval augmented generation'], all: agent",
+            '="retrieval augmented generation" agent',
+        ),
+        (
+            "all: [title:agent, '\"a b\"~3', 2 of (x1 y1 z1)]".replace(
+                "2 of (x1 y1 z1)", "'2 of (x1, y1, z1)'"
+            ),
+            'title:agent "a b"~3 2 of (x1, y1, z1)',
+        ),
+        (
+            "authors: [Y. Bengio, 'Hinton, Geoffrey']",
+            'author:"Y. Bengio" OR author:"Hinton, Geoffrey"',
+        ),
+        ("any: agent, categories: [cs.*, stat.ML]", "agent (category:cs.* OR category:stat.ML)"),
+        ("all: ['agent OR policy', reward]", "(agent OR policy) reward"),
+        ("any: [agent^3, policy]", "agent^3 OR policy"),
+    ],
+)
+def test_lists_become_the_same_tree(load: Load, lists: str, query: str) -> None:
+    topic = load(f"topics: {{t: {{{lists}}}}}").topics["t"].topic()
+    ours, theirs = parse_query(topic.query), parse_query(query)
+    assert (ours.root, ours.weights) == (theirs.root, theirs.weights)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("topics: {t: {any: [agent, 'a \"b']}}", "1: topics.t.any: this quote is never closed"),
+        ("topics: {t: {none: [robot]}}", "1: topics.t: the topic only says what a paper must not"),
+        ("topics: {t: {any: [agent, the]}}", "1: topics.t.any: the topic is met by words that"),
+        ("topics: {t: {any: []}}", "1: topics.t: the topic is empty"),
+        ("topics: {t: {any: agent, query: agent}}", "1: topics.t.query: stands beside any:, which"),
+        ("topics: {t: {authors: ['?']}}", "1: topics.t.authors: there is no name to look for"),
+        (
+            "topics: {t: {query: agent, threshold: 2}}",
+            "1: topics.t: no paper can reach a threshold",
+        ),
+        (
+            "topics: {t: {query: agent, threshold: -1}}",
+            "1: topics.t.threshold: should be 0",
+        ),
+        (
+            "topics: {t: {query: agent, threshold: lots}}",
+            "1: topics.t.threshold: should be a number",
+        ),
+        ("synonyms: {'?': agent}", "1: synonyms.?.[key]: there is no word in “?”"),
+        ("synonyms: {LLM: ['...']}", "1: synonyms.LLM: there is no word in “...”"),
+        (
+            "topics:\n  t:\n    any:\n      - agent\n      - titel:x",
+            "5: topics.t.any: there is no field",
+        ),
+        (
+            "topics:\n  t:\n    query: |\n      agent\n      AND (policy\n",
+            "5: topics.t.query: this paren",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_where_it_stands(faults: Faults, text: str, fault: str) -> None:
+    assert [one for one in faults(text) if one.startswith(fault)], faults(text)
+
+
+def test_the_caret_of_an_item_stands_in_the_item(faults: Faults) -> None:
+    (found,) = faults("topics: {t: {any: [agent, 'the big ag*nt']}}")
+    _, item, caret, _ = found.splitlines()
+    assert item[caret.index("^")] == "*"
+
+
+def test_synonyms_reach_the_topics_they_bear_on(load: Load) -> None:
+    settings = load(
+        """
+        synonyms:
+          LLM: large language model
+          RL: [reinforcement learning, reinforced learning]
+        topics: {a: {query: LLM agents}, b: {query: '"large-language model"'}, c: {query: robot}}
+        """
+    )
+    known = synonyms_of(settings)
+    told = {name: topic.topic(known).synonyms for name, topic in settings.topics.items()}
+    assert told == {"a": (("LLM", "large language model"),), "b": told["a"], "c": ()}
+    assert config.masked(settings)["synonyms"]["LLM"] == ["large language model"]
+
+
+LINES = """{"topic": "marl", "query": "multi-agent", "since": "2d", "threshold": 1}
+
+{"topic": "agents", "any": ["language agents", "LLM"], "news": ["new", "revised"]}
+{"subscription": "ada", "topics": ["marl", "agents"], "channels": ["pages"], "max": 7}
+"""
+MAIN = """
+    include: many.jsonl
+    sources: {page: {kind: huggingface-page, path: d/*.txt}}
+    channels: {pages: {kind: file, path: out}}
+"""
+
+
+def test_topics_and_subscriptions_come_in_lines(write: Write) -> None:
+    path = write(MAIN)
+    write(LINES, "many.jsonl")
+    settings = config.load(path, {})
+    assert list(settings.topics) == ["marl", "agents"]
+    assert settings.topics["marl"].since.days == 2
+    assert settings.subscriptions["ada"].max == 7
+    assert settings.warnings == ()
+
+
+def test_a_wrong_line_is_told_with_its_number_and_no_line_hides_another(write: Write) -> None:
+    path = write(MAIN)
+    lines = write(
+        '{"topic": "a", "query": "agent"}\n{"topic": "b", "query": \n{"query": "x1"}\n'
+        '{"topic": "a", "query": "x1"}\n{"topic": "c", "qeury": "x1"}\n[1]\n'
+        '{"topic": "d", "query": "agent", "query": "x1"}\n{"topic": "e", "query": "(x1"}\n',
+        "many.jsonl",
+    )
+    told = [(f.line, f.where, f.message.splitlines()[0]) for f in config.check(path, {})]
+    assert [fault.file for fault in config.check(path, {})] == [str(lines)] * len(told)
+    assert [(line, where) for line, where, _ in told] == [
+        (2, "(file)"), (3, "(file)"), (4, "topics.a"), (5, "topics.c.qeury"),
+        (5, "topics.c.query"), (6, "(file)"), (7, "(file)"), (8, "topics.e.query"),
+    ]  # fmt: skip
+
+
+def test_a_line_and_a_file_may_not_have_the_same_name(write: Write) -> None:
+    path = write(MAIN + "    topics: {marl: {query: a1}}")
+    write(LINES, "many.jsonl")
+    (fault,) = config.check(path, {})
+    assert (fault.line, fault.where) == (1, "topics.marl")
