@@ -157,7 +157,8 @@ class Keyed:
     """A paper with what it can be recognised by.
 
     `keys` are normalised identifiers, `title_key` a candidate only, `raw_id` the source's own
-    name for the record (or a hash of it), `fingerprint` changes when the text does.
+    name for the record (or a hash of it), `fingerprint` changes when the text does; `blocks`
+    are numbers of which near copies share one, `mark` is one that changes with anything said.
     """
 
     paper: Paper
@@ -165,11 +166,17 @@ class Keyed:
     title_key: str
     raw_id: str
     fingerprint: str
+    blocks: tuple[int, ...] = ()
+    mark: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What one source last said of a paper, and in which document it first did."""
+    """What one source last said of a paper, and in which document it first did.
+
+    `past` are the last fingerprints before this one, the latest first; `why` says by what the
+    paper was recognised when this source first told of it.
+    """
 
     source: str
     raw_id: str
@@ -179,6 +186,8 @@ class Sighting:
     first_seen: datetime
     last_seen: datetime
     document: str = ""
+    past: tuple[str, ...] = ()
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +205,16 @@ class Stored:
 class Candidate:
     """A stored paper that an incoming one may be, and by what it was found.
 
-    `found_by` holds "key", "raw_id" or "title"; `keys` are all identifiers of the stored paper;
-    `sightings` are this source's sightings of it.
+    `found_by` holds "key", "raw_id", "title" or "block"; `keys` are all identifiers of the stored
+    paper; `sightings` are this source's sightings of it. `ruled` is "same" or "different" where
+    a person has said so, else "".
     """
 
     stored: Stored
     keys: tuple[tuple[str, str], ...]
     found_by: frozenset[str]
     sightings: tuple[Sighting, ...] = ()
+    ruled: str = ""
 
 
 class Kind(StrEnum):
@@ -221,8 +232,10 @@ class Decision:
 
     `kind` is None when the paper is known and unchanged. `paper_id` is the stored paper it is,
     `twin` the position of an earlier decision of the same chunk that it repeats; both None
-    means a paper that the store has never seen. `news` is false for what is stored silently.
-    `why` is the reason in words.
+    means a paper that the store has never seen. `news` is false for what is stored silently;
+    `retold` says that the text is to be taken over although it is no news. `joins` are stored
+    papers, and `twin_joins` papers of earlier decisions, that are proven to be this one, too.
+    `why` is the reason in words, `recognised` by what a known paper was recognised.
     """
 
     keyed: Keyed
@@ -231,6 +244,10 @@ class Decision:
     twin: int | None = None
     news: bool = True
     why: str = ""
+    retold: bool = False
+    joins: tuple[int, ...] = ()
+    twin_joins: tuple[int, ...] = ()
+    recognised: str = ""
 
 
 # ── match finds ─────────────────────────────────────────────────────────────────────

@@ -338,7 +338,12 @@ def _facts(told: Explanation) -> Iterator[tuple[str, str]]:
             yield "Identifier", f"{scheme}:{one}"
     for seen in told.sources:
         document = f", {seen.document}" if seen.document else ""
-        yield "Source", f"{seen.source}{document}, {at(seen.first_seen)}"
+        because = f": {seen.why}" if seen.why else ""
+        yield "Source", f"{seen.source}{document}, {at(seen.first_seen)}{because}"
+    for joined in told.joined:
+        yield "Joined", f"paper {joined.id}, {at(joined.at)}: {joined.why}"
+    for ruling in told.rulings:
+        yield "Ruling", f"{ruling.one} and {ruling.other} are {ruling.verdict}, {at(ruling.at)}"
     if not told.changes:
         yield "News", "none: it was there when its source was first read"
     for change in told.changes:

@@ -6,20 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from rapidfuzz import fuzz
-
 from monitor.diff.keys import LINK
-from monitor.diff.similar import SAME_ABSTRACT, abstract_agreement, same_work
-from monitor.model import Candidate, Decision, FirstRun, Keyed, Kind, Paper, Sighting
-from monitor.text import plain
+from monitor.diff.recognise import handles, matches, may_be_one, stored_matches
+from monitor.model import Candidate, Decision, FirstRun, Keyed, Kind, Paper
 
 OLDER_AFTER = timedelta(days=90)
 RECENT = timedelta(days=7)
 RECENT_UNDATED = 20
 # "Editorial" may stand in a chunk five hundred times: the last of them are candidates enough.
 MOST_TWINS = 25
-# Under one guid or link, a title this near is the same paper under a mended title.
-MENDED_TITLE = 0.75
+# So many other texts has a source shown of a paper before its changes are no news any more.
+FLAPPING = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,35 +54,56 @@ class _Chunk:
 
     def decide(self, keyed: Keyed, found: Sequence[Candidate]) -> None:
         decision = self._of_stored(keyed, found) or self._of_twin(keyed) or self._unseen(keyed)
-        for place in _handles(keyed):
+        for place in handles(keyed):
             self.places.setdefault(place, []).append(len(self.decisions))
         self.decisions.append(decision)
 
     def _of_stored(self, keyed: Keyed, found: Sequence[Candidate]) -> Decision | None:
-        for candidate in sorted(found, key=_strength):
-            why = _recognised(keyed, candidate.stored.paper, candidate.keys, candidate.found_by)
-            if why:
-                news = self._is_news(_vouched(keyed.paper))
-                return replace(_of_known(keyed, candidate, why), news=news)
-        return None
+        matching = list(stored_matches(keyed, found))
+        if not matching:
+            return None
+        first, why, named = matching[0]
+        also = [other for other, _, proof in matching[1:] if named and proof]
+        joined = [other.stored.id for other in also if _are_one(first, other)]
+        news = self._is_news(_vouched(keyed.paper))
+        known = replace(_of_known(keyed, first, why), news=news, joins=tuple(joined))
+        return self._with_twins(known, first.stored.paper)
 
     def _of_twin(self, keyed: Keyed) -> Decision | None:
-        for place, found_by in _handles(keyed).items():
+        for place, found_by in handles(keyed).items():
             for position in self.places.get(place, [])[-MOST_TWINS:]:
-                earlier = self.decisions[position]
-                why = _recognised(
-                    keyed, earlier.keyed.paper, earlier.keyed.keys, frozenset({found_by})
-                )
+                earlier = self.decisions[position].keyed
+                why = matches(keyed, earlier.paper, earlier.keys, frozenset({found_by}))
                 if why:
-                    twin = position if earlier.paper_id is None else None
-                    return Decision(
-                        keyed,
-                        None,
-                        earlier.paper_id,
-                        earlier.twin if earlier.twin is not None else twin,
-                        why=f"again in this reading: {why}",
-                    )
+                    told = f"again in this reading: {why}"
+                    paper_id, twin = self._root(position)
+                    again = Decision(keyed, None, paper_id, twin, why=told, recognised=why)
+                    return self._with_twins(again, earlier.paper)
         return None
+
+    def _root(self, position: int) -> tuple[int | None, int | None]:
+        """Return the stored paper that an earlier record is of, else the first record of it."""
+        earlier = self.decisions[position]
+        if earlier.paper_id is not None:
+            return earlier.paper_id, None
+        return None, position if earlier.twin is None else earlier.twin
+
+    def _with_twins(self, decision: Decision, paper: Paper) -> Decision:
+        """Add the papers of this reading that the record's keys prove to be this one, too."""
+        keys = (pair for pair in decision.keyed.keys if pair[0] != LINK)
+        places = (position for pair in keys for position in self.places.get(pair, ()))
+        roots = {
+            self._root(position): None
+            for position in places
+            if may_be_one(paper, self.decisions[position].keyed.paper)
+        }
+        roots.pop((decision.paper_id, decision.twin), None)
+        stored = (id for id, _ in roots if id is not None and id not in decision.joins)
+        return replace(
+            decision,
+            joins=(*decision.joins, *stored),
+            twin_joins=tuple(twin for _, twin in roots if twin is not None),
+        )
 
     def _unseen(self, keyed: Keyed) -> Decision:
         vouched = _vouched(keyed.paper)
@@ -115,52 +133,18 @@ def _vouched(paper: Paper) -> datetime | None:
     return paper.announced or paper.published
 
 
-def _handles(keyed: Keyed) -> dict[tuple[str, str], str]:
-    """All by which a paper can be found again, strongest first, and how it is then found."""
-    handles = {pair: "raw_id" if pair[0] == LINK else "key" for pair in keyed.keys}
-    handles["raw_id", keyed.raw_id] = "raw_id"
-    handles["title", keyed.title_key] = "title"
-    return dict(sorted(handles.items(), key=lambda item: item[1]))
-
-
-def _strength(candidate: Candidate) -> tuple[int, int]:
-    order = ("key", "raw_id", "title")
-    return min(order.index(way) for way in candidate.found_by), candidate.stored.id
-
-
-def _recognised(
-    keyed: Keyed, paper: Paper, keys: Sequence[tuple[str, str]], found_by: frozenset[str]
-) -> str:
-    """Say by what a stored paper is the incoming one, or "" when it is another."""
-    shared = [
-        f"{scheme} {value}"
-        for scheme, value in keyed.keys
-        if scheme != LINK and (scheme, value) in keys
-    ]
-    if shared:
-        return f"same {shared[0]}"
-    verdict = same_work(keyed.paper, paper)
-    if verdict.same:
-        return ", ".join(verdict.why)
-    same_place = "raw_id" in found_by or any(pair in keys for pair in keyed.keys)
-    if same_place and _mended(keyed, paper, keys):
-        return "same entry of its source, " + ", ".join(verdict.why)
-    return ""
-
-
-def _mended(keyed: Keyed, paper: Paper, keys: Sequence[tuple[str, str]]) -> bool:
-    """A guid or link may be given to another paper: the title or abstract must bear it out."""
-    schemes = {scheme for scheme, _ in keyed.keys} & {scheme for scheme, _ in keys}
-    if schemes - {LINK}:
+def _are_one(first: Candidate, other: Candidate) -> bool:
+    """Whether a record that names two stored papers makes them one: nobody has said otherwise."""
+    if "different" in (first.ruled, other.ruled):
         return False
-    title = fuzz.ratio(plain(keyed.paper.title).casefold(), plain(paper.title).casefold()) / 100
-    abstract = abstract_agreement(keyed.paper.abstract, paper.abstract)
-    return title >= MENDED_TITLE or (abstract is not None and abstract >= SAME_ABSTRACT)
+    return may_be_one(first.stored.paper, other.stored.paper)
 
 
 def _of_known(keyed: Keyed, candidate: Candidate, why: str) -> Decision:
     kind, reason = next(_changes(keyed, candidate), (None, why))
-    return Decision(keyed, kind, candidate.stored.id, why=reason)
+    retold = kind is None and _text_changed(keyed, candidate)
+    known = Decision(keyed, kind, candidate.stored.id, why=reason, recognised=why)
+    return replace(known, retold=retold) if retold else known
 
 
 def _changes(keyed: Keyed, candidate: Candidate) -> Iterator[tuple[Kind, str]]:
@@ -172,19 +156,47 @@ def _changes(keyed: Keyed, candidate: Candidate) -> Iterator[tuple[Kind, str]]:
         if incoming.version > max(versions):
             yield Kind.REVISED, f"version {incoming.version} after {max(versions)}"
         return
-    if _text_changed(keyed, stored, candidate.sightings):
+    if _text_changed(keyed, candidate) and not _flaps(candidate):
         yield Kind.REVISED, "this source now gives another text"
 
 
-def _text_changed(keyed: Keyed, stored: Paper, sightings: Sequence[Sighting]) -> bool:
+def _text_changed(keyed: Keyed, candidate: Candidate) -> bool:
     """Compare with what the same source said before, so that two sources' wordings do not flap.
 
     An abstract that arrives where there was none is a gap filled, and a text that this source
-    has shown before is nothing new.
+    has shown before is nothing new. Fingerprints made by another rule tell nothing.
     """
-    if not sightings or (keyed.paper.abstract and not stored.abstract):
+    if keyed.paper.abstract and not candidate.stored.paper.abstract:
         return False
-    return all(keyed.fingerprint != sighting.fingerprint for sighting in sightings)
+    rule = _rule(keyed.fingerprint)
+    shown = {
+        one
+        for told in candidate.sightings
+        for one in (told.fingerprint, *told.past)
+        if _rule(one) == rule
+    }
+    return bool(shown) and keyed.fingerprint not in shown
+
+
+def _rule(fingerprint: str) -> str:
+    return fingerprint.partition(":")[0]
+
+
+def _flaps(candidate: Candidate) -> bool:
+    """A page that shows another text at each reading, a counter for one, has no news any more."""
+    return any(len(set(told.past)) >= FLAPPING for told in candidate.sightings)
+
+
+def proven(decisions: Sequence[Decision], ids: Sequence[int]) -> list[tuple[int, int, str]]:
+    """Return the pairs of papers that records have proven to be one, and by what.
+
+    `ids` are the papers that the decisions were about, in their order.
+    """
+    return [
+        (id, other, f"one record names both: {decision.recognised}")
+        for id, decision in zip(ids, decisions, strict=True)
+        for other in (*decision.joins, *(ids[twin] for twin in decision.twin_joins))
+    ]
 
 
 def undated(decisions: Sequence[Decision]) -> int:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
+from monitor.diff.blocks import blocks
 from monitor.model import Keyed, Paper
 from monitor.text import plain, title_key
 
@@ -27,6 +28,8 @@ _ARXIV_DOI = re.compile(r"^10\.48550/arxiv\.", re.IGNORECASE)
 _TRACKING = re.compile(r"^(?:utm_\w+|rss|ref|fbclid|gclid|mc_cid|mc_eid)$", re.IGNORECASE)
 
 FINGERPRINT_VERSION = "1"
+# With another, every record is looked at again once: to be raised when keys are told otherwise.
+MARK_VERSION = "1"
 LINK = "url"  # a link is no proof: pages are reused and moved
 
 
@@ -121,13 +124,42 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, plain(text).casefold()))
 
 
+def raw_id(paper: Paper) -> str:
+    """Return the source's own name for a record, else its link, else a hash of its text."""
+    return paper.raw_id or link(paper.url) or f"text:{fingerprint(paper)}"
+
+
+def mark(paper: Paper) -> int:
+    """Return 63 bits that are the same for a record that says exactly the same again.
+
+    Dates count only by being there: many sources give that of their own run.
+    """
+    dates = paper.published is None, paper.updated is None, paper.announced is None
+    rest = paper.year, paper.version, paper.withdrawn, dates, sorted(paper.keys.items())
+    told = (
+        MARK_VERSION,
+        paper.title,
+        paper.abstract,
+        *paper.authors,
+        paper.venue,
+        paper.url,
+        paper.pdf_url,
+        *paper.categories,
+        paper.announce,
+        repr(rest),
+    )
+    written = "\0".join(told).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(written, digest_size=8).digest(), "big") >> 1
+
+
 def keyed(paper: Paper) -> Keyed:
     """Return a paper with all that it can be recognised by."""
-    mark = fingerprint(paper)
     return Keyed(
         paper=paper,
         keys=identifiers(paper),
         title_key=title_key(paper.title),
-        raw_id=paper.raw_id or link(paper.url) or f"text:{mark}",
-        fingerprint=mark,
+        raw_id=raw_id(paper),
+        fingerprint=fingerprint(paper),
+        blocks=blocks(paper.title, paper.authors),
+        mark=mark(paper),
     )

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 import structlog
 
-from monitor.diff.decide import Circumstances, decide_chunk, fresh, undated
-from monitor.diff.keys import keyed
+from monitor.diff.decide import Circumstances
 from monitor.errors import FetchError, MonitorError, StoreError, WaitError
-from monitor.model import Decision, Document, Kind, Paper, Run, RunOutcome
+from monitor.model import Document, Paper, Run, RunOutcome
 from monitor.pipeline import again, gaps
+from monitor.pipeline.arrivals import arrive
 from monitor.pipeline.judge import judge
 from monitor.pipeline.parts import Parts, Watched
 from monitor.sources.base import Found
-from monitor.store import owners, papers, runs, servers, sources
+from monitor.store import owners, runs, servers, sources
 
 log = structlog.get_logger()
 
@@ -189,16 +188,13 @@ class _Ingest:
         self, chunk: Sequence[Paper], document: Document, content_hash: str, end: int, whole: bool
     ) -> None:
         now = self.parts.clock.now()
-        incoming = [keyed(paper) for paper in chunk]
+        circumstances = Circumstances(now, self.first_run, self.watched.dated, self.undated)
         with self.parts.database.ingesting() as tx:
-            candidates = papers.candidates(tx, self.watched.name, incoming)
-            circumstances = Circumstances(now, self.first_run, self.watched.dated, self.undated)
-            decisions = decide_chunk(incoming, candidates, circumstances)
-            papers.apply(tx, self.watched.name, decisions, now, document.name)
+            arrived = arrive(tx, self.watched.name, chunk, circumstances, document.name)
             runs.document_progress(
                 tx, self.watched.name, content_hash, document.name, end, whole, now
             )
-            self._count(seen=len(chunk), fresh=fresh(decisions, candidates), **_counts(decisions))
+            self._count(**arrived.counts())
             run_id, run = self._opened()
             kept = document.validators if whole else None
             runs.progress(tx, run_id, replace(run, document=document.name), kept)
@@ -207,7 +203,7 @@ class _Ingest:
                 sources.read_whole(tx, self.watched.name, place, now, document.lifetime)
         if self.tell:
             self.tell(replace(run, document=document.name))
-        self.undated += undated(decisions)
+        self.undated += arrived.undated
 
     def _start(self) -> None:
         if self.open is None:
@@ -239,13 +235,3 @@ class _Ingest:
             runs.finish(tx, run_id, run, validators)
         self.open = None
         return run
-
-
-def _counts(decisions: Sequence[Decision]) -> dict[str, int]:
-    """Count as scripts read it: whatever the store had not seen is new, withdrawn is revised."""
-    kinds = Counter(decision.kind for decision in decisions)
-    return {
-        "new": kinds[Kind.NEW] + kinds[Kind.OLDER],
-        "revised": kinds[Kind.REVISED] + kinds[Kind.WITHDRAWN],
-        "known": kinds[None],
-    }

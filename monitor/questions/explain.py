@@ -16,7 +16,7 @@ from monitor.model import (
     Why,
 )
 from monitor.pipeline import Parts
-from monitor.store import digests, matches, papers
+from monitor.store import digests, joins, matches, papers, rulings
 from monitor.store.database import Transaction
 from monitor.store.papers import ChangeRow
 from monitor.text import title_key
@@ -38,8 +38,30 @@ class ToldIn:
 
 
 @dataclass(frozen=True, slots=True)
+class Joined:
+    """A paper that turned out to be this one: its number was its own before."""
+
+    id: int
+    at: datetime
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a person has said of two names of records."""
+
+    one: str
+    other: str
+    verdict: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
-    """Where a paper came from, why it was news, which topics it met, and where it went out."""
+    """Where a paper came from, why it was news, which topics it met, and where it went out.
+
+    The `why` of a source says by what its record was recognised, "" for who told of it first.
+    """
 
     id: int
     title: str
@@ -51,16 +73,20 @@ class Explanation:
     changes: tuple[ChangeRow, ...]
     topics: tuple[TopicMet, ...]
     digests: tuple[ToldIn, ...]
+    joined: tuple[Joined, ...]
+    rulings: tuple[Ruling, ...]
 
 
 def explain(parts: Parts, wanted: str) -> Explanation:
     """Explain the paper with this id, identifier, link or title. Raises UsageError."""
     with parts.database.reading() as tx:
-        stored = _paper(tx, wanted)
+        stored = named(tx, wanted)
         origin = papers.origin(tx, stored.id)
         assert origin is not None, "the paper was found in this very transaction"
         met = matches.of_paper(tx, stored.id)
         told = digests.of_paper(tx, stored.id)
+        joined = joins.into(tx, stored.id)
+        ruled = rulings.of_names(tx, rulings.names_of(tx, [stored.id])[stored.id])
     index = index_of(parts.topics)
     sources = [sighting.source for sighting in origin.sightings]
     return Explanation(
@@ -79,10 +105,13 @@ def explain(parts: Parts, wanted: str) -> Explanation:
             for row in met
         ),
         digests=tuple(ToldIn(*row) for row in told),
+        joined=tuple(Joined(id, at, why) for id, why, at in joined),
+        rulings=tuple(Ruling(*row) for row in ruled),
     )
 
 
-def _paper(tx: Transaction, wanted: str) -> Stored:
+def named(tx: Transaction, wanted: str) -> Stored:
+    """Return the paper with this id, identifier, link or title. Raises UsageError."""
     found = _candidates(tx, wanted)
     if not found:
         raise UsageError(
@@ -95,7 +124,8 @@ def _paper(tx: Transaction, wanted: str) -> Stored:
 
 
 def _candidates(tx: Transaction, wanted: str) -> list[Stored]:
-    if wanted.isdecimal() and (stored := papers.get(tx, int(wanted))):
+    number = int(wanted) if wanted.isdecimal() and len(wanted) < 19 else 0
+    if number and (stored := papers.get(tx, joins.led_to(tx, number))):
         return [stored]
     scheme, _, value = wanted.partition(":")
     told = Paper("", url=wanted, keys={"arxiv": wanted, "doi": wanted, scheme.lower(): value})

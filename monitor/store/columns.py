@@ -59,6 +59,15 @@ def among(
     return column == sa.any_(sa.literal(wanted, postgresql.ARRAY(column.type)))
 
 
+def each(tx: sa.Connection, values: Iterable[Any], type_: Any) -> Any:
+    """Return a table of the values, in a column `value`: one parameter, however many there are."""
+    wanted = sorted(set(values))
+    if tx.dialect.name == "sqlite":
+        return sa.func.json_each(json.dumps(wanted)).table_valued(sa.column("value", type_))
+    given = sa.literal(wanted, postgresql.ARRAY(type_))
+    return sa.func.unnest(given).table_valued(sa.column("value", type_)).render_derived()
+
+
 def earlier(
     tx: sa.Connection, moment: sa.ColumnElement[datetime], seconds: sa.ColumnElement[int]
 ) -> sa.ColumnElement[datetime]:
@@ -82,15 +91,19 @@ def insert_or_update(
     table: sa.Table,
     rows: Sequence[dict[str, Any]],
     update: Sequence[str],
+    **computed: sa.ColumnElement[Any],
 ) -> None:
-    """Insert rows; where the primary key is taken, set the columns named in `update`."""
+    """Insert rows; where the primary key is taken, set the columns named in `update`.
+
+    `computed` are further columns to set, from what is there and what is `excluded`.
+    """
     if not rows:
         return
     insert = _insert(tx, table)
     tx.execute(
         insert.on_conflict_do_update(
             index_elements=list(table.primary_key),
-            set_={name: insert.excluded[name] for name in update},
+            set_={name: insert.excluded[name] for name in update} | computed,
         ),
         rows,
     )

@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from monitor.model import Change, Digest, News, Rendered, State
-from monitor.store import matches, schema
+from monitor.store import matches, papers, schema
 from monitor.store.columns import Instant, among, earlier, insert_new
 from monitor.store.database import Transaction
 from monitor.store.standing import REACHED, has_content, reached
@@ -136,8 +136,8 @@ def freeze(
 
     Digests of the subscription that reached nobody are superseded: their items are free for
     this one. (The operator's, who is no subscription, stand each for itself.) None, and nothing
-    is written, when the period has its digest already or an item stands in a digest that
-    reached somebody: another composer was faster.
+    is written, when the period has its digest already, or an item stands in a digest that
+    reached somebody (another composer was faster), or a paper was joined to another meanwhile.
     """
     attempt = tx.begin_nested()
     enrolled = _alone(tx, digest.subscription)
@@ -208,6 +208,8 @@ def _with_content(tx: Transaction, ids: Iterable[int]) -> set[int]:
 
 def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
     entries = {e.paper_id: e.revision for group in digest.groups for e in group.entries}
+    if not papers.exist(tx, entries):
+        return False
     taken = tx.execute(
         sa.select(_item.paper_id, _item.revision).where(
             _item.subscription == digest.subscription, among(tx, _item.paper_id, entries)

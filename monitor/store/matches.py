@@ -181,6 +181,12 @@ def _differs(known: Any, row: dict[str, Any]) -> bool:
 
 
 def _insert(tx: Transaction, matches: Iterable[Matched], now: datetime) -> None:
+    """Write matches; what was joined or purged while it was matched is left out."""
+    matches = list(matches)
+    changed = sa.select(_change.paper_id, _change.revision).where(
+        among(tx, _change.paper_id, (one.paper_id for one in matches))
+    )
+    there = set(map(tuple, tx.execute(changed.with_for_update(key_share=True, read=True))))
     rows = [
         {
             "topic": one.topic,
@@ -190,6 +196,7 @@ def _insert(tx: Transaction, matches: Iterable[Matched], now: datetime) -> None:
             "matched_at": now,
         }
         for one in matches
+        if (one.paper_id, one.revision) in there
     ]
     insert_new(tx, schema.match, rows)
 

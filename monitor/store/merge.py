@@ -33,8 +33,8 @@ _LASTING = ("published", "year")
 class Draft:
     """A paper as it will stand. `kind` is the news there is of it, None for none, and `why`.
 
-    `seen` says that this source has told of it before; `wider`, that a known paper without
-    news now has a source or words which it had not: more topics may meet it.
+    `seen` says that this source has told of it before; `wider`, that a known paper now has a
+    source or words which it had not: more topics may meet what was news of it.
     """
 
     id: int
@@ -89,14 +89,14 @@ def _unseen(paper_id: int, decision: Decision, now: datetime) -> Draft:
 def _again(draft: Draft, decision: Decision) -> None:
     before, incoming = draft.paper, decision.keyed.paper
     newer = (incoming.version or 0) > (before.version or 0) > 0
-    if decision.kind is Kind.REVISED or newer:
+    if decision.kind is Kind.REVISED or decision.retold or newer:
         draft.paper = revised(before, incoming)
     else:
         draft.paper = filled(before, incoming)
     if incoming.withdrawn or newer:
         draft.paper = replace(draft.paper, withdrawn=incoming.withdrawn)
     draft.changed = draft.changed or draft.paper != before
-    if decision.kind is None and decision.news and not draft.is_new:
+    if decision.news and not draft.is_new and not draft.paper.withdrawn:
         draft.wider = draft.wider or not draft.seen or _gained(before, draft.paper)
     draft.seen = True
     if decision.kind and decision.news and not draft.is_new:

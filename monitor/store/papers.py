@@ -1,33 +1,44 @@
-"""Papers: what may be the same one, what an ingest found, and what is known of each."""
+"""Papers: what an ingest found, and what is known of each."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.model import Candidate, Decision, Keyed, Kind, Paper, Sighting, Stored
-from monitor.store import changes, schema, search
+from monitor.model import Decision, Keyed, Kind, Paper, Sighting, Stored
+from monitor.store import changes, lookups, schema, search
 from monitor.store.columns import among, indexed, insert_new, insert_or_update
 from monitor.store.database import Transaction
 from monitor.store.merge import Draft, fold
 
-# "Editorial" is a title of thousands: the newest papers of a title are candidates enough.
-CANDIDATES_BY_TITLE = 25
 # Every paper has a link of its own, `Paper.url`, so among the keys it would be said twice.
 LINK = "url"
 
 _paper = schema.paper.c
 _key = schema.paper_key.c
-_title = schema.title_key.c
 _sighting = schema.sighting.c
 _change = schema.change.c
 
 Key = tuple[str, str]
+
+# Stands for the blocks of a paper that has none, so that it is known to have been looked at.
+NO_BLOCK = -1
+# So many earlier fingerprints of a sighting are kept, of 34 characters each.
+PAST_TEXTS = 8
+_incoming = sa.literal_column("excluded.fingerprint", sa.Text)
+_PAST = sa.case(
+    (_sighting.fingerprint == _incoming, _sighting.past),
+    else_=sa.func.substr(
+        _sighting.fingerprint + sa.func.coalesce(sa.literal(" ") + _sighting.past, ""),
+        1,
+        PAST_TEXTS * 35 - 1,
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,91 +62,6 @@ class Origin:
     changes: tuple[ChangeRow, ...]
 
 
-# ── what may be the same paper ──────────────────────────────────────────────────────
-
-
-def candidates(
-    tx: Transaction, source: str, incoming: Sequence[Keyed]
-) -> list[tuple[Candidate, ...]]:
-    """Return, for each incoming paper, the stored ones that it may be, by ascending id.
-
-    A handful of statements however many papers there are: they are found by identifier, by
-    this source's own name for the record, and by title key (its newest papers only).
-    """
-    found: list[dict[int, set[str]]] = [defaultdict(set) for _ in incoming]
-    by_key = _by_key(tx, {pair for one in incoming for pair in one.keys})
-    by_raw_id = _by_raw_id(tx, source, {one.raw_id for one in incoming})
-    by_title = _by_title(tx, {one.title_key for one in incoming})
-    for ways, one in zip(found, incoming, strict=True):
-        for pair in one.keys:
-            _note(ways, by_key.get(_indexed(pair), ()), "key")
-        _note(ways, by_raw_id.get(indexed(one.raw_id), ()), "raw_id")
-        _note(ways, by_title.get(indexed(one.title_key), ()), "title")
-    return _assemble(tx, source, found)
-
-
-def _note(ways: dict[int, set[str]], ids: Iterable[int], way: str) -> None:
-    for paper_id in ids:
-        ways[paper_id].add(way)
-
-
-def _indexed(pair: Key) -> Key:
-    return indexed(pair[0]), indexed(pair[1])
-
-
-def _by_key(tx: Transaction, pairs: Iterable[Key]) -> Mapping[Key, list[int]]:
-    by_scheme: dict[str, list[str]] = defaultdict(list)
-    for scheme, value in map(_indexed, pairs):
-        by_scheme[scheme].append(value)
-    found: dict[Key, list[int]] = {}
-    for scheme, values in by_scheme.items():
-        rows = tx.execute(
-            sa.select(_key.value, _key.paper_id).where(
-                _key.scheme == scheme, among(tx, _key.value, values)
-            )
-        )
-        found.update({(scheme, value): [paper_id] for value, paper_id in rows})
-    return found
-
-
-def _by_raw_id(tx: Transaction, source: str, raw_ids: Iterable[str]) -> Mapping[str, list[int]]:
-    return _grouped(
-        tx,
-        sa.select(_sighting.raw_id, _sighting.paper_id).where(
-            _sighting.source == source, among(tx, _sighting.raw_id, map(indexed, raw_ids))
-        ),
-    )
-
-
-def _by_title(tx: Transaction, keys: Iterable[str]) -> Mapping[str, list[int]]:
-    wanted = among(tx, _title.key, map(indexed, filter(None, keys)))
-    rows = _grouped(tx, sa.select(_title.key, _title.paper_id).where(wanted))
-    return {key: sorted(ids)[-CANDIDATES_BY_TITLE:] for key, ids in rows.items()}
-
-
-def _grouped(tx: Transaction, pairs: sa.Select[Any]) -> dict[Any, list[Any]]:
-    found: dict[Any, list[Any]] = defaultdict(list)
-    for one, other in tx.execute(pairs):
-        found[one].append(other)
-    return found
-
-
-def _assemble(
-    tx: Transaction, source: str, found: Sequence[Mapping[int, set[str]]]
-) -> list[tuple[Candidate, ...]]:
-    ids = {paper_id for ways in found for paper_id in ways}
-    keys = _keys(tx, ids)
-    stored = _stored(tx, ids, keys)
-    seen = sightings(tx, ids, source)
-    return [
-        tuple(
-            Candidate(stored[id], tuple(keys.get(id, ())), frozenset(ways[id]), seen.get(id, ()))
-            for id in sorted(ways)
-        )
-        for ways in found
-    ]
-
-
 # ── what an ingest found ────────────────────────────────────────────────────────────
 
 
@@ -151,11 +77,11 @@ def apply(
     `tx` is one of `Database.ingesting`. A key that belongs to another paper already is left
     where it is. A piece of news becomes a change that waits to be matched; what is stored
     silently becomes none. The changes of a known paper wait again when this source had not
-    told of it before, or when words come in that it lacked: other topics may meet it now.
+    told of it before, or when words come in that it lacked: other topics may meet it now. What
+    the decisions say is to be joined is `joins.unite`'s to do.
     """
     known = load(tx, {d.paper_id for d in decisions if d.paper_id is not None})
-    newest = tx.scalar(sa.select(sa.func.max(_paper.id))) or 0
-    ids, drafts = fold(decisions, known, _seen_by(tx, source, known), newest + 1, now)
+    ids, drafts = fold(decisions, known, _seen_by(tx, source, known), next_id(tx), now)
     _write_papers(tx, drafts)
     _write_keys(tx, list(zip(ids, (d.keyed for d in decisions), strict=True)))
     _write_sightings(tx, source, document, ids, decisions, now)
@@ -164,21 +90,28 @@ def apply(
     return ids
 
 
+def next_id(tx: Transaction) -> int:
+    """Return the number of the next paper. One that a joined paper had is never given again."""
+    newest = [sa.func.max(_paper.id), sa.func.max(schema.joined.c.id)]
+    return 1 + max(tx.scalar(sa.select(one)) or 0 for one in newest)
+
+
 def _seen_by(tx: Transaction, source: str, ids: Iterable[int]) -> set[int]:
     told = (_sighting.source == source, among(tx, _sighting.paper_id, ids))
     return set(tx.scalars(sa.select(_sighting.paper_id).where(*told)))
 
 
 def _write_papers(tx: Transaction, drafts: Sequence[Draft]) -> None:
-    new = [{"id": draft.id} | _columns(draft) for draft in drafts if draft.is_new]
-    changed = [{"of": d.id} | _columns(d) for d in drafts if d.changed and not d.is_new]
+    new = [{"id": draft.id} | columns(draft) for draft in drafts if draft.is_new]
+    changed = [{"of": d.id} | columns(d) for d in drafts if d.changed and not d.is_new]
     if new:
         tx.execute(sa.insert(schema.paper), new)
     if changed:
         tx.execute(sa.update(schema.paper).where(_paper.id == sa.bindparam("of")), changed)
 
 
-def _columns(draft: Draft) -> dict[str, Any]:
+def columns(draft: Draft | Stored) -> dict[str, Any]:
+    """Return what the row of a paper holds, but for its id."""
     paper = draft.paper
     return {
         "title": paper.title,
@@ -201,13 +134,18 @@ def _columns(draft: Draft) -> dict[str, Any]:
 
 
 def _write_keys(tx: Transaction, told: Iterable[tuple[int, Keyed]]) -> None:
-    """Write identifiers and title keys in the order of their index; the first to come has one."""
+    """Write identifiers, title keys and blocks in the order of their index.
+
+    The first paper to come has an identifier, all have title keys and blocks.
+    """
     told = list(told)
-    keys = dict.fromkeys((*_indexed(pair), id) for id, one in told for pair in one.keys)
+    keys = dict.fromkeys((*lookups.indexed_pair(pair), id) for id, one in told for pair in one.keys)
     titles = {(indexed(one.title_key), id) for id, one in told if one.title_key}
     rows = [{"scheme": s, "value": v, "paper_id": id} for s, v, id in keys]
     insert_new(tx, schema.paper_key, sorted(rows, key=lambda row: (row["scheme"], row["value"])))
     insert_new(tx, schema.title_key, [{"key": key, "paper_id": id} for key, id in sorted(titles)])
+    blocks = {(block, id) for id, one in told for block in one.blocks or (NO_BLOCK,)}
+    insert_new(tx, schema.block, [{"key": key, "paper_id": id} for key, id in sorted(blocks)])
 
 
 def _write_sightings(
@@ -218,6 +156,7 @@ def _write_sightings(
     decisions: Sequence[Decision],
     now: datetime,
 ) -> None:
+    """Write what the source says; its last texts before are kept, to know them again."""
     rows = {}
     for paper_id, decision in zip(ids, decisions, strict=True):
         keyed = decision.keyed
@@ -232,10 +171,28 @@ def _write_sightings(
             "fingerprint": keyed.fingerprint,
             "first_seen_at": now,
             "last_seen_at": now,
+            "why": decision.recognised or None,
+            "mark": keyed.mark,
         }
     ordered = [rows[place] for place in sorted(rows)]
-    update = ("version", "announce", "fingerprint", "last_seen_at")
-    insert_or_update(tx, schema.sighting, ordered, update)
+    update = ("version", "announce", "fingerprint", "mark", "last_seen_at")
+    insert_or_update(tx, schema.sighting, ordered, update, past=_PAST)
+
+
+def marks(tx: Transaction, source: str, raw_ids: Iterable[str]) -> dict[str, list[int | None]]:
+    """Return the marks of what a source last said under each of its names for records."""
+    return lookups.grouped(
+        tx,
+        sa.select(_sighting.raw_id, _sighting.mark).where(
+            _sighting.source == source, among(tx, _sighting.raw_id, map(indexed, raw_ids))
+        ),
+    )
+
+
+def seen_again(tx: Transaction, source: str, raw_ids: Iterable[str], now: datetime) -> None:
+    """Note that a source has told of records just as before."""
+    again = (_sighting.source == source, among(tx, _sighting.raw_id, map(indexed, raw_ids)))
+    tx.execute(sa.update(schema.sighting).where(*again).values(last_seen_at=now))
 
 
 # ── what is known of papers ─────────────────────────────────────────────────────────
@@ -244,7 +201,7 @@ def _write_sightings(
 def load(tx: Transaction, ids: Iterable[int]) -> dict[int, Stored]:
     """Return stored papers by id; those that do not exist are left out."""
     wanted = set(ids)
-    return _stored(tx, wanted, _keys(tx, wanted))
+    return stored_of(tx, wanted, keys_of(tx, wanted))
 
 
 def get(tx: Transaction, paper_id: int) -> Stored | None:
@@ -252,15 +209,21 @@ def get(tx: Transaction, paper_id: int) -> Stored | None:
     return load(tx, [paper_id]).get(paper_id)
 
 
+def exist(tx: Transaction, ids: Collection[int]) -> bool:
+    """Return whether there are all of these papers; until the transaction ends they stay."""
+    there = sa.select(_paper.id).where(among(tx, _paper.id, ids))
+    return len(tx.execute(there.with_for_update(key_share=True, read=True)).all()) == len(ids)
+
+
 def by_key(tx: Transaction, scheme: str, value: str) -> Stored | None:
     """Return the paper that has a normalised identifier."""
-    ids = _by_key(tx, [(scheme, value)]).get(_indexed((scheme, value)), [])
-    return get(tx, ids[0]) if ids else None
+    found = lookups.of_keys(tx, [(scheme, value)]).get((indexed(scheme), indexed(value)))
+    return get(tx, found) if found is not None else None
 
 
 def by_title_key(tx: Transaction, key: str) -> list[Stored]:
     """Return the newest papers with a title key: candidates, never proof."""
-    ids = _by_title(tx, [key]).get(indexed(key), [])
+    ids = lookups.of_titles(tx, [key]).get(indexed(key), [])
     return list(load(tx, ids).values())
 
 
@@ -284,7 +247,7 @@ def sources(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
     pairs = sa.select(_sighting.paper_id, _sighting.source).where(
         among(tx, _sighting.paper_id, ids)
     )
-    return {id: tuple(sorted(set(names))) for id, names in _grouped(tx, pairs).items()}
+    return {id: tuple(sorted(set(names))) for id, names in lookups.grouped(tx, pairs).items()}
 
 
 def sightings(
@@ -306,6 +269,8 @@ def sightings(
                 first_seen=row.first_seen_at,
                 last_seen=row.last_seen_at,
                 document=row.document,
+                past=tuple((row.past or "").split()),
+                why=row.why or "",
             )
         )
     return {id: tuple(seen) for id, seen in found.items()}
@@ -323,7 +288,7 @@ def origin(tx: Transaction, paper_id: int) -> Origin | None:
     )
     return Origin(
         stored,
-        tuple(_keys(tx, [paper_id]).get(paper_id, ())),
+        tuple(keys_of(tx, [paper_id]).get(paper_id, ())),
         sightings(tx, [paper_id]).get(paper_id, ()),
         tuple(
             ChangeRow(row.revision, Kind(row.kind), row.why, row.at, row.matched_at) for row in rows
@@ -331,7 +296,8 @@ def origin(tx: Transaction, paper_id: int) -> Origin | None:
     )
 
 
-def _keys(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
+def keys_of(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
+    """Return the identifiers of papers, in a stable order."""
     rows = tx.execute(
         sa.select(_key.paper_id, _key.scheme, _key.value)
         .where(among(tx, _key.paper_id, ids))
@@ -343,9 +309,10 @@ def _keys(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
     return found
 
 
-def _stored(
+def stored_of(
     tx: Transaction, ids: Iterable[int], keys: Mapping[int, Sequence[Key]]
 ) -> dict[int, Stored]:
+    """Return stored papers by id, with their identifiers as they are given."""
     rows = tx.execute(sa.select(schema.paper).where(among(tx, _paper.id, ids)))
     return {
         row.id: Stored(

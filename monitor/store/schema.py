@@ -84,6 +84,18 @@ title_key = Table(
     sqlite_with_rowid=False,
 )
 
+# A few numbers of each paper, of which near copies share one: candidates, never proof.
+block = Table(
+    "block",
+    metadata,
+    Column("key", Id, primary_key=True, autoincrement=False),
+    _paper(primary_key=True),
+    Index("ix_block_paper_id", "paper_id"),
+    sqlite_with_rowid=False,
+)
+
+# `why` says by what the paper was recognised; `past` are the fingerprints before this one, the
+# latest first; `mark` is that of the whole record, so that the same again is told at a glance.
 sighting = Table(
     "sighting",
     metadata,
@@ -96,6 +108,9 @@ sighting = Table(
     Column("fingerprint", Text, nullable=False),
     Column("first_seen_at", Instant, nullable=False),
     Column("last_seen_at", Instant, nullable=False),
+    Column("why", Text),
+    Column("past", Text),
+    Column("mark", sa.BigInteger),
     Index("ix_sighting_paper_id", "paper_id"),
 )
 
@@ -110,6 +125,28 @@ change = Table(
     Column("matched_at", Instant),
     Index("ix_change_at", "at"),
     _partial("ix_change_unmatched", "paper_id", "revision", where="matched_at IS NULL"),
+)
+
+# A paper that turned out to be another one: who knows its number is led on.
+joined = Table(
+    "joined",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=False),
+    _paper(),
+    Column("why", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    Index("ix_joined_paper_id", "paper_id"),
+)
+
+# A person's correction, for good: what two names of records stand for is the same, or is not.
+ruling = Table(
+    "ruling",
+    metadata,
+    Column("one", Text, primary_key=True),
+    Column("other", Text, primary_key=True),
+    Column("verdict", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    Index("ix_ruling_other", "other"),
 )
 
 # ── runs ────────────────────────────────────────────────────────────────────────────

@@ -19,7 +19,9 @@ OUTBOX = [keys("id subscription period channel recipient state attempts message_
 READ = keys(
     "title abstract authors published updated url keys categories announce version withdrawn"
 )
-SIGHTINGS = [keys("source raw_id version announce fingerprint first_seen last_seen document")]
+SIGHTINGS = [
+    keys("source raw_id version announce fingerprint first_seen last_seen document past why")
+]
 
 
 def differences(told: Any, shape: Any, at: str = "") -> list[str]:

@@ -71,7 +71,7 @@ EVERY = [
         "explain 1",
         0,
         keys(
-            "id title keys first_seen news_at withdrawn",
+            "id title keys first_seen news_at withdrawn joined rulings",
             sources=SIGHTINGS,
             changes=[keys("kind revision at matched_at why")],
             topics=[keys("topic revision score", why=[keys("field words spans")])],

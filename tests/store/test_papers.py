@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.model import Decision, Kind, Paper
-from monitor.store import papers
+from monitor.store import candidates, lookups, papers
 from monitor.store.database import Database
 from tests.store.scenes import DAY, NOW, arrive, arxiv, ingest, keyed, new, waiting
 
@@ -16,7 +16,7 @@ LATER = NOW + DAY
 
 def found(store: Database, *incoming, source: str = "feed"):
     with store.reading() as tx:
-        return papers.candidates(tx, source, incoming)
+        return candidates.find(tx, source, incoming)
 
 
 def stored(store: Database, paper_id: int):
@@ -74,11 +74,11 @@ def test_an_older_paper_is_news_of_its_own_kind(store: Database) -> None:
 )
 def test_candidates_are_found_by(store: Database, incoming, ways) -> None:
     [id] = ingest(store, new(keyed("A", ("doi", "10.1/x"))))
-    [candidates] = found(store, incoming)
+    [known_ones] = found(store, incoming)
     if ways is None:
-        assert candidates == ()
+        assert known_ones == ()
     else:
-        [one] = candidates
+        [one] = known_ones
         assert (one.stored.id, one.found_by) == (id, ways)
         assert one.keys == (("doi", "10.1/x"),)
         assert [s.raw_id for s in one.sightings] == ["raw A"]
@@ -111,8 +111,8 @@ def test_a_paper_without_title_key_finds_no_others_without(store: Database) -> N
 def test_of_a_title_that_thousands_have_only_the_newest_are_candidates(store: Database) -> None:
     same = [keyed("Editorial", raw_id=str(n)) for n in range(60)]
     ids = ingest(store, *map(new, same))
-    [candidates] = found(store, keyed("Editorial", raw_id="x"))
-    assert [c.stored.id for c in candidates] == ids[-papers.CANDIDATES_BY_TITLE :]
+    [known_ones] = found(store, keyed("Editorial", raw_id="x"))
+    assert [c.stored.id for c in known_ones] == ids[-lookups.CANDIDATES_BY_TITLE :]
 
 
 def test_candidates_take_a_handful_of_statements_however_many_papers(store: Database) -> None:
@@ -120,7 +120,7 @@ def test_candidates_take_a_handful_of_statements_however_many_papers(store: Data
     said: list[str] = []
     with store.reading() as tx:
         sa.event.listen(tx, "before_cursor_execute", lambda *call: said.append(call[2]))
-        result = papers.candidates(tx, "feed", [arxiv(str(n)) for n in range(2_000)])
+        result = candidates.find(tx, "feed", [arxiv(str(n)) for n in range(2_000)])
     assert sum(map(len, result)) == 500
     assert len(said) <= 8
 
@@ -291,8 +291,8 @@ def test_two_ingests_never_both_insert_a_paper(store: Database) -> None:
         for number in range(10):
             with store.ingesting() as tx:
                 incoming = [arxiv(str(number))]
-                [candidates] = papers.candidates(tx, source, incoming)
-                known = candidates[0].stored.id if candidates else None
+                [known_ones] = candidates.find(tx, source, incoming)
+                known = known_ones[0].stored.id if known_ones else None
                 kind = None if known else Kind.NEW
                 papers.apply(tx, source, [Decision(incoming[0], kind, known)], NOW)
 

@@ -1,0 +1,127 @@
+"""Which paper a record is of: by its keys, by its place in its source, by what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rapidfuzz import fuzz
+
+from monitor.diff.keys import LINK
+from monitor.diff.similar import SAME_ABSTRACT, abstract_agreement, author_agreement, same_work
+from monitor.model import Candidate, Keyed, Paper
+from monitor.text import plain
+
+# Under one guid or link, a title this near is the same paper under a mended title.
+MENDED_TITLE = 0.75
+# What a candidate was found by, the strongest first.
+WAYS = ("key", "raw_id", "title", "block")
+
+Keys = Sequence[tuple[str, str]]
+
+
+def handles(keyed: Keyed) -> dict[tuple[str, str], str]:
+    """All by which a paper can be found again, strongest first, and how it is then found."""
+    found = {pair: "raw_id" if pair[0] == LINK else "key" for pair in keyed.keys}
+    found["raw_id", keyed.raw_id] = "raw_id"
+    found["title", keyed.title_key] = "title"
+    found |= {("block", str(block)): "block" for block in keyed.blocks}
+    return dict(sorted(found.items(), key=lambda item: WAYS.index(item[1])))
+
+
+def strength(candidate: Candidate) -> tuple[int, bool, int]:
+    """Sort candidates: the strongest first; of two by key, the one that this entry was before."""
+    way = min(map(WAYS.index, candidate.found_by))
+    return way, "raw_id" not in candidate.found_by, candidate.stored.id
+
+
+def stored_matches(
+    keyed: Keyed, found: Sequence[Candidate]
+) -> Iterator[tuple[Candidate, str, bool]]:
+    """Yield the stored papers that a record is of, why, and whether that proves them to be one.
+
+    Names prove it, keys and the place in a source; likeness is asked for only where no name
+    leads to a paper, and then the first that is like it will do.
+    """
+    recognised = False
+    for candidate in sorted(found, key=strength):
+        by_name = not candidate.found_by.isdisjoint(("key", "raw_id"))
+        if recognised and not by_name:
+            return
+        why = (
+            _by_ruling(keyed, candidate)
+            or _same_entry(keyed, candidate)
+            or matches(keyed, candidate.stored.paper, candidate.keys, candidate.found_by)
+        )
+        if why and not _ruled_out(keyed, candidate):
+            yield candidate, why, by_name or candidate.ruled == "same"
+            recognised = True
+
+
+def _by_ruling(keyed: Keyed, candidate: Candidate) -> str:
+    return "someone ruled that they are the same" if candidate.ruled == "same" else ""
+
+
+def _same_entry(keyed: Keyed, candidate: Candidate) -> str:
+    """An entry that says of itself what it said before is of the paper that it was of before."""
+    if shared_key(keyed, candidate.keys):
+        return ""
+    said = (
+        (told.fingerprint, *told.past)
+        for told in candidate.sightings
+        if told.raw_id == keyed.raw_id
+    )
+    return "same entry of its source" if any(keyed.fingerprint in prints for prints in said) else ""
+
+
+def _ruled_out(keyed: Keyed, candidate: Candidate) -> bool:
+    """A ruling parts a record from a paper, but not from one whose key it carries."""
+    return candidate.ruled == "different" and not shared_key(keyed, candidate.keys)
+
+
+def shared_key(keyed: Keyed, keys: Keys) -> str:
+    """Return the first identifier that a record shares with a paper, or ""."""
+    return next((f"{s} {v}" for s, v in keyed.keys if s != LINK and (s, v) in keys), "")
+
+
+def matches(keyed: Keyed, paper: Paper, keys: Keys, found_by: frozenset[str]) -> str:
+    """Say by what a paper is the incoming one, or "" when it is another."""
+    shared = shared_key(keyed, keys)
+    if shared:
+        return f"same {shared}"
+    verdict = same_work(keyed.paper, paper)
+    if verdict.same:
+        return ", ".join(verdict.why)
+    same_place = "raw_id" in found_by or any(pair in keys for pair in keyed.keys)
+    if same_place and _mended(keyed, paper, keys):
+        return "same entry of its source, " + ", ".join(verdict.why)
+    return ""
+
+
+def _mended(keyed: Keyed, paper: Paper, keys: Keys) -> bool:
+    """A guid or link may be given to another paper: the title or abstract must bear it out."""
+    schemes = {scheme for scheme, _ in keyed.keys} & {scheme for scheme, _ in keys}
+    if schemes - {LINK}:
+        return False
+    title = fuzz.ratio(plain(keyed.paper.title).casefold(), plain(paper.title).casefold()) / 100
+    abstract = abstract_agreement(keyed.paper.abstract, paper.abstract)
+    return title >= MENDED_TITLE or (abstract is not None and abstract >= SAME_ABSTRACT)
+
+
+def may_be_one(a: Paper, b: Paper) -> bool:
+    """Whether nothing speaks against two papers being one that a record's names say are one.
+
+    A wrong DOI is copied easily: papers of other people under another title stay apart, and so
+    do two ids of one scheme (a paper has one; of DOIs, one a version and a publisher) unless
+    the records are like each other besides.
+    """
+    people = author_agreement(a.authors, b.authors)
+    if people == 0 and not same_work(a, b).same:
+        return False
+    both = (a.keys.keys() & b.keys.keys()) - {LINK, "doi"}
+    parted = any(_values(a, scheme).isdisjoint(_values(b, scheme)) for scheme in both)
+    return not parted or same_work(a, b).score >= 0.5
+
+
+def _values(paper: Paper, scheme: str) -> set[str]:
+    told = paper.keys[scheme]
+    return {told} if isinstance(told, str) else set(told)

@@ -1,0 +1,83 @@
+"""Arrivals: what one reading tells becomes papers and changes, in the transaction it is given."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from monitor.diff.decide import Circumstances, decide_chunk, fresh, proven, undated
+from monitor.diff.keys import keyed, mark, raw_id
+from monitor.model import Decision, Kind, Paper
+from monitor.store import candidates, joins, papers
+from monitor.store.database import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What became of a chunk: of each paper that was not just as before a decision and an id."""
+
+    decisions: tuple[Decision, ...] = ()
+    ids: tuple[int, ...] = ()
+    unchanged: int = 0
+    fresh: int = 0
+
+    @property
+    def undated(self) -> int:
+        return undated(self.decisions)
+
+    def counts(self) -> dict[str, int]:
+        """Count as scripts read it: what the store had not seen is new, withdrawn is revised."""
+        kinds = Counter(decision.kind for decision in self.decisions)
+        return {
+            "seen": len(self.decisions) + self.unchanged,
+            "new": kinds[Kind.NEW] + kinds[Kind.OLDER],
+            "revised": kinds[Kind.REVISED] + kinds[Kind.WITHDRAWN],
+            "known": kinds[None] + self.unchanged,
+            "fresh": self.fresh,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What is to be written of a chunk."""
+
+    decisions: tuple[Decision, ...]
+    unchanged: tuple[str, ...]
+    fresh: int
+
+
+def decide(
+    tx: Transaction, source: str, told: Sequence[Paper], circumstances: Circumstances
+) -> Decided:
+    """Decide on a chunk of at most some thousands; nothing is written.
+
+    A record that says exactly what this source said of it last time is known at a glance.
+    """
+    marked = [(raw_id(paper), mark(paper)) for paper in told]
+    before = papers.marks(tx, source, (name for name, _ in marked))
+    same = [number in before.get(name, ()) for name, number in marked]
+    incoming = [keyed(paper) for paper, known in zip(told, same, strict=True) if not known]
+    unchanged = tuple(name for (name, _), known in zip(marked, same, strict=True) if known)
+    if not incoming:
+        return Decided((), unchanged, 0)
+    found = candidates.find(tx, source, incoming)
+    decisions = decide_chunk(incoming, found, circumstances)
+    return Decided(tuple(decisions), unchanged, fresh(decisions, found))
+
+
+def arrive(
+    tx: Transaction,
+    source: str,
+    told: Sequence[Paper],
+    circumstances: Circumstances,
+    document: str = "",
+) -> Arrived:
+    """Take in a chunk. `tx` is one of `Database.ingesting`."""
+    decided = decide(tx, source, told, circumstances)
+    now = circumstances.now
+    papers.seen_again(tx, source, decided.unchanged, now)
+    ids = papers.apply(tx, source, decided.decisions, now, document)
+    kept = joins.unite(tx, proven(decided.decisions, ids), now)
+    ids = [kept.get(id, id) for id in ids]
+    return Arrived(decided.decisions, tuple(ids), len(decided.unchanged), decided.fresh)

@@ -1,0 +1,77 @@
+"""Which stored papers an incoming one may be."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from monitor.model import Candidate, Keyed
+from monitor.store import lookups, papers, rulings
+from monitor.store.columns import indexed
+from monitor.store.database import Transaction
+
+# Of the papers that only share blocks with one, those that share most are worth comparing.
+NEAREST = 5
+
+Ways = Mapping[int, set[str]]
+
+
+def find(tx: Transaction, source: str, incoming: Sequence[Keyed]) -> list[tuple[Candidate, ...]]:
+    """Return, for each incoming paper, the stored ones that it may be, by ascending id.
+
+    A handful of statements however many papers there are: they are found by identifier, by
+    this source's own name for the record, by title key (its newest papers only), and, where
+    no identifier leads to one, by blocks (those that share most).
+    """
+    found: list[dict[int, set[str]]] = [defaultdict(set) for _ in incoming]
+    by_key = lookups.of_keys(tx, {pair for one in incoming for pair in one.keys})
+    by_raw_id = lookups.of_raw_ids(tx, source, {one.raw_id for one in incoming})
+    by_title = lookups.of_titles(tx, {one.title_key for one in incoming})
+    for ways, one in zip(found, incoming, strict=True):
+        named = (by_key.get(lookups.indexed_pair(pair)) for pair in one.keys)
+        _note(ways, (id for id in named if id is not None), "key")
+        _note(ways, by_raw_id.get(indexed(one.raw_id), ()), "raw_id")
+        _note(ways, by_title.get(indexed(one.title_key), ()), "title")
+    _near(tx, incoming, found)
+    return _assemble(tx, source, incoming, found)
+
+
+def _note(ways: dict[int, set[str]], ids: Iterable[int], way: str) -> None:
+    for paper_id in ids:
+        ways[paper_id].add(way)
+
+
+def _near(tx: Transaction, incoming: Sequence[Keyed], found: Sequence[dict[int, set[str]]]) -> None:
+    unnamed = [
+        (ways, one)
+        for ways, one in zip(found, incoming, strict=True)
+        if not any("key" in by for by in ways.values())
+    ]
+    by_block = lookups.of_blocks(tx, {block for _, one in unnamed for block in one.blocks})
+    for ways, one in unnamed:
+        shared = Counter(id for block in one.blocks for id in by_block.get(block, ()))
+        nearest = sorted(shared, key=lambda id: (-shared[id], -id))[:NEAREST]
+        _note(ways, nearest, "block")
+
+
+def _assemble(
+    tx: Transaction, source: str, incoming: Sequence[Keyed], found: Sequence[Ways]
+) -> list[tuple[Candidate, ...]]:
+    ids = {paper_id for ways in found for paper_id in ways}
+    keys = papers.keys_of(tx, ids)
+    stored = papers.stored_of(tx, ids, keys)
+    seen = papers.sightings(tx, ids, source)
+    ruled = rulings.between(tx, source, incoming, found)
+    return [
+        tuple(
+            Candidate(
+                stored[id],
+                tuple(keys.get(id, ())),
+                frozenset(ways[id]),
+                seen.get(id, ()),
+                ruled.get((position, id), ""),
+            )
+            for id in sorted(ways)
+        )
+        for position, ways in enumerate(found)
+    ]

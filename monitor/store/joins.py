@@ -1,0 +1,251 @@
+"""Joining: papers that turn out to be one work become one, and what was told of any was told.
+
+The earliest is kept; who knows another by its number is led on to it. Digests that were frozen
+stay as they are. Everything is done set-wise: a handful of statements, however many are joined.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.model import Kind, Stored
+from monitor.store import changes, papers, rulings, schema, search
+from monitor.store.columns import among, insert_new
+from monitor.store.database import Transaction
+from monitor.store.merge import filled, revised
+from monitor.store.standing import reached
+
+_paper = schema.paper.c
+_change = schema.change.c
+_match = schema.match.c
+_item = schema.digest_item.c
+_sighting = schema.sighting.c
+_joined = schema.joined.c
+
+# (paper, revision) as it was, and the revision that it is now, of the paper that is kept.
+Renumbered = Mapping[tuple[int, int], int]
+
+# A work is new, or older, once, whoever told of it first.
+_FIRST = (Kind.NEW, Kind.OLDER)
+
+
+def unite(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime) -> dict[int, int]:
+    """Join papers, each pair with the reason; return the id that each lost paper now has.
+
+    `tx` is one of `Database.ingesting`. Those that a person has parted stay apart. Of the news
+    that two have alike, that they are new, the first is kept; what else happened to them stands
+    in the order of its time. Who was told of one was told of the other. Topics meet what is
+    joined once more, as there is more to meet.
+    """
+    pairs = list(pairs)
+    parted = rulings.apart(tx, {(one, other) for one, other, _ in pairs}) if pairs else set()
+    pairs = [pair for pair in pairs if pair[:2] not in parted]
+    kept = _kept(pairs)
+    if not kept:
+        return {}
+    reasons = {max(one, other): why for one, other, why in pairs}
+    ids = set(kept) | set(kept.values())
+    # No composer and no matcher may add to what is read here until it is moved.
+    tx.execute(sa.select(_paper.id).where(among(tx, _paper.id, ids)).with_for_update())
+    stored = papers.load(tx, ids)
+    kept = {lost: to for lost, to in kept.items() if lost in stored and to in stored}
+    into = {id: kept.get(id, id) for id in stored}
+    renumbered = _unite_news(tx, into)
+    _write_paper(tx, stored, into, renumbered)
+    _move_names(tx, into)
+    _lead_on(tx, kept, reasons, now)
+    tx.execute(sa.delete(schema.paper).where(among(tx, _paper.id, kept)))
+    changes.reopen(tx, set(kept.values()), now - changes.REOPENED)
+    return kept
+
+
+def _kept(pairs: Iterable[tuple[int, int, str]]) -> dict[int, int]:
+    """Return for each paper that is lost the earliest of its group."""
+    roots: dict[int, int] = {}
+
+    def root(id: int) -> int:
+        while id in roots:
+            id = roots[id]
+        return id
+
+    for one, other, _ in pairs:
+        first, last = sorted((root(one), root(other)))
+        if first != last:
+            roots[last] = first
+    return {id: root(id) for id in roots}
+
+
+# ── what was told ───────────────────────────────────────────────────────────────────
+
+
+def _unite_news(tx: Transaction, into: Mapping[int, int]) -> Renumbered:
+    of_change = sa.select(schema.change).where(among(tx, _change.paper_id, into))
+    rows = tx.execute(of_change.order_by(_change.at, _change.paper_id).with_for_update()).all()
+    matched = tx.execute(sa.select(schema.match).where(among(tx, _match.paper_id, into))).all()
+    items = tx.execute(
+        sa.select(schema.digest_item, reached(_item.digest_id).label("reached"))
+        .where(among(tx, _item.paper_id, into))
+        .order_by(_item.digest_id)
+    ).all()
+    for table in (schema.digest_item, schema.match, schema.change):
+        tx.execute(sa.delete(table).where(among(tx, table.c.paper_id, into)))
+    numbered, news = _renumbered(rows, into)
+    if news:
+        tx.execute(sa.insert(schema.change), news)
+    insert_new(tx, schema.match, _united_matches(matched, into, numbered))
+    insert_new(tx, schema.digest_item, _united_items(items, into, numbered))
+    return numbered
+
+
+def _renumbered(
+    rows: Sequence[Any], into: Mapping[int, int]
+) -> tuple[Renumbered, list[dict[str, Any]]]:
+    """Put the changes of each group in the order of their time, and number them anew.
+
+    What waits to be matched waits still. `rows` are in the order of their time.
+    """
+    numbered: dict[tuple[int, int], int] = {}
+    news: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: row.kind not in _FIRST):
+        told = news[into[row.paper_id]]
+        first = next((one for one in told if one["kind"] in _FIRST), None)
+        if row.kind in _FIRST and first:
+            first["matched_at"] = first["matched_at"] and row.matched_at
+            numbered[row.paper_id, row.revision] = first["revision"]
+            continue
+        revision = len(told) + 1
+        told.append(row._asdict() | {"paper_id": into[row.paper_id], "revision": revision})
+        numbered[row.paper_id, row.revision] = revision
+    return numbered, [one for told in news.values() for one in told]
+
+
+def _united_matches(
+    rows: Sequence[Any], into: Mapping[int, int], numbered: Renumbered
+) -> list[dict[str, Any]]:
+    best: dict[tuple[str, int, int], dict[str, Any]] = {}
+    for row in sorted(rows, key=lambda row: -row.score):
+        paper_id, revision = into[row.paper_id], numbered[row.paper_id, row.revision]
+        moved = row._asdict() | {"paper_id": paper_id, "revision": revision}
+        best.setdefault((row.topic, paper_id, revision), moved)
+    return list(best.values())
+
+
+def _united_items(
+    rows: Sequence[Any], into: Mapping[int, int], numbered: Renumbered
+) -> list[dict[str, Any]]:
+    """Where two digests told of the two, the one that has reached somebody counts."""
+    told: dict[tuple[str, int, int], dict[str, Any]] = {}
+    for row in sorted(rows, key=lambda row: not row.reached):
+        paper_id = into[row.paper_id]
+        revision = numbered.get((row.paper_id, row.revision), row.revision)
+        one = {
+            "subscription": row.subscription,
+            "paper_id": paper_id,
+            "revision": revision,
+            "digest_id": row.digest_id,
+        }
+        told.setdefault((row.subscription, paper_id, revision), one)
+    return list(told.values())
+
+
+# ── what is known ───────────────────────────────────────────────────────────────────
+
+
+def _write_paper(
+    tx: Transaction,
+    stored: Mapping[int, Stored],
+    into: Mapping[int, int],
+    numbered: Renumbered,
+) -> None:
+    """Give the kept papers what they lack of the others, and the text of the latest version."""
+    newest: dict[int, int] = defaultdict(int)
+    for (paper_id, _), revision in numbered.items():
+        newest[into[paper_id]] = max(newest[into[paper_id]], revision)
+    whole: dict[int, Stored] = {}
+    for id, one in sorted(stored.items()):
+        before = whole.get(into[id])
+        whole[into[id]] = _together(before, one) if before else one
+    rows = [
+        papers.columns(replace(one, revision=max(newest[id], 1))) | {"of": id}
+        for id, one in whole.items()
+    ]
+    tx.execute(sa.update(schema.paper).where(_paper.id == sa.bindparam("of")), rows)
+    search.mark(tx, whole)
+
+
+def _together(kept: Stored, lost: Stored) -> Stored:
+    later = (lost.paper.version or 0) > (kept.paper.version or 0) > 0
+    paper = revised(kept.paper, lost.paper) if later else filled(kept.paper, lost.paper)
+    withdrawn = lost.paper.withdrawn if later else kept.paper.withdrawn
+    told = [at for at in (kept.news_at, lost.news_at) if at]
+    return replace(
+        kept,
+        paper=replace(paper, withdrawn=withdrawn),
+        first_seen=min(kept.first_seen, lost.first_seen),
+        news_at=min(told, default=None),
+    )
+
+
+def _move_names(tx: Transaction, into: Mapping[int, int]) -> None:
+    """Give the kept papers all keys, title keys, blocks and sightings of the others."""
+    lost = [id for id, kept in into.items() if id != kept]
+    moved = [{"of": id, "to": into[id]} for id in lost]
+    for table in (schema.paper_key, schema.joined):
+        at = table.c.paper_id == sa.bindparam("of")
+        tx.execute(sa.update(table).where(at).values(paper_id=sa.bindparam("to")), moved)
+    for names in (schema.title_key, schema.block):
+        rows = tx.execute(sa.select(names).where(among(tx, names.c.paper_id, lost)))
+        told = {(row.key, into[row.paper_id]) for row in rows}
+        insert_new(tx, names, [{"key": key, "paper_id": id} for key, id in sorted(told)])
+    _move_sightings(tx, into, lost)
+
+
+def _move_sightings(tx: Transaction, into: Mapping[int, int], lost: Sequence[int]) -> None:
+    """One name for a record may have stood for both: it says what it said last, since first."""
+    rows = tx.execute(
+        sa.select(schema.sighting)
+        .where(among(tx, _sighting.paper_id, into))
+        .order_by(_sighting.last_seen_at.desc())
+    )
+    told: dict[tuple[str, str, int], dict[str, Any]] = {}
+    for row in rows:
+        moved = row._asdict() | {"paper_id": into[row.paper_id]}
+        last = told.setdefault((row.source, row.raw_id, moved["paper_id"]), moved)
+        last["first_seen_at"] = min(last["first_seen_at"], row.first_seen_at)
+    tx.execute(sa.delete(schema.sighting).where(among(tx, _sighting.paper_id, into)))
+    insert_new(tx, schema.sighting, [told[place] for place in sorted(told)])
+
+
+# ── who is led on ───────────────────────────────────────────────────────────────────
+
+
+def _lead_on(
+    tx: Transaction, kept: Mapping[int, int], reasons: Mapping[int, str], now: datetime
+) -> None:
+    rows = [
+        {"id": lost, "paper_id": to, "why": reasons.get(lost, ""), "at": now}
+        for lost, to in sorted(kept.items())
+    ]
+    if rows:
+        tx.execute(sa.insert(schema.joined), rows)
+
+
+def led_to(tx: Transaction, paper_id: int) -> int:
+    """Return the paper that has taken the place of one that was joined; else the same."""
+    return tx.scalar(sa.select(_joined.paper_id).where(_joined.id == paper_id)) or paper_id
+
+
+def into(tx: Transaction, paper_id: int) -> list[tuple[int, str, datetime]]:
+    """Return (id, why, when) of the papers that were joined into one, the first to be so first."""
+    rows = tx.execute(
+        sa.select(_joined.id, _joined.why, _joined.at)
+        .where(_joined.paper_id == paper_id)
+        .order_by(_joined.at, _joined.id)
+    )
+    return [(row.id, row.why, row.at) for row in rows]

@@ -1,0 +1,93 @@
+"""Which papers have a key, a title key, a block or a place in a source: one statement for all."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.store import schema
+from monitor.store.columns import among, each, indexed
+from monitor.store.database import Transaction
+
+# "Editorial" is a title of thousands: the newest papers of a title are candidates enough.
+CANDIDATES_BY_TITLE = 25
+# A block of more papers than this says little; its newest are looked at all the same.
+CANDIDATES_BY_BLOCK = 25
+
+Key = tuple[str, str]
+
+_key = schema.paper_key.c
+_sighting = schema.sighting.c
+
+
+def indexed_pair(pair: Key) -> Key:
+    return indexed(pair[0]), indexed(pair[1])
+
+
+def of_keys(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, int]:
+    """Return the paper that has each normalised identifier, where there is one."""
+    by_scheme: dict[str, list[str]] = defaultdict(list)
+    for scheme, value in map(indexed_pair, pairs):
+        by_scheme[scheme].append(value)
+    found: dict[Key, int] = {}
+    for scheme, values in by_scheme.items():
+        rows = tx.execute(
+            sa.select(_key.value, _key.paper_id).where(
+                _key.scheme == scheme, among(tx, _key.value, values)
+            )
+        )
+        found.update(((scheme, value), paper_id) for value, paper_id in rows)
+    return found
+
+
+def of_raw_ids(tx: Transaction, source: str, raw_ids: Iterable[str]) -> Mapping[str, list[int]]:
+    """Return the papers that each name for a record stands for in a source."""
+    return grouped(
+        tx,
+        sa.select(_sighting.raw_id, _sighting.paper_id).where(
+            _sighting.source == source, among(tx, _sighting.raw_id, map(indexed, raw_ids))
+        ),
+    )
+
+
+def of_titles(tx: Transaction, keys: Iterable[str]) -> Mapping[str, list[int]]:
+    """Return the newest papers that have each title key."""
+    return _newest(tx, schema.title_key, map(indexed, filter(None, keys)), CANDIDATES_BY_TITLE)
+
+
+def of_blocks(tx: Transaction, blocks: Iterable[int]) -> Mapping[int, list[int]]:
+    """Return the newest papers that have each block."""
+    return _newest(tx, schema.block, blocks, CANDIDATES_BY_BLOCK)
+
+
+def _newest(
+    tx: Transaction, table: sa.Table, wanted: Iterable[Any], most: int
+) -> Mapping[Any, list[int]]:
+    """Return at most so many papers a key, by ascending id; a large key costs no more."""
+    wanted = list(wanted)
+    if not wanted:
+        return {}
+    asked = each(tx, wanted, table.c.key.type)
+    beyond = (
+        sa.select(table.c.paper_id)
+        .where(table.c.key == asked.c.value)
+        .order_by(table.c.paper_id.desc())
+        .limit(1)
+        .offset(most)
+        .correlate(asked)
+        .scalar_subquery()
+    )
+    here = sa.and_(table.c.key == asked.c.value, table.c.paper_id > sa.func.coalesce(beyond, 0))
+    rows = sa.select(table.c.key, table.c.paper_id).select_from(asked.join(table, here))
+    return grouped(tx, rows.order_by(table.c.key, table.c.paper_id))
+
+
+def grouped(tx: Transaction, pairs: sa.Select[Any]) -> dict[Any, list[Any]]:
+    """Return the second column of some rows by the first."""
+    found: dict[Any, list[Any]] = defaultdict(list)
+    for one, other in tx.execute(pairs):
+        found[one].append(other)
+    return found

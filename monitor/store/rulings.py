@@ -1,0 +1,139 @@
+"""Rulings: what a person has said is the same work, or is not; readings obey them for good.
+
+A ruling is about two names of records, for the numbers of papers may change: an identifier
+(`doi:10.1/x`), a link (`url:example.org/1`), or what a source calls a record (`raw:feed/42`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from monitor.model import Keyed
+from monitor.store import schema
+from monitor.store.columns import among, indexed, insert_or_update
+from monitor.store.database import Transaction
+
+SAME = "same"
+DIFFERENT = "different"
+
+_ruling = schema.ruling.c
+_key = schema.paper_key.c
+_sighting = schema.sighting.c
+
+
+def name(scheme: str, value: str) -> str:
+    """Return the name that an identifier is known by in rulings."""
+    return indexed(f"{scheme}:{value}")
+
+
+def raw_name(source: str, raw_id: str) -> str:
+    """Return the name that a source's record is known by in rulings."""
+    return indexed(f"raw:{source}/{raw_id}")
+
+
+def names_of(tx: Transaction, ids: Iterable[int]) -> dict[int, set[str]]:
+    """Return all names of papers."""
+    wanted = set(ids)
+    found: dict[int, set[str]] = defaultdict(set)
+    keys = sa.select(_key.paper_id, _key.scheme, _key.value)
+    for id, scheme, value in tx.execute(keys.where(among(tx, _key.paper_id, wanted))):
+        found[id].add(name(scheme, value))
+    seen = sa.select(_sighting.paper_id, _sighting.source, _sighting.raw_id)
+    for id, source, raw_id in tx.execute(seen.where(among(tx, _sighting.paper_id, wanted))):
+        found[id].add(raw_name(source, raw_id))
+    return found
+
+
+def rule(
+    tx: Transaction, ours: Iterable[str], theirs: Iterable[str], verdict: str, now: datetime
+) -> None:
+    """Rule on two papers by all of their names. It replaces what was ruled on them before.
+
+    One name of each stands for the others, so that there are as many rows as names.
+    """
+    one, other = sorted(ours), sorted(theirs)
+    _forget(tx, one, other)
+    pairs = {(a, other[0]) for a in one} | {(one[0], b) for b in other}
+    rows = [
+        {"one": min(pair), "other": max(pair), "verdict": verdict, "at": now}
+        for pair in sorted(pairs)
+        if pair[0] != pair[1]
+    ]
+    insert_or_update(tx, schema.ruling, rows, ["verdict", "at"])
+
+
+def _forget(tx: Transaction, ours: Sequence[str], theirs: Sequence[str]) -> None:
+    for a, b in ((ours, theirs), (theirs, ours)):
+        both = among(tx, _ruling.one, a), among(tx, _ruling.other, b)
+        tx.execute(sa.delete(schema.ruling).where(*both))
+
+
+def between(
+    tx: Transaction,
+    source: str,
+    incoming: Sequence[Keyed],
+    found: Sequence[Mapping[int, object]],
+) -> dict[tuple[int, int], str]:
+    """Return what is ruled of an incoming paper, by its position, and a stored one, by its id."""
+    theirs = [
+        {name(*pair) for pair in one.keys} | {raw_name(source, one.raw_id)} for one in incoming
+    ]
+    asked = [position for position, ways in enumerate(found) if ways]
+    ruled = _on(tx, {told for position in asked for told in theirs[position]})
+    if not ruled:
+        return {}
+    concerned = [position for position in asked if not theirs[position].isdisjoint(ruled)]
+    names = names_of(tx, {id for position in concerned for id in found[position]})
+    return {
+        (position, id): verdict
+        for position in concerned
+        for id in found[position]
+        if (verdict := _verdict(ruled, theirs[position], names[id]))
+    }
+
+
+def apart(tx: Transaction, pairs: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Return those pairs of stored papers that are ruled to be different."""
+    pairs = set(pairs)
+    names = names_of(tx, {id for pair in pairs for id in pair})
+    ruled = _on(tx, {told for some in names.values() for told in some})
+    return {
+        (one, other)
+        for one, other in pairs
+        if _verdict(ruled, names[one], names[other]) == DIFFERENT
+    }
+
+
+def of_names(tx: Transaction, names: Iterable[str]) -> list[tuple[str, str, str, datetime]]:
+    """Return (one, other, verdict, when) of the rulings that name a paper, the oldest first."""
+    wanted = set(names)
+    concerned = among(tx, _ruling.one, wanted) | among(tx, _ruling.other, wanted)
+    rows = tx.execute(sa.select(schema.ruling).where(concerned).order_by(_ruling.at, _ruling.one))
+    return [(row.one, row.other, row.verdict, row.at) for row in rows]
+
+
+def _on(tx: Transaction, names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return what is ruled on names: the other name and the verdict."""
+    wanted = set(names)
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    if not wanted or tx.scalar(sa.select(_ruling.one).limit(1)) is None:
+        return found
+    for one, other, verdict, _ in of_names(tx, wanted):
+        found[one][other] = verdict
+        found[other][one] = verdict
+    return found
+
+
+def _verdict(ruled: Mapping[str, Mapping[str, str]], ours: set[str], theirs: set[str]) -> str:
+    """Return what is ruled of two papers; a ruling between names that both have says nothing."""
+    said = {
+        verdict
+        for name in ours - theirs
+        for other, verdict in ruled.get(name, {}).items()
+        if other in theirs and other not in ours
+    }
+    return DIFFERENT if DIFFERENT in said else SAME if said else ""

@@ -1,0 +1,68 @@
+"""A store with sources that say what a test tells them, one topic, and readers of its digests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from monitor.diff.decide import Circumstances
+from monitor.model import FirstRun, Matched, Paper
+from monitor.pipeline.arrivals import Arrived, arrive
+from monitor.store import deliveries, digests, matches, papers
+from monitor.store.database import Database
+from monitor.store.papers import Origin
+from tests.store.scenes import NOW, digest, freeze
+
+
+def read(
+    store: Database,
+    source: str,
+    *told: Paper,
+    now: datetime = NOW,
+    first_run: FirstRun | None = None,
+) -> Arrived:
+    """One reading of a source; its dates are those of announcement."""
+    with store.ingesting() as tx:
+        return arrive(tx, source, told, Circumstances(now, first_run, dated=True))
+
+
+def match(store: Database, topic: str = "t", now: datetime = NOW) -> None:
+    """The topic meets all that waits."""
+    with store.writing() as tx:
+        waiting = matches.unmatched(tx, 10_000)
+        met = [Matched(topic, change.stored.id, change.revision, 1.0) for change in waiting]
+        matches.save(tx, [(one.paper_id, one.revision) for one in met], met, now)
+
+
+def tell(store: Database, name: str = "ada", now: datetime = NOW) -> list[int]:
+    """Match, compose and send a digest of all that is unsent; return the papers in it."""
+    match(store, now=now)
+    with store.reading() as tx:
+        news = digests.unsent(tx, name, now)
+        period = str(digests.count(tx, name) + 1)
+    if not news:
+        return []
+    assert freeze(store, digest(news, period, name, now), now=now) is not None
+    send(store, now)
+    return sorted({one.change.stored.id for one in news})
+
+
+def send(store: Database, now: datetime = NOW) -> None:
+    """Everything that is open goes out."""
+    from monitor.model import Outcome, State
+
+    with store.writing() as tx:
+        for delivery in deliveries.claim(tx, "me", now, limit=1_000):
+            deliveries.record(tx, delivery.id, "me", Outcome(State.SENT), now)
+
+
+def origin(store: Database, paper_id: int) -> Origin:
+    with store.reading() as tx:
+        found = papers.origin(tx, paper_id)
+    assert found is not None
+    return found
+
+
+def ids(store: Database) -> Sequence[int]:
+    with store.reading() as tx:
+        return [one.id for one, _ in papers.page(tx, 0, 10_000)]

@@ -1,0 +1,213 @@
+"""One work, however it comes back: joined when a record proves it, and told of once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from monitor.model import FirstRun, Kind, Paper
+from monitor.store import digests, joins, papers
+from monitor.store.database import Database, open_store
+from monitor.text import title_key
+from tests.pipeline.desk import ids, match, origin, read, send, tell
+from tests.store.scenes import DAY, NOW, digest, freeze, subscribe, unsent, watch
+
+PREPRINT = Paper(
+    "Agents That Plan Together",
+    "Planning together is hard for agents, so they write down what they mean to do next.",
+    ("Ada Lovelace", "Alan Turing"),
+    keys={"arxiv": "2601.00001"},
+    raw_id="a1",
+)
+JOURNAL = Paper(
+    "Cooperative Planning of Language Agents in Shared Worlds",
+    "We study cooperation among many programs. A shared plan halves the number of their steps.",
+    ("A. Lovelace", "A. Turing"),
+    venue="Journal of Plans",
+    keys={"doi": "10.1000/plans.7"},
+    raw_id="j1",
+)
+LINKED = replace(PREPRINT, keys={"arxiv": "2601.00001", "doi": "10.1000/plans.7"}, version=None)
+OTHER = Paper("Folding of Proteins", authors=("Rosalind Franklin",), keys={"doi": "10.1000/other"})
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Database]:
+    database = open_store(url)
+    subscribe(database, "ada", "bob", topics=("t",))
+    watch(database, "t")
+    yield database
+    database.close()
+
+
+def test_a_record_that_names_two_stored_papers_joins_them(store: Database) -> None:
+    read(store, "arxiv", PREPRINT)
+    read(store, "journal", JOURNAL, now=NOW + DAY)
+    assert ids(store) == [1, 2]
+    read(store, "arxiv", LINKED, now=NOW + 2 * DAY)
+    assert ids(store) == [1]
+    one = origin(store, 1)
+    assert one.keys == (("arxiv", "2601.00001"), ("doi", "10.1000/plans.7"))
+    assert {(seen.source, seen.raw_id) for seen in one.sightings} == {
+        ("arxiv", "a1"),
+        ("journal", "j1"),
+    }
+    assert [(change.kind, change.at) for change in one.changes] == [(Kind.NEW, NOW)]
+    assert (one.stored.first_seen, one.stored.paper.venue) == (NOW, "Journal of Plans")
+    assert one.stored.paper.title == PREPRINT.title
+
+
+def test_who_knows_the_lost_paper_by_its_number_is_led_on(store: Database) -> None:
+    read(store, "arxiv", PREPRINT)
+    read(store, "journal", JOURNAL)
+    read(store, "arxiv", LINKED)
+    with store.reading() as tx:
+        assert joins.led_to(tx, 2) == 1
+        [(lost, why, at)] = joins.into(tx, 1)
+        assert (lost, at) == (2, NOW)
+        assert "one record names both" in why
+    read(store, "journal", OTHER)
+    assert ids(store) == [1, 3], "the number of a lost paper is not given again"
+
+
+def test_what_was_sent_of_either_counts_for_both(store: Database) -> None:
+    read(store, "arxiv", PREPRINT)
+    assert tell(store, "ada") == [1]
+    read(store, "journal", JOURNAL)
+    assert tell(store, "bob") == [1, 2]
+    read(store, "arxiv", LINKED)
+    assert tell(store, "ada", NOW + DAY) == []
+    assert tell(store, "bob", NOW + DAY) == []
+    with store.reading() as tx:
+        first = digests.of_period(tx, "bob", "1")
+    told = {entry.paper_id for group in first.groups for entry in group.entries}
+    assert told == {1, 2}, "a frozen digest stays as it is"
+
+
+def test_what_waits_of_either_waits_still_and_is_one_piece_of_news(store: Database) -> None:
+    read(store, "arxiv", PREPRINT)
+    read(store, "journal", JOURNAL)
+    match(store)
+    read(store, "arxiv", LINKED)
+    assert tell(store) == [1]
+    assert tell(store, now=NOW + DAY) == []
+
+
+def test_a_digest_that_reached_nobody_does_not_stand_for_one_that_did(store: Database) -> None:
+    read(store, "arxiv", PREPRINT)
+    match(store)
+    assert freeze(store, digest(unsent(store), "1")) is not None  # never sent
+    read(store, "journal", JOURNAL)
+    match(store)
+    assert freeze(store, digest(unsent(store), "2")) is not None
+    send(store)
+    read(store, "arxiv", LINKED)
+    assert tell(store, now=NOW + DAY) == []
+
+
+def test_a_digest_composed_of_a_paper_that_is_joined_meanwhile_is_composed_anew(
+    store: Database,
+) -> None:
+    read(store, "arxiv", PREPRINT)
+    read(store, "journal", JOURNAL)
+    match(store)
+    stale = digest(unsent(store))
+    read(store, "arxiv", LINKED)
+    assert freeze(store, stale) is None
+    assert tell(store) == [1]
+
+
+def test_revisions_of_both_stand_in_the_order_of_their_time(store: Database) -> None:
+    read(store, "arxiv", replace(PREPRINT, version=1))
+    read(store, "journal", JOURNAL, now=NOW + DAY)
+    read(store, "arxiv", replace(PREPRINT, version=2), now=NOW + 3 * DAY)
+    reworked = replace(JOURNAL, abstract="A wholly other text about what programs may share.")
+    read(store, "journal", reworked, now=NOW + 2 * DAY)
+    read(store, "arxiv", replace(LINKED, version=2), now=NOW + 4 * DAY)
+    told = [(one.revision, one.kind, one.at) for one in origin(store, 1).changes]
+    assert told == [
+        (1, Kind.NEW, NOW),
+        (2, Kind.REVISED, NOW + 2 * DAY),
+        (3, Kind.REVISED, NOW + 3 * DAY),
+    ]
+    assert origin(store, 1).stored.revision == 3
+
+
+def test_a_paper_stored_silently_gains_the_news_of_the_other(store: Database) -> None:
+    read(store, "arxiv", PREPRINT, first_run=FirstRun.BASELINE)
+    read(store, "journal", JOURNAL, now=NOW + DAY)
+    read(store, "arxiv", LINKED, now=NOW + DAY)
+    assert origin(store, 1).stored.news_at == NOW + DAY
+    assert tell(store, now=NOW + DAY) == [1]
+
+
+def test_papers_of_one_reading_are_joined_by_a_record_of_the_same(store: Database) -> None:
+    read(store, "dump", replace(PREPRINT, raw_id="1"), replace(JOURNAL, raw_id="2"), LINKED)
+    assert ids(store) == [1]
+    assert len(origin(store, 1).sightings) == 3
+
+
+def test_a_chain_of_papers_becomes_one(store: Database) -> None:
+    three = [
+        replace(PREPRINT, title=f"A Study of Number {n}", abstract="", keys={"doi": f"10.1000/{n}"})
+        for n in range(4)
+    ]
+    for n, paper in enumerate(three):
+        read(store, "s", replace(paper, raw_id=str(n)))
+    links = [
+        replace(three[0], raw_id="l", keys={"doi": (f"10.1000/{n}", f"10.1000/{n + 1}")})
+        for n in range(3)
+    ]
+    read(store, "links", *(replace(link, raw_id=f"l{n}") for n, link in enumerate(links)))
+    assert ids(store) == [1]
+
+
+def test_a_wrong_identifier_joins_no_papers_of_other_people(store: Database) -> None:
+    read(store, "arxiv", PREPRINT)
+    read(store, "journal", OTHER)
+    wrong = replace(PREPRINT, keys={"arxiv": "2601.00001", "doi": "10.1000/other"})
+    read(store, "arxiv", wrong)
+    assert ids(store) == [1, 2]
+
+
+def test_a_record_with_two_arxiv_ids_joins_nothing_that_is_not_alike(store: Database) -> None:
+    survey = replace(PREPRINT, title="Another Work of Ours", abstract="", keys={"arxiv": "2601.2"})
+    second = replace(survey, keys={"arxiv": "2601.00002"}, raw_id="a2")
+    read(store, "arxiv", PREPRINT)
+    read(store, "arxiv", second)
+    read(store, "list", replace(PREPRINT, keys={"arxiv": ("2601.00001", "2601.00002")}))
+    assert ids(store) == [1, 2]
+
+
+def test_a_joined_paper_is_found_by_all_of_its_names(store: Database) -> None:
+    read(store, "arxiv", PREPRINT)
+    read(store, "journal", JOURNAL)
+    read(store, "arxiv", LINKED)
+    again = (PREPRINT, replace(JOURNAL, raw_id="j2"), replace(JOURNAL, keys={}, raw_id="j1"))
+    for number, paper in enumerate(again):
+        read(store, "journal", paper, now=NOW + timedelta(days=number))
+    assert ids(store) == [1]
+    with store.reading() as tx:
+        found = papers.by_title_key(tx, title_key(JOURNAL.title))
+    assert [one.id for one in found] == [1]
+
+
+def test_F07_one_paper_in_three_feeds_two_versions_and_a_cross_list_is_one_item(
+    store: Database,
+) -> None:
+    first = replace(PREPRINT, version=1, announce="new", categories=("cs.AI",))
+    cross = replace(first, raw_id="x1", announce="cross", categories=("cs.MA", "cs.AI"))
+    second = replace(PREPRINT, keys={"arxiv": "2601.00001v2"}, version=2, announce="replace")
+    published = replace(LINKED, keys={"doi": ("10.1000/PLANS.7", "10.48550/arXiv.2601.00001")})
+    upper = replace(JOURNAL, keys={"doi": "https://doi.org/10.1000/PLANS.7"}, raw_id="u")
+    read(store, "cs.AI", first)
+    read(store, "cs.MA", cross)
+    read(store, "journal", published, now=NOW)
+    read(store, "cs.AI", second, now=NOW + DAY)
+    read(store, "crossref", upper, now=NOW + DAY)
+    assert ids(store) == [1]
+    assert tell(store, now=NOW + DAY) == [1]
+    assert tell(store, now=NOW + 2 * DAY) == []
