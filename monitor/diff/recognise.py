@@ -49,8 +49,8 @@ def stored_matches(
             return
         why = (
             _by_ruling(keyed, candidate)
-            or _same_entry(keyed, candidate)
             or matches(keyed, candidate.stored.paper, candidate.keys, candidate.found_by)
+            or _same_entry(keyed, candidate)
         )
         if why and not _ruled_out(keyed, candidate):
             yield candidate, why, by_name or candidate.ruled == "same"
@@ -63,8 +63,6 @@ def _by_ruling(keyed: Keyed, candidate: Candidate) -> str:
 
 def _same_entry(keyed: Keyed, candidate: Candidate) -> str:
     """An entry that says of itself what it said before is of the paper that it was of before."""
-    if shared_key(keyed, candidate.keys):
-        return ""
     said = (
         (told.fingerprint, *told.past)
         for told in candidate.sightings
