@@ -29,13 +29,12 @@ import httpx
 from monitor.errors import FetchError, WaitError
 from monitor.net.addresses import allowed, shown
 from monitor.net.again import LEAST, lifetime, retry_after
-from monitor.net.body import Decoder
+from monitor.net.body import MAX_BYTES, Decoder
 from monitor.net.dial import Guard, TooLateError, Watch, resolve
 from monitor.net.gates import Gates, gate_of
 from monitor.net.memory import CONFIRMED, Memory, NoMemory, Wait
 from monitor.net.transport import Transport, core_url, proxy_for
 
-MAX_BYTES = 15 * 1024 * 1024
 DEADLINE = timedelta(seconds=60)
 MAX_REDIRECTS = 5
 LEAST_RATE = 200  # bytes a second, once LEAST_RATE_AFTER seconds have passed

@@ -6,6 +6,7 @@ import zlib
 
 from monitor.errors import FetchError
 
+MAX_BYTES = 15 * 1024 * 1024
 MAX_RATIO = 100  # a feed compresses 5 to 20 times
 RATIO_MATTERS_FROM = 1024 * 1024
 

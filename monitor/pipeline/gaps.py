@@ -1,22 +1,26 @@
-"""A gap that no archive fills: said once, in `status` and the next digest, and kept till then."""
+"""A gap that no archive fills: recorded, to be said in `status` and the next digest."""
 
 from __future__ import annotations
 
-from monitor.model import Document, Run
+from collections.abc import Sequence
+
+from monitor.model import Run
 from monitor.pipeline import again, incidents
 from monitor.pipeline.parts import Parts, Watched
 from monitor.store import runs
 
 
-def note(parts: Parts, watched: Watched, run: Run, document: Document) -> None:
-    """Record that papers may be missing before this reading of a source that keeps no window.
+def note(parts: Parts, watched: Watched, done: Sequence[Run]) -> None:
+    """Record that papers may be missing before this pass over a source of one fetched document.
 
-    A kind that asks its service for a time, and keeps `until`, fills its gaps by itself.
+    A kind that asks its service for a time, and keeps `until`, fills its gaps by itself, and so
+    does a folder of files.
     """
-    if "until" in document.validators:
+    if len(done) != 1 or watched.source.options.path:
         return
+    run = done[0]
     with parts.database.reading() as tx:
-        reads = runs.reads(tx, watched.name)
+        reads = runs.reads(tx, watched.name)[1:]  # the first is this one
     since = again.lost_since(reads, watched.every, run, watched.calendar)
     if since is None:
         return

@@ -52,6 +52,8 @@ def ingest(parts: Parts, name: str, tell: Callable[[Run], None] | None = None) -
         if isinstance(reading.wait, WaitError):
             return done or [_not_asked(name, str(reading.wait), now)]
         judge(parts, watched, done)
+        if not first and "until" not in validators:
+            gaps.note(parts, watched, done)
     return done
 
 
@@ -164,8 +166,6 @@ class _Ingest:
         if reading.error and not reading.papers:
             outcome = RunOutcome.FAILED
             self._distrust(document)
-        elif document.url and self.first_run is None:
-            gaps.note(self.parts, self.watched, self._opened()[1], document)
         kept = document.validators if whole else None
         return self._finish(outcome, reading.error, document.name, kept)
 

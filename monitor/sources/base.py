@@ -5,8 +5,8 @@ from __future__ import annotations
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,11 +14,13 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from monitor.errors import FetchError
 from monitor.model import Document, FirstRun, Reading
+from monitor.net.addresses import shown
+from monitor.net.body import MAX_BYTES
 from monitor.sources.calendar import Calendar
 from monitor.sources.shared.pace import pace
 
 if TYPE_CHECKING:
-    from monitor.http import Door
+    from monitor.http import Door, Response
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 
@@ -59,6 +61,19 @@ class Found:
     load: Callable[[], Document | None]
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a service wants to be asked: keys in `headers`, and how far `apart`.
+
+    No more than `max_bytes` are taken of an answer, within `deadline`.
+    """
+
+    headers: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    apart: timedelta = timedelta(0)
+    max_bytes: int = MAX_BYTES
+    deadline: timedelta = timedelta(seconds=60)
+
+
 class Source(ABC):
     """A kind of source.
 
@@ -96,18 +111,43 @@ class Source(ABC):
         elif self.options.url:
             yield self._page(self.options.url, dict(validators))
 
-    def _page(self, url: str, validators: Mapping[str, str]) -> Found:
-        door = self._door
-        if door is None:
-            raise FetchError(f"source {self.name} was opened without a way to the network")
-        return Found(door.shown(url), lambda: self._fetch(door, url, validators))
+    @property
+    def terms(self) -> Terms:
+        """Return how its service wants to be asked."""
+        return Terms()
 
-    def _fetch(self, door: Door, url: str, validators: Mapping[str, str]) -> Document | None:
-        answer = door.get(url, validators=validators, allow_private=self.options.allow_private)
+    @property
+    def contact(self) -> str:
+        """Return the operator's mail address, for services that ask for one; "" for none."""
+        told = self._door.contact.removeprefix("mailto:").strip() if self._door else ""
+        return told if "@" in told and " " not in told else ""
+
+    def get(self, url: str, validators: Mapping[str, str] | None = None) -> Response:
+        """Ask for an address on the terms of its service; FetchError when it cannot be had."""
+        if self._door is None:
+            raise FetchError(f"source {self.name} was opened without a way to the network")
+        terms = self.terms
+        return self._door.get(
+            url,
+            validators=validators,
+            headers=terms.headers,
+            allow_private=self.options.allow_private,
+            max_bytes=terms.max_bytes,
+            deadline=terms.deadline,
+            apart=terms.apart,
+        )
+
+    def _page(self, url: str, validators: Mapping[str, str]) -> Found:
+        if self._door is None:
+            raise FetchError(f"source {self.name} was opened without a way to the network")
+        return Found(shown(url), lambda: self._fetch(url, validators))
+
+    def _fetch(self, url: str, validators: Mapping[str, str]) -> Document | None:
+        answer = self.get(url, validators)
         if answer.not_modified:
             return None
         return Document(
-            name=door.shown(url),
+            name=shown(url),
             content=answer.content,
             at=self._clock(),
             content_type=answer.content_type,

@@ -129,6 +129,7 @@ class Crossref(ApiSource):
             "cursor": asked.cursor or "*",
         }
         named = {"query.bibliographic": query} if query else {}
+        named |= {"mailto": self.contact} if self.contact else {}
         return f"{self.base}/works?{urlencode(told | named)}"
 
 

@@ -137,7 +137,7 @@ class EuropePmc(ApiSource):
             "format": "json",
             "pageSize": PAGE,
             "cursorMark": asked.cursor or "*",
-        }
+        } | ({"email": self.contact} if self.contact else {})
         return f"{self.base}/search?{urlencode(told)}"
 
 

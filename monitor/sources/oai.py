@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import ClassVar
+from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field
 
@@ -16,11 +17,10 @@ from monitor.sources.base import Found, SourceOptions
 from monitor.sources.shared import arxivrecords, dublincore
 from monitor.sources.shared.oaiharvest import Harvester, Repository
 from monitor.sources.shared.oaipmh import Record, local
-from monitor.sources.shared.windows import one_document
 
 
 class OaiOptions(SourceOptions):
-    """Settings: `url` is the base URL of a repository; one with a query is a single answer.
+    """Settings: `url` is the base URL of a repository, or with a `verb=` a single answer.
 
     `sets` are asked for one after the other, all records without any; `overlap_days` is how
     far each run looks back behind the last.
@@ -49,7 +49,7 @@ class Oai(Harvester):
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the pages of what changed since the last whole reading."""
         url = self.options.url
-        if not url or one_document(url):
+        if not url or "verb" in parse_qs(urlsplit(url).query):
             yield from super().find(validators)
             return
         asked = self.options if isinstance(self.options, OaiOptions) else OaiOptions(url=url)

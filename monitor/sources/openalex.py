@@ -96,12 +96,14 @@ class OpenAlex(ApiSource):
         options = self.options
         window = f"from_publication_date:{first},to_publication_date:{last}"
         more = getattr(options, "filter", "")
+        key = getattr(options, "api_key", SecretStr("")).get_secret_value()
         told = {
             "filter": f"{window},{more}" if more else window,
             "search": getattr(options, "query", ""),
             "per_page": str(PAGE),
             "cursor": asked.cursor or "*",
-            "api_key": getattr(options, "api_key", SecretStr("")).get_secret_value(),
+            "api_key": key,
+            "mailto": "" if key else self.contact,
         }
         return f"{self.base}/works?{urlencode({k: v for k, v in told.items() if v})}"
 

@@ -10,14 +10,14 @@ https://www.ncbi.nlm.nih.gov/books/NBK25499/ the parameters.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import ClassVar
 from xml.etree.ElementTree import Element
 
 from monitor.errors import DocumentError
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
-from monitor.sources.base import Found, Source, SourceOptions
+from monitor.sources.base import Found, Source, SourceOptions, Terms
 from monitor.sources.shared.dates import day_of, partial_date, printed
 from monitor.sources.shared.entrez import PubMedOptions, Search, searched
 from monitor.sources.shared.entries import identifiers
@@ -27,6 +27,7 @@ from monitor.sources.shared.readings import reading
 from monitor.sources.shared.xmlrescue import elements
 from monitor.sources.shared.xmlstream import XmlError
 
+MAX_FILE = 128 * 1024 * 1024  # of a daily update file, as it is sent
 _RECORDS = ("PubmedArticle", "PubmedBookArticle", "MedlineCitation", "DeleteCitation", "ERROR")
 _OUTER = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation")
 _ROOTS = (
@@ -67,7 +68,16 @@ class PubMed(Source):
             yield from super().find(validators)
             return
         pages = Pages(partial(self._page, validators={}), self.read)
-        yield from Search(self.options, pages, self._clock()).found(validators)
+        yield from Search(self.options, pages, self._clock(), self.contact).found(validators)
+
+    @property
+    def terms(self) -> Terms:
+        """Three requests a second, ten with a key (NBK25497); an update file is large."""
+        asked = self.options
+        if not isinstance(asked, PubMedOptions) or not asked.query:
+            return Terms(max_bytes=MAX_FILE, deadline=timedelta(minutes=10))
+        rate = 10 if asked.api_key.get_secret_value() else 3
+        return Terms(apart=timedelta(0) if asked.url else timedelta(seconds=1 / rate))
 
 
 def _failed(error: str) -> Reading:

@@ -7,13 +7,14 @@ https://api.semanticscholar.org/api-docs/graph: /paper/search (offset, next) and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import ClassVar
 from urllib.parse import urlencode, urlsplit
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from monitor.model import FirstRun, Paper
+from monitor.sources.base import Terms
 from monitor.sources.shared.entries import http_link, identifiers
 from monitor.sources.shared.records import (
     Listing,
@@ -39,12 +40,13 @@ FIELDS = (
 
 
 class SemanticScholarOptions(ApiOptions):
-    """`query` is of the bulk search: words, "phrases", + | - and brackets."""
+    """`query` is of the bulk search: words, "phrases", + | - and brackets; `api_key` a secret."""
 
     asked_with: ClassVar[tuple[str, ...]] = ("query",)
 
     query: str = ""
     fields_of_study: tuple[str, ...] = Field(default=(), max_length=30)
+    api_key: SecretStr = SecretStr("")
     overlap_days: int = Field(default=30, ge=1, le=365)
 
 
@@ -100,6 +102,15 @@ class SemanticScholar(ApiSource):
             keys=keys_of(_keys(told, name)),
             categories=terms(studies),
             raw_id=prose(name),
+        )
+
+    @property
+    def terms(self) -> Terms:
+        """A key goes into a header, and one request a second is what a key is given."""
+        key = getattr(self.options, "api_key", SecretStr("")).get_secret_value()
+        return Terms(
+            headers={"x-api-key": key} if key else {},
+            apart=timedelta(seconds=0 if self.options.url else 1),
         )
 
     def ask(self, asked: Asked) -> str:

@@ -395,6 +395,79 @@ def test_F09_an_expired_token_begins_the_list_again(web: MisbehavingServer, door
     assert reader.state == {"until": shelf.now.isoformat()}
 
 
+@pytest.mark.parametrize("status", [400, 404, 410, 422, 500])
+def test_F09_a_token_refused_with_an_http_status_begins_the_list_again(
+    web: MisbehavingServer, door: Door, status: int
+) -> None:
+    """From the committed `from`, not from where the token was: the list may have changed."""
+    shelf = month()
+    shelf.now += 4 * DAY
+    expired = iter([True])
+
+    def answers(asked: Asked) -> Answer:
+        if "resumptionToken=t2" in asked.target and next(expired, False):
+            error = '<error code="badResumptionToken">expired</error>'
+            return Answer(status, body=envelope(error, shelf.now).encode())
+        return shelf.oai(asked)
+
+    reader = oai(shelf, web, door)
+    web.decides("*", answers)
+    assert set(reader.run()) == set(numbered(0, 14)) and not reader.errors
+    assert [asked["from"] for asked in shelf.asked if "from" in asked] == ["2025-05-30"] * 2
+    assert reader.state == {"until": shelf.now.isoformat()}
+
+
+@pytest.mark.parametrize("status", [200, 400, 403, 500])
+def test_an_error_of_the_protocol_is_told_whatever_its_status(
+    web: MisbehavingServer, door: Door, status: int
+) -> None:
+    reader = oai(Shelf(), web, door)
+    reader.state = before = {"until": (MONDAY - DAY).isoformat()}
+    error = envelope('<error code="badArgument">no such set</error>', MONDAY).encode()
+    web.decides("*", lambda _: Answer(status, body=error))
+    assert reader.run() == [] and reader.state == before
+    assert reader.errors == ["the repository answered badArgument: no such set"]
+
+
+def test_nothing_new_may_come_with_a_status_that_refuses(
+    web: MisbehavingServer, door: Door
+) -> None:
+    reader = oai(Shelf(), web, door)
+    none = envelope('<error code="noRecordsMatch"/>', MONDAY).encode()
+    web.decides("*", lambda _: Answer(404, body=none))
+    assert reader.run() == [] and not reader.errors
+    assert reader.state == {"until": MONDAY.isoformat()}
+
+
+def test_a_page_of_html_with_a_status_that_refuses_is_no_answer(
+    web: MisbehavingServer, door: Door
+) -> None:
+    reader = oai(Shelf(), web, door)
+    web.decides("*", lambda _: Answer(502, body=b"<html>no <error code=502></html>"))
+    assert reader.run() == [] and "answered 502 Bad Gateway" in reader.errors[0]
+
+
+@pytest.mark.parametrize("address", ["/oai?context=thesis", "/index.php?page=oai", "/oai/request/"])
+def test_a_base_address_is_asked_as_it_is_written(
+    web: MisbehavingServer, door: Door, address: str
+) -> None:
+    shelf = month()
+    shelf.now += 4 * DAY
+    reader = oai(shelf, web, door, url=web.url(address))
+    assert set(reader.run()) == set(numbered(0, 14)) and not reader.errors
+    mark = "&" if "?" in address else "?"
+    begun = f"{address}{mark}verb=ListRecords&"
+    assert all(asked.target.startswith(begun) for asked in web.requests)
+    assert len(web.requests) > 2
+
+
+def test_an_address_with_a_verb_is_a_single_answer(web: MisbehavingServer, door: Door) -> None:
+    address = "/oai?verb=ListRecords&metadataPrefix=oai_dc&from=2025-06-02"
+    shelf = month()
+    reader = oai(shelf, web, door, url=web.url(address))
+    assert reader.run() == numbered(0, 1) and len(web.requests) == 1
+
+
 def test_F09_tokens_that_always_expire_are_a_failure(web: MisbehavingServer, door: Door) -> None:
     shelf = month()
     shelf.now += 4 * DAY

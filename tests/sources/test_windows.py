@@ -21,6 +21,7 @@ from monitor.sources.europepmc import EuropePmc
 from monitor.sources.huggingface_api import HuggingFace
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.openreview import OpenReview
+from monitor.sources.pubmed import PubMed
 from monitor.sources.semanticscholar import SemanticScholar
 from monitor.sources.shared import windows
 from monitor.sources.shared.windows import ApiSource, Asked, Span, spans
@@ -306,6 +307,101 @@ def test_settings_that_make_no_sense_are_refused(
 ) -> None:
     with pytest.raises(ValidationError, match=why):
         kind.Options.model_validate(told)
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Iterator[Door]:
+    """A door whose operator can be written to."""
+    door = Door(version="1", contact="ops@example.org", gate_dir=tmp_path / "gates")
+    yield door
+    door.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "name"),
+    [
+        (Crossref, {"query": "x"}, "mailto"),
+        (OpenAlex, {"query": "x"}, "mailto"),
+        (EuropePmc, {"query": "x"}, "email"),
+        (PubMed, {"query": "x"}, "email"),
+    ],
+)
+def test_services_that_ask_for_an_address_are_told_the_contact(
+    web: MisbehavingServer,
+    door: Door,
+    known: Door,
+    kind: type[Source],
+    settings: dict[str, object],
+    name: str,
+) -> None:
+    web.decides("*", lambda _: Answer(500))
+    for told, contact in ((known, "ops@example.org"), (door, None)):
+        web.requests.clear()
+        with pytest.raises(FetchError):
+            loaded(opened(kind, web, told, **settings), {})
+        assert query(web.requests[0]).get(name) == contact
+
+
+def test_a_key_goes_to_semantic_scholar_in_a_header(web: MisbehavingServer, door: Door) -> None:
+    pages(web, answer(SemanticScholar, 1))
+    source = opened(SemanticScholar, web, door, query="x", api_key="hush", overlap_days=7)
+    (document,) = loaded(source, {})
+    assert web.requests[0].headers["x-api-key"] == "hush"
+    assert "hush" not in document.name + repr(source.options) + source.options.model_dump_json()
+    assert "hush" not in web.requests[0].target + repr(source.terms)
+
+
+def test_pubmed_is_told_who_asks(web: MisbehavingServer, door: Door) -> None:
+    web.decides("*", lambda _: Answer(400))
+    source = opened(PubMed, web, door, query="sleep", api_key="hush", email="me@example.org")
+    with pytest.raises(FetchError) as fault:
+        loaded(source, {})
+    told = query(web.requests[0])
+    assert (told["tool"], told["email"], told["api_key"]) == (
+        "paper-monitor",
+        "me@example.org",
+        "hush",
+    )
+    assert "hush" not in str(fault.value) + repr(source.options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "apart"),
+    [
+        (PubMed, {"query": "x"}, 1 / 3),
+        (PubMed, {"query": "x", "api_key": "k"}, 1 / 10),
+        (PubMed, {"query": "x", "url": "https://mirror.example.org"}, 0),
+        (SemanticScholar, {"query": "x"}, 1),
+        (Crossref, {"query": "x"}, 0),
+    ],
+)
+def test_services_are_asked_as_often_as_they_allow(
+    kind: type[Source], settings: dict[str, object], apart: float
+) -> None:
+    source = kind("daily", kind.Options.model_validate(settings), None, lambda: NOW)
+    assert source.terms.apart == timedelta(seconds=apart)
+
+
+def test_an_update_file_of_pubmed_may_be_larger_than_a_feed(
+    web: MisbehavingServer, door: Door
+) -> None:
+    body = b"<PubmedArticleSet>" + b" " * (16 * 1024 * 1024) + b"</PubmedArticleSet>"
+    web.answers("/file.xml", body=body)
+    (document,) = loaded(opened(PubMed, web, door, url=web.url("/file.xml")), {})
+    assert len(document.content) == len(body)
+    web.answers("/file.xml?x", body=body)
+    with pytest.raises(FetchError, match="larger than 15,728,640 bytes"):
+        loaded(opened(EuropePmc, web, door, url=web.url("/file.xml?x")), {})
+
+
+def test_a_service_that_refuses_is_quoted(web: MisbehavingServer, door: Door) -> None:
+    body = b'{"error": "Invalid filter", "message": "Unknown filter field: author_name"}'
+    web.decides("*", lambda _: Answer(400, body=body))
+    with pytest.raises(FetchError, match=r"400 Bad Request \(OpenAlex answered with an error: Inv"):
+        loaded(opened(OpenAlex, web, door, filter="author_name:x"), {})
+    web.decides("*", lambda _: Answer(400, body=b"<html>no</html>"))
+    with pytest.raises(FetchError, match=r"400 Bad Request$"):
+        loaded(opened(OpenAlex, web, door, filter="author_name:x"), {})
 
 
 def test_a_key_is_never_shown(web: MisbehavingServer, door: Door) -> None:

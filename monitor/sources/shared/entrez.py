@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import ClassVar
 from urllib.parse import urlencode
 
-from pydantic import Field, model_validator
+from pydantic import Field, SecretStr, model_validator
 
 from monitor.errors import DocumentError, FetchError
 from monitor.sources.base import Found, SourceOptions
@@ -29,11 +29,14 @@ class PubMedOptions(SourceOptions):
     """A `query:` in PubMed's own language, or the files of a `path:`.
 
     With a query, `url` is another server of the same API; without one, it is one document.
+    `api_key` (a secret) and `email` (else the operator's `contact`) are told to NCBI.
     """
 
     places_needed: ClassVar[bool] = False
 
     query: str = ""
+    api_key: SecretStr = SecretStr("")
+    email: str = ""
     overlap_days: int = Field(default=7, ge=1, le=365)
     first_days: int = Field(default=30, ge=1, le=365)
 
@@ -63,8 +66,11 @@ def searched(content: bytes) -> tuple[list[str], int, str]:
 class Search:
     """One run of a query: windows of days, each small enough for esearch, oldest first."""
 
-    def __init__(self, options: PubMedOptions, pages: Pages, now: datetime) -> None:
+    def __init__(
+        self, options: PubMedOptions, pages: Pages, now: datetime, contact: str = ""
+    ) -> None:
         self.options, self.pages, self.now = options, pages, now
+        self.contact = options.email or contact
 
     def found(self, validators: Mapping[str, str]) -> Iterator[Found]:
         last = parse_date(validators.get(UNTIL, ""))
@@ -118,4 +124,7 @@ class Search:
 
     def url(self, tool: str, **asked: str) -> str:
         base = (self.options.url or BASE).rstrip("/")
-        return f"{base}/{tool}.fcgi?" + urlencode({"db": "pubmed", "tool": "paper-monitor"} | asked)
+        key = self.options.api_key.get_secret_value()
+        who = {"tool": "paper-monitor", "email": self.contact, "api_key": key}
+        told = {"db": "pubmed", **who, **asked}
+        return f"{base}/{tool}.fcgi?" + urlencode({k: v for k, v in told.items() if v})

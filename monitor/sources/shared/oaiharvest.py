@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
-from monitor.errors import DocumentError
+from monitor.errors import DocumentError, FetchError
 from monitor.http import Door
 from monitor.model import Document, Paper
 from monitor.sources.base import Found, Source
 from monitor.sources.shared.entries import parse_date
-from monitor.sources.shared.oaipmh import Envelope, Record, read_envelope
+from monitor.sources.shared.oaipmh import Envelope, Record, read_envelope, says_error
 
 PIECE = timedelta(days=7)
 MAX_PAGES = 2_000  # of one piece
@@ -44,7 +44,8 @@ class Repository:
 
     def ask(self, **asked: str) -> str:
         told = {name.strip("_"): value for name, value in asked.items() if value}
-        return f"{self.address.rstrip('/')}?{urlencode({'verb': 'ListRecords', **told})}"
+        mark = "&" if "?" in self.address else "?"
+        return f"{self.address}{mark}{urlencode({'verb': 'ListRecords', **told})}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +102,16 @@ class Harvester(Source):
             state = walk.done
 
     def fetched(self, address: str, name: str) -> Document:
-        """Fetch an answer as the document of that name; raises FetchError."""
-        document = self._page(address, {}).load()
+        """Fetch an answer as the document of that name; raises FetchError.
+
+        Some repositories send the errors of the protocol with a status that refuses.
+        """
+        try:
+            document = self._page(address, {}).load()
+        except FetchError as fault:
+            if fault.retry_after is not None or not says_error(fault.body):
+                raise
+            return Document(name, fault.body, self._clock(), url=Door.shown(address))
         if document is None:
             raise DocumentError("the server said that nothing has changed, and was not asked")
         return replace(document, name=name, lifetime=timedelta(0))

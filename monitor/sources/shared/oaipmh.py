@@ -1,6 +1,6 @@
 """The envelope of OAI-PMH 2.0 answers (http://www.openarchives.org/OAI/openarchivesprotocol.html).
 
-Every answer, also one that says an error, comes with status 200:
+Every answer, also one that says an error, comes with status 200, or so it should:
 
     OAI-PMH: responseDate, request, and either
         error (code)                                         no record, or what went wrong
@@ -10,6 +10,7 @@ Every answer, also one that says an error, comes with status 200:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,6 +41,10 @@ NO_METADATA = "record has no metadata"
 _POOR = (NO_TITLE, NO_METADATA)  # a list of such alone is poor, and read all the same
 _NO_RECORDS = "noRecordsMatch"
 _BAD_TOKEN = "badResumptionToken"
+_ERROR = re.compile(
+    rb"<(?:\w{1,20}:)?OAI-PMH[\s>].{0,20000}?<(?:\w{1,20}:)?error\s[^<>]{0,200}\bcode\s*=",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,11 @@ class Envelope:
             bad = next((one.why for one in rejected if one.why not in _POOR), "")
             error = f"no record is a paper: {bad}" if bad else self.fault
         return Reading(papers, rejected, error, complete=not (error or self.fault))
+
+
+def says_error(content: bytes) -> bool:
+    """Say whether a document is an answer of OAI-PMH that names an error, whatever its status."""
+    return bool(_ERROR.search(content))
 
 
 def read_envelope(content: bytes, told: Told) -> Envelope:

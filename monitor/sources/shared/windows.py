@@ -163,11 +163,14 @@ class ApiSource(JsonSource):
         )
 
     def fetch_page(self, asked: Asked, name: str) -> Document:
-        """Fetch one page; FetchError when it cannot be had."""
-        door = self._door
-        if door is None:
-            raise FetchError(f"source {self.name} was opened without a way to the network")
-        answer = door.get(self.ask(asked), allow_private=self.options.allow_private)
+        """Fetch one page; FetchError when it cannot be had, in the service's own words."""
+        try:
+            answer = self.get(self.ask(asked))
+        except FetchError as fault:
+            told = self.read(Document(name, fault.body, self._clock())).error if fault.body else ""
+            if fault.retry_after is not None or "error: " not in told:
+                raise
+            raise FetchError(fault.message, told) from fault
         return Document(
             name,
             answer.content,
