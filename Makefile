@@ -3,8 +3,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+FUZZ_SECONDS ?= 90
 
-.PHONY: demo test check format bench duel picture clean
+.PHONY: demo test check format bench duel fuzz picture clean
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -29,6 +30,9 @@ bench: $(VENV)/.developing        ## cold start and the demo, timed; feeds, besi
 
 duel: $(VENV)/.developing         ## a million pairs of topic and paper: the index against plain evaluation
 	$(BIN)/python -m tests.match.duel
+
+fuzz: $(VENV)/.developing         ## spoiled documents of every kind, for FUZZ_SECONDS
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
 
 picture: $(VENV)/.developing      ## the README's pictures, from real output
 	$(BIN)/python docs/pictures/make.py

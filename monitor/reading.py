@@ -10,6 +10,7 @@ from monitor import plugins
 from monitor.app import clock_at
 from monitor.errors import MonitorError, UsageError
 from monitor.model import Reading
+from monitor.sources import guard
 from monitor.sources.base import Source, SourceOptions, read_file
 
 
@@ -27,7 +28,7 @@ def read(
 
 def _read(source: Source, file: Path) -> Reading:
     try:
-        return source.read(read_file(file))
+        return guard.read(source, read_file(file))
     except MonitorError as fault:
         return Reading(error=str(fault), complete=False)
 

@@ -17,6 +17,7 @@ from monitor.pipeline import again, gaps
 from monitor.pipeline.arrivals import arrive
 from monitor.pipeline.judge import judge
 from monitor.pipeline.parts import Parts, Watched
+from monitor.sources import guard
 from monitor.sources.base import Found
 from monitor.store import owners, runs, servers, sources
 
@@ -151,7 +152,7 @@ class _Ingest:
             return None
         if finished:
             offset = 0
-        reading = self.watched.source.read(document)
+        reading = guard.read(self.watched.source, document)
         whole = document.complete and reading.complete and not reading.error
         self._count(rejected=len(reading.rejected))
         end = offset

@@ -34,6 +34,7 @@ _DECLARES = re.compile(rb"<!(?:ENTITY|DOCTYPE[^>\[]{0,1000}\[)", re.IGNORECASE)
 _ENTRY = re.compile(rb"<(?:\w{1,20}:)?(?:item|entry)[\s>]")
 _ENTRY_END = re.compile(rb"</(?:\w{1,20}:)?(?:item|entry)\s*>")
 _ROOT_END = re.compile(rb"</(?:\w{1,20}:)?(?:rss|feed|RDF)\s*>(?:\s|<!--.*?-->|\0)*$", re.DOTALL)
+_NUMBERED = re.compile(rb"&#(\d{1,9}|[xX][0-9a-fA-F]{1,8});?")
 _VENUES = ("prism_publicationname", "arxiv_journal_ref", "arxiv_journal_reference")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
 _BOM = b"\xef\xbb\xbf"
@@ -121,7 +122,10 @@ def read_tolerantly(content: bytes, document: Document, now: datetime) -> Readin
     if refusal:
         return _failed(refusal)
     # Bytes behind a file object: feedparser takes a bare value for an address or a path.
-    parsed = _parse(_DOCTYPE.sub(b"", content, count=1), document)
+    try:
+        parsed = _parse(_legal(_DOCTYPE.sub(b"", content, count=1)), document)
+    except Exception as fault:  # of a library that reads anything, on what nobody thought of
+        return _failed(f"the feed broke its reader: {type(fault).__name__}: {fault}"[:200])
     error = _no_feed(parsed)
     if error:
         return _failed(error)
@@ -136,6 +140,16 @@ def read_tolerantly(content: bytes, document: Document, now: datetime) -> Readin
     if not (entries or whole):
         error = "the document is cut off or broken before its first entry"
     return Reading(papers, rejected, error, complete=whole and not error)
+
+
+def _legal(content: bytes) -> bytes:
+    """Drop numbers of characters that there are not: feedparser gives up at them."""
+    return _NUMBERED.sub(lambda found: found.group() if _is_character(found[1]) else b"", content)
+
+
+def _is_character(number: bytes) -> bool:
+    code = int(number[1:], 16) if number[:1] in b"xX" else int(number)
+    return code in (9, 10, 13) or 32 <= code < 0xD800 or 0xE000 <= code <= 0x10FFFF
 
 
 def _parse(content: bytes, document: Document) -> Any:
@@ -231,7 +245,7 @@ def _entry(told: Any, version: str, issued: datetime | None) -> Entry:
         title=_said(told, "title"),
         summary="" if summary == content else summary,  # feedparser fills in what is missing
         content=content,
-        names=tuple(author.get("name", "") for author in told.get("authors", ())),
+        names=tuple(author.get("name") or "" for author in told.get("authors", ())),
         id=_said(told, "id"),
         link=_link(told),
         pdf=_href(told, lambda link: link.get("type") == "application/pdf"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from email.utils import format_datetime
@@ -87,6 +88,28 @@ def test_F02_a_feed_cut_in_the_middle_is_partial_and_asked_for_again(
     serve(web, whole, ETag='"whole"')
     assert one(fed) == ("ok", 3, 1)
     assert "if-none-match" not in web.requests[1].headers
+
+
+@pytest.mark.parametrize("how", ["shorter than its length", "without a length", "in its gzip"])
+def test_F02_a_transfer_that_is_cut_is_partial_keeps_no_validator_and_deletes_nothing(
+    fed: House, web: MisbehavingServer, how: str
+):
+    whole = feed(item(1), item(2), item(3))
+    serve(web, whole, ETag='"whole"')
+    assert one(fed) == ("ok", 3, 3)
+    cut = whole[: whole.index(b"number 2") + 4]
+    told = {**RSS, "ETag": '"cut"'}
+    if how == "in its gzip":
+        packed = gzip.compress(whole)
+        web.answers("/feed", body=packed[:-20], headers={**told, "Content-Encoding": "gzip"})
+    else:
+        length = len(whole) if how.startswith("shorter") else -1
+        web.answers("/feed", body=cut, headers=told, length=length)
+    assert one(fed)[::2] == ("partial", 0)
+    serve(web, whole, ETag='"whole"')
+    one(fed)
+    assert web.requests[2].headers["if-none-match"] == '"whole"'
+    assert len(fed.command("papers", "--json").json["papers"]) == 3
 
 
 def test_an_empty_feed_is_a_success(fed: House, web: MisbehavingServer):

@@ -499,6 +499,23 @@ def test_F12_control_characters_do_not_break_a_feed() -> None:
     assert reading.papers[0].title == "Ab" and reading.complete
 
 
+@pytest.mark.parametrize("number", ["#xD800", "#55296", "#0", "#x110000", "#99999999999"])
+def test_F12_a_character_that_there_is_not_costs_itself_only(number: str) -> None:
+    reading = read(rss(f"<title>A&{number};b</title>", *items(1)))
+    assert len(reading.papers) == 2 and reading.papers[0].title.startswith("A")
+
+
+@pytest.mark.parametrize(
+    "field",
+    ["<prism:doi a='1'>10.1000/x</prism:doi>", "<dc:identifier a='1'/>", "<arxiv:doi a='1'/>",
+     "<prism:publicationDate a='1'>2025</prism:publicationDate>", "<arxiv:comment a='1'/>",
+     "<prism:publicationName a='1'>J</prism:publicationName>", "<author><name/></author>",
+     "<arxiv:announce_type a='1'/>", "<author><uri/></author><dc:creator/>"],
+)  # fmt: skip
+def test_a_field_in_another_form_costs_itself_only(field: str) -> None:
+    assert one(f"<title>T</title>{field}<x>&nbsp;</x>").title == "T"
+
+
 def test_the_bytes_of_a_document_are_never_taken_for_a_path(tmp_path: Path) -> None:
     (tmp_path / "feed.xml").write_text(rss(*items(1)))
     assert read(str(tmp_path / "feed.xml")).papers == ()

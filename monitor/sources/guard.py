@@ -1,0 +1,183 @@
+"""Reading documents from outside so that none can hang the service or eat its memory.
+
+    document ── up to 256 KB ──────────────────────────────> read here
+             └─ larger ──> a worker: a process that is asked over a pipe, and killed when it
+                           takes longer than its time or more than its memory
+
+Workers are kept between documents, as many as threads read at once; one that was killed is replaced
+for the next document. `monitor.sources.worker` is the other end of the pipe.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from threading import Lock, Timer
+from typing import IO, cast
+
+import structlog
+
+from monitor.errors import DocumentError
+from monitor.model import Document, Reading
+from monitor.sources.base import Source
+
+SMALL = 256 * 1024
+SECONDS = 9.0  # what is left of ten, for who waits at a terminal
+MEMORY = 400 * 1024 * 1024  # what is left of 512 MB, beside this process
+LARGE = 20 * 1024 * 1024  # from here on, time and memory grow with the document
+SECONDS_PER_MB = 0.5
+KEPT = 2  # idle workers
+MOST = 200  # documents of one worker: what libraries keep is let go with it
+
+log = structlog.get_logger()
+
+
+def read(
+    source: Source, document: Document, seconds: float = SECONDS, memory: int = MEMORY
+) -> Reading:
+    """Read a document as `source` does. DocumentError where it cannot be read within bounds."""
+    if len(document.content) <= SMALL:
+        return _read_here(source, document)
+    asked = (type(source), source.name, source.options, source._clock(), document)
+    try:
+        told = pickle.dumps(asked, pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return _read_here(source, document)  # a kind that is no class of a module
+    excess = max(len(document.content) - LARGE, 0)
+    seconds += SECONDS_PER_MB * excess / 2**20
+    answer = _workers.ask(told, seconds, memory + 8 * excess)
+    if isinstance(answer, Reading):
+        return answer
+    if answer.trace:
+        log.error("reading failed", source=source.name, document=document.name, trace=answer.trace)
+    raise DocumentError(answer.why)
+
+
+def _read_here(source: Source, document: Document) -> Reading:
+    try:
+        return source.read(document)
+    except Exception as fault:
+        log.exception("reading failed", source=source.name, document=document.name)
+        raise DocumentError(unexpected(fault)) from fault
+
+
+def unexpected(fault: Exception) -> str:
+    """Say a fault that no reader thought of."""
+    return f"the document cannot be read: unexpected {type(fault).__name__}: {fault}"[:300]
+
+
+class Failure:
+    """Why a worker has no reading; `trace` is where a fault came from, for the log."""
+
+    def __init__(self, why: str, trace: str = "") -> None:
+        self.why = why
+        self.trace = trace
+
+
+class Worker:
+    """A process that reads one document at a time."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "monitor.sources.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            start_new_session=True,  # Ctrl-C is for this process, which ends its workers
+        )
+        self.documents = 0
+        self.asked = cast("IO[bytes]", self._process.stdin)
+        self.told = cast("IO[bytes]", self._process.stdout)
+        with suppress(EOFError):  # one that cannot start is found out when it is asked
+            receive(self.told)  # it has begun: that is not the document's time
+
+    def ask(self, told: bytes, seconds: float, memory: int) -> Reading | Failure:
+        self.documents += 1
+        late = Timer(seconds, self._process.kill)
+        late.daemon = True
+        late.start()
+        until = time.monotonic() + seconds
+        try:
+            send(self.asked, memory.to_bytes(8, "big"))
+            send(self.asked, told)
+            return cast("Reading | Failure", pickle.loads(receive(self.told)))
+        except (EOFError, OSError):
+            self.end()
+            if time.monotonic() < until:
+                return Failure("the document broke its reader, or needs more memory than it may")
+            return Failure(f"the document gave no papers within {seconds:.0f} s")
+        finally:
+            late.cancel()
+
+    def lives(self) -> bool:
+        return self._process.poll() is None
+
+    def end(self) -> None:
+        with suppress(OSError):
+            self.asked.close()
+        self._process.kill()
+        self._process.wait()
+        self.told.close()
+
+
+class _Workers:
+    """Workers that are idle; each thread that reads takes one, or starts one."""
+
+    def __init__(self) -> None:
+        self._idle: list[Worker] = []
+        self._lock = Lock()
+
+    def ask(self, told: bytes, seconds: float, memory: int) -> Reading | Failure:
+        with self._lock:
+            worker = self._idle.pop() if self._idle else None
+        if worker is None or not worker.lives():
+            worker = Worker()
+        answer = worker.ask(told, seconds, memory)
+        with self._lock:
+            keep = worker.lives() and worker.documents < MOST and len(self._idle) < KEPT
+            if keep:
+                self._idle.append(worker)
+        if not keep:
+            worker.end()
+        return answer
+
+    def end(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.end()
+
+
+def send(pipe: IO[bytes], told: bytes) -> None:
+    """Write a message: its length in eight bytes, and itself."""
+    pipe.write(len(told).to_bytes(8, "big"))
+    pipe.write(told)
+    pipe.flush()
+
+
+def receive(pipe: IO[bytes]) -> bytes:
+    """Read a message; EOFError when the other end is gone."""
+    size = int.from_bytes(_exactly(pipe, 8), "big")
+    return _exactly(pipe, size)
+
+
+def _exactly(pipe: IO[bytes], size: int) -> bytes:
+    told = pipe.read(size)
+    if len(told) < size:
+        raise EOFError
+    return told
+
+
+_workers = _Workers()
+
+
+@atexit.register
+def end() -> None:
+    """End the idle workers; whoever reads next starts others."""
+    _workers.end()

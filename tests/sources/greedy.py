@@ -1,0 +1,30 @@
+"""A kind of source that does to its reader whatever its document says."""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar
+
+from monitor.model import Document, FirstRun, Paper, Reading
+from monitor.sources.base import Source
+
+
+class Greedy(Source):
+    """Begins a document with what it does: `loop`, `eat`, `die`, `raise`; else it reads."""
+
+    kind: ClassVar[str] = "greedy"
+    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
+    dated: ClassVar[bool] = False
+
+    def read(self, document: Document) -> Reading:
+        match document.content[:5].strip():
+            case b"loop":
+                while True:
+                    pass
+            case b"eat":
+                return Reading((Paper(str(len(b"x" * 2**31))),))
+            case b"die":
+                os._exit(3)
+            case b"raise":
+                raise KeyError("nobody thought of it")
+        return Reading((Paper(f"read by {os.getpid()}"),))

@@ -1,0 +1,87 @@
+"""Large documents are read by a process that can be killed; small ones are read at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from threading import Thread
+
+import pytest
+
+from monitor.errors import DocumentError
+from monitor.model import Document
+from monitor.sources import guard
+from tests.sources.greedy import Greedy
+from tests.sources.scenario import NOW, opened
+
+FILL = b" " * (guard.SMALL + 1)
+
+
+@pytest.fixture(autouse=True)
+def no_worker_is_left() -> Iterator[None]:
+    guard.end()
+    yield
+    guard.end()
+
+
+def ask(does: bytes, seconds: float = 60) -> str:
+    """Return the title of the one paper that is read of a document."""
+    (paper,) = guard.read(opened(Greedy), Document("x", does + FILL, NOW), seconds).papers
+    return paper.title
+
+
+def test_small_documents_are_read_here_and_large_ones_are_not() -> None:
+    here = f"read by {os.getpid()}"
+    assert guard.read(opened(Greedy), Document("x", b"", NOW)).papers[0].title == here
+    assert ask(b"") != here
+
+
+def test_a_worker_reads_one_document_after_the_other() -> None:
+    assert ask(b"") == ask(b"")
+
+
+@pytest.mark.parametrize(
+    ("does", "why", "lives"),
+    [
+        (b"loop ", "no papers within 3 s", False),
+        (b"eat  ", "more memory", True),
+        (b"die  ", "broke its reader", False),
+        (b"raise", "unexpected KeyError: 'nobody", True),
+    ],
+)
+def test_F06_F12_a_document_that_would_hang_or_break_the_service_is_told(
+    does: bytes, why: str, lives: bool
+) -> None:
+    worker = ask(b"")
+    with pytest.raises(DocumentError, match=why):
+        ask(does, seconds=3)
+    assert (ask(b"") == worker) is lives
+
+
+def test_a_fault_of_a_small_document_is_told_too() -> None:
+    with pytest.raises(DocumentError, match="unexpected KeyError"):
+        guard.read(opened(Greedy), Document("x", b"raise", NOW))
+
+
+def test_F06_one_document_that_hangs_holds_up_no_other() -> None:
+    refused: list[str] = []
+
+    def hang() -> None:
+        with pytest.raises(DocumentError) as told:
+            ask(b"loop ", seconds=3)
+        refused.append(str(told.value))
+
+    thread = Thread(target=hang)
+    thread.start()
+    assert [ask(b"") for _ in range(3)]
+    assert thread.is_alive()
+    thread.join()
+    assert len(refused) == 1
+
+
+def test_a_kind_that_cannot_be_sent_is_read_here() -> None:
+    class Local(Greedy):
+        pass
+
+    (paper,) = guard.read(opened(Local), Document("x", FILL * 2, NOW)).papers
+    assert paper.title == f"read by {os.getpid()}"
