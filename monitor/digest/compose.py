@@ -89,11 +89,11 @@ def _by_paper(news: Iterable[News]) -> list[list[News]]:
     return list(papers.values())
 
 
-def _best_first(found: Sequence[News]) -> tuple[float, datetime, int]:
-    """Best score first; of equals, the one that has waited longest."""
+def _best_first(found: Sequence[News]) -> tuple[float, float, int]:
+    """Best score first; of equals, the newest."""
     best = max(item.score for item in found)
-    oldest = min(item.change.at for item in found)
-    return (-best, oldest, found[0].change.stored.id)
+    newest = max(item.change.at for item in found)
+    return (-best, -newest.timestamp(), -found[0].change.stored.id)
 
 
 def _entry(found: Sequence[News], whys: Whys) -> Entry:

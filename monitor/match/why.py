@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from monitor.match.rarity import rarity
 from monitor.match.tree import Author, Label, Leaf, Near, Query, Words, leaves
-from monitor.match.view import Span, View, met_leaves
+from monitor.match.view import Span, View, met_leaves, total
 from monitor.model import Why
 
 _FIELDS = ("title", "abstract", "venue")
@@ -84,17 +85,30 @@ def score(query: Query, view: View) -> float:
     4 when any clause is met in the title, up to 2 for the share of clauses met there, up to 1
     for the share met anywhere, and up to 0.5 for repetition (the n-th occurrence of a word adds
     ever less). So a title always comes before an abstract. Clauses are the words, phrases,
-    names and labels asked for, each once.
+    names and labels asked for, each once and a word with its synonyms as one; in the shares each
+    counts by its weight times its `rarity`.
     """
     met = met_leaves(query.root, view)
     if not met:
         return 0.0
-    clauses = len(set(leaves(query.root)))
-    in_title = occurrences = 0
+    occurrences, in_title = 0, []
     for leaf in met:
         if isinstance(leaf, Words | Near):
             counts = {field: len(view.text(field).occurrences(leaf)) for field in leaf.fields}
-            in_title += bool(counts.get("title"))
             occurrences += sum(counts.values())
-    repetition = 1 - 1 / max(occurrences, 1)
-    return 4.0 * bool(in_title) + (2 * in_title + len(met)) / clauses + 0.5 * repetition
+            if counts.get("title"):
+                in_title.append(leaf)
+    told = _telling(query)
+    whole = total(told, told)
+    shares = (2 * total(in_title, told) + total(met, told)) / whole
+    return 4.0 * bool(in_title) + shares + 0.5 * (1 - 1 / max(occurrences, 1))
+
+
+def _telling(query: Query) -> dict[Leaf, float]:
+    """Return what each leaf counts: its clause's weight times the rarity of what was written."""
+    weights = dict(query.weights)
+    clauses: dict[int, float] = {}
+    return {
+        leaf: clauses.setdefault(leaf.position, weights.get(leaf, 1.0) * rarity(leaf))
+        for leaf in leaves(query.root)
+    }

@@ -24,7 +24,7 @@ def test_a_paper_stands_once_under_its_best_topic_and_names_the_others() -> None
     assert made.papers == 1
 
 
-def test_groups_and_papers_come_best_first_and_equals_by_how_long_they_waited() -> None:
+def test_groups_and_papers_come_best_first_and_of_equals_the_newest() -> None:
     made = digest(
         [
             news(number=1, topic="a", score=1),
@@ -33,7 +33,7 @@ def test_groups_and_papers_come_best_first_and_equals_by_how_long_they_waited() 
             news(number=4, topic="a", score=2, at=NOW - timedelta(days=1)),
         ]
     )
-    assert order(made) == {"b": [2], "a": [4, 3, 1]}
+    assert order(made) == {"b": [2], "a": [3, 4, 1]}
     assert list(order(made)) == ["b", "a"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from monitor.match import TopicIndex, parse_query
+from monitor.match import Synonyms, TopicIndex, parse_query
 from monitor.match.tree import Near, Words, leaves
 from monitor.match.view import Lattice, View
 from monitor.match.why import explain, score
@@ -130,6 +130,37 @@ def test_more_clauses_come_before_fewer() -> None:
     assert rank(topic, Paper("Agent agent agent"), Paper("Agent policy")) == [1, 0]
 
 
+def test_rarer_words_come_before_common_ones() -> None:
+    assert rank("model OR hypergraph", Paper("A model"), Paper("A hypergraph")) == [1, 0]
+    assert rank("agent OR ag*", Paper("Agony"), Paper("Agent")) == [1, 0]
+    assert rank('policy OR "policy gradient"', Paper("Policy"), Paper("Policy gradient")) == [1, 0]
+    assert rank("category:cs.LG OR author:hinton", *LABELLED) == [1, 0]
+
+
+LABELLED = Paper("", categories=("cs.LG",)), Paper("", authors=("Geoffrey Hinton",))
+
+
+def test_weights_count_in_the_ranking() -> None:
+    assert rank("agent OR policy", Paper("Agent of it"), Paper("Agent policy")) == [1, 0]
+    assert rank("agent^5 OR robot OR tree", Paper("Robot"), Paper("Agent")) == [1, 0]
+    assert rank("agent OR robot^5 OR tree", Paper("Robot"), Paper("Agent")) == [0, 1]
+
+
+def test_a_word_and_its_synonyms_rank_as_one_clause() -> None:
+    query = parse_query("LLM robot", Synonyms([["LLM", "large language model"]]))
+    short, both = Paper("LLM robot"), Paper("LLM robot", "A large language model.")
+    assert score(query, View(short)) == 4 + 2 + 1 + 0.5 * (1 - 1 / 2)
+    assert score(query, View(both)) == 4 + 2 + 1 + 0.5 * (1 - 1 / 3)
+
+
+def test_a_score_is_of_the_paper_and_the_topic_alone() -> None:
+    papers = [Paper("Agent"), Paper("Agent policies"), Paper("", "A policy for an agent")]
+    whole = {m.position: m.score for m in TopicIndex({"t": "agent OR policy"}).match(papers)}
+    for position, paper in enumerate(papers):
+        [alone] = TopicIndex({"t": "agent OR policy", "u": "robot"}).match([paper])
+        assert alone.score == whole[position]
+
+
 def test_repetition_counts_a_little() -> None:
     assert rank("agent", Paper("", "agent"), Paper("", "agent agents"), Paper("Agent")) == [2, 1, 0]
 
@@ -137,6 +168,6 @@ def test_repetition_counts_a_little() -> None:
 def test_the_score_is_as_documented() -> None:
     paper = Paper("Agent", "agent policy", announce="new")
     assert score(parse_query("agent policy announce:new -robot"), View(paper)) == (
-        4 + 2 * 1 / 3 + 3 / 3 + 0.5 * (1 - 1 / 3)
+        4 + 2 * (1 / 2) / (1 / 2 + 1 / 2 + 1 / 3) + 1 + 0.5 * (1 - 1 / 3)
     )
     assert score(parse_query("robot"), View(paper)) == 0

@@ -1,0 +1,63 @@
+"""How much it tells that a paper has a word: what stands in abstracts of every field tells less.
+
+A list that ships with the program, not the papers of the day or of the store: a score is the
+same whatever else came in with a paper, and whenever it is worked out.
+"""
+
+from __future__ import annotations
+
+from monitor.match.promises import STOP_WORDS
+from monitor.match.tree import Author, Edge, Label, Leaf, Near, Words
+
+_COMMON = """
+    ability able account achieve across addition address advance algorithm allow also analysis
+    analyze application apply approach area art aspect available average base based baseline
+    behavior benchmark best better between both build capability case challenge change class
+    code combine common compare compared comparison complex component compute condition consider
+    context control current data dataset demonstrate design detail develop development different
+    difficult direct discuss distribution domain due each effect effective efficiency efficient
+    enable environment error evaluate evaluation even evidence example existing experiment
+    experimental explore factor feature field find finding first focus form framework function
+    further future general generate generation given goal good group high however human idea
+    impact important improve improvement include including increase individual information input
+    introduce investigate issue key know knowledge lack large last learn learning less level
+    limit limitation limited low machine main make many mean measure mechanism method model more
+    most multiple need network new novel number observe obtain often one only open order other
+    outperform output over paper parameter pattern perform performance point population
+    potential practice predict present previous problem procedure process produce property
+    propose proposed provide quality question range rate real recent reduce relate related
+    relation report represent require research result review role sample scale science score set
+    setting several show shown significant similar simple single small solution solve source
+    space specific stage standard state step strategy structure study such support system target
+    task technique term test text theory three through time tool training trained two type
+    understand understanding up use used user using value various version via way well when
+    where while wide within without work world year
+"""
+COMMON = frozenset(_COMMON.split())
+
+# What a label tells: many papers have one, as a rule.
+_LABEL = 0.5
+
+
+def rarity(leaf: Leaf) -> float:
+    """Return how much it tells that a leaf is met, from 0 to below 1.
+
+    1 - 1/(1 + n): n counts 1 for each word of the leaf, a half for a common word or a beginning,
+    and nothing for a stop word; a name counts 1 a word, any other label a half.
+    """
+    match leaf:
+        case Words():
+            told = sum(_edge(edge) for edge in leaf.edges if edge.end - edge.start == 1)
+        case Near():
+            told = sum(_edge(e) for w in leaf.words for e in w.edges if e.end - e.start == 1)
+        case Author():
+            told = float(len(leaf.names[0].words))
+        case Label():
+            told = _LABEL
+    return 1 - 1 / (1 + max(told, 0.1))
+
+
+def _edge(edge: Edge) -> float:
+    if edge.key in STOP_WORDS and not edge.prefix:
+        return 0.0
+    return 0.5 if edge.prefix or edge.key in COMMON else 1.0
