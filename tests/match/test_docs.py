@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
+import yaml
 
+from benchmarks import seed_topics
 from monitor.errors import QueryError
-from monitor.match import TopicIndex, parse_query
+from monitor.match import Synonyms, TopicIndex, parse_query
+from monitor.match.lists import lists_query
+from monitor.match.view import View, answers, points
 from monitor.model import Paper
+from tests.match.ebnf import Grammar
 
 PAGE = Path(__file__).parents[2] / "docs" / "topics.md"
 CODE = re.compile(r"`([^`]+)`")
@@ -28,18 +35,26 @@ def tables(header: str) -> Iterator[list[str]]:
             yield [cell.strip() for cell in line.strip("|").split(" | ")]
 
 
-EXAMPLES = [
-    (CODE.findall(topic)[0], paper, column == 0)
-    for topic, *columns in tables("| topic | meets | does not meet |")
-    for column, cell in enumerate(columns)
-    for paper in CODE.findall(cell)
-]
+def examples(header: str) -> list[tuple[str, str, bool]]:
+    return [
+        (CODE.findall(topic)[0], paper, column == 0)
+        for topic, *columns in tables(header)
+        for column, cell in enumerate(columns)
+        for paper in CODE.findall(cell)
+    ]
+
+
+EXAMPLES = examples("| topic | meets | does not meet |")
+WITH_SYNONYMS = examples("| topic with synonyms | meets | does not meet |")
 FAULTS = [
     (CODE.findall(topic)[0], int(at), why) for topic, at, why in tables("| topic | at | because |")
 ]
 
 
 def paper_of(example: str) -> tuple[Paper, tuple[str, ...]]:
+    title, parted, abstract = example.partition(" / ")
+    if parted:
+        return Paper(title, abstract=abstract), ()
     match = re.fullmatch(r"(abstract|author|category|source|venue|announce)=(.*)", example)
     if not match:
         return Paper(example), ()
@@ -65,6 +80,56 @@ def test_each_example_of_the_page_holds(topic: str, example: str, met: bool) -> 
     assert all(match.why for match in found)
 
 
+def blocks(language: str, beginning: str) -> Iterator[str]:
+    """Yield the blocks of code of the page that begin so."""
+    for block in re.findall(rf"```{language}\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL):
+        if block.startswith(beginning):
+            yield block
+
+
+@pytest.mark.parametrize(("topic", "example", "met"), WITH_SYNONYMS)
+def test_each_example_of_synonyms_holds(topic: str, example: str, met: bool) -> None:
+    [block] = blocks("yaml", "synonyms:")
+    told = yaml.safe_load(block)["synonyms"]
+    groups = [
+        [word, *([other] if isinstance(other, str) else other)] for word, other in told.items()
+    ]
+    query = parse_query(topic, Synonyms(groups))
+    assert answers(query, View(Paper(example))) == met
+
+
+def test_the_threshold_of_the_page_holds() -> None:
+    [block] = (block for block in blocks("yaml", "topics:") if "threshold" in block)
+    told = yaml.safe_load(block)["topics"]["agents"]
+    query = parse_query(told["query"], threshold=told["threshold"])
+    page = PAGE.read_text("utf-8").replace("\n", " ")
+    [shown] = re.findall(r'meets ("Agent.*?), not ("Reward.*?)\.', page)
+    for titles, met in zip(shown, (True, False), strict=True):
+        for title, weight in re.findall(r'"([^"]+)" \((\d+)\)', titles):
+            assert points(query, View(Paper(title))) == int(weight)
+            assert answers(query, View(Paper(title))) == met
+
+
+def test_the_lists_of_the_page_are_what_it_says() -> None:
+    [block] = (block for block in blocks("yaml", "topics:") if "any:" in block)
+    told = yaml.safe_load(block)["topics"]["language-agents"]
+    found = lists_query(told["any"], (), told["none"], (), told["categories"])
+    assert f"`{found}`" in PAGE.read_text("utf-8").replace("\n", " ")
+
+
+def test_the_twenty_topics_find_what_the_page_says() -> None:
+    told = {
+        row[0]: row[1:4]
+        for row in tables("| topic on the seeds | papers | missed | wrong | judged |")
+    }
+    found = {
+        f"`{row.topic}`": [str(len(papers)) for papers in (row.found, row.missed, row.wrong)]
+        for row in seed_topics.rows(seed_topics.papers())
+    }
+    assert told == found
+    assert len(told) == 20
+
+
 @pytest.mark.parametrize(("topic", "position", "because"), FAULTS)
 def test_each_fault_of_the_page_is_refused(topic: str, position: int, because: str) -> None:
     with pytest.raises(QueryError) as refused:
@@ -76,6 +141,40 @@ def test_each_fault_of_the_page_is_refused(topic: str, position: int, because: s
 def test_the_page_has_its_examples() -> None:
     assert len(EXAMPLES) > 100
     assert len(FAULTS) > 15
+
+
+def test_the_grammar_of_the_page_is_the_language() -> None:
+    """What it makes is understood, or refused for what the page says beside it."""
+    [block] = blocks("ebnf", "topic")
+    grammar = Grammar(block)
+    promised = (
+        "the topic only says",
+        "the topic is met by words",
+        "stands inside",
+        "cannot be followed by",
+        "cannot be met",
+        "the same stands twice",
+        "~ needs",
+        "a weight is a number",
+        "= goes with",
+        "= and ~",
+        "has no words near",
+        "* needs two letters",
+        "* goes with one name",
+        "nested more than",
+    )
+    random = Random(11)
+    refused: Counter[str] = Counter()
+    for _ in range(3_000):
+        topic = grammar.make("topic", random)
+        try:
+            parse_query(topic)
+        except QueryError as error:
+            reason = next((said for said in promised if said in error.message), None)
+            assert reason, (topic, error)
+            refused[reason] += 1
+    assert 3_000 - refused.total() > 1_000, refused
+    assert set(grammar.rules) == grammar.made
 
 
 def test_the_short_list_is_understood() -> None:
