@@ -85,7 +85,7 @@ def _read_json(content: bytes, base: str, now: datetime) -> Reading:
     found = jsonfeed.read_json(content)
     if len(found.items) > MAX_ENTRIES:
         return _failed(f"the feed has more than {MAX_ENTRIES:,} entries")
-    papers, rejected = _told(_json_entries(found.items), base, now)
+    papers, rejected = _told(_json_entries(found.items), base or found.home, now)
     error = found.error or _all_rejected(papers, rejected)
     return Reading(papers, rejected, error, complete=found.whole and not error)
 
@@ -107,11 +107,15 @@ def _all_rejected(papers: tuple[Paper, ...], rejected: tuple[Rejected, ...]) -> 
 
 def _read_xml(content: bytes, document: Document, now: datetime) -> Reading:
     entries = read_entries(content, document.url, document.content_type, MAX_ENTRIES)
-    if entries is None:
+    if entries is None or (not document.url and any(map(_is_relative, entries))):
         return read_tolerantly(content, document, now)
     papers, rejected = _told(entries, document.url, now)
     error = _all_rejected(papers, rejected)
     return Reading(papers, rejected, error, complete=not error)
+
+
+def _is_relative(entry: Entry) -> bool:
+    return bool(entry.link) and "://" not in entry.link
 
 
 def read_tolerantly(content: bytes, document: Document, now: datetime) -> Reading:
@@ -134,7 +138,7 @@ def read_tolerantly(content: bytes, document: Document, now: datetime) -> Readin
     cut = not _ROOT_END.search(content[-4096:])
     if cut and entries and _ends_inside_entry(content):
         entries[-1] = Rejected(f"entry {len(entries)}", "the document ends inside this entry")
-    papers, rejected = _told(entries, document.url, now)
+    papers, rejected = _told(entries, document.url or _home(parsed.feed), now)
     whole = not (cut or isinstance(parsed.get("bozo_exception"), SAXException))
     error = _all_rejected(papers, rejected)
     if not (entries or whole):
@@ -228,6 +232,12 @@ def _no_feed(parsed: Any) -> str:
     return ""
 
 
+def _home(feed: Any) -> str:
+    """Where a feed says that it is, else of what page it is: what its links are relative to."""
+    own = _href(feed, lambda link: link.get("rel") == "self")
+    return own or _href(feed, lambda link: link.get("rel") == "alternate")
+
+
 def _ends_inside_entry(content: bytes) -> bool:
     plain = content.replace(b"\0", b"")
     begins = max((found.start() for found in _ENTRY.finditer(plain)), default=-1)
@@ -245,7 +255,7 @@ def _entry(told: Any, version: str, issued: datetime | None) -> Entry:
         title=_said(told, "title"),
         summary="" if summary == content else summary,  # feedparser fills in what is missing
         content=content,
-        names=tuple(author.get("name") or "" for author in told.get("authors", ())),
+        names=_names(told),
         id=_said(told, "id"),
         link=_link(told),
         pdf=_href(told, lambda link: link.get("type") == "application/pdf"),
@@ -258,6 +268,14 @@ def _entry(told: Any, version: str, issued: datetime | None) -> Entry:
         venue=next(filter(None, (_said(told, name) for name in _VENUES)), ""),
         comment=_said(told, "arxiv_comment"),
     )
+
+
+def _names(told: Any) -> tuple[str, ...]:
+    """The authors; of an element of that name, which IEEE's feeds have, feedparser tells a text."""
+    authors = told.get("authors", ())
+    if isinstance(authors, str):
+        return (authors,)
+    return tuple(author.get("name") or "" for author in authors)
 
 
 def _said(told: Any, name: str) -> str:

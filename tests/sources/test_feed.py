@@ -443,6 +443,28 @@ def test_one_entry_without_a_title_or_text_does_not_stop_the_others() -> None:
     assert [(r.where, r.why) for r in reading.rejected] == [("entry 2", why)]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        rss("<title>T</title><link>/papers/1</link>").replace(
+            "<title>c</title>", "<title>c</title><link>https://e.org/list/</link>"
+        ),
+        '<feed xmlns="http://www.w3.org/2005/Atom"><title>c</title><link href="https://e.org/"/>'
+        '<link rel="self" href="https://e.org/list/new.atom"/><entry><title>T</title><id>x:1</id>'
+        '<link href="../papers/1"/></entry></feed>',
+        '{"home_page_url": "https://e.org/", "items": [{"title": "T", "url": "papers/1"}]}',
+    ],
+)
+def test_links_are_relative_to_the_feed_where_nobody_knows_its_address(content: str) -> None:
+    (paper,) = read(content).papers
+    assert paper.url == "https://e.org/papers/1"
+
+
+def test_an_element_of_authors_is_read_as_the_feeds_of_ieee_have_it() -> None:
+    reading = read(rss("<title>T</title><authors>Ada Byron;Jane Roe;</authors>"))
+    assert reading.papers[0].authors == ("Ada Byron", "Jane Roe")
+
+
 def test_an_entry_without_a_title_is_called_by_how_its_text_begins() -> None:
     reading = read(
         json_feed({"content_html": "<p>Hello, world!</p>"}, {"content_text": "ab " * 99})

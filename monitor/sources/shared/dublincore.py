@@ -27,7 +27,6 @@ _NO_ABSTRACT = re.compile(
 )
 _SHORT = 100
 _NO_VENUE = re.compile(r"https?:|(?:issn|isbn|doi|urn|eissn)\b|[\d\s:;.,-]+$", re.IGNORECASE)
-_PMID = re.compile(r"(?:pubmed\.ncbi\.nlm\.nih\.gov/|/pubmed/|pmid:\s*)(\d{1,8})\b", re.IGNORECASE)
 _OPENREVIEW = re.compile(r"openreview\.net/(?:forum|pdf)\?id=([\w-]+)")
 
 
@@ -104,9 +103,8 @@ def _keys(identifier: str, told: Element) -> tuple[Keys, int | None]:
     found = dict(keys)
     if "arxiv" not in keys:
         found["oai"] = identifier
-    for scheme, pattern in (("pmid", _PMID), ("openreview", _OPENREVIEW)):
-        if match := next((m for text in named if (m := pattern.search(text))), None):
-            found[scheme] = match[1]
+    if match := next((m for text in named if (m := _OPENREVIEW.search(text))), None):
+        found["openreview"] = match[1]
     return found, version
 
 

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from monitor.model import Paper, Rejected
 from monitor.sources.shared.arxivtext import accents, withdrawn, without_affiliations
+from monitor.sources.shared.cards import Card, pubmed_abstract, read_card, without_heading
 from monitor.sources.shared.markup import text
 
 MAX_ENTRY = 256 * 1024
@@ -27,7 +28,11 @@ _ARXIV = re.compile(
     r"(?P<id>\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v(?P<version>\d+))?(?!\d)",
     re.IGNORECASE,
 )
-_DOI = re.compile(r"10\.\d{4,9}/[^\s?#&\"<>]+", re.IGNORECASE)
+# DOIs of the 1990s have pages in angle brackets: 10.1000/0091(1995)023<0967:ab>2.3.co;2
+_DOI = re.compile(r"10\.\d{4,9}/(?:[^\s?#&\"<>]|<[\w.:-]{1,40}>(?=\d))+", re.IGNORECASE)
+_PMID = re.compile(
+    r"(?:pubmed\.ncbi\.nlm\.nih\.gov/|/pubmed/|\bpmid: ?|\bpubmed:)(?P<id>\d{1,8})\b", re.IGNORECASE
+)
 # Pages of an article hang words on its DOI; bioRxiv's and medRxiv's a version too.
 _DOI_PAGES = re.compile(r"(?:/(?:full|abstract|pdf|epdf|html|meta)|\.full|\.abstract|\.pdf)+$")
 _PREPRINT_VERSION = re.compile(r"^(?P<doi>10\.(?:1101|64898)/.*\d)v(?P<version>\d+)$")
@@ -38,7 +43,6 @@ _OLD_ARXIV = re.compile(
 _OLD_ANNOUNCE = {None: "new", "UPDATED": "replace", "CROSS LISTED": "cross"}
 # arXiv's feeds since: "arXiv:2508.13426v1 Announce Type: cross Abstract: As large ..."
 _ARXIV_SUMMARY = re.compile(r"^(?P<id>arXiv:\S+) Announce Type: (?P<how>[\w-]+) Abstract: ")
-_NATURE_SUMMARY = re.compile(r"^[\w ]{1,99}, Published online: [^;]{0,40}; ?doi: ?10\.\S+\s*")
 _CUT_OFF = ("...", "…", "[…]", "[...]")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
 # A link that needs no joining to be absolute.
@@ -86,8 +90,9 @@ def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejecte
         return Rejected(where, f"entry is larger than {MAX_ENTRY:,} characters")
     title = text(entry.title)
     old = _OLD_ARXIV.search(title) if title.endswith(")") else None
-    title = title[: old.start()] if old else title
-    abstract, announced = _abstract(entry, title)
+    title = (title[: old.start()] if old else title).removeprefix("[ASAP] ")
+    card, announced = _abstract(entry, title)
+    abstract = card.abstract
     # RSS 2.0 and JSON Feed permit entries without a title, if they have a text.
     title = title or shorten(abstract, MAX_OPENING, placeholder=" …")
     if not title:
@@ -95,16 +100,17 @@ def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejecte
     how = entry.announce or announced or (_OLD_ANNOUNCE.get(old["how"], "") if old else "")
     url = http_link(entry.link, base)
     keys, version = identifiers((*entry.identifiers, url, old["id"] if old else ""))
-    names = map(text, entry.names)
+    names = map(text, entry.names or (card.names,))
     if "arxiv" in keys:
         names = map(accents, map(without_affiliations, names))
     # arXiv's old feeds date the day, not its entries.
-    published = within_reason(entry.published or (entry.issued if old else None), now)
+    published = entry.published or card.published or (entry.issued if old else None)
+    published = within_reason(published, now)
     return Paper(
         title=title,
         abstract=abstract,
         authors=tuple(_single(names)),
-        venue=text(entry.venue),
+        venue=text(entry.venue) or card.venue,
         published=published,
         updated=within_reason(entry.updated, now),
         announced=published if how else None,
@@ -122,16 +128,19 @@ def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejecte
 # ── text ────────────────────────────────────────────────────────────────────────────
 
 
-def _abstract(entry: Entry, title: str) -> tuple[str, str]:
+def _abstract(entry: Entry, title: str) -> tuple[Card, str]:
     """Return the abstract without what feeds put before it, and how arXiv announced it."""
-    summary, content = text(entry.summary), text(entry.content)
-    if not summary or (summary.endswith(_CUT_OFF) and len(content) > len(summary)):
-        summary = _prose(content, title)
+    summary, content = (text(without_heading(told)) for told in (entry.summary, entry.content))
     told = _ARXIV_SUMMARY.match(summary)
     if told:
-        return summary[told.end() :], told["how"]
-    told = _NATURE_SUMMARY.match(summary, 0, 400)
-    return summary[told.end() if told else 0 :].removeprefix("Abstract: "), ""
+        return Card(summary[told.end() :]), told["how"]
+    card = read_card(summary, entry.names)
+    if summary.endswith(_CUT_OFF) and len(content) > len(summary):
+        card = Card("")
+    if not (card.abstract or card.venue) and content:
+        rest = read_card(_prose(content, title), entry.names)
+        card = rest._replace(abstract=pubmed_abstract(content) or rest.abstract)
+    return card, ""
 
 
 def _prose(content: str, title: str) -> str:
@@ -206,9 +215,10 @@ _term = lru_cache(maxsize=4096)(text)
 
 
 def identifiers(told: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]], int | None]:
-    """Return keys (arxiv without version, doi in lower case) and the version that was named."""
+    """Return keys (arxiv without version, doi in lower case, pmid) and the version named."""
     arxiv: dict[str, None] = {}
     doi: dict[str, None] = {}
+    pmid: dict[str, None] = {}
     version: int | None = None
     for value in filter(None, dict.fromkeys(told)):
         if "%" in value:
@@ -220,12 +230,16 @@ def identifiers(told: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]
             name, number = _article(found.group())
             doi[name] = None
             version = version or number
-    keys = {"arxiv": tuple(arxiv), "doi": tuple(doi)}
+        elif found := _PMID.search(value):
+            pmid[found["id"]] = None
+    keys = {"arxiv": tuple(arxiv), "doi": tuple(doi), "pmid": tuple(pmid)}
     return {scheme: v[0] if len(v) == 1 else v for scheme, v in keys.items() if v}, version
 
 
 def _article(doi: str) -> tuple[str, int | None]:
-    bare = _DOI_PAGES.sub("", doi.lower()).rstrip(".,;)/")
+    bare = _DOI_PAGES.sub("", doi.lower()).rstrip(".,;/")
+    while bare.endswith(")") and bare.count(")") > bare.count("("):
+        bare = bare[:-1].rstrip(".,;/")
     found = _PREPRINT_VERSION.match(bare)
     return (found["doi"], int(found["version"])) if found else (bare, None)
 

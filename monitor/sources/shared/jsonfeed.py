@@ -23,11 +23,15 @@ _LIST_BEGINS = re.compile(rf'"(?:{"|".join(_LISTS)})"\s*:\s*\[|^\s*\[')
 
 @dataclass(frozen=True, slots=True)
 class JsonList:
-    """The items of a document as JSON values; `whole` is false when it was cut off."""
+    """The items of a document as JSON values; `whole` is false when it was cut off.
+
+    `home` is the address that the feed says it has, else that of its page.
+    """
 
     items: tuple[object, ...] = ()
     error: str = ""
     whole: bool = True
+    home: str = ""
 
 
 def read_json(content: bytes) -> JsonList:
@@ -50,7 +54,8 @@ def _items(told: object) -> JsonList:
     if found is None or (not found and not named):
         # An empty answer without a version may be any service's way to say that it failed.
         return JsonList(error="the JSON is no feed: it has no list of items", whole=False)
-    return JsonList(tuple(found))
+    home = _text(told, ("feed_url", "home_page_url")) if isinstance(told, Mapping) else ""
+    return JsonList(tuple(found), home=home)
 
 
 def entry(item: Mapping[str, Any]) -> Entry:
