@@ -146,7 +146,7 @@ class SourceContract:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with _door(tmp_path, monkeypatch) as door, _serving(self.good) as (page, asked):
-            options = self.kind.Options(url=f"{page}?key=hush", allow_private=True)
+            options = self.kind.Options(url=f"{page}?verb=list&key=hush", allow_private=True)
             (found,) = self.kind("daily", options, door, lambda: NOW).find({"etag": '"1"'})
             document = found.load()
             assert document is not None
@@ -161,7 +161,7 @@ class SourceContract:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with _door(tmp_path, monkeypatch) as door, _serving(b"") as (page, _):
-            options = self.kind.Options(url=f"{page}?gone=1", allow_private=True)
+            options = self.kind.Options(url=f"{page}?verb=gone", allow_private=True)
             (found,) = self.kind("daily", options, door, lambda: NOW).find({})
             with pytest.raises(FetchError, match="404"):
                 found.load()
