@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from monitor.cli import ask, operate, work
+from monitor.cli import ask, identity, operate, work
 from monitor.errors import ConfigError, MonitorError, UsageError
 
 app = typer.Typer(
@@ -36,7 +36,7 @@ app.command(rich_help_panel=WORK)(work.serve)
 app.command(rich_help_panel=WORK)(work.ingest)
 app.command(rich_help_panel=WORK)(work.digest)
 app.command(rich_help_panel=ASK)(ask.status)
-app.command(rich_help_panel=ASK)(ask.papers)
+app.add_typer(identity.papers, name="papers", rich_help_panel=ASK)
 app.command(rich_help_panel=ASK)(ask.explain)
 app.command(rich_help_panel=ASK)(ask.preview)
 app.command(rich_help_panel=ASK)(ask.read)

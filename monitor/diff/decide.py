@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from monitor.diff.keys import LINK
-from monitor.diff.recognise import handles, matches, may_be_one, stored_matches
+from monitor.diff.recognise import handles, matches, may_be_one, stored_matches, unheard
 from monitor.model import Candidate, Decision, FirstRun, Keyed, Kind, Paper
 
 OLDER_AFTER = timedelta(days=90)
@@ -142,7 +142,7 @@ def _are_one(first: Candidate, other: Candidate) -> bool:
 
 def _of_known(keyed: Keyed, candidate: Candidate, why: str) -> Decision:
     kind, reason = next(_changes(keyed, candidate), (None, why))
-    retold = kind is None and _text_changed(keyed, candidate)
+    retold = kind is None and (_text_changed(keyed, candidate) or unheard(keyed, candidate))
     known = Decision(keyed, kind, candidate.stored.id, why=reason, recognised=why)
     return replace(known, retold=retold) if retold else known
 

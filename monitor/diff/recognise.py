@@ -62,13 +62,23 @@ def _by_ruling(keyed: Keyed, candidate: Candidate) -> str:
 
 
 def _same_entry(keyed: Keyed, candidate: Candidate) -> str:
-    """An entry that says of itself what it said before is of the paper that it was of before."""
+    """An entry that says of itself what it said before is of the paper that it was of before.
+
+    So is one that a person has put there, whatever it says.
+    """
+    if unheard(keyed, candidate):
+        return "someone ruled that it is this paper"
     said = (
         (told.fingerprint, *told.past)
         for told in candidate.sightings
         if told.raw_id == keyed.raw_id
     )
     return "same entry of its source" if any(keyed.fingerprint in prints for prints in said) else ""
+
+
+def unheard(keyed: Keyed, candidate: Candidate) -> bool:
+    """Whether a paper was split, and this entry of it has not been read again since."""
+    return any(told.raw_id == keyed.raw_id and not told.fingerprint for told in candidate.sightings)
 
 
 def _ruled_out(keyed: Keyed, candidate: Candidate) -> bool:

@@ -83,7 +83,7 @@ def apply(
     known = load(tx, {d.paper_id for d in decisions if d.paper_id is not None})
     ids, drafts = fold(decisions, known, _seen_by(tx, source, known), next_id(tx), now)
     _write_papers(tx, drafts)
-    _write_keys(tx, list(zip(ids, (d.keyed for d in decisions), strict=True)))
+    write_keys(tx, list(zip(ids, (d.keyed for d in decisions), strict=True)))
     _write_sightings(tx, source, document, ids, decisions, now)
     changes.write(tx, drafts, now)
     search.mark(tx, [draft.id for draft in drafts if draft.is_new or draft.changed])
@@ -133,7 +133,7 @@ def columns(draft: Draft | Stored) -> dict[str, Any]:
     }
 
 
-def _write_keys(tx: Transaction, told: Iterable[tuple[int, Keyed]]) -> None:
+def write_keys(tx: Transaction, told: Iterable[tuple[int, Keyed]]) -> None:
     """Write identifiers, title keys and blocks in the order of their index.
 
     The first paper to come has an identifier, all have title keys and blocks.

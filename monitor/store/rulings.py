@@ -129,11 +129,13 @@ def _on(tx: Transaction, names: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def _verdict(ruled: Mapping[str, Mapping[str, str]], ours: set[str], theirs: set[str]) -> str:
-    """Return what is ruled of two papers; a ruling between names that both have says nothing."""
-    said = {
-        verdict
-        for name in ours - theirs
+    """Return what is ruled of two; names that a record has of both sides part it from neither."""
+    said = [
+        (verdict, name in theirs or other in ours)
+        for name in ours
         for other, verdict in ruled.get(name, {}).items()
-        if other in theirs and other not in ours
-    }
-    return DIFFERENT if DIFFERENT in said else SAME if said else ""
+        if other in theirs
+    ]
+    if (DIFFERENT, False) in said:
+        return DIFFERENT
+    return SAME if any(verdict == SAME for verdict, _ in said) else ""

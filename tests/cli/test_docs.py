@@ -49,7 +49,7 @@ def test_a_section_names_its_options_and_no_others(name: str) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_section_shows_how_the_command_is_written(name: str) -> None:
     first = SECTIONS[name].strip().splitlines()[0]
-    assert first.replace("[list]", "list").startswith(f"paper-monitor {name}")
+    assert re.sub(r"\[(list|search)\]", r"\1", first).startswith(f"paper-monitor {name}")
     arguments = [one for one in COMMANDS[name].params if one.param_type_name == "argument"]
     for argument in arguments:
         assert (argument.metavar or "sent|resend") in first
@@ -58,7 +58,9 @@ def test_a_section_shows_how_the_command_is_written(name: str) -> None:
 @pytest.mark.parametrize(("line", "shape"), [(line, shape) for line, _, shape in EVERY])
 def test_a_section_shows_every_key_of_its_json(line: str, shape: Any) -> None:
     words = line.replace("deliveries list", "deliveries").split()
-    name = {"deliveries": "deliveries list", "topics": "topics try"}.get(words[0], words[0])
+    name = {"deliveries": "deliveries list", "papers": "papers search", "topics": "topics try"}.get(
+        words[0], words[0]
+    )
     shown = set(re.findall(r'"(\w+)"', SECTIONS[name]))
     for key in set(keys_in(shape)):
         assert key in shown or (name == "run" and key not in ("runs", "digests")), key

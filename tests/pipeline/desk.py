@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from monitor.diff.decide import Circumstances
-from monitor.model import FirstRun, Matched, Paper
+from monitor.model import FirstRun, Kind, Matched, Outcome, Paper, State
 from monitor.pipeline.arrivals import Arrived, arrive
 from monitor.store import deliveries, digests, matches, papers
 from monitor.store.database import Database
@@ -26,12 +26,21 @@ def read(
         return arrive(tx, source, told, Circumstances(now, first_run, dated=True))
 
 
-def match(store: Database, topic: str = "t", now: datetime = NOW) -> None:
-    """The topic meets all that waits."""
+def match(
+    store: Database,
+    topic: str = "t",
+    now: datetime = NOW,
+    kinds: Collection[Kind] = (Kind.NEW, Kind.OLDER),
+) -> None:
+    """The topic meets all that waits, of the kinds that it asks for."""
     with store.writing() as tx:
         waiting = matches.unmatched(tx, 10_000)
-        met = [Matched(topic, change.stored.id, change.revision, 1.0) for change in waiting]
-        matches.save(tx, [(one.paper_id, one.revision) for one in met], met, now)
+        rows = [
+            Matched(topic, change.stored.id, change.revision, 1.0)
+            for change in waiting
+            if change.kind in kinds
+        ]
+        matches.save(tx, [(c.stored.id, c.revision) for c in waiting], rows, now)
 
 
 def tell(store: Database, name: str = "ada", now: datetime = NOW) -> list[int]:
@@ -49,8 +58,6 @@ def tell(store: Database, name: str = "ada", now: datetime = NOW) -> list[int]:
 
 def send(store: Database, now: datetime = NOW) -> None:
     """Everything that is open goes out."""
-    from monitor.model import Outcome, State
-
     with store.writing() as tx:
         for delivery in deliveries.claim(tx, "me", now, limit=1_000):
             deliveries.record(tx, delivery.id, "me", Outcome(State.SENT), now)

@@ -1,0 +1,72 @@
+"""`papers`: searched with the topic language, merged and split for good."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from monitor.cli.ask import papers as search
+from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, opened
+
+PAPER = "An id, key, link or title."
+
+
+class Library(TyperGroup):
+    """`papers` with a query, or alone, searches."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
+            args = ["search", *args]
+        return super().parse_args(ctx, args)
+
+
+papers = typer.Typer(
+    cls=Library, help="Search the papers stored; say which are one work, and which are not."
+)
+papers.command("search")(search)
+
+
+@papers.command()
+def merge(
+    wanted: Annotated[list[str], typer.Argument(metavar="PAPER", help=PAPER)],
+    config: Config = CONFIG,
+    now: Now = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make one of papers that are one work, for good; what was sent of any was sent of it."""
+    from monitor.cli import answers, show
+    from monitor.questions.correct import merge as corrected
+    from monitor.questions.search import Searched
+
+    with opened(config, now) as app:
+        one = corrected(app.parts, wanted)
+    if as_json:
+        emit(answers.papers([one]))
+    else:
+        show.papers(Searched((one,)))
+
+
+@papers.command()
+def split(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help=PAPER)],
+    what: Annotated[
+        list[str], typer.Argument(metavar="WHAT", help="A key, SOURCE/RAW-ID, or a source.")
+    ],
+    title: Annotated[str, typer.Option("--title", metavar="TITLE", help="Of the new paper.")] = "",
+    config: Config = CONFIG,
+    now: Now = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a paper of its own of what was taken for another, for good."""
+    from monitor.cli import answers, show
+    from monitor.questions.correct import split as corrected
+    from monitor.questions.search import Searched
+
+    with opened(config, now) as app:
+        both = corrected(app.parts, paper, what, title)
+    if as_json:
+        emit(answers.papers(both))
+    else:
+        show.papers(Searched(both))

@@ -1,0 +1,59 @@
+"""Parting a paper that was taken for one: both halves keep what was matched and sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from monitor.model import Keyed
+from monitor.store import papers, rulings, schema, search
+from monitor.store.columns import insert_new
+from monitor.store.database import Transaction
+
+_paper = schema.paper.c
+_key = schema.paper_key.c
+_sighting = schema.sighting.c
+
+Key = tuple[str, str]
+
+
+def split(
+    tx: Transaction,
+    paper_id: int,
+    keys: Iterable[Key],
+    records: Iterable[Key],
+    told: Keyed,
+    now: datetime,
+) -> int:
+    """Give some identifiers and records (source, raw id) of a paper to a new one; return its id.
+
+    `told` is how the new paper is called until its records are read again: each half then takes
+    its own text over, which is no news. What was matched and sent of the paper counts for both,
+    and it is ruled that they are different. `tx` is one of `Database.ingesting`.
+    """
+    keys, records = list(keys), list(records)
+    new_id = papers.next_id(tx)
+    row = tx.execute(sa.select(schema.paper).where(_paper.id == paper_id)).one()
+    tx.execute(sa.insert(schema.paper), [row._asdict() | {"id": new_id, "title": told.paper.title}])
+    for table in (schema.title_key, schema.block, schema.change, schema.match, schema.digest_item):
+        copied = tx.execute(sa.select(table).where(table.c.paper_id == paper_id))
+        insert_new(tx, table, [one._asdict() | {"paper_id": new_id} for one in copied])
+    papers.write_keys(tx, [(new_id, told)])
+    for scheme, value in keys:
+        mine = (_key.scheme == scheme, _key.value == value, _key.paper_id == paper_id)
+        tx.execute(sa.update(schema.paper_key).where(*mine).values(paper_id=new_id))
+    unheard = {"fingerprint": "", "past": None, "mark": None}
+    tx.execute(sa.update(schema.sighting).where(_sighting.paper_id == paper_id).values(unheard))
+    for source, raw_id in records:
+        record = (_sighting.source == source, _sighting.raw_id == raw_id)
+        tx.execute(
+            sa.update(schema.sighting)
+            .where(*record, _sighting.paper_id == paper_id)
+            .values(paper_id=new_id, why="someone ruled that it is a paper of its own")
+        )
+    names = rulings.names_of(tx, [paper_id, new_id])
+    rulings.rule(tx, names[paper_id], names[new_id], rulings.DIFFERENT, now)
+    search.mark(tx, [paper_id, new_id])
+    return new_id

@@ -1,0 +1,106 @@
+"""A person's word: papers merged and split, obeyed for good, and nothing announced again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from monitor.app import App
+from monitor.errors import UsageError
+from monitor.model import Paper
+from monitor.questions.correct import merge, split
+from monitor.questions.explain import explain
+from tests.house import House
+from tests.pipeline.desk import ids, origin, read, tell
+from tests.store.scenes import DAY, NOW, subscribe, watch
+
+ONE = Paper("Agents That Plan Together", authors=("Ada Lovelace",), raw_id="a1")
+TWO = Paper("Plans of Language Agents", authors=("A. Lovelace",), raw_id="b1")
+WITH_DOI = replace(TWO, keys={"doi": "10.1000/two"}, raw_id="10.1000/two")
+LINKED = replace(ONE, keys={"arxiv": "2601.00001", "doi": "10.1000/two"})
+
+
+@pytest.fixture
+def app(house: House) -> Iterator[App]:
+    with house.opened() as opened:
+        subscribe(opened.parts.database, "ada")
+        watch(opened.parts.database, "t")
+        yield opened
+
+
+def test_what_is_merged_is_one_paper_however_it_is_read_again(app: App) -> None:
+    store = app.parts.database
+    read(store, "a", ONE)
+    assert tell(store) == [1]
+    read(store, "b", TWO)
+    kept = merge(app.parts, ["1", TWO.title])
+    assert kept.stored.id == 1
+    read(store, "b", replace(TWO, abstract="Now with an abstract, and that is a wholly new text."))
+    read(store, "b", replace(TWO, title="Plans, Revisited: of Agents and Their Language"))
+    assert ids(store) == [1]
+    assert tell(store, now=NOW + DAY) == []
+    told = explain(app.parts, "2")
+    assert (told.id, told.joined[0].id, told.rulings[0].verdict) == (1, 2, "same")
+
+
+def test_what_is_split_keeps_what_was_sent_and_takes_its_own_text(app: App) -> None:
+    store = app.parts.database
+    read(store, "a", LINKED)
+    read(store, "b", WITH_DOI)
+    assert (ids(store), tell(store)) == ([1], [1])
+    first, second = split(app.parts, "1", ["doi:10.1000/two"])
+    assert (first.stored.paper.keys, second.stored.paper.keys) == (
+        {"arxiv": "2601.00001"},
+        {"doi": "10.1000/two"},
+    )
+    assert [(s.source, s.raw_id) for s in second.sightings] == [("b", "10.1000/two")]
+    assert tell(store, now=NOW + DAY) == []
+    read(store, "b", WITH_DOI, now=NOW + DAY)
+    assert origin(store, 2).stored.paper.title == TWO.title
+    assert tell(store, now=NOW + 2 * DAY) == []
+
+
+def test_what_is_split_is_never_joined_again_by_a_reading(app: App) -> None:
+    store = app.parts.database
+    read(store, "a", LINKED)
+    read(store, "b", WITH_DOI)
+    split(app.parts, "1", ["b/10.1000/two"])
+    read(store, "a", replace(LINKED, abstract="The wrong DOI stands here still, in a new text."))
+    read(store, "c", replace(LINKED, raw_id="c1"))
+    assert ids(store) == [1, 2]
+    assert tell(store) == [1, 2], "nothing was sent of either before"
+
+
+def test_a_later_word_replaces_the_one_before(app: App) -> None:
+    store = app.parts.database
+    read(store, "a", LINKED)
+    read(store, "b", WITH_DOI)
+    split(app.parts, "1", ["b"])
+    merge(app.parts, ["1", "2"])
+    assert ids(store) == [1]
+    read(store, "c", replace(LINKED, raw_id="c1"))
+    assert ids(store) == [1]
+    assert {one.verdict for one in explain(app.parts, "1").rulings} == {"same"}
+
+
+@pytest.mark.parametrize("what", [["10.1000/none"], ["a"], ["arxiv:2601.00001"]])
+def test_what_is_not_of_the_paper_or_all_of_it_is_refused(app: App, what: list[str]) -> None:
+    read(app.parts.database, "a", replace(ONE, keys={"arxiv": "2601.00001"}))
+    with pytest.raises(UsageError):
+        split(app.parts, "1", what)
+
+
+def test_one_paper_is_not_merged_with_itself(app: App) -> None:
+    read(app.parts.database, "a", ONE)
+    with pytest.raises(UsageError, match="one paper already"):
+        merge(app.parts, ["1", ONE.title])
+
+
+def test_the_command_merges_and_splits(house: House) -> None:
+    house.add("1.txt", ("Agents That Plan", "They plan."), ("Agents That Plan More", "They do."))
+    house.ingest()
+    kept = house.command("papers", "merge", "1", "2", "--json")
+    assert [one["id"] for one in kept.json["papers"]] == [1]
+    assert len(house.command("papers", "--json").json["papers"]) == 1
