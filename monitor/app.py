@@ -36,6 +36,7 @@ from monitor.model import (
     Clock,
     Delivery,
     Digest,
+    FirstRun,
     Notice,
     Outcome,
     Rendered,
@@ -124,19 +125,29 @@ class App:
     parts: Parts
 
     def ingest(
-        self, names: Sequence[str] = (), tell: Callable[[Run], None] | None = None
+        self,
+        names: Sequence[str] = (),
+        tell: Callable[[Run], None] | None = None,
+        accept: FirstRun | None = None,
     ) -> list[Run]:
-        """Read the named sources, or all. Raises UsageError for a name that is not configured."""
+        """Read the named sources, or all; readings that would be held, too, with `accept`.
+
+        Raises UsageError for a name that is not configured.
+        """
         for name in names:
             if name not in self.parts.sources:
                 known = ", ".join(self.parts.sources) or "none"
                 raise UsageError(f"no source is named {name!r}", f"there are: {known}")
         pipeline.enrol(self.parts)
-        return [run for name in names or self.parts.sources for run in self._read(name, tell)]
+        return [
+            run for name in names or self.parts.sources for run in self._read(name, tell, accept)
+        ]
 
-    def _read(self, name: str, tell: Callable[[Run], None] | None) -> list[Run]:
+    def _read(
+        self, name: str, tell: Callable[[Run], None] | None, accept: FirstRun | None
+    ) -> list[Run]:
         try:
-            return pipeline.ingest(self.parts, name, tell)
+            return pipeline.ingest(self.parts, name, tell, accept)
         except StoreBusyError as fault:
             now = self.parts.clock.now()
             return [Run(name, None, RunOutcome.UNCHANGED, now, now, error=str(fault))]

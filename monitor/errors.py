@@ -82,6 +82,10 @@ class DocumentError(MonitorError):
     """A document that is not what its source's kind reads, as a whole."""
 
 
+class HeldError(MonitorError):
+    """A reading that would tell old papers anew: a person is asked before it is taken in."""
+
+
 class StoreError(MonitorError):
     """The store cannot be opened, is damaged, or refuses to record."""
 

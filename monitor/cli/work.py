@@ -56,13 +56,28 @@ def init(
 
 
 def ingest(
-    names: Sources = None, config: Config = CONFIG, now: Now = None, as_json: AsJson = False
+    names: Sources = None,
+    accept: Annotated[
+        bool, typer.Option("--accept", metavar="", help="Take in a reading that was held.")
+    ] = False,
+    silently: Annotated[
+        bool, typer.Option("--silently", metavar="", help="Accept it, and tell nobody of it.")
+    ] = False,
+    config: Config = CONFIG,
+    now: Now = None,
+    as_json: AsJson = False,
 ) -> None:
     """Read the sources (all, or those named) and match what is new."""
     from monitor.cli import answers, show
+    from monitor.model import FirstRun
 
+    if accept and not names:
+        raise UsageError("--accept wants to know which", "name the sources")
+    if silently and not accept:
+        raise UsageError("--silently says how a held reading is accepted", "add --accept")
+    worth = FirstRun.BASELINE if silently else FirstRun.DELIVER
     with opened(config, now) as app, show.reading(quiet=as_json) as tell:
-        runs = app.ingest(names or (), tell)
+        runs = app.ingest(names or (), tell, worth if accept else None)
         app.match()
     if as_json:
         emit(answers.runs(runs))

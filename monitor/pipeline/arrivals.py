@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from monitor.diff.decide import Circumstances, decide_chunk, fresh, proven, undated
 from monitor.diff.keys import keyed, mark, raw_id
-from monitor.model import Decision, Kind, Paper
+from monitor.model import Candidate, Decision, Kind, Paper
 from monitor.store import candidates, joins, papers
 from monitor.store.database import Transaction
 
@@ -40,9 +40,10 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What is to be written of a chunk."""
+    """What is to be written of a chunk, and of what stored papers that was decided."""
 
     decisions: tuple[Decision, ...]
+    candidates: tuple[tuple[Candidate, ...], ...]
     unchanged: tuple[str, ...]
     fresh: int
 
@@ -60,10 +61,10 @@ def decide(
     incoming = [keyed(paper) for paper, known in zip(told, same, strict=True) if not known]
     unchanged = tuple(name for (name, _), known in zip(marked, same, strict=True) if known)
     if not incoming:
-        return Decided((), unchanged, 0)
+        return Decided((), (), unchanged, 0)
     found = candidates.find(tx, source, incoming)
     decisions = decide_chunk(incoming, found, circumstances)
-    return Decided(tuple(decisions), unchanged, fresh(decisions, found))
+    return Decided(tuple(decisions), tuple(found), unchanged, fresh(decisions, found))
 
 
 def arrive(

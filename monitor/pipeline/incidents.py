@@ -10,6 +10,7 @@ from monitor.store import runs
 CONFIGURATION = "configuration"
 
 FAILING = "failing"
+HELD = "held"
 FAULTY = "faulty"
 NOT_COMPOSED = "not composed"
 REFUSED = "refused"

@@ -12,8 +12,8 @@ import structlog
 
 from monitor.diff.decide import Circumstances
 from monitor.errors import FetchError, MonitorError, StoreError, WaitError
-from monitor.model import Document, Paper, Run, RunOutcome
-from monitor.pipeline import again, gaps
+from monitor.model import Document, FirstRun, Paper, Run, RunOutcome
+from monitor.pipeline import again, gaps, hold
 from monitor.pipeline.arrivals import arrive
 from monitor.pipeline.judge import judge
 from monitor.pipeline.parts import Parts, Watched
@@ -28,12 +28,18 @@ CHUNK_SECONDS = 0.5
 STOPPED = "stopped; the rest is read next time"
 
 
-def ingest(parts: Parts, name: str, tell: Callable[[Run], None] | None = None) -> list[Run]:
+def ingest(
+    parts: Parts,
+    name: str,
+    tell: Callable[[Run], None] | None = None,
+    accept: FirstRun | None = None,
+) -> list[Run]:
     """Read what is new of one source; a fault ends its document's run, never the others.
 
     Returns the runs in the order of the documents; one `unchanged` run when there was nothing.
-    `tell` hears of each run as its papers are stored. Raises StoreBusyError while another
-    process reads this source.
+    `tell` hears of each run as its papers are stored. A reading that would be held is taken in
+    with `accept`, for what that says it is worth. Raises StoreBusyError while another process
+    reads this source.
     """
     watched, now = parts.sources[name], parts.clock.now()
     with owners.source_lock(parts.database, name):
@@ -44,7 +50,7 @@ def ingest(parts: Parts, name: str, tell: Callable[[Run], None] | None = None) -
             known = sources.state(tx, name, watched.place)
         if again.waits(known, now):
             return [_not_asked(name, known.waits_for, now)]
-        reading = _Ingest(parts, watched, first, again.is_afresh(known, now), tell)
+        reading = _Ingest(parts, watched, first, again.is_afresh(known, now), tell, accept)
         done = list(reading.runs(validators))
         if reading.wait:
             with parts.database.writing() as tx:
@@ -73,15 +79,17 @@ class _Ingest:
         first: bool,
         afresh: bool,
         tell: Callable[[Run], None] | None,
+        accept: FirstRun | None,
     ) -> None:
         self.parts = parts
+        self.accept = accept
         self.tell = tell
         self.watched = watched
         # All is asked for and read, also what was read before.
         self.afresh = afresh
         # A server asked to be left alone; a WaitError where it was not asked at all.
         self.wait: FetchError | None = None
-        self.first_run = watched.first_run if first else None
+        self.first_run = watched.first_run if first else accept
         self.undated = 0
         self.open: tuple[int, Run] | None = None
         # What a document that was read before said to ask with next time.
@@ -154,6 +162,8 @@ class _Ingest:
             offset = 0
         reading = guard.read(self.watched.source, document)
         whole = document.complete and reading.complete and not reading.error
+        if self.accept is None and not offset:
+            hold.look(self.parts, self.watched, reading.papers, self.parts.clock.now())
         self._count(rejected=len(reading.rejected))
         end = offset
         for start, chunk in self._chunks(reading.papers, offset):

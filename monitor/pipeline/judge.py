@@ -24,15 +24,18 @@ def judge(parts: Parts, watched: Watched, done: Sequence[Run]) -> None:
     half copied, is part of it.
     """
     whole = any(run.outcome is RunOutcome.OK for run in done) and not parts.stopping.is_set()
-    errors = [run.error for run in done if run.outcome is RunOutcome.FAILED]
+    failed = [run.error for run in done if run.outcome is RunOutcome.FAILED]
+    held = [error for error in failed if error.startswith(incidents.HELD)]
+    errors = [error for error in failed if error not in held]
     now, subject = parts.clock.now(), incidents.source(watched.name)
     with parts.database.writing() as tx:
         if whole:
             runs.finish_first_reading(tx, watched.name, now)
-        if errors:
-            runs.open_incident(tx, subject, incidents.FAILING, now, errors[0])
-        else:
-            runs.end_incident(tx, subject, incidents.FAILING, now)
+        for kind, told in ((incidents.FAILING, errors), (incidents.HELD, held)):
+            if told:
+                runs.open_incident(tx, subject, kind, now, told[0])
+            elif whole or kind == incidents.FAILING:
+                runs.end_incident(tx, subject, kind, now)
         runs.close_gaps(tx, subject, now - GAP_STANDS, now)
         _judge_silence(tx, watched, [run.started for run in done], now)
 

@@ -78,7 +78,8 @@ class Source(ABC):
     """A kind of source.
 
     `dated` says that `announced` and `published` of its papers are dates of announcement or
-    first version, so that a paper may be called older by them (never for `path:`). `calendar`
+    first version, so that a paper may be called older by them (never for `path:`). `repeats`
+    says that each reading tells the last entries of the one before once more. `calendar`
     says when its service publishes, where that is known: else it is learned.
     """
 
@@ -86,6 +87,7 @@ class Source(ABC):
     Options: ClassVar[type[SourceOptions]] = SourceOptions
     default_first_run: ClassVar[FirstRun]
     dated: ClassVar[bool]
+    repeats: ClassVar[bool] = False
     calendar: ClassVar[Calendar | None] = None
 
     def __init__(

@@ -49,6 +49,7 @@ class Feed(Source):
     kind: ClassVar[str] = "feed"
     default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
     dated: ClassVar[bool] = True
+    repeats: ClassVar[bool] = True
 
     def read(self, document: Document) -> Reading:
         """Read all entries; the reading is incomplete when the document is cut or ill-formed."""

@@ -118,6 +118,14 @@ def last_runs(tx: Transaction) -> list[Run]:
     return _runs(tx, sa.select(schema.run).where(_run.id.in_(newest)).order_by(_run.source))
 
 
+def last_read(tx: Transaction, source: str) -> datetime | None:
+    """Return when a source was last read, be it in part; None before its first reading is over."""
+    if first_read(tx, source) is None:
+        return None
+    read = sa.select(_run.finished_at).where(_run.source == source, _run.outcome.in_(READ))
+    return tx.scalar(read.order_by(_run.id.desc()).limit(1))
+
+
 def last_started(tx: Transaction, source: str) -> datetime | None:
     """Return when a source was last asked, whatever came of it."""
     asked = sa.select(_run.started_at).where(_run.source == source)

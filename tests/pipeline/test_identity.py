@@ -8,8 +8,9 @@ from datetime import timedelta
 
 import pytest
 
+from monitor.diff.keys import keyed
 from monitor.model import FirstRun, Kind, Paper
-from monitor.store import digests, joins, papers
+from monitor.store import candidates, digests, joins, matches, papers
 from monitor.store.database import Database, open_store
 from monitor.text import title_key
 from tests.pipeline.desk import ids, match, origin, read, send, tell
@@ -211,3 +212,45 @@ def test_F07_one_paper_in_three_feeds_two_versions_and_a_cross_list_is_one_item(
     assert ids(store) == [1]
     assert tell(store, now=NOW + DAY) == [1]
     assert tell(store, now=NOW + 2 * DAY) == []
+
+
+def test_F10_a_bulk_change_of_datestamps_is_no_news(store: Database) -> None:
+    many = [
+        Paper(f"Study {n}", keys={"arxiv": f"2601.{n:05}"}, raw_id=str(n), updated=NOW)
+        for n in range(300)
+    ]
+    read(store, "oai", *many)
+    assert len(tell(store)) == 300
+    touched = [replace(one, updated=NOW + DAY, announced=NOW + DAY) for one in many]
+    again = read(store, "oai", *touched, now=NOW + DAY)
+    assert again.counts() == {"seen": 300, "new": 0, "revised": 0, "known": 300, "fresh": 0}
+    assert tell(store, now=NOW + DAY) == []
+
+
+def test_a_text_that_flaps_stops_being_a_revision(store: Database) -> None:
+    counted = [replace(PREPRINT, abstract=f"Read {n} times. {PREPRINT.abstract}") for n in range(9)]
+    kinds = [read(store, "page", one).decisions[0].kind for one in counted]
+    assert kinds == [Kind.NEW] + [Kind.REVISED] * 3 + [None] * 5
+    assert origin(store, 1).stored.paper.abstract == counted[-1].abstract
+    shown = read(store, "page", counted[-2])
+    assert shown.decisions[0].kind is None
+
+
+def test_a_revision_that_another_source_tells_first_reopens_the_news_for_its_topics(
+    store: Database,
+) -> None:
+    read(store, "arxiv", replace(PREPRINT, version=1))
+    match(store, topic="of another source")
+    read(store, "mirror", replace(PREPRINT, version=2, raw_id="m"))
+    with store.reading() as tx:
+        waiting = matches.unmatched(tx, 10)
+    assert [(one.revision, one.kind) for one in waiting] == [(1, Kind.NEW), (2, Kind.REVISED)]
+    assert waiting[0].sources == ("arxiv", "mirror")
+
+
+def test_a_near_title_is_found_by_its_blocks(store: Database) -> None:
+    read(store, "arxiv", PREPRINT)
+    typo = replace(PREPRINT, title="Agents That Paln Together", keys={}, raw_id="x")
+    with store.reading() as tx:
+        [[candidate]] = candidates.find(tx, "list", [keyed(typo)])
+    assert candidate.found_by == {"block"}

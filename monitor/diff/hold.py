@@ -1,0 +1,74 @@
+"""Is a feed telling old papers anew? Then a person is asked before anyone is told (F08).
+
+A feed repeats what it told before. Where more than half of its entries that say they are older
+than the reading before this one are new all the same, or links that were told before come back
+as other papers under other ids, it was moved, rebuilt or renumbered: most of it is no news.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from monitor.diff.keys import LINK
+from monitor.model import Candidate, Decision, Keyed, Kind, Paper
+
+# A date without a time stands for its whole day.
+A_DAY = timedelta(days=1)
+# Fewer may be late additions: nobody is asked for the sake of two papers.
+FEWEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """How many entries of a reading should be known, and how many of those are new."""
+
+    known_before: int = 0
+    new: int = 0
+
+    def __add__(self, other: Suspicion) -> Suspicion:
+        return Suspicion(self.known_before + other.known_before, self.new + other.new)
+
+    @property
+    def holds(self) -> bool:
+        return self.new >= FEWEST and 2 * self.new > self.known_before
+
+
+def suspect(
+    told: Sequence[Paper],
+    decisions: Sequence[Decision],
+    candidates: Sequence[Sequence[Candidate]],
+    last_read: datetime,
+) -> Suspicion:
+    """Count a chunk. `told` are all of its papers, `decisions` are on those that changed."""
+    old = sum(_is_old(paper, last_read) for paper in told)
+    links = Counter(pair for one in decisions for pair in one.keyed.keys if pair[0] == LINK)
+    moved = [
+        not _is_old(one.keyed.paper, last_read) and _has_moved(one.keyed, found, links)
+        for one, found in zip(decisions, candidates, strict=True)
+    ]
+    new = sum(
+        (again or _is_old(one.keyed.paper, last_read))
+        and one.twin is None
+        and one.kind in (Kind.NEW, Kind.OLDER)
+        for one, again in zip(decisions, moved, strict=True)
+    )
+    return Suspicion(old + sum(moved), new)
+
+
+def _is_old(paper: Paper, last_read: datetime) -> bool:
+    dated = paper.announced or paper.published
+    return dated is not None and dated + A_DAY < last_read
+
+
+def _has_moved(keyed: Keyed, found: Sequence[Candidate], links: Counter[tuple[str, str]]) -> bool:
+    """Whether this source told of the link under another id. One that many share says nothing."""
+    ours = {pair for pair in keyed.keys if pair[0] == LINK and links[pair] == 1}
+    return any(
+        not ours.isdisjoint(one.keys)
+        and one.sightings
+        and all(seen.raw_id != keyed.raw_id for seen in one.sightings)
+        for one in found
+    )

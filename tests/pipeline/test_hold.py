@@ -1,0 +1,157 @@
+"""A feed that tells old papers anew is held; what is new, however much of it, never is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from monitor.model import FirstRun, RunOutcome
+from monitor.questions.status import status
+from tests.house import SATURDAY, House
+from tests.servers.web import MisbehavingServer, misbehaving_server
+
+DAY = timedelta(days=1)
+SUBJECTS = ["Folding", "Sorting", "Diving", "Knitting", "Sailing"]
+SUBJECTS += ["Baking", "Mining", "Singing", "Rowing", "Weaving"]
+
+
+@pytest.fixture
+def web() -> Iterator[MisbehavingServer]:
+    with misbehaving_server() as server:
+        yield server
+
+
+@pytest.fixture
+def fed(house: House, web: MisbehavingServer) -> House:
+    source = {"kind": "feed", "url": web.url("/feed"), "allow_private": True}
+    house.told["sources"] = {"journal": source | {"first_run": "deliver"}}
+    house.told["topics"] = {"every": {"query": "agents"}}
+    return house
+
+
+def item(subject: str, at: datetime | str, guid: str = "", link: str = "", title: str = "") -> str:
+    dated = at if isinstance(at, str) else format_datetime(at)
+    return (
+        f"<item><title>{title or f'{subject} Agents'}</title>"
+        f"<link>{link or f'https://journal.example.org/{subject}'}</link>"
+        f"<guid>{guid or subject}</guid><pubDate>{dated}</pubDate></item>"
+    )
+
+
+def told(web: MisbehavingServer, *items: str) -> None:
+    body = f'<rss version="2.0"><channel><title>J</title>{"".join(items)}</channel></rss>'
+    headers = {"Content-Type": "application/rss+xml"}
+    web.answers("/feed", body=body.encode(), headers=headers)
+
+
+def read(house: House, accept: FirstRun | None = None) -> tuple[str, int, int]:
+    with house.opened() as app:
+        [run] = app.ingest(("journal",), accept=accept)
+        app.match()
+    return run.outcome.value, run.seen, run.new
+
+
+def moved(number: int, at: datetime) -> str:
+    """The entry as another system numbers, places and titles it."""
+    subject = SUBJECTS[number]
+    return item(
+        subject, at, f"n{number}", f"https://new.example.org/{number}", f"On {subject} agents"
+    )
+
+
+def old(number: int) -> datetime:
+    return SATURDAY - (number + 2) * DAY
+
+
+def test_F08_a_known_feed_that_turns_new_is_held_and_nobody_is_told(
+    fed: House, web: MisbehavingServer
+) -> None:
+    told(web, *(item(SUBJECTS[n], old(n)) for n in range(8)))
+    assert read(fed) == ("ok", 8, 8)
+    fed.clock.move(days=1)
+    told(web, *(moved(n, old(n)) for n in range(8)))
+    assert read(fed) == ("failed", 0, 0)
+    with fed.opened() as app:
+        stands = status(app.parts)
+    [problem] = [one for one in stands.problems if "held" in one]
+    assert "8 of 8 entries" in problem
+    assert "paper-monitor ingest journal --accept" in problem
+    assert read(fed) == ("failed", 0, 0), "it is held until someone decides"
+
+
+@pytest.mark.parametrize(("accept", "sent"), [(FirstRun.DELIVER, 16), (FirstRun.BASELINE, 8)])
+def test_F08_a_held_reading_is_accepted_by_a_person_and_the_incident_ends(
+    fed: House, web: MisbehavingServer, accept: FirstRun, sent: int
+) -> None:
+    told(web, *(item(SUBJECTS[n], old(n)) for n in range(8)))
+    read(fed)
+    told(web, *(moved(n, old(n)) for n in range(8)))
+    fed.clock.move(days=1)
+    assert read(fed)[0] == "failed"
+    assert read(fed, accept) == ("ok", 8, 8)
+    with fed.opened() as app:
+        assert not any("held" in problem for problem in status(app.parts).problems)
+        [digest] = app.digest(("lab",), early=True)
+    assert digest.papers == sent
+    assert read(fed)[0] in ("ok", "unchanged")
+
+
+def test_F08_links_that_come_back_as_other_papers_under_other_ids_are_held(
+    fed: House, web: MisbehavingServer
+) -> None:
+    told(web, *(item(SUBJECTS[n], "") for n in range(5)))
+    read(fed)
+    fed.clock.move(days=1)
+    places = [f"https://journal.example.org/{subject}" for subject in SUBJECTS]
+    told(web, *(item(SUBJECTS[n + 5], "", "", places[n]) for n in range(5)))
+    assert read(fed)[0] == "failed"
+
+
+def test_F08_guids_that_change_daily_are_the_same_papers_and_are_not_held(
+    fed: House, web: MisbehavingServer
+) -> None:
+    for day in range(3):
+        told(web, *(item(SUBJECTS[n], old(n), f"{day}-{n}") for n in range(8)))
+        assert read(fed) == ("ok", 8, 0 if day else 8)
+        fed.clock.move(days=1)
+
+
+def test_F08_a_full_day_of_new_entries_is_not_held(fed: House, web: MisbehavingServer) -> None:
+    told(web, *(item(SUBJECTS[n], old(n)) for n in range(5)))
+    read(fed)
+    fed.clock.move(days=1)
+    told(web, *(item(SUBJECTS[n], fed.clock.now()) for n in range(5, 10)))
+    assert read(fed) == ("ok", 5, 5)
+
+
+def test_F08_a_few_late_additions_are_not_held(fed: House, web: MisbehavingServer) -> None:
+    told(web, *(item(SUBJECTS[n], old(n)) for n in range(6)))
+    read(fed)
+    fed.clock.move(days=1)
+    told(web, *(item(SUBJECTS[n], old(n)) for n in range(10)))
+    assert read(fed) == ("ok", 10, 4)
+
+
+def test_F08_a_list_is_never_held(house: House) -> None:
+    for name in ("1.txt", "2.txt"):
+        house.add(name, *((f"{one} Agents of {name}", "Of agents. Yes.") for one in SUBJECTS))
+        [run] = house.ingest()
+        assert run.outcome is RunOutcome.OK
+        house.clock.move(days=1)
+
+
+def test_F15_a_date_of_another_age_is_clamped_and_the_paper_is_announced(
+    fed: House, web: MisbehavingServer
+) -> None:
+    told(web, item("Folding", SATURDAY))
+    read(fed)
+    fed.clock.move(days=1)
+    skewed = ("Mon, 01 Jan 0001 00:00:00 GMT", "Wed, 01 Jan 2099 00:00:00 GMT")
+    told(web, *(item(SUBJECTS[n + 1], at) for n, at in enumerate(skewed)))
+    assert read(fed) == ("ok", 2, 2)
+    with fed.opened() as app:
+        [digest] = app.digest(("lab",), early=True)
+    assert digest.papers == 3
