@@ -34,6 +34,7 @@ from monitor.sources.shared.readings import reading
 from monitor.sources.shared.records import many, member, number, raw, value_of
 from monitor.sources.shared.xmlrescue import elements
 from monitor.sources.shared.xmlstream import XmlError
+from monitor.text import clean
 
 BASE = "https://dblp.org/search/publ/api"
 PAGE = 1_000  # the most that the search gives at once
@@ -224,7 +225,7 @@ def _of_xml(element: Element) -> _Record:
     tag, kind = info.tag, info.get("publtype", "")
     named = _TYPES.get(tag, "") if kind != "informal" else _INFORMAL
     return _Record(
-        key=info.get("key", "") or _first(info, "key"),
+        key=clean(info.get("key", "") or _first(info, "key")),
         title=_first(info, "title"),
         authors=_all(info, "authors/author", "author") or _all(info, "editor"),
         venues=_all(info, "venue", "journal") or _all(info, "booktitle") or _all(info, "school"),

@@ -1,6 +1,6 @@
 """Reading documents from outside so that none can hang the service or eat its memory.
 
-    document ── up to 256 KB ──────────────────────────────> read here
+    document ── up to 32 KB ───────────────────────────────> read here
              └─ larger ──> a worker: a process that is asked over a pipe, and killed when it
                            takes longer than its time or more than its memory
 
@@ -26,7 +26,7 @@ from monitor.errors import DocumentError
 from monitor.model import Document, Reading
 from monitor.sources.base import Source
 
-SMALL = 256 * 1024
+SMALL = 32 * 1024
 SECONDS = 9.0  # what is left of ten, for who waits at a terminal
 MEMORY = 400 * 1024 * 1024  # what is left of 512 MB, beside this process
 LARGE = 20 * 1024 * 1024  # from here on, time and memory grow with the document

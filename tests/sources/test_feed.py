@@ -590,3 +590,18 @@ def test_a_recorded_sequence_of_readings_names_each_paper_once() -> None:
 def test_a_date_is_kept_up_to_two_days_ahead() -> None:
     told = (NOW + timedelta(days=2)).strftime("%a, %d %b %Y %H:%M:%S GMT")
     assert one(f"<title>T</title><pubDate>{told}</pubDate>").published == NOW + timedelta(days=2)
+
+
+def test_F12_identifiers_and_links_hold_nothing_that_cannot_be_stored_or_shown() -> None:
+    found = one(
+        "<title>T</title><guid>a\u200b\u202eb</guid><link>https://example.org/a\u007f\u200bb?x</link>"
+        "<prism:doi>10.1000/a%00%0e\u202eb</prism:doi><dc:identifier>arXiv:2401.01234v"
+        + "9" * 5_000
+        + "</dc:identifier>"
+    )
+    assert (found.raw_id, found.url) == ("ab", "https://example.org/ab?x")
+    assert found.keys == {"arxiv": "2401.01234", "doi": "10.1000/ab"} and found.version is None
+
+
+def test_F06_a_link_without_end_is_none() -> None:
+    assert one(f"<title>T</title><link>https://example.org/{'9' * 3_000}</link>").url == ""

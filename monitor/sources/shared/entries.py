@@ -15,9 +15,12 @@ from monitor.model import Paper, Rejected
 from monitor.sources.shared.arxivtext import accents, withdrawn, without_affiliations
 from monitor.sources.shared.cards import Card, pubmed_abstract, read_card, without_heading
 from monitor.sources.shared.markup import text
+from monitor.text import clean
 
 MAX_ENTRY = 256 * 1024
 MAX_CATEGORIES = 50
+MAX_LINK = 2_048
+MAX_KEY = 300
 MAX_OPENING = 100
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 FUTURE = timedelta(days=2)
@@ -25,7 +28,7 @@ FUTURE = timedelta(days=2)
 # https://info.arxiv.org/help/arxiv_identifier.html: new and old scheme, with a version
 _ARXIV = re.compile(
     r"(?:arxiv\.org/(?:abs|pdf|html)/|arxiv:|oai:arxiv\.org:|10\.48550/arxiv\.)\s*"
-    r"(?P<id>\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v(?P<version>\d+))?(?!\d)",
+    r"(?P<id>\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v(?P<version>\d{1,4}))?(?!\d)",
     re.IGNORECASE,
 )
 # DOIs of the 1990s have pages in angle brackets: 10.1000/0091(1995)023<0967:ab>2.3.co;2
@@ -35,7 +38,7 @@ _PMID = re.compile(
 )
 # Pages of an article hang words on its DOI; bioRxiv's and medRxiv's a version too.
 _DOI_PAGES = re.compile(r"(?:/(?:full|abstract|pdf|epdf|html|meta)|\.full|\.abstract|\.pdf)+$")
-_PREPRINT_VERSION = re.compile(r"^(?P<doi>10\.(?:1101|64898)/.*\d)v(?P<version>\d+)$")
+_PREPRINT_VERSION = re.compile(r"^(?P<doi>10\.(?:1101|64898)/.*\d)v(?P<version>\d{1,4})$")
 # arXiv's feeds before 2024: "Title. (arXiv:2107.03419v1 [hep-ex] UPDATED)"
 _OLD_ARXIV = re.compile(
     r"\.?\s*\((?P<id>arXiv:\S+)\s+\[(?P<category>[\w.-]+)\](?:\s+(?P<how>[A-Z ]+))?\)$"
@@ -121,7 +124,7 @@ def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejecte
         announce=how,
         version=version,
         withdrawn="arxiv" in keys and withdrawn(abstract, text(entry.comment)),
-        raw_id=entry.id.strip() or normalised(url),
+        raw_id=clean(entry.id) or normalised(url),
     )
 
 
@@ -223,13 +226,16 @@ def identifiers(told: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]
     for value in filter(None, dict.fromkeys(told)):
         if "%" in value:
             value = unquote(value)
+        if not value.isprintable():
+            value = clean(value)
         if found := _ARXIV.search(value):
             arxiv[found["id"].lower()] = None
             version = version or (int(found["version"]) if found["version"] else None)
         elif found := _DOI.search(value):
             name, number = _article(found.group())
-            doi[name] = None
-            version = version or number
+            if len(name) <= MAX_KEY:
+                doi[name] = None
+                version = version or number
         elif found := _PMID.search(value):
             pmid[found["id"]] = None
     keys = {"arxiv": tuple(arxiv), "doi": tuple(doi), "pmid": tuple(pmid)}
@@ -247,8 +253,11 @@ def _article(doi: str) -> tuple[str, int | None]:
 def http_link(link: str, base: str) -> str:
     """Return an absolute http or https link, or "" for anything else."""
     link = "".join(link.split())
+    if len(link) > MAX_LINK:
+        return ""
     if _PLAIN_LINK.fullmatch(link):
         return link
+    link = clean(link)
     try:
         absolute = urljoin(base, link) if link else ""
         parts = urlsplit(absolute)

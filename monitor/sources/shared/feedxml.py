@@ -227,7 +227,8 @@ class _Told:
     def author(self, text: str) -> None:
         """An author in parts, or as a text; feedparser mixes up those of both forms."""
         in_parts = self.person is not None
-        if (self.authors and in_parts != self.in_parts) or (not in_parts and "@" in text):
+        mixed = bool(self.authors) and in_parts != self.in_parts
+        if mixed or self.person == "" or (not in_parts and "@" in text):
             raise DeclinedError
         self.authors.append(mended(text) if self.person is None else self.person)
         self.in_parts, self.person = in_parts, None

@@ -21,6 +21,7 @@ from monitor.sources.shared.dates import printed
 from monitor.sources.shared.encoding import decode, looks_binary
 from monitor.sources.shared.entries import MAX_CATEGORIES, MAX_ENTRY, parse_date, within_reason
 from monitor.sources.shared.salvage import salvaged
+from monitor.text import clean
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_RECORDS = 50_000
@@ -203,8 +204,8 @@ def raw(told: object, *path: str) -> str:
     for one in many(told, *path):
         if isinstance(one, (str, int, float)) and not isinstance(one, bool):
             word = str(one).strip() if isinstance(one, str) or abs(one) < 1e18 else ""
-            if word:  # half a surrogate pair cannot be stored
-                return word if word.isascii() else word.encode(errors="replace").decode()
+            if word and (word.isprintable() or (word := clean(word))):
+                return word
     return ""
 
 
