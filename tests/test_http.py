@@ -416,6 +416,7 @@ def test_F05_a_redirect_loop_ends_after_five(web: MisbehavingServer, door: Door)
     [
         ("http://169.254.169.254/latest", "not a public address"),
         ("http://[::ffff:127.0.0.1]/", "not a public address"),
+        ("http://[64:ff9b::a9fe:a9fe]/", "not a public address"),
         ("http://2130706433/", "not a public address"),
         ("http://inside.example/", "not a public address"),
         ("//127.0.0.1/", "not a public address"),

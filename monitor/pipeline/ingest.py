@@ -92,7 +92,7 @@ class _Ingest:
         self.first_run = watched.first_run if first else accept
         self.undated = 0
         self.open: tuple[int, Run] | None = None
-        # What a document that was read before said to ask with next time.
+        # What a document that was read before said to ask with next time, until a later one says.
         self.validators: Mapping[str, str] = {}
 
     def runs(self, validators: Mapping[str, str]) -> Iterator[Run]:
@@ -245,4 +245,6 @@ class _Ingest:
         with self.parts.database.writing() as tx:
             runs.finish(tx, run_id, run, validators)
         self.open = None
+        if validators is not None:
+            self.validators = {}
         return run

@@ -72,9 +72,9 @@ class MisbehavingServer:
         """Let a function answer a path; "*" is every path that has no answer of its own."""
         self._answers[target] = decide
 
-    def wait_for_requests(self, count: int) -> None:
+    def wait_for_requests(self, count: int, within: float = TIMEOUT) -> None:
         with self.arrived:
-            assert self.arrived.wait_for(lambda: len(self.requests) >= count, TIMEOUT)
+            assert self.arrived.wait_for(lambda: len(self.requests) >= count, within)
 
     def serve(self) -> None:
         while not self._stopping.is_set():

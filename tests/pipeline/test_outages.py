@@ -1,0 +1,194 @@
+"""Down for a week, then the gap filled from the archive: nothing missing, and nothing twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from monitor.model import Run
+from monitor.sources.shared import oaiharvest
+from monitor.store import runs, schema
+from tests.house import SATURDAY, House
+from tests.pipeline.test_apis import Service
+from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
+from tests.sources.test_harvest import Shelf, month, numbered
+
+
+@pytest.fixture(autouse=True)
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def web() -> Iterator[MisbehavingServer]:
+    with misbehaving_server() as server:
+        yield server
+
+
+class Tally:
+    """What was stored, and how often each paper was told as new."""
+
+    def __init__(self, house: House) -> None:
+        with house.opened() as app, app.parts.database.reading() as tx:
+            self.titles = sorted(tx.scalars(sa.select(schema.paper.c.title)))
+            news = sa.select(schema.change.c.paper_id)
+            self.news = Counter(tx.scalars(news.where(schema.change.c.kind == "new")))
+            self.open = [one.kind for one in runs.open_incidents(tx)]
+
+    def is_exactly(self, titles: list[str]) -> bool:
+        return self.titles == sorted(titles) and set(self.news.values()) <= {1}
+
+
+def until(house: House, name: str) -> str:
+    with house.opened() as app, app.parts.database.reading() as tx:
+        return runs.validators(tx, name).get("until", "")
+
+
+def killed(house: House, web: MisbehavingServer, name: str, after: int) -> None:
+    """Ingest in a process of its own, killed while its request number `after` is answered."""
+    arrived, before = len(web.requests) + after, dict(web._answers)
+    stopped = threading.Event()
+
+    def hold(asked: Asked) -> Answer:
+        told = before.get(asked.target.partition("?")[0]) or before["*"]
+        answer = told if isinstance(told, Answer) else told(asked)
+        if len(web.requests) < arrived:
+            return answer
+        return Answer(answer.status, answer.body, answer.headers, hold=stopped)
+
+    web._answers = {"*": hold}
+    process = house.process("ingest", name, "--now", house.clock.at.isoformat())
+    try:
+        web.wait_for_requests(arrived, within=90)  # a process has to start
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate(timeout=60)
+    finally:
+        stopped.set()
+        web._answers = before
+    assert process.returncode == -signal.SIGKILL
+
+
+# ── arXiv: the day's feed, and OAI-PMH for the days that are gone from it ───────────
+
+
+@pytest.fixture
+def shelf(house: House, web: MisbehavingServer) -> Shelf:
+    """Three papers each working day; read daily in the first week of June."""
+    shelf = month()
+    web.decides("/rss/cs.LG", shelf.rss)
+    web.decides("*", shelf.oai)
+    source = {"kind": "arxiv", "categories": ["cs.LG"], "url": web.url(""), "allow_private": True}
+    house.told["sources"] = {"arxiv": source}
+    house.clock.at = shelf.now
+    return shelf
+
+
+def move(house: House, shelf: Shelf, days: int) -> None:
+    house.clock.move(days=days)
+    shelf.now = house.clock.at
+
+
+def new(told: list[Run]) -> int:
+    return sum(run.new for run in told)
+
+
+def test_seven_days_down_then_the_gap_is_filled_from_oai_pmh(house: House, shelf: Shelf) -> None:
+    house.ingest()
+    for _ in range(2):  # Tuesday and Wednesday, from the feed alone
+        move(house, shelf, 1)
+        shelf.asked.clear()
+        assert new(house.ingest()) == 3 and shelf.asked == []
+    move(house, shelf, 7)
+    told = house.ingest()
+    assert not [run for run in told if run.error]
+    assert new(told) == 15  # the day's three of the feed, and twelve that were gone from it
+    tally = Tally(house)
+    assert tally.is_exactly(numbered(0, 23)) and tally.open == []
+    move(house, shelf, 1)
+    shelf.asked.clear()
+    assert new(house.ingest()) == 3 and shelf.asked == []
+
+
+@pytest.mark.parametrize("after", [2, 6])
+def test_a_gap_of_arxiv_that_is_killed_in_the_middle_is_filled_all_the_same(
+    house: House, shelf: Shelf, web: MisbehavingServer, after: int
+) -> None:
+    house.ingest()
+    move(house, shelf, 9)
+    killed(house, web, "arxiv", after)
+    told = house.ingest()
+    assert not [run for run in told if run.error]
+    assert Tally(house).is_exactly(numbered(0, 23))
+
+
+def test_pieces_of_a_long_gap_are_not_asked_for_again(
+    house: House, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oaiharvest, "ENOUGH_PAGES", 1)
+    house.ingest()
+    move(house, shelf, 23)
+    begun = []
+    for _ in range(6):
+        shelf.asked.clear()
+        house.ingest()
+        begun += [asked["from"] for asked in shelf.asked if "from" in asked]
+    assert begun == sorted(set(begun)) and len(begun) > 2
+    assert Tally(house).is_exactly(numbered(0, 53))
+
+
+# ── a service that is asked for days ────────────────────────────────────────────────
+
+
+@pytest.fixture
+def service(house: House, web: MisbehavingServer) -> Service:
+    source = {"kind": "biorxiv", "url": web.url(""), "allow_private": True}
+    house.told["sources"] = {"preprints": source}
+    service = Service(SATURDAY)
+    web.decides("*", service.answer)
+    return service
+
+
+@pytest.mark.parametrize("after", [3, 12])
+def test_a_gap_of_a_service_that_is_killed_in_the_middle_is_filled_all_the_same(
+    house: House, service: Service, web: MisbehavingServer, after: int
+) -> None:
+    house.ingest()
+    reached = until(house, "preprints")
+    house.clock.move(days=40)
+    service.today = house.clock.at.date()
+    killed(house, web, "preprints", after)
+    if after > 8:  # the first piece, of two weeks and the overlap, is done and stays done
+        assert until(house, "preprints") > reached
+    house.ingest()
+    tally = Tally(house)
+    assert len(tally.titles) == 48 and set(tally.news.values()) == {1}
+    assert until(house, "preprints") == house.clock.at.isoformat()
+
+
+# ── files ───────────────────────────────────────────────────────────────────────────
+
+
+def test_files_of_a_week_are_all_read_once(house: House) -> None:
+    def paper(n: int) -> tuple[str, str]:
+        return (
+            f"Agents That Plan Their Own Week {n}",
+            f"Study {n} asks how agents plan. We answer the question with care. It works well.",
+        )
+
+    house.add("0.txt", paper(0))
+    house.ingest()
+    house.clock.move(days=7)
+    for day in range(1, 8):
+        house.add(f"{day}.txt", paper(day), paper(day - 1))
+    assert new(house.ingest()) == 7
+    tally = Tally(house)
+    assert len(tally.titles) == 8 and set(tally.news.values()) == {1}
+    assert new(house.ingest()) == 0
