@@ -4,7 +4,8 @@
                               no:  that is all
                               yes: OAI-PMH since the last whole reading, a day over
 
-Feeds hold one day each, and a day that was missed is gone from them.
+Feeds hold one day each, and a day that was missed is gone from them. A `query:` is asked of the
+query API instead, piece of time by piece.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import ClassVar
 
 from pydantic import Field, field_validator, model_validator
@@ -22,7 +24,8 @@ from monitor.model import Document, FirstRun, Paper, Reading
 from monitor.sources.base import Found, SourceOptions
 from monitor.sources.calendar import Calendar, american_holidays
 from monitor.sources.feed import Feed
-from monitor.sources.shared import arxivrecords
+from monitor.sources.shared import arxivrecords, arxivsearch
+from monitor.sources.shared.arxivsearch import Search
 from monitor.sources.shared.arxivtext import numbered_until
 from monitor.sources.shared.entries import parse_date
 from monitor.sources.shared.oaiharvest import Harvester, Repository
@@ -48,15 +51,17 @@ CALENDAR = Calendar("America/New_York", frozenset(range(5)), time(4), american_h
 
 
 class ArxivOptions(SourceOptions):
-    """Settings: `categories` such as cs.CL, or whole archives such as math.
+    """Settings: `categories` such as cs.CL, or whole archives such as math; or a `query`.
 
-    With categories, `url` is the base of a mirror that has `/rss/` and `/oai`; without, it is
-    one document. `overlap_days` is how far the filling of a gap looks back behind it.
+    With either, `url` is the base of a mirror that has `/rss/`, `/oai` and `/api/query`;
+    without, it is one document. `overlap_days` is how far the filling of a gap looks back
+    behind it, and a query, which needs seven, if it is more.
     """
 
     places_needed: ClassVar[bool] = False
 
     categories: tuple[str, ...] = ()
+    query: str = ""
     overlap_days: int = Field(default=1, ge=1, le=365)
 
     @field_validator("categories")
@@ -70,8 +75,10 @@ class ArxivOptions(SourceOptions):
 
     @model_validator(mode="after")
     def _asks_something(self) -> ArxivOptions:
-        if not (self.categories or self.url or self.path):
-            raise ValueError("needs `categories:`")
+        if sum(map(bool, (self.categories, self.query.strip(), self.path))) > 1:
+            raise ValueError("give either `categories:`, `query:` or `path:`")
+        if not (self.categories or self.query.strip() or self.url or self.path):
+            raise ValueError("needs `categories:` or `query:`")
         return self
 
 
@@ -98,17 +105,22 @@ class Arxiv(Harvester):
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the feed of the day, and in OAI-PMH what is missing before it."""
         asked = self.options
-        if asked.path or not isinstance(asked, ArxivOptions) or not asked.categories:
+        if not isinstance(asked, ArxivOptions) or not (asked.categories or asked.query.strip()):
             yield from super().find(validators)
             return
         base = asked.url.rstrip("/") if asked.url else ""
+        overlap = timedelta(days=asked.overlap_days)
+        if asked.query.strip():
+            address = f"{base}/api/query" if base else arxivsearch.ADDRESS
+            search = Search(address, asked.query, partial(self._page, validators={}), self.read)
+            yield from search.found(validators, self._clock(), overlap)
+            return
         feeds, archive = (f"{base}/rss/", f"{base}/oai") if base else (FEEDS, ARCHIVE)
         today = _Today(self, feeds + "+".join(asked.categories), validators)
         yield Found(today.name, today.load)
         if not (today.asked and today.gap()):
             return
         repository = Repository(archive, "arXivRaw", sets(asked.categories))
-        overlap = timedelta(days=asked.overlap_days)
         kept = {"day": f"{today.day}"} if today.day else {}
         yield from self.harvest(repository, validators, overlap, kept)
 

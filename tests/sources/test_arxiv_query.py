@@ -1,0 +1,148 @@
+"""Asking arXiv's query API, on a local server that counts results as it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from pydantic import ValidationError
+
+from monitor.http import Door
+from monitor.sources.arxiv import Arxiv, ArxivOptions
+from monitor.sources.shared import arxivsearch
+from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
+from tests.sources.test_harvest import Reader
+
+NOW = datetime(2025, 6, 2, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def web() -> Iterator[MisbehavingServer]:
+    with misbehaving_server() as server:
+        yield server
+
+
+@pytest.fixture
+def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.setattr(arxivsearch, "PAGE", 2)
+    door = Door(version="1", gate_dir=tmp_path / "gates")
+    yield door
+    door.close()
+
+
+class Api:
+    """`days` are those on which papers 0, 1, 2, ... were submitted."""
+
+    def __init__(self, *days: str) -> None:
+        self.days = days
+        self.asked: list[dict[str, str]] = []
+
+    def answer(self, request: Asked) -> Answer:
+        parts = urlsplit(request.target)
+        assert parts.path == "/api/query"
+        asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        self.asked.append(asked)
+        first, last = asked["search_query"].partition("submittedDate:[")[2][:-1].split(" TO ")
+        found = [n for n, day in enumerate(self.days) if first[:8] <= day <= last[:8]]
+        begin = int(asked["start"])
+        part = found[begin : begin + int(asked["max_results"])]
+        return Answer(body=page(part, len(found), begin))
+
+
+def page(numbers: list[int], total: int, begin: int = 0) -> bytes:
+    told = "".join(
+        f"<entry><id>http://arxiv.org/abs/2505.{n:05}v1</id><title>Paper {n}</title>"
+        f"<published>2025-05-28T09:00:00Z</published><summary>About {n}.</summary></entry>"
+        for n in numbers
+    )
+    return (
+        '<feed xmlns="http://www.w3.org/2005/Atom" '
+        'xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/"><title>ArXiv Query</title>'
+        f"<opensearch:totalResults>{total}</opensearch:totalResults>"
+        f"<opensearch:startIndex>{begin}</opensearch:startIndex>{told}</feed>"
+    ).encode()
+
+
+def reader(web: MisbehavingServer, door: Door) -> Reader:
+    options = ArxivOptions(query="all:root AND cat:cs.LG", url=web.url(""), allow_private=True)
+    return Reader(Arxiv("arxiv", options, door, lambda: NOW))
+
+
+def test_all_pages_of_a_query_are_read_and_the_last_moves_the_state(
+    web: MisbehavingServer, door: Door
+) -> None:
+    api = Api("20250527", "20250528", "20250528", "20250530", "20250602")
+    web.decides("*", api.answer)
+    found = reader(web, door)
+    assert found.run() == [f"Paper {n}" for n in range(5)] and not found.errors
+    assert [asked["start"] for asked in api.asked] == ["0", "2", "4"]
+    assert api.asked[0]["search_query"] == (
+        "(all:root AND cat:cs.LG) AND submittedDate:[202505260000 TO 202506022359]"
+    )
+    assert found.state == {"until": NOW.isoformat()}
+
+
+def test_an_outage_of_weeks_is_filled_in_pieces(web: MisbehavingServer, door: Door) -> None:
+    api = Api("20250412", "20250430", "20250515", "20250601")
+    web.decides("*", api.answer)
+    found = reader(web, door)
+    found.state = {"until": (NOW - 45 * DAY).isoformat()}
+    assert set(found.run()) == {f"Paper {n}" for n in range(4)}
+    assert len(api.asked) == 4 and found.state == {"until": NOW.isoformat()}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        page([], 0, 2),
+        page([], 5, 2),
+        b"<html>Rate exceeded.</html>",
+        b"Rate exceeded.",
+        b"",
+        page([2, 3], 5, 2)[:-60],
+    ],
+)
+def test_F01_an_empty_or_false_page_in_the_middle_moves_nothing(
+    web: MisbehavingServer, door: Door, body: bytes
+) -> None:
+    api = Api(*["20250528"] * 5)
+    web.decides("*", lambda a: Answer(body=body) if "start=2" in a.target else api.answer(a))
+    found = reader(web, door)
+    found.state = before = {"until": (NOW - DAY).isoformat()}
+    found.run()
+    assert found.state == before and len(web.requests) == 2
+    web.decides("*", api.answer)
+    found.run()
+    assert set(found.papers) == {f"Paper {n}" for n in range(5)}
+    assert found.state == {"until": NOW.isoformat()}
+
+
+def test_no_results_are_a_success_where_the_first_page_says_so(
+    web: MisbehavingServer, door: Door
+) -> None:
+    web.decides("*", lambda _: Answer(body=page([], 0)))
+    found = reader(web, door)
+    assert found.run() == [] and not found.errors
+    assert found.state == {"until": NOW.isoformat()}
+
+
+def test_more_results_than_can_be_asked_for_are_refused(web: MisbehavingServer, door: Door) -> None:
+    web.decides("*", lambda _: Answer(body=page([1], 10_001)))
+    found = reader(web, door)
+    found.run()
+    assert "narrow the query" in found.errors[0] and found.state == {}
+
+
+@pytest.mark.parametrize(
+    "told", [{"query": "x", "categories": ["cs.LG"]}, {"query": "x", "path": "y"}]
+)
+def test_a_query_stands_alone(told: dict[str, object]) -> None:
+    with pytest.raises(ValidationError, match="either"):
+        ArxivOptions.model_validate(told)
