@@ -36,6 +36,7 @@ _INHERITED = ("author", "title", *_VENUES, "year", "month", "date")
 _OTHERS = re.compile(r"(?:and\s+)?(?:others|et\.? al\.?)", re.IGNORECASE)
 _BEGINS = re.compile(r"@\w*[ \t]*[{(]")
 _GROUPED = re.compile(r"[{}\\\\]")
+_PARTS = re.compile(r"\s*\b(given|prefix|family|suffix)\s*=\s*([^,]+),?", re.IGNORECASE)
 _PMID = re.compile(r"PMID:?\s*(\d{1,9})", re.IGNORECASE)
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE)
 
@@ -188,6 +189,10 @@ def _names(told: str) -> tuple[str, ...]:
 
 def _natural(name: str) -> str:
     """`von Last, Jr, First` as `First von Last Jr`; a name in braces is one that has no parts."""
+    if _PARTS.match(name):  # "given=Jean, prefix=de la, family=Fontaine" of BibLaTeX
+        told = {part: value.strip(' "{}') for part, value in _PARTS.findall(name)}
+        order = ("given", "prefix", "family", "suffix")
+        return " ".join(told[part] for part in order if part in told)
     if "," not in name:
         return name
     if name.count(",") == 1 and not _GROUPED.search(name):

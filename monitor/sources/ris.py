@@ -40,6 +40,12 @@ _AUTHORS = ("AU", "A1")
 _EDITORS = ("A2", "ED", "A3")
 _VENUES = ("JF", "T2", "JO", "JA", "J2", "BT", "T3", "PB")
 _DATES = ("DA", "PY", "Y1")
+_OTHERS = {
+    "PMID-": "PubMed (.nbib)",
+    "%0 ": "EndNote (.enw)",
+    "FN ": "Web of Science",
+    "@": "BibTeX",
+}
 _LISTS = ("AU", "A1", "A2", "A3", "ED", "KW", "UR", "L1", "L2", "L3", "LK", "ID", "AN", "DO", "M3")
 
 Fields = Mapping[str, Any]
@@ -60,7 +66,7 @@ class Ris(Source):
         content = _LINES.sub("\n", content)
         begun = [found.start() for found in _BEGINS.finditer(content)]
         if not begun:
-            return Reading(error="no RIS reference in the document", complete=False)
+            return Reading(error=_no_reference(content), complete=False)
         if len(begun) > MAX_REFERENCES:
             return Reading(
                 error=f"the document has more than {MAX_REFERENCES:,} references", complete=False
@@ -78,6 +84,14 @@ def _unreadable(content: str, size: int) -> str:
     if _MARKUP.match(content):
         return "the document is HTML or XML, not RIS"
     return "the document is not text" if looks_binary(content[:100_000]) else ""
+
+
+def _no_reference(content: str) -> str:
+    """Say which other format of references a document is in, where that is known."""
+    beginning = content.lstrip()[:40]
+    other = next((name for sign, name in _OTHERS.items() if beginning.startswith(sign)), "")
+    told = f": it is in the format of {other}; export it as RIS" if other else ""
+    return f"no RIS reference in the document{told}"
 
 
 def _references(content: str, begun: Sequence[int], now: datetime) -> Iterator[Paper | Rejected]:

@@ -108,6 +108,11 @@ def test_a_record_that_is_titled_in_no_language_is_kept_as_it_says() -> None:
     assert paper.title == "[Not Available]." and paper.keys["pmid"] == "0"
 
 
+def test_another_format_of_references_is_named() -> None:
+    assert "format of PubMed (.nbib)" in read(Ris, b"\nPMID- 38000001\nTI  - Sand\n").error
+    assert read(Ris, b"no references").error == "no RIS reference in the document"
+
+
 def test_a_broken_record_costs_itself_only() -> None:
     content = libraries.pubmed().replace(b"<ArticleTitle>Paper 2.", b"<ArticleTitle>Pa<per 2.")
     reading = read(PubMed, content)

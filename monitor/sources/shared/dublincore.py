@@ -19,10 +19,12 @@ from monitor.sources.shared.oaipmh import NO_TITLE, Record, deleted, every, firs
 from monitor.sources.shared.records import MAX_NAMES, Keys, natural, terms
 
 _DATES = ("issued", "date", "created", "available")
-_LIFETIME = re.compile(r",?\s*\(?\b\d{4}\s*-\s*(?:\d{4})?\)?$")  # "Doe, Jane, 1956-"
+# "Doe, Jane, 1956-"; "Doe, Jane, Ph. D. Institute of Sand"
+_LIFETIME = re.compile(r",?\s*\(?\b\d{4}\s*-\s*(?:\d{4})?\)?$|(?<=\w),\s*Ph\. ?D\..*$")
 _NO_ABSTRACT = re.compile(
     r"(?:comments?:|keywords?\b|issn\b|isbn\b|doi\b|notes?:|peer.?review|submitted by"
-    r"|made available|approved for|international audience|audience |\d+ (?:pages|p\.))",
+    r"|made available|approved for|international audience|audience |\d+ (?:pages|p\.)"
+    r"|includes (?:bibliograph|index)|thesis \(|(?:cataloged|title) from)",
     re.IGNORECASE,
 )
 _SHORT = 100

@@ -7,6 +7,7 @@ import re
 from monitor.sources.shared.arxivtext import accents
 
 _MATHS = re.compile(r"\\\$|\$\$?(?:\\.|[^$\\])+\$\$?|\\\((?:[^\\]|\\[^)]){1,500}\\\)", re.DOTALL)
+_ENSURED = re.compile(r"\\ensuremath\s*\{(?P<maths>(?:[^{}$]|\{[^{}$]{0,200}\}){1,500})\}")
 _LATEX = re.compile(r"[\\{}~$]|--|``|''")
 _SWITCH = re.compile(r"\\(?:em|it|bf|rm|sc|sf|sl|tt|itshape|bfseries|upshape|relax)(?![A-Za-z])\s*")
 _STYLE = re.compile(
@@ -39,6 +40,8 @@ def unlatex(source: str) -> str:
     """
     if not _LATEX.search(source):
         return source
+    if "ensuremath" in source:
+        source = _ENSURED.sub(r"$\g<maths>$", source)
     pieces, end = [], 0
     for maths in _MATHS.finditer(source):
         if maths.group() == r"\$":
