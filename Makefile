@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 FUZZ_SECONDS ?= 90
 
-.PHONY: demo test check format bench duel fuzz picture clean
+.PHONY: demo test check format bench duel fuzz same picture clean
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -33,6 +33,10 @@ duel: $(VENV)/.developing         ## a million pairs of topic and paper: the ind
 
 fuzz: $(VENV)/.developing         ## spoiled documents of every kind, for FUZZ_SECONDS
 	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
+
+same: $(VENV)/.developing        ## how well two records are told to be one, and near titles among 100,000
+	$(BIN)/python benchmarks/same.py
+	$(BIN)/python benchmarks/identity.py
 
 picture: $(VENV)/.developing      ## the README's pictures, from real output
 	$(BIN)/python docs/pictures/make.py

@@ -16,7 +16,8 @@ A block is a candidate, never proof: who looks one up compares what it finds the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from functools import lru_cache, reduce
 from itertools import combinations
 from operator import xor
@@ -78,10 +79,16 @@ wireless word work world zero
 _STOP = frozenset(_STOP_WORDS.split())
 _COMMON = frozenset(word[:STEM] for word in _COMMON_WORDS.split())
 
+# What folding changes in an ASCII text, beside its case: LaTeX, tags and entities.
+_MARKED = re.compile(r"[\\${}<&]")
+SIGNS = str.maketrans(
+    {sign: " " for sign in map(chr, range(128)) if not sign.isalnum() and sign != "\n"}
+)
+
 # A word's number is its rank and a hash of 60 bits, so that sorting puts the rarest first.
 _HASH_BITS = 60
-_COMMON_FROM = 1 << _HASH_BITS
-_STOP_FROM = 2 << _HASH_BITS
+COMMON_FROM = 1 << _HASH_BITS
+STOP_FROM = 2 << _HASH_BITS
 
 
 def blocks(title: str, authors: Sequence[str] = ()) -> tuple[int, ...]:
@@ -89,29 +96,48 @@ def blocks(title: str, authors: Sequence[str] = ()) -> tuple[int, ...]:
 
     Empty for a title without words and no authors.
     """
-    return (*of_words(plain(title).split()), *of_authors(authors))
+    return (*of_words(words(title)), *of_authors(authors))
+
+
+def words(title: str) -> list[str]:
+    """Return the folded words of a title: runs of letters and digits."""
+    return folded(title).translate(SIGNS).split()
+
+
+def folded(title: str) -> str:
+    """Fold a title, signs and all; nine of ten have nothing to fold but case."""
+    return title.lower() if title.isascii() and not _MARKED.search(title) else plain(title)
 
 
 def of_words(words: Sequence[str]) -> tuple[int, ...]:
-    """Return the blocks, up to six, of a title given as folded words."""
-    numbers = sorted({_number(word) for word in words})
-    found = tuple(_combined(numbers[:RAREST]))
-    return found or ((reduce(xor, numbers),) if numbers else ())
+    """Return the blocks, up to six, of a title given as folded words.
 
-
-def _combined(rarest: Sequence[int]) -> Iterator[int]:
-    """Combine words so that no block is large: a rare word and another, or three common ones."""
-    yield from (a ^ b for a, b in combinations(rarest, 2) if a < _COMMON_FROM and b < _STOP_FROM)
-    common = [number for number in rarest if number >= _COMMON_FROM]
-    yield from (a ^ b ^ c for a, b, c in combinations(common, 3) if b < _STOP_FROM)
+    No block is to be large: it takes a rare word and another, or three common ones.
+    """
+    numbers = sorted(set(map(number, words)))
+    rarest = numbers[:RAREST]
+    rare = sum(one < COMMON_FROM for one in rarest)
+    telling = sum(one < STOP_FROM for one in rarest)
+    found = [a ^ b for i, a in enumerate(rarest[:rare]) for b in rarest[i + 1 : telling]]
+    if len(rarest) - rare > 2:
+        three = combinations(rarest[rare:], 3)
+        found += [a ^ b ^ c for a, b, c in three if b < STOP_FROM]
+    return tuple(found) or ((reduce(xor, numbers),) if numbers else ())
 
 
 @lru_cache(maxsize=131_072)
-def _number(word: str) -> int:
+def number(word: str) -> int:
+    """Return the rank of a word and a hash of it: the smaller, the rarer."""
     if word in _STOP or (len(word) == 1 and word.isascii()):
-        return _STOP_FROM | _hash(word)
+        return STOP_FROM | _hash(word)
     stem = word[:STEM]
-    return _COMMON_FROM | _hash(stem) if stem in _COMMON else _hash(stem)
+    return COMMON_FROM | _hash(stem) if stem in _COMMON else _hash(stem)
+
+
+def rarity(word: str) -> float:
+    """Return what a folded word weighs in a title: 2, 1 if titles often say it, 0.2 if all do."""
+    rank = number(word)
+    return 2.0 if rank < COMMON_FROM else 1.0 if rank < STOP_FROM else 0.2
 
 
 def _hash(text: str) -> int:

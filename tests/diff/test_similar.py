@@ -16,6 +16,11 @@ OTHER = (
 )
 AUTHORS = ("Ada Lovelace", "Alan M. Turing", "Grace Hopper")
 
+
+def by(*authors, title=TITLE, **more):
+    return Paper(title, authors=authors, **more)
+
+
 SAME = {
     "the same arXiv paper in two versions": (
         Paper(TITLE, keys={"arxiv": "2401.01234v1"}),
@@ -27,61 +32,162 @@ SAME = {
     ),
     "title and abstract, no authors": (Paper(TITLE, ABSTRACT), Paper(TITLE.upper(), ABSTRACT)),
     "title and an abstract cut by a feed": (Paper(TITLE, ABSTRACT), Paper(TITLE, ABSTRACT[:120])),
-    "title and authors in the other order of names": (
-        Paper(TITLE, authors=AUTHORS),
-        Paper(TITLE, authors=("Lovelace, A.", "Turing, A. M.", "Hopper, G.")),
+    "authors in the other order of names": (
+        by(*AUTHORS),
+        by("Lovelace, A.", "Turing, A. M.", "Hopper, G."),
     ),
-    "title and authors cut by et al.": (
-        Paper(TITLE, authors=AUTHORS),
-        Paper(TITLE, authors=("A. Lovelace et al.",)),
+    "authors in another order": (by(*AUTHORS), by(*reversed(AUTHORS))),
+    "authors cut by et al.": (by(*AUTHORS), by("A. Lovelace et al.")),
+    "authors as one string": (by(*AUTHORS), by("Ada Lovelace, Alan Turing and Grace Hopper")),
+    "authors as one string, family names first": (
+        by(*AUTHORS),
+        by("Lovelace, A.; Turing, A.M.; Hopper, G."),
+    ),
+    "initials run together behind the name": (
+        by(*AUTHORS),
+        by("Lovelace A", "Turing AM", "Hopper G"),
+    ),
+    "names transliterated": (
+        by("Jürgen Müller", "Søren Østergård"),
+        by("Juergen Mueller", "Soeren Oestergaard"),
+    ),
+    "names as entities": (
+        by("J&uuml;rgen M&#252;ller", "Ada Lovelace"),
+        by("J. Müller", "A. Lovelace"),
+    ),
+    "names read in another encoding": (
+        by("JÃ¼rgen GÃ¼nther", "Ada Lovelace"),
+        by("Jürgen Günther", "Ada Lovelace"),
+    ),
+    "names read as Cyrillic": (by("R GќNTHER"), by("R. Günther", year=2001)),
+    "a typo in the title": (by(*AUTHORS), by(*AUTHORS, title=TITLE.replace("Agents", "Agnets"))),
+    "a subtitle more": (by(*AUTHORS), by(*AUTHORS, title=f"{TITLE}: Search over Programs")),
+    "LaTeX and Unicode": (
+        by(*AUTHORS, title=r"On $\ell_1$-Regularised {R}\'enyi Divergence"),
+        by(*AUTHORS, title="On ℓ1-regularised Rényi divergence"),
+    ),
+    "retitled, with the abstract kept": (
+        by(*AUTHORS, abstract=ABSTRACT),
+        by(*AUTHORS, title="Open-World Planning by Program Search", abstract=ABSTRACT),
+    ),
+    "a preprint and the journal's copy with its own DOI": (
+        by(*AUTHORS, abstract=ABSTRACT, year=2023, keys={"doi": "10.1101/2023.01.02.345678"}),
+        by(*AUTHORS, abstract=ABSTRACT, year=2024, keys={"doi": "10.1000/journal.7"}),
+    ),
+    "two ids of one archive, one title and one list of authors": (
+        by(*AUTHORS, keys={"arxiv": "2401.01234"}),
+        by(*AUTHORS, keys={"arxiv": "2402.04321"}),
+    ),
+    "no author readable, but place and year the same": (
+        by(*AUTHORS, venue="SIGMOD Conference", year=2001),
+        Paper(TITLE, venue="International Conference on Management of Data", year=2001),
     ),
 }
 
 DIFFERENT = {
-    "one title, nothing else": (Paper(TITLE), Paper(TITLE)),
-    "one title, other abstracts": (Paper("Introduction", ABSTRACT), Paper("Introduction", OTHER)),
-    "one title, other authors": (
-        Paper("Editorial", authors=("Ada Lovelace",)),
-        Paper("Editorial", authors=("Grace Hopper",)),
+    "a column's title, other abstracts": (
+        Paper("Introduction", ABSTRACT),
+        Paper("Introduction", OTHER),
     ),
-    "one title, authors on one side and an abstract on the other": (
-        Paper(TITLE, authors=AUTHORS),
-        Paper(TITLE, ABSTRACT),
+    "a column by others": (
+        by("Ada Lovelace", title="Editorial"),
+        by("Grace Hopper", title="Editorial"),
+    ),
+    "a column by the same a year later": (
+        by("Ada Lovelace", title="Guest Editor's Introduction", year=2002),
+        by("Ada Lovelace", title="Guest Editor's Introduction", year=2003),
     ),
     "one title, other arXiv ids, abstracts alike": (
         Paper(TITLE, ABSTRACT, keys={"arxiv": "2401.01234"}),
         Paper(TITLE, ABSTRACT, keys={"arxiv": "2402.04321"}),
     ),
     "parts of one series": (
-        Paper("Lectures on Agents, Part I", authors=AUTHORS),
-        Paper("Lectures on Agents, Part II", authors=AUTHORS),
+        by(*AUTHORS, title="Lectures on Agents, Part I"),
+        by(*AUTHORS, title="Lectures on Agents, Part II"),
+    ),
+    "parts of one series, one not numbered": (
+        by(*AUTHORS, title=TITLE),
+        by(*AUTHORS, title=f"{TITLE}, Part II"),
     ),
     "initials that contradict": (
-        Paper("Editorial", authors=("A. Wang",)),
-        Paper("Editorial", authors=("L. Wang",)),
+        by("A. Wang", title="Editorial"),
+        by("L. Wang", title="Editorial"),
     ),
+    "the same authors on something else": (
+        by(*AUTHORS, abstract=ABSTRACT),
+        by(*AUTHORS, title="Sampling Proteins at Equilibrium", abstract=OTHER),
+    ),
+    "nothing in common": (Paper(TITLE), Paper("Sampling Proteins at Equilibrium")),
 }
+
+# Likely one work, and not enough to hide a paper for ever.
+NOT_SURE = {
+    "one title, nothing else": (Paper(TITLE), Paper(TITLE)),
+    "authors on one side and an abstract on the other": (by(*AUTHORS), Paper(TITLE, ABSTRACT)),
+    "other authors": (by("Ada Lovelace", "Grace Hopper"), by("Emmy Noether", "Marie Curie")),
+    "at a conference, and extended in a journal": (
+        by(*AUTHORS, venue="VLDB", year=1999),
+        by(*AUTHORS, venue="VLDB Journal", year=2001),
+    ),
+    "a report on each year's workshop": (
+        by("Ada Lovelace", title="Report on the Second Workshop on Planning", year=2002),
+        by("Ada Lovelace", title="Report on the Third Workshop on Planning", year=2003),
+    ),
+    "a work about a work": (by(*AUTHORS), by(*AUTHORS, title=f"Erratum to: {TITLE}")),
+    "a comment by others": (by(*AUTHORS), by("Emmy Noether", title=f"Comment on {TITLE}")),
+    "an overview of it": (by(*AUTHORS), by(*AUTHORS, title=f"Overview of {TITLE}")),
+}
+
+
+def both_orders(a, b):
+    assert same_work(a, b) == same_work(b, a)
+    return same_work(a, b)
 
 
 @pytest.mark.parametrize("pair", SAME.values(), ids=SAME)
 def test_same(pair):
-    a, b = pair
-    for verdict in (same_work(a, b), same_work(b, a)):
-        assert verdict.same, verdict
-        assert verdict.score > 0.5
+    verdict = both_orders(*pair)
+    assert verdict.same, verdict
+    assert verdict.score > 0.5
 
 
 @pytest.mark.parametrize("pair", DIFFERENT.values(), ids=DIFFERENT)
 def test_different(pair):
-    a, b = pair
-    for verdict in (same_work(a, b), same_work(b, a)):
-        assert not verdict.same, verdict
-        assert verdict.score < 0.5
-    assert same_work(a, b) == same_work(b, a)
+    verdict = both_orders(*pair)
+    assert not verdict.same, verdict
+    assert verdict.score < 0.5, verdict
 
 
-def test_the_evidence_is_told_in_words():
-    a, b = SAME["title and an abstract cut by a feed"]
-    assert same_work(a, b).why == ("same title", "authors not given", "abstracts agree to 95%")
-    a, b = SAME["one DOI in two spellings"]
-    assert same_work(a, b).why[0] == "same doi 10.1000/abc"
+@pytest.mark.parametrize("pair", NOT_SURE.values(), ids=NOT_SURE)
+def test_not_sure(pair):
+    assert not both_orders(*pair).same
+
+
+WORDS = {
+    "same doi 10.1000/abc": SAME["one DOI in two spellings"],
+    "different arxiv": DIFFERENT["one title, other arXiv ids, abstracts alike"],
+    "same title": SAME["title and abstract, no authors"],
+    "titles agree to 98%": SAME["a typo in the title"],
+    "a title that returns with every issue": DIFFERENT["a column by others"],
+    "another part or number": DIFFERENT["parts of one series"],
+    "one has words before the other's title": NOT_SURE["an overview of it"],
+    "one is about the other": NOT_SURE["a work about a work"],
+    "authors not given": NOT_SURE["one title, nothing else"],
+    "authors agree to 100%": SAME["authors in another order"],
+    "2 years apart": NOT_SURE["at a conference, and extended in a journal"],
+    "1 year apart": DIFFERENT["a column by the same a year later"],
+    "one in a journal, one at a conference": NOT_SURE["at a conference, and extended in a journal"],
+    "other venues": (
+        by(*AUTHORS, venue="VLDB"),
+        by(*AUTHORS, venue="SIGMOD Conference"),
+    ),
+    "abstracts agree to 95%": SAME["title and an abstract cut by a feed"],
+    "abstracts not comparable": NOT_SURE["one title, nothing else"],
+    "titles differ": DIFFERENT["nothing in common"],
+    "no author in common": DIFFERENT["nothing in common"],
+}
+
+
+@pytest.mark.parametrize(("words", "pair"), WORDS.items(), ids=WORDS)
+def test_the_evidence_is_told_in_words(words, pair):
+    assert words in same_work(*pair).why

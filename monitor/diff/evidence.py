@@ -1,0 +1,145 @@
+"""All that speaks for and against two records being one work, measured; none of it weighed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from monitor.diff import people, titles, venues
+from monitor.diff.blocks import rarity
+from monitor.diff.keys import LINK, identifiers
+from monitor.diff.people import Agreement
+from monitor.diff.titles import Likeness
+from monitor.model import Paper
+from monitor.text import plain
+
+_WORD = re.compile(r"\w+")
+# Words that an abstract must have before its agreement says anything.
+TELLING_WORDS = 8
+# Titles less alike than this are compared no further where no author is shared either.
+UNLIKE = 0.5
+# Who hands out DOIs for preprints: one of theirs beside a publisher's is the usual case.
+# bioRxiv and medRxiv, SSRN, Preprints.org, Research Square, ChemRxiv, PsyArXiv, OSF, SocArXiv,
+# TechRxiv, Authorea, Zenodo, figshare, ESS Open Archive
+_PREPRINT_DOI = re.compile(
+    r"10\.(?:1101|2139|20944|21203|26434|31234|31219|31235|36227|22541|5281|6084|1002/essoar)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What two records have in common; None where one of them does not say.
+
+    `abstract` is the share of the shorter abstract's pairs of words that the longer has,
+    `terms` the share of its rare words; `conflict` a scheme in which both have an identifier,
+    and not one in common.
+    """
+
+    shared_key: str
+    conflict: str
+    title: Likeness
+    authors: Agreement | None
+    series: bool | None
+    two_publications: bool
+    years_apart: int | None
+    abstract: float | None
+    terms: float | None
+
+
+def gather(a: Paper, b: Paper) -> Evidence | None:
+    """Return the evidence, or None where two records have clearly nothing in common."""
+    shared_key, conflict = _keys(a, b)
+    ours, theirs = titles.title(a.title), titles.title(b.title)
+    authors = people.agreement(a.authors, b.authors)
+    met = authors.met if authors else 0
+    if not shared_key and not met and titles.letters_agree(ours, theirs) < UNLIKE:
+        return None
+    here, there = venues.venue(a.venue), venues.venue(b.venue)
+    pairs, terms = _abstracts(a.abstract, b.abstract)
+    return Evidence(
+        shared_key=shared_key,
+        conflict=conflict,
+        title=titles.likeness(ours, theirs, _explained(a, b)),
+        authors=authors,
+        series=venues.same_series(here, there),
+        two_publications=venues.two_publications(here, there),
+        years_apart=_years_apart(a, b),
+        abstract=pairs,
+        terms=terms,
+    )
+
+
+def _keys(a: Paper, b: Paper) -> tuple[str, str]:
+    """Return an identifier in common, and a scheme in which there is none."""
+    ours, theirs = _by_scheme(a), _by_scheme(b)
+    conflict = ""
+    for scheme in sorted(ours.keys() & theirs.keys() - {LINK}):
+        if shared := ours[scheme] & theirs[scheme]:
+            return f"{scheme} {min(shared)}", ""
+        if scheme != "doi" or _preprint(ours[scheme]) == _preprint(theirs[scheme]):
+            conflict = conflict or scheme
+    return "", conflict
+
+
+def _preprint(dois: Set[str]) -> bool:
+    return any(_PREPRINT_DOI.match(doi) for doi in dois)
+
+
+def _by_scheme(paper: Paper) -> dict[str, set[str]]:
+    schemes: dict[str, set[str]] = {}
+    for scheme, value in identifiers(paper):
+        schemes.setdefault(scheme, set()).add(value)
+    return schemes
+
+
+def _explained(a: Paper, b: Paper) -> set[str]:
+    """Words that catalogues mix into titles: names of the authors and of the venue."""
+    names = (*people.people(a.authors), *people.people(b.authors))
+    series = venues.venue(a.venue).words | venues.venue(b.venue).words
+    return {word for name in names for word in name} | series
+
+
+def _years_apart(a: Paper, b: Paper) -> int | None:
+    ours, theirs = _year(a), _year(b)
+    return abs(ours - theirs) if ours and theirs else None
+
+
+def _year(paper: Paper) -> int | None:
+    if paper.year:
+        return paper.year
+    first = paper.published or paper.announced
+    return first.year if first else None
+
+
+def _abstracts(a: str, b: str) -> tuple[float | None, float | None]:
+    ours, theirs = _shingles(a), _shingles(b)
+    if min(len(ours.pairs), len(theirs.pairs)) < TELLING_WORDS:
+        return None, None
+    pairs = len(ours.pairs & theirs.pairs) / min(len(ours.pairs), len(theirs.pairs))
+    fewest = min(len(ours.terms), len(theirs.terms))
+    return pairs, len(ours.terms & theirs.terms) / fewest if fewest else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Shingles:
+    pairs: frozenset[tuple[str, str]]
+    terms: frozenset[str]
+
+
+@lru_cache(maxsize=512)
+def _shingles(abstract: str) -> _Shingles:
+    words = _WORD.findall(plain(abstract)) if abstract else []
+    rare = frozenset(word for word in words if rarity(word) > 1)
+    return _Shingles(frozenset(pairwise(words)), rare)
+
+
+def abstract_agreement(a: str, b: str) -> float | None:
+    """Return the share of the shorter abstract that the longer has; None if one is too short.
+
+    Feeds cut abstracts, so the shorter is asked for; in neighbouring pairs of words, which
+    two papers of one field do not share by chance.
+    """
+    return _abstracts(a, b)[0]

@@ -1,0 +1,138 @@
+"""Are two lists of authors one? Names abbreviated, reordered, transliterated, cut, damaged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rapidfuzz import fuzz
+
+from monitor.diff.mend import mended
+from monitor.text import plain
+
+# Where a list stops: et al., and others, an ellipsis.
+_CUT = re.compile(r"\bet\.? al\b\.?|\band others\b|…|\.\.\.|& ?hellip ?;|â ?\? ?¦", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]+")
+_TITLES = frozenset("jr sr dr prof and mr mrs ms phd md ed eds".split())  # noqa: SIM905
+# Mueller is Müller and Moeller Möller; folding leaves Muller and Moller.
+_DIGRAPH = re.compile("(?<=[aou])e")
+_INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,3}")
+
+# Family names this alike are one, damaged: Gfiting and Güting, Sicui and Suciu.
+NEAR_NAME = 70
+NEAR_WHOLE_NAME = 82
+
+Name = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """`met` of the `fewer` authors of one list are among the `more` of the other."""
+
+    met: int
+    fewer: int
+    more: int
+    first: bool
+    cut: bool
+
+    @property
+    def share(self) -> float:
+        """How much of the lists agrees; of a list that was cut, how much of what it names."""
+        return self.met / (self.fewer if self.cut else self.more)
+
+
+def agreement(a: tuple[str, ...], b: tuple[str, ...]) -> Agreement | None:
+    """Return how two lists agree, or None where one of them names nobody."""
+    ours, theirs = people(a), people(b)
+    if not ours or not theirs:
+        return None
+    # Lists of one length are put in an order of their own, so that asking is symmetric.
+    fewer, more = sorted((ours, theirs), key=lambda names: (len(names), names))
+    left = list(more)
+    met = 0
+    for name in fewer:
+        same = next((other for other in left if same_person(name, other)), None)
+        if same is not None:
+            left.remove(same)
+            met += 1
+    return Agreement(met, len(fewer), len(more), same_person(ours[0], theirs[0]), _cut(a, b))
+
+
+def _cut(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """A list is cut where it says so, or where it ends in the middle of a name."""
+    return any(_CUT.search(name) for name in (*a, *b)) or any(
+        len(x[-1].strip(". ")) < 2 for x in (a, b)
+    )
+
+
+@lru_cache(maxsize=4096)
+def people(authors: tuple[str, ...]) -> tuple[Name, ...]:
+    """Return the folded words of each name, given names first; without those that name nobody."""
+    names = (_name(one) for told in authors for one in _parted(_CUT.sub(" ", mended(told))))
+    return tuple(name for name in names if any(len(word) > 1 for word in name))
+
+
+def _parted(told: str) -> Iterator[str]:
+    """Part a list that was given as one string: by semicolons, or by commas and `and`."""
+    if ";" in told:
+        yield from told.split(";")
+        return
+    pieces = re.split(r",| and | & ", told)
+    if len(pieces) < 3 and " and " not in told:
+        yield told
+    elif len(pieces) % 2 == 0 and all(_INITIALS.fullmatch(one.strip()) for one in pieces[1::2]):
+        yield from (f"{given} {family}" for family, given in zip(*[iter(pieces)] * 2, strict=True))
+    else:
+        yield from pieces
+
+
+def _name(told: str) -> Name:
+    family, comma, given = told.partition(",")
+    folded = plain(f"{given} {family}" if comma else told)
+    words = (_DIGRAPH.sub("", word) for word in _WORD.findall(folded))
+    return tuple(word for word in words if word not in _TITLES)
+
+
+def same_person(a: Name, b: Name) -> bool:
+    """A whole word in common and no given name against it, or letters that are nearly the same."""
+    return a == b or (_one(a, b) if a < b else _one(b, a))
+
+
+@lru_cache(maxsize=65_536)
+def _one(a: Name, b: Name) -> bool:
+    whole = {word for word in a if len(word) > 1} & {word for word in b if len(word) > 1}
+    if whole and _no_contradiction(
+        [word for word in a if word not in whole], [word for word in b if word not in whole]
+    ):
+        return True
+    letters_a, letters_b = "".join(a), "".join(b)
+    if fuzz.ratio(letters_a, letters_b) >= NEAR_WHOLE_NAME:
+        return not _other_initial(a, b)
+    family_a, family_b = a[-1], b[-1]
+    shorter = min(len(family_a), len(family_b))
+    if shorter >= 5 and (family_a in letters_b or family_b in letters_a):
+        return not _other_initial(a, b)
+    one_initial = len(a) > 1 and len(b) > 1 and a[0][0] == b[0][0]
+    return one_initial and shorter >= 4 and fuzz.ratio(family_a, family_b) >= NEAR_NAME
+
+
+def _other_initial(a: Name, b: Name) -> bool:
+    """A. Wang is not L. Wang, though L. Wang and Wang L. are one."""
+    if len(a) < 2 or len(b) < 2:
+        return False
+    return {word[0] for word in a} != {word[0] for word in b} and a[0][0] != b[0][0]
+
+
+def _no_contradiction(a: list[str], b: list[str]) -> bool:
+    fewer, more = (a, b) if len(a) <= len(b) else (b, a)
+    return all(any(_abbreviates(x, y) for y in more) for x in fewer)
+
+
+def _abbreviates(a: str, b: str) -> bool:
+    """J and JH stand for Jane; two whole given names must be one."""
+    if a == b:
+        return True
+    shorter, longer = (a, b) if len(a) <= len(b) else (b, a)
+    return longer[0] == shorter[0] and (len(shorter) < 4 or longer.startswith(shorter))
