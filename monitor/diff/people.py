@@ -60,6 +60,12 @@ def agreement(a: tuple[str, ...], b: tuple[str, ...]) -> Agreement | None:
     return Agreement(met, len(fewer), len(more), same_person(ours[0], theirs[0]), _cut(a, b))
 
 
+def author_agreement(a: tuple[str, ...], b: tuple[str, ...]) -> float | None:
+    """Return the share of two lists that agrees, from 0 to 1; None where one names nobody."""
+    found = agreement(a, b)
+    return found.share if found else None
+
+
 def _cut(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
     """A list is cut where it says so, or where it ends in the middle of a name."""
     return any(_CUT.search(name) for name in (*a, *b)) or any(

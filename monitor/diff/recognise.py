@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from rapidfuzz import fuzz
 
 from monitor.diff.keys import LINK
-from monitor.diff.similar import SAME_ABSTRACT, abstract_agreement, author_agreement, same_work
+from monitor.diff.people import author_agreement
+from monitor.diff.similar import SAME_ABSTRACT, abstract_agreement, same_work
 from monitor.model import Candidate, Keyed, Paper
 from monitor.text import plain
 
