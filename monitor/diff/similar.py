@@ -59,12 +59,14 @@ def _witnessed(found: Evidence) -> bool:
     """A title alone never proves it: authors, abstract, or venue and year must bear it out."""
     if found.authors is not None and found.authors.met:
         return True
+    # Nobody is met where a list is missing or damaged beyond reading.
+    if not found.title.equal:
+        return False
     if found.abstract is not None:
         return found.abstract >= SAME_ABSTRACT
-    # Nobody is met where a list is missing or damaged beyond reading: a venue does not print
-    # one telling title twice in a year.
+    # A venue does not print one telling title twice in a year.
     there = bool(found.series) and found.years_apart == 0
-    return there and found.title.equal and found.title.shared >= TELLING_TITLE
+    return there and found.title.shared >= TELLING_TITLE
 
 
 def _apart(found: Evidence) -> Iterator[bool]:

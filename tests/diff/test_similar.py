@@ -124,6 +124,10 @@ DIFFERENT = {
 NOT_SURE = {
     "one title, nothing else": (Paper(TITLE), Paper(TITLE)),
     "authors on one side and an abstract on the other": (by(*AUTHORS), Paper(TITLE, ABSTRACT)),
+    "retitled, and no author given": (
+        Paper(TITLE, ABSTRACT),
+        Paper(f"{TITLE} and Apart", f"{ABSTRACT} It is another study of theirs."),
+    ),
     "other authors": (by("Ada Lovelace", "Grace Hopper"), by("Emmy Noether", "Marie Curie")),
     "at a conference, and extended in a journal": (
         by(*AUTHORS, venue="VLDB", year=1999),
