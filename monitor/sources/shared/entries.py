@@ -28,13 +28,12 @@ FUTURE = timedelta(days=2)
 # https://info.arxiv.org/help/arxiv_identifier.html: new and old scheme, with a version
 _ARXIV = re.compile(
     r"(?:arxiv\.org/(?:abs|pdf|html)/|arxiv:|oai:arxiv\.org:|10\.48550/arxiv\.)\s*"
-    r"(?P<id>\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v(?P<version>\d{1,4}))?(?!\d)",
-    re.IGNORECASE,
+    r"(?P<id>\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v(?P<version>\d{1,4}))?(?!\d)"
 )
 # DOIs of the 1990s have pages in angle brackets: 10.1000/0091(1995)023<0967:ab>2.3.co;2
-_DOI = re.compile(r"10\.\d{4,9}/(?:[^\s?#&\"<>]|<[\w.:-]{1,40}>(?=\d))+", re.IGNORECASE)
+_DOI = re.compile(r"10\.\d{4,9}/(?:[^\s?#&\"<>]|<[\w.:-]{1,40}>(?=\d))+")
 _PMID = re.compile(
-    r"(?:pubmed\.ncbi\.nlm\.nih\.gov/|/pubmed/|\bpmid: ?|\bpubmed:)(?P<id>\d{1,8})\b", re.IGNORECASE
+    r"(?:pubmed\.ncbi\.nlm\.nih\.gov/|/pubmed/|\bpmid: ?|\bpubmed:)(?P<id>\d{1,8})\b"
 )
 # Pages of an article hang words on its DOI; bioRxiv's and medRxiv's a version too.
 _DOI_PAGES = re.compile(r"(?:/(?:full|abstract|pdf|epdf|html|meta)|\.full|\.abstract|\.pdf)+$")
@@ -51,8 +50,8 @@ _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
 # A link that needs no joining to be absolute.
 _PLAIN_LINK = re.compile(r"https?://[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d+)?/[\w/.~%+-]*", re.ASCII)
 _NOT_SHOWN = re.compile(r",?\s*et al\.?(?=\W|$)|\(\d+ additional authors not shown\)", re.I)
-# Where a list of names holds more than names and commas.
-_ODD_NAMES = re.compile(r"[;.&:]|,(?! )| (?:and|et al)|additional", re.IGNORECASE)
+# Where a list of names may hold more than names and commas.
+_ODD = (";", ".", "&", ":", " and ", " et ", " al", "(", "AL")
 _BETWEEN_NAMES = re.compile(r",|\s(?:and|&)\s|(?<=ollaboration):")
 _INITIALS = re.compile(r"^(?:[^\W\d_]{1,2}\.[ -]?)+$")
 _SUFFIX = re.compile(r"^(?:jr|sr|ii|iii|iv|phd|md)\.?$", re.IGNORECASE)
@@ -179,7 +178,7 @@ def _is_name(name: str) -> bool:
 
 
 def _split(names: str) -> list[str]:
-    if not _ODD_NAMES.search(names):
+    if not any(map(names.__contains__, _ODD)) and names.count(",") == names.count(", "):
         plain = names.split(", ")
         if len(plain) > 2 and min(map(len, plain)) > 4:  # longer than any suffix
             return plain
@@ -228,12 +227,13 @@ def identifiers(told: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]
             value = unquote(value)
         if not value.isprintable():
             value = clean(value)
+        value = value.lower()
         if found := _ARXIV.search(value):
-            arxiv[found["id"].lower()] = None
+            arxiv[found["id"]] = None
             version = version or (int(found["version"]) if found["version"] else None)
         elif found := _DOI.search(value):
-            name, number = _article(found.group())
-            if len(name) <= MAX_KEY:
+            if len(found.group()) <= MAX_KEY:
+                name, number = _article(found.group())
                 doi[name] = None
                 version = version or number
         elif found := _PMID.search(value):
