@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 FUZZ_SECONDS ?= 90
 
-.PHONY: demo test check format bench duel fuzz same picture clean
+.PHONY: demo test check format bench duel fuzz same picture clean big
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -37,6 +37,9 @@ fuzz: $(VENV)/.developing         ## spoiled documents of every kind, for FUZZ_S
 same: $(VENV)/.developing        ## how well two records are told to be one, and near titles among 100,000
 	$(BIN)/python benchmarks/same.py
 	$(BIN)/python benchmarks/identity.py
+
+big: $(VENV)/.developing          ## a dump of two million lines, killed twice on the way
+	$(BIN)/python benchmarks/dump.py
 
 picture: $(VENV)/.developing      ## the README's pictures, from real output
 	$(BIN)/python docs/pictures/make.py

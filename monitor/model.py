@@ -1,6 +1,6 @@
 """The values that pass between the stages: frozen, one for each boundary.
 
-    Document -> Reading(Paper, Rejected)          a source reads
+    Document -> Reading(Paper, Rejected)          a source reads; a Dump -> Part, one after another
     Keyed, Candidate -> Decision                  diff decides
     Change, Stored, Topic -> Match                match finds
     News -> Digest -> Rendered                    digest composes, a channel renders
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Protocol, TypeAlias
+from typing import Any, BinaryIO, Protocol, TypeAlias
 
 Json = Mapping[str, Any]
 
@@ -100,6 +100,65 @@ class Reading:
     complete: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a dump is read, and what was read: enough to go on in the same one, or a longer one.
+
+    `offset` counts the bytes of what it unpacks to, `number` its lines or records; `digest` is
+    that of all these bytes, and `start` that of the first of them alone.
+    """
+
+    offset: int = 0
+    number: int = 0
+    digest: str = ""
+    start: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """A document that may be larger than memory, and is read in parts.
+
+    `open` gives its bytes as they lie there, packed or not; `size` is theirs. When `modified`
+    (nanoseconds since 1970; None: nobody knows) and `size` are as they were, so is the document.
+    The rest is as of a Document.
+    """
+
+    name: str
+    open: Callable[[], BinaryIO]
+    at: datetime
+    size: int
+    modified: int | None = None
+    url: str = ""
+    validators: Mapping[str, str] = field(default_factory=dict, hash=False)
+    complete: bool = True
+    lifetime: timedelta = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The next papers of a dump and what was set aside between them, up to `mark`."""
+
+    papers: tuple[Paper, ...]
+    rejected: tuple[Rejected, ...]
+    mark: Mark
+
+
+class DumpReading(Protocol):
+    """A dump that is being read from `begin` on.
+
+    When `take` returns None, `error` says why that is not the end of a whole document, or "".
+    """
+
+    begin: Mark
+    error: str
+
+    def take(self, most: int) -> Part | None:
+        """Return the next part, of at most so many records."""
+        ...
+
+    def close(self) -> None: ...
+
+
 class RunOutcome(StrEnum):
     OK = "ok"
     UNCHANGED = "unchanged"
@@ -111,7 +170,8 @@ class RunOutcome(StrEnum):
 class Run:
     """One attempt at one document of one source, kept whatever came of it.
 
-    `fresh` counts what this source had not told of before, whoever else had.
+    `fresh` counts what this source had not told of before, whoever else had; `set_aside` are
+    the first of what was rejected.
     """
 
     source: str
@@ -126,6 +186,7 @@ class Run:
     rejected: int = 0
     fresh: int = 0
     error: str = ""
+    set_aside: tuple[Rejected, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ SOURCES: Mapping[str, str] = {
     "dblp": "monitor.sources.dblp:Dblp",
     "bibtex": "monitor.sources.bibtex:BibTex",
     "ris": "monitor.sources.ris:Ris",
+    "jsonl": "monitor.sources.jsonl:Jsonl",
 }
 CHANNELS: Mapping[str, str] = {
     "email": "monitor.deliver.mail:Mail",

@@ -33,19 +33,23 @@ def _read(source: Source, file: Path) -> Reading:
         return Reading(error=str(fault), complete=False)
 
 
-def _no_options(kind: type[Source]) -> SourceOptions:
+def _only(kind: type[Source], preset: str) -> SourceOptions:
+    """Return the settings of a kind that is named alone, or with one of its presets."""
     try:
-        return kind.Options(path="-")
+        return kind.Options.model_validate({"path": "-"} | ({"preset": preset} if preset else {}))
     except ValueError:
+        if preset:
+            raise UsageError(f"the kind {kind.kind!r} has no preset {preset!r}") from None
         hint = "configure a source of it, and name that source"
         raise UsageError(f"the kind {kind.kind!r} needs settings to read with", hint) from None
 
 
 def _source(kind: str, config: Path, now: datetime | None) -> Source:
     clock = clock_at(now)
-    if kind in plugins.source_kinds():
-        made = plugins.source_class(kind)
-        return made(kind, _no_options(made), None, clock.now)
+    name, _, preset = kind.partition(":")
+    if name in plugins.source_kinds():
+        made = plugins.source_class(name)
+        return made(name, _only(made, preset), None, clock.now)
     if not config.exists():
         kinds = ", ".join(sorted(plugins.source_kinds()))
         raise UsageError(f"{kind!r} is no kind of source", f"there are: {kinds}")

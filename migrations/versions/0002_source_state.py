@@ -46,9 +46,27 @@ def upgrade() -> None:
         sa.Column("seen", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("address", name="pk_moved_address"),
     )
+    op.add_column("run", sa.Column("set_aside", sa.JSON(none_as_null=True), nullable=True))
+    op.create_table(
+        "dump",
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("modified", sa.BigInteger(), nullable=True),
+        sa.Column("offset", sa.BigInteger(), nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("start", sa.Text(), nullable=False),
+        sa.Column("ended", sa.Boolean(), nullable=False),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("source", "name", name="pk_dump"),
+        sqlite_with_rowid=False,
+    )
 
 
 def downgrade() -> None:
+    op.drop_table("dump")
+    op.drop_column("run", "set_aside")
     op.drop_table("moved_address")
     op.drop_table("server_wait")
     op.drop_table("source_state")

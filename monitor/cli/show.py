@@ -92,6 +92,10 @@ def runs(told: Sequence[Run]) -> None:
     for run in told:
         where = f"{run.source}, {run.document}" if run.document else run.source
         _trouble(where, run.error)
+        for part in run.set_aside:
+            _trouble(where, f"{part.where}: {part.why}")
+        if run.rejected > len(run.set_aside) > 0:
+            _trouble(where, f"and {run.rejected - len(run.set_aside):,} more; `read` shows all")
 
 
 def digests(sent: Sequence[Sent], *, rehearsed: bool = False) -> None:

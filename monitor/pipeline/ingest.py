@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -12,20 +13,33 @@ import structlog
 
 from monitor.diff.decide import Circumstances
 from monitor.errors import FetchError, MonitorError, StoreError, WaitError
-from monitor.model import Document, FirstRun, Paper, Run, RunOutcome
+from monitor.model import (
+    Document,
+    Dump,
+    DumpReading,
+    FirstRun,
+    Mark,
+    Paper,
+    Rejected,
+    Run,
+    RunOutcome,
+)
 from monitor.pipeline import again, gaps, hold
 from monitor.pipeline.arrivals import arrive
 from monitor.pipeline.judge import judge
 from monitor.pipeline.parts import Parts, Watched
 from monitor.sources import guard
 from monitor.sources.base import Found
-from monitor.store import owners, runs, servers, sources
+from monitor.store import dumps, owners, runs, servers, sources
+from monitor.store.database import Transaction
 
 log = structlog.get_logger()
 
 CHUNK = 1_000
 CHUNK_SECONDS = 0.5
 STOPPED = "stopped; the rest is read next time"
+# How many rejections of a run are kept: `read` shows all of them.
+KEPT = 20
 
 
 def ingest(
@@ -67,6 +81,10 @@ def ingest(
 def _not_asked(name: str, why: str, now: datetime) -> Run:
     """What is told of a source whose server asked to be left alone; it is no run of the store."""
     return Run(name, None, RunOutcome.UNCHANGED, now, now, error=f"not asked: {why}")
+
+
+# What is written with the papers of a chunk, so that nobody reads them again.
+Progress = Callable[[Transaction, datetime], None]
 
 
 class _Ingest:
@@ -134,6 +152,9 @@ class _Ingest:
     def _document(self, found: Found) -> Run | None:
         """Read one document; None when there is nothing in it that was not read before."""
         try:
+            if found.dump:
+                dump = found.dump()
+                return self._read_dump(dump) if dump else None
             document = found.load()
             return self._read(document) if document else None
         except WaitError:
@@ -164,57 +185,138 @@ class _Ingest:
         whole = document.complete and reading.complete and not reading.error
         if self.accept is None and not offset:
             hold.look(self.parts, self.watched, reading.papers, self.parts.clock.now())
-        self._count(rejected=len(reading.rejected))
+        # A file that is cut stays so until it is another: what is whole of it is all there is.
+        last = whole or (not document.url and bool(reading.papers))
+        self._set_aside(reading.rejected)
         end = offset
         for start, chunk in self._chunks(reading.papers, offset):
             end = start + len(chunk)
-            self._store(chunk, document, content_hash, end, whole and end == len(reading.papers))
+            done = end == len(reading.papers)
+            progress = self._progress(document, content_hash, end, last and done)
+            self._store(chunk, document, progress, whole and done)
         if end < len(reading.papers):
             return self._finish(RunOutcome.PARTIAL, STOPPED, document.name)
-        if whole and end == offset:
-            self._store((), document, content_hash, end, True)
+        if last and end == offset:
+            self._store((), document, self._progress(document, content_hash, end, True), whole)
         outcome = RunOutcome.OK if whole else RunOutcome.PARTIAL
         if reading.error and not reading.papers:
             outcome = RunOutcome.FAILED
-            self._distrust(document)
+            self._distrust(document.url)
         kept = document.validators if whole else None
         return self._finish(outcome, reading.error, document.name, kept)
 
-    def _distrust(self, document: Document) -> None:
+    def _distrust(self, url: str) -> None:
         """An address that moved to where nothing can be read is asked where it was again."""
         with self.parts.database.writing() as tx:
-            servers.distrust(tx, document.url)
+            servers.distrust(tx, url)
 
     def _chunks(self, told: Sequence[Paper], offset: int) -> Iterator[tuple[int, Sequence[Paper]]]:
-        """Cut the papers into transactions of at most 1,000, aiming at half a second each."""
         size = CHUNK
         while offset < len(told) and not self.parts.stopping.is_set():
             began = time.monotonic()
             yield offset, told[offset : offset + size]
             offset += size
-            took = max(time.monotonic() - began, 0.001)
-            size = max(50, min(CHUNK, int(size * CHUNK_SECONDS / took)))
+            size = _paced(size, time.monotonic() - began)
+
+    def _progress(
+        self, document: Document, content_hash: str, end: int, finished: bool
+    ) -> Progress:
+        name = self.watched.name
+        return lambda tx, now: runs.document_progress(
+            tx, name, content_hash, document.name, end, finished, now
+        )
+
+    def _read_dump(self, dump: Dump) -> Run | None:
+        """Read a dump in parts, from where an earlier reading of it, or of its beginning, ended."""
+        with self.parts.database.reading() as tx:
+            known = dumps.standings(tx, self.watched.name)
+        if any(standing.is_read(dump) for standing in known):
+            return None
+        marks = [standing.mark for standing in known if standing.mark.offset]
+        with closing(self.watched.source.begin(dump, marks)) as reading:
+            mark = self._read_parts(dump, reading)
+            if mark is None:
+                return self._finish(RunOutcome.PARTIAL, STOPPED, dump.name)
+            read_before = any(one.ended and one.mark == mark for one in known)
+            return self._end_dump(dump, reading, mark, read_before)
+
+    def _read_parts(self, dump: Dump, reading: DumpReading) -> Mark | None:
+        """Store part after part; return how far that came, None when it was stopped.
+
+        What holds no paper so far leaves no mark, so that it fails again until it is mended.
+        """
+        size, mark = CHUNK, reading.begin
+        while not self.parts.stopping.is_set():
+            began = time.monotonic()
+            part = reading.take(size)
+            if part is None:
+                return mark
+            self._set_aside(part.rejected)
+            if part.papers or mark.offset:
+                mark = part.mark
+                self._store(part.papers, dump, self._read_to(dump, mark))
+            size = _paced(size, time.monotonic() - began)
+        return None
+
+    def _end_dump(
+        self, dump: Dump, reading: DumpReading, mark: Mark, read_before: bool
+    ) -> Run | None:
+        """Note that a dump is read; None when it was, and only its name or its time is new."""
+        whole = dump.complete and not reading.error
+        _, run = self._opened()
+        error = reading.error
+        if not mark.offset and run.set_aside:
+            error = f"no record is a paper: {run.set_aside[0].why}"
+        if not mark.offset and error:
+            self._distrust(dump.url)
+            return self._finish(RunOutcome.FAILED, error, dump.name)
+        now = self.parts.clock.now()
+        with self.parts.database.writing() as tx:
+            self._read_to(dump, mark, ended=whole or not dump.url)(tx, now)
+            if whole:
+                self._read_whole(tx, dump, now)
+        if read_before:
+            self.validators = dump.validators if whole else {}
+            return None
+        kept = dump.validators if whole else None
+        outcome = RunOutcome.OK if whole else RunOutcome.PARTIAL
+        return self._finish(outcome, error, dump.name, kept)
+
+    def _read_to(self, dump: Dump, mark: Mark, ended: bool = False) -> Progress:
+        name = self.watched.name
+        return lambda tx, now: dumps.read_to(tx, name, dump, mark, ended, now)
+
+    def _read_whole(self, tx: Transaction, document: Document | Dump, now: datetime) -> None:
+        name, place = self.watched.name, self.watched.place
+        sources.read_whole(tx, name, place, now, document.lifetime)
 
     def _store(
-        self, chunk: Sequence[Paper], document: Document, content_hash: str, end: int, whole: bool
+        self,
+        chunk: Sequence[Paper],
+        document: Document | Dump,
+        progress: Progress,
+        whole: bool = False,
     ) -> None:
         now = self.parts.clock.now()
         circumstances = Circumstances(now, self.first_run, self.watched.dated, self.undated)
         with self.parts.database.ingesting() as tx:
             arrived = arrive(tx, self.watched.name, chunk, circumstances, document.name)
-            runs.document_progress(
-                tx, self.watched.name, content_hash, document.name, end, whole, now
-            )
+            progress(tx, now)
             self._count(**arrived.counts())
             run_id, run = self._opened()
             kept = document.validators if whole else None
             runs.progress(tx, run_id, replace(run, document=document.name), kept)
             if whole:
-                place = self.watched.place
-                sources.read_whole(tx, self.watched.name, place, now, document.lifetime)
+                self._read_whole(tx, document, now)
         if self.tell:
             self.tell(replace(run, document=document.name))
         self.undated += arrived.undated
+
+    def _set_aside(self, rejected: Sequence[Rejected]) -> None:
+        run_id, run = self._opened()
+        kept = (*run.set_aside, *rejected[:KEPT])[:KEPT]
+        self.open = run_id, replace(run, set_aside=kept)
+        self._count(rejected=len(rejected))
 
     def _start(self) -> None:
         if self.open is None:
@@ -242,9 +344,17 @@ class _Ingest:
         run_id, run = self._opened()
         finished = self.parts.clock.now()
         run = replace(run, document=document, outcome=outcome, error=error, finished=finished)
+        if run.set_aside:
+            first = [f"{one.where}: {one.why}" for one in run.set_aside]
+            log.info("set aside", source=run.source, document=document, first=first)
         with self.parts.database.writing() as tx:
             runs.finish(tx, run_id, run, validators)
         self.open = None
         if validators is not None:
             self.validators = {}
         return run
+
+
+def _paced(size: int, seconds: float) -> int:
+    """How many papers to store in the next transaction: at most 1,000, aiming at half a second."""
+    return max(50, min(CHUNK, int(size * CHUNK_SECONDS / max(seconds, 0.001))))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from monitor.errors import FetchError
-from monitor.model import Document, FirstRun, Reading
+from monitor.model import Document, Dump, DumpReading, FirstRun, Mark, Reading
 from monitor.net.addresses import shown
 from monitor.net.body import MAX_BYTES
 from monitor.sources.calendar import Calendar
@@ -55,10 +57,12 @@ class Found:
 
     `load` does the I/O: it returns None when the document has not changed, and raises
     FetchError when it cannot be had, which is no reason to skip the documents after it.
+    `dump` does the same for a document of any size, of a kind that can read it in parts.
     """
 
     name: str
     load: Callable[[], Document | None]
+    dump: Callable[[], Dump | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,13 @@ class Source(ABC):
     @abstractmethod
     def read(self, document: Document) -> Reading:
         """Turn bytes into papers; bad content is told in the Reading and never raised."""
+
+    def begin(self, dump: Dump, marks: Sequence[Mark]) -> DumpReading:
+        """Begin to read a dump behind the furthest of `marks` that it agrees with so far.
+
+        Only kinds that find dumps have it. Raises FetchError when it cannot be opened.
+        """
+        raise NotImplementedError(f"{self.kind} reads no dumps")
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the documents of this source; FetchError when there is no place to look."""
@@ -160,36 +171,56 @@ class Source(ABC):
         )
 
 
-def documents_in(pattern: str) -> Iterator[Found]:
+def documents_in(pattern: str, dumps: bool = False) -> Iterator[Found]:
     """Find files by a glob, sorted by path; their names are told from its fixed folder on.
 
-    Hidden files are left out. Raises FetchError when that folder, or the one file that is
-    named, does not exist.
+    Hidden files are left out. With `dumps` they may be of any size. Raises FetchError when that
+    folder, or the one file that is named, does not exist.
     """
     folder = _fixed_folder(Path(pattern))
     if not folder.is_dir():
         raise FetchError(f"there is no folder {folder}")
     for path in _matching(Path(pattern), folder):
         # A name that is no UTF-8 cannot be stored as it is.
-        yield _file(path, str(path.relative_to(folder)).encode(errors="replace").decode())
+        name = str(path.relative_to(folder)).encode(errors="replace").decode()
+        dump = partial(read_dump, path, name) if dumps else None
+        yield Found(name, partial(read_file, path, name), dump)
 
 
 def read_file(path: Path, name: str = "") -> Document:
     """Read a file as a document, dated by its modification time; FetchError if it cannot be."""
+    told = _stat(path)
+    if told.st_size > MAX_FILE_BYTES:
+        raise FetchError(f"{path} is larger than {MAX_FILE_BYTES:,} bytes")
     try:
-        told = path.stat()
-        if not stat.S_ISREG(told.st_mode):
-            raise FetchError(f"{path} is not a regular file")
-        if told.st_size > MAX_FILE_BYTES:
-            raise FetchError(f"{path} is larger than {MAX_FILE_BYTES:,} bytes")
         content = path.read_bytes()
     except OSError as fault:
         raise FetchError(f"cannot read {path}: {fault.strerror}") from fault
     return Document(name or str(path), content, datetime.fromtimestamp(told.st_mtime, UTC))
 
 
-def _file(path: Path, name: str) -> Found:
-    return Found(name, lambda: read_file(path, name))
+def read_dump(path: Path, name: str = "") -> Dump:
+    """Look at a file as a dump, without reading it; FetchError if there is none."""
+    told = _stat(path)
+    at = datetime.fromtimestamp(told.st_mtime, UTC)
+    return Dump(name or str(path), lambda: _opened(path), at, told.st_size, told.st_mtime_ns)
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as fault:
+        raise FetchError(f"cannot read {path}: {fault.strerror}") from fault
+
+
+def _stat(path: Path) -> os.stat_result:
+    try:
+        told = path.stat()
+    except OSError as fault:
+        raise FetchError(f"cannot read {path}: {fault.strerror}") from fault
+    if not stat.S_ISREG(told.st_mode):
+        raise FetchError(f"{path} is not a regular file")
+    return told
 
 
 def _matching(pattern: Path, folder: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.model import Run, RunOutcome, SourceReport, Trouble
+from monitor.model import Rejected, Run, RunOutcome, SourceReport, Trouble
 from monitor.store import schema
 from monitor.store.columns import Instant, among, insert_new, insert_or_update
 from monitor.store.database import Transaction
@@ -201,6 +201,7 @@ def _counts(run: Run) -> dict[str, Any]:
         "revised": run.revised,
         "known": run.known,
         "rejected": run.rejected,
+        "set_aside": [[one.where, one.why] for one in run.set_aside] or None,
         "fresh": run.fresh,
         "error": run.error,
     }
@@ -220,6 +221,7 @@ def _runs(tx: Transaction, wanted: sa.Select[Any]) -> list[Run]:
             known=row.known,
             rejected=row.rejected,
             fresh=row.fresh,
+            set_aside=tuple(Rejected(*one) for one in row.set_aside or ()),
             error=row.error,
         )
         for row in tx.execute(wanted)

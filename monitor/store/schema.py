@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, Integer, Table, Text
 
 from monitor.store.columns import Id, Instant
 
@@ -162,6 +162,23 @@ document = Table(
     Column("at", Instant, nullable=False),
 )
 
+# How far each dump of a source is read.
+dump = Table(
+    "dump",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    Column("modified", BigInteger),
+    Column("offset", BigInteger, nullable=False),
+    Column("number", BigInteger, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("start", Text, nullable=False),
+    Column("ended", Boolean, nullable=False),
+    Column("at", Instant, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 run = Table(
     "run",
     metadata,
@@ -179,6 +196,7 @@ run = Table(
     Column("error", Text, nullable=False),
     Column("validators", sa.JSON(none_as_null=True)),
     Column("fresh", Integer, nullable=False, server_default="0"),
+    Column("set_aside", sa.JSON(none_as_null=True)),
     Index("ix_run_source", "source", "id"),
     Index("ix_run_source_started_at", "source", "started_at"),
     Index("ix_run_finished_at", "finished_at"),

@@ -19,9 +19,10 @@ from monitor.sources.base import Source
 from monitor.sources.feed import Feed
 from monitor.sources.huggingface import HuggingFacePage
 from monitor.sources.huggingface_api import HuggingFace
+from monitor.sources.jsonl import Jsonl
 from monitor.sources.oai import Oai
 from monitor.testing import SourceContract, keeps_the_contract
-from tests.sources import answers, libraries
+from tests.sources import answers, dumps, libraries
 from tests.sources.scenario import read
 
 RSS = (
@@ -57,9 +58,11 @@ KINDS: list[tuple[type[Source], bytes]] = [
     (Oai, OAI),
     *answers.KINDS,
     *libraries.KINDS,
+    *dumps.KINDS,
 ]
 NOTHING_NEW: dict[type[Source], tuple[bytes, ...]] = {
-    HuggingFace: (b"[]",)
+    HuggingFace: (b"[]",),
+    Jsonl: (b"[]",),
 }  # answers that say so, and are no failure
 every_kind = pytest.mark.parametrize(
     ("kind", "good"), KINDS, ids=[f"{kind.kind}-{n}" for n, (kind, _) in enumerate(KINDS)]

@@ -19,10 +19,24 @@ def decode(content: bytes) -> tuple[str, bool]:
     A byte-order mark decides; without one, UTF-16 is known by its zero bytes, and all else is
     read as UTF-8, line by line, with Windows-1252 for lines that are not. Never raises.
     """
+    encoding, mark = encoding_of(content)
+    return _whole(content[mark:] if mark else content, encoding)
+
+
+def encoding_of(content: bytes) -> tuple[str, int]:
+    """Return the encoding of a text by its first bytes, and how many of them are its mark."""
     for mark, encoding in _MARKS:
         if content.startswith(mark):
-            return _whole(content[len(mark) :], encoding)
-    return _whole(content, _guess(content))
+            return encoding, len(mark)
+    return _guess(content), 0
+
+
+def decode_line(line: bytes) -> str:
+    """Decode a line of a text that should be UTF-8; never raises."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return _line(line)
 
 
 def looks_binary(text: str) -> bool:

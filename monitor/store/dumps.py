@@ -1,0 +1,66 @@
+"""Dumps: how far each is read, with the papers that were in it until there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from monitor.model import Dump, Mark
+from monitor.store import schema
+from monitor.store.columns import insert_or_update
+from monitor.store.database import Transaction
+
+_dump = schema.dump.c
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a dump was when it was last read, how far that was, and whether there was no more."""
+
+    name: str
+    size: int
+    modified: int | None
+    mark: Mark
+    ended: bool
+
+    def is_read(self, dump: Dump) -> bool:
+        """Say whether a dump is this one, as it was, and read to its end."""
+        same = (self.name, self.size, self.modified) == (dump.name, dump.size, dump.modified)
+        return self.ended and same and dump.modified is not None
+
+
+def standings(tx: Transaction, source: str) -> list[Standing]:
+    """Return the dumps of a source that were read, in whole or in part."""
+    rows = tx.execute(sa.select(schema.dump).where(_dump.source == source).order_by(_dump.name))
+    return [
+        Standing(
+            name=row.name,
+            size=row.size,
+            modified=row.modified,
+            mark=Mark(row.offset, row.number, row.digest, row.start),
+            ended=row.ended,
+        )
+        for row in rows
+    ]
+
+
+def read_to(
+    tx: Transaction, source: str, dump: Dump, mark: Mark, ended: bool, now: datetime
+) -> None:
+    """Record how far a dump is read, in the transaction that wrote its papers."""
+    row = {
+        "source": source,
+        "name": dump.name,
+        "size": dump.size,
+        "modified": dump.modified,
+        "offset": mark.offset,
+        "number": mark.number,
+        "digest": mark.digest,
+        "start": mark.start,
+        "ended": ended,
+        "at": now,
+    }
+    update = [name for name in row if name not in ("source", "name")]
+    insert_or_update(tx, schema.dump, [row], update)

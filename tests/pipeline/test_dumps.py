@@ -1,0 +1,194 @@
+"""Dumps are read in parts: a crash, a cut or a file that grew repeats and loses nothing."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import sqlite3
+import subprocess
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.model import Run, RunOutcome
+from monitor.store import papers
+from tests.house import House
+
+WAIT = 120
+LETTERS = str.maketrans("0123456789", "ghijklmnop")
+
+
+def record(number: int) -> dict[str, Any]:
+    """Return a record like no other."""
+    digits = hashlib.sha256(str(number).encode()).hexdigest().translate(LETTERS)
+    words = [digits[place : place + 8] for place in range(0, 64, 8)]
+    return {
+        "id": str(number),
+        "title": " ".join(words[:5]),
+        "abstract": " ".join(words[5:]),
+        "doi": f"10.1000/{number}",
+    }
+
+
+def lines(numbers: Sequence[int]) -> bytes:
+    return b"".join(json.dumps(record(number)).encode() + b"\n" for number in numbers)
+
+
+@pytest.fixture
+def dumped(house: House) -> House:
+    house.told["sources"] = {"all": {"kind": "jsonl", "path": "dumps/*"}}
+    return house
+
+
+def put(house: House, content: bytes, name: str = "a.jsonl") -> Path:
+    path = house.folder / "dumps" / name
+    path.write_bytes(content)
+    return path
+
+
+def told(runs: Sequence[Run]) -> list[tuple[str | None, str, int, int, int]]:
+    return [(run.document, run.outcome.value, run.seen, run.new, run.rejected) for run in runs]
+
+
+UNCHANGED = [(None, "unchanged", 0, 0, 0)]
+
+
+def test_a_dump_is_stored_silently_and_what_comes_later_is_news(dumped: House):
+    put(dumped, lines(range(5)))
+    assert told(dumped.ingest()) == [("a.jsonl", "ok", 5, 5, 0)]
+    assert dumped.next_morning() == {"lab": 0}
+    put(dumped, lines(range(7)))
+    assert told(dumped.ingest()) == [("a.jsonl", "ok", 2, 2, 0)]
+
+
+def test_what_did_not_change_is_not_even_opened(dumped: House):
+    path = put(dumped, lines(range(5)))
+    dumped.ingest()
+    at = path.stat()
+    path.write_bytes(b"\0" * at.st_size)
+    os.utime(path, ns=(at.st_atime_ns, at.st_mtime_ns))
+    assert told(dumped.ingest()) == UNCHANGED
+
+
+def test_a_dump_is_known_by_its_content_under_any_name_and_however_packed(dumped: House):
+    put(dumped, lines(range(5)))
+    dumped.ingest()
+    put(dumped, gzip.compress(lines(range(5))), "b.jsonl.gz")
+    assert told(dumped.ingest()) == UNCHANGED
+    put(dumped, gzip.compress(lines(range(6))), "c.jsonl.gz")
+    assert told(dumped.ingest()) == [("c.jsonl.gz", "ok", 1, 1, 0)]
+
+
+def test_a_dump_that_changed_before_its_end_is_read_again_and_repeats_no_paper(dumped: House):
+    put(dumped, lines(range(5)))
+    dumped.ingest()
+    put(dumped, lines([9, *range(5)]))
+    [run] = dumped.ingest()
+    assert (run.seen, run.new, run.known) == (6, 1, 5)
+
+
+def test_F02_a_packed_file_that_is_cut_is_partial_until_the_rest_comes(dumped: House):
+    whole = gzip.compress(lines(range(3_000)))
+    put(dumped, whole[: len(whole) // 2], "a.gz")
+    [run] = dumped.ingest()
+    assert run.outcome is RunOutcome.PARTIAL and run.error == "the document ends in the middle"
+    assert 0 < run.seen < 3_000
+    assert told(dumped.ingest()) == UNCHANGED
+    put(dumped, whole, "a.gz")
+    assert told(dumped.ingest()) == [("a.gz", "ok", 3_000 - run.seen, 3_000 - run.seen, 0)]
+
+
+def test_F13_what_is_set_aside_is_counted_and_the_first_of_it_kept(dumped: House):
+    bad = b'{"title": null}\nnot json\n'
+    put(dumped, lines([1]) + bad * 1_500 + lines([2, 1]))
+    [run] = dumped.ingest()
+    assert (run.outcome, run.seen, run.new, run.rejected) == (RunOutcome.OK, 3, 2, 3_000)
+    assert len(run.set_aside) == 20
+    assert run.set_aside[0].where.startswith("line 2, byte ")
+    assert [one.why for one in run.set_aside[:2]] == ["record has no title", "not JSON: not json"]
+    put(dumped, lines([1]) + bad * 1_500 + lines([2, 1]) + bad)
+    assert told(dumped.ingest()) == [("a.jsonl", "ok", 0, 0, 2)]
+
+
+def test_a_dump_without_a_paper_fails_every_time_until_it_is_mended(dumped: House):
+    put(dumped, b'{"name": "x"}\n' * 3)
+    for _ in range(2):
+        [run] = dumped.ingest()
+        assert run.outcome is RunOutcome.FAILED
+        assert run.error == "no record is a paper: record has no title"
+    put(dumped, lines([1]))
+    assert told(dumped.ingest()) == [("a.jsonl", "ok", 1, 1, 0)]
+
+
+def test_an_empty_list_is_read_once(dumped: House):
+    put(dumped, b"[]")
+    assert told(dumped.ingest()) == [("a.jsonl", "ok", 0, 0, 0)]
+    assert told(dumped.ingest()) == UNCHANGED
+
+
+def test_one_broken_dump_stops_no_other(dumped: House):
+    put(dumped, b"PK\x03\x04", "a.zip")
+    put(dumped, lines([1]), "b.jsonl")
+    assert told(dumped.ingest()) == [
+        ("a.zip", "failed", 0, 0, 0),
+        ("b.jsonl", "ok", 1, 1, 0),
+    ]
+
+
+def test_a_file_that_is_cut_is_parsed_once(house: House):
+    """Of any kind: what is whole of it is stored, and there is no more before it changes."""
+    house.told["sources"] = {"refs": {"kind": "ris", "path": "dumps/*.ris"}}
+    whole = "TY  - JOUR\nTI  - A title of a paper\nER  - \n"
+    path = put(house, (whole + "TY  - JOUR\nTI  - Half").encode(), "a.ris")
+    [run] = house.ingest()
+    assert (run.outcome, run.seen) == (RunOutcome.PARTIAL, 1)
+    assert told(house.ingest()) == UNCHANGED
+    path.write_text(whole + whole.replace("A title", "Another title"), encoding="utf-8")
+    assert told(house.ingest()) == [("a.ris", "ok", 2, 1, 0)]
+
+
+# ── killed ──────────────────────────────────────────────────────────────────────────
+
+
+def offset(house: House) -> int:
+    """Return the byte that the store says the dump is read to."""
+    store = house.folder / "data" / "monitor.db"
+    if not store.exists():
+        return 0
+    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=30)) as other:
+        try:
+            return (other.execute("SELECT max(offset) FROM dump").fetchone() or (0,))[0] or 0
+        except sqlite3.OperationalError:  # its tables are being made
+            return 0
+
+
+def killed_when(process: subprocess.Popen[str], reached: Callable[[], bool]) -> None:
+    while not reached():
+        try:
+            process.wait(0.01)
+        except subprocess.TimeoutExpired:
+            continue
+        pytest.fail(f"it ended before it could be killed: {process.communicate()}")
+    process.kill()
+    process.communicate(timeout=WAIT)
+
+
+def test_F13_killed_twice_it_goes_on_at_the_byte_and_ends_complete(dumped: House):
+    count = 5_000
+    content = lines(range(count))
+    put(dumped, gzip.compress(content, 1), "a.jsonl.gz")
+    reached = [0]
+    for _ in range(2):
+        killed_when(dumped.process("ingest"), lambda: offset(dumped) > reached[-1])
+        reached.append(offset(dumped))
+    assert 0 < reached[1] < reached[2] < len(content)
+    behind = content[reached[2] :].count(b"\n")
+    assert told(dumped.ingest()) == [("a.jsonl.gz", "ok", behind, behind, 0)]
+    assert offset(dumped) == len(content)
+    with dumped.opened() as app, app.parts.database.reading() as tx:
+        assert papers.count(tx) == count

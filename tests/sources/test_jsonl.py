@@ -1,0 +1,585 @@
+"""Dumps of records: every form, packed in every way, with the names that people give to things."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from monitor.model import Document, Dump, Mark, Paper, Reading, Rejected
+from monitor.sources.jsonl import Jsonl, JsonlOptions
+from monitor.sources.shared.presets import PRESETS
+from tests.sources.dumps import FIVE, LINES, LIST, PACKERS, TABLE, lines, record
+from tests.sources.scenario import NOW, SAVED, samples
+
+packed = pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+forms = pytest.mark.parametrize("content", [LINES, LIST, TABLE], ids=["lines", "list", "table"])
+
+
+def source(**options: Any) -> Jsonl:
+    return Jsonl("dump", JsonlOptions(path="-", **options), None, lambda: NOW)
+
+
+def read(content: bytes, **options: Any) -> Reading:
+    return source(**options).read(Document("dump", content, SAVED))
+
+
+def only(told: Mapping[str, Any], **options: Any) -> Paper:
+    reading = read(lines(told), **options)
+    assert reading.error == "" and reading.rejected == ()
+    [paper] = reading.papers
+    return paper
+
+
+# ── forms ───────────────────────────────────────────────────────────────────────────
+
+
+@forms
+@packed
+def test_a_dump_is_known_by_its_bytes_and_not_by_its_name(content: bytes, pack: Any):
+    reading = read(pack(content))
+    assert [paper.title for paper in reading.papers] == [one["title"] for one in FIVE]
+    assert reading.complete and reading.rejected == ()
+
+
+@packed
+def test_packed_files_that_were_joined_are_read_to_the_end(pack: Any):
+    whole = b"".join(pack(lines(one)) for one in FIVE)
+    assert len(read(whole).papers) == 5
+
+
+@forms
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_a_mark_tells_the_encoding(content: bytes, encoding: str):
+    told = content.decode().replace("Paper 3", "Papier № 3 – “quoté”")
+    titles = [paper.title for paper in read(told.encode(encoding)).papers]
+    assert titles[3] == "Papier № 3 – “quoté”" and len(titles) == 5
+
+
+def test_a_line_in_another_encoding_is_read_as_such():
+    content = '{"title": "Café"}\n'.encode("latin-1") + '{"title": "Naïve"}\n'.encode()
+    assert [paper.title for paper in read(content).papers] == ["Café", "Naïve"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        json.dumps({"meta": {"count": 5}, "results": FIVE}).encode(),
+        json.dumps({"papers": FIVE}, indent=2).encode(),
+        b"\n".join(json.dumps(one, indent=2).encode() for one in FIVE),
+        b"[\n" + b",\n".join(json.dumps(one).encode() for one in FIVE) + b"\n]\n",
+        LINES.replace(b"\n", b"\r\n\r\n"),
+        b"\n\n" + LINES.rstrip(b"\n"),
+        json.dumps(FIVE).encode(),
+    ],
+    ids=["named list", "indented", "objects over lines", "a line each", "crlf", "no end", "list"],
+)
+def test_json_as_people_write_it(content: bytes):
+    reading = read(content)
+    assert [paper.title for paper in reading.papers] == [one["title"] for one in FIVE]
+    assert reading.complete and reading.rejected == ()
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
+def test_a_table_tells_what_parts_its_columns(sign: str):
+    rows = [["Title", "Authors", "Year", "DOI"], ['A "B" C', "Doe, J.; Roe, R.", "2020", "10.1/X"]]
+    content = "\r\n".join(sign.join(f'"{c}"'.replace('"B"', '""B""') for c in r) for r in rows)
+    [paper] = read(content.encode()).papers
+    assert (paper.title, paper.authors, paper.year) == ('A "B" C', ("J. Doe", "R. Roe"), 2020)
+
+
+def test_a_quote_that_is_never_closed_costs_its_own_row():
+    rows = [b"title,abstract", b'"broken,x'] + [
+        b"Paper %d,%s" % (n, b"t" * 500) for n in range(400)
+    ]
+    reading = read(b"\n".join(rows) + b"\n")
+    assert len(reading.papers) == 400
+    assert [one.where for one in reading.rejected] == ["line 2, byte 15"]
+
+
+def test_a_row_with_too_many_cells_is_set_aside():
+    reading = read(b"title,abstract\nA,one, two\nB,three\nC\n")
+    assert [paper.title for paper in reading.papers] == ["B", "C"]
+    assert reading.rejected == (
+        Rejected("line 2, byte 15", "row has 3 cells, and the table 2 columns"),
+    )
+
+
+# ── what is broken ──────────────────────────────────────────────────────────────────
+
+
+def test_F13_what_cannot_be_read_is_set_aside_with_its_place_and_the_rest_goes_on():
+    told = [
+        record(1),
+        b'{"title": "half',
+        record(2, title=None),
+        b"[1, 2]",
+        record(3, abstract="x" * 10_000_000),
+        record(4, abstract="y" * 300_000),
+        record(2),
+        record(2),
+    ]
+    content = b"".join(one + b"\n" if isinstance(one, bytes) else lines(one) for one in told)
+    reading = read(content)
+    assert [paper.title for paper in reading.papers] == ["Paper 1", "Paper 2", "Paper 2"]
+    assert [(one.where.split(",")[0], one.why) for one in reading.rejected] == [
+        ("line 2", 'not JSON: {"title": "half'),
+        ("line 3", "record has no title"),
+        ("line 4", "record is not an object"),
+        ("line 5", "record is larger than 8,388,608 bytes"),
+        ("line 6", "record is larger than 262,144 characters"),
+    ]
+    assert reading.complete
+    at = int(reading.rejected[1].where.rpartition(" ")[2])
+    assert content[at:].startswith(b'{"title": null')
+
+
+def test_what_python_writes_and_json_does_not_know_is_read():
+    content = b'{"title": "A", "year": NaN}\n{"title": "B \\ud800", "x": Infinity}\n'
+    assert [paper.title for paper in read(content).papers] == ["A", "B �"]
+
+
+@forms
+@packed
+def test_F02_of_a_dump_that_is_cut_the_whole_records_are_kept(content: bytes, pack: Any):
+    whole = pack(content)
+    reading = read(whole[: len(whole) - 9])
+    titles = [paper.title for paper in reading.papers]
+    assert not reading.complete
+    assert titles == [one["title"] for one in FIVE[: len(titles)]]
+    assert len(titles) == 4 or pack is not PACKERS["plain"]
+
+
+def test_a_bomb_is_stopped():
+    content = gzip.compress(LINES + b" " * 150_000_000)
+    reading = read(content)
+    assert reading.error.startswith("the document unpacks to over 200 times its size")
+    assert not reading.complete
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (b"", "the document is empty"),
+        (gzip.compress(b"\n\n", mtime=0), "the document is empty"),
+        (b"PK\x03\x04rest", "the document is a ZIP archive: unpack it first"),
+        (b"\x89PNG\0\0", "the document is not text"),
+        (b"<!doctype html><p>", "the document is HTML or XML, not JSON and no table"),
+        (b"name,value\na,b\n", "neither JSON nor a table with a column for titles"),
+        (b'{"error": "slow down"}', "no record is a paper: record has no title"),
+    ],
+)
+def test_what_is_no_dump_is_told(content: bytes, error: str):
+    reading = read(content)
+    assert reading.error.startswith(error) and not reading.complete
+
+
+@pytest.mark.parametrize("content", [b"[]", b'{"papers": []}', b"title,abstract\n"])
+def test_a_list_with_nothing_in_it_is_no_failure(content: bytes):
+    assert read(content) == Reading()
+
+
+# ── fields ──────────────────────────────────────────────────────────────────────────
+
+
+def test_the_names_of_a_paper_are_read_as_they_are():
+    told = {
+        "title": "  A <i>title</i> &amp; more\n ",
+        "abstract": "An  abstract.\tIt goes on.",
+        "authors": ["Ada Byron", "Doe, Jane"],
+        "venue": "Journal",
+        "year": 2020,
+        "published": "2020-05-01",
+        "updated": "2020-06-01T10:00:00+02:00",
+        "announced": "2020-05-02",
+        "url": "https://example.org/1",
+        "pdf_url": "https://example.org/1.pdf",
+        "keys": {"doi": "10.1000/ABC", "arxiv": "2005.00001v3", "pmid": ["1", "2"]},
+        "categories": ["cs.CL", "cs.LG"],
+        "announce": "new",
+        "withdrawn": False,
+        "raw_id": "r1",
+    }
+    assert only(told) == Paper(
+        title="A title & more",
+        abstract="An abstract. It goes on.",
+        authors=("Ada Byron", "Jane Doe"),
+        venue="Journal",
+        year=2020,
+        published=datetime(2020, 5, 1, tzinfo=UTC),
+        updated=datetime(2020, 6, 1, 8, tzinfo=UTC),
+        announced=datetime(2020, 5, 2, tzinfo=UTC),
+        url="https://example.org/1",
+        pdf_url="https://example.org/1.pdf",
+        keys={"doi": "10.1000/abc", "arxiv": "2005.00001", "pmid": ("1", "2")},
+        categories=("cs.CL", "cs.LG"),
+        announce="new",
+        version=3,
+        raw_id="r1",
+    )
+
+
+def test_what_read_prints_can_be_read_again():
+    told = {"title": "T", "authors": [], "published": None, "keys": {}, "withdrawn": True}
+    assert only(told) == Paper(title="T", withdrawn=True)
+
+
+@pytest.mark.parametrize(
+    ("told", "names"),
+    [
+        ("Ada Byron, Carl Doe and Eva F. Roe", ("Ada Byron", "Carl Doe", "Eva F. Roe")),
+        ("Byron, Ada; Doe, Carl", ("Ada Byron", "Carl Doe")),
+        ("Byron, Ada and Doe, Carl", ("Ada Byron", "Carl Doe")),
+        ("Doe, J., Roe, R.", ("J. Doe", "R. Roe")),
+        ("['Ada Byron', 'Carl Doe']", ("Ada Byron", "Carl Doe")),
+        ('["Ada Byron"]', ("Ada Byron",)),
+        ([{"name": "Ada Byron"}, {"given": "Carl", "family": "Doe"}], ("Ada Byron", "Carl Doe")),
+        ([{"first": "A", "middle": ["B", "C"], "last": "D", "suffix": ""}], ("A B C D",)),
+        ([["Byron", "Ada", ""], ["Doe", "Carl", "Jr."]], ("Ada Byron", "Carl Doe Jr.")),
+        ([{"author": {"display_name": "Ada Byron"}}], ("Ada Byron",)),
+        (["Zoë Ødegård", "", "  ", "1"], ("Zoë Ødegård",)),
+        ([], ()),
+        (7, ()),
+    ],
+)
+def test_authors_as_people_write_them(told: object, names: tuple[str, ...]):
+    assert only({"title": "T", "authors": told}).authors == names
+
+
+@pytest.mark.parametrize(
+    ("told", "day", "year"),
+    [
+        ("2020-05-01", (2020, 5, 1), 2020),
+        ("2020-05-01T00:00:00Z", (2020, 5, 1), 2020),
+        ("20200501", (2020, 5, 1), 2020),
+        ("Fri, 1 May 2020 00:00:00 GMT", (2020, 5, 1), 2020),
+        ("1 May 2020", (2020, 5, 1), 2020),
+        ("May 2020", (2020, 5, 1), 2020),
+        ("2020-05", (2020, 5, 1), 2020),
+        ("2020", None, 2020),
+        (2020, None, 2020),
+        (2020.0, None, 2020),
+        (1588291200, (2020, 5, 1), 2020),
+        (1588291200000, (2020, 5, 1), 2020),
+        ("1588291200", (2020, 5, 1), 2020),
+        ([2020, 5, 1], (2020, 5, 1), 2020),
+        ({"date-parts": [[2020, 5]]}, (2020, 5, 1), 2020),
+        ({"$date": "2020-05-01T00:00:00Z"}, (2020, 5, 1), 2020),
+        ("2999-01-01", None, None),
+        ("soon", None, None),
+        ("", None, None),
+        (True, None, None),
+    ],
+)
+def test_dates_as_people_write_them(told: object, day: Any, year: int | None):
+    paper = only({"title": "T", "published": told})
+    assert paper.published == (datetime(*day, tzinfo=UTC) if day else None)
+    assert paper.year == year
+
+
+@pytest.mark.parametrize(
+    ("told", "terms"),
+    [
+        ("cs.CL cs.LG hep-th", ("cs.CL", "cs.LG", "hep-th")),
+        ("machine learning, language", ("machine learning", "language")),
+        ("a; b, c", ("a", "b, c")),
+        ("machine learning", ("machine learning",)),
+        ([{"category": "Biology", "source": "x"}, {"display_name": "Chemistry"}],
+         ("Biology", "Chemistry")),
+        (["a", "a", " b "], ("a", "b")),
+    ],
+)  # fmt: skip
+def test_categories_as_people_write_them(told: object, terms: tuple[str, ...]):
+    assert only({"title": "T", "categories": told}).categories == terms
+
+
+@pytest.mark.parametrize(
+    ("told", "keys"),
+    [
+        ({"doi": "https://doi.org/10.1000/ABC"}, {"doi": "10.1000/abc"}),
+        ({"arxiv_id": "arXiv:2005.00001v2"}, {"arxiv": "2005.00001"}),
+        ({"arxiv_id": "2005.00001"}, {"arxiv": "2005.00001"}),
+        ({"arxiv": "hep-th/9901001"}, {"arxiv": "hep-th/9901001"}),
+        ({"url": "https://arxiv.org/abs/2005.00001"}, {"arxiv": "2005.00001"}),
+        ({"pmid": 123}, {"pmid": "123"}),
+        ({"id": "2005.00001"}, {}),
+        ({"keys": '{"doi": "10.1000/1"}'}, {"doi": "10.1000/1"}),
+        ({"keys": {"openreview": "abc"}, "doi": "10.1000/1"},
+         {"openreview": "abc", "doi": "10.1000/1"}),
+    ],
+)  # fmt: skip
+def test_identifiers_wherever_they_stand(told: dict[str, Any], keys: dict[str, str]):
+    assert only({"title": "T"} | told).keys == keys
+
+
+def test_fields_maps_names_and_paths_with_others_to_fall_back_on():
+    told = {
+        "meta": {"heads": ["First", "Second"], "ids": {"d": "10.1000/1"}},
+        "when": "",
+        "also": "2020-05-01",
+        "a.b": "dotted",
+        "title": "not this",
+    }
+    fields = {
+        "title": "meta.heads.1",
+        "published": ["when", "also"],
+        "venue": "a.b",
+        "keys.doi": "meta.ids.d",
+        "abstract": "meta.none.at.all",
+    }
+    paper = only(told, fields=fields)
+    assert (paper.title, paper.venue, paper.abstract) == ("Second", "dotted", "")
+    assert paper.published == datetime(2020, 5, 1, tzinfo=UTC)
+    assert paper.keys == {"doi": "10.1000/1"}
+
+
+def test_fields_names_the_column_of_a_table():
+    [paper] = read(b"Name of work,Who\nA,Ada Byron\n", fields={"title": "Name of work"}).papers
+    assert paper.title == "A"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"fields": {"titel": "t"}}, "a paper has no field 'titel'; it has: title"),
+        ({"preset": "arxiv"}, "there is no preset 'arxiv'; there are: arxiv-snapshot"),
+        ({"fields": {"title": []}}, "at least 1"),
+    ],
+)
+def test_a_wrong_setting_is_told_with_the_right_ones(options: dict[str, Any], words: str):
+    with pytest.raises(ValidationError, match=words):
+        JsonlOptions(path="-", **options)
+
+
+def test_hostile_records_are_rejected_or_read_and_never_raise():
+    odd: list[Any] = [None, True, 7, -1e300, "", "x", [], {}, [[]], [{}], {"a": 1}, "9" * 5_000]
+    names = ["authors", "year", "published", "url", "keys", "categories", "version", "raw_id"]
+    told = [{"title": "T", name: value} for name in names for value in odd]
+    told += [{"title": value} for value in odd]
+    reading = read(lines(*told))
+    assert len(reading.papers) + len(reading.rejected) == len(told)
+
+
+# ── presets ─────────────────────────────────────────────────────────────────────────
+
+SNAPSHOT = {
+    "id": "2005.00001",
+    "submitter": "A. Byron",
+    "authors": "A. Byron, J. Doe\\'e (1) ((1) Somewhere)",
+    "title": "A title over\n  two lines",
+    "comments": "12 pages",
+    "journal-ref": "J. Results 1 (2021) 2",
+    "doi": "10.1000/A1 10.1000/A2",
+    "report-no": None,
+    "categories": "cs.CL cs.LG",
+    "license": None,
+    "abstract": "  We measure $x^2$.\nIt is\nlarge.\n",
+    "versions": [
+        {"version": "v2", "created": "Tue, 5 May 2020 10:00:00 GMT"},
+        {"version": "v1", "created": "Fri, 1 May 2020 10:00:00 GMT"},
+    ],
+    "update_date": "2020-05-06",
+    "authors_parsed": [["Byron", "A.", ""], ["Doée", "J. -P.", "Jr."]],
+}
+
+
+@pytest.mark.parametrize("options", [{"preset": "arxiv-snapshot"}, {}], ids=["named", "recognised"])
+def test_the_snapshot_of_arxiv(options: dict[str, str]):
+    assert only(SNAPSHOT, **options) == Paper(
+        title="A title over two lines",
+        abstract="We measure $x^2$. It is large.",
+        authors=("A. Byron", "J.-P. Doée Jr."),
+        venue="J. Results 1 (2021) 2",
+        published=datetime(2020, 5, 1, 10, tzinfo=UTC),
+        updated=datetime(2020, 5, 5, 10, tzinfo=UTC),
+        url="https://arxiv.org/abs/2005.00001",
+        keys={"arxiv": "2005.00001", "doi": ("10.1000/a1", "10.1000/a2")},
+        categories=("cs.CL", "cs.LG"),
+        version=2,
+        raw_id="2005.00001",
+    )
+
+
+def test_a_withdrawn_paper_of_the_snapshot():
+    gone = SNAPSHOT | {"comments": "This paper has been withdrawn by the authors"}
+    assert only(gone, preset="arxiv-snapshot").withdrawn
+
+
+PRESET_RECORDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "semanticscholar-papers": (
+        {
+            "corpusid": 12,
+            "externalids": {"ArXiv": "2005.00001", "DOI": "10.1000/A", "PubMed": None, "MAG": "9"},
+            "url": "https://www.semanticscholar.org/paper/abc",
+            "title": "T",
+            "authors": [{"authorId": "1", "name": "Ada Byron"}],
+            "venue": "",
+            "journal": {"name": "J", "pages": "1"},
+            "year": 2020,
+            "publicationdate": "2020-05-01",
+            "s2fieldsofstudy": [{"category": "Biology", "source": "s2-fos-model"}],
+        },
+        {
+            "keys": {"arxiv": "2005.00001", "doi": "10.1000/a", "corpusid": "12"},
+            "authors": ("Ada Byron",),
+            "venue": "J",
+            "categories": ("Biology",),
+            "raw_id": "12",
+        },
+    ),
+    "s2orc": (
+        {
+            "paper_id": "77",
+            "title": "T",
+            "authors": [{"first": "Ada", "middle": ["K."], "last": "Byron", "suffix": ""}],
+            "abstract": "It is.",
+            "year": 2020,
+            "arxiv_id": "2005.00001",
+            "acl_id": "P19-1001",
+            "pmc_id": None,
+            "pubmed_id": "5",
+            "doi": None,
+            "venue": None,
+            "journal": "J",
+            "s2_url": "https://api.semanticscholar.org/CorpusID:77",
+        },
+        {
+            "keys": {"arxiv": "2005.00001", "acl": "P19-1001", "pmid": "5", "corpusid": "77"},
+            "authors": ("Ada K. Byron",),
+            "venue": "J",
+            "url": "https://api.semanticscholar.org/CorpusID:77",
+        },
+    ),
+    "cord-19": (
+        {
+            "cord_uid": "ug7v899j",
+            "title": "T",
+            "doi": "10.1000/A",
+            "pmcid": "PMC1",
+            "pubmed_id": "2",
+            "abstract": "It is.",
+            "publish_time": "2020-05-01",
+            "authors": "Byron, Ada K; Doe, Jane",
+            "journal": "J",
+            "arxiv_id": "",
+            "url": "https://example.org/1; https://example.org/2",
+            "s2_id": "3",
+        },
+        {
+            "keys": {"doi": "10.1000/a", "pmcid": "PMC1", "pmid": "2", "corpusid": "3"},
+            "authors": ("Ada K Byron", "Jane Doe"),
+            "url": "https://example.org/1",
+            "published": datetime(2020, 5, 1, tzinfo=UTC),
+        },
+    ),
+    "openalex": (
+        {
+            "id": "https://openalex.org/W1",
+            "title": "T",
+            "publication_date": "2020-05-01",
+            "abstract_inverted_index": {"It": [0], "is.": [1]},
+            "authorships": [{"author": {"display_name": "Ada Byron"}}],
+            "primary_location": None,
+        },
+        {"abstract": "It is.", "authors": ("Ada Byron",), "keys": {"openalex": "W1"}},
+    ),
+    "crossref": (
+        {
+            "DOI": "10.1000/A",
+            "title": ["T"],
+            "abstract": "<jats:p>It is.</jats:p>",
+            "author": [{"given": "Ada", "family": "Byron"}],
+        },
+        {"abstract": "It is.", "authors": ("Ada Byron",), "keys": {"doi": "10.1000/a"}},
+    ),
+}
+
+
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name != "arxiv-snapshot"])
+def test_the_public_dumps(preset: str):
+    told, expected = PRESET_RECORDS[preset]
+    paper = only(told, preset=preset)
+    assert {name: getattr(paper, name) for name in expected} == expected
+
+
+def test_the_recorded_snapshot_reads_as_it_should():
+    content = (samples("kaggle-arxiv-jsonl") / "rows.jsonl").read_bytes()
+    reading = read(content, preset="arxiv-snapshot")
+    assert len(reading.papers) == 80 and reading.complete and reading.rejected == ()
+    first = reading.papers[0]
+    assert first.title.startswith("Calculation of prompt diphoton production cross sections at")
+    assert first.authors == ("C. Balázs", "E. L. Berger", "P. M. Nadolsky", "C.-P. Yuan")
+    assert first.published == datetime(2007, 4, 2, 19, 18, 42, tzinfo=UTC)
+    assert all("arxiv" in paper.keys and "\n" not in paper.abstract for paper in reading.papers)
+
+
+# ── parts and marks ─────────────────────────────────────────────────────────────────
+
+
+def dump(content: bytes) -> Dump:
+    return Dump("dump", lambda: io.BytesIO(content), SAVED, len(content))
+
+
+def taken(content: bytes, size: int, *marks: Mark) -> list[tuple[list[str], Mark]]:
+    with closing(source().begin(dump(content), marks)) as parts:
+        found = []
+        while part := parts.take(size):
+            found.append(([paper.title for paper in part.papers], part.mark))
+    return found
+
+
+@forms
+@packed
+def test_each_mark_is_a_place_to_go_on_from(content: bytes, pack: Any):
+    whole = pack(content)
+    titles = [one["title"] for one in FIVE]
+    parts = taken(whole, 2)
+    assert [told for told, _ in parts] == [titles[:2], titles[2:4], titles[4:]]
+    for done, (_, mark) in enumerate(parts, start=1):
+        rest = [title for told, _ in taken(whole, 9, mark) for title in told]
+        assert rest == titles[2 * done :]
+
+
+def test_a_mark_is_good_for_the_same_bytes_packed_in_another_way_and_for_no_others():
+    (_, mark), *_ = taken(LINES, 2)
+    for pack in PACKERS.values():
+        assert taken(pack(LINES), 9, mark)[0][0] == ["Paper 2", "Paper 3", "Paper 4"]
+    changed = LINES.replace(b"number 1", b"number 7")
+    assert len(taken(changed, 9, mark)[0][0]) == 5
+
+
+def test_the_furthest_mark_that_agrees_is_taken():
+    marks = [mark for _, mark in taken(LINES, 1)]
+    assert taken(LINES, 9, *marks[:4])[0][0] == ["Paper 4"]
+    longer = LINES[: marks[1].offset] + lines(record(8), record(9))
+    assert taken(longer, 9, *marks)[0][0] == ["Paper 8", "Paper 9"]
+
+
+def test_lines_that_are_added_are_read_from_the_end_of_the_last_whole_one():
+    half = LINES + b'{"title": "Pap'
+    *_, (_, mark) = taken(half, 9)
+    whole = LINES + lines(record(5), record(6))
+    assert taken(whole, 9, mark)[0][0] == ["Paper 5", "Paper 6"]
+
+
+@given(data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_however_a_dump_is_cut_in_parts_nothing_is_lost_or_twice(data: st.DataObject):
+    content = data.draw(st.sampled_from([LINES, LIST, TABLE]))
+    size = data.draw(st.integers(1, 6))
+    stop = data.draw(st.integers(1, 6))
+    before, marks = [], []
+    for told, mark in taken(content, size)[:stop]:
+        before += told
+        marks.append(mark)
+    after = [title for told, _ in taken(content, size, *marks) for title in told]
+    assert before + after == [one["title"] for one in FIVE]
