@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from functools import lru_cache
+from itertools import chain, combinations
 from math import comb
 
+from monitor.match.abbreviations import definitions
+from monitor.match.names import spellings
 from monitor.match.promises import STOP_WORDS
 from monitor.match.tree import And, AtLeast, Author, Edge, Label, Near, Node, Not, Or, Words
-from monitor.match.view import View, label
+from monitor.match.view import label
 from monitor.model import Keyword, Keywords, Paper, Sought
+from monitor.text import pieces, words_of_piece
 
 # A database refuses a longer one; two that begin alike are told apart by the exact evaluation.
 LONGEST = 200
@@ -27,14 +31,24 @@ _UNHELD = re.compile("[\x00-\x20\"'\x7f]")
 
 def keywords(paper: Paper) -> frozenset[str]:
     """Return what the index holds of a paper: each word as written and in the singular."""
-    view = View(paper)
-    found = {*view.title.by_form, *view.title.by_word, *view.abstract.by_form}
-    found.update(view.abstract.by_word)
-    found.update(f"venue:{word}" for word in (*view.venue.by_form, *view.venue.by_word))
-    names = (name for _, alike in view.authors for name in alike)
-    found.update(f"author:{word}" for name in names for word in name.words)
-    found.update(f"category:{label(value)}" for value in paper.categories)
-    return frozenset(map(_key, found))
+    found = _words(paper.title, paper.abstract)
+    # What abbreviations stand for is cut out of the text, and may be read otherwise there.
+    found |= _words(*chain.from_iterable(definitions(paper.title, paper.abstract)))
+    found.update(_key(f"venue:{word}") for word in _words(paper.venue))
+    names = (name for written in paper.authors for name in spellings(written))
+    found.update(_key(f"author:{word}") for name in names for word in name.words)
+    found.update(_key(f"category:{label(value)}") for value in paper.categories)
+    return frozenset(found)
+
+
+def _words(*texts: str) -> set[str]:
+    return set().union(*map(_of_piece, set(chain.from_iterable(map(pieces, texts)))))
+
+
+@lru_cache(maxsize=65_536)
+def _of_piece(piece: bytes) -> tuple[str, ...]:
+    found = words_of_piece(piece)
+    return tuple({_key(form) for word in found for form in (word.form, word.word)})
 
 
 def _key(text: str) -> str:

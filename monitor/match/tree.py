@@ -167,6 +167,18 @@ def negation(node: Node) -> Node:
             return Not(node)
 
 
+def every_leaf(node: Node) -> Iterator[Leaf]:
+    """Yield all leaves, those that are excluded, too."""
+    match node:
+        case Not(leaf):
+            yield leaf
+        case And(children) | Or(children) | AtLeast(_, children):
+            for child in children:
+                yield from every_leaf(child)
+        case _:
+            yield node
+
+
 def leaves(node: Node) -> Iterator[Leaf]:
     """Yield the leaves that are asked for, not those that are excluded."""
     match node:

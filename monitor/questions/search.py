@@ -11,6 +11,7 @@ from itertools import chain, islice
 from typing import TypeAlias
 
 from monitor.match import Match, Query, TopicIndex, parse_query, sought, understood
+from monitor.match.tree import Label, every_leaf
 from monitor.model import Paper, Sighting, Sought, Stored, Why
 from monitor.pipeline import Parts
 from monitor.store import papers
@@ -20,6 +21,8 @@ from monitor.store.database import Transaction
 PAGE = 100
 LONGEST_PAGE = 2_000
 SAMPLE = 10
+# The best are looked for among so many of the newest: a score takes longer than a match.
+SCORED = 500
 WIDE_SHARE = 0.05
 
 
@@ -62,10 +65,11 @@ def _every(tx: Transaction) -> Iterator[Stored]:
 def _meeting(tx: Transaction, query: Query) -> Iterator[tuple[Stored, Match]]:
     """Yield the papers that meet a query, the newest first."""
     index = TopicIndex({"": query})
+    asks = _asks_of_sightings(query)
     for page in _pages(tx, sought(query.root)):
-        seen = papers.sightings(tx, [stored.id for stored in page])
+        seen = papers.sightings(tx, [stored.id for stored in page]) if asks else {}
         told = [_as_told(stored.paper, seen.get(stored.id, ())) for stored in page]
-        sources = [sorted({s.source for s in seen.get(stored.id, ())}) for stored in page]
+        sources = [_sources(seen.get(stored.id, ())) for stored in page]
         for hit in index.match(told, sources=sources):
             yield page[hit.position], hit
 
@@ -77,6 +81,15 @@ def _pages(tx: Transaction, wanted: Sought | None) -> Iterator[list[Stored]]:
         stored = papers.load(tx, ids)
         yield [stored[id] for id in ids if id in stored]
         below, size = ids[-1], min(2 * size, LONGEST_PAGE)
+
+
+def _asks_of_sightings(query: Query) -> bool:
+    fields = {leaf.field for leaf in every_leaf(query.root) if isinstance(leaf, Label)}
+    return not fields.isdisjoint(("source", "announce"))
+
+
+def _sources(seen: Sequence[Sighting]) -> tuple[str, ...]:
+    return tuple(sorted({sighting.source for sighting in seen}))
 
 
 def _as_told(paper: Paper, seen: Sequence[Sighting]) -> Paper:
@@ -133,14 +146,14 @@ def try_topic(
         total = papers.count(tx)
         found = _found(tx, asked)
         theirs = _found(tx, beside) if beside else {}
-        days = Counter(f"{day:%Y-%m-%d}" for day, _ in found.values())
+        days = Counter(f"{day:%Y-%m-%d}" for day in found.values())
         share = len(found) / total if total else 0.0
         wide = f"meets {share:.0%} of the papers stored: more than a person may want to read"
         return Trial(
             papers=len(found),
             share=share,
             per_day=tuple(Day(day, count) for day, count in sorted(days.items())),
-            sample=_best(tx, asked, found, found),
+            sample=_best(tx, asked, found),
             warnings=(*map(str, asked.warnings), *([wide] if share > WIDE_SHARE else [])),
             compare=_comparison(tx, asked, beside, found, theirs) if beside else None,
         )
@@ -152,24 +165,24 @@ def named(parts: Parts, query: str) -> Query:
     return understood(topic) if topic else parse_query(query, parts.synonyms)
 
 
-# What a query met, by paper id: when each was first seen, and its score.
-_Found: TypeAlias = Mapping[int, tuple[date, float]]
+# When each paper that a query met was first seen, by its id; the newest first.
+_Found: TypeAlias = Mapping[int, date]
 
 
 def _found(tx: Transaction, query: Query) -> _Found:
-    return {s.id: (s.first_seen.date(), hit.score) for s, hit in _meeting(tx, query)}
+    return {stored.id: stored.first_seen.date() for stored, _ in _meeting(tx, query)}
 
 
-def _best(tx: Transaction, query: Query, found: _Found, ids: Iterable[int]) -> tuple[Sample, ...]:
-    """Return the best papers, the newest of equals first, and why they met the query."""
-    best = nlargest(SAMPLE, ids, key=lambda id: (found[id][1], id))
-    stored = papers.load(tx, best)
+def _best(tx: Transaction, query: Query, ids: Iterable[int]) -> tuple[Sample, ...]:
+    """Return the best of the newest papers that met the query, and why they did."""
+    newest = sorted(ids, reverse=True)[:SCORED]
+    stored = papers.load(tx, newest)
+    seen = papers.sightings(tx, newest)
     index = TopicIndex({"": query})
-    told = papers.sources(tx, best)
-    return tuple(
-        Sample(stored[id].paper.title, index.why("", stored[id].paper, told.get(id, ())))
-        for id in best
-    )
+    told = [_as_told(stored[id].paper, seen.get(id, ())) for id in newest]
+    hits = list(index.match(told, sources=[_sources(seen.get(id, ())) for id in newest]))
+    best = nlargest(SAMPLE, hits, key=lambda hit: (hit.score, newest[hit.position]))
+    return tuple(Sample(hit.paper.title, hit.why) for hit in best)
 
 
 def _comparison(
@@ -181,6 +194,6 @@ def _comparison(
         papers=len(theirs),
         gained=len(gained),
         lost=len(lost),
-        gained_sample=_best(tx, asked, found, gained),
-        lost_sample=_best(tx, beside, theirs, lost),
+        gained_sample=_best(tx, asked, gained),
+        lost_sample=_best(tx, beside, lost),
     )

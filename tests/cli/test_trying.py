@@ -1,0 +1,108 @@
+"""A topic is tried on what is stored: counts, quiet days, what another one finds beside it."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.questions.search import search, try_topic
+from monitor.store import search as search_index
+from tests.cli.conftest import Say
+from tests.house import AGENTS, BANDITS, FOLDING, House
+
+MORE = ("Agents of Language", "A language that agents may speak.")
+
+
+def test_days_without_papers_stand_in_the_plot_and_not_in_the_json(house: House, say: Say):
+    house.add("1.txt", AGENTS, BANDITS)
+    say("ingest", "--now", "2026-11-21T09:00")
+    house.add("2.txt", MORE)
+    say("ingest", "--now", "2026-11-24T09:00")
+    told = say("topics", "try", "agents").out.splitlines()
+    assert [line.split() for line in told if line.startswith("2026")] == [
+        ["2026-11-21", "█" * 40, "1"],
+        ["2026-11-22", "0"],
+        ["2026-11-23", "0"],
+        ["2026-11-24", "█" * 40, "1"],
+    ]
+    days = say("topics", "try", "agents", "--json").json["per_day"]
+    assert [day["day"] for day in days] == ["2026-11-21", "2026-11-24"]
+
+
+def test_a_topic_is_compared_with_another(lived: House, say: Say):
+    told = say("topics", "try", "trial OR agents", "--compare", "exploration OR plan", "--json")
+    compared = told.json["compare"]
+    assert (compared["query"], compared["papers"]) == ("exploration OR plan", 2)
+    assert (compared["gained"], compared["lost"]) == (0, 0)
+    told = say("topics", "try", "bandit", "--compare", "agents", "--json").json["compare"]
+    assert told["query"] == "language AND agent"
+    assert [sample["title"] for sample in told["gained_sample"]] == [BANDITS[0]]
+    assert [sample["title"] for sample in told["lost_sample"]] == [AGENTS[0]]
+    assert told["lost_sample"][0]["why"][0] == {"field": "title", "words": ["Language", "Agents"]}
+    shown = say("topics", "try", "bandit", "--compare", "agents").out
+    assert "language AND agent meets 1 paper: 1 are gained, 1 are lost." in shown
+
+
+def test_the_faulty_one_of_two_is_pointed_at(lived: House, say: Say):
+    told = say("topics", "try", "bandit", "--compare", "bandit (x")
+    assert told.status == 2
+    assert "    bandit (x\n           ^" in told.err
+
+
+def test_a_threshold_is_tried(lived: House, say: Say):
+    asked = ("topics", "try", "agent^3 OR harm OR trial", "--json", "--threshold")
+    assert [say(*asked, points).json["papers"] for points in ("1", "2", "3", "4")] == [2, 2, 1, 0]
+    assert say(*asked, "6").status == 2
+
+
+def test_synonyms_of_the_configuration_hold_in_searches_and_digests(house: House, say: Say):
+    house.told["synonyms"] = {"chain": "protein"}
+    house.told["topics"] = {"chains": {"query": "title:chain"}}
+    house.add("1.txt", FOLDING, BANDITS)
+    assert house.run() == {}
+    assert house.next_morning() == {"lab": 1}
+    assert len(say("papers", "title:chain", "--json").json["papers"]) == 1
+    assert say("papers", "title:=chain", "--json").json["papers"] == []
+
+
+def test_a_changed_synonym_changes_the_topic(house: House):
+    house.add("1.txt", FOLDING, BANDITS)
+    house.told["topics"] = {"chains": {"query": "title:chain"}}
+    assert house.run() == {}
+    house.told["synonyms"] = {"chain": "protein"}
+    assert house.next_morning() == {"lab": 1}
+    assert house.next_morning() == {"lab": 0}
+
+
+def test_a_threshold_holds_in_digests_and_a_change_of_it_sends_nothing_twice(house: House):
+    house.told["topics"] = {"t": {"query": "agent^2 OR bandit", "threshold": 2}}
+    house.add("1.txt", AGENTS, BANDITS)
+    house.run()
+    assert house.next_morning() == {"lab": 1}
+    house.told["topics"]["t"]["threshold"] = 1
+    assert house.next_morning() == {"lab": 1}
+    house.told["topics"]["t"]["threshold"] = 2
+    assert house.next_morning() == {"lab": 0}
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_a_search_is_the_same_before_and_after_papers_are_in_the_index(house: House, indexed: bool):
+    house.add("1.txt", AGENTS, BANDITS, FOLDING, MORE)
+    with house.opened() as app:
+        app.ingest()
+        if indexed:
+            app.match()
+        with app.parts.database.reading() as tx:
+            assert bool(search_index.waiting(tx, 9)) is not indexed
+        for query, expected in (
+            ("agents", [MORE[0], AGENTS[0]]),
+            ("source:page folding", [FOLDING[0]]),
+            ("agents -plan*", [MORE[0]]),
+            ("", [MORE[0], FOLDING[0], BANDITS[0], AGENTS[0]]),
+        ):
+            told = search(app.parts, query)
+            assert [one.stored.paper.title for one in told.papers] == expected
+            assert not told.more
+            if query:
+                assert try_topic(app.parts, query).papers == len(expected)
+        cut = search(app.parts, "agents", 1)
+        assert ([one.stored.paper.title for one in cut.papers], cut.more) == ([MORE[0]], True)
