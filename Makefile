@@ -24,8 +24,10 @@ format: $(VENV)/.developing       ## mend what can be mended of style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.developing        ## cold start and the demo, timed; feeds, beside feedparser
+bench: $(VENV)/.developing        ## cold start, the demo, and matching beside other engines, timed; feeds, beside feedparser
 	$(BIN)/python benchmarks/start.py
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m benchmarks.match --sizes 1k,10k
 	$(BIN)/python benchmarks/parse.py
 
 duel: $(VENV)/.developing         ## a million pairs of topic and paper: the index against plain evaluation
