@@ -18,7 +18,7 @@ from monitor.text import plain, singular
 WORDS = 30_000
 PHRASES = 150_000
 # A phrase is made of words from here on: those before are in nearly every paper.
-RARE = 150
+RARE = 1_500
 # The shapes of topics, as clauses that each need one of so many phrases, and how many are
 # excluded; and of a hundred topics how many have that shape.
 SHAPES = (
@@ -84,7 +84,7 @@ class Made:
         lengths = dice.choices((2, 2, 3), k=PHRASES)
         drawn = iter(self._some(dice, sum(lengths)))
         self._phrases = [" ".join(islice(drawn, length)) for length in lengths]
-        self._phrase_weights = tuple(accumulate((rank + 20) ** -0.7 for rank in range(PHRASES)))
+        self._phrase_weights = tuple(accumulate((rank + 50) ** -0.5 for rank in range(PHRASES)))
 
     def _some(self, dice: random.Random, count: int) -> list[str]:
         return dice.choices(self._words, cum_weights=self._weights, k=count)

@@ -53,6 +53,7 @@ class Lattice:
 
     def __init__(self, text: str, defined: Iterable[Definition] = ()) -> None:
         self.text = text
+        self._occurrences: dict[Words | Near, list[Span]] = {}
         self.by_form = _grouped(words(text))
         for word in extended(self, defined):
             self.by_form.setdefault(word.form, []).append(word)
@@ -67,8 +68,11 @@ class Lattice:
 
     def occurrences(self, term: Words | Near) -> list[Span]:
         """Return where `term` stands, as spans of the original text in order."""
-        found = self._near(term) if isinstance(term, Near) else self.found(term)
-        return sorted({one.span for one in found})
+        known = self._occurrences.get(term)
+        if known is None:
+            found = self._near(term) if isinstance(term, Near) else self.found(term)
+            known = self._occurrences[term] = sorted({one.span for one in found})
+        return known
 
     def found(self, term: Words) -> list[Found]:
         """Return every occurrence of a word or phrase."""

@@ -267,9 +267,14 @@ _ARRANGED = st.recursive(st.sampled_from(_OPERANDS), _arranged, max_leaves=5)
 def test_a_topic_read_quickly_is_as_the_parser_reads_it(topic: str, with_synonyms: bool) -> None:
     synonyms = Synonyms([["agent", "policy maker"]] if with_synonyms else [])
     leaves = Leaves()
-    quick = Written(leaves, synonyms).tree(topic)
+    written = Written(leaves, synonyms)
+    quick = written.tree(topic)
     if quick is not None:
-        assert quick == shapes.tree_of(parse_query(topic, synonyms).root, leaves.number)
+        read = parse_query(topic, synonyms)
+        assert quick == shapes.tree_of(read.root, leaves.number)
+        assert written.query(topic) == read
+        # Where things stand is left out when nodes are compared.
+        assert repr(written.query(topic)) == repr(read)
 
 
 def test_what_most_topics_are_is_read_quickly() -> None:

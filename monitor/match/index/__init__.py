@@ -87,8 +87,8 @@ class TopicIndex:
         self.errors: dict[Hashable, QueryError] = {}
         self._names: list[Hashable] = []
         self._numbers: dict[Hashable, int] = {}
-        self._kept = Kept(synonyms)
         self._engine = Plain(synonyms) if filtering is NO_FILTERING else _engine(synonyms)
+        self._kept = Kept(self._engine.read)
         self._lock = RLock()
         for name, topic in topics.items():
             self.replace(name, topic)

@@ -82,6 +82,10 @@ class Engine:
             tree = tree_of(parse_query(asked, self._synonyms).root, self._leaves.number)
         return tree
 
+    def read(self, text: str) -> Query:
+        """Return a topic as the parser reads it. Raises QueryError."""
+        return self._written.query(text)
+
     def _group_number(self, shape: Tree, leaves: list[int]) -> int:
         number = self._group_of_shape.get(shape, -1)
         if number < 0 and len(leaves) <= MOST_PLACES and len(self._groups) < MOST_SHAPES:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 
-from monitor.match.query import parse_query
-from monitor.match.synonyms import Synonyms
 from monitor.match.tree import Query
 
 _MOST_READ = 2_000
@@ -14,8 +13,8 @@ _MOST_READ = 2_000
 class Kept:
     """Topics by number. Texts stand one behind another in one run of bytes."""
 
-    def __init__(self, synonyms: Synonyms) -> None:
-        self._synonyms = synonyms
+    def __init__(self, read: Callable[[str], Query]) -> None:
+        self._parse = read
         self._texts = bytearray()
         self._starts, self._lengths = array("Q"), array("I")
         self._lost = 0
@@ -49,7 +48,7 @@ class Kept:
         if found is None:
             start = self._starts[number]
             text = self._texts[start : start + self._lengths[number]]
-            found = parse_query(text.decode("utf-8", "surrogatepass"), self._synonyms)
+            found = self._parse(text.decode("utf-8", "surrogatepass"))
             if len(self._read) >= _MOST_READ:
                 self._read.clear()
             self._read[number] = found

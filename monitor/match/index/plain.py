@@ -23,9 +23,11 @@ class Plain:
 
     def put(self, topic: int, asked: str | Query) -> None:
         """Add a topic, or change it. Raises QueryError, and then nothing was changed."""
-        self._queries[topic] = (
-            asked if isinstance(asked, Query) else parse_query(asked, self._synonyms)
-        )
+        self._queries[topic] = self.read(asked) if isinstance(asked, str) else asked
+
+    def read(self, text: str) -> Query:
+        """Return a topic as the parser reads it. Raises QueryError."""
+        return parse_query(text, self._synonyms)
 
     def remove(self, topic: int) -> None:
         """Let a topic meet nothing any more."""

@@ -8,7 +8,9 @@ phrase once; a topic is then put together. Whatever is not so plain goes to the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 from monitor.errors import QueryError
 from monitor.match.index.leaves import Leaves
@@ -16,11 +18,12 @@ from monitor.match.index.shapes import Tree, negated, tree_of
 from monitor.match.promises import STOP_WORDS
 from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
-from monitor.match.tree import Node
+from monitor.match.tree import And, Author, Label, Node, Not, Or, Query, Words, negation
 from monitor.text import singular
 
 LONGEST = 2_000
 MOST_REMEMBERED = 200_000
+MOST_NODES = 20_000
 
 _OPERAND = re.compile(
     r"""(?<![^\s(])
@@ -34,27 +37,51 @@ _PLAIN = re.compile(r"[A-Za-z0-9 ]+")
 _PLACE = "qzplaceq"
 
 
+class _Arrangement(NamedTuple):
+    """An arrangement with places for leaves: as a tree over places, counted from 1, and whole."""
+
+    tree: Tree
+    root: Node
+    places: dict[Node, int]
+
+
 class Written:
-    """Reads topics to trees over the numbers of their leaves."""
+    """Reads topics to trees over the numbers of their leaves, and again to queries."""
 
     def __init__(self, leaves: Leaves, synonyms: Synonyms) -> None:
         self._leaves = leaves
         self._synonyms = synonyms
-        self._arrangements: dict[str, Tree | None] = {}
+        self._arrangements: dict[str, _Arrangement | None] = {}
         self._operands: dict[str, Tree | None] = {}
+        self._nodes: dict[str, Node | None] = {}
 
     def tree(self, text: str) -> Tree | None:
         """Return the tree of a topic, None for one that the parser must read whole."""
-        if len(text) > LONGEST or "_" in text:
-            return None
-        arranged = _remembered(self._arrangements, _OPERAND.sub("_", text), _arrangement)
+        arranged = self._arranged(text)
         if arranged is None:
             return None
         operands = [
             _remembered(self._operands, written, self._operand)
             for written in _OPERAND.findall(text)
         ]
-        return _filled(arranged, operands)
+        return _filled(arranged.tree, operands)
+
+    def query(self, text: str) -> Query:
+        """Return a topic as the parser reads it. Raises QueryError."""
+        arranged = self._arranged(text)
+        if arranged is not None:
+            found = list(_OPERAND.finditer(text))
+            nodes = [_remembered(self._nodes, one.group(), self._node, MOST_NODES) for one in found]
+            if None not in nodes:
+                at = [one.start() for one in found]
+                moved = [_moved(node, by) for node, by in zip(nodes, at, strict=True) if node]
+                return Query(text, _put_together(arranged.root, arranged.places, moved))
+        return parse_query(text, self._synonyms)
+
+    def _arranged(self, text: str) -> _Arrangement | None:
+        if len(text) > LONGEST or "_" in text:
+            return None
+        return _remembered(self._arrangements, _OPERAND.sub("_", text), _arrangement)
 
     def _operand(self, written: str) -> Tree | None:
         bare = written.strip('"')
@@ -62,24 +89,34 @@ class Written:
             forms = [singular(word) for word in bare.lower().split()]
             if not STOP_WORDS.issuperset(forms):
                 return self._leaves.phrase(forms)
+        node = self._node(written)
+        return None if node is None else tree_of(node, self._leaves.number)
+
+    def _node(self, written: str) -> Node | None:
         try:
-            return tree_of(parse_query(written, self._synonyms).root, self._leaves.number)
+            return parse_query(written, self._synonyms).root
         except QueryError:
             return None  # it may be right in its topic, or wrong in another way
 
 
+_Found = TypeVar("_Found")
+
+
 def _remembered(
-    memory: dict[str, Tree | None], key: str, find: Callable[[str], Tree | None]
-) -> Tree | None:
+    memory: dict[str, _Found],
+    key: str,
+    find: Callable[[str], _Found],
+    most: int = MOST_REMEMBERED,
+) -> _Found:
     if key not in memory:
-        if len(memory) >= MOST_REMEMBERED:
+        if len(memory) >= most:
             memory.clear()
         memory[key] = find(key)
     return memory[key]
 
 
-def _arrangement(text: str) -> Tree | None:
-    """Return the tree of `text` over its places, the `_`, counted from 1."""
+def _arrangement(text: str) -> _Arrangement | None:
+    """Return what the parser makes of `text`, whose places are `_`."""
     if not _ARRANGEMENT.fullmatch(text):
         return None
     places = text.count("_")
@@ -90,9 +127,30 @@ def _arrangement(text: str) -> Tree | None:
         return None
     known: dict[Node, int] = {parse_query(word).root: at for at, word in enumerate(ours, 1)}
     try:
-        return tree_of(root, known.__getitem__)
+        return _Arrangement(tree_of(root, known.__getitem__), root, known)
     except KeyError:
         return None  # a word such as ANDOR
+
+
+def _put_together(node: Node, places: Mapping[Node, int], nodes: Sequence[Node]) -> Node:
+    """Return an arrangement with nodes in its places."""
+    match node:
+        case And(children):
+            return And(tuple(_put_together(child, places, nodes) for child in children))
+        case Or(children):
+            return Or(tuple(_put_together(child, places, nodes) for child in children))
+        case Not(leaf):
+            return negation(nodes[places[leaf] - 1])
+        case _:
+            return nodes[places[node] - 1]
+
+
+def _moved(node: Node, by: int) -> Node:
+    """Return an operand as it is when it stands so much further on."""
+    if isinstance(node, Or):
+        return Or(tuple(_moved(child, by) for child in node.children))
+    assert isinstance(node, Words | Author | Label), "an operand is a leaf, or one with synonyms"
+    return replace(node, position=node.position + by) if by else node
 
 
 def _filled(arranged: Tree, operands: Sequence[Tree | None]) -> Tree | None:
