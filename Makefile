@@ -27,7 +27,7 @@ format: $(VENV)/.developing       ## mend what can be mended of style
 bench: $(VENV)/.developing        ## cold start, the demo, and matching beside other engines, timed; feeds, beside feedparser
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
-	$(BIN)/python -m benchmarks.match --sizes 1k,10k
+	$(BIN)/python benchmarks/match.py --sizes 1k,10k
 	$(BIN)/python benchmarks/parse.py
 
 duel: $(VENV)/.developing         ## a million pairs of topic and paper: the index against plain evaluation

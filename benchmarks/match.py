@@ -1,6 +1,6 @@
 """The same papers and topics through Paper Monitor and what a user would pick instead, in one run.
 
-    python -m benchmarks.match [--sizes 1k,10k,100k,1M] [--papers-counts 1,1000,10000] [--runs N]
+    python benchmarks/match.py [--sizes 1k,10k,100k,1M] [--papers-counts 1,1000,10000] [--runs N]
                                [--engines ours,tantivy,fts5,postgres,regex] [--seed N]
                                [--papers FILE --topics FILE]
 
@@ -29,9 +29,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from benchmarks.corpus import Made, Read, Told
-from benchmarks.peers import Engine, Fts5, Ours, Pairs, Postgres, Regex, Tantivy, postgres_server
+from corpus import Made, Read, Told
+from peers import Engine, Fts5, Ours, Pairs, Postgres, Regex, Tantivy, postgres_server
 
 ENGINES = ("ours", "tantivy", "fts5", "postgres", "regex")
 # What takes longer than a reader waits for is measured on fewer papers, or left out.
@@ -201,7 +200,7 @@ def _print_change(ours: Engine, corpus: Made | Read, size: int) -> None:
 
 def _measured_memory(given: argparse.Namespace, name: str, size: int) -> int:
     files = [f"--papers={given.papers}", f"--topics={given.topics}"] if given.papers else []
-    command = [sys.executable, "-m", "benchmarks.match", f"--memory={name}", f"--sizes={size}"]
+    command = [sys.executable, __file__, f"--memory={name}", f"--sizes={size}"]
     done = subprocess.run(
         [*command, f"--seed={given.seed}", *files], capture_output=True, check=True, text=True
     )

@@ -5,15 +5,17 @@ from __future__ import annotations
 import importlib
 import re
 import sqlite3
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from corpus import Asked, Told, singulars
 
-from benchmarks.corpus import Asked, Told, singulars
 from monitor.match import TopicIndex
 
 Pairs = npt.NDArray[np.int64]
@@ -217,6 +219,7 @@ def _whole(phrase: str) -> re.Pattern[str]:
 @contextmanager
 def postgres_server() -> Iterator[Any]:
     """Yield a connection to a server of our own, None where PostgreSQL is not installed."""
+    sys.path.append(str(Path(__file__).parent.parent))
     from tests.servers import postgres
 
     if postgres.missing():
