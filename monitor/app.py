@@ -45,7 +45,7 @@ from monitor.model import (
     State,
     Templates,
 )
-from monitor.pipeline import OPERATOR, Parts, Subscription, Watched, Way
+from monitor.pipeline import OPERATOR, Parts, Retention, Subscription, Watched, Way
 from monitor.store import deliveries, digests
 from monitor.store.database import Database, open_store
 from monitor.store.owners import Owner
@@ -151,6 +151,9 @@ class App:
         except StoreBusyError as fault:
             now = self.parts.clock.now()
             return [Run(name, None, RunOutcome.UNCHANGED, now, now, error=str(fault))]
+
+    def upkeep(self) -> None:
+        pipeline.upkeep(self.parts)
 
     def match(self) -> int:
         matched = pipeline.match(self.parts)
@@ -310,6 +313,7 @@ def open_app(settings: Settings, clock: Clock) -> Iterator[App]:
             sender=settings.smtp.sender if settings.smtp else "",
             resends=_resends(settings),
             mark=_mark(settings),
+            retention=Retention(**dict(settings.retention)),
         )
         yield App(settings, parts)
 

@@ -253,13 +253,17 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A paper of the store. `news_at` is None when it was stored silently."""
+    """A paper of the store. `news_at` is None when it was stored silently.
+
+    Of one that is `purged` only what it is recognised by is left.
+    """
 
     id: int
     paper: Paper
     first_seen: datetime
     news_at: datetime | None
     revision: int
+    purged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from monitor.store.owners import Place, service_lock
 log = structlog.get_logger()
 
 TICK = timedelta(seconds=20)
+UPKEEP = timedelta(hours=6)
 READERS = 4
 # Seconds that digests wait for the first look at every source after a start.
 FIRST_LOOK = 600
@@ -162,6 +163,7 @@ class _Jobs:
         )
         self._every(tick, self._watch, "default", "watch")
         self._every(tick, self._compose, "default", COMPOSE)
+        self._every(UPKEEP, self._upkeep, "default", "upkeep")
         self._every(tick, self._make_searchable, "default", "search")
         for name in app.parts.sources:
             self._every(tick, self._ingest, "readers", f"source {name}", name)
@@ -234,6 +236,9 @@ class _Jobs:
 
     def _make_searchable(self) -> None:
         pipeline.make_searchable(self.app.parts)
+
+    def _upkeep(self) -> None:
+        pipeline.upkeep(self.app.parts)
 
     def _deliver(self, line: str, channel: Channel) -> None:
         pipeline.deliver_line(self.app.parts, line)

@@ -43,6 +43,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("one", "other", name="pk_ruling"),
     )
     op.create_index("ix_ruling_other", "ruling", ["other"])
+    op.add_column("paper", sa.Column("purged_at", INSTANT, nullable=True))
     op.add_column("sighting", sa.Column("why", sa.Text(), nullable=True))
     op.add_column("sighting", sa.Column("past", sa.Text(), nullable=True))
     op.add_column("sighting", sa.Column("mark", sa.BigInteger(), nullable=True))

@@ -124,6 +124,7 @@ def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> No
         with show.reading(quiet=as_json) as tell:
             runs = app.ingest((), tell)
         sent = app.digest(probe=False)
+        app.upkeep()
     if as_json:
         emit(answers.runs(runs) | answers.digests(sent))
     else:

@@ -23,6 +23,7 @@ from monitor.config.settings import (
     General,
     Known,
     OperatorSettings,
+    RetentionSettings,
     Section,
     Settings,
     SlackOptions,
@@ -41,7 +42,16 @@ from monitor.sources.base import SourceOptions
 S = TypeVar("S", bound=Section)
 M = TypeVar("M", bound=BaseModel)
 
-SECTIONS = ("sources", "topics", "channels", "subscriptions", "operator", "smtp", "slack")
+SECTIONS = (
+    "sources",
+    "topics",
+    "channels",
+    "subscriptions",
+    "operator",
+    "smtp",
+    "slack",
+    "retention",
+)
 # What a topic may have instead of a query.
 LISTS = ("any", "all", "none", "authors", "categories")
 CHANNEL_OPTIONS: Mapping[str, type[BaseModel]] = {
@@ -74,6 +84,7 @@ def build(written: Written, variables: Mapping[str, str]) -> Settings | None:
     operator = builder.section("operator", OperatorSettings)
     smtp = builder.section("smtp", SmtpSettings)
     slack = builder.section("slack", SlackSettings)
+    retention = builder.section("retention", RetentionSettings)
     if written.faults or general is None:
         return None
     settings = Settings(
@@ -86,6 +97,7 @@ def build(written: Written, variables: Mapping[str, str]) -> Settings | None:
         operator=operator,
         smtp=smtp,
         slack=slack,
+        retention=retention or RetentionSettings(),
         as_written=written.as_written,
     )
     doubt(settings, written)

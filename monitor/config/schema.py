@@ -13,6 +13,7 @@ from monitor.config.settings import (
     ChannelSettings,
     General,
     OperatorSettings,
+    RetentionSettings,
     SlackSettings,
     SmtpSettings,
     SourceSettings,
@@ -35,6 +36,7 @@ def schema() -> Schema:
         "channels": _entries(_kinds(ChannelSettings, plugins.CHANNELS, channel_options)),
         "subscriptions": _entries(_object(SubscriptionSettings)),
         "operator": _object(OperatorSettings),
+        "retention": _object(RetentionSettings),
         "smtp": _object(SmtpSettings),
         "slack": _object(SlackSettings),
     }

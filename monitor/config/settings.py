@@ -339,6 +339,15 @@ class SlackSettings(Section):
     base_url: HttpsUrl = "https://slack.com/api/"
 
 
+class RetentionSettings(Section):
+    """How long what is known is kept; papers are kept for ever unless an age or a number is set."""
+
+    papers: Duration | None = None
+    count: int | None = Field(None, ge=1)
+    bodies: Duration = timedelta(days=90)
+    runs: Duration = timedelta(days=365)
+
+
 def _store(url: str, info: ValidationInfo) -> str:
     """Make a relative SQLite path absolute; the messages never show the URL."""
     scheme, _, rest = url.partition("://")
@@ -402,6 +411,7 @@ class Settings:
     operator: OperatorSettings | None
     smtp: SmtpSettings | None
     slack: SlackSettings | None
+    retention: RetentionSettings
     warnings: tuple[Fault, ...] = ()
     as_written: Mapping[tuple[str | int, ...], str] = field(default_factory=dict, repr=False)
 

@@ -16,14 +16,16 @@ from monitor.pipeline.compose import Composed, chosen, compose, notify
 from monitor.pipeline.deliver import deliver, deliver_line
 from monitor.pipeline.ingest import ingest
 from monitor.pipeline.match import enrol, match
-from monitor.pipeline.parts import OPERATOR, Parts, Subscription, Watched, Way
+from monitor.pipeline.parts import OPERATOR, Parts, Retention, Subscription, Watched, Way
 from monitor.pipeline.rehearse import rehearse
 from monitor.pipeline.searchable import make_searchable
+from monitor.pipeline.upkeep import upkeep
 
 __all__ = [
     "OPERATOR",
     "Composed",
     "Parts",
+    "Retention",
     "Subscription",
     "Watched",
     "Way",
@@ -37,4 +39,5 @@ __all__ = [
     "match",
     "notify",
     "rehearse",
+    "upkeep",
 ]

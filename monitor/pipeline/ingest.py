@@ -28,6 +28,7 @@ from monitor.pipeline import again, gaps, hold
 from monitor.pipeline.arrivals import arrive
 from monitor.pipeline.judge import judge
 from monitor.pipeline.parts import Parts, Watched
+from monitor.pipeline.upkeep import fill_blocks
 from monitor.sources import guard
 from monitor.sources.base import Found
 from monitor.store import dumps, owners, runs, servers, sources
@@ -57,6 +58,7 @@ def ingest(
     """
     watched, now = parts.sources[name], parts.clock.now()
     with owners.source_lock(parts.database, name):
+        fill_blocks(parts)
         with parts.database.writing() as tx:
             runs.close_interrupted(tx, name, now)
             first = runs.first_read(tx, name) is None

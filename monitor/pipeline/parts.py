@@ -64,6 +64,16 @@ class Subscription:
 
 
 @dataclass(frozen=True, slots=True)
+class Retention:
+    """How long papers, or how many, bodies of mails and runs are kept; None is for ever."""
+
+    papers: timedelta | None = None
+    count: int | None = None
+    bodies: timedelta = timedelta(days=90)
+    runs: timedelta = timedelta(days=365)
+
+
+@dataclass(frozen=True, slots=True)
 class Parts:
     """Everything that has a lifetime, opened and closed by `monitor.app`.
 
@@ -86,4 +96,5 @@ class Parts:
     resends: frozenset[str] = frozenset()
     mark: str = ""
     synonyms: Synonyms = NO_SYNONYMS
+    retention: Retention = field(default_factory=Retention)
     stopping: threading.Event = field(default_factory=threading.Event)

@@ -79,7 +79,7 @@ def _pages(tx: Transaction, wanted: Sought | None) -> Iterator[list[Stored]]:
     below, size = None, PAGE
     while ids := search_index.newest(tx, wanted, below, size):
         stored = papers.load(tx, ids)
-        yield [stored[id] for id in ids if id in stored]
+        yield [stored[id] for id in ids if id in stored and not stored[id].purged]
         below, size = ids[-1], min(2 * size, LONGEST_PAGE)
 
 

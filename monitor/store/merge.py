@@ -48,6 +48,7 @@ class Draft:
     why: str = ""
     seen: bool = False
     wider: bool = False
+    purged: bool = False
 
 
 def fold(
@@ -64,7 +65,15 @@ def fold(
     news: the text of the highest version.
     """
     drafts = {
-        id: Draft(id, known.paper, known.first_seen, known.news_at, known.revision, seen=id in seen)
+        id: Draft(
+            id,
+            known.paper,
+            known.first_seen,
+            known.news_at,
+            known.revision,
+            seen=id in seen,
+            purged=known.purged,
+        )
         for id, known in stored.items()
     }
     ids: list[int] = []
@@ -87,6 +96,8 @@ def _unseen(paper_id: int, decision: Decision, now: datetime) -> Draft:
 
 
 def _again(draft: Draft, decision: Decision) -> None:
+    if draft.purged and not (decision.kind and decision.news):
+        return  # it is known, and that is all there is to say
     before, incoming = draft.paper, decision.keyed.paper
     newer = (incoming.version or 0) > (before.version or 0) > 0
     if decision.kind is Kind.REVISED or decision.retold or newer:

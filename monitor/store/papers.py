@@ -130,6 +130,7 @@ def columns(draft: Draft | Stored) -> dict[str, Any]:
         "revision": draft.revision,
         "version": paper.version,
         "withdrawn": paper.withdrawn,
+        "purged_at": None,
     }
 
 
@@ -230,7 +231,10 @@ def by_title_key(tx: Transaction, key: str) -> list[Stored]:
 def page(tx: Transaction, after_id: int, limit: int) -> list[tuple[Stored, tuple[str, ...]]]:
     """Return the next papers by id, each with the sources that told of it."""
     found = tx.scalars(
-        sa.select(_paper.id).where(_paper.id > after_id).order_by(_paper.id).limit(limit)
+        sa.select(_paper.id)
+        .where(_paper.id > after_id, _paper.purged_at.is_(None))
+        .order_by(_paper.id)
+        .limit(limit)
     )
     stored = load(tx, found)
     told = sources(tx, stored)
@@ -239,7 +243,7 @@ def page(tx: Transaction, after_id: int, limit: int) -> list[tuple[Stored, tuple
 
 def count(tx: Transaction) -> int:
     """Return how many papers there are."""
-    return tx.scalar(sa.select(sa.func.count()).select_from(schema.paper)) or 0
+    return tx.scalar(sa.select(sa.func.count()).where(_paper.purged_at.is_(None))) or 0
 
 
 def sources(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
@@ -321,6 +325,7 @@ def stored_of(
             first_seen=row.first_seen_at,
             news_at=row.news_at,
             revision=row.revision,
+            purged=row.purged_at is not None,
         )
         for row in rows
     }

@@ -58,6 +58,7 @@ paper = Table(
     Column("revision", Integer, nullable=False),
     Column("version", Integer),
     Column("withdrawn", Boolean, nullable=False),
+    Column("purged_at", Instant),
     Index("ix_paper_first_seen_at", "first_seen_at"),
 )
 

@@ -1,0 +1,53 @@
+"""Upkeep: what is old is let go, and what an older version stored is brought up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import structlog
+
+from monitor.diff.keys import keyed
+from monitor.pipeline.parts import Parts
+from monitor.store import retention
+from monitor.store.database import Transaction
+
+log = structlog.get_logger()
+
+BATCH = 500
+
+
+def upkeep(parts: Parts) -> None:
+    """Let go of what is older than `retention:` says, in short transactions. Again, it is quick."""
+    kept, now = parts.retention, parts.clock.now()
+    before = now - kept.papers if kept.papers else None
+    _all(parts, "papers", lambda tx: retention.purge(tx, before, kept.count, now, BATCH))
+    _all(parts, "bodies", lambda tx: retention.prune_bodies(tx, now - kept.bodies, BATCH))
+    _all(parts, "runs", lambda tx: retention.prune_runs(tx, now - kept.runs))
+
+
+def _all(parts: Parts, what: str, step: Callable[[Transaction], int]) -> None:
+    total = 0
+    while not parts.stopping.is_set():
+        with parts.database.ingesting() as tx:
+            done = step(tx)
+        total += done
+        if not done:
+            break
+    if total:
+        log.info("let go of what is old", what=what, count=total)
+
+
+def fill_blocks(parts: Parts) -> None:
+    """Give papers that an older version stored the keys of near titles, before any is read."""
+    filled = 0
+    while not parts.stopping.is_set():
+        with parts.database.ingesting() as tx:
+            old = retention.without_blocks(tx, BATCH)
+            told = [(id, replace(keyed(paper), keys=())) for id, paper in old]
+            retention.fill_blocks(tx, told)
+        if not old:
+            break
+        filled += len(old)
+    if filled:
+        log.info("papers are found by near titles now", papers=filled)

@@ -1,0 +1,153 @@
+"""Clean-up: what is old is let go, a little at a time, and known when it comes again.
+
+Of a purged paper the title, the authors and all names stay: it is its own tombstone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from monitor.model import Keyed, Paper, RunOutcome, State
+from monitor.store import matches, papers, schema, search
+from monitor.store.columns import among, earlier
+from monitor.store.database import Transaction
+from monitor.store.standing import reached
+
+# What will not be sent again, whatever a person says; and what only a person would send again.
+SETTLED = (State.SENT, State.SUPERSEDED)
+GIVEN_UP = (*SETTLED, State.FAILED, State.SUPPRESSED)
+
+_paper = schema.paper.c
+_change = schema.change.c
+_match = schema.match.c
+_item = schema.digest_item.c
+_digest = schema.digest.c
+_rendered = schema.rendered.c
+_delivery = schema.delivery.c
+_has = schema.subscription_topic.c
+_topic = schema.topic.c
+_run = schema.run.c
+_document = schema.document.c
+_block = schema.block.c
+
+
+def purge(
+    tx: Transaction, before: datetime | None, most: int | None, now: datetime, limit: int
+) -> int:
+    """Purge the next papers first seen before a moment, or the earliest beyond so many.
+
+    One of which somebody is still to be told stays. Returns how many were purged. `tx` is one of
+    `Database.ingesting`.
+    """
+    here = _paper.purged_at.is_(None)
+    wanted = [_paper.first_seen_at < before] if before else []
+    if most is not None:
+        beyond = sa.select(_paper.id).where(here).order_by(_paper.id.desc()).limit(1).offset(most)
+        wanted.append(_paper.id <= sa.func.coalesce(beyond.scalar_subquery(), -1))
+    if not wanted:
+        return 0
+    old = sa.select(_paper.id).where(here, sa.or_(*wanted), ~_awaited(tx))
+    ids = list(tx.scalars(old.order_by(_paper.id).limit(limit)))
+    gone = {"abstract": "", "categories": [], "pdf_url": "", "purged_at": now}
+    tx.execute(sa.update(schema.paper).where(among(tx, _paper.id, ids)).values(gone))
+    for table in (schema.digest_item, schema.change):
+        tx.execute(sa.delete(table).where(among(tx, table.c.paper_id, ids)))
+    search.mark(tx, ids)
+    return len(ids)
+
+
+def _awaited(tx: Transaction) -> sa.ColumnElement[bool]:
+    """Whether a paper waits to be matched, or somebody waits to be told of it."""
+    unmatched = sa.exists().where(_change.paper_id == _paper.id, _change.matched_at.is_(None))
+    told = sa.exists().where(
+        _item.subscription == _has.subscription,
+        _item.paper_id == _match.paper_id,
+        _item.revision >= _match.revision,
+        reached(_item.digest_id),
+    )
+    unsent = (
+        sa.select(_match.paper_id)
+        .join(schema.change, matches.OF_CHANGE)
+        .join(schema.subscription_topic, _has.topic == _match.topic)
+        .join(schema.topic, _topic.name == _match.topic)
+        .where(
+            _match.paper_id == _paper.id,
+            _change.at >= earlier(tx, _has.since, _topic.since_seconds),
+            ~told,
+        )
+        .correlate(schema.paper)
+    )
+    frozen = (
+        sa.select(_item.paper_id)
+        .where(_item.paper_id == _paper.id, ~reached(_item.digest_id))
+        .correlate(schema.paper)
+    )
+    return sa.or_(unmatched, unsent.exists(), frozen.exists(), _is_open())
+
+
+def _is_open() -> sa.ColumnElement[bool]:
+    """Whether a digest with the paper has a delivery that is not settled."""
+    return (
+        sa.select(_item.paper_id)
+        .join(schema.delivery, _delivery.digest_id == _item.digest_id)
+        .where(_item.paper_id == _paper.id, _delivery.state.not_in(GIVEN_UP))
+        .correlate(schema.paper)
+        .exists()
+    )
+
+
+def prune_runs(tx: Transaction, before: datetime) -> int:
+    """Forget runs that ended before a moment, and which documents were read before it.
+
+    The last run of each source stays, the last that read it, and the last that says how it is
+    to be asked next time.
+    """
+    kept = [
+        sa.select(sa.func.max(_run.id)).where(*wanted).group_by(_run.source)
+        for wanted in (
+            (),
+            (_run.outcome.in_((RunOutcome.OK, RunOutcome.PARTIAL, RunOutcome.UNCHANGED)),),
+            (_run.validators.is_not(None),),
+        )
+    ]
+    old = (_run.finished_at < before, *(_run.id.not_in(ids) for ids in kept))
+    done = tx.execute(sa.delete(schema.run).where(*old)).rowcount
+    return done + tx.execute(sa.delete(schema.document).where(_document.at < before)).rowcount
+
+
+def prune_bodies(tx: Transaction, before: datetime, limit: int) -> int:
+    """Empty the rendered parts of digests that were composed before a moment and are settled."""
+    is_open = sa.exists().where(_delivery.digest_id == _digest.id, _delivery.state.not_in(SETTLED))
+    heavy = sa.exists().where(
+        _rendered.digest_id == _digest.id, sa.cast(_rendered.body, sa.Text) != "{}"
+    )
+    old = sa.select(_digest.id).where(_digest.composed_at < before, ~is_open, heavy)
+    ids = list(tx.scalars(old.order_by(_digest.id).limit(limit)))
+    tx.execute(
+        sa.update(schema.rendered).where(among(tx, _rendered.digest_id, ids)).values(body={})
+    )
+    return len(ids)
+
+
+# ── papers from before there were blocks ────────────────────────────────────────────
+
+
+def without_blocks(tx: Transaction, limit: int) -> list[tuple[int, Paper]]:
+    """Return the last papers that came in before blocks were written, none when all have some.
+
+    Blocks are filled in from the last of them to the first, so their lowest paper says how far.
+    """
+    first = tx.scalar(sa.select(sa.func.min(_block.paper_id)))
+    before = sa.select(_paper.id, _paper.title, _paper.authors).order_by(_paper.id.desc())
+    if first is not None:
+        before = before.where(_paper.id < first)
+    rows = tx.execute(before.limit(limit))
+    return [(row.id, Paper(row.title, authors=tuple(row.authors))) for row in rows]
+
+
+def fill_blocks(tx: Transaction, told: Iterable[tuple[int, Keyed]]) -> None:
+    """Write title keys and blocks of papers that are stored."""
+    papers.write_keys(tx, told)

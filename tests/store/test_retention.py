@@ -1,0 +1,140 @@
+"""Clean-up: what is old goes, what somebody waits for stays, what returns is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from monitor.diff.keys import keyed
+from monitor.model import Kind, Paper, Run, RunOutcome
+from monitor.store import candidates, papers, retention, runs, schema
+from monitor.store.database import Database
+from tests.pipeline.desk import ids, match, origin, read, send, tell
+from tests.store.scenes import DAY, NOW, digest, freeze, subscribe, unsent, watch
+
+ONE = Paper("Agents That Plan", "An abstract.", ("Ada Lovelace",), keys={"arxiv": "2601.00001"})
+TWO = Paper("Folding of Chains", "Another.", ("R. Franklin",), keys={"arxiv": "2601.00002"})
+THREE = Paper("Bandits in Trials", "A third.", ("A. Turing",), keys={"arxiv": "2601.00003"})
+LATER = NOW + 100 * DAY
+
+
+def purge(
+    store: Database, before: datetime | None = LATER, most: int | None = None, limit: int = 100
+) -> int:
+    with store.ingesting() as tx:
+        return retention.purge(tx, before, most, LATER, limit)
+
+
+def test_a_purged_paper_that_returns_is_known_and_announced_to_nobody(store: Database) -> None:
+    subscribe(store, "ada")
+    watch(store, "t")
+    read(store, "feed", ONE, TWO)
+    assert tell(store) == [1, 2]
+    assert purge(store) == 2
+    assert purge(store) == 0
+    assert ids(store) == []
+    gone = origin(store, 1)
+    assert (gone.stored.purged, gone.stored.paper.abstract, gone.changes) == (True, "", ())
+    again = read(store, "feed", ONE, replace(TWO, url="https://x.org/2"), now=LATER)
+    mirror = read(store, "mirror", replace(ONE, keys={}, raw_id="m"), now=LATER)
+    kinds = [decision.kind for decision in (*again.decisions, *mirror.decisions)]
+    assert set(kinds) == {None}
+    assert (ids(store), tell(store, now=LATER)) == ([], [])
+
+
+def test_a_later_version_of_a_purged_paper_is_a_revision_and_it_is_there_again(
+    store: Database,
+) -> None:
+    subscribe(store, "ada")
+    watch(store, "t")
+    read(store, "feed", replace(ONE, version=1))
+    tell(store)
+    purge(store)
+    again = read(store, "feed", replace(ONE, version=2), now=LATER)
+    assert [decision.kind for decision in again.decisions] == [Kind.REVISED]
+    assert ids(store) == [1]
+    assert origin(store, 1).stored.paper.abstract == ONE.abstract
+
+
+def test_what_somebody_is_still_to_be_told_of_stays(store: Database) -> None:
+    subscribe(store, "ada")
+    watch(store, "t")
+    read(store, "feed", ONE)
+    assert purge(store) == 0, "it waits to be matched"
+    match(store)
+    assert purge(store) == 0, "it waits for a digest"
+    assert freeze(store, digest(unsent(store))) is not None
+    assert purge(store) == 0, "its digest waits to be sent"
+    tell(store, now=NOW + DAY)
+    send(store)
+    assert purge(store) == 1
+
+
+def test_papers_go_by_number_the_earliest_first_and_so_many_at_a_time(store: Database) -> None:
+    read(store, "feed", ONE, TWO, THREE)
+    match(store)
+    assert purge(store, None, 1, limit=1) == 1
+    assert ids(store) == [2, 3]
+    assert purge(store, None, 1) == 1
+    assert purge(store, None, 1) == 0
+    assert ids(store) == [3]
+    assert purge(store, None, None) == 0
+
+
+def test_of_runs_the_last_of_each_source_stays_and_what_it_is_asked_with(store: Database) -> None:
+    with store.writing() as tx:
+        for day in range(4):
+            at = NOW + day * DAY
+            run_id = runs.start(tx, Run("feed", "d", RunOutcome.FAILED, at))
+            outcome = RunOutcome.OK if day == 1 else RunOutcome.FAILED
+            validators = {"etag": "x"} if day == 0 else None
+            runs.finish(
+                tx, run_id, Run("feed", "d", outcome, at, finished=at), validators=validators
+            )
+        runs.document_progress(tx, "feed", "hash", "d", 3, True, NOW)
+        assert retention.prune_runs(tx, LATER) == 2
+        assert runs.validators(tx, "feed") == {"etag": "x"}
+        assert runs.document_state(tx, "feed", "hash") is None
+        left = tx.scalar(sa.select(sa.func.count()).select_from(schema.run))
+    assert left == 3
+
+
+def test_bodies_of_what_was_sent_are_emptied_and_others_stay(store: Database) -> None:
+    subscribe(store, "ada")
+    watch(store, "t")
+    read(store, "feed", ONE)
+    tell(store)
+    read(store, "feed", TWO, now=NOW + DAY)
+    match(store)
+    assert freeze(store, digest(unsent(store), "2", due=NOW + DAY)) is not None
+    with store.writing() as tx:
+        assert retention.prune_bodies(tx, LATER, 100) == 1
+        assert retention.prune_bodies(tx, LATER, 100) == 0
+        bodies = list(tx.scalars(sa.select(schema.rendered.c.body)))
+    assert sorted(map(len, bodies)) == [0, 1]
+
+
+def test_papers_from_before_there_were_blocks_are_given_theirs(store: Database) -> None:
+    read(store, "feed", ONE, Paper("", raw_id="nameless"), TWO)
+    with store.writing() as tx:
+        tx.execute(sa.delete(schema.block))
+        tx.execute(sa.delete(schema.title_key))
+    batches = 0
+    while True:
+        with store.ingesting() as tx:
+            old = retention.without_blocks(tx, 2)
+            told = [(id, replace(keyed(paper), keys=())) for id, paper in old]
+            retention.fill_blocks(tx, told)
+        if not old:
+            break
+        batches += 1
+    assert batches == 2
+    typo = keyed(Paper("Folding of Chanis", authors=("Franklin, Rosalind", "X Y"), raw_id="z"))
+    exact = keyed(replace(TWO, keys={}, raw_id="q"))
+    with store.reading() as tx:
+        near, same = candidates.find(tx, "s", [typo, exact])
+        assert papers.count(tx) == 3
+    assert [one.stored.paper.title for one in same] == [TWO.title]
+    assert all("block" in one.found_by for one in near)
