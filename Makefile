@@ -29,6 +29,7 @@ bench: $(VENV)/.developing        ## cold start, the demo, and matching beside o
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python benchmarks/match.py --sizes 1k,10k
 	$(BIN)/python benchmarks/parse.py
+	$(BIN)/python benchmarks/search.py --papers 20000
 
 duel: $(VENV)/.developing         ## a million pairs of topic and paper: the index against plain evaluation
 	$(BIN)/python -m tests.match.duel

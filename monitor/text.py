@@ -396,6 +396,7 @@ _KEY_PART = re.compile(
 # ── plurals ─────────────────────────────────────────────────────────────────────────
 
 _IRREGULAR = _pairs(
+    "lms: lm, nns: nn, ais: ai, "
     "movies: movie, cookies: cookie, calories: calorie, zombies: zombie, selfies: selfie, "
     "caches: cache, niches: niche, headaches: headache, avalanches: avalanche, shoes: shoe, "
     "biases: bias, debiases: debias, gases: gas, aliases: alias, atlases: atlas, canvases: canvas, "

@@ -35,6 +35,23 @@ def test_a_paper_that_meets_a_topic_has_what_it_seeks(
         assert has(keywords(paper), sought(query.root))
 
 
+def test_each_word_of_a_paper_has_what_each_word_of_a_topic_seeks() -> None:
+    titles = [Paper(title) for title in (*grammar.WORDS, *grammar.DEFINED)]
+    held = [(paper, View(paper), keywords(paper)) for paper in titles]
+    met = 0
+    for word in grammar.WORDS:
+        for topic in (word, f'"{word}"', f"{word[:2]}*" if word[:2].isalpha() else word):
+            try:
+                query = parse_query(topic)
+            except QueryError:
+                continue
+            for paper, view, keys in held:
+                if answers(query, view):
+                    met += 1
+                    assert has(keys, sought(query.root)), (topic, paper.title)
+    assert met > 100
+
+
 @pytest.mark.parametrize(
     ("topic", "expected"),
     [
