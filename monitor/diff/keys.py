@@ -120,7 +120,15 @@ def fingerprint(paper: Paper) -> str:
     return f"{FINGERPRINT_VERSION}:{hashlib.sha256(words.encode()).hexdigest()[:32]}"
 
 
+# What stands for something else in LaTeX or HTML; a text without it is as it looks.
+_MARKED_UP = re.compile(r"[\\${}<&]")
+_NOT_ALPHANUMERIC = bytes(byte for byte in range(128) if not chr(byte).isalnum())
+
+
 def _letters(text: str) -> str:
+    """Return the letters and digits of the folded words; plain ASCII takes the short way."""
+    if text.isascii() and not _MARKED_UP.search(text):
+        return text.lower().encode().translate(None, _NOT_ALPHANUMERIC).decode()
     return "".join(filter(str.isalnum, plain(text).casefold()))
 
 

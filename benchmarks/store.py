@@ -1,0 +1,232 @@
+"""What the next papers cost a store that is full: which are known, and what is decided of all.
+
+    python benchmarks/store.py --papers 3000000
+    python benchmarks/store.py --papers 1000000 --store postgresql+psycopg://monitor@db/empty
+
+The store is grown by plain bulk inserts, in a folder that is removed at the end (a PostgreSQL
+database must be empty, and keeps what it was given). Then, in one run and beside each other:
+
+    look-up   100,000 identifiers, half of them stored: ours, one select a row, IN of 900
+    decide    the next 1,000 papers, all new; the next 100,000, of which 95 in 100 are known
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.diff.decide import Circumstances
+from monitor.diff.keys import keyed
+from monitor.model import Paper
+from monitor.pipeline.arrivals import decide
+from monitor.store import lookups, schema
+from monitor.store.columns import indexed
+from monitor.store.database import Database, open_store
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+SOURCE = "dump"
+BATCH = 20_000
+ASKED = 100_000
+NEW = 1_000
+FRESH_IN_100 = 5
+
+_random = random.Random(7)
+_SYLLABLES = [
+    "ba",
+    "ce",
+    "di",
+    "fo",
+    "gu",
+    "la",
+    "me",
+    "ni",
+    "po",
+    "ru",
+    "sa",
+    "te",
+    "vi",
+    "zo",
+    "kra",
+    "ple",
+    "stri",
+    "tho",
+    "qua",
+    "nex",
+]
+_VOCABULARY = ["".join(_random.choices(_SYLLABLES, k=3)) for _ in range(30_000)]
+_COMMON = [
+    "learning",
+    "neural",
+    "networks",
+    "deep",
+    "model",
+    "data",
+    "analysis",
+    "language",
+    "robust",
+    "adaptive",
+]
+
+
+def paper(number: int) -> Paper:
+    """Paper `number`, the same in every run: a title of seven words, an abstract of ninety."""
+    rng = random.Random(number)
+    words = rng.choices(_VOCABULARY, k=20)
+    title = " ".join((*words[:5], *rng.choices(_COMMON, k=2))).capitalize()
+    names = [f"{rng.choice(_VOCABULARY)} {rng.choice(_VOCABULARY)}".title() for _ in range(3)]
+    return Paper(
+        title,
+        f"We study {title}. " + " ".join(words * 4),
+        tuple(names),
+        year=2026,
+        url=f"https://papers.example.org/{number}",
+        keys={"arxiv": f"{2001 + number // 100_000}.{number % 100_000:05}"},
+        raw_id=f"oai:{number}",
+    )
+
+
+def grow(store: Database, count: int) -> float:
+    """Fill an empty store; return rows of papers a second."""
+    began = time.perf_counter()
+    with store.writing() as tx:
+        for start in range(1, count + 1, BATCH):
+            _fill(tx, range(start, min(start + BATCH, count + 1)))
+    return count / (time.perf_counter() - began)
+
+
+def _fill(tx: Any, numbers: Sequence[int]) -> None:
+    told = [(number, keyed(paper(number))) for number in numbers]
+    blank = {"venue": "", "categories": [], "pdf_url": "", "revision": 1, "withdrawn": False}
+    rows: dict[sa.Table, list[dict[str, Any]]] = {
+        schema.paper: [
+            blank
+            | {
+                "id": id,
+                "title": one.paper.title,
+                "abstract": one.paper.abstract,
+                "authors": one.paper.authors,
+                "year": 2026,
+                "url": one.paper.url,
+                "first_seen_at": NOW,
+            }
+            for id, one in told
+        ],
+        schema.paper_key: [
+            {"scheme": scheme, "value": indexed(value), "paper_id": id}
+            for id, one in told
+            for scheme, value in one.keys
+        ],
+        schema.title_key: [{"key": indexed(one.title_key), "paper_id": id} for id, one in told],
+        schema.block: [{"key": key, "paper_id": id} for id, one in told for key in set(one.blocks)],
+        schema.sighting: [
+            {
+                "source": SOURCE,
+                "raw_id": one.raw_id,
+                "paper_id": id,
+                "document": "",
+                "announce": "",
+                "fingerprint": one.fingerprint,
+                "mark": one.mark,
+                "first_seen_at": NOW,
+                "last_seen_at": NOW,
+            }
+            for id, one in told
+        ],
+    }
+    for table, some in rows.items():
+        tx.execute(sa.insert(table), some)
+
+
+def timed(work: Callable[[], Any], times: int = 3) -> float:
+    """The least of some runs, in seconds."""
+    took = []
+    for _ in range(times):
+        began = time.perf_counter()
+        work()
+        took.append(time.perf_counter() - began)
+    return min(took)
+
+
+def look_up(store: Database, count: int) -> None:
+    numbers = random.Random(1).sample(range(1, 2 * count), min(ASKED, 2 * count - 1))
+    pairs = [("arxiv", paper_key(number)) for number in numbers]
+    with store.reading() as tx:
+        ours = timed(lambda: lookups.of_keys(tx, pairs))
+        _row("one parameter a scheme, sorted (ours)", len(pairs), ours, ours)
+        one, some = schema.paper_key.c, pairs[:2_000]
+        single = sa.select(one.paper_id).where(
+            one.scheme == sa.bindparam("s"), one.value == sa.bindparam("v")
+        )
+        alone = timed(lambda: [tx.scalar(single, {"s": s, "v": v}) for s, v in some], 1)
+        _row("a select a row", len(some), alone, ours * len(some) / len(pairs))
+        chunks = timed(lambda: list(_in_chunks(tx, pairs)))
+        _row("IN, 900 at a time", len(pairs), chunks, ours)
+
+
+def paper_key(number: int) -> str:
+    return f"{2001 + number // 100_000}.{number % 100_000:05}"
+
+
+def _in_chunks(tx: Any, pairs: Sequence[tuple[str, str]]) -> Iterator[Any]:
+    one = schema.paper_key.c
+    for start in range(0, len(pairs), 900):
+        values = [value for _, value in pairs[start : start + 900]]
+        wanted = sa.select(one.value, one.paper_id)
+        yield tx.execute(wanted.where(one.scheme == "arxiv", one.value.in_(values))).all()
+
+
+def decisions(store: Database, count: int) -> None:
+    circumstances = Circumstances(NOW)
+    new = [paper(count + 1 + number) for number in range(NEW)]
+    with store.reading() as tx:
+        took = timed(lambda: decide(tx, SOURCE, new, circumstances))
+        print(f"  {'the next 1,000, all new':42} {took:9.3f} s")
+        near = [replace(one, title=one.title[:-2] + "x", keys={}, raw_id=one.url) for one in new]
+        took = timed(lambda: decide(tx, "other", near, circumstances))
+        print(f"  {'the same without identifiers':42} {took:9.3f} s")
+    known = random.Random(2).choices(range(1, count + 1), k=ASKED)
+    told = [
+        paper(number if place % 100 >= FRESH_IN_100 else count + 10_000 + place)
+        for place, number in enumerate(known)
+    ]
+    with store.reading() as tx:
+        chunks = [told[start : start + 10_000] for start in range(0, len(told), 10_000)]
+        took = timed(lambda: [decide(tx, SOURCE, chunk, circumstances) for chunk in chunks])
+    rate = len(told) / took
+    print(f"  {'the next 100,000, 95 in 100 known':42} {took:9.3f} s {rate:12,.0f} papers a second")
+    with store.reading() as tx:
+        known_only = [one for chunk in chunks for one in chunk if int(one.raw_id[4:]) <= count]
+        took = timed(lambda: decide(tx, SOURCE, known_only, circumstances))
+    rate = len(known_only) / took
+    print(f"  {'of those, the known alone':42} {took:9.3f} s {rate:12,.0f} papers a second")
+
+
+def _row(what: str, rows: int, took: float, ours: float) -> None:
+    print(f"  {what:42} {took:9.3f} s {rows / took:12,.0f} rows a second {took / ours:7.1f}x")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--papers", type=int, default=100_000)
+    parser.add_argument("--store", default="")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(asked.store or f"sqlite:///{folder}/monitor.db")
+        rate = grow(store, asked.papers)
+        print(f"{asked.papers:,} papers, written at {rate:,.0f} a second\n\nlook-up")
+        look_up(store, asked.papers)
+        print("\ndecide")
+        decisions(store, asked.papers)
+        store.close()
+
+
+if __name__ == "__main__":
+    main()
