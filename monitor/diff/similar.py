@@ -72,13 +72,12 @@ def _witnessed(found: Evidence) -> bool:
 def _apart(found: Evidence) -> Iterator[bool]:
     """What tells two works of like titles apart, whatever else agrees."""
     same_text = found.abstract is not None and found.abstract >= SAME_ABSTRACT
-    yield found.title.other_part or found.title.other_number
+    yield found.title.other_number
     yield found.title.about
     yield found.title.column and not same_text
     yield found.title.preceded and not same_text
     yield found.two_publications and bool(found.years_apart) and not same_text
     yield found.series is False and not same_text
-    yield bool(found.conflict) and not _to_the_letter(found)
 
 
 def _to_the_letter(found: Evidence) -> bool:

@@ -137,6 +137,12 @@ NOT_SURE = {
         by("Ada Lovelace", title="Report on the Second Workshop on Planning", year=2002),
         by("Ada Lovelace", title="Report on the Third Workshop on Planning", year=2003),
     ),
+    "a column by the same people in the same place and year": (
+        by(*AUTHORS, title="Reminiscences on Influential Papers", venue="SIGMOD Record", year=2002),
+        by(*AUTHORS, title="Reminiscences on Influential Papers", venue="SIGMOD Record", year=2002),
+    ),
+    "in two series": (by(*AUTHORS, venue="VLDB"), by(*AUTHORS, venue="SIGMOD Conference")),
+    "another number": (by(*AUTHORS, title=f"{TITLE} 2"), by(*AUTHORS, title=f"{TITLE} 3")),
     "a work about a work": (by(*AUTHORS), by(*AUTHORS, title=f"Erratum to: {TITLE}")),
     "a comment by others": (by(*AUTHORS), by("Emmy Noether", title=f"Comment on {TITLE}")),
     "an overview of it": (by(*AUTHORS), by(*AUTHORS, title=f"Overview of {TITLE}")),
