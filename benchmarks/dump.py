@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from contextlib import closing
+from itertools import accumulate
 from pathlib import Path
 
 SEED = 20260101
@@ -37,12 +38,15 @@ def make(path: Path, lines: int) -> tuple[int, int]:
     """Write the dump; return how many papers are in it, and how many bytes it unpacks to."""
     pick = random.Random(SEED)
     words = ["".join(pick.choices(SYLLABLES, k=3)) for _ in range(30_000)]
+    # As in any language, the second word is half as frequent as the first, the third a third.
+    often = list(accumulate(1 / (rank + 10) for rank in range(len(words))))
     size = papers = 0
     last = b""
     with gzip.open(path, "wb", compresslevel=1) as file:
         for number in range(lines):
-            chosen = pick.choices(words, k=60)
+            chosen = pick.choices(words, cum_weights=often, k=60)
             told = {
+                "id": f"p{number}",
                 "title": f"{' '.join(chosen[:8]).capitalize()} {number}",
                 "abstract": " ".join(chosen[8:]),
                 "authors": [" ".join(chosen[i : i + 2]).title() for i in (0, 2, 4)],
