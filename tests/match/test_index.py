@@ -227,12 +227,14 @@ def test_a_changed_topic_keeps_its_place_and_a_wrong_one_is_parked() -> None:
 
 
 def test_many_changes_of_one_topic_leave_nothing_behind() -> None:
-    index = TopicIndex({"a": "agent", "still": "policy OR agent"})
+    index = TopicIndex({"a": "agent", "last": "policy OR agent", "still": "policy OR agent"})
     for number in range(5_000):
         index.replace("a", f"agent OR word{number % 7}")
         if number == 2_000:
             found(index, [Paper("word3")])
-    assert found(index, [Paper("Word1"), Paper("word3 policy")]) == [(0, "a"), (1, "still")]
+    index.replace("last", "plan OR planner")
+    papers = [Paper("Word1"), Paper("word3 policy"), Paper("A plan")]
+    assert found(index, papers) == [(0, "a"), (1, "still"), (2, "last")]
     assert all(len(group) < 4_000 for group in index._engine._groups)
 
 
