@@ -230,6 +230,8 @@ def test_many_changes_of_one_topic_leave_nothing_behind() -> None:
     index = TopicIndex({"a": "agent", "last": "policy OR agent", "still": "policy OR agent"})
     for number in range(5_000):
         index.replace("a", f"agent OR word{number % 7}")
+        if number == 500:
+            index.replace("last", "policy OR planner")
         if number == 2_000:
             found(index, [Paper("word3")])
     index.replace("last", "plan OR planner")
