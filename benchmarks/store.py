@@ -34,6 +34,7 @@ from monitor.store.database import Database, open_store
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 SOURCE = "dump"
 BATCH = 20_000
+TOLD = 100_000
 ASKED = 100_000
 NEW = 1_000
 FRESH_IN_100 = 5
@@ -94,16 +95,52 @@ def paper(number: int) -> Paper:
 
 
 def grow(store: Database, count: int) -> float:
-    """Fill an empty store; return rows of papers a second."""
+    """Fill an empty store; return rows of papers a second.
+
+    Up to 100,000 papers are written one by one; the database copies them as often as it takes,
+    each under names of its own, so that the copies stand between them in every index.
+    """
     began = time.perf_counter()
+    told = min(count, TOLD)
     with store.writing() as tx:
-        for start in range(1, count + 1, BATCH):
-            _fill(tx, range(start, min(start + BATCH, count + 1)))
+        for start in range(1, told + 1, BATCH):
+            _fill(tx, range(start, min(start + BATCH, told + 1)), copies(count))
+    for table in (schema.paper, schema.paper_key, schema.title_key, schema.block, schema.sighting):
+        with store.writing() as tx:
+            indexes = sorted(table.indexes, key=lambda index: str(index.name))
+            for index in indexes:
+                index.drop(tx)
+            tx.execute(_copy(table, copies(count)))
+            for index in indexes:
+                index.create(tx)
     return count / (time.perf_counter() - began)
 
 
-def _fill(tx: Any, numbers: Sequence[int]) -> None:
-    told = [(number, keyed(paper(number))) for number in numbers]
+def copies(count: int) -> int:
+    return max(1, count // TOLD)
+
+
+def _copy(table: sa.Table, times: int) -> sa.Insert:
+    """Copy all rows of a table; a third of the blocks stay what they are, so that some are full."""
+    first = sa.select(sa.literal(1).label("nth")).cte("copy", recursive=True)
+    copy = first.union_all(sa.select(first.c.nth + 1).where(first.c.nth + 1 < times))
+    nth = copy.c.nth
+    changed: dict[str, sa.ColumnElement[Any]] = {}
+    for column in table.c:
+        if column.name in ("id", "paper_id"):
+            changed[column.name] = column + nth
+        elif table is schema.block:
+            changed[column.name] = sa.case((column % 3 == 0, column), else_=column - nth)
+        elif column.name in ("title", "value", "key", "raw_id"):
+            changed[column.name] = column + "." + sa.cast(nth, sa.Text)
+    columns = [changed.get(column.name, column) for column in table.c]
+    rows = sa.select(*columns).select_from(table.join(copy, nth < times))
+    primary = [changed.get(column.name, column) for column in table.primary_key]
+    return sa.insert(table).from_select([c.name for c in table.c], rows.order_by(*primary))
+
+
+def _fill(tx: Any, numbers: Sequence[int], apart: int) -> None:
+    told = [(number * apart, keyed(paper(number))) for number in numbers]
     blank = {"venue": "", "categories": [], "pdf_url": "", "revision": 1, "withdrawn": False}
     rows: dict[sa.Table, list[dict[str, Any]]] = {
         schema.paper: [

@@ -381,11 +381,17 @@ def title_key(title: str) -> str:
     Case, accents, punctuation, spaces, dashes, tags, LaTeX or Unicode do not matter; words,
     numbers, `+` and `#` do. A candidate for being the same paper, never proof.
     """
-    folded = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", _fold(title).text)
-    key = "".join(part.group("kept") or " " for part in _KEY_PART.finditer(folded))
+    if is_plain(title) and not _KEY_SIGN.search(title):
+        key = title.lower().encode().translate(None, _NOT_ALPHANUMERIC).decode()
+    else:
+        folded = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", _fold(title).text)
+        key = "".join(part.group("kept") or " " for part in _KEY_PART.finditer(folded))
     return key or "".join(unicodedata.normalize("NFKC", title).casefold().split())
 
 
+# Where none of these is in a plain title, its key is its letters and digits.
+_KEY_SIGN = re.compile(r"[+#]|\d[\W_]+\d")
+_NOT_ALPHANUMERIC = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 # What a key keeps, and the gap between two numbers, which keeps them apart.
 _KEY_PART = re.compile(
     r"(?P<kept>[^\W_]|[\u0900-\u0dff]|(?<=\d)\.(?=\d)|(?<=[^\W_])(?:\+\+|[+#](?!\w)))"

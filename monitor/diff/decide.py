@@ -66,7 +66,7 @@ class _Chunk:
         also = [other for other, _, proof in matching[1:] if named and proof]
         joined = [other.stored.id for other in also if _are_one(first, other)]
         news = self._is_news(_vouched(keyed.paper))
-        known = replace(_of_known(keyed, first, why), news=news, joins=tuple(joined))
+        known = _of_known(keyed, first, why, news, tuple(joined))
         return self._with_twins(known, first.stored.paper)
 
     def _of_twin(self, keyed: Keyed) -> Decision | None:
@@ -98,6 +98,8 @@ class _Chunk:
             if may_be_one(paper, self.decisions[position].keyed.paper)
         }
         roots.pop((decision.paper_id, decision.twin), None)
+        if not roots:
+            return decision
         stored = (id for id, _ in roots if id is not None and id not in decision.joins)
         return replace(
             decision,
@@ -140,11 +142,21 @@ def _are_one(first: Candidate, other: Candidate) -> bool:
     return may_be_one(first.stored.paper, other.stored.paper)
 
 
-def _of_known(keyed: Keyed, candidate: Candidate, why: str) -> Decision:
+def _of_known(
+    keyed: Keyed, candidate: Candidate, why: str, news: bool, joins: tuple[int, ...]
+) -> Decision:
     kind, reason = next(_changes(keyed, candidate), (None, why))
     retold = kind is None and (_text_changed(keyed, candidate) or unheard(keyed, candidate))
-    known = Decision(keyed, kind, candidate.stored.id, why=reason, recognised=why)
-    return replace(known, retold=retold) if retold else known
+    return Decision(
+        keyed,
+        kind,
+        candidate.stored.id,
+        news=news,
+        why=reason,
+        retold=retold,
+        joins=joins,
+        recognised=why,
+    )
 
 
 def _changes(keyed: Keyed, candidate: Candidate) -> Iterator[tuple[Kind, str]]:

@@ -25,6 +25,8 @@ _ARXIV_PREFIX = re.compile(
 _DOI_PREFIX = re.compile(r"^(?:https?://)?(?:(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
 _DOI = re.compile(r"10\.\d{4,9}/\S+$")
 _ARXIV_DOI = re.compile(r"^10\.48550/arxiv\.", re.IGNORECASE)
+# A link with nothing in it to parse: a host in small letters and a path.
+_SIMPLE_LINK = re.compile(r"https?://(?:www\.)?+([a-z0-9-]+(?:\.[a-z0-9-]+)+(?:/[!-\"$->@-~]*)?)")
 _TRACKING = re.compile(r"^(?:utm_\w+|rss|ref|fbclid|gclid|mc_cid|mc_eid)$", re.IGNORECASE)
 
 FINGERPRINT_VERSION = "1"
@@ -35,8 +37,11 @@ LINK = "url"  # a link is no proof: pages are reused and moved
 
 def arxiv_id(value: str) -> str:
     """Return an arXiv id without its version ("2401.01234", "hep-th/9901001"), or ""."""
-    bare = _ARXIV_PREFIX.sub("", value.strip()).removesuffix(".pdf")
-    found = _ARXIV.match(_ARXIV_DOI.sub("", bare))
+    told = value.strip()
+    found = _ARXIV.match(told)
+    if not found:
+        bare = _ARXIV_PREFIX.sub("", told).removesuffix(".pdf")
+        found = _ARXIV.match(_ARXIV_DOI.sub("", bare))
     if not found:
         return ""
     return found["new"] or f"{found['archive'].lower()}/{found['number']}"
@@ -50,6 +55,8 @@ def doi(value: str) -> str:
 
 def link(url: str) -> str:
     """Return a link as it can be compared: no scheme, no www., no fragment, no tracking."""
+    if simple := _SIMPLE_LINK.fullmatch(url):
+        return simple[1].rstrip("/")
     try:
         parts = urlsplit(url.strip())
     except ValueError:  # such as an IPv6 host without its closing bracket
@@ -96,8 +103,11 @@ def _told(paper: Paper) -> Iterator[tuple[str, str]]:
         for value in (told,) if isinstance(told, str) else told:
             yield from _normalised(scheme, value)
     for url in (paper.url, paper.pdf_url):
-        yield "arxiv", arxiv_id(url) if "arxiv" in url.lower() else ""
-        yield from _normalised("doi", url if _DOI_PREFIX.match(url.strip()) else "")
+        letters = url.lower()
+        if "arxiv" in letters:
+            yield "arxiv", arxiv_id(url)
+        if "doi" in letters and _DOI_PREFIX.match(url.strip()):
+            yield from _normalised("doi", url)
     yield LINK, link(paper.url)
 
 
@@ -160,13 +170,13 @@ def mark(paper: Paper) -> int:
     return int.from_bytes(hashlib.blake2b(written, digest_size=8).digest(), "big") >> 1
 
 
-def keyed(paper: Paper) -> Keyed:
-    """Return a paper with all that it can be recognised by."""
+def keyed(paper: Paper, name: str = "") -> Keyed:
+    """Return a paper with all that it can be recognised by; `name` is its `raw_id`, if at hand."""
     return Keyed(
         paper=paper,
         keys=identifiers(paper),
         title_key=title_key(paper.title),
-        raw_id=raw_id(paper),
+        raw_id=name or raw_id(paper),
         fingerprint=fingerprint(paper),
         blocks=blocks(paper.title, paper.authors),
         mark=mark(paper),

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from rapidfuzz import fuzz
+from rapidfuzz.distance import Indel
 
+from monitor.diff.blocks import folded
 from monitor.diff.keys import LINK
 from monitor.diff.people import author_agreement
 from monitor.diff.similar import SAME_ABSTRACT, abstract_agreement, same_work
 from monitor.model import Candidate, Keyed, Paper
-from monitor.text import plain
+from monitor.text import plain, title_key
 
 # Under one guid or link, a title this near is the same paper under a mended title.
 MENDED_TITLE = 0.75
+# A title less near than this, by other people, is another paper's.
+NEAR_ENOUGH = 0.75
 # What a candidate was found by, the strongest first.
 WAYS = ("key", "raw_id", "title", "block")
+
+_ONLY_NEAR = frozenset({"block"})
+_NAME = re.compile(r"[^\W\d_]{2,}")
 
 Keys = Sequence[tuple[str, str]]
 
 
 def handles(keyed: Keyed) -> dict[tuple[str, str], str]:
     """All by which a paper can be found again, strongest first, and how it is then found."""
-    found = {pair: "raw_id" if pair[0] == LINK else "key" for pair in keyed.keys}
+    found = {pair: "key" for pair in keyed.keys if pair[0] != LINK}
+    found |= {pair: "raw_id" for pair in keyed.keys if pair[0] == LINK}
     found["raw_id", keyed.raw_id] = "raw_id"
     found["title", keyed.title_key] = "title"
     found |= {("block", str(block)): "block" for block in keyed.blocks}
-    return dict(sorted(found.items(), key=lambda item: WAYS.index(item[1])))
+    return found
 
 
 def strength(candidate: Candidate) -> tuple[int, bool, int]:
@@ -97,6 +107,8 @@ def matches(keyed: Keyed, paper: Paper, keys: Keys, found_by: frozenset[str]) ->
     shared = shared_key(keyed, keys)
     if shared:
         return f"same {shared}"
+    if found_by == _ONLY_NEAR and _unlike(keyed, paper):
+        return ""
     verdict = same_work(keyed.paper, paper)
     if verdict.same:
         return ", ".join(verdict.why)
@@ -104,6 +116,21 @@ def matches(keyed: Keyed, paper: Paper, keys: Keys, found_by: frozenset[str]) ->
     if same_place and _mended(keyed, paper, keys):
         return "same entry of its source, " + ", ".join(verdict.why)
     return ""
+
+
+def _unlike(keyed: Keyed, paper: Paper) -> bool:
+    """Whether a title is another and no word of an author's name is shared: seen at a glance.
+
+    Nearly all papers that share but a block are so, and a full block holds many.
+    """
+    letters = Indel.normalized_similarity(keyed.title_key, title_key(paper.title))
+    return letters < NEAR_ENOUGH and _names(keyed.paper.authors).isdisjoint(_names(paper.authors))
+
+
+@lru_cache(maxsize=4096)
+def _names(authors: tuple[str, ...]) -> frozenset[str]:
+    """Return the words of names, without initials."""
+    return frozenset(_NAME.findall(folded(" ".join(authors)).casefold()))
 
 
 def _mended(keyed: Keyed, paper: Paper, keys: Keys) -> bool:

@@ -58,7 +58,11 @@ def decide(
     marked = [(raw_id(paper), mark(paper)) for paper in told]
     before = papers.marks(tx, source, (name for name, _ in marked))
     same = [number in before.get(name, ()) for name, number in marked]
-    incoming = [keyed(paper) for paper, known in zip(told, same, strict=True) if not known]
+    incoming = [
+        keyed(paper, name)
+        for paper, (name, _), known in zip(told, marked, same, strict=True)
+        if not known
+    ]
     unchanged = tuple(name for (name, _), known in zip(marked, same, strict=True) if known)
     if not incoming:
         return Decided((), (), unchanged, 0)
