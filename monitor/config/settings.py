@@ -344,6 +344,7 @@ class RetentionSettings(Section):
 
     papers: Duration | None = None
     count: int | None = Field(None, ge=1)
+    matches: Duration = timedelta(days=180)
     bodies: Duration = timedelta(days=90)
     runs: Duration = timedelta(days=365)
 

@@ -69,6 +69,7 @@ class Retention:
 
     papers: timedelta | None = None
     count: int | None = None
+    matches: timedelta = timedelta(days=180)
     bodies: timedelta = timedelta(days=90)
     runs: timedelta = timedelta(days=365)
 

@@ -22,6 +22,7 @@ def upkeep(parts: Parts) -> None:
     kept, now = parts.retention, parts.clock.now()
     before = now - kept.papers if kept.papers else None
     _all(parts, "papers", lambda tx: retention.purge(tx, before, kept.count, now, BATCH))
+    _all(parts, "matches", lambda tx: retention.prune_matches(tx, now - kept.matches, BATCH))
     _all(parts, "bodies", lambda tx: retention.prune_bodies(tx, now - kept.bodies, BATCH))
     _all(parts, "runs", lambda tx: retention.prune_runs(tx, now - kept.runs))
 

@@ -118,6 +118,23 @@ def prune_runs(tx: Transaction, before: datetime) -> int:
     return done + tx.execute(sa.delete(schema.document).where(_document.at < before)).rowcount
 
 
+def prune_matches(tx: Transaction, before: datetime, limit: int) -> int:
+    """Forget matches from before a moment, of papers that nobody is still to be told of.
+
+    Returns of how many papers; what was sent stays known by the digests.
+    """
+    old = (
+        sa.select(_match.paper_id)
+        .distinct()
+        .join(schema.paper, _paper.id == _match.paper_id)
+        .where(_match.matched_at < before, ~_awaited(tx))
+    )
+    ids = list(tx.scalars(old.order_by(_match.paper_id).limit(limit)))
+    of_these = (among(tx, _match.paper_id, ids), _match.matched_at < before)
+    tx.execute(sa.delete(schema.match).where(*of_these))
+    return len(ids)
+
+
 def prune_bodies(tx: Transaction, before: datetime, limit: int) -> int:
     """Empty the rendered parts of digests that were composed before a moment and are settled."""
     is_open = sa.exists().where(_delivery.digest_id == _digest.id, _delivery.state.not_in(SETTLED))

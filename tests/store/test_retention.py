@@ -116,6 +116,20 @@ def test_bodies_of_what_was_sent_are_emptied_and_others_stay(store: Database) ->
     assert sorted(map(len, bodies)) == [0, 1]
 
 
+def test_old_matches_go_and_what_was_sent_is_not_sent_again(store: Database) -> None:
+    subscribe(store, "ada")
+    watch(store, "t")
+    read(store, "feed", ONE)
+    assert tell(store) == [1]
+    read(store, "feed", TWO, now=NOW + DAY)
+    match(store, now=NOW + DAY)
+    with store.writing() as tx:
+        assert retention.prune_matches(tx, LATER, 100) == 1
+        assert retention.prune_matches(tx, LATER, 100) == 0
+        assert list(tx.scalars(sa.select(schema.match.c.paper_id))) == [2]
+    assert tell(store, now=NOW + 2 * DAY) == [2]
+
+
 def test_papers_from_before_there_were_blocks_are_given_theirs(store: Database) -> None:
     read(store, "feed", ONE, Paper("", raw_id="nameless"), TWO)
     with store.writing() as tx:
