@@ -43,7 +43,7 @@ _NUMBERED = re.compile(r"(?:^|/)(?P<year>\d\d)(?P<month>0[1-9]|1[0-2])(?:\.\d{4,
 def without_affiliations(names: str) -> str:
     """Drop what stands in parentheses after names, also in nested ones."""
     if "(" not in names and ")" not in names:
-        return _GAP.sub("", names) if _SPACED.search(names) else names
+        return _GAP.sub("", names) if _has_gaps(names) else names
     kept, depth = [], 0
     for part in _PARENTHESES.split(names):
         depth += {"(": 1, ")": -1}.get(part, 0)
@@ -53,6 +53,12 @@ def without_affiliations(names: str) -> str:
     if depth:  # one that is never closed may hold names
         return _AFFILIATION.sub("", names)
     return _GAP.sub("", "".join(kept))
+
+
+def _has_gaps(names: str) -> bool:
+    if names.isprintable():  # then all its space is " "
+        return " ," in names or " ;" in names or "  " in names or names.endswith(" ")
+    return bool(_SPACED.search(names))
 
 
 def accents(tex: str) -> str:
@@ -70,7 +76,11 @@ def _accented(found: re.Match[str]) -> str:
 
 def withdrawn(abstract: str, comment: str) -> bool:
     """Say whether an abstract or a comment begins by saying that the paper is withdrawn."""
-    return bool(_GONE.match(abstract) or _GONE.match(comment) or _GONE_COMMENT.match(comment))
+    if _GONE.match(abstract):
+        return True
+    if "withdrawn" not in comment.lower():
+        return False
+    return bool(_GONE.match(comment) or _GONE_COMMENT.match(comment))
 
 
 def numbered_until(identifier: str) -> datetime | None:

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 from monitor.model import Paper, Rejected
 from monitor.sources.shared.arxivtext import accents, withdrawn, without_affiliations
 from monitor.sources.shared.cards import Card, pubmed_abstract, read_card, without_heading
+from monitor.sources.shared.filled import filled
 from monitor.sources.shared.markup import text
 from monitor.text import clean
 
@@ -27,7 +28,7 @@ FUTURE = timedelta(days=2)
 
 # https://info.arxiv.org/help/arxiv_identifier.html: new and old scheme, with a version
 _ARXIV = re.compile(
-    r"(?:arxiv\.org/(?:abs|pdf|html)/|arxiv:|oai:arxiv\.org:|10\.48550/arxiv\.)\s*"
+    r"arxiv(?:\.org/(?:abs|pdf|html)/|:|(?<=oai:arxiv)\.org:|(?<=10\.48550/arxiv)\.)\s*"
     r"(?P<id>\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v(?P<version>\d{1,4}))?(?!\d)"
 )
 # DOIs of the 1990s have pages in angle brackets: 10.1000/0091(1995)023<0967:ab>2.3.co;2
@@ -42,6 +43,8 @@ _PREPRINT_VERSION = re.compile(r"^(?P<doi>10\.(?:1101|64898)/.*\d)v(?P<version>\
 _OLD_ARXIV = re.compile(
     r"\.?\s*\((?P<id>arXiv:\S+)\s+\[(?P<category>[\w.-]+)\](?:\s+(?P<how>[A-Z ]+))?\)$"
 )
+# Names that have none of these are plain.
+_ARXIV_SIGNS = ("(", ")", "\\", " ,", " ;")
 _OLD_ANNOUNCE = {None: "new", "UPDATED": "replace", "CROSS LISTED": "cross"}
 # arXiv's feeds since: "arXiv:2508.13426v1 Announce Type: cross Abstract: As large ..."
 _ARXIV_SUMMARY = re.compile(r"^(?P<id>arXiv:\S+) Announce Type: (?P<how>[\w-]+) Abstract: ")
@@ -82,8 +85,9 @@ class Entry(NamedTuple):
     comment: str = ""
 
     def size(self) -> int:
-        texts = (self.title, self.summary, self.content, self.id, self.link)
-        return sum(map(len, (*texts, *self.names, *self.categories)))
+        texts = len(self.title) + len(self.summary) + len(self.content)
+        named = len(self.id) + len(self.link)
+        return texts + named + sum(map(len, self.names)) + sum(map(len, self.categories))
 
 
 def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejected:
@@ -102,28 +106,30 @@ def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejecte
     how = entry.announce or announced or (_OLD_ANNOUNCE.get(old["how"], "") if old else "")
     url = http_link(entry.link, base)
     keys, version = identifiers((*entry.identifiers, url, old["id"] if old else ""))
-    names = map(text, entry.names or (card.names,))
-    if "arxiv" in keys:
-        names = map(accents, map(without_affiliations, names))
+    names = [text(name) for name in entry.names or (card.names,)]
+    if "arxiv" in keys and any(map("\n".join(names).__contains__, _ARXIV_SIGNS)):
+        names = [accents(without_affiliations(name)) for name in names]
+    terms = (*entry.categories, old["category"] if old else "")
     # arXiv's old feeds date the day, not its entries.
     published = entry.published or card.published or (entry.issued if old else None)
     published = within_reason(published, now)
-    return Paper(
-        title=title,
-        abstract=abstract,
-        authors=tuple(_single(names)),
-        venue=text(entry.venue) or card.venue,
-        published=published,
-        updated=within_reason(entry.updated, now),
-        announced=published if how else None,
-        url=url,
-        pdf_url=http_link(entry.pdf, base),
-        keys=keys,
-        categories=_categories((*entry.categories, old["category"] if old else "")),
-        announce=how,
-        version=version,
-        withdrawn="arxiv" in keys and withdrawn(abstract, text(entry.comment)),
-        raw_id=clean(entry.id) or normalised(url),
+    return filled(
+        title,
+        abstract,
+        tuple(_single(names)),
+        text(entry.venue) or card.venue,
+        None,  # the year
+        published,
+        within_reason(entry.updated, now),
+        published if how else None,  # announced
+        url,
+        http_link(entry.pdf, base),
+        keys,
+        (_few_categories if len(terms) < 20 and max(map(len, terms)) < 100 else _categories)(terms),
+        how,
+        version,
+        "arxiv" in keys and withdrawn(abstract, text(entry.comment)),
+        clean(entry.id) or normalised(url),
     )
 
 
@@ -132,7 +138,8 @@ def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejecte
 
 def _abstract(entry: Entry, title: str) -> tuple[Card, str]:
     """Return the abstract without what feeds put before it, and how arXiv announced it."""
-    summary, content = (text(without_heading(told)) for told in (entry.summary, entry.content))
+    summary = text(without_heading(entry.summary))
+    content = text(without_heading(entry.content)) if entry.content else ""
     told = _ARXIV_SUMMARY.match(summary)
     if told:
         return Card(summary[told.end() :]), told["how"]
@@ -163,18 +170,18 @@ def authors(names: Iterable[str]) -> Iterator[str]:
 
     `et al.` and addresses of mail are no names.
     """
-    return _single(map(text, names))
+    yield from _single(map(text, names))
 
 
-def _single(names: Iterable[str]) -> Iterator[str]:
+def _single(names: Iterable[str]) -> list[str]:
     told = [name for name in names if name]
     if len(told) == 1:
         told = _split(told[0])
-    return (name for name in told if _is_name(name))
-
-
-def _is_name(name: str) -> bool:
-    return "@" not in name and (name[:1].isalpha() or any(map(str.isalpha, name)))
+    return [
+        name
+        for name in told
+        if (name[:1].isalpha() or any(map(str.isalpha, name))) and "@" not in name
+    ]
 
 
 def _split(names: str) -> list[str]:
@@ -205,12 +212,12 @@ def _belongs_before(part: str) -> bool:
     return bool(_SUFFIX.match(part) or _INITIALS.match(part))
 
 
-def _categories(told: Iterable[str]) -> tuple[str, ...]:
-    found = dict.fromkeys(_term(term) if len(term) < 100 else text(term) for term in told if term)
-    return tuple(term for term in found if 0 < len(term) <= 100)[:MAX_CATEGORIES]
+def _categories(told: tuple[str, ...]) -> tuple[str, ...]:
+    terms = dict.fromkeys([text(term) for term in told if term])
+    return tuple([term for term in terms if 0 < len(term) <= 100][:MAX_CATEGORIES])
 
 
-_term = lru_cache(maxsize=4096)(text)
+_few_categories = lru_cache(maxsize=1024)(_categories)  # most papers share theirs with others
 
 
 # ── identifiers and links ───────────────────────────────────────────────────────────
@@ -222,24 +229,30 @@ def identifiers(told: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]
     doi: dict[str, None] = {}
     pmid: dict[str, None] = {}
     version: int | None = None
-    for value in filter(None, dict.fromkeys(told)):
+    for value in dict.fromkeys(told):
+        if not value:
+            continue
         if "%" in value:
             value = unquote(value)
         if not value.isprintable():
             value = clean(value)
         value = value.lower()
-        if found := _ARXIV.search(value):
-            arxiv[found["id"]] = None
-            version = version or (int(found["version"]) if found["version"] else None)
-        elif found := _DOI.search(value):
+        if "arxiv" in value and (found := _ARXIV.search(value)):
+            name, said = found.groups()
+            arxiv[name] = None
+            version = version or (int(said) if said else None)
+        elif "10." in value and (found := _DOI.search(value)):
             if len(found.group()) <= MAX_KEY:
                 name, number = _article(found.group())
                 doi[name] = None
                 version = version or number
-        elif found := _PMID.search(value):
+        elif ("pubmed" in value or "pmid" in value) and (found := _PMID.search(value)):
             pmid[found["id"]] = None
-    keys = {"arxiv": tuple(arxiv), "doi": tuple(doi), "pmid": tuple(pmid)}
-    return {scheme: v[0] if len(v) == 1 else v for scheme, v in keys.items() if v}, version
+    keys: dict[str, str | tuple[str, ...]] = {}
+    for scheme, values in (("arxiv", arxiv), ("doi", doi), ("pmid", pmid)):
+        if values:
+            keys[scheme] = next(iter(values)) if len(values) == 1 else tuple(values)
+    return keys, version
 
 
 def _article(doi: str) -> tuple[str, int | None]:
@@ -252,11 +265,11 @@ def _article(doi: str) -> tuple[str, int | None]:
 
 def http_link(link: str, base: str) -> str:
     """Return an absolute http or https link, or "" for anything else."""
+    if not link or (len(link) <= MAX_LINK and _PLAIN_LINK.fullmatch(link)):
+        return link
     link = "".join(link.split())
     if len(link) > MAX_LINK:
         return ""
-    if _PLAIN_LINK.fullmatch(link):
-        return link
     link = clean(link)
     try:
         absolute = urljoin(base, link) if link else ""

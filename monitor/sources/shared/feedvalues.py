@@ -15,13 +15,14 @@ _DECLARATION = re.compile(rb"<\?xml\s[^>\n]{0,200}\?>")
 _ENCODING = re.compile(rb"encoding=[\"']([\w.:-]*)[\"']")
 # Windows-1252 in the place of control characters.
 _CONTROLS = re.compile("[\x80-\x9f]")
+# In UTF-8 that is read as ISO 8859-1, all that is not ASCII has one of these in it.
+_CONTINUED = re.compile("[\x80-\xbf]")
 _WINDOWS = {n: c for n in range(128, 160) if (c := bytes((n,)).decode("cp1252", "ignore"))}
 # An address that stays as it is when it is joined to another.
 _ABSOLUTE = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d+)?/[\w/.~%+-]*", re.ASCII)
 _SLASHES = re.compile(r"^([A-Za-z][A-Za-z0-9+-.]*://)/*")
-_RFC_3339 = re.compile(
-    r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.\d{1,9})?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
-)
+_RFC_3339 = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
+_FRACTION = re.compile(r"(?<=:\d\d)\.\d{1,9}(?=Z|[+-]|$)", re.ASCII)
 _RFC_5322 = re.compile(
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov"
     r"|Dec) [12]\d{3} \d\d:\d\d:\d\d (?:[+-]\d{4}|GMT)",
@@ -48,7 +49,7 @@ def is_utf8(content: bytes, url: str, content_type: str) -> bool:
 
 def mended(text: str) -> str:
     """Return a text of which UTF-8 was encoded twice, or that has Windows-1252 in it, as meant."""
-    if text.isascii():
+    if text.isascii() or not _CONTINUED.search(text):
         return text
     with suppress(UnicodeError):
         text = text.encode("iso-8859-1").decode()
@@ -60,16 +61,20 @@ def joined(base: str, link: str) -> str:
     if _ABSOLUTE.fullmatch(link):
         return link
     try:
-        return urljoin(base, _SLASHES.sub(r"\1", link))
+        return urljoin(base, _SLASHES.sub(r"\1", link) if "://" in link else link)
     except ValueError:
         return ""
 
 
 def moment(told: str) -> datetime | None:
     """Read a date of RFC 3339 or RFC 5322, "" as none; DeclinedError for any other form."""
+    if not told:
+        return None
     if len(told) > 40:
         raise DeclinedError
-    return _moment(told) if told else None
+    if told[19:20] == ".":  # what is less than a second is not read
+        told = _FRACTION.sub("", told, count=1)
+    return _moment(told)
 
 
 @lru_cache(maxsize=1024)

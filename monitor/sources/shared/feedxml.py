@@ -11,8 +11,9 @@ of mail as authors. The rules are those of feedparser's `mixin` and `namespaces`
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
-from typing import NamedTuple
+from functools import partial
 from xml.parsers import expat
 
 from monitor.sources.shared.entries import Entry, parse_date
@@ -54,6 +55,7 @@ class _Walk:
         self.base = joined(url, url) if url else ""
         self.most = most
         self.names: Names | None = None
+        self.about = ""
         self.found: list[Entry] = []
         self.issued: datetime | None = None
         self.beside: list[str] = []  # what is open
@@ -76,6 +78,7 @@ class _Walk:
         self.texts.clear()
         if self.names is None:
             self.names = Names(name, attributes)
+            self.inside = _inside(self.texts, partial(self.ends_entry, self.names))
             self.beside.append(name.lower())
             return
         known = self.names.beside(name, attributes)
@@ -83,7 +86,7 @@ class _Walk:
             allowed = attributes.keys() <= {"rdf:about", "xml:lang"}
             if not allowed or self.beside[-1] not in self.names.parents:
                 raise DeclinedError
-            self.begins_entry(self.names, attributes.get("rdf:about", ""))
+            self.begins_entry(attributes.get("rdf:about", ""))
             return
         if known in _NOT_BESIDE or len(self.beside) > MAX_DEPTH:
             raise DeclinedError
@@ -91,15 +94,14 @@ class _Walk:
             raise DeclinedError
         self.beside.append(known)
 
-    def begins_entry(self, names: Names, about: str) -> None:
+    def begins_entry(self, about: str) -> None:
         if len(self.found) == self.most:
             raise DeclinedError
-        told = _Told(self, names, about)
-        self.parser.StartElementHandler = told.begins
-        self.parser.EndElementHandler = told.ends
+        self.about = about
+        self.parser.StartElementHandler, self.parser.EndElementHandler = self.inside
 
-    def ends_entry(self, entry: Entry) -> None:
-        self.found.append(entry)
+    def ends_entry(self, names: Names, fields: list[_Field]) -> None:
+        self.found.append(_entry(fields, names, self.base, self.about, self.issued))
         self.parser.StartElementHandler = self.begins
         self.parser.EndElementHandler = self.ends
 
@@ -118,165 +120,160 @@ def _declined(*_: object) -> None:
     raise DeclinedError
 
 
-class _Link(NamedTuple):
-    rel: str
-    type: str
-    title: str
-    href: str
+# Name, attributes, text, and of an author in parts the name that they tell.
+_Field = tuple[str, dict[str, str], str, str | None]
 
 
-class _Told:
-    """What the elements of one entry say. Its handlers run for each of them, so they are short."""
+def _inside(
+    texts: list[str], ended: Callable[[list[_Field]], None]
+) -> tuple[Callable[[str, dict[str, str]], None], Callable[[str], None]]:
+    """Return what begins and ends elements of entries; `ended` is told the fields of each entry.
 
-    __slots__ = (
-        *("about", "attributes", "authors", "base", "categories", "contents", "field"),
-        *(
-            "in_parts",
-            "is_address",
-            "links",
-            "names",
-            "person",
-            "roles",
-            "said",
-            "texts",
-            "title",
-            "walk",
+    They run for every element of a document: what they need they hold, and they decide nothing.
+    """
+    fields: list[_Field] = []
+    clear, keep = texts.clear, fields.append
+    held: dict[str, str] | None = None  # the attributes of the field that is open
+    part = ""  # of it
+    person: str | None = None
+
+    def begins(name: str, attributes: dict[str, str]) -> None:
+        nonlocal held, part
+        clear()
+        if held is None:
+            held = attributes
+        elif part or attributes:
+            raise DeclinedError
+        else:
+            part = name
+
+    def ends(name: str) -> None:
+        nonlocal held, part, person
+        if held is None:
+            ended(fields)
+            fields.clear()
+        elif part:
+            person, part = _named(part, "".join(texts).strip(), person), ""
+            clear()
+        else:
+            keep((name, held, "".join(texts).strip(), person))
+            held = person = None
+
+    return begins, ends
+
+
+def _named(part: str, text: str, person: str | None) -> str:
+    """Return whom an author in parts names, as far as they are told."""
+    if part == "name":
+        return text
+    if part in _OF_PERSONS or (part in _OF_NAMED and person):
+        return person or ""
+    raise DeclinedError
+
+
+def _entry(
+    fields: list[_Field], names: Names, base: str, about: str, issued: datetime | None
+) -> Entry:
+    """Sort the fields of an entry by what they say."""
+    title = ""
+    said: dict[str, str] = {}
+    contents: list[str] = []
+    categories: list[str] = []
+    people: list[tuple[str, str | None]] = []
+    links: list[tuple[str, dict[str, str], str]] = []
+    is_address = True  # the identifier
+    roles = names.roles
+    for name, attributes, text, person in fields:
+        role = roles.get(name) or names.learn(name, attributes)
+        if attributes and not names.allows(role, attributes):
+            raise DeclinedError
+        if person is not None and role != "author":
+            raise DeclinedError  # only authors have parts
+        if role not in _MANY:
+            if role in said and role in _ONCE:
+                raise DeclinedError
+            said[role] = text
+            if role == "id" and attributes:
+                is_address = attributes.get("isPermaLink", "true") == "true"
+        elif role == "author":
+            people.append((text, person))
+        elif role == "category":
+            if attributes:
+                categories.append(attributes.get("term", ""))
+            categories.append(mended(text))
+        elif role == "title":
+            title = title or mended(text)
+        elif role == "content":
+            contents.append(mended(text))
+        else:
+            links.append((role, attributes, text))
+    content = max(contents, key=len) if contents else ""
+    summary = mended(said["summary"]) if "summary" in said else (contents or ("",))[0]
+    updated = moment(said.get("updated", ""))
+    own = _identifier(said["id"], base if is_address else None) if "id" in said else about
+    page, pdf, linked = _linked(links, base)
+    return Entry(
+        title,
+        "" if summary == content else summary,
+        content,
+        _authors(people),
+        own,
+        page or (own if own.startswith(("http://", "https://")) else ""),
+        pdf,
+        (
+            own,
+            *[mended(said[role]) for role in _IDENTIFIERS if role in said],
+            *linked,
+            summary[:40] if summary.startswith("arXiv:") else "",
         ),
+        _published(said) or (updated if names.is_rss else None),
+        updated,
+        issued,
+        tuple(filter(None, categories)),
+        mended(said.get("arxiv:announce_type", "")),
+        next((mended(said[role]) for role in _VENUES if said.get(role)), ""),
+        mended(said.get("arxiv:comment", "")),
     )
 
-    def __init__(self, walk: _Walk, names: Names, about: str) -> None:
-        self.walk = walk
-        self.texts = walk.texts
-        self.base = walk.base
-        self.names = names
-        self.roles = names.roles
-        self.about = about
-        self.title = ""
-        self.said: dict[str, str] = {}
-        self.contents: list[str] = []
-        self.links: list[_Link] = []
-        self.categories: list[str] = []
-        self.authors: list[str] = []
-        self.attributes: dict[str, str] | None = None  # of the field that is open
-        self.is_address = True  # the identifier
-        self.in_parts = False  # the authors
-        self.person: str | None = None
 
-    def begins(self, name: str, attributes: dict[str, str]) -> None:
-        self.texts.clear()
-        if self.attributes is not None:
-            self.begins_part(name, attributes)
-            return
-        self.field, self.attributes = name, attributes
-
-    def begins_part(self, name: str, attributes: dict[str, str]) -> None:
-        """Only authors have parts."""
-        known = self.names.learn(self.field, self.attributes or {})
-        allowed = name in _OF_PERSONS or (name in _OF_NAMED and self.person)
-        if known != "author" or attributes or not allowed:
+def _authors(told: list[tuple[str, str | None]]) -> tuple[str, ...]:
+    """Authors in parts, or as texts; feedparser mixes up those of both forms."""
+    parted = [person for _, person in told if person is not None]
+    if not parted:
+        texts = [mended(text) for text, _ in told]
+        if "@" in "".join(texts):
             raise DeclinedError
-        self.walk.parser.StartElementHandler = _declined
-        self.walk.parser.EndElementHandler = self.ends_part
+        return tuple(texts)
+    if len(parted) < len(told) or "" in parted:
+        raise DeclinedError
+    return tuple(parted)
 
-    def ends_part(self, name: str) -> None:
-        if name == "name":
-            self.person = "".join(self.texts).strip()
-        self.person = self.person or ""
-        self.texts.clear()
-        self.walk.parser.StartElementHandler = self.begins
-        self.walk.parser.EndElementHandler = self.ends
 
-    def ends(self, name: str) -> None:
-        attributes = self.attributes
-        if attributes is None:
-            self.walk.ends_entry(self.entry())
-            return
-        role = self.roles.get(name) or self.names.learn(name, attributes)
-        if attributes and not self.names.allows(role, attributes):
-            raise DeclinedError
-        self.attributes = None
-        text = "".join(self.texts).strip()
-        if role not in _MANY:
-            if role in self.said and role in _ONCE:
-                raise DeclinedError
-            self.said[role] = text
-            if role == "id" and attributes:
-                self.is_address = attributes.get("isPermaLink", "true") == "true"
-        elif role == "category":
-            self.categories += attributes.get("term", ""), mended(text)
-        elif role == "link":
-            self.links.append(self.link(attributes, text))
-        elif role == "author":
-            self.author(text)
-        elif role == "title":
-            self.title = self.title or mended(text)
-        elif role == "content":
-            self.contents.append(mended(text))
-        else:  # an enclosure
-            kind, href = attributes.get("type", ""), attributes.get("url", "")
-            self.links.append(_Link("enclosure", kind.lower(), "", href))
-
-    def link(self, told: dict[str, str], text: str) -> _Link:
-        href = told.get("href")
-        address = "" if href is None else joined(self.base, href)
-        if href is None and text:
-            address = mended(joined(self.base, text)).replace("&amp;", "&")
-        rel, kind = told.get("rel", "alternate"), told.get("type", "text/html")
-        return _Link(rel.lower(), kind.lower(), told.get("title", ""), address)
-
-    def author(self, text: str) -> None:
-        """An author in parts, or as a text; feedparser mixes up those of both forms."""
-        in_parts = self.person is not None
-        mixed = bool(self.authors) and in_parts != self.in_parts
-        if mixed or self.person == "" or (not in_parts and "@" in text):
-            raise DeclinedError
-        self.authors.append(mended(text) if self.person is None else self.person)
-        self.in_parts, self.person = in_parts, None
-
-    def identifier(self) -> str:
-        told = self.said.get("id")
-        if told is None:
-            return self.about
-        return mended(joined(self.base, told) if self.is_address and told else told)
-
-    def text(self, role: str) -> str:
-        return mended(self.said.get(role, ""))
-
-    def entry(self) -> Entry:
-        content = max(self.contents, key=len, default="")
-        if "summary" in self.said:
-            summary = self.text("summary")
+def _linked(told: list[tuple[str, dict[str, str], str]], base: str) -> tuple[str, str, list[str]]:
+    """Return the page, the PDF, and the addresses that may name an identifier."""
+    page, pdf, named = "", "", []
+    for role, link, text in told:
+        if role == "enclosure":
+            address = link.get("url", "")
+        elif "href" in link:
+            address = joined(base, link["href"])
         else:
-            summary = self.contents[0] if self.contents else ""
-        updated = moment(self.said.get("updated", ""))
-        published = moment(self.said.get("published", ""))
-        published = published or parse_date(self.text("prism:publicationdate"))
-        own = self.identifier()
-        page, pdf, named = "", "", [own]
-        named += map(self.text, _IDENTIFIERS)
-        for link in self.links:
-            if link.rel == "alternate":
-                page = page or link.href
-            if link.rel == "alternate" or link.title == "doi":
-                named.append(link.href)
-            if link.type == _PDF:
-                pdf = pdf or link.href
-        if summary.startswith("arXiv:"):
-            named.append(summary[:40])
-        return Entry(
-            title=self.title,
-            summary="" if summary == content else summary,
-            content=content,
-            names=tuple(self.authors),
-            id=own,
-            link=page or (own if own.startswith(("http://", "https://")) else ""),
-            pdf=pdf,
-            identifiers=tuple(named),
-            published=published or (updated if self.names.is_rss else None),
-            updated=updated,
-            issued=self.walk.issued,
-            categories=tuple(filter(None, self.categories)),
-            announce=self.text("arxiv:announce_type"),
-            venue=next(filter(None, map(self.text, _VENUES)), ""),
-            comment=self.text("arxiv:comment"),
-        )
+            address = mended(joined(base, text)).replace("&amp;", "&") if text else ""
+        is_page = role == "link" and link.get("rel", "alternate").lower() == "alternate"
+        if is_page:
+            page = page or address
+        if is_page or link.get("title") == "doi":
+            named.append(address)
+        if link.get("type", "").lower() == _PDF:
+            pdf = pdf or address
+    return page, pdf, named
+
+
+def _identifier(told: str, base: str | None) -> str:
+    return mended(told if base is None or not told else joined(base, told))
+
+
+def _published(said: dict[str, str]) -> datetime | None:
+    at = moment(said.get("published", ""))
+    told = said.get("prism:publicationdate")
+    return at or (parse_date(mended(told)) if told else None)

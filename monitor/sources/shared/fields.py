@@ -10,7 +10,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields, make_dataclass
+from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
@@ -27,6 +27,7 @@ from monitor.sources.shared.entries import (
     parse_date,
     within_reason,
 )
+from monitor.sources.shared.filled import filled
 from monitor.sources.shared.records import (
     MAX_NAMES,
     NoPaperError,
@@ -95,9 +96,6 @@ _SLOTS = {field.name: place for place, field in enumerate(fields(Paper))}
 _YEAR, _VERSION, _KEYS = (_SLOTS[name] for name in ("year", "version", "keys"))
 _LINKS = (_SLOTS["url"], _SLOTS["pdf_url"])
 _DATES = (_SLOTS["published"], _SLOTS["updated"], _SLOTS["announced"])
-# A frozen dataclass sets field after field by a call. One of the same slots that is not frozen
-# is filled three times as fast, and then becomes a Paper.
-_Filled: Any = make_dataclass("_Filled", [(name, Any) for name in _SLOTS], slots=True)
 _EMPTY = [None if field.default is MISSING else field.default for field in fields(Paper)]
 
 
@@ -133,21 +131,19 @@ class Fields:
         `plain` promises that its texts hold no mark-up, and no control character if all ASCII.
         """
         shape = self._shapes.get(names := tuple(record)) or self._learn(names)
-        filled = _EMPTY.copy()
+        values = _EMPTY.copy()
         for slot, name, others, convert in shape.places:
             told = record[name]
             if told is not None and (value := convert(told, plain)):
-                filled[slot] = value
+                values[slot] = value
             elif others:
                 found = (convert(_at(record, path), plain) for path in others)
-                filled[slot] = next(filter(None, found), filled[slot])
-        if not filled[0]:
+                values[slot] = next(filter(None, found), values[slot])
+        if not values[0]:
             raise NoPaperError("record has no title")
-        _set_dates(filled, now)
-        _set_keys(filled, record, shape)
-        paper = _Filled(*filled)
-        paper.__class__ = Paper
-        return paper  # type: ignore[no-any-return]
+        _set_dates(values, now)
+        _set_keys(values, record, shape)
+        return filled(*values)
 
     def _learn(self, names: tuple[str, ...]) -> _Shape:
         if len(self._shapes) >= MAX_SHAPES:  # every record has names of its own
@@ -190,26 +186,26 @@ def _at(record: object, path: Path) -> object:
     return record
 
 
-def _set_dates(filled: list[Any], now: datetime) -> None:
+def _set_dates(values: list[Any], now: datetime) -> None:
     """Of a date that tells a year only the year is kept; one that no paper can have is none."""
     for slot in _DATES:
-        at = filled[slot]
+        at = values[slot]
         if isinstance(at, int):
-            filled[_YEAR] = filled[_YEAR] or at
-            filled[slot] = None
+            values[_YEAR] = values[_YEAR] or at
+            values[slot] = None
         elif at is not None:
-            filled[slot] = within_reason(at, now)
-    if filled[_YEAR] is None and filled[_DATES[0]]:
-        filled[_YEAR] = filled[_DATES[0]].year
+            values[slot] = within_reason(at, now)
+    if values[_YEAR] is None and values[_DATES[0]]:
+        values[_YEAR] = values[_DATES[0]].year
 
 
 # ── identifiers ─────────────────────────────────────────────────────────────────────
 
 
-def _set_keys(filled: list[Any], record: Record, shape: _Shape) -> None:
+def _set_keys(values: list[Any], record: Record, shape: _Shape) -> None:
     """Collect identifiers by scheme; arXiv's and DOIs also from links, where no field has one."""
-    filled[_KEYS] = {}
-    if not (shape.keys or filled[_LINKS[0]] or filled[_LINKS[1]]):
+    values[_KEYS] = {}
+    if not (shape.keys or values[_LINKS[0]] or values[_LINKS[1]]):
         return
     found: dict[str, dict[str, None]] = {}
     version = None
@@ -219,16 +215,16 @@ def _set_keys(filled: list[Any], record: Record, shape: _Shape) -> None:
                 found.setdefault(name, {})[value] = None
                 version = version or number
     for slot in _LINKS:
-        link = filled[slot]
+        link = values[slot]
         if link and ("10." in link or "arxiv" in link):
             for name, value, number in _named_in(link):
                 if name not in found:
                     found[name] = {value: None}
                     version = version or number
-    filled[_KEYS] = {
+    values[_KEYS] = {
         name: v[0] if len(v := tuple(told)) == 1 else v for name, told in found.items()
     }
-    filled[_VERSION] = filled[_VERSION] or version
+    values[_VERSION] = values[_VERSION] or version
 
 
 def _identifiers(scheme: str, told: object) -> Iterator[tuple[str, str, int | None]]:
