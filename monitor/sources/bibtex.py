@@ -1,20 +1,21 @@
 """Kind `bibtex`: BibTeX and BibLaTeX files, as reference managers and publishers export them.
 
-The entries are found by bibtexparser, which goes on behind a broken one; values (strings that
-are joined, names, LaTeX) are read here, only those that a paper has.
+The entries are found in `monitor.sources.shared.bibentries`; values (strings that are joined,
+names, LaTeX) are read here, only those that a paper has.
 """
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import lru_cache
+from typing import ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source
+from monitor.sources.shared import bibentries
+from monitor.sources.shared.bibentries import Entry, Fields
 from monitor.sources.shared.dates import day_of, partial_date, printed
 from monitor.sources.shared.encoding import decode, looks_binary
 from monitor.sources.shared.entries import MAX_ENTRY, http_link, identifiers
@@ -22,9 +23,6 @@ from monitor.sources.shared.latex import bare, unlatex
 from monitor.sources.shared.markup import text
 from monitor.sources.shared.readings import reading
 from monitor.sources.shared.records import terms
-
-if TYPE_CHECKING:
-    from bibtexparser.model import Block
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_NAMES = 10_000
@@ -34,13 +32,10 @@ _VENUES = ("journal", "journaltitle", "booktitle", "school", "institution", "pub
 _NO_PAPER = ("comment", "preamble", "string", "xdata", "set", "control", "ieeetranbstctl")
 _INHERITED = ("author", "title", *_VENUES, "year", "month", "date")
 _OTHERS = re.compile(r"(?:and\s+)?(?:others|et\.? al\.?)", re.IGNORECASE)
-_BEGINS = re.compile(r"@\w*[ \t]*[{(]")
 _GROUPED = re.compile(r"[{}\\\\]")
 _PARTS = re.compile(r"\s*\b(given|prefix|family|suffix)\s*=\s*([^,]+),?", re.IGNORECASE)
 _PMID = re.compile(r"PMID:?\s*(\d{1,9})", re.IGNORECASE)
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE)
-
-Fields = Mapping[str, str]
 
 
 class BibTex(Source):
@@ -68,7 +63,7 @@ def _unreadable(content: str, size: int) -> str:
         return f"the document is larger than {MAX_BYTES:,} bytes"
     if _MARKUP.match(content):
         return "the document is HTML or XML, not BibTeX"
-    if sum(1 for _ in _BEGINS.finditer(content)) > MAX_ENTRIES:
+    if sum(1 for _ in bibentries.BEGINS.finditer(content)) > MAX_ENTRIES:
         return f"the document has more than {MAX_ENTRIES:,} entries"
     return "the document is not text" if looks_binary(content[:100_000]) else ""
 
@@ -78,63 +73,38 @@ def _is_cut(content: str, found: list[Paper | Rejected]) -> bool:
     return isinstance(found[-1], Rejected) and "end of file" in found[-1].why
 
 
-@cache
-def _parser() -> Any:
-    import bibtexparser  # slow to load, and not needed to read other kinds
-
-    logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # a reading tells its own faults
-    return bibtexparser
-
-
 def _entries(content: str, now: datetime) -> Iterator[Paper | Rejected]:
-    library = _parser().parse_string(content, parse_stack=())
-    strings = _strings(library)
-    told = {entry.key.lower(): entry for block in library.blocks if (entry := _entry(block))}
-    for block in library.blocks:
-        entry = _entry(block)
-        where = f"line {(block.start_line or 0) + 1}"
-        if entry is None:
-            if why := _broken(block):
-                yield Rejected(where, why)
-        elif entry.entry_type.lower() not in _NO_PAPER:
+    file = bibentries.read(content)
+    strings = _strings(file.strings)
+    told = {entry.key.lower(): entry for entry in file.entries if isinstance(entry, Entry)}
+    for entry in file.entries:
+        if isinstance(entry, Rejected):
+            yield entry
+        elif entry.kind not in _NO_PAPER:
             fields = _fields(entry, strings)
             parent = told.get((fields.get("crossref") or fields.get("xdata", "")).strip().lower())
-            yield _paper(entry.key, _inherited(parent, strings) | fields, where, now)
+            fields = _inherited(parent, strings) | fields if parent else fields
+            yield _paper(entry.key, fields, f"line {entry.line}", now)
 
 
-def _fields(entry: Any, strings: Mapping[str, str]) -> dict[str, str]:
-    return {field.key.lower(): _value(field.value, strings) for field in reversed(entry.fields)}
+def _fields(entry: Entry, strings: Mapping[str, str]) -> dict[str, str]:
+    return {name: _value(value, strings) for name, value in entry.fields.items()}
 
 
-def _inherited(parent: Any, strings: Mapping[str, str]) -> dict[str, str]:
+def _inherited(parent: Entry, strings: Mapping[str, str]) -> dict[str, str]:
     """What an entry that names another by `crossref` leaves to it; never what identifies that."""
-    fields = _fields(parent, strings) if parent else {}
+    fields = _fields(parent, strings)
     if "title" in fields:
         fields.setdefault("booktitle", fields["title"])
     return {name: fields[name] for name in _INHERITED if name in fields}
 
 
-def _strings(library: Any) -> dict[str, str]:
+def _strings(told: Fields) -> dict[str, str]:
     """The abbreviations that a file defines, each of which may use those before it."""
     found: dict[str, str] = {}
-    for name, string in library.strings_dict.items():
-        found[name.lower()] = _value(string.value, found)
+    for name, value in told.items():
+        found[name] = _value(value, found)
     return found
-
-
-def _entry(block: Block) -> Any:
-    """The entry of a block; one whose key or field is there twice is an entry as well."""
-    model = _parser().model
-    if isinstance(block, (model.DuplicateBlockKeyBlock, model.DuplicateFieldKeyBlock)):
-        block = block.ignore_error_block
-    return block if isinstance(block, model.Entry) else None
-
-
-def _broken(block: Block) -> str:
-    if not isinstance(block, _parser().model.ParsingFailedBlock):
-        return ""
-    why = str(getattr(block.error, "abort_reason", block.error)).rstrip(". ")
-    return f"entry is broken: {why[:1].lower()}{why[1:200]}"
 
 
 # ── values ──────────────────────────────────────────────────────────────────────────
@@ -182,9 +152,13 @@ def _text(fields: Fields, *names: str) -> str:
 def _names(told: str) -> tuple[str, ...]:
     if not told.strip():
         return ()
-    names = _parser().middlewares.names.split_multiple_persons_names(told)
-    found = (text(unlatex(_natural(name))) for name in names[:MAX_NAMES])
+    found = map(_name, bibentries.persons(told)[:MAX_NAMES])
     return tuple(name for name in found if name and not _OTHERS.fullmatch(name))
+
+
+@lru_cache(maxsize=4096)  # who writes one paper of a file mostly writes others
+def _name(written: str) -> str:
+    return text(unlatex(_natural(written)))
 
 
 def _natural(name: str) -> str:
@@ -198,8 +172,7 @@ def _natural(name: str) -> str:
     if name.count(",") == 1 and not _GROUPED.search(name):
         last, _, first = name.partition(",")
         return f"{first.strip()} {last.strip()}".strip()
-    parts = _parser().middlewares.names.parse_single_name_into_parts(name, strict=False)
-    return str(parts.merge_first_name_first)
+    return bibentries.first_name_first(name)
 
 
 # ── an entry ────────────────────────────────────────────────────────────────────────

@@ -26,6 +26,8 @@ _WORDS = {
 _WORD = re.compile(rf"\\({'|'.join(_WORDS)})(?![A-Za-z])(?:\s*\{{\}}|\s+)?")
 _ESCAPED = re.compile(r"\\([&%$#_{}])")
 _SPACING = re.compile(r"\\(?:[,;:!/@-]|\\(?:\[[^\]]{0,20}\])?|\s)")
+# What is more than an accent (`\'e`, `\v c`) or a letter of one sign (`\o`).
+_COMMAND = re.compile(r"\\(?:[A-Za-z]{2}|[SP]|[&%$#_{},;:!/@\\\s-])")
 _MARKS = (("``", "“"), ("''", "”"), ("---", "—"), ("--", "–"), ("~", " "))
 # Escaped signs wait here until the braces are gone; these code points are for private use.
 _SIGNS = "&%$#_{}"
@@ -52,14 +54,16 @@ def unlatex(source: str) -> str:
 
 
 def _prose(source: str) -> str:
-    if "\\" in source:
+    if _COMMAND.search(source):
         source = _ESCAPED.sub(lambda found: _KEPT[found[1]], source)
         source = _WORD.sub(lambda found: _WORDS[found[1]], _SILENT.sub("", source))
         source = _STYLE.sub("", _SWITCH.sub("", _SPACING.sub(_space, source)))
+    if "\\" in source:
         source = accents(source)
     for written, character in _MARKS:
         source = source.replace(written, character)
-    return source.replace("{", "").replace("}", "").translate(_BACK)
+    source = source.replace("{", "").replace("}", "")
+    return source if source.isascii() else source.translate(_BACK)
 
 
 def _space(found: re.Match[str]) -> str:
