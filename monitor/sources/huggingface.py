@@ -29,6 +29,8 @@ from monitor.sources.shared.shape import Shape, continues, shapes, unfinished
 from monitor.text import clean
 
 LONG_LINE = 300  # lines this long are not wrapped: each is a block of its own
+MAX_LINES = 500_000
+MAX_BLOCKS = 200_000
 HEADER_LINES = 8
 HEADER_LENGTH = 100
 QUOTED = 60
@@ -103,23 +105,32 @@ def _unreadable(text: str) -> str:
         return "the document is not text"
     if _MARKUP.match(text):
         return "the document is HTML or XML, not the text of a page"
+    if max(text.count("\n"), text.count("\r")) > MAX_LINES:
+        return f"the document has more than {MAX_LINES:,} lines"
     return ""
 
 
 def read_text(text: str, latest: date) -> Reading:
     """Read the text of one or more lists that are no later than `latest`."""
-    lists = list(listings(blocks(text), latest))
-    found = [record for listing in lists for record in _pairs(listing)]
+    all_blocks = blocks(text)
+    if len(all_blocks) > MAX_BLOCKS:
+        error = f"the document has more than {MAX_BLOCKS:,} titles and abstracts"
+        return Reading(error=error, complete=False)
+    lists = [(one, _shapes(one)) for one in listings(all_blocks, latest)]
+    found = [record for listing, told in lists for record in _pairs(listing, told)]
     papers = tuple(record for record in found if isinstance(record, Paper))
     rejected = tuple(record for record in found if isinstance(record, Rejected))
     if not papers:
         return Reading((), rejected, "no paper in the document", complete=False)
-    return Reading(papers, rejected, complete=_ends_well(lists[-1]))
+    return Reading(papers, rejected, complete=_ends_well(*lists[-1]))
 
 
-def _ends_well(listing: Listing) -> bool:
+def _shapes(listing: Listing) -> list[Shape]:
+    return shapes([block.text for block in listing.blocks])
+
+
+def _ends_well(listing: Listing, told: Sequence[Shape]) -> bool:
     """A whole list ends with an abstract, and that with a sentence."""
-    told = shapes([block.text for block in listing.blocks])
     return bool(told) and told[-1] is Shape.ABSTRACT and not unfinished(listing.blocks[-1].text)
 
 
@@ -230,10 +241,9 @@ def _valid(year: int, month: int, day: int) -> date | None:
 # ── pairs ───────────────────────────────────────────────────────────────────────────
 
 
-def _pairs(listing: Listing) -> Iterator[Paper | Rejected]:
+def _pairs(listing: Listing, told: Sequence[Shape]) -> Iterator[Paper | Rejected]:
     """Give each title the abstract right after it; a block without its partner is rejected."""
     title: Block | None = None
-    told = shapes([block.text for block in listing.blocks])
     for block, shape in zip(listing.blocks, told, strict=True):
         if shape is Shape.TITLE:
             if title:

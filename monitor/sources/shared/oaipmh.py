@@ -11,16 +11,17 @@ Every answer, also one that says an error, comes with status 200, or so it shoul
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from xml.etree.ElementTree import Element
 
 from monitor.model import Paper, Reading, Rejected
 from monitor.sources.shared import markup
 from monitor.sources.shared.entries import MAX_ENTRY, parse_date
 from monitor.sources.shared.xmlmend import apart, mended
-from monitor.sources.shared.xmlstream import XmlError, records
+from monitor.sources.shared.xmlstream import MAX_RECORDS, XmlError, records
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_TAGS = 3_000_000
@@ -101,19 +102,20 @@ def read_envelope(content: bytes, told: Told) -> Envelope:
     fault = answer.read(content)
     if fault and fault.mendable:
         text = mended(content)
-        again = _Answer(told)
+        again = _Answer(told, answer.found)
         fault = again.read(text.encode(errors="replace"))
-        if fault:
+        if fault and len(again.found) < MAX_RECORDS:
             again.read_apart(text)
         answer = again if len(again.found) >= len(answer.found) else answer
     return answer.envelope(str(fault) if fault else "")
 
 
 class _Answer:
-    """What was read of an answer so far."""
+    """What was read of an answer so far; its first records may be `known`."""
 
-    def __init__(self, told: Told) -> None:
+    def __init__(self, told: Told, known: Sequence[Paper | Rejected] = ()) -> None:
         self.told = told
+        self.known = known
         self.found: list[Paper | Rejected] = []
         self.verb = self.token = ""
         self.begun = False
@@ -131,9 +133,13 @@ class _Answer:
         return None
 
     def read_apart(self, text: str) -> None:
-        """Take each record by itself: one that is broken costs itself only."""
-        self.found.clear()
-        for one in apart(text, ("record",)):
+        """Take each record behind the last by itself: one that is broken costs itself only."""
+        before, self.known = self.found, ()
+        self.found = before[:-1]
+        self.read(next(islice(apart(text, ("record",)), len(self.found), None), b""))
+        if self.found != before:  # there are records within records: all are taken
+            self.found = []
+        for one in islice(apart(text, ("record",)), len(self.found), MAX_RECORDS):
             count = len(self.found)
             fault = self.read(one)
             if fault and len(self.found) == count:
@@ -148,7 +154,8 @@ class _Answer:
             return
         match name:
             case "record":
-                self.found.append(self.record(element))
+                known = self.known[len(self.found) : len(self.found) + 1]
+                self.found.append(known[0] if known else self.record(element))
             case "responseDate":
                 self.responded = parse_date(words(element))
             case "error":

@@ -8,7 +8,7 @@ leaves a missing block missing, instead of shifting all that follows.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum, auto
 
 # To call a title an abstract can save two odd neighbours (4.0) where abstracts are missing one
@@ -32,35 +32,26 @@ def shapes(texts: Sequence[str]) -> list[Shape]:
     """Return one shape for each block: the cheapest reading of the whole list."""
     if not texts:
         return []
-    told = [_prices(text) for text in texts]
-    told[-1][Shape.ABSTRACT] -= _as_stub(texts[-1])  # a document that was cut may end anywhere
-    costs = told[0] | {Shape.ABSTRACT: told[0][Shape.ABSTRACT] + BEGINS_WITH_ABSTRACT}
-    steps = []
-    for prices in told[1:]:
-        step = {shape: _cheapest_before(shape, costs) for shape in Shape}
-        steps.append(step)
-        costs = {s: prices[s] + costs[step[s]] + _neighbours(step[s], s) for s in Shape}
-    costs[Shape.TITLE] += ENDS_WITH_TITLE
-    return _walk_back(min(Shape, key=costs.__getitem__), steps)
+    prices = [(_as_title(text), _as_abstract(text)) for text in texts]
+    last = prices[-1]  # a document that was cut may end anywhere
+    prices[-1] = (last[0], last[1] - _as_stub(texts[-1]))
+    title, abstract = prices[0]  # what all costs so far, should the last be a title or an abstract
+    abstract += BEGINS_WITH_ABSTRACT
+    steps: list[tuple[bool, bool]] = []  # whether a title goes before a title, before an abstract
+    for as_title, as_abstract in prices[1:]:
+        steps.append((title + SAME_AGAIN <= abstract, title <= abstract + SAME_AGAIN))
+        title, abstract = (
+            as_title + min(title + SAME_AGAIN, abstract),
+            as_abstract + min(title, abstract + SAME_AGAIN),
+        )
+    return _walk_back(title + ENDS_WITH_TITLE <= abstract, steps)
 
 
-def _cheapest_before(shape: Shape, costs: Mapping[Shape, float]) -> Shape:
-    return min(Shape, key=lambda before: costs[before] + _neighbours(before, shape))
-
-
-def _neighbours(before: Shape, shape: Shape) -> float:
-    return SAME_AGAIN if before is shape else 0.0
-
-
-def _walk_back(last: Shape, steps: Sequence[Mapping[Shape, Shape]]) -> list[Shape]:
-    path = [last]
-    for step in reversed(steps):
-        path.append(step[path[-1]])
-    return path[::-1]
-
-
-def _prices(text: str) -> dict[Shape, float]:
-    return {Shape.TITLE: _as_title(text), Shape.ABSTRACT: _as_abstract(text)}
+def _walk_back(is_title: bool, steps: Sequence[tuple[bool, bool]]) -> list[Shape]:
+    path = [is_title]
+    for before_title, before_abstract in reversed(steps):
+        path.append(before_title if path[-1] else before_abstract)
+    return [Shape.TITLE if title else Shape.ABSTRACT for title in reversed(path)]
 
 
 def _as_title(text: str) -> float:

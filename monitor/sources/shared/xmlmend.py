@@ -14,7 +14,8 @@ MAX_ESCAPES = 1_000_000
 
 _DECLARATION = re.compile(r"^\s*<\?xml\b[^>]{0,200}\?>")
 _ENCODING = re.compile(rb"\s*<\?xml[^>]{0,100}?encoding=[\"']([\w.:-]{1,40})[\"']")
-_ROOT = re.compile(r"<([A-Za-z_][\w.:-]*)(\s[^<>]*)?>")
+# Each record gets the root's namespaces, so a root of megabytes is none.
+_ROOT = re.compile(r"<([A-Za-z_][\w.:-]{0,100})(\s[^<>]{0,4000})?>")
 _ESCAPE = re.compile(
     r"&(?!(?:amp|lt|gt|quot|apos);)(?:#(\d{1,7}|x[0-9a-f]{1,6});|\w{2,31};)?", re.I
 )

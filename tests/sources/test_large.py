@@ -1,0 +1,95 @@
+"""Large documents cost what their size is, not its square, and give their papers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+
+import pytest
+
+from monitor.model import Paper
+from monitor.sources.huggingface import MAX_BLOCKS, MAX_LINES, HuggingFacePage
+from monitor.sources.ris import Ris
+from monitor.sources.shared.oaipmh import Record, read_envelope
+from monitor.sources.shared.xmlmend import apart
+from tests.sources.scenario import read
+
+OAI = (
+    '<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/"><ListRecords>{}</ListRecords></OAI-PMH>'
+)
+RECORD = (
+    "<record><header><identifier>oai:x:{0}</identifier></header>"
+    "<metadata><d><title>Sand {0}{1}</title></d></metadata></record>"
+)
+
+
+def calls(work: Callable[[], object]) -> int:
+    """Count the calls that a piece of work makes."""
+    count = 0
+
+    def called(_frame: FrameType, event: str, _: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(called)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def page(papers: int) -> bytes:
+    abstract = "We show that sand flows over sand, and that dunes move. " * 5
+    return f"A law of dunes\n\n{abstract}\n\n".encode() * papers
+
+
+def test_a_page_of_twice_the_size_is_twice_the_work() -> None:
+    read(HuggingFacePage, page(5))
+    once, twice = (calls(lambda n=n: read(HuggingFacePage, page(n))) for n in (500, 1000))  # type: ignore[misc]
+    assert once * 1.9 < twice < once * 2.1
+
+
+def test_a_page_of_megabytes_gives_its_papers() -> None:
+    reading = read(HuggingFacePage, page(10_000))
+    assert len(reading.papers) == 10_000 and reading.complete
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (b"ab\n" * (MAX_LINES + 1), f"more than {MAX_LINES:,} lines"),
+        (b"ab\n\n" * (MAX_BLOCKS + 1), f"more than {MAX_BLOCKS:,} titles"),
+    ],
+)
+def test_F12_a_page_of_far_too_many_lines_is_refused_early(content: bytes, error: str) -> None:
+    assert error in read(HuggingFacePage, content).error
+
+
+@pytest.mark.parametrize("faults", [{900: "&"}, {900: "<"}, {500: "&", 900: "<"}, {0: "<"}])
+def test_F06_no_record_before_a_fault_is_read_twice(faults: dict[int, str]) -> None:
+    told: list[str] = []
+
+    def paper(record: Record) -> Paper:
+        told.append(record.identifier)
+        return Paper(title="T", raw_id=record.identifier)
+
+    content = OAI.format("".join(RECORD.format(n, faults.get(n, "")) for n in range(1000)))
+    found = read_envelope(content.encode(), paper).found
+    good = [one.raw_id for one in found if isinstance(one, Paper)]
+    lost = [f"oai:x:{n}" for n, sign in faults.items() if sign == "<"]
+    assert good == [name for n in range(1000) if (name := f"oai:x:{n}") not in lost]
+    assert len(told) <= len(good) + 2  # the last before each fault
+
+
+def test_F12_a_root_of_megabytes_is_not_put_before_each_record() -> None:
+    root = f'<r a="{"x" * 2_000_000}">'
+    parts = list(apart(root + "<record>1</record>" * 1_000, ("record",)))
+    assert len(parts) == 999 and max(map(len, parts)) < 100
+
+
+def test_references_of_megabytes_give_their_papers() -> None:
+    one = "TY  - JOUR\nTI  - Sand {0}\nAU  - Doe, Jane\nAB  - " + "Sand flows. " * 20 + "\nER  - \n"
+    reading = read(Ris, "".join(map(one.format, range(10_000))).encode())
+    assert len(reading.papers) == 10_000 and reading.complete
