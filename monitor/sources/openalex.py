@@ -123,9 +123,9 @@ def _abstract(index: object) -> str:
         return ""
     words: list[tuple[int, str]] = []
     for word, places in index.items():
-        words += [(at, str(word)) for at in many(places) if type(at) is int]
-        if len(words) > MAX_ENTRY:
+        if len(words) + len(many(places)) > MAX_ENTRY:
             raise NoPaperError(f"record is larger than {MAX_ENTRY:,} characters")
+        words += [(at, str(word)) for at in many(places) if type(at) is int]
     return " ".join(word for _, word in sorted(words))
 
 

@@ -106,13 +106,14 @@ def _references(content: str, begun: Sequence[int], now: datetime) -> Iterator[P
         line += content.count("\n", counted, start)
         counted = start
         stop = _ENDS.search(content, start, end)
-        told = _TAG.sub(r"\1  - ", content[start : stop.start() if stop else end])
+        last = stop.start() if stop else end
         where = f"line {line}"
         if not stop and end == len(content) and not content.endswith("\n"):
             yield Rejected(where, "the document ends inside this reference")
-        elif len(told) > MAX_ENTRY:
+        elif last - start > MAX_ENTRY:
             yield Rejected(where, f"reference is larger than {MAX_ENTRY:,} characters")
         else:
+            told = _TAG.sub(r"\1  - ", content[start:last])
             (fields,) = parser.parse(f"{told}\nER  - \n")
             yield _paper(fields, where, now)
 

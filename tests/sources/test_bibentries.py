@@ -95,6 +95,28 @@ def test_F12_what_is_broken_costs_itself_only(broken: str, end: str) -> None:
     assert [p.title for p in papers if p.raw_id != "b"] == ["Paper 1 on Sand", "Paper 2 on Sand"]
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "{k, title = {Sand},, year = 2024\n}",
+        "{k, title = {Sand}, % a note, with = signs\n year = 2024\n}",
+        '{k"2, title = {Sand}\n}',
+        "{k{2}, title = {Sand}\n}",
+        "{k=2, title = {Sand}\n}",
+        "{title = {Sand}, year = 2024\n}",
+        "{k, title = {Sand}, year = 2024",
+        "{k, title = {Sand},\n abstract = {never { closed},\n year = 2024\n}",
+        "{k,\n title = {Sand},\n note = {C:\\dir\\},\n year = 2024\n}",
+    ],
+)
+def test_what_is_whole_of_a_broken_entry_is_read_and_the_fault_told(broken: str) -> None:
+    """As pybtex reads it, which has an entry for each of these."""
+    reading = read(BibTex, f"@article{broken}\n{ENTRY.format(2)}".encode())
+    assert [paper.title for paper in reading.papers] == ["Sand", "Paper 2 on Sand"]
+    (rejected,) = reading.rejected
+    assert rejected.where == "line 1" and rejected.why.endswith("; the rest of it is read")
+
+
 def test_large_files_need_no_second_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain entries, also with LaTeX, are read in the one pass, however many they are."""
     monkeypatch.setattr(bibentries, "_parser", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tracemalloc
 from collections.abc import Callable
 from types import FrameType
 
@@ -93,3 +94,13 @@ def test_references_of_megabytes_give_their_papers() -> None:
     one = "TY  - JOUR\nTI  - Sand {0}\nAU  - Doe, Jane\nAB  - " + "Sand flows. " * 20 + "\nER  - \n"
     reading = read(Ris, "".join(map(one.format, range(10_000))).encode())
     assert len(reading.papers) == 10_000 and reading.complete
+
+
+def test_F12_a_reference_that_is_too_large_is_held_no_second_time() -> None:
+    content = b"TY  - JOUR\nTI  - T\n" + b"AU  - ab\n" * 200_000 + b"ER  - \n"
+    tracemalloc.start()
+    reading = read(Ris, content + b"TY  - JOUR\nTI  - Next\nER  - \n")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [paper.title for paper in reading.papers] == ["Next"]
+    assert "larger than" in reading.rejected[0].why and peak < 8 * len(content)

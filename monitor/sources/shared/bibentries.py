@@ -55,6 +55,12 @@ _HEAD = re.compile(r"@(\w*)[ \t]*\{([^,{}=\"\\\n]*),")
 _FIELD = re.compile(
     rf"\s*+([\w:-]++)\s*+=\s*+({_braces(8)}|\"(?:[^\"\\]++|\\++\"?+)*+\"|[\w.:+-]++)\s*+([,}}])"
 )
+# What a broken entry holds that is whole: values behind a name that begins a line or a field.
+_LOOSE_HEAD = re.compile(r"@(\w+)[ \t]*[{(]([^,\n]*)")
+_LOOSE = re.compile(
+    rf"(?:^|[,{{(])[ \t]*([\w:-]++)\s*+=\s*+({_braces(8)}|\"(?:[^\"\\]++|\\++\"?+)*+\")",
+    re.MULTILINE,
+)
 _END = re.compile(r"\s*+\}")
 _CUT = "unexpectedly reached end of file"
 _AND = re.compile(r"[ \t\r\n]+and[ \t\r\n]+", re.IGNORECASE)
@@ -128,9 +134,28 @@ def _others(
             fields = {field.key.lower(): field.value for field in reversed(entry.fields)}
             yield Entry(entry.entry_type.lower(), entry.key, fields, at)
         elif why := _broken(block):
-            yield Rejected(
-                f"line {at}", why if is_last else why.replace(_CUT, "another begins before its end")
-            )
+            if not is_last:
+                why = why.replace(_CUT, "another begins before its end")
+            if _CUT not in why and (rest := _rest(written, at)):
+                yield rest
+                why += "; the rest of it is read"
+            yield Rejected(f"line {at}", why)
+
+
+def _rest(written: str, line: int) -> Entry | None:
+    """What is whole of a broken entry that is alone in its block, if that is a title at least."""
+    head = _LOOSE_HEAD.match(written)
+    if not head or len(BEGINS.findall(written)) > 1:
+        return None
+    fields: dict[str, str] = {}
+    for name, value in _LOOSE.findall(written):
+        fields.setdefault(name.lower(), value)
+    key = head[2].strip()
+    return (
+        Entry(head[1].lower(), "" if "=" in key else key, fields, line)
+        if "title" in fields
+        else None
+    )
 
 
 def _entry(block: Block) -> Any:
