@@ -375,6 +375,8 @@ def _runs(parts: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:
 
 def plain(text: str) -> str:
     """Return the words of `text` in plain folded Unicode, parted by spaces, for comparing."""
+    if is_plain(text):
+        return " ".join(_ASCII_PART.findall(text.lower()))
     return " ".join(match.group() for match in _PART.finditer(_fold(text).text))
 
 

@@ -134,6 +134,7 @@ def number(word: str) -> int:
     return COMMON_FROM | _hash(stem) if stem in _COMMON else _hash(stem)
 
 
+@lru_cache(maxsize=131_072)
 def rarity(word: str) -> float:
     """Return what a folded word weighs in a title: 2, 1 if titles often say it, 0.2 if all do."""
     rank = number(word)

@@ -16,7 +16,6 @@ from monitor.diff.titles import Likeness
 from monitor.model import Paper
 from monitor.text import plain
 
-_WORD = re.compile(r"\w+")
 # Words that an abstract must have before its agreement says anything.
 TELLING_WORDS = 8
 # Titles less alike than this are compared no further where no author is shared either.
@@ -34,12 +33,9 @@ class Evidence:
     """What two records have in common; None where one of them does not say.
 
     `abstract` is the share of the shorter abstract's pairs of words that the longer has,
-    `terms` the share of its rare words; `conflict` a scheme in which both have an identifier,
-    and not one in common.
+    `terms` the share of its rare words.
     """
 
-    shared_key: str
-    conflict: str
     title: Likeness
     authors: Agreement | None
     series: bool | None
@@ -51,18 +47,17 @@ class Evidence:
 
 def gather(a: Paper, b: Paper) -> Evidence | None:
     """Return the evidence, or None where two records have clearly nothing in common."""
-    shared_key, conflict = _keys(a, b)
     ours, theirs = titles.title(a.title), titles.title(b.title)
     authors = people.agreement(a.authors, b.authors)
     met = authors.met if authors else 0
-    if not shared_key and not met and titles.letters_agree(ours, theirs) < UNLIKE:
+    if not met and titles.letters_agree(ours, theirs) < UNLIKE:
         return None
     here, there = venues.venue(a.venue), venues.venue(b.venue)
     pairs, terms = _abstracts(a.abstract, b.abstract)
     return Evidence(
-        shared_key=shared_key,
-        conflict=conflict,
-        title=titles.likeness(ours, theirs, _explained(a, b)),
+        title=titles.likeness(
+            ours, theirs, _explained(a.authors, a.venue) | _explained(b.authors, b.venue)
+        ),
         authors=authors,
         series=venues.same_series(here, there),
         two_publications=venues.two_publications(here, there),
@@ -72,8 +67,11 @@ def gather(a: Paper, b: Paper) -> Evidence | None:
     )
 
 
-def _keys(a: Paper, b: Paper) -> tuple[str, str]:
-    """Return an identifier in common, and a scheme in which there is none."""
+def identified(a: Paper, b: Paper) -> tuple[str, str]:
+    """Return an identifier in common, or else a scheme in which both have one, and none is.
+
+    Each is "" where there is no such thing.
+    """
     ours, theirs = _by_scheme(a), _by_scheme(b)
     conflict = ""
     for scheme in sorted(ours.keys() & theirs.keys() - {LINK}):
@@ -90,16 +88,17 @@ def _preprint(dois: Set[str]) -> bool:
 
 def _by_scheme(paper: Paper) -> dict[str, set[str]]:
     schemes: dict[str, set[str]] = {}
+    if not (paper.keys or paper.url or paper.pdf_url):
+        return schemes
     for scheme, value in identifiers(paper):
         schemes.setdefault(scheme, set()).add(value)
     return schemes
 
 
-def _explained(a: Paper, b: Paper) -> set[str]:
+@lru_cache(maxsize=4096)
+def _explained(authors: tuple[str, ...], venue: str) -> frozenset[str]:
     """Words that catalogues mix into titles: names of the authors and of the venue."""
-    names = (*people.people(a.authors), *people.people(b.authors))
-    series = venues.venue(a.venue).words | venues.venue(b.venue).words
-    return {word for name in names for word in name} | series
+    return venues.venue(venue).words.union(*people.people(authors))
 
 
 def _years_apart(a: Paper, b: Paper) -> int | None:
@@ -131,8 +130,8 @@ class _Shingles:
 
 @lru_cache(maxsize=512)
 def _shingles(abstract: str) -> _Shingles:
-    words = _WORD.findall(plain(abstract)) if abstract else []
-    rare = frozenset(word for word in words if rarity(word) > 1)
+    words = plain(abstract).split()
+    rare = frozenset(word for word in set(words) if rarity(word) > 1)
     return _Shingles(frozenset(pairwise(words)), rare)
 
 

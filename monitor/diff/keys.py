@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from monitor.diff.blocks import blocks
@@ -53,6 +54,7 @@ def doi(value: str) -> str:
     return bare.lower() if _DOI.match(bare) else ""
 
 
+@lru_cache(maxsize=4096)
 def link(url: str) -> str:
     """Return a link as it can be compared: no scheme, no www., no fragment, no tracking."""
     if simple := _SIMPLE_LINK.fullmatch(url):

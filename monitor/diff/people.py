@@ -18,6 +18,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _TITLES = frozenset("jr sr dr prof and mr mrs ms phd md ed eds".split())  # noqa: SIM905
 # Mueller is Müller and Moeller Möller; folding leaves Muller and Moller.
 _DIGRAPH = re.compile("(?<=[aou])e")
+_PARTING = re.compile(r"[;,&]| and ")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,3}")
 
 # Family names this alike are one, damaged: Gfiting and Güting, Sicui and Suciu.
@@ -57,7 +58,9 @@ def agreement(a: tuple[str, ...], b: tuple[str, ...]) -> Agreement | None:
         if same is not None:
             left.remove(same)
             met += 1
-    return Agreement(met, len(fewer), len(more), same_person(ours[0], theirs[0]), _cut(a, b))
+    return Agreement(
+        met, len(fewer), len(more), same_person(ours[0], theirs[0]), _cut(a) or _cut(b)
+    )
 
 
 def author_agreement(a: tuple[str, ...], b: tuple[str, ...]) -> float | None:
@@ -66,11 +69,10 @@ def author_agreement(a: tuple[str, ...], b: tuple[str, ...]) -> float | None:
     return found.share if found else None
 
 
-def _cut(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+@lru_cache(maxsize=4096)
+def _cut(authors: tuple[str, ...]) -> bool:
     """A list is cut where it says so, or where it ends in the middle of a name."""
-    return any(_CUT.search(name) for name in (*a, *b)) or any(
-        len(x[-1].strip(". ")) < 2 for x in (a, b)
-    )
+    return len(authors[-1].strip(". ")) < 2 or any(map(_CUT.search, authors))
 
 
 @lru_cache(maxsize=4096)
@@ -82,6 +84,9 @@ def people(authors: tuple[str, ...]) -> tuple[Name, ...]:
 
 def _parted(told: str) -> Iterator[str]:
     """Part a list that was given as one string: by semicolons, or by commas and `and`."""
+    if not _PARTING.search(told):
+        yield told
+        return
     if ";" in told:
         yield from told.split(";")
         return
@@ -94,6 +99,7 @@ def _parted(told: str) -> Iterator[str]:
         yield from pieces
 
 
+@lru_cache(maxsize=16_384)
 def _name(told: str) -> Name:
     family, comma, given = told.partition(",")
     folded = plain(f"{given} {family}" if comma else told)
@@ -108,13 +114,13 @@ def same_person(a: Name, b: Name) -> bool:
 
 @lru_cache(maxsize=65_536)
 def _one(a: Name, b: Name) -> bool:
-    whole = {word for word in a if len(word) > 1} & {word for word in b if len(word) > 1}
+    whole = [word for word in a if len(word) > 1 and word in b]
     if whole and _no_contradiction(
         [word for word in a if word not in whole], [word for word in b if word not in whole]
     ):
         return True
     letters_a, letters_b = "".join(a), "".join(b)
-    if fuzz.ratio(letters_a, letters_b) >= NEAR_WHOLE_NAME:
+    if fuzz.ratio(letters_a, letters_b, score_cutoff=NEAR_WHOLE_NAME):
         return not _other_initial(a, b)
     family_a, family_b = a[-1], b[-1]
     shorter = min(len(family_a), len(family_b))

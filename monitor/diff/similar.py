@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from monitor.diff.evidence import Evidence, abstract_agreement, gather
+from monitor.diff.evidence import Evidence, abstract_agreement, gather, identified
 from monitor.diff.weights import balance
 from monitor.model import Paper
 
@@ -39,16 +39,17 @@ class Verdict:
 
 def same_work(a: Paper, b: Paper) -> Verdict:
     """Say whether two records are one work, and why. The order of the two does not matter."""
+    shared, conflict = identified(a, b)
+    if shared:
+        return Verdict(1.0, True, (f"same {shared}",))
     found = gather(a, b)
     if found is None:
         return Verdict(0.0, False, ("titles differ", "no author in common"))
-    if found.shared_key:
-        return Verdict(1.0, True, tuple(_words(found)))
     odds = balance(found)
-    if (found.conflict and not _to_the_letter(found)) or found.title.other_part:
+    if (conflict and not _to_the_letter(found)) or found.title.other_part:
         odds = min(odds, 0.0) + CONTRADICTED
     same = odds >= SURE and _witnessed(found) and not any(_apart(found))
-    return Verdict(_share(odds), same, tuple(_words(found)))
+    return Verdict(_share(odds), same, tuple(_words(found, conflict)))
 
 
 def _share(odds: float) -> float:
@@ -87,11 +88,9 @@ def _to_the_letter(found: Evidence) -> bool:
     return found.title.equal and not found.title.column and authors and text
 
 
-def _words(found: Evidence) -> Iterator[str]:
-    if found.shared_key:
-        yield f"same {found.shared_key}"
-    if found.conflict:
-        yield f"different {found.conflict}"
+def _words(found: Evidence, conflict: str) -> Iterator[str]:
+    if conflict:
+        yield f"different {conflict}"
     yield from _of_titles(found)
     yield from _of_authors(found)
     yield from _of_places(found)

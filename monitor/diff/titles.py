@@ -199,7 +199,7 @@ def _met(word: str, letters: str, others: Set[str]) -> bool:
 
 
 def _near(a: str, b: str) -> bool:
-    if len(b) < 4 or abs(len(a) - len(b)) > 4:
+    if len(b) < 4 or not -5 < len(a) - len(b) < 5:
         return False
     return a[:5] == b[:5] or fuzz.ratio(a, b, score_cutoff=76) > 0
 
