@@ -70,8 +70,12 @@ class _Chunk:
         return self._with_twins(known, first.stored.paper)
 
     def _of_twin(self, keyed: Keyed) -> Decision | None:
+        compared: set[int] = set()  # once, by the strongest of what they share
         for place, found_by in handles(keyed).items():
             for position in self.places.get(place, [])[-MOST_TWINS:]:
+                if position in compared:
+                    continue
+                compared.add(position)
                 earlier = self.decisions[position].keyed
                 why = matches(keyed, earlier.paper, earlier.keys, frozenset({found_by}))
                 if why:
