@@ -4,7 +4,8 @@
 
 Ours is from bytes to Paper: text without markup, names, dates, identifiers. feedparser (and
 fastfeedparser, where it is installed) only parse. The feeds are made from a seed, in the shape of
-arXiv's RSS, its daily Atom and its query API.
+arXiv's RSS, its daily Atom and its query API. Times are of the processor, the best of all runs, in
+turns; the answer is 1 when one of these feeds is not read GOAL times as fast as by feedparser.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import gc
 import importlib
 import io
 import random
-import statistics
+import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -155,14 +156,11 @@ xmlns:arxiv="http://arxiv.org/schemas/atom" xmlns="http://www.w3.org/2005/Atom">
 </feed>""".encode()
 
 
-def seconds(parse: Callable[[bytes], object], content: bytes, runs: int) -> float:
-    taken = []
-    for _ in range(runs):
-        gc.collect()
-        began = time.perf_counter()
-        parse(content)
-        taken.append(time.perf_counter() - began)
-    return statistics.median(taken)
+def seconds(parse: Callable[[bytes], object], content: bytes) -> float:
+    gc.collect()
+    began = time.process_time()
+    parse(content)
+    return time.process_time() - began
 
 
 def ours(content: bytes) -> object:
@@ -185,7 +183,7 @@ def parsers() -> dict[str, Callable[[bytes], object]]:
     return found
 
 
-def main() -> None:
+def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--entries", type=int, default=2_000)
     options.add_argument("--runs", type=int, default=5)
@@ -194,15 +192,23 @@ def main() -> None:
     feeds = {"RSS": rss, "Atom": atom, "query API": query}
     documents = {name: make(told.entries) for name, make in feeds.items()}
     documents |= {path.name: path.read_bytes() for path in told.file}
+    readers = {"ours, to Paper": ours, **parsers()}
+    under = []
     for name, content in documents.items():
         print(f"{name}: {len(content) / 1e6:.1f} MB")
-        own = seconds(ours, content, told.runs)
+        rounds = [[seconds(read, content) for read in readers.values()] for _ in range(told.runs)]
+        best = dict(zip(readers, map(min, zip(*rounds, strict=True)), strict=True))
+        own = best.pop("ours, to Paper")
         print(f"  ours, to Paper  {own * 1000:9.1f} ms  {len(content) / own / 1e6:7.1f} MB/s")
-        for parser, parse in parsers().items():
-            other = seconds(parse, content, 1 if parser == "feedparser" else told.runs)
+        for parser, other in best.items():
             goal = f"   (goal: {GOAL} times)" if parser == "feedparser" else ""
             print(f"  {parser:15} {other * 1000:9.1f} ms  {other / own:7.1f} times ours{goal}")
+        if name in feeds and best["feedparser"] < GOAL * own:
+            under.append(name)
+    if under:
+        print(f"under the goal: {', '.join(under)}")
+    return 1 if under else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
