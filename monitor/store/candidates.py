@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import nlargest
+from itertools import chain
 
 from monitor.model import Candidate, Keyed
 from monitor.store import lookups, papers, rulings
@@ -19,20 +21,24 @@ Ways = Mapping[int, set[str]]
 def find(tx: Transaction, source: str, incoming: Sequence[Keyed]) -> list[tuple[Candidate, ...]]:
     """Return, for each incoming paper, the stored ones that it may be, by ascending id.
 
-    A handful of statements however many papers there are: they are found by identifier, by
-    this source's own name for the record, by title key (its newest papers only), and, where
-    no identifier leads to one, by blocks (those that share most).
+    A handful of statements however many papers there are: they are found by identifier and by
+    this source's own name for the record; where no identifier proves it, by title key (its
+    newest papers only); and where no identifier leads to one, by blocks (those that share most).
     """
     found: list[dict[int, set[str]]] = [defaultdict(set) for _ in incoming]
     by_key = lookups.of_keys(tx, {pair for one in incoming for pair in one.keys})
     by_raw_id = lookups.of_raw_ids(tx, source, {one.raw_id for one in incoming})
-    by_title = lookups.of_titles(tx, {one.title_key for one in incoming})
+    unproven = []
     for ways, one in zip(found, incoming, strict=True):
-        named = (by_key.get(lookups.indexed_pair(pair)) for pair in one.keys)
-        _note(ways, (id for id in named if id is not None), "key")
+        named = [(pair, by_key.get(lookups.indexed_pair(pair))) for pair in one.keys]
+        _note(ways, (id for _, id in named if id is not None), "key")
         _note(ways, by_raw_id.get(indexed(one.raw_id), ()), "raw_id")
+        if all(id is None or scheme == papers.LINK for (scheme, _), id in named):
+            unproven.append((ways, one))
+    by_title = lookups.of_titles(tx, {one.title_key for _, one in unproven})
+    for ways, one in unproven:
         _note(ways, by_title.get(indexed(one.title_key), ()), "title")
-    _near(tx, incoming, found)
+    _near(tx, unproven)
     return _assemble(tx, source, incoming, found)
 
 
@@ -41,16 +47,14 @@ def _note(ways: dict[int, set[str]], ids: Iterable[int], way: str) -> None:
         ways[paper_id].add(way)
 
 
-def _near(tx: Transaction, incoming: Sequence[Keyed], found: Sequence[dict[int, set[str]]]) -> None:
+def _near(tx: Transaction, unproven: Sequence[tuple[dict[int, set[str]], Keyed]]) -> None:
     unnamed = [
-        (ways, one)
-        for ways, one in zip(found, incoming, strict=True)
-        if not any("key" in by for by in ways.values())
+        (ways, one) for ways, one in unproven if not any("key" in by for by in ways.values())
     ]
     by_block = lookups.of_blocks(tx, {block for _, one in unnamed for block in one.blocks})
     for ways, one in unnamed:
-        shared = Counter(id for block in one.blocks for id in by_block.get(block, ()))
-        nearest = sorted(shared, key=lambda id: (-shared[id], -id))[:NEAREST]
+        shared = Counter(chain.from_iterable(by_block.get(block, ()) for block in one.blocks))
+        nearest = nlargest(NEAREST, shared, key=lambda id: (shared[id], id))
         _note(ways, nearest, "block")
 
 

@@ -68,6 +68,27 @@ def each(tx: sa.Connection, values: Iterable[Any], type_: Any) -> Any:
     return sa.func.unnest(given).table_valued(sa.column("value", type_)).render_derived()
 
 
+def raw(tx: sa.Connection, select: sa.Select[Any]) -> list[tuple[Any, ...]]:
+    """Return rows as the driver gives them: what many thousands of them are read with.
+
+    A moment is then text on SQLite, and so is JSON: `moment` and `listed` make them whole.
+    """
+    with tx.execute(select) as result:
+        return list(result.cursor.fetchall()) if result.cursor else []
+
+
+def moment(told: datetime | str) -> datetime:
+    """Return a moment of a row that came as it was."""
+    if isinstance(told, str):
+        return datetime.fromisoformat(told).replace(tzinfo=UTC)
+    return told.astimezone(UTC)
+
+
+def listed(told: str | list[str]) -> tuple[str, ...]:
+    """Return a list of a row that came as it was."""
+    return tuple(json.loads(told) if isinstance(told, str) else told)
+
+
 def earlier(
     tx: sa.Connection, moment: sa.ColumnElement[datetime], seconds: sa.ColumnElement[int]
 ) -> sa.ColumnElement[datetime]:

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from monitor.store import schema
-from monitor.store.columns import among, each, indexed
+from monitor.store.columns import INDEXED_CHARACTERS, among, each, indexed, raw
 from monitor.store.database import Transaction
 
 # "Editorial" is a title of thousands: the newest papers of a title are candidates enough.
@@ -24,20 +24,21 @@ _sighting = schema.sighting.c
 
 
 def indexed_pair(pair: Key) -> Key:
-    return indexed(pair[0]), indexed(pair[1])
+    return pair if len(pair[1]) <= INDEXED_CHARACTERS else (pair[0], indexed(pair[1]))
 
 
 def of_keys(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, int]:
     """Return the paper that has each normalised identifier, where there is one."""
     by_scheme: dict[str, list[str]] = defaultdict(list)
-    for scheme, value in map(indexed_pair, pairs):
-        by_scheme[scheme].append(value)
+    for scheme, value in pairs:
+        by_scheme[scheme].append(value if len(value) <= INDEXED_CHARACTERS else indexed(value))
     found: dict[Key, int] = {}
     for scheme, values in by_scheme.items():
-        rows = tx.execute(
+        rows = raw(
+            tx,
             sa.select(_key.value, _key.paper_id).where(
                 _key.scheme == scheme, among(tx, _key.value, values)
-            )
+            ),
         )
         found.update(((scheme, value), paper_id) for value, paper_id in rows)
     return found
@@ -88,6 +89,6 @@ def _newest(
 def grouped(tx: Transaction, pairs: sa.Select[Any]) -> dict[Any, list[Any]]:
     """Return the second column of some rows by the first."""
     found: dict[Any, list[Any]] = defaultdict(list)
-    for one, other in tx.execute(pairs):
+    for one, other in raw(tx, pairs):
         found[one].append(other)
     return found

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from monitor.model import Decision, Keyed, Kind, Paper, Sighting, Stored
 from monitor.store import changes, lookups, schema, search
-from monitor.store.columns import among, indexed, insert_new, insert_or_update
+from monitor.store.columns import among, indexed, insert_new, insert_or_update, listed, moment, raw
 from monitor.store.database import Transaction
 from monitor.store.merge import Draft, fold
 
@@ -262,22 +262,41 @@ def sightings(
     if source is not None:
         wanted = wanted.where(_sighting.source == source)
     found: dict[int, list[Sighting]] = defaultdict(list)
-    for row in tx.execute(wanted.order_by(_sighting.first_seen_at, _sighting.raw_id)):
-        found[row.paper_id].append(
-            Sighting(
-                source=row.source,
-                raw_id=row.raw_id,
-                version=row.version,
-                announce=row.announce,
-                fingerprint=row.fingerprint,
-                first_seen=row.first_seen_at,
-                last_seen=row.last_seen_at,
-                document=row.document,
-                past=tuple((row.past or "").split()),
-                why=row.why or "",
-            )
-        )
+    for row in raw(tx, wanted.order_by(_sighting.first_seen_at, _sighting.raw_id)):
+        found[row[_PAPER]].append(_sighting_of(*row))
     return {id: tuple(seen) for id, seen in found.items()}
+
+
+_PAPER = list(_sighting.keys()).index("paper_id")
+
+
+def _sighting_of(
+    source: str,
+    raw_id: str,
+    paper_id: int,
+    document: str,
+    version: int | None,
+    announce: str,
+    fingerprint: str,
+    first_seen: datetime | str,
+    last_seen: datetime | str,
+    why: str | None,
+    past: str | None,
+    mark: int | None,
+) -> Sighting:
+    """Return a row of `schema.sighting`, its columns in their order."""
+    return Sighting(
+        source,
+        raw_id,
+        version,
+        announce,
+        fingerprint,
+        moment(first_seen),
+        moment(last_seen),
+        document,
+        tuple(past.split()) if past else (),
+        why or "",
+    )
 
 
 def origin(tx: Transaction, paper_id: int) -> Origin | None:
@@ -302,10 +321,11 @@ def origin(tx: Transaction, paper_id: int) -> Origin | None:
 
 def keys_of(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
     """Return the identifiers of papers, in a stable order."""
-    rows = tx.execute(
+    rows = raw(
+        tx,
         sa.select(_key.paper_id, _key.scheme, _key.value)
         .where(among(tx, _key.paper_id, ids))
-        .order_by(_key.paper_id, _key.scheme, _key.value)
+        .order_by(_key.paper_id, _key.scheme, _key.value),
     )
     found: dict[int, list[Key]] = defaultdict(list)
     for paper_id, scheme, value in rows:
@@ -317,38 +337,51 @@ def stored_of(
     tx: Transaction, ids: Iterable[int], keys: Mapping[int, Sequence[Key]]
 ) -> dict[int, Stored]:
     """Return stored papers by id, with their identifiers as they are given."""
-    rows = tx.execute(sa.select(schema.paper).where(among(tx, _paper.id, ids)))
-    return {
-        row.id: Stored(
-            id=row.id,
-            paper=_paper_of(row, keys.get(row.id, ())),
-            first_seen=row.first_seen_at,
-            news_at=row.news_at,
-            revision=row.revision,
-            purged=row.purged_at is not None,
-        )
-        for row in rows
-    }
+    rows = raw(tx, sa.select(schema.paper).where(among(tx, _paper.id, ids)))
+    return {row[0]: _stored_of(keys.get(row[0], ()), *row) for row in rows}
 
 
-def _paper_of(row: Any, keys: Sequence[Key]) -> Paper:
+def _stored_of(
+    keys: Sequence[Key],
+    id: int,
+    title: str,
+    abstract: str,
+    authors: str | list[str],
+    venue: str,
+    year: int | None,
+    categories: str | list[str],
+    url: str,
+    pdf_url: str,
+    published: datetime | str | None,
+    updated: datetime | str | None,
+    announced: datetime | str | None,
+    first_seen: datetime | str,
+    news_at: datetime | str | None,
+    revision: int,
+    version: int | None,
+    withdrawn: bool | int,
+    purged_at: datetime | str | None,
+) -> Stored:
+    """Return a row of `schema.paper`, its columns in their order."""
     by_scheme: dict[str, tuple[str, ...]] = {}
     for scheme, value in keys:
         if scheme != LINK:
             by_scheme[scheme] = (*by_scheme.get(scheme, ()), value)
-    return Paper(
-        title=row.title,
-        abstract=row.abstract,
-        authors=tuple(row.authors),
-        venue=row.venue,
-        year=row.year,
-        published=row.published_at,
-        updated=row.updated_at,
-        announced=row.announced_at,
-        url=row.url,
-        pdf_url=row.pdf_url,
+    paper = Paper(
+        title=title,
+        abstract=abstract,
+        authors=listed(authors),
+        venue=venue,
+        year=year,
+        published=moment(published) if published else None,
+        updated=moment(updated) if updated else None,
+        announced=moment(announced) if announced else None,
+        url=url,
+        pdf_url=pdf_url,
         keys={s: v[0] if len(v) == 1 else v for s, v in by_scheme.items()},
-        categories=tuple(row.categories),
-        version=row.version,
-        withdrawn=row.withdrawn,
+        categories=listed(categories),
+        version=version,
+        withdrawn=bool(withdrawn),
     )
+    since = moment(news_at) if news_at else None
+    return Stored(id, paper, moment(first_seen), since, revision, purged_at is not None)
