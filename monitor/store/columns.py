@@ -107,6 +107,22 @@ def insert_new(tx: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]
     return tx.execute(insert, rows, execution_options={"preserve_rowcount": True}).rowcount
 
 
+def insert_plain(
+    tx: sa.Connection, table: sa.Table, names: Sequence[str], rows: Sequence[tuple[Any, ...]]
+) -> None:
+    """Insert rows of numbers and texts, leaving those whose key is taken as they are.
+
+    They go to the driver as they are: a paper has a dozen of them.
+    """
+    if not rows:
+        return
+    quoted = tx.dialect.identifier_preparer.quote
+    columns = ", ".join(map(quoted, names))
+    signs = ", ".join("?" if tx.dialect.name == "sqlite" else "%s" for _ in names)
+    into = f"INSERT INTO {quoted(table.name)} ({columns})"
+    tx.exec_driver_sql(f"{into} VALUES ({signs}) ON CONFLICT DO NOTHING", list(rows))
+
+
 def insert_or_update(
     tx: sa.Connection,
     table: sa.Table,

@@ -12,7 +12,15 @@ import sqlalchemy as sa
 
 from monitor.model import Decision, Keyed, Kind, Paper, Sighting, Stored
 from monitor.store import changes, lookups, schema, search
-from monitor.store.columns import among, indexed, insert_new, insert_or_update, listed, moment, raw
+from monitor.store.columns import (
+    among,
+    indexed,
+    insert_or_update,
+    insert_plain,
+    listed,
+    moment,
+    raw,
+)
 from monitor.store.database import Transaction
 from monitor.store.merge import Draft, fold
 
@@ -142,11 +150,11 @@ def write_keys(tx: Transaction, told: Iterable[tuple[int, Keyed]]) -> None:
     told = list(told)
     keys = dict.fromkeys((*lookups.indexed_pair(pair), id) for id, one in told for pair in one.keys)
     titles = {(indexed(one.title_key), id) for id, one in told if one.title_key}
-    rows = [{"scheme": s, "value": v, "paper_id": id} for s, v, id in keys]
-    insert_new(tx, schema.paper_key, sorted(rows, key=lambda row: (row["scheme"], row["value"])))
-    insert_new(tx, schema.title_key, [{"key": key, "paper_id": id} for key, id in sorted(titles)])
+    named = sorted(keys, key=lambda row: row[:2])
+    insert_plain(tx, schema.paper_key, ("scheme", "value", "paper_id"), named)
+    insert_plain(tx, schema.title_key, ("key", "paper_id"), sorted(titles))
     blocks = {(block, id) for id, one in told for block in one.blocks or (NO_BLOCK,)}
-    insert_new(tx, schema.block, [{"key": key, "paper_id": id} for key, id in sorted(blocks)])
+    insert_plain(tx, schema.block, ("key", "paper_id"), sorted(blocks))
 
 
 def _write_sightings(

@@ -206,9 +206,11 @@ def test_F07_one_paper_in_three_feeds_two_versions_and_a_cross_list_is_one_item(
     upper = replace(JOURNAL, keys={"doi": "https://doi.org/10.1000/PLANS.7"}, raw_id="u")
     read(store, "cs.AI", first)
     read(store, "cs.MA", cross)
+    read(store, "crossref", upper, now=NOW)
+    assert ids(store) == [1, 2]
     read(store, "journal", published, now=NOW)
     read(store, "cs.AI", second, now=NOW + DAY)
-    read(store, "crossref", upper, now=NOW + DAY)
+    read(store, "crossref", replace(upper, keys=JOURNAL.keys), now=NOW + DAY)
     assert ids(store) == [1]
     assert tell(store, now=NOW + DAY) == [1]
     assert tell(store, now=NOW + 2 * DAY) == []
@@ -221,7 +223,10 @@ def test_F10_a_bulk_change_of_datestamps_is_no_news(store: Database) -> None:
     ]
     read(store, "oai", *many)
     assert len(tell(store)) == 300
-    touched = [replace(one, updated=NOW + DAY, announced=NOW + DAY) for one in many]
+    touched = [
+        replace(one, updated=NOW + DAY, announced=NOW + DAY, venue="touched" * (place % 2))
+        for place, one in enumerate(many)
+    ]
     again = read(store, "oai", *touched, now=NOW + DAY)
     assert again.counts() == {"seen": 300, "new": 0, "revised": 0, "known": 300, "fresh": 0}
     assert tell(store, now=NOW + DAY) == []

@@ -67,10 +67,11 @@ def test_an_older_paper_is_news_of_its_own_kind(store: Database) -> None:
         (keyed("Other", ("doi", "10.1/x"), raw_id="z"), {"key"}),
         (keyed("Other", raw_id="raw A"), {"raw_id"}),
         (keyed("a", raw_id="z"), {"title"}),
-        (keyed("A", ("doi", "10.1/x"), ("arxiv", "9")), {"key", "raw_id", "title"}),
+        (keyed("A"), {"raw_id", "title"}),
+        (keyed("A", ("doi", "10.1/x"), ("arxiv", "9")), {"key", "raw_id"}),
         (keyed("Other", ("pmid", "10.1/x"), raw_id="z"), None),
     ],
-    ids=["identifier", "raw id", "title", "all", "another scheme"],
+    ids=["identifier", "raw id", "title", "no identifier", "all", "another scheme"],
 )
 def test_candidates_are_found_by(store: Database, incoming, ways) -> None:
     [id] = ingest(store, new(keyed("A", ("doi", "10.1/x"))))
@@ -129,7 +130,9 @@ def test_keys_longer_than_an_index_entry_are_kept_and_found(store: Database) -> 
     long = keyed("very long 書 " * 900, ("doi", "10.1/" + "書x" * 4_000), raw_id="r" * 9_000)
     [id] = ingest(store, new(long))
     [[one]] = found(store, long)
-    assert (one.stored.id, one.found_by) == (id, {"key", "raw_id", "title"})
+    assert (one.stored.id, one.found_by) == (id, {"key", "raw_id"})
+    [[one]] = found(store, replace(long, keys=()))
+    assert (one.stored.id, one.found_by) == (id, {"raw_id", "title"})
     assert found(store, keyed("x", ("doi", "10.1/" + "書x" * 4_000 + "y"))) == [()]
 
 
