@@ -22,6 +22,7 @@ from datetime import UTC, timedelta
 from functools import cached_property
 from http import HTTPStatus
 from pathlib import Path
+from typing import BinaryIO
 
 import httpcore
 import httpx
@@ -36,6 +37,7 @@ from monitor.net.memory import CONFIRMED, Memory, NoMemory, Wait
 from monitor.net.transport import Transport, core_url, proxy_for
 
 DEADLINE = timedelta(seconds=60)
+SAVING = timedelta(hours=12)
 MAX_REDIRECTS = 5
 LEAST_RATE = 200  # bytes a second, once LEAST_RATE_AFTER seconds have passed
 LEAST_RATE_AFTER = 10
@@ -84,6 +86,7 @@ class _Request:
     max_bytes: int
     seconds: float
     apart: float
+    file: BinaryIO | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +152,50 @@ class Door:
         Raises FetchError, with `retry_after` when the server named a time, and WaitError, with
         nothing sent, before a time that it named.
         """
-        request = _Request(
-            _parsed(url),
-            validators or {},
-            headers or {},
-            allow_private,
-            max_bytes,
-            deadline.total_seconds(),
-            apart.total_seconds(),
+        return self._got(
+            _Request(
+                _parsed(url),
+                validators or {},
+                headers or {},
+                allow_private,
+                max_bytes,
+                deadline.total_seconds(),
+                apart.total_seconds(),
+            )
         )
+
+    def save(
+        self,
+        url: str,
+        file: BinaryIO,
+        *,
+        max_bytes: int,
+        validators: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        allow_private: bool = False,
+        apart: timedelta = timedelta(0),
+    ) -> Response:
+        """Fetch what may be larger than memory into `file`; the Response has no content.
+
+        As `get`, but that a transfer may take 12 hours, at the least rate. Raises FetchError also
+        where the file cannot hold it.
+        """
+        seconds = SAVING.total_seconds()
+        return self._got(
+            _Request(
+                _parsed(url),
+                validators or {},
+                headers or {},
+                allow_private,
+                max_bytes,
+                seconds,
+                apart.total_seconds(),
+                file,
+            )
+        )
+
+    def _got(self, request: _Request) -> Response:
+        """Ask where an address is now, and note where it moved to."""
         address = _address(request.url)
         move = self._memory.move(address)
         elsewhere = _moved_to(request, move.place) if move and move.seen >= CONFIRMED else None
@@ -225,7 +263,11 @@ class Door:
     def _headers(self, request: _Request) -> dict[str, str]:
         asked = {"If-None-Match": "etag", "If-Modified-Since": "last_modified"}
         told = {name: request.validators.get(key, "") for name, key in asked.items()}
-        fixed = {"User-Agent": self._agent, "Accept": ACCEPT, "Accept-Encoding": "gzip"}
+        fixed = {
+            "User-Agent": self._agent,
+            "Accept": ACCEPT,
+            "Accept-Encoding": "identity" if request.file else "gzip",
+        }
         conditions = {name: value for name, value in told.items() if value}
         return {**fixed, **conditions, **request.headers}
 
@@ -389,9 +431,13 @@ def _said(response: httpx.Response, watch: Watch) -> bytes:
 
 
 def _received(request: _Request, response: httpx.Response, watch: Watch, now: float) -> Response:
-    body = Decoder(response.headers.get("content-encoding", ""), request.max_bytes)
+    if request.file:
+        request.file.seek(0)
+        request.file.truncate()
+    encoding = response.headers.get("content-encoding", "")
+    body = Decoder(encoding, request.max_bytes, request.file)
     complete = _read_body(response, body, watch)
-    if not complete and not body.content:
+    if not complete and not body.size:
         raise FetchError(f"{_host(request)} closed the connection before it had answered")
     return Response(
         status=200,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import io
 import ipaddress
 import logging
 import ssl
@@ -294,6 +296,74 @@ def test_F04_less_than_the_least_rate_ends_before_the_deadline(
     web.answers("/", body=b"x" * 1000, piece=200)
     with pytest.raises(FetchError, match="less than 200 bytes a second"):
         door.get(web.url("/"), allow_private=True, deadline=timedelta(hours=1))
+
+
+# ── into a file ─────────────────────────────────────────────────────────────────────
+
+
+def test_what_is_saved_never_stands_in_memory(
+    web: MisbehavingServer, door: Door, tmp_path: Path
+) -> None:
+    body = bytes(range(256)) * 40_000
+    web.answers("/", body=body, headers={"ETag": '"1"'})
+    with (tmp_path / "saved").open("w+b") as file:
+        tracemalloc.start()
+        answer = door.save(web.url("/"), file, max_bytes=len(body), allow_private=True)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert (answer.content, answer.complete, answer.validators) == (b"", True, {"etag": '"1"'})
+    assert (tmp_path / "saved").read_bytes() == body
+    assert most < 1.5 * len(body)  # of which one is the server's
+    assert web.requests[0].headers["accept-encoding"] == "identity"
+
+
+def test_F03_what_is_saved_has_a_cap_and_a_ratio(
+    web: MisbehavingServer, door: Door, tmp_path: Path
+) -> None:
+    bomb = gzip.compress(b"0" * 20_000_000)
+    web.answers("/large", body=b"x" * 1000)
+    web.answers("/bomb", body=bomb, headers={"Content-Encoding": "gzip"})
+    with (tmp_path / "saved").open("w+b") as file:
+        with pytest.raises(FetchError, match="larger than 999 bytes"):
+            door.save(web.url("/large"), file, max_bytes=999, allow_private=True)
+        with pytest.raises(FetchError, match="100 times its size"):
+            door.save(web.url("/bomb"), file, max_bytes=10**9, allow_private=True)
+
+
+def test_F02_what_was_cut_is_saved_without_validators(
+    web: MisbehavingServer, door: Door, tmp_path: Path
+) -> None:
+    web.answers("/", body=b"half", length=8, headers={"ETag": '"1"'})
+    with (tmp_path / "saved").open("w+b") as file:
+        file.write(b"of an earlier try")
+        answer = door.save(web.url("/"), file, max_bytes=99, allow_private=True)
+    assert (answer.complete, answer.validators) == (False, {})
+    assert (tmp_path / "saved").read_bytes() == b"half"
+
+
+def test_F04_a_transfer_into_a_file_has_a_least_rate(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    seconds = iter(range(10_000))
+    door = Door(version="1", gate_dir=tmp_path, monotonic=lambda: float(next(seconds)))
+    web.answers("/", body=b"x" * 1000, piece=200)
+    with (
+        (tmp_path / "saved").open("w+b") as file,
+        pytest.raises(FetchError, match="less than 200 bytes a second"),
+    ):
+        door.save(web.url("/"), file, max_bytes=9999, allow_private=True)
+
+
+def test_a_disk_that_cannot_hold_an_answer_is_named(
+    web: MisbehavingServer, door: Door, tmp_path: Path
+) -> None:
+    class Full(io.BytesIO):
+        def write(self, _: object) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    web.answers("/", body=b"x" * 1000)
+    with pytest.raises(FetchError, match="cannot be saved: No space left on device"):
+        door.save(web.url("/"), Full(), max_bytes=9999, allow_private=True)
 
 
 # ── addresses ───────────────────────────────────────────────────────────────────────

@@ -1,26 +1,33 @@
-"""The body of an answer, decoded under a cap."""
+"""The body of an answer, decoded under a cap, in memory or into a file."""
 
 from __future__ import annotations
 
 import zlib
+from typing import BinaryIO
 
 from monitor.errors import FetchError
 
 MAX_BYTES = 15 * 1024 * 1024
 MAX_RATIO = 100  # a feed compresses 5 to 20 times
 RATIO_MATTERS_FROM = 1024 * 1024
+PIECE = 1024 * 1024
 
 
 class Decoder:
-    """Decodes as it comes and stops at the cap: a compression bomb is small on the wire."""
+    """Decodes as it comes and stops at the cap: a compression bomb is small on the wire.
 
-    def __init__(self, encoding: str, cap: int) -> None:
+    What is decoded goes into `file` where there is one, else into `content`.
+    """
+
+    def __init__(self, encoding: str, cap: int, file: BinaryIO | None = None) -> None:
         encoding = encoding.strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip"):
             raise FetchError(f"the answer is encoded as {encoding[:40]!r}, which was not asked for")
         self._gzip = zlib.decompressobj(wbits=31) if "gzip" in encoding else None
         self._cap = cap
+        self._file = file
         self.content = bytearray()
+        self.size = 0
         self.received = 0
 
     @property
@@ -40,14 +47,26 @@ class Decoder:
         if self._gzip.eof:
             self._gzip = zlib.decompressobj(wbits=31)
         try:
-            self._keep(self._gzip.decompress(chunk, self._cap - len(self.content) + 1))
+            self._keep(self._gzip.decompress(chunk, self._room()))
         except zlib.error as fault:
             raise FetchError("the answer's compression is broken") from fault
-        return self._gzip.unused_data
+        return self._gzip.unused_data or self._gzip.unconsumed_tail
+
+    def _room(self) -> int:
+        """How much to decode at once: a byte over the cap, and of a file no more than a piece."""
+        left = self._cap - self.size + 1
+        return min(left, PIECE) if self._file else left
 
     def _keep(self, decoded: bytes) -> None:
-        self.content += decoded
-        if len(self.content) > self._cap:
+        self.size += len(decoded)
+        if self.size > self._cap:
             raise FetchError(f"the answer is larger than {self._cap:,} bytes")
-        if len(self.content) > max(RATIO_MATTERS_FROM, self.received * MAX_RATIO):
+        if self.size > max(RATIO_MATTERS_FROM, self.received * MAX_RATIO):
             raise FetchError(f"the answer unpacks to over {MAX_RATIO} times its size")
+        if self._file is None:
+            self.content += decoded
+            return
+        try:
+            self._file.write(decoded)
+        except OSError as fault:
+            raise FetchError(f"the answer cannot be saved: {fault.strerror}") from fault

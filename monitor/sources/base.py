@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from monitor.http import Door, Response
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
+MAX_DUMP_BYTES = 32 * 1024 * 1024 * 1024  # of what is fetched; a file may have any size
 
 
 class SourceOptions(BaseModel):
@@ -148,6 +149,39 @@ class Source(ABC):
             max_bytes=terms.max_bytes,
             deadline=terms.deadline,
             apart=terms.apart,
+        )
+
+    def _saved(self, url: str, validators: Mapping[str, str], file: BinaryIO) -> Dump | None:
+        """Fetch a dump into a file, which is read while it is open; None when it is unchanged."""
+        if self._door is None:
+            raise FetchError(f"source {self.name} was opened without a way to the network")
+        answer = self._door.save(
+            url,
+            file,
+            max_bytes=MAX_DUMP_BYTES,
+            validators=validators,
+            headers=self.terms.headers,
+            allow_private=self.options.allow_private,
+            apart=self.terms.apart,
+        )
+        if answer.not_modified:
+            return None
+        file.flush()
+
+        def opened() -> BinaryIO:
+            again = os.fdopen(os.dup(file.fileno()), "rb")
+            again.seek(0)
+            return again
+
+        return Dump(
+            name=shown(url),
+            open=opened,
+            at=self._clock(),
+            size=os.fstat(file.fileno()).st_size,
+            url=answer.url,
+            validators=answer.validators,
+            complete=answer.complete,
+            lifetime=answer.lifetime,
         )
 
     def _page(self, url: str, validators: Mapping[str, str]) -> Found:

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import io
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Annotated, BinaryIO, ClassVar
 
 from pydantic import BeforeValidator, Field, field_validator
@@ -102,8 +105,12 @@ class Jsonl(Source):
         """Find dumps; FetchError when there is no place to look."""
         if self.options.path:
             yield from documents_in(self.options.path, dumps=True)
-        else:
-            yield from super().find(validators)
+        elif self.options.url:
+            url, known = self.options.url, dict(validators)
+            page = self._page(url, known)
+            # No name leads to the file, so no crash leaves it behind.
+            with tempfile.TemporaryFile(prefix="paper-monitor-") as file:
+                yield replace(page, dump=partial(self._saved, url, known, file))
 
 
 class Parts:

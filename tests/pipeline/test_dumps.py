@@ -8,6 +8,7 @@ import json
 import os
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 from monitor.model import Run, RunOutcome
 from monitor.store import papers
 from tests.house import House
+from tests.servers.web import misbehaving_server
 
 WAIT = 120
 LETTERS = str.maketrans("0123456789", "ghijklmnop")
@@ -192,3 +194,87 @@ def test_F13_killed_twice_it_goes_on_at_the_byte_and_ends_complete(dumped: House
     assert offset(dumped) == len(content)
     with dumped.opened() as app, app.parts.database.reading() as tx:
         assert papers.count(tx) == count
+
+
+# ── by address ──────────────────────────────────────────────────────────────────────
+
+
+def test_F14_a_dump_by_address_is_asked_for_again_only_when_it_changed(house: House):
+    with misbehaving_server() as web:
+        house.told["sources"] = {
+            "all": {"kind": "jsonl", "url": web.url("/a.gz"), "allow_private": True}
+        }
+        same = {"ETag": '"1"'}
+        web.answers("/a.gz", body=gzip.compress(lines(range(5))), headers=same)
+        (run,) = house.ingest()
+        assert (run.outcome, run.seen, run.new) == (RunOutcome.OK, 5, 5)
+        web.answers("/a.gz", status=304)
+        assert told(house.ingest()) == UNCHANGED
+        assert web.requests[-1].headers["if-none-match"] == '"1"'
+        web.answers("/a.gz", body=gzip.compress(lines(range(7))), headers={"ETag": '"2"'})
+        (run,) = house.ingest()
+        assert (run.outcome, run.seen, run.new) == (RunOutcome.OK, 2, 2)
+
+
+def test_F02_a_dump_by_address_that_was_cut_goes_on_where_it_ended(house: House):
+    whole = lines(range(5))
+    with misbehaving_server() as web:
+        house.told["sources"] = {
+            "all": {"kind": "jsonl", "url": web.url("/a"), "allow_private": True}
+        }
+        cut, same = len(lines(range(3))) + 10, {"ETag": '"1"'}
+        web.answers("/a", body=whole[:cut], length=len(whole), headers=same)
+        (run,) = house.ingest()
+        assert (run.outcome, run.new, run.rejected) == (RunOutcome.PARTIAL, 3, 1)
+        web.answers("/a", body=whole, headers=same)
+        (run,) = house.ingest()
+        assert "if-none-match" not in web.requests[-1].headers
+        assert (run.outcome, run.seen, run.new) == (RunOutcome.OK, 2, 2)
+
+
+# ── memory ──────────────────────────────────────────────────────────────────────────
+
+# Reads a dump as an ingest does, and tells the peak of its memory in MB. (`ru_maxrss` would be
+# that of the process that started it, where that was larger.)
+READS = """
+import sys
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from monitor.sources.base import SourceOptions, read_dump
+from monitor.sources.jsonl import Jsonl
+
+source = Jsonl("all", SourceOptions(path="-"), None, lambda: datetime(2026, 1, 1, tzinfo=UTC))
+count = 0
+with closing(source.begin(read_dump(Path(sys.argv[1])), ())) as parts:
+    while part := parts.take(1_000):
+        count += len(part.papers)
+status = Path("/proc/self/status").read_text()
+print(count, int(status.split("VmHWM:")[1].split()[0]) // 1024)
+"""
+
+
+def peak(path: Path, papers_in_it: int) -> int:
+    command = [sys.executable, "-c", READS, str(path)]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=True)
+    count, memory = map(int, answer.stdout.split())
+    assert count == papers_in_it
+    return memory
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+def test_the_memory_of_reading_does_not_grow_with_the_dump(tmp_path: Path):
+    told = b"".join(
+        json.dumps({"title": f"Title {number}", "abstract": f"word{number} " * 250}).encode()
+        + b"\n"
+        for number in range(5_000)
+    )
+    path = tmp_path / "a.jsonl.gz"
+    peaks = []
+    for times in (1, 5):
+        with gzip.open(path, "wb", compresslevel=1) as file:
+            for _ in range(times):
+                file.write(told)
+        peaks.append(peak(path, 5_000 * times))
+    assert max(peaks) < 200
+    assert peaks[1] - peaks[0] < 16  # of 50 MB more
