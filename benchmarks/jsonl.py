@@ -4,7 +4,7 @@
 
 Every line is decoded by each of them in turn, `--runs` times, interleaved; the least time counts,
 in CPU seconds. The corpus is generated from a seed, of the shape of machine-learning papers, or
-read from `--file`, plain or packed.
+read from `--file`, plain or packed. Fails while papers come slower than json.loads alone.
 """
 
 from __future__ import annotations
@@ -115,6 +115,8 @@ def main() -> None:
         f"gzip to papers                 {count / whole:10,.0f} records/s   "
         f"{whole / gunzip:.2f} times the time of gunzip alone"
     )
+    if ours > by_standard:
+        raise SystemExit("slower than json.loads alone, which is the goal")
 
 
 if __name__ == "__main__":
