@@ -105,8 +105,9 @@ def next_id(tx: Transaction) -> int:
 
 
 def _seen_by(tx: Transaction, source: str, ids: Iterable[int]) -> set[int]:
-    told = (_sighting.source == source, among(tx, _sighting.paper_id, ids))
-    return set(tx.scalars(sa.select(_sighting.paper_id).where(*told)))
+    told = sa.select(_sighting.source, _sighting.paper_id)
+    rows = raw(tx, told.where(among(tx, _sighting.paper_id, ids)))
+    return {id for name, id in rows if name == source}
 
 
 def _write_papers(tx: Transaction, drafts: Sequence[Draft]) -> None:
@@ -266,12 +267,12 @@ def sightings(
     tx: Transaction, ids: Iterable[int], source: str | None = None
 ) -> dict[int, tuple[Sighting, ...]]:
     """Return what each source, or the one named, last said of each paper, the oldest first."""
+    # Sources are told apart here: asked for one, SQLite walks through all that it ever said.
     wanted = sa.select(schema.sighting).where(among(tx, _sighting.paper_id, ids))
-    if source is not None:
-        wanted = wanted.where(_sighting.source == source)
     found: dict[int, list[Sighting]] = defaultdict(list)
     for row in raw(tx, wanted.order_by(_sighting.first_seen_at, _sighting.raw_id)):
-        found[row[_PAPER]].append(_sighting_of(*row))
+        if source is None or row[0] == source:
+            found[row[_PAPER]].append(_sighting_of(*row))
     return {id: tuple(seen) for id, seen in found.items()}
 
 
