@@ -52,6 +52,8 @@ from monitor.store.owners import Owner
 from monitor.store.servers import Servers
 
 EMAIL = "email"
+# A command that read a large dump ends, and leaves the rest of its papers to the next.
+A_COMMANDS_SHARE = 20_000
 SMTP = "smtp"
 
 
@@ -157,7 +159,7 @@ class App:
 
     def match(self) -> int:
         matched = pipeline.match(self.parts)
-        pipeline.make_searchable(self.parts)
+        pipeline.make_searchable(self.parts, A_COMMANDS_SHARE)
         return matched
 
     def digest(
@@ -172,7 +174,7 @@ class App:
         attempted = pipeline.deliver(self.parts, probe=probe)
         if pipeline.notify(self.parts):
             attempted += pipeline.deliver(self.parts)
-        pipeline.make_searchable(self.parts)
+        pipeline.make_searchable(self.parts, A_COMMANDS_SHARE)
         return self._sent(composed, attempted)
 
     def _sent(

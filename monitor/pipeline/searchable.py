@@ -10,13 +10,15 @@ from monitor.store import papers, search
 BATCH = 200
 
 
-def make_searchable(parts: Parts) -> int:
-    """Put all papers that are not in the search index into it, and return how many there were.
+def make_searchable(parts: Parts, most: int | None = None) -> int:
+    """Put papers that are not in the search index into it, and return how many there were.
+
+    `most` is where to stop, None for nowhere.
 
     A search reads those that are missing one by one, so that it is right before this is done.
     """
     done = 0
-    while not parts.stopping.is_set():
+    while not parts.stopping.is_set() and (most is None or done < most):
         # Reading and writing are one: no ingest may change a paper between the two.
         with parts.database.ingesting() as tx:
             found = papers.load(tx, search.waiting(tx, BATCH))
