@@ -198,7 +198,7 @@ def test_a_gap_is_said_in_the_next_digest_and_in_status_for_a_week(
         [problem] = status(app.parts).problems
         assert problem.startswith("source arxiv has a gap since 2026-11-19 13:00 UTC: nothing")
     arxiv.clock.at += GAP_STANDS
-    batch(web, arxiv.clock.at, 4)
+    batch(web, arxiv.clock.at, 3, 4)  # 3 is known: nothing came and went in between
     arxiv.run()
     assert troubles(arxiv) == ()
     assert notices(smtp) == ["source arxiv has a gap"]
