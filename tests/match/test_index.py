@@ -326,3 +326,11 @@ def test_a_column_is_read_and_changed_while_it_grows() -> None:
     column.reach(40_002)
     assert (len(column), column[2], column[3], column[40_001]) == (40_002, 2, -1, 0)
     assert column.values()[[3, 4, 39_999]].tolist() == [-1, 4, -1]
+
+
+def test_an_abbreviation_of_two_words_means_what_it_was_defined_as() -> None:
+    paper = Paper("Generative Policy Agent 4 (GPA 4)", "With GPA 4 we plan.")
+    for topic in ("abstract:policy", "abstract:poli*", 'abstract:"policy agent"'):
+        for filtering in ({}, {"filtering": NO_FILTERING}):
+            index = TopicIndex({"t": topic}, **filtering)
+            assert [match.topic for match in index.match([paper])] == ["t"], topic

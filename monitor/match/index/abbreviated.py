@@ -149,7 +149,7 @@ class _Texts:
         """Return what stands at a place that begins in a piece, None where it ends in another."""
         piece = self._cut.pieces[at]
         plain = self._is_plain(text)
-        if plain and (bare := piece.strip(b".,")).isalnum():
+        if plain and end == start + 1 and (bare := piece.strip(b".,")).isalnum():
             return bare.decode()
         first = int(self._cut.positions[at])
         places = {
