@@ -13,6 +13,7 @@ from tests.house import House
 from tests.servers import postgres
 from tests.servers.slack import SlackServer
 from tests.servers.smtp import ScriptedSmtp
+from tests.servers.web import MisbehavingServer, misbehaving_server
 
 
 @pytest.fixture
@@ -29,6 +30,12 @@ def smtp() -> Iterator[ScriptedSmtp]:
 @pytest.fixture
 def slack() -> Iterator[SlackServer]:
     with SlackServer() as server:
+        yield server
+
+
+@pytest.fixture
+def web() -> Iterator[MisbehavingServer]:
+    with misbehaving_server() as server:
         yield server
 
 

@@ -355,7 +355,9 @@ def _facts(told: Explanation) -> Iterator[tuple[str, str]]:
     if not told.topics:
         yield "Topics", "it met none"
     for met in told.topics:
-        yield "Topic", f"{met.topic} (score {met.score:.2f}), {_words(met.why)}"
+        # The words may be gone: the paper reads otherwise now than when the topic met it.
+        found = f", {_words(met.why)}" if met.why else ""
+        yield "Topic", f"{met.topic} (score {met.score:.2f}){found}"
     if not told.digests:
         yield "Digests", "it has been in none"
     for digest in told.digests:

@@ -24,8 +24,7 @@ from operator import xor
 
 from monitor.text import plain
 
-# Stored blocks are of this version: with other rules below they would have to be made anew.
-BLOCKS_VERSION = 1
+# With other rules below, the blocks of all stored papers have to be made anew, by a migration.
 
 # How many words of a title make its blocks: with two of them damaged, two are still whole.
 RAREST = 4

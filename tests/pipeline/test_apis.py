@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from monitor.model import Run
 from monitor.store import papers, runs
 from tests.house import SATURDAY, House
-from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
+from tests.servers.web import Answer, Asked, MisbehavingServer
 
 TREES = ("alder", "birch", "cedar", "elder", "hazel", "juniper", "larch", "maple", "oak", "pine")
 PLACES = ("rivers", "mountains", "deserts", "islands", "cities", "glaciers", "meadows", "caves")
@@ -45,12 +44,6 @@ class Service:
         rows = [posted(day) for day in days[int(cursor) : int(cursor) + PAGE]]
         told = {"status": "ok", "cursor": int(cursor), "total": str(count), "interval": last}
         return Answer(body=json.dumps({"messages": [told], "collection": rows}).encode())
-
-
-@pytest.fixture
-def web() -> Iterator[MisbehavingServer]:
-    with misbehaving_server() as server:
-        yield server
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from email.utils import format_datetime
 
@@ -12,15 +11,9 @@ import pytest
 from monitor.model import RunOutcome
 from monitor.questions.status import status
 from tests.house import SATURDAY, House
-from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
+from tests.servers.web import Answer, Asked, MisbehavingServer
 
 RSS = {"Content-Type": "application/rss+xml"}
-
-
-@pytest.fixture
-def web() -> Iterator[MisbehavingServer]:
-    with misbehaving_server() as server:
-        yield server
 
 
 @pytest.fixture

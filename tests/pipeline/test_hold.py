@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from email.utils import format_datetime
 
@@ -11,17 +10,11 @@ import pytest
 from monitor.model import FirstRun, RunOutcome
 from monitor.questions.status import status
 from tests.house import SATURDAY, House
-from tests.servers.web import MisbehavingServer, misbehaving_server
+from tests.servers.web import MisbehavingServer
 
 DAY = timedelta(days=1)
 SUBJECTS = ["Folding", "Sorting", "Diving", "Knitting", "Sailing"]
 SUBJECTS += ["Baking", "Mining", "Singing", "Rowing", "Weaving"]
-
-
-@pytest.fixture
-def web() -> Iterator[MisbehavingServer]:
-    with misbehaving_server() as server:
-        yield server
 
 
 @pytest.fixture

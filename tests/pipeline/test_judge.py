@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import email
 import email.policy
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.utils import format_datetime
@@ -18,16 +17,10 @@ from monitor.questions.status import status
 from monitor.store import digests, runs
 from tests.house import House
 from tests.servers.smtp import ScriptedSmtp
-from tests.servers.web import MisbehavingServer, misbehaving_server
+from tests.servers.web import MisbehavingServer
 
 THURSDAY = datetime(2026, 11, 19, 12, tzinfo=UTC)
 RSS = {"Content-Type": "application/rss+xml"}
-
-
-@pytest.fixture
-def web() -> Iterator[MisbehavingServer]:
-    with misbehaving_server() as server:
-        yield server
 
 
 @pytest.fixture

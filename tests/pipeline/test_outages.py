@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
@@ -16,7 +15,7 @@ from monitor.sources.shared import oaiharvest
 from monitor.store import runs, schema
 from tests.house import SATURDAY, House
 from tests.pipeline.test_apis import Service
-from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
+from tests.servers.web import Answer, Asked, MisbehavingServer
 from tests.sources.test_harvest import Shelf, month, numbered
 
 
@@ -25,12 +24,6 @@ def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-
-
-@pytest.fixture
-def web() -> Iterator[MisbehavingServer]:
-    with misbehaving_server() as server:
-        yield server
 
 
 class Tally:

@@ -5,7 +5,6 @@ The calendar of a house stands still; a server's dates count from the `Date` of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from email.utils import format_datetime
 
@@ -31,12 +30,6 @@ def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-
-
-@pytest.fixture
-def web() -> Iterator[MisbehavingServer]:
-    with misbehaving_server() as server:
-        yield server
 
 
 def source(web: MisbehavingServer, path: str = "/feed", **told: object) -> dict[str, object]:

@@ -13,17 +13,11 @@ from pydantic import ValidationError
 from monitor.http import Door
 from monitor.sources.arxiv import Arxiv, ArxivOptions
 from monitor.sources.shared import arxivsearch
-from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
+from tests.servers.web import Answer, Asked, MisbehavingServer
 from tests.sources.test_harvest import Reader
 
 NOW = datetime(2025, 6, 2, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def web() -> Iterator[MisbehavingServer]:
-    with misbehaving_server() as server:
-        yield server
 
 
 @pytest.fixture

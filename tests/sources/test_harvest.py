@@ -19,16 +19,10 @@ from monitor.sources.oai import Oai
 from monitor.sources.shared import oaiharvest
 from monitor.sources.shared.oaiharvest import pieces
 from tests.house import House
-from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
+from tests.servers.web import Answer, Asked, MisbehavingServer
 
 MONDAY = datetime(2025, 6, 2, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def web() -> Iterator[MisbehavingServer]:
-    with misbehaving_server() as server:
-        yield server
 
 
 @pytest.fixture

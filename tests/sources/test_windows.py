@@ -25,7 +25,7 @@ from monitor.sources.pubmed import PubMed
 from monitor.sources.semanticscholar import SemanticScholar
 from monitor.sources.shared import windows
 from monitor.sources.shared.windows import ApiSource, Asked, Span, spans
-from tests.servers.web import Answer, MisbehavingServer, misbehaving_server
+from tests.servers.web import Answer, MisbehavingServer
 from tests.servers.web import Asked as Request
 from tests.sources.answers import answer
 from tests.sources.scenario import FIXTURES, NOW
@@ -42,12 +42,6 @@ def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
     door = Door(version="1", gate_dir=tmp_path / "gates")
     yield door
     door.close()
-
-
-@pytest.fixture
-def web() -> Iterator[MisbehavingServer]:
-    with misbehaving_server() as server:
-        yield server
 
 
 def opened(

@@ -53,7 +53,6 @@ class Record:
     """A record; `metadata` is what the repository says in the format that was asked for."""
 
     identifier: str
-    datestamp: datetime | None
     deleted: bool
     metadata: Element | None
 
@@ -174,7 +173,6 @@ class _Answer:
         deleted = header is not None and header.get("status") == "deleted"
         record = Record(
             identifier,
-            parse_date(first(header, "datestamp")),
             deleted,
             element.find("{*}metadata/*"),
         )
