@@ -45,7 +45,7 @@ from monitor.model import (
     State,
     Templates,
 )
-from monitor.pipeline import OPERATOR, Parts, Retention, Subscription, Watched, Way
+from monitor.pipeline import OPERATOR, InForce, Parts, Retention, Subscription, Watched, Way
 from monitor.store import deliveries, digests
 from monitor.store.database import Database, open_store
 from monitor.store.owners import Owner
@@ -278,8 +278,11 @@ def _unrecorded(
 
 
 @contextmanager
-def open_app(settings: Settings, clock: Clock) -> Iterator[App]:
-    """Open all that the settings name; everything is closed again, in the other order."""
+def open_app(settings: Settings, clock: Clock, in_force: InForce | None = None) -> Iterator[App]:
+    """Open all that the settings name; everything is closed again, in the other order.
+
+    `in_force` is what is remembered of the topics of the configuration before.
+    """
     with ExitStack() as stack:
         database = open_store(settings.store)
         stack.callback(database.close)
@@ -306,6 +309,7 @@ def open_app(settings: Settings, clock: Clock) -> Iterator[App]:
             sources=_sources(settings, door, clock),
             topics=tuple(topic.topic(synonyms) for topic in settings.topics.values()),
             synonyms=synonyms,
+            in_force=in_force or InForce(),
             subscriptions=tuple(
                 _subscription(settings, channels, name) for name in settings.subscriptions
             ),

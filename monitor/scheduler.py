@@ -26,7 +26,7 @@ from monitor.app import App, open_app
 from monitor.config import Settings
 from monitor.errors import ConfigError, StoreBusyError, StoreError
 from monitor.model import Channel, Clock
-from monitor.pipeline import again, incidents
+from monitor.pipeline import InForce, again, incidents
 from monitor.questions.alive import SERVICE
 from monitor.store import beats, runs, sources
 from monitor.store.owners import Place, service_lock
@@ -61,6 +61,7 @@ class Service:
         self._stopping = threading.Event()
         self._wake = threading.Event()
         self._read = ""
+        self._in_force = InForce()
 
     def stop(self) -> None:
         """Claim nothing more, finish the hand-off under way, and let `run` return."""
@@ -77,7 +78,7 @@ class Service:
             if self._stopping.is_set():
                 return
             try:
-                with open_app(self._settings, self.clock) as app:
+                with open_app(self._settings, self.clock, self._in_force) as app:
                     good = self._settings
                     self._serve(app)
             except StoreError as fault:
@@ -130,7 +131,7 @@ class Service:
             return
         self._read = found
         try:
-            self._settings = config.load(self.path)
+            self._settings = config.load(self.path, before=self._settings)
         except ConfigError as fault:
             log.error("configuration not taken up", faults=[f.message for f in fault.faults])
             subject, kind = incidents.CONFIGURATION, incidents.FAULTY

@@ -64,14 +64,17 @@ __all__ = [
 ]
 
 
-def load(path: Path, variables: Mapping[str, str] | None = None) -> Settings:
+def load(
+    path: Path, variables: Mapping[str, str] | None = None, before: Settings | None = None
+) -> Settings:
     """Read and check a configuration. Raises ConfigError with all of its faults.
 
-    `variables` stand in for the environment of the process.
+    `variables` stand in for the environment of the process. Topics that stand in the files as
+    they did `before` are taken from there.
     """
     environment = os.environ if variables is None else variables
     written = read(path, environment)
-    settings = build(written, environment)
+    settings = build(written, environment, before)
     if settings is None:
         raise ConfigError(
             sorted(written.faults, key=lambda f: (f.file != str(path), f.file, f.line))

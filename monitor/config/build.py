@@ -70,9 +70,11 @@ _NOTHING = SourceOptions.model_construct()
 _OWN_CHANNEL = "email"
 
 
-def build(written: Written, variables: Mapping[str, str]) -> Settings | None:
+def build(
+    written: Written, variables: Mapping[str, str], before: Settings | None = None
+) -> Settings | None:
     """Validate all of it; None when there are faults, which are then in `written`."""
-    builder = _Builder(written)
+    builder = _Builder(written, before)
     general = builder.general(variables)
     sources = builder.entries("sources", builder.source)
     topics = builder.entries("topics", builder.topic)
@@ -99,6 +101,7 @@ def build(written: Written, variables: Mapping[str, str]) -> Settings | None:
         slack=slack,
         retention=retention or RetentionSettings(),
         as_written=written.as_written,
+        topics_told=written.values.get("topics") or {},
     )
     doubt(settings, written)
     return replace(
@@ -112,24 +115,32 @@ def general(written: Written, variables: Mapping[str, str]) -> General | None:
 
 
 class _Builder:
-    def __init__(self, written: Written) -> None:
+    def __init__(self, written: Written, before: Settings | None = None) -> None:
         self.written = written
         self.values = written.values
         self.names = {section: self._names(section) for section in SECTIONS[:4]}
+        self._known: dict[str, Known] = {}
+        # Topics refer to sources: with others, each is read again.
+        same_sources = before and before.sources.keys() == set(self.names["sources"])
+        self.before = before if same_sources else None
 
-    def _names(self, section: str) -> tuple[str, ...]:
+    def _names(self, section: str) -> Collection[str]:
         entries = self.values.get(section)
-        return tuple(entries) if isinstance(entries, dict) else ()
+        return entries.keys() if isinstance(entries, dict) else ()
 
     def known(self, where: Where) -> Known:
-        return Known(
-            folder=self.written.folder(where),
-            sources=self.names["sources"],
-            topics=self.names["topics"],
-            channels=self.names["channels"],
-            smtp=bool(self.values.get("smtp")),
-            slack=bool(self.values.get("slack")),
-        )
+        """Return what else stands in the file, as settings of one file see it."""
+        file = self.written.place(where).file
+        if file not in self._known:
+            self._known[file] = Known(
+                folder=self.written.folder(where),
+                sources=self.names["sources"],
+                topics=self.names["topics"],
+                channels=self.names["channels"],
+                smtp=bool(self.values.get("smtp")),
+                slack=bool(self.values.get("slack")),
+            )
+        return self._known[file]
 
     # ── sections ────────────────────────────────────────────────────────────────────
 
@@ -182,6 +193,9 @@ class _Builder:
     # ── entries ─────────────────────────────────────────────────────────────────────
 
     def topic(self, where: Where, raw: object) -> TopicSettings | None:
+        name = str(where[-1])
+        if self.before and self.before.topics_told.get(name) == raw:
+            return self.before.topics[name]
         if isinstance(raw, dict):
             lists = next((name for name in LISTS if name in raw), None)
             if lists is None and "query" not in raw:

@@ -10,7 +10,8 @@ from monitor.config.words import pointed
 from monitor.match import parse_query
 
 _WORDS_ALONE = re.compile(r"[\w-]+(?: +[\w-]+)+")
-_DOUBTFUL = re.compile(r"\^|\b(?:and|or|not)\b", re.IGNORECASE)
+# What the parser may warn of: a weight, and a joint that is not in capitals.
+_DOUBTFUL = re.compile(r"\^|\b(?!(?:AND|OR|NOT)\b)(?i:and|or|not)\b")
 _OPERATORS = re.compile(r"\b(?:AND|OR|NOT)\b")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
@@ -59,9 +59,9 @@ class Known:
     """What else stands in the file: names that settings may refer to."""
 
     folder: Path = Path()
-    sources: tuple[str, ...] = ()
-    topics: tuple[str, ...] = ()
-    channels: tuple[str, ...] = ()
+    sources: Collection[str] = ()
+    topics: Collection[str] = ()
+    channels: Collection[str] = ()
     smtp: bool = False
     slack: bool = False
 
@@ -89,7 +89,7 @@ def _channel_name(name: str, info: ValidationInfo) -> str:
     return _one_of("channel", name, _known(info).channels)
 
 
-def _one_of(what: str, name: str, names: tuple[str, ...]) -> str:
+def _one_of(what: str, name: str, names: Collection[str]) -> str:
     if name not in names:
         near = nearest(name, names) or f"; no {what} is set up"
         raise ValueError(f"there is no {what} “{name}”{near}")
@@ -206,8 +206,9 @@ class TopicSettings(Section):
     @property
     def written(self) -> str:
         """The query, or what the lists stand for, in the language of topics."""
-        lists = lists_query(self.any, self.all, self.none, self.authors, self.categories)
-        return self.query or lists
+        return self.query or lists_query(
+            self.any, self.all, self.none, self.authors, self.categories
+        )
 
     @model_validator(mode="after")
     def _can_be_met(self) -> TopicSettings:
@@ -222,7 +223,7 @@ class TopicSettings(Section):
         return Topic(
             name=self.name,
             query=self.written,
-            sources=self.sources,
+            sources=tuple(sorted(self.sources)),
             news=self.news,
             since=self.since,
             threshold=self.threshold,
@@ -396,7 +397,7 @@ class Settings:
     """The whole configuration, checked; paths in it are absolute.
 
     `warnings` are what is legal but hardly meant; `as_written` holds, for values that read the
-    environment, what stands in the file.
+    environment, what stands in the file; `topics_told` what each topic was read from.
     """
 
     file: Path
@@ -415,6 +416,7 @@ class Settings:
     retention: RetentionSettings
     warnings: tuple[Fault, ...] = ()
     as_written: Mapping[tuple[str | int, ...], str] = field(default_factory=dict, repr=False)
+    topics_told: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 def synonyms_of(settings: Settings) -> Synonyms:

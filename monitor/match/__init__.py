@@ -4,13 +4,14 @@ from monitor.match.index import NO_FILTERING, Match, TopicIndex
 from monitor.match.keywords import keywords, sought
 from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
-from monitor.match.topics import index_of, understood
+from monitor.match.topics import Standing, index_of, understood
 from monitor.match.tree import Query
 
 __all__ = [
     "NO_FILTERING",
     "Match",
     "Query",
+    "Standing",
     "Synonyms",
     "TopicIndex",
     "index_of",

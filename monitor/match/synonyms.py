@@ -36,8 +36,10 @@ class Synonyms:
     def __init__(self, groups: Iterable[Sequence[str]] = ()) -> None:
         self.groups = tuple(tuple(group) for group in groups)
         self._known: dict[str, list[tuple[Term, tuple[Term, ...]]]] = {}
+        self._words: list[list[set[str]]] = []
         for group in self.groups:
             alike = tuple(dict.fromkeys(one for one in map(term, group) if one.edges))
+            self._words.append([{edge.key for edge in one.edges} for one in alike])
             for one in alike:
                 self._known.setdefault(one.edges[0].key, []).append((one, alike))
 
@@ -46,8 +48,8 @@ class Synonyms:
         forms = {word.form for word in words(text)}
         return tuple(
             group
-            for group in self.groups
-            if any(one.edges and {e.key for e in one.edges} <= forms for one in map(term, group))
+            for group, ways in zip(self.groups, self._words, strict=True)
+            if any(words <= forms for words in ways)
         )
 
     def ways(self, written: Term) -> list[Term]:

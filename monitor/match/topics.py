@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from threading import Lock
 
 from monitor.errors import QueryError
 from monitor.match.index import TopicIndex
@@ -13,6 +14,8 @@ from monitor.match.synonyms import Synonyms
 from monitor.match.tree import Query
 from monitor.model import Topic
 
+_Groups = tuple[tuple[str, ...], ...]
+
 
 def understood(topic: Topic) -> Query:
     """Read a topic with its synonyms and threshold. Raises QueryError."""
@@ -20,24 +23,53 @@ def understood(topic: Topic) -> Query:
 
 
 @lru_cache(maxsize=1_024)
-def _synonyms(groups: tuple[tuple[str, ...], ...]) -> Synonyms:
+def _synonyms(groups: _Groups) -> Synonyms:
     return Synonyms(groups)
+
+
+class Standing:
+    """Topics in an index that lasts: of the next configuration only what is other is read.
+
+    Safe to use from several threads, as long as all ask for the same topics.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._told: tuple[Topic, ...] | None = None
+        self._topics: Mapping[str, Topic] = {}
+        self._shared: _Groups = ()
+        self._index = TopicIndex({})
+
+    def index(self, topics: tuple[Topic, ...]) -> TopicIndex:
+        """Return an index of these topics by name; one that cannot be read is in its `errors`."""
+        with self._lock:
+            if topics is not self._told:
+                self._follow(topics)
+            return self._index
+
+    def _follow(self, topics: tuple[Topic, ...]) -> None:
+        if not self._topics:
+            # Nearly always all topics have the same synonyms, and then they stay as text.
+            common = Counter(topic.synonyms for topic in topics).most_common(1)
+            self._shared = common[0][0] if common else ()
+            self._index = TopicIndex({}, synonyms=_synonyms(self._shared))
+        wanted = {topic.name: topic for topic in topics}
+        for name in self._topics.keys() - wanted.keys():
+            self._index.discard(name)
+        for topic in topics:
+            if self._topics.get(topic.name) != topic:
+                self._read(topic)
+        self._told, self._topics = topics, wanted
+
+    def _read(self, topic: Topic) -> None:
+        try:
+            plain = topic.synonyms == self._shared and not topic.threshold
+            self._index.replace(topic.name, topic.query if plain else understood(topic))
+        except QueryError as error:
+            self._index.discard(topic.name)
+            self._index.errors[topic.name] = error
 
 
 def index_of(topics: Iterable[Topic]) -> TopicIndex:
     """Return an index of topics by name; one that cannot be read is in its `errors`."""
-    topics = tuple(topics)
-    # Nearly always all topics have the same synonyms, and then they stay in the index as text.
-    common = Counter(topic.synonyms for topic in topics).most_common(1)
-    shared = common[0][0] if common else ()
-    asked: dict[Hashable, str | Query] = {}
-    errors: dict[Hashable, QueryError] = {}
-    for topic in topics:
-        try:
-            plain = topic.synonyms == shared and not topic.threshold
-            asked[topic.name] = topic.query if plain else understood(topic)
-        except QueryError as error:
-            errors[topic.name] = error
-    index = TopicIndex(asked, synonyms=_synonyms(shared))
-    index.errors.update(errors)
-    return index
+    return Standing().index(tuple(topics))

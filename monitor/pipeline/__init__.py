@@ -14,6 +14,7 @@ deliver()       A short transaction claims; the send has none open, but for the 
 
 from monitor.pipeline.compose import Composed, chosen, compose, notify
 from monitor.pipeline.deliver import deliver, deliver_line
+from monitor.pipeline.in_force import InForce
 from monitor.pipeline.ingest import ingest
 from monitor.pipeline.match import enrol, match
 from monitor.pipeline.parts import OPERATOR, Parts, Retention, Subscription, Watched, Way
@@ -24,6 +25,7 @@ from monitor.pipeline.upkeep import upkeep
 __all__ = [
     "OPERATOR",
     "Composed",
+    "InForce",
     "Parts",
     "Retention",
     "Subscription",

@@ -13,8 +13,8 @@ import structlog
 from monitor.deliver.mail import message_id
 from monitor.digest.compose import compose as compose_digest
 from monitor.digest.due import Slot, latest_due, next_due
-from monitor.errors import QueryError, TemplateError, UsageError
-from monitor.match import TopicIndex, index_of
+from monitor.errors import TemplateError, UsageError
+from monitor.match import TopicIndex
 from monitor.model import Channel, Digest, Notice, Rendered
 from monitor.pipeline import incidents
 from monitor.pipeline.parts import OPERATOR, Parts, Subscription, Way
@@ -122,8 +122,7 @@ def _digest(
         news = digests.unsent(tx, subscription.name, now)
         since = state.last_composed_at or now - FIRST_REPORT
         report = runs.report(tx, list(parts.sources), since, now)
-    topics = {topic.name: topic for topic in parts.topics}
-    index = index_of(topics[name] for name in subscription.topics)
+    index = parts.in_force.index(parts.topics)
     return compose_digest(
         subscription=subscription.name,
         slot=slot,
@@ -133,16 +132,17 @@ def _digest(
         news=news,
         whys=index.why,
         report=report,
-        notes=_parked(index),
+        notes=_parked(index, subscription),
         full=subscription.full,
     )
 
 
-def _parked(index: TopicIndex) -> tuple[str, ...]:
+def _parked(index: TopicIndex, subscription: Subscription) -> tuple[str, ...]:
+    wrong = index.errors.keys() & set(subscription.topics) if index.errors else ()
     return tuple(
-        f"The topic “{name}” cannot be understood and found nothing: {fault.message}"
-        for name, fault in index.errors.items()
-        if isinstance(fault, QueryError)
+        f"The topic “{name}” cannot be understood and found nothing: {index.errors[name].message}"
+        for name in subscription.topics
+        if name in wrong
     )
 
 

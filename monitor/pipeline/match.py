@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
+from typing import TypeAlias
 
 import structlog
 
@@ -40,29 +40,27 @@ def match(parts: Parts) -> int:
             changes = matches.unmatched(tx, BATCH)
         if not changes:
             break
-        index = index or _index(parts.topics)
+        index = index or parts.in_force.index(parts.topics)
         rows = list(find(index, topics, changes))
         with parts.database.writing() as tx:
-            done = _as_they_were(tx, changes)
+            done = _as_they_were(tx, _told(changes))
             matches.save(tx, done, rows, parts.clock.now())
         written += len(rows)
     return written
 
 
-def _as_they_were(tx: Transaction, changes: Sequence[Change]) -> list[tuple[int, int]]:
+# Changes by paper and revision, with the sources that had told of each.
+_Told: TypeAlias = dict[tuple[int, int], tuple[str, ...]]
+
+
+def _told(changes: Iterable[Change]) -> _Told:
+    return {(change.stored.id, change.revision): change.sources for change in changes}
+
+
+def _as_they_were(tx: Transaction, told: _Told) -> list[tuple[int, int]]:
     """Leave out what another source has told of meanwhile: it meets the topics once more."""
-    now_told = papers.sources(tx, {change.stored.id for change in changes})
-    same = [change for change in changes if now_told.get(change.stored.id, ()) == change.sources]
-    return [(change.stored.id, change.revision) for change in same]
-
-
-@lru_cache(maxsize=2)
-def _index(topics: tuple[Topic, ...]) -> TopicIndex:
-    """Return the index of these topics, made once for as long as they are the same."""
-    index = index_of(topics)
-    for name, fault in index.errors.items():
-        log.warning("topic parked", topic=name, error=str(fault))
-    return index
+    now_told = papers.sources(tx, {paper for paper, _ in told})
+    return [one for one, sources in told.items() if now_told.get(one[0], ()) == sources]
 
 
 def enrol(parts: Parts) -> None:
@@ -76,9 +74,12 @@ def enrol(parts: Parts) -> None:
     ways += [(OPERATOR, way) for way in parts.operator]
     living = {(name, way.channel, to) for name, way in ways for to in way.recipients}
     with parts.database.writing() as tx:
-        digests.sync_subscriptions(tx, told, now)
+        if not parts.in_force.has_subscriptions(tx, told):
+            digests.sync_subscriptions(tx, told, now)
+        mark = digests.subscriptions_mark(tx)
         deliveries.suppress_missing(tx, living, now)
         runs.end_obsolete(tx, incidents.subjects(parts, living), now)
+    parts.in_force.remember_subscriptions(told, mark)
 
 
 def _look_back(parts: Parts) -> int:
@@ -89,30 +90,56 @@ def _look_back(parts: Parts) -> int:
     """
     now = parts.clock.now()
     with parts.database.reading() as tx:
-        names = set(matches.changed_topics(tx, parts.topics))
-        changed = [topic for topic in parts.topics if topic.name in names]
+        mark = matches.mark(tx)
+        changed, gone = parts.in_force.difference(tx, parts.topics)
         starts = matches.look_back(tx, changed, now)
-    rows = _since(parts, changed, starts)
+    if mark and not changed and not gone:
+        parts.in_force.remember(parts.topics, mark)
+        return 0
+    log.info("topics taken up", new_or_changed=len(changed), gone=len(gone))
+    rows, met = _since(parts, changed, starts)
     with parts.database.writing() as tx:
-        matches.sync_topics(tx, parts.topics, now)
+        if matches.mark(tx) != mark:
+            changed, gone = matches.difference(tx, parts.topics)
+        matches.put_in_force(tx, changed, gone, now)
         matches.replace_unsent(tx, starts, rows, now)
-        if changed:
-            matches.reopen(tx, None, now - MEANWHILE)
+        if starts:
+            matches.reopen(tx, _missed(tx, met, now - MEANWHILE), now - MEANWHILE)
+        if len(starts) == len(parts.topics) and len(set(starts.values())) == 1:
+            # At the first start every topic is new: what was met waits for none of them.
+            matches.save(tx, _as_they_were(tx, met), [], now)
+        mark = matches.mark(tx)
+    parts.in_force.remember(parts.topics, mark)
     return len(rows)
 
 
-def _since(parts: Parts, changed: Sequence[Topic], starts: Mapping[str, datetime]) -> list[Matched]:
-    """Return what each changed topic meets of the news since its own start."""
+def _since(
+    parts: Parts, changed: Sequence[Topic], starts: Mapping[str, datetime]
+) -> tuple[list[Matched], _Told]:
+    """Return what each changed topic meets of the news since its own start, and what they met."""
     rows: list[Matched] = []
+    met: _Told = {}
     if not changed:
-        return rows
-    index, topics = _index(tuple(changed)), {topic.name: topic for topic in changed}
+        return rows, met
+    topics = {topic.name: topic for topic in changed}
+    every = len(changed) == len(parts.topics)
+    index = parts.in_force.index(parts.topics) if every else index_of(changed)
+    for name in index.errors.keys() & topics.keys():
+        log.warning("topic parked", topic=name, error=str(index.errors[name]))
     for changes in _news_since(parts, min(starts.values())):
         at = {(change.stored.id, change.revision): change.at for change in changes}
+        met |= _told(changes)
         for row in find(index, topics, changes):
             if at[row.paper_id, row.revision] >= starts[row.topic]:
                 rows.append(row)
-    return rows
+    return rows, met
+
+
+def _missed(tx: Transaction, met: _Told, since: datetime) -> set[int]:
+    """Return the papers that others matched and new topics have not met as they now stand."""
+    matched = matches.matched_since(tx, since)
+    same = _as_they_were(tx, {one: met[one] for one in matched if one in met})
+    return {paper for paper, _ in matched.difference(same)}
 
 
 def _news_since(parts: Parts, at: datetime) -> Iterator[list[Change]]:

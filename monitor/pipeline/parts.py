@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from monitor.digest.due import Schedule
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.model import Channel, Clock, FirstRun, Templates, Topic
+from monitor.pipeline.in_force import InForce
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
 from monitor.store.database import Database
@@ -97,5 +98,6 @@ class Parts:
     resends: frozenset[str] = frozenset()
     mark: str = ""
     synonyms: Synonyms = NO_SYNONYMS
+    in_force: InForce = field(default_factory=InForce)
     retention: Retention = field(default_factory=Retention)
     stopping: threading.Event = field(default_factory=threading.Event)

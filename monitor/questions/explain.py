@@ -87,7 +87,8 @@ def explain(parts: Parts, wanted: str) -> Explanation:
         told = digests.of_paper(tx, stored.id)
         joined = joins.into(tx, stored.id)
         ruled = rulings.of_names(tx, rulings.names_of(tx, [stored.id])[stored.id])
-    index = index_of(parts.topics)
+    names = {row.topic for row in met}
+    index = index_of(topic for topic in parts.topics if topic.name in names)
     sources = [sighting.source for sighting in origin.sightings]
     return Explanation(
         id=stored.id,

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from monitor.digest.due import latest_due, next_due
-from monitor.match import index_of
 from monitor.model import (
     Delivery,
     Digest,
@@ -150,7 +149,7 @@ def _unsure(delivery: Delivery) -> str:
 
 
 def _parked(parts: Parts) -> list[str]:
-    errors = index_of(parts.topics).errors
+    errors = parts.in_force.index(parts.topics).errors
     return [f"topic {name} is parked: {fault.message}" for name, fault in errors.items()]
 
 

@@ -41,11 +41,18 @@ def write(tx: Transaction, drafts: Iterable[Draft], now: datetime) -> None:
         tx.execute(sa.insert(schema.change), rows)
 
 
-def reopen(tx: Transaction, paper_ids: Iterable[int] | None, since: datetime) -> None:
-    """Let the changes of papers (None: of all) since a moment meet the topics again.
+def matched_since(tx: Transaction, at: datetime) -> set[tuple[int, int]]:
+    """Return the (paper id, revision) of changes since a moment that met the topics."""
+    matched = (_change.at >= at, _change.matched_at.is_not(None))
+    told = sa.select(_change.paper_id, _change.revision).where(*matched)
+    return {(row.paper_id, row.revision) for row in tx.execute(told)}
+
+
+def reopen(tx: Transaction, paper_ids: Iterable[int], since: datetime) -> None:
+    """Let the changes of papers since a moment meet the topics again.
 
     Nobody is told anew of what a digest has told: `digests.unsent` leaves it out.
     """
-    chosen = among(tx, _change.paper_id, paper_ids) if paper_ids is not None else sa.true()
+    chosen = among(tx, _change.paper_id, paper_ids)
     matched = (chosen, _change.at >= since, _change.matched_at.is_not(None))
     tx.execute(sa.update(schema.change).where(*matched).values(matched_at=None))

@@ -16,7 +16,12 @@ from monitor.store import matches, papers, schema
 from monitor.store.columns import Instant, among, earlier, insert_new
 from monitor.store.database import Transaction
 from monitor.store.standing import REACHED, has_content, reached
-from monitor.store.subscriptions import SubscriptionState, states, sync_subscriptions
+from monitor.store.subscriptions import (
+    SubscriptionState,
+    states,
+    subscriptions_mark,
+    sync_subscriptions,
+)
 
 __all__ = [
     "Planned",
@@ -29,6 +34,7 @@ __all__ = [
     "of_period",
     "rendered",
     "states",
+    "subscriptions_mark",
     "sync_subscriptions",
     "unsent",
     "waiting",

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
 from monitor.model import Change, Kind, Matched, Sighting, Stored, Topic
-from monitor.store import papers, schema
-from monitor.store.changes import reopen
+from monitor.store import beats, papers, schema
+from monitor.store.changes import matched_since, reopen
 from monitor.store.columns import among, earlier, insert_new, insert_or_update
 from monitor.store.database import Transaction
 
 __all__ = [
     "OF_CHANGE",
-    "changed_topics",
+    "difference",
     "load",
     "look_back",
+    "mark",
+    "matched_since",
     "news_since",
     "of_paper",
+    "put_in_force",
     "reopen",
     "replace_unsent",
     "save",
-    "sync_topics",
     "unmatched",
 ]
 
 _change = schema.change.c
 _match = schema.match.c
 _topic = schema.topic.c
+_TOPICS = "topics"
 _TOLD = ("query", "sources", "news", "since_seconds", "threshold", "synonyms")
 _has = schema.subscription_topic.c
 
@@ -77,30 +80,35 @@ def save(
     _insert(tx, matches, now)
 
 
-def sync_topics(tx: Transaction, topics: Sequence[Topic], now: datetime) -> list[str]:
-    """Put topics in force, and return the names of those that are new or changed.
+def difference(tx: Transaction, topics: Sequence[Topic]) -> tuple[list[Topic], list[str]]:
+    """Return the topics that are new or changed, and the names of those that are no more."""
+    known = {row.name: row for row in tx.execute(sa.select(schema.topic))}
+    changed = [topic for topic in topics if _differs(known.pop(topic.name, None), _row(topic))]
+    return changed, sorted(known)
+
+
+def put_in_force(
+    tx: Transaction, changed: Iterable[Topic], gone: Collection[str], now: datetime
+) -> None:
+    """Put topics in force that are new or changed, and others out of it.
 
     What matched a topic that is no more is forgotten; digests that tell of it stay as they are.
     """
-    rows = {topic.name: _row(topic) for topic in topics}
-    changed = changed_topics(tx, topics)
-    gone = set(tx.scalars(sa.select(_topic.name))) - rows.keys()
     if gone:
         tx.execute(sa.delete(schema.match).where(among(tx, _match.topic, gone)))
         tx.execute(sa.delete(schema.topic).where(among(tx, _topic.name, gone)))
     insert_or_update(
         tx,
         schema.topic,
-        [rows[name] | {"in_force_since": now} for name in changed],
+        [_row(topic) | {"in_force_since": now} for topic in changed],
         [*_TOLD, "in_force_since"],
     )
-    return changed
+    beats.beat(tx, _TOPICS, datetime.now(UTC))
 
 
-def changed_topics(tx: Transaction, topics: Sequence[Topic]) -> list[str]:
-    """Return the names of the topics that are new or changed, as `sync_topics` will."""
-    known = {row.name: row for row in tx.execute(sa.select(schema.topic))}
-    return [topic.name for topic in topics if _differs(known.get(topic.name), _row(topic))]
+def mark(tx: Transaction) -> datetime | None:
+    """Return a mark that is another one whenever topics were put in force; None before."""
+    return beats.last_beat(tx, _TOPICS)
 
 
 def look_back(tx: Transaction, topics: Sequence[Topic], now: datetime) -> dict[str, datetime]:

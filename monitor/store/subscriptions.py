@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.store import schema
-from monitor.store.columns import among, insert_new, insert_or_update
+from monitor.store import beats, schema
+from monitor.store.columns import among, insert_new, insert_or_update, raw
 from monitor.store.database import Transaction
 from monitor.store.standing import stands
 
 _subscription = schema.subscription.c
 _has = schema.subscription_topic.c
 _digest = schema.digest.c
+
+_SUBSCRIPTIONS = "subscriptions"
 
 # Name, schedule, zone, topics.
 Subscribed = tuple[str, str, str, Sequence[str]]
@@ -49,17 +51,21 @@ def sync_subscriptions(tx: Transaction, subscribed: Iterable[Subscribed], now: d
     known = {row.name: row for row in tx.execute(sa.select(schema.subscription))}
     gone = [name for name, row in known.items() if name not in rows and row.removed_at is None]
     _remove(tx, gone, now)
-    insert_or_update(
-        tx,
-        schema.subscription,
-        [
-            _row(name, schedule, zone, now)
-            for name, (schedule, zone, _) in rows.items()
-            if _differs(known.get(name), schedule, zone)
-        ],
-        ["removed_at", "schedule", "timezone", "in_force_since"],
-    )
-    _sync_topics(tx, {name: topics for name, (_, _, topics) in rows.items()}, now)
+    changed = [
+        _row(name, schedule, zone, now)
+        for name, (schedule, zone, _) in rows.items()
+        if _differs(known.get(name), schedule, zone)
+    ]
+    updated = ["removed_at", "schedule", "timezone", "in_force_since"]
+    insert_or_update(tx, schema.subscription, changed, updated)
+    others = _sync_topics(tx, {name: topics for name, (_, _, topics) in rows.items()}, now)
+    if gone or changed or others or subscriptions_mark(tx) is None:
+        beats.beat(tx, _SUBSCRIPTIONS, datetime.now(UTC))
+
+
+def subscriptions_mark(tx: Transaction) -> datetime | None:
+    """Return a mark that is another one whenever others were put in force; None before."""
+    return beats.last_beat(tx, _SUBSCRIPTIONS)
 
 
 def _row(name: str, schedule: str, zone: str, now: datetime) -> dict[str, Any]:
@@ -86,11 +92,10 @@ def _remove(tx: Transaction, names: Sequence[str], now: datetime) -> None:
         tx.execute(sa.delete(schema.subscription_topic).where(among(tx, _has.subscription, names)))
 
 
-def _sync_topics(tx: Transaction, wanted: dict[str, Sequence[str]], now: datetime) -> None:
+def _sync_topics(tx: Transaction, wanted: dict[str, Sequence[str]], now: datetime) -> bool:
+    """Give subscriptions their topics and take others away; say whether there were any."""
     pairs = {(name, topic) for name, topics in wanted.items() for topic in topics}
-    had = {
-        (row.subscription, row.topic) for row in tx.execute(sa.select(schema.subscription_topic))
-    }
+    had = set(map(tuple, raw(tx, sa.select(_has.subscription, _has.topic))))
     for name, topic in sorted(had - pairs):
         lost = (_has.subscription == name, _has.topic == topic)
         tx.execute(sa.delete(schema.subscription_topic).where(*lost))
@@ -99,6 +104,7 @@ def _sync_topics(tx: Transaction, wanted: dict[str, Sequence[str]], now: datetim
         schema.subscription_topic,
         [{"subscription": n, "topic": t, "since": now} for n, t in sorted(pairs - had)],
     )
+    return had != pairs
 
 
 def states(tx: Transaction) -> dict[str, SubscriptionState]:

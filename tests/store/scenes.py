@@ -62,7 +62,7 @@ def arrive(store: Database, *numbers: str, now: datetime = NOW) -> list[int]:
 def watch(store: Database, *topics: str, now: datetime = NOW, **fields: object) -> None:
     rows = [Topic(name, f'"{name}"', **fields) for name in topics]  # type: ignore[arg-type]
     with store.writing() as tx:
-        matches.sync_topics(tx, rows, now)
+        matches.put_in_force(tx, *matches.difference(tx, rows), now)
 
 
 def subscribe(store: Database, *names: str, topics: Sequence[str] = ("t",), now: datetime = NOW):

@@ -1,0 +1,57 @@
+"""What a service remembers to have put in force, from one configuration to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from monitor.match import Standing, TopicIndex
+from monitor.model import Topic
+from monitor.store import digests, matches
+from monitor.store.database import Transaction
+from monitor.store.subscriptions import Subscribed
+
+
+class InForce:
+    """The topics in an index; and what the store has in force, topics and subscriptions.
+
+    The store has a mark for each of the two. While it is the same, nobody has put others in
+    force, and what differs is known without reading them.
+    """
+
+    def __init__(self) -> None:
+        self._standing = Standing()
+        self._topics: tuple[Topic, ...] = ()
+        self._mark: datetime | None = None
+        self._subscribed: tuple[Sequence[Subscribed], datetime | None] = ((), None)
+
+    def index(self, topics: tuple[Topic, ...]) -> TopicIndex:
+        """Return the index of these topics; only those that are other are read."""
+        return self._standing.index(topics)
+
+    def difference(
+        self, tx: Transaction, topics: tuple[Topic, ...]
+    ) -> tuple[Sequence[Topic], Sequence[str]]:
+        """Return the topics that are new or changed to the store, and the names that are gone."""
+        if self._mark is None or matches.mark(tx) != self._mark:
+            return matches.difference(tx, topics)
+        if topics is self._topics:
+            return (), ()
+        known = {topic.name: topic for topic in self._topics}
+        changed = [topic for topic in topics if known.pop(topic.name, None) != topic]
+        return changed, sorted(known)
+
+    def remember(self, topics: tuple[Topic, ...], mark: datetime | None) -> None:
+        """Keep what the store has in force by now: after the commit."""
+        self._topics, self._mark = topics, mark
+
+    def has_subscriptions(self, tx: Transaction, subscribed: Sequence[Subscribed]) -> bool:
+        """Say whether the store has just these subscriptions in force."""
+        known, mark = self._subscribed
+        return mark is not None and known == subscribed and digests.subscriptions_mark(tx) == mark
+
+    def remember_subscriptions(
+        self, subscribed: Sequence[Subscribed], mark: datetime | None
+    ) -> None:
+        """Keep what the store has in force by now: after the commit."""
+        self._subscribed = subscribed, mark

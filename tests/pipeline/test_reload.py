@@ -1,0 +1,165 @@
+"""A changed configuration: what is the same is not read, matched or written again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, cast
+
+import sqlalchemy as sa
+
+from monitor import config, pipeline
+from monitor.app import App, open_app
+from monitor.config import Settings
+from monitor.match import Standing
+from monitor.model import Topic
+from monitor.pipeline import InForce
+from monitor.store import matches, schema
+from monitor.store.database import Database
+from tests.house import AGENTS, BANDITS, FOLDING, House
+
+TOPICS = {f"t{n}": {"query": f"agents OR w{n}", "threshold": 1} for n in range(200)}
+
+
+def topics(told: dict[str, str]) -> tuple[Topic, ...]:
+    # With a threshold a topic is kept as it was understood, which tells whether it was read again.
+    return tuple(Topic(name, query, threshold=1.0) for name, query in told.items())
+
+
+def test_of_a_changed_configuration_only_what_differs_is_read() -> None:
+    told = {f"t{n}": f"agents OR w{n}" for n in range(200)}
+    standing = Standing()
+    first = standing.index(topics(told))
+    before = {name: first.query(name) for name in told}
+    told |= {"t7": "bandits", "new": "folding"}
+    del told["t9"]
+    index = standing.index(topics(told))
+    again = {name for name in told if index.query(name) is not before.get(name)}
+    assert again == {"t7", "new"}
+    assert len(index) == len(told)
+
+
+def test_a_topic_that_became_wrong_is_parked_and_one_mended_is_not() -> None:
+    standing = Standing()
+    standing.index((Topic("a", "agents"), Topic("b", "((")))
+    index = standing.index((Topic("a", "(("), Topic("b", "bandits")))
+    assert set(index.errors) == {"a"}
+    assert len(index) == 1
+    assert not standing.index((Topic("b", "bandits"),)).errors
+
+
+@contextmanager
+def opened(house: House, in_force: InForce, before: Settings | None = None) -> Iterator[App]:
+    """The next configuration of one service."""
+    with open_app(config.load(house.write(), before=before), house.clock, in_force) as app:
+        yield app
+
+
+def test_topics_that_stand_as_before_are_taken_from_there(house: House) -> None:
+    house.told["topics"] = {**TOPICS, "page": {"query": "agents", "sources": ["page"]}}
+    before = config.load(house.write())
+    house.told["topics"]["t7"] = {"query": "bandits"}
+    after = config.load(house.write(), before=before)
+    assert [name for name in after.topics if after.topics[name] is not before.topics[name]] == [
+        "t7"
+    ]
+    house.told["sources"]["other"] = house.told["sources"].pop("page")
+    house.told["topics"]["page"]["sources"] = ["other"]
+    renamed = config.load(house.write(), before=after)
+    assert all(renamed.topics[name] is not after.topics[name] for name in after.topics)
+
+
+def test_a_changed_topic_alone_meets_what_is_stored(house: House) -> None:
+    house.add("1.txt", AGENTS, BANDITS, FOLDING)
+    house.told["topics"] = dict(TOPICS)
+    in_force = InForce()
+    with opened(house, in_force) as app:
+        app.ingest()
+        assert pipeline.match(app.parts) == len(TOPICS)
+        before, settings = _standing(app), app.settings
+        index = in_force.index(app.parts.topics)
+        known = {name: index.query(name) for name in TOPICS}
+    house.clock.move(minutes=5)
+    house.told["topics"]["t7"] = {"query": "bandits OR folding", "threshold": 1}
+    with opened(house, in_force, settings) as app:
+        assert pipeline.match(app.parts) == 2
+        after = _standing(app)
+        index = in_force.index(app.parts.topics)
+        assert [name for name in TOPICS if index.query(name) is not known[name]] == ["t7"]
+    assert {name for name, its in after.items() if its != before[name]} == {"t7"}
+
+
+def _standing(app: App) -> dict[str, list[object]]:
+    """Since when each topic is in force, and when each of its matches was written."""
+    match, topic = schema.match.c, schema.topic.c
+    with app.parts.database.reading() as tx:
+        found = {name: [since] for name, since in tx.execute(
+            sa.select(topic.name, topic.in_force_since)
+        )}  # fmt: skip
+        for name, at in tx.execute(sa.select(match.topic, match.matched_at)):
+            found[name].append(at)
+    return found
+
+
+def test_topics_that_another_process_put_in_force_are_noticed(house: House) -> None:
+    house.add("1.txt", AGENTS, BANDITS)
+    in_force = InForce()
+    with opened(house, in_force) as app:
+        app.ingest()
+        pipeline.match(app.parts)
+        with app.parts.database.writing() as tx:
+            other = [Topic("agents", "bandits"), Topic("theirs", "folding")]
+            matches.put_in_force(tx, *matches.difference(tx, other), house.clock.now())
+        pipeline.match(app.parts)
+        with app.parts.database.reading() as tx:
+            assert matches.difference(tx, app.parts.topics) == ([], [])
+            assert [len(matches.of_paper(tx, id)) for id in (1, 2)] == [1, 0]
+
+
+def test_subscriptions_that_another_process_put_in_force_are_noticed(house: House) -> None:
+    in_force = InForce()
+    with opened(house, in_force) as app:
+        pipeline.enrol(app.parts)
+        house.told["subscriptions"]["lab"]["schedule"] = "monthly 1 08:00"
+        house.told["subscriptions"]["ada"] = {"topics": ["agents"], "channels": ["pages"]}
+        with house.opened() as other:
+            pipeline.enrol(other.parts)
+        pipeline.enrol(app.parts)
+        row = schema.subscription.c
+        with app.parts.database.reading() as tx:
+            told = sa.select(row.name, row.schedule).where(row.removed_at.is_(None))
+            assert tx.execute(told).all() == [("lab", "daily 08:00")]
+
+
+def test_what_others_matched_while_a_new_topic_looked_back_meets_it(house: House) -> None:
+    """Their papers came in after it had looked, and they did not know the topic."""
+    house.add("1.txt", AGENTS)
+    house.run()
+    house.told["topics"]["safety"] = {"query": "safe AND exploration"}
+
+    def another_process() -> None:
+        house.add("2.txt", BANDITS)
+        del house.told["topics"]["safety"]
+        house.ingest()
+
+    with house.opened() as app:
+        late = Late(app.parts.database, another_process)
+        pipeline.match(replace(app.parts, database=cast("Database", late)))
+        with app.parts.database.reading() as tx:
+            assert [one.topic for one in matches.of_paper(tx, 2)] == ["safety"]
+
+
+class Late:
+    """A store in which another process gets a word in before the topics are put in force."""
+
+    def __init__(self, database: Database, other: Callable[[], None]) -> None:
+        self.database = database
+        self.others = iter((lambda: None, other))  # subscriptions are put in force first
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.database, name)
+
+    def writing(self) -> Any:
+        next(self.others, lambda: None)()
+        return self.database.writing()
