@@ -80,6 +80,8 @@ _COMMON = frozenset(word[:STEM] for word in _COMMON_WORDS.split())
 
 # What folding changes in an ASCII text, beside its case: LaTeX, tags and entities.
 _MARKED = re.compile(r"[\\${}<&]")
+# In a name, all but letters, spaces and the signs that part words.
+_MORE_THAN_LETTERS = re.compile(r"[\\${}<&+#\d\n]")
 SIGNS = str.maketrans(
     {sign: " " for sign in map(chr, range(128)) if not sign.isalnum() and sign != "\n"}
 )
@@ -155,5 +157,7 @@ def of_authors(authors: Sequence[str]) -> tuple[int, ...]:
 def _person(name: str) -> str:
     """Return "lovelace a" for Ada Lovelace, A. Lovelace and Lovelace, Ada."""
     family, comma, given = name.partition(",")
-    words = plain(f"{given} {family}" if comma else name).split()
+    told = f"{given} {family}" if comma else name
+    letters = told.isascii() and not _MORE_THAN_LETTERS.search(told)
+    words = (told.lower().translate(SIGNS) if letters else plain(told)).split()
     return f"{words[-1]} {words[0][0]}" if words else ""

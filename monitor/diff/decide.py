@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from monitor.diff.keys import LINK
-from monitor.diff.recognise import handles, matches, may_be_one, stored_matches, unheard
+from monitor.diff.recognise import Handle, handles, matches, may_be_one, stored_matches, unheard
 from monitor.model import Candidate, Decision, FirstRun, Keyed, Kind, Paper
 
 OLDER_AFTER = timedelta(days=90)
@@ -50,13 +51,15 @@ class _Chunk:
     circumstances: Circumstances
     undated: int
     decisions: list[Decision] = field(default_factory=list)
-    places: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    places: dict[Handle, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def decide(self, keyed: Keyed, found: Sequence[Candidate]) -> None:
-        decision = self._of_stored(keyed, found) or self._of_twin(keyed) or self._unseen(keyed)
-        for place in handles(keyed):
-            self.places.setdefault(place, []).append(len(self.decisions))
-        self.decisions.append(decision)
+        ways = handles(keyed)
+        known = self._of_stored(keyed, found) or self._of_twin(keyed, ways)
+        position = len(self.decisions)
+        self.decisions.append(known or self._unseen(keyed))
+        for place in ways:
+            self.places[place].append(position)
 
     def _of_stored(self, keyed: Keyed, found: Sequence[Candidate]) -> Decision | None:
         matching = list(stored_matches(keyed, found))
@@ -69,9 +72,9 @@ class _Chunk:
         known = _of_known(keyed, first, why, news, tuple(joined))
         return self._with_twins(known, first.stored.paper)
 
-    def _of_twin(self, keyed: Keyed) -> Decision | None:
+    def _of_twin(self, keyed: Keyed, ways: Mapping[Handle, str]) -> Decision | None:
         compared: set[int] = set()  # once, by the strongest of what they share
-        for place, found_by in handles(keyed).items():
+        for place, found_by in ways.items():
             for position in self.places.get(place, [])[-MOST_TWINS:]:
                 if position in compared:
                     continue

@@ -32,7 +32,7 @@ _TRACKING = re.compile(r"^(?:utm_\w+|rss|ref|fbclid|gclid|mc_cid|mc_eid)$", re.I
 
 FINGERPRINT_VERSION = "1"
 # With another, every record is looked at again once: to be raised when keys are told otherwise.
-MARK_VERSION = "1"
+MARK_VERSION = "2"
 LINK = "url"  # a link is no proof: pages are reused and moved
 
 
@@ -127,21 +127,24 @@ def fingerprint(paper: Paper) -> str:
     Empty fields are left out, so that a field which a source starts to fill in is no change
     of what was there; the version stands in front, so that a better rule can be told apart.
     """
-    told = [("title", paper.title), ("abstract", paper.abstract)]
-    words = "\0".join(f"{name}:{_letters(text)}" for name, text in told if text)
-    return f"{FINGERPRINT_VERSION}:{hashlib.sha256(words.encode()).hexdigest()[:32]}"
+    told = ((b"title:", paper.title), (b"abstract:", paper.abstract))
+    words = b"\0".join(name + _letters(text) for name, text in told if text)
+    return f"{FINGERPRINT_VERSION}:{hashlib.sha256(words).hexdigest()[:32]}"
 
 
 # What stands for something else in LaTeX or HTML; a text without it is as it looks.
-_MARKED_UP = re.compile(r"[\\${}<&]")
-_NOT_ALPHANUMERIC = bytes(byte for byte in range(128) if not chr(byte).isalnum())
+_MARKED_UP = frozenset(b"\\${}<&")
+_SIGNS = bytes(b for b in range(128) if not chr(b).isalnum() and b not in _MARKED_UP)
+_SMALL = bytes(range(256)).lower()
 
 
-def _letters(text: str) -> str:
+def _letters(text: str) -> bytes:
     """Return the letters and digits of the folded words; plain ASCII takes the short way."""
-    if text.isascii() and not _MARKED_UP.search(text):
-        return text.lower().encode().translate(None, _NOT_ALPHANUMERIC).decode()
-    return "".join(filter(str.isalnum, plain(text).casefold()))
+    if text.isascii():
+        letters = text.encode().translate(_SMALL, _SIGNS)
+        if letters.isalnum() or not letters:  # nothing marked up was left in it
+            return letters
+    return "".join(filter(str.isalnum, plain(text).casefold())).encode()
 
 
 def raw_id(paper: Paper) -> str:
@@ -154,8 +157,9 @@ def mark(paper: Paper) -> int:
 
     Dates count only by being there: many sources give that of their own run.
     """
+    keys = paper.keys.items()
     dates = paper.published is None, paper.updated is None, paper.announced is None
-    rest = paper.year, paper.version, paper.withdrawn, dates, sorted(paper.keys.items())
+    rest = paper.year, paper.version, paper.withdrawn, dates, len(paper.authors)
     told = (
         MARK_VERSION,
         paper.title,
@@ -166,14 +170,17 @@ def mark(paper: Paper) -> int:
         paper.pdf_url,
         *paper.categories,
         paper.announce,
-        repr(rest),
+        f"{rest}{sorted(keys) if len(keys) > 1 else list(keys)}",
     )
     written = "\0".join(told).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(written, digest_size=8).digest(), "big") >> 1
 
 
-def keyed(paper: Paper, name: str = "") -> Keyed:
-    """Return a paper with all that it can be recognised by; `name` is its `raw_id`, if at hand."""
+def keyed(paper: Paper, name: str = "", number: int | None = None) -> Keyed:
+    """Return a paper with all that it can be recognised by.
+
+    `name` is its `raw_id` and `number` its `mark`, where they are at hand.
+    """
     return Keyed(
         paper=paper,
         keys=identifiers(paper),
@@ -181,5 +188,5 @@ def keyed(paper: Paper, name: str = "") -> Keyed:
         raw_id=name or raw_id(paper),
         fingerprint=fingerprint(paper),
         blocks=blocks(paper.title, paper.authors),
-        mark=mark(paper),
+        mark=mark(paper) if number is None else number,
     )

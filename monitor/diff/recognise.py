@@ -27,15 +27,17 @@ _ONLY_NEAR = frozenset({"block"})
 _NAME = re.compile(r"[^\W\d_]{2,}")
 
 Keys = Sequence[tuple[str, str]]
+Handle = tuple[str, str | int]
 
 
-def handles(keyed: Keyed) -> dict[tuple[str, str], str]:
+def handles(keyed: Keyed) -> dict[Handle, str]:
     """All by which a paper can be found again, strongest first, and how it is then found."""
-    found = {pair: "key" for pair in keyed.keys if pair[0] != LINK}
+    found: dict[Handle, str] = {pair: "key" for pair in keyed.keys if pair[0] != LINK}
     found |= {pair: "raw_id" for pair in keyed.keys if pair[0] == LINK}
     found["raw_id", keyed.raw_id] = "raw_id"
     found["title", keyed.title_key] = "title"
-    found |= {("block", str(block)): "block" for block in keyed.blocks}
+    for block in keyed.blocks:
+        found["block", block] = "block"
     return found
 
 
@@ -107,7 +109,7 @@ def matches(keyed: Keyed, paper: Paper, keys: Keys, found_by: frozenset[str]) ->
     shared = shared_key(keyed, keys)
     if shared:
         return f"same {shared}"
-    if found_by == _ONLY_NEAR and _unlike(keyed, paper):
+    if found_by == _ONLY_NEAR and not at_a_glance(keyed, paper.title, paper.authors):
         return ""
     verdict = same_work(keyed.paper, paper)
     if verdict.same:
@@ -118,13 +120,15 @@ def matches(keyed: Keyed, paper: Paper, keys: Keys, found_by: frozenset[str]) ->
     return ""
 
 
-def _unlike(keyed: Keyed, paper: Paper) -> bool:
-    """Whether a title is another and no word of an author's name is shared: seen at a glance.
+def at_a_glance(keyed: Keyed, title: str, authors: tuple[str, ...]) -> bool:
+    """Whether a paper may be one of this title, or by one of these authors: a word will do.
 
-    Nearly all papers that share but a block are so, and a full block holds many.
+    Nearly all papers that share but a block have neither, and a full block holds many.
     """
-    letters = Indel.normalized_similarity(keyed.title_key, title_key(paper.title))
-    return letters < NEAR_ENOUGH and _names(keyed.paper.authors).isdisjoint(_names(paper.authors))
+    key = title_key(title)
+    if Indel.normalized_similarity(keyed.title_key, key, score_cutoff=NEAR_ENOUGH):
+        return True
+    return not _names(keyed.paper.authors).isdisjoint(_names(authors))
 
 
 @lru_cache(maxsize=4096)

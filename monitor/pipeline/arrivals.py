@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from monitor.diff.decide import Circumstances, decide_chunk, fresh, proven, undated
 from monitor.diff.keys import keyed, mark, raw_id
+from monitor.diff.recognise import at_a_glance
 from monitor.model import Candidate, Decision, Kind, Paper
-from monitor.store import candidates, joins, papers
+from monitor.store import candidates, joins, lookups, papers
+from monitor.store.columns import indexed
 from monitor.store.database import Transaction
 
 
@@ -55,20 +57,24 @@ def decide(
 
     A record that says exactly what this source said of it last time is known at a glance.
     """
-    marked = [(raw_id(paper), mark(paper)) for paper in told]
-    before = papers.marks(tx, source, (name for name, _ in marked))
-    same = [number in before.get(name, ()) for name, number in marked]
-    incoming = [
-        keyed(paper, name)
-        for paper, (name, _), known in zip(told, marked, same, strict=True)
-        if not known
-    ]
-    unchanged = tuple(name for (name, _), known in zip(marked, same, strict=True) if known)
+    names = list(map(raw_id, told))
+    before = lookups.said_before(tx, source, names)
+    said = {(name, number) for name, number, _ in before}
+    incoming, unchanged = [], []
+    for paper, name in zip(told, names, strict=True):
+        number = mark(paper)
+        if (indexed(name), number) in said:
+            unchanged.append(name)
+        else:
+            incoming.append(keyed(paper, name, number))
     if not incoming:
-        return Decided((), (), unchanged, 0)
-    found = candidates.find(tx, source, incoming)
+        return Decided((), (), tuple(unchanged), 0)
+    by_raw_id: dict[str, list[int]] = defaultdict(list)
+    for name, _, paper_id in before:
+        by_raw_id[name].append(paper_id)
+    found = candidates.find(tx, source, incoming, by_raw_id, at_a_glance)
     decisions = decide_chunk(incoming, found, circumstances)
-    return Decided(tuple(decisions), tuple(found), unchanged, fresh(decisions, found))
+    return Decided(tuple(decisions), tuple(found), tuple(unchanged), fresh(decisions, found))
 
 
 def arrive(

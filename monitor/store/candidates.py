@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nlargest
 from itertools import chain
 
@@ -12,22 +12,30 @@ from monitor.store import lookups, papers, rulings
 from monitor.store.columns import indexed
 from monitor.store.database import Transaction
 
-# Of the papers that only share blocks with one, those that share most are worth comparing.
+# Of the papers that only share blocks with one, those that share most are worth a look.
 NEAREST = 5
 
-Ways = Mapping[int, set[str]]
+Ways = dict[int, set[str]]
+# Whether an incoming paper may be one of this title, by these authors, as seen at a glance.
+Glance = Callable[[Keyed, str, tuple[str, ...]], bool]
 
 
-def find(tx: Transaction, source: str, incoming: Sequence[Keyed]) -> list[tuple[Candidate, ...]]:
+def find(
+    tx: Transaction,
+    source: str,
+    incoming: Sequence[Keyed],
+    by_raw_id: Mapping[str, Iterable[int]],
+    glance: Glance,
+) -> list[tuple[Candidate, ...]]:
     """Return, for each incoming paper, the stored ones that it may be, by ascending id.
 
     A handful of statements however many papers there are: they are found by identifier and by
-    this source's own name for the record; where no identifier proves it, by title key (its
-    newest papers only); and where no identifier leads to one, by blocks (those that share most).
+    this source's own name for the record (`by_raw_id`, from `lookups.of_raw_ids`); where no
+    identifier proves it, by title key (its newest papers only); and where no identifier leads
+    to one, by blocks (those that share most, if a glance does not tell them apart).
     """
-    found: list[dict[int, set[str]]] = [defaultdict(set) for _ in incoming]
+    found: list[Ways] = [defaultdict(set) for _ in incoming]
     by_key = lookups.of_keys(tx, {pair for one in incoming for pair in one.keys})
-    by_raw_id = lookups.of_raw_ids(tx, source, {one.raw_id for one in incoming})
     unproven = []
     for ways, one in zip(found, incoming, strict=True):
         named = [(pair, by_key.get(lookups.indexed_pair(pair))) for pair in one.keys]
@@ -39,33 +47,61 @@ def find(tx: Transaction, source: str, incoming: Sequence[Keyed]) -> list[tuple[
     for ways, one in unproven:
         _note(ways, by_title.get(indexed(one.title_key), ()), "title")
     _near(tx, unproven)
-    return _assemble(tx, source, incoming, found)
+    ruled = rulings.between(tx, source, incoming, found)
+    _look(tx, incoming, found, ruled, glance)
+    return _assemble(tx, source, found, ruled)
 
 
-def _note(ways: dict[int, set[str]], ids: Iterable[int], way: str) -> None:
+def _note(ways: Ways, ids: Iterable[int], way: str) -> None:
     for paper_id in ids:
         ways[paper_id].add(way)
 
 
-def _near(tx: Transaction, unproven: Sequence[tuple[dict[int, set[str]], Keyed]]) -> None:
+def _near(tx: Transaction, unproven: Sequence[tuple[Ways, Keyed]]) -> None:
     unnamed = [
         (ways, one) for ways, one in unproven if not any("key" in by for by in ways.values())
     ]
     by_block = lookups.of_blocks(tx, {block for _, one in unnamed for block in one.blocks})
+    if not by_block:
+        return
     for ways, one in unnamed:
         shared = Counter(chain.from_iterable(by_block.get(block, ()) for block in one.blocks))
         nearest = nlargest(NEAREST, shared, key=lambda id: (shared[id], id))
         _note(ways, nearest, "block")
 
 
+def _look(
+    tx: Transaction,
+    incoming: Sequence[Keyed],
+    found: Sequence[Ways],
+    ruled: Mapping[tuple[int, int], str],
+    glance: Glance,
+) -> None:
+    """Leave out what only shares blocks and is clearly another paper: nearly all that do."""
+    near = [
+        (position, id)
+        for position, ways in enumerate(found)
+        for id, by in ways.items()
+        if by == {"block"} and (position, id) not in ruled
+    ]
+    titled = papers.titles(tx, {id for _, id in near})
+    for position, id in near:
+        if not glance(incoming[position], *titled[id]):
+            del found[position][id]
+
+
 def _assemble(
-    tx: Transaction, source: str, incoming: Sequence[Keyed], found: Sequence[Ways]
+    tx: Transaction,
+    source: str,
+    found: Sequence[Ways],
+    ruled: Mapping[tuple[int, int], str],
 ) -> list[tuple[Candidate, ...]]:
     ids = {paper_id for ways in found for paper_id in ways}
+    if not ids:
+        return [() for _ in found]
     keys = papers.keys_of(tx, ids)
     stored = papers.stored_of(tx, ids, keys)
     seen = papers.sightings(tx, ids, source)
-    ruled = rulings.between(tx, source, incoming, found)
     return [
         tuple(
             Candidate(

@@ -68,6 +68,16 @@ def each(tx: sa.Connection, values: Iterable[Any], type_: Any) -> Any:
     return sa.func.unnest(given).table_valued(sa.column("value", type_)).render_derived()
 
 
+def gathered(tx: sa.Connection, column: sa.ColumnElement[int]) -> sa.ColumnElement[Any]:
+    """Return all numbers of a column as one value of a row: `numbers` makes it whole."""
+    return (sa.func.group_concat if tx.dialect.name == "sqlite" else sa.func.array_agg)(column)
+
+
+def numbers(told: str | list[int]) -> list[int]:
+    """Return the numbers that were gathered in a row that came as it was."""
+    return list(map(int, told.split(","))) if isinstance(told, str) else told
+
+
 def raw(tx: sa.Connection, select: sa.Select[Any]) -> list[tuple[Any, ...]]:
     """Return rows as the driver gives them: what many thousands of them are read with.
 

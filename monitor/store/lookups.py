@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
 
 from monitor.store import schema
-from monitor.store.columns import INDEXED_CHARACTERS, among, each, indexed, raw
+from monitor.store.columns import (
+    INDEXED_CHARACTERS,
+    among,
+    each,
+    gathered,
+    indexed,
+    numbers,
+    raw,
+)
 from monitor.store.database import Transaction
 
 # "Editorial" is a title of thousands: the newest papers of a title are candidates enough.
@@ -44,14 +52,17 @@ def of_keys(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, int]:
     return found
 
 
-def of_raw_ids(tx: Transaction, source: str, raw_ids: Iterable[str]) -> Mapping[str, list[int]]:
-    """Return the papers that each name for a record stands for in a source."""
-    return grouped(
+def said_before(
+    tx: Transaction, source: str, raw_ids: Iterable[str]
+) -> list[tuple[str, int | None, int]]:
+    """Return (name, mark, paper) of what a source last said under its names for records."""
+    rows = raw(
         tx,
-        sa.select(_sighting.raw_id, _sighting.paper_id).where(
+        sa.select(_sighting.raw_id, _sighting.mark, _sighting.paper_id).where(
             _sighting.source == source, among(tx, _sighting.raw_id, map(indexed, raw_ids))
         ),
     )
+    return cast("list[tuple[str, int | None, int]]", rows)
 
 
 def of_titles(tx: Transaction, keys: Iterable[str]) -> Mapping[str, list[int]]:
@@ -67,23 +78,22 @@ def of_blocks(tx: Transaction, blocks: Iterable[int]) -> Mapping[int, list[int]]
 def _newest(
     tx: Transaction, table: sa.Table, wanted: Iterable[Any], most: int
 ) -> Mapping[Any, list[int]]:
-    """Return at most so many papers a key, by ascending id; a large key costs no more."""
+    """Return at most so many papers a key, the newest first; a large key costs no more."""
     wanted = list(wanted)
     if not wanted:
         return {}
     asked = each(tx, wanted, table.c.key.type)
-    beyond = (
+    newest = (
         sa.select(table.c.paper_id)
         .where(table.c.key == asked.c.value)
         .order_by(table.c.paper_id.desc())
-        .limit(1)
-        .offset(most)
+        .limit(most)
         .correlate(asked)
-        .scalar_subquery()
+        .subquery()
     )
-    here = sa.and_(table.c.key == asked.c.value, table.c.paper_id > sa.func.coalesce(beyond, 0))
-    rows = sa.select(table.c.key, table.c.paper_id).select_from(asked.join(table, here))
-    return grouped(tx, rows.order_by(table.c.key, table.c.paper_id))
+    ids = sa.select(gathered(tx, newest.c.paper_id)).correlate(asked).scalar_subquery()
+    rows = raw(tx, sa.select(asked.c.value, ids))
+    return {key: numbers(told) for key, told in rows if told}
 
 
 def grouped(tx: Transaction, pairs: sa.Select[Any]) -> dict[Any, list[Any]]:

@@ -189,16 +189,6 @@ def _write_sightings(
     insert_or_update(tx, schema.sighting, ordered, update, past=_PAST)
 
 
-def marks(tx: Transaction, source: str, raw_ids: Iterable[str]) -> dict[str, list[int | None]]:
-    """Return the marks of what a source last said under each of its names for records."""
-    return lookups.grouped(
-        tx,
-        sa.select(_sighting.raw_id, _sighting.mark).where(
-            _sighting.source == source, among(tx, _sighting.raw_id, map(indexed, raw_ids))
-        ),
-    )
-
-
 def seen_again(tx: Transaction, source: str, raw_ids: Iterable[str], now: datetime) -> None:
     """Note that a source has told of records just as before."""
     again = (_sighting.source == source, among(tx, _sighting.raw_id, map(indexed, raw_ids)))
@@ -348,6 +338,17 @@ def stored_of(
     """Return stored papers by id, with their identifiers as they are given."""
     rows = raw(tx, sa.select(schema.paper).where(among(tx, _paper.id, ids)))
     return {row[0]: _stored_of(keys.get(row[0], ()), *row) for row in rows}
+
+
+def titles(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Return the titles and authors of stored papers by id."""
+    wanted = set(ids)
+    if not wanted:
+        return {}
+    rows = raw(
+        tx, sa.select(_paper.id, _paper.title, _paper.authors).where(among(tx, _paper.id, wanted))
+    )
+    return {id: (title, listed(authors)) for id, title, authors in rows}
 
 
 def _stored_of(

@@ -10,11 +10,11 @@ import pytest
 
 from monitor.diff.keys import keyed
 from monitor.model import FirstRun, Kind, Paper
-from monitor.store import candidates, digests, joins, matches, papers
+from monitor.store import digests, joins, matches, papers
 from monitor.store.database import Database, open_store
 from monitor.text import title_key
 from tests.pipeline.desk import ids, match, origin, read, send, tell
-from tests.store.scenes import DAY, NOW, digest, freeze, subscribe, unsent, watch
+from tests.store.scenes import DAY, NOW, digest, freeze, offered, subscribe, unsent, watch
 
 PREPRINT = Paper(
     "Agents That Plan Together",
@@ -257,5 +257,5 @@ def test_a_near_title_is_found_by_its_blocks(store: Database) -> None:
     read(store, "arxiv", PREPRINT)
     typo = replace(PREPRINT, title="Agents That Paln Together", keys={}, raw_id="x")
     with store.reading() as tx:
-        [[candidate]] = candidates.find(tx, "list", [keyed(typo)])
+        [[candidate]] = offered(tx, "list", [keyed(typo)])
     assert candidate.found_by == {"block"}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
 from monitor.model import (
+    Candidate,
     Decision,
     Digest,
     Entry,
@@ -22,8 +24,8 @@ from monitor.model import (
     Rendered,
     Topic,
 )
-from monitor.store import digests, matches, papers
-from monitor.store.database import Database
+from monitor.store import candidates, digests, lookups, matches, papers
+from monitor.store.database import Database, Transaction
 from monitor.store.digests import Planned
 
 NOW = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
@@ -52,6 +54,14 @@ def ingest(
 ) -> list[int]:
     with store.ingesting() as tx:
         return papers.apply(tx, source, decisions, now, document="monday.txt")
+
+
+def offered(tx: Transaction, source: str, incoming: Sequence[Keyed]) -> list[tuple[Candidate, ...]]:
+    """All stored papers that incoming ones may be: a glance tells none apart."""
+    by_raw_id = defaultdict(list)
+    for name, _, id in lookups.said_before(tx, source, [one.raw_id for one in incoming]):
+        by_raw_id[name].append(id)
+    return candidates.find(tx, source, incoming, by_raw_id, lambda *_: True)
 
 
 def arrive(store: Database, *numbers: str, now: datetime = NOW) -> list[int]:

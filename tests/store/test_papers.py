@@ -7,16 +7,16 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.model import Decision, Kind, Paper
-from monitor.store import candidates, lookups, papers
+from monitor.store import lookups, papers
 from monitor.store.database import Database
-from tests.store.scenes import DAY, NOW, arrive, arxiv, ingest, keyed, new, waiting
+from tests.store.scenes import DAY, NOW, arrive, arxiv, ingest, keyed, new, offered, waiting
 
 LATER = NOW + DAY
 
 
 def found(store: Database, *incoming, source: str = "feed"):
     with store.reading() as tx:
-        return candidates.find(tx, source, incoming)
+        return offered(tx, source, incoming)
 
 
 def stored(store: Database, paper_id: int):
@@ -121,7 +121,7 @@ def test_candidates_take_a_handful_of_statements_however_many_papers(store: Data
     said: list[str] = []
     with store.reading() as tx:
         sa.event.listen(tx, "before_cursor_execute", lambda *call: said.append(call[2]))
-        result = candidates.find(tx, "feed", [arxiv(str(n)) for n in range(2_000)])
+        result = offered(tx, "feed", [arxiv(str(n)) for n in range(2_000)])
     assert sum(map(len, result)) == 500
     assert len(said) <= 8
 
@@ -294,7 +294,7 @@ def test_two_ingests_never_both_insert_a_paper(store: Database) -> None:
         for number in range(10):
             with store.ingesting() as tx:
                 incoming = [arxiv(str(number))]
-                [known_ones] = candidates.find(tx, source, incoming)
+                [known_ones] = offered(tx, source, incoming)
                 known = known_ones[0].stored.id if known_ones else None
                 kind = None if known else Kind.NEW
                 papers.apply(tx, source, [Decision(incoming[0], kind, known)], NOW)

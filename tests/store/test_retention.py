@@ -9,10 +9,10 @@ import sqlalchemy as sa
 
 from monitor.diff.keys import keyed
 from monitor.model import Kind, Paper, Run, RunOutcome
-from monitor.store import candidates, papers, retention, runs, schema
+from monitor.store import papers, retention, runs, schema
 from monitor.store.database import Database
 from tests.pipeline.desk import ids, match, origin, read, send, tell
-from tests.store.scenes import DAY, NOW, digest, freeze, subscribe, unsent, watch
+from tests.store.scenes import DAY, NOW, digest, freeze, offered, subscribe, unsent, watch
 
 ONE = Paper("Agents That Plan", "An abstract.", ("Ada Lovelace",), keys={"arxiv": "2601.00001"})
 TWO = Paper("Folding of Chains", "Another.", ("R. Franklin",), keys={"arxiv": "2601.00002"})
@@ -148,7 +148,7 @@ def test_papers_from_before_there_were_blocks_are_given_theirs(store: Database) 
     typo = keyed(Paper("Folding of Chanis", authors=("Franklin, Rosalind", "X Y"), raw_id="z"))
     exact = keyed(replace(TWO, keys={}, raw_id="q"))
     with store.reading() as tx:
-        near, same = candidates.find(tx, "s", [typo, exact])
+        near, same = offered(tx, "s", [typo, exact])
         assert papers.count(tx) == 3
     assert [one.stored.paper.title for one in same] == [TWO.title]
     assert all("block" in one.found_by for one in near)
