@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from monitor.model import Keyword, Sought
 from monitor.store import schema
-from monitor.store.columns import among, insert_new
+from monitor.store.columns import among, insert_plain
 from monitor.store.database import Transaction
 
 _waiting = schema.unsearched.c
@@ -24,7 +24,7 @@ _paper = schema.paper.c
 
 def mark(tx: Transaction, paper_ids: Iterable[int]) -> None:
     """Note papers whose words are new: the index does not have them yet."""
-    insert_new(tx, schema.unsearched, [{"paper_id": id} for id in sorted(set(paper_ids))])
+    insert_plain(tx, schema.unsearched, ["paper_id"], [(id,) for id in sorted(set(paper_ids))])
 
 
 def waiting(tx: Transaction, limit: int) -> list[int]:
