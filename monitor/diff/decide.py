@@ -6,8 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import chain
+
+import numpy as np
 
 from monitor.diff.keys import LINK
+from monitor.diff.near import sharing
 from monitor.diff.recognise import Handle, handles, matches, may_be_one, stored_matches, unheard
 from monitor.model import Candidate, Decision, FirstRun, Keyed, Kind, Paper
 
@@ -41,9 +45,20 @@ def decide_chunk(
 ) -> list[Decision]:
     """Decide on papers in order; a later one may repeat an earlier one of the same chunk."""
     chunk = _Chunk(circumstances, circumstances.undated_before)
-    for keyed, found in zip(incoming, candidates, strict=True):
-        chunk.decide(keyed, found)
+    near = _near(incoming)
+    for position, (keyed, found) in enumerate(zip(incoming, candidates, strict=True)):
+        chunk.decide(keyed, found, near.get(position, ()))
     return chunk.decisions
+
+
+def _near(incoming: Sequence[Keyed]) -> dict[int, list[int]]:
+    """Return for each position the earlier ones that share a block with it."""
+    counts = [len(one.blocks) for one in incoming]
+    keys = np.fromiter(chain.from_iterable(one.blocks for one in incoming), np.int64)
+    found: dict[int, list[int]] = defaultdict(list)
+    for earlier, later in sharing(keys, np.repeat(np.arange(len(incoming)), counts)).tolist():
+        found[later].append(earlier)
+    return found
 
 
 @dataclass
@@ -53,9 +68,9 @@ class _Chunk:
     decisions: list[Decision] = field(default_factory=list)
     places: dict[Handle, list[int]] = field(default_factory=lambda: defaultdict(list))
 
-    def decide(self, keyed: Keyed, found: Sequence[Candidate]) -> None:
+    def decide(self, keyed: Keyed, found: Sequence[Candidate], near: Sequence[int]) -> None:
         ways = handles(keyed)
-        known = self._of_stored(keyed, found) or self._of_twin(keyed, ways)
+        known = self._of_stored(keyed, found) or self._of_twin(keyed, ways, near)
         position = len(self.decisions)
         self.decisions.append(known or self._unseen(keyed))
         for place in ways:
@@ -72,10 +87,13 @@ class _Chunk:
         known = _of_known(keyed, first, why, news, tuple(joined))
         return self._with_twins(known, first.stored.paper)
 
-    def _of_twin(self, keyed: Keyed, ways: Mapping[Handle, str]) -> Decision | None:
+    def _of_twin(
+        self, keyed: Keyed, ways: Mapping[Handle, str], near: Sequence[int]
+    ) -> Decision | None:
         compared: set[int] = set()  # once, by the strongest of what they share
-        for place, found_by in ways.items():
-            for position in self.places.get(place, [])[-MOST_TWINS:]:
+        named = ((self.places.get(place, ()), way) for place, way in ways.items())
+        for positions, found_by in chain(named, [(near, "block")]):
+            for position in positions[-MOST_TWINS:]:
                 if position in compared:
                     continue
                 compared.add(position)

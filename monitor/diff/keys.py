@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from monitor.diff.blocks import blocks
+from monitor.diff.blocks import blocks, of_authors
+from monitor.diff.near import blocks_of
 from monitor.model import Keyed, Paper
 from monitor.text import plain, title_key
 
@@ -176,17 +177,27 @@ def mark(paper: Paper) -> int:
     return int.from_bytes(hashlib.blake2b(written, digest_size=8).digest(), "big") >> 1
 
 
-def keyed(paper: Paper, name: str = "", number: int | None = None) -> Keyed:
-    """Return a paper with all that it can be recognised by.
+def keyed(paper: Paper) -> Keyed:
+    """Return a paper with all that it can be recognised by."""
+    return _keyed(paper, raw_id(paper), mark(paper), blocks(paper.title, paper.authors))
 
-    `name` is its `raw_id` and `number` its `mark`, where they are at hand.
-    """
+
+def all_keyed(told: Sequence[tuple[Paper, str, int]]) -> list[Keyed]:
+    """Return papers as `keyed` does, each given with its `raw_id` and its `mark`."""
+    from_titles = blocks_of([paper.title for paper, _, _ in told])
+    return [
+        _keyed(paper, name, number, (*some, *of_authors(paper.authors)))
+        for (paper, name, number), some in zip(told, from_titles, strict=True)
+    ]
+
+
+def _keyed(paper: Paper, name: str, number: int, blocks: tuple[int, ...]) -> Keyed:
     return Keyed(
         paper=paper,
         keys=identifiers(paper),
         title_key=title_key(paper.title),
-        raw_id=name or raw_id(paper),
+        raw_id=name,
         fingerprint=fingerprint(paper),
-        blocks=blocks(paper.title, paper.authors),
-        mark=mark(paper) if number is None else number,
+        blocks=blocks,
+        mark=number,
     )

@@ -27,17 +27,15 @@ _ONLY_NEAR = frozenset({"block"})
 _NAME = re.compile(r"[^\W\d_]{2,}")
 
 Keys = Sequence[tuple[str, str]]
-Handle = tuple[str, str | int]
+Handle = tuple[str, str]
 
 
 def handles(keyed: Keyed) -> dict[Handle, str]:
-    """All by which a paper can be found again, strongest first, and how it is then found."""
+    """What names a paper and is found as it is, strongest first, and how it is then found."""
     found: dict[Handle, str] = {pair: "key" for pair in keyed.keys if pair[0] != LINK}
     found |= {pair: "raw_id" for pair in keyed.keys if pair[0] == LINK}
     found["raw_id", keyed.raw_id] = "raw_id"
     found["title", keyed.title_key] = "title"
-    for block in keyed.blocks:
-        found["block", block] = "block"
     return found
 
 

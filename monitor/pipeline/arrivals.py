@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from monitor.diff.decide import Circumstances, decide_chunk, fresh, proven, undated
-from monitor.diff.keys import keyed, mark, raw_id
+from monitor.diff.keys import all_keyed, mark, raw_id
 from monitor.diff.recognise import at_a_glance
 from monitor.model import Candidate, Decision, Kind, Paper
 from monitor.store import candidates, joins, lookups, papers
@@ -60,18 +60,19 @@ def decide(
     names = list(map(raw_id, told))
     before = lookups.said_before(tx, source, names)
     said = {(name, number) for name, number, _ in before}
-    incoming, unchanged = [], []
+    changed, unchanged = [], []
     for paper, name in zip(told, names, strict=True):
         number = mark(paper)
         if (indexed(name), number) in said:
             unchanged.append(name)
         else:
-            incoming.append(keyed(paper, name, number))
-    if not incoming:
+            changed.append((paper, name, number))
+    if not changed:
         return Decided((), (), tuple(unchanged), 0)
     by_raw_id: dict[str, list[int]] = defaultdict(list)
     for name, _, paper_id in before:
         by_raw_id[name].append(paper_id)
+    incoming = all_keyed(changed)
     found = candidates.find(tx, source, incoming, by_raw_id, at_a_glance)
     decisions = decide_chunk(incoming, found, circumstances)
     return Decided(tuple(decisions), tuple(found), tuple(unchanged), fresh(decisions, found))
