@@ -4,7 +4,8 @@
 
 Makes a dump of N lines (two million) of which one in a thousand is broken or repeated, kills the
 ingest with SIGKILL at a third and at two thirds, and lets the third one end. Prints lines a second
-and the peak memory of each, and fails when a paper is missing or stands twice.
+and the peak memory of each; fails when a paper is missing or stands twice, or over 300 MB are
+needed.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from itertools import accumulate
 from pathlib import Path
 
 SEED = 20260101
+MOST_MB = 300
 CONFIG = """store: sqlite:///store.db
 sources: {all: {kind: jsonl, path: dump.jsonl.gz}}
 topics: {some: {query: learning}}
@@ -116,6 +118,8 @@ def main() -> None:
         print(f"{found:,} papers of {papers:,}, {distinct:,} different titles")
         if not found == distinct == papers or read_to(folder / "store.db") != size:
             raise SystemExit("papers are missing or stand twice")
+        if most > MOST_MB:
+            raise SystemExit(f"more than {MOST_MB} MB were needed")
 
 
 if __name__ == "__main__":

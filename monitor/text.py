@@ -440,7 +440,7 @@ _ENDINGS = (
 )
 
 
-@lru_cache(maxsize=262_144)
+@lru_cache(maxsize=65_536)
 def singular(word: str) -> str:
     """Return the singular of a folded English word, or the word itself.
 

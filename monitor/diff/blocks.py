@@ -126,7 +126,7 @@ def of_words(words: Sequence[str]) -> tuple[int, ...]:
     return tuple(found) or ((reduce(xor, numbers),) if numbers else ())
 
 
-@lru_cache(maxsize=131_072)
+@lru_cache(maxsize=32_768)
 def number(word: str) -> int:
     """Return the rank of a word and a hash of it: the smaller, the rarer."""
     if word in _STOP or (len(word) == 1 and word.isascii()):
@@ -135,7 +135,7 @@ def number(word: str) -> int:
     return COMMON_FROM | _hash(stem) if stem in _COMMON else _hash(stem)
 
 
-@lru_cache(maxsize=131_072)
+@lru_cache(maxsize=32_768)
 def rarity(word: str) -> float:
     """Return what a folded word weighs in a title: 2, 1 if titles often say it, 0.2 if all do."""
     rank = number(word)
@@ -153,7 +153,7 @@ def of_authors(authors: Sequence[str]) -> tuple[int, ...]:
     return (_hash("authors " + " ".join(sorted(people))),) if len(people) > 1 else ()
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8192)
 def _person(name: str) -> str:
     """Return "lovelace a" for Ada Lovelace, A. Lovelace and Lovelace, Ada."""
     family, comma, given = name.partition(",")

@@ -99,7 +99,7 @@ def _parted(told: str) -> Iterator[str]:
         yield from pieces
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4096)
 def _name(told: str) -> Name:
     family, comma, given = told.partition(",")
     folded = plain(f"{given} {family}" if comma else told)
@@ -112,7 +112,7 @@ def same_person(a: Name, b: Name) -> bool:
     return a == b or (_one(a, b) if a < b else _one(b, a))
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8192)
 def _one(a: Name, b: Name) -> bool:
     whole = [word for word in a if len(word) > 1 and word in b]
     if whole and _no_contradiction(

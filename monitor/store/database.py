@@ -212,7 +212,8 @@ def engine(url: sa.URL, *, writer: bool, foreign_keys: bool = True) -> sa.Engine
         connection.isolation_level = None  # the driver begins nothing of its own
         connection.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA cache_size = -65536")  # KiB: a chunk touches thousands of pages
+        # KiB. A chunk that is decided touches thousands of pages; readers share the system's cache.
+        connection.execute(f"PRAGMA cache_size = {-65536 if writer else -8192}")
         connection.execute("PRAGMA journal_mode = WAL" if writer else "PRAGMA query_only = ON")
 
     @sa.event.listens_for(made, "begin")
