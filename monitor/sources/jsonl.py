@@ -16,16 +16,17 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from typing import Annotated, BinaryIO, ClassVar
 
 from pydantic import BeforeValidator, Field, field_validator
 
 from monitor.model import Document, Dump, FirstRun, Mark, Paper, Part, Reading, Rejected
 from monitor.sources.base import Found, Source, SourceOptions, documents_in
-from monitor.sources.shared.fields import NAMES
-from monitor.sources.shared.presets import PRESETS, reader, recognised
+from monitor.sources.shared.fields import NAMES, Fields
+from monitor.sources.shared.presets import PRESETS, Read, reader, recognised
 from monitor.sources.shared.records import NoPaperError
-from monitor.sources.shared.rows import CUT, HEAD, Unreadable, form_of
+from monitor.sources.shared.rows import CUT, HEAD, Row, Run, Unreadable, form_of
 from monitor.sources.shared.unpacked import ENDS_IN_THE_MIDDLE, Tape
 
 # What `read` shows of one document; an ingest has no such limits.
@@ -127,10 +128,16 @@ class Parts:
         self._file = opens()
         self._tape = Tape(self._file)
         self._now = now
+        self._read: Read
         head = self._tape.peek(HEAD)
-        self._read, titles = reader(preset or ("" if fields else recognised(head)), fields)
+        read = reader(preset or ("" if fields else recognised(head)), fields)
         self._start = head[:START]
-        form = form_of(head, titles)
+        if isinstance(read, Fields):
+            self._read = read.paper
+            form = form_of(head, read.titles, partial(read.papers, now=now))
+        else:
+            self._read = read
+            form = form_of(head, ("title",))
         self.begin = self._furthest(marks)
         if self._tape.given != self.begin.offset:
             self.close()
@@ -139,6 +146,7 @@ class Parts:
         self._tape.skip(self.begin.offset or form.begin)
         self._at = self.begin
         self._rows = form.rows(self._tape, self.begin.number)
+        self._left: tuple[Row, ...] = ()
         self._unit = form.unit
         self.error = form.error or ("" if head else self._tape.fault)
 
@@ -148,14 +156,22 @@ class Parts:
         rejected: list[Rejected] = []
         offset, number = self._at.offset, self._at.number
         enough = offset + PART_BYTES
-        for number, begin, end, told, plain in self._rows:
+        rows, self._left = chain(self._left, self._rows), ()
+        for number, begin, end, told, plain in rows:
             if told is CUT:
                 self._rejects(rejected, number, begin, CUT.why)
                 self.error = ENDS_IN_THE_MIDDLE
                 number -= 1
                 break
             offset = end
-            if isinstance(told, dict):
+            if isinstance(told, Run):
+                room = most - len(papers) - len(rejected)
+                papers += told.papers[:room]
+                if left := told.papers[room:]:
+                    offset, rest = told.ends[room - 1], Run(left, told.ends[room:])
+                    self._left = ((number, offset, end, rest, plain),)
+                    number -= len(left)
+            elif isinstance(told, dict):
                 try:
                     papers.append(self._read(told, self._now, plain))
                 except NoPaperError as fault:

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from monitor.model import Document, Dump, Mark, Paper, Reading, Rejected
 from monitor.sources.jsonl import Jsonl, JsonlOptions
+from monitor.sources.shared.fields import Fields
 from monitor.sources.shared.presets import PRESETS
 from tests.sources.dumps import FIVE, LINES, LIST, PACKERS, TABLE, lines, record
 from tests.sources.scenario import NOW, SAVED, samples
@@ -583,3 +584,56 @@ def test_however_a_dump_is_cut_in_parts_nothing_is_lost_or_twice(data: st.DataOb
         marks.append(mark)
     after = [title for told, _ in taken(content, size, *marks) for title in told]
     assert before + after == [one["title"] for one in FIVE]
+
+
+# ── clean lines ─────────────────────────────────────────────────────────────────────
+
+_ODD = (0xA0, 0x1161, 0x1F600, 0x200B, 0x2028, 0x202E)
+_SIGNS = st.sampled_from(
+    ["<b>x</b>", "a < b", "&amp;", "e\u0301", *'é "&,/\\\n\t\x7f\x01ﬁ각İ', *map(chr, _ODD), "  "]
+)
+_TEXTS = st.lists(st.one_of(_SIGNS, st.sampled_from(["word", "Ada", "of"])), max_size=6).map(
+    "".join
+)
+_ANYTHING = st.one_of(_TEXTS, st.none(), st.integers(), st.floats(allow_nan=False), st.booleans())
+_VALUES = st.one_of(_ANYTHING, st.lists(_ANYTHING, max_size=3), st.dictionaries(_TEXTS, _TEXTS))
+_FEW = st.lists(_TEXTS, max_size=4)
+_TIDY = st.fixed_dictionaries(
+    {"title": _TEXTS.map("T{}".format)},
+    optional={
+        **dict.fromkeys(("abstract", "venue", "id"), _TEXTS),
+        **dict.fromkeys(("authors", "categories"), st.lists(_TEXTS, max_size=4)),
+        "year": st.sampled_from([2020, "1999", None, "2020  b"]),
+    },
+)
+_OTHERS = ("url", "published", "doi", "keys", "rest", "display_name", "a  b", "Title")
+_WILD = st.fixed_dictionaries({"title": _VALUES}, optional=dict.fromkeys(_OTHERS, _VALUES))
+
+
+@given(
+    records=st.lists(_TIDY, min_size=1, max_size=4),
+    wild=st.lists(_WILD, max_size=1),
+    spoilt=st.sampled_from(["", "", "{}", "[]", '{"title": "A"}{"title": "B"}', '{"title":\n"A"}']),
+    ascii_only=st.booleans(),
+)
+@settings(max_examples=400, deadline=None)
+def test_lines_that_are_read_many_at_once_are_read_as_each_alone(
+    records: list[dict[str, Any]], wild: list[dict[str, Any]], spoilt: str, ascii_only: bool
+):
+    told = [json.dumps(one, ensure_ascii=ascii_only) for one in [*records, *wild]]
+    # Before a blank a line is read alone: the first, so that its names are known, and below all.
+    known = {name: "Known" for one in [*records, *wild] for name in one}
+    content = "\n".join([f"{json.dumps(known)} ", *told, spoilt, ""]).encode()
+    many = read(content)
+    alone = read(content.replace(b"\n", b" \n"))
+    assert many.papers == alone.papers
+    assert [one.why for one in many.rejected] == [one.why for one in alone.rejected]
+
+
+def test_clean_lines_are_read_many_at_once(monkeypatch: pytest.MonkeyPatch):
+    told = [{"title": f"Spin–glass $\\beta$ {n}", "authors": ["Ada Byron"]} for n in range(300)]
+    alone: list[Any] = []
+    one_by_one = Fields.paper
+    monkeypatch.setattr(Fields, "paper", lambda *a: alone.append(a) or one_by_one(*a))
+    assert len(read(lines(*told)).papers) == 300
+    assert len(alone) <= 100  # those from which the names are learnt

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.model import Paper
 from monitor.sources.shared.dates import partial_date
@@ -42,7 +42,11 @@ from monitor.sources.shared.records import (
 from monitor.sources.shared.rows import named
 from monitor.text import clean
 
+if TYPE_CHECKING:
+    from monitor.sources.shared.cleanrecords import CleanRecords
+
 MAX_SHAPES = 1_000
+MAX_KNOWN = 200
 MAX_KEY = 300
 
 _ARXIV_ID = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Za-z]{2})?/\d{7})(?:v\d+)?$")
@@ -92,10 +96,10 @@ Path = tuple[str, ...]
 # A value of any type to what a Paper holds; nothing where it says nothing. See `plain` of `paper`.
 Convert = Callable[[Any, bool], object]
 
-_SLOTS = {field.name: place for place, field in enumerate(fields(Paper))}
-_YEAR, _VERSION, _KEYS = (_SLOTS[name] for name in ("year", "version", "keys"))
-_LINKS = (_SLOTS["url"], _SLOTS["pdf_url"])
-_DATES = (_SLOTS["published"], _SLOTS["updated"], _SLOTS["announced"])
+SLOTS = {field.name: place for place, field in enumerate(fields(Paper))}
+_YEAR, _VERSION, _KEYS = (SLOTS[name] for name in ("year", "version", "keys"))
+_LINKS = (SLOTS["url"], SLOTS["pdf_url"])
+_DATES = (SLOTS["published"], SLOTS["updated"], SLOTS["announced"])
 _EMPTY = [None if field.default is MISSING else field.default for field in fields(Paper)]
 
 
@@ -119,6 +123,9 @@ class Fields:
     def __init__(self, told: Mapping[str, Sequence[str]] | None = None) -> None:
         self._told = {field: tuple(names) for field, names in (told or {}).items()}
         self._shapes: dict[tuple[str, ...], _Shape] = {}
+        # All names that records have had so far, in the order in which they came.
+        self.known: dict[str, None] = {}
+        self._clean: CleanRecords | None = None
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -141,13 +148,39 @@ class Fields:
                 values[slot] = next(filter(None, found), values[slot])
         if not values[0]:
             raise NoPaperError("record has no title")
-        _set_dates(values, now)
-        _set_keys(values, record, shape)
+        set_dates(values, now)
+        set_keys(values, [(s, _at(record, path)) for s, paths in shape.keys for path in paths])
         return filled(*values)
+
+    def papers(
+        self, lines: bytes, count: int, spaced: bool, now: datetime
+    ) -> Sequence[Paper] | None:
+        """Read lines of JSON whose texts are clean; None where there is no rule for one of them.
+
+        In `spaced` ones they are but for spaces in a row.
+        """
+        if self._clean is None:
+            from monitor.sources.shared.cleanrecords import CleanRecords  # not needed for tables
+
+            self._clean = CleanRecords(self)
+        return self._clean.papers(lines, count, spaced, now)
+
+    def places(self) -> dict[str, str] | None:
+        """Return the name that each field has in all records; None where one may have several."""
+        if len(self.known) > MAX_KNOWN:
+            return None
+        ours = {named(name): name for name in self.known}
+        every = {f: tuple(self._paths(f, ours.values(), ours)) for f in (*NAMES, *self._told)}
+        found = [(field, path) for field, paths in every.items() for path in paths]
+        places = {field: path[0] for field, path in found if len(path) == 1}
+        sole = len(ours) == len(self.known) and len(set(places.values())) == len(found)
+        return places if sole else None
 
     def _learn(self, names: tuple[str, ...]) -> _Shape:
         if len(self._shapes) >= MAX_SHAPES:  # every record has names of its own
             self._shapes.clear()
+        if len(self.known) <= MAX_KNOWN:
+            self.known |= dict.fromkeys(names)
         ours: dict[str, str] = {}
         for name in names:
             ours.setdefault(named(name), name)
@@ -155,15 +188,15 @@ class Fields:
         paths = {field: found for field, found in every.items() if found}
         self._shapes[names] = shape = _Shape(
             tuple(
-                (_SLOTS[field], found[0][0], found[len(found[0]) == 1 :], _FORMS[field])
+                (SLOTS[field], found[0][0], found[len(found[0]) == 1 :], FORMS[field])
                 for field, found in paths.items()
-                if field in _FORMS
+                if field in FORMS
             ),
             tuple((f[5:], found) for f, found in paths.items() if f.startswith("keys")),
         )
         return shape
 
-    def _paths(self, field: str, names: Sequence[str], ours: Mapping[str, str]) -> Iterator[Path]:
+    def _paths(self, field: str, names: Collection[str], ours: Mapping[str, str]) -> Iterator[Path]:
         if field not in self._told:
             yield from ((ours[name],) for name in NAMES[field] if name in ours)
         for name in self._told.get(field, ()):
@@ -186,7 +219,7 @@ def _at(record: object, path: Path) -> object:
     return record
 
 
-def _set_dates(values: list[Any], now: datetime) -> None:
+def set_dates(values: list[Any], now: datetime) -> None:
     """Of a date that tells a year only the year is kept; one that no paper can have is none."""
     for slot in _DATES:
         at = values[slot]
@@ -202,18 +235,17 @@ def _set_dates(values: list[Any], now: datetime) -> None:
 # ── identifiers ─────────────────────────────────────────────────────────────────────
 
 
-def _set_keys(values: list[Any], record: Record, shape: _Shape) -> None:
+def set_keys(values: list[Any], told: Sequence[tuple[str, object]]) -> None:
     """Collect identifiers by scheme; arXiv's and DOIs also from links, where no field has one."""
     values[_KEYS] = {}
-    if not (shape.keys or values[_LINKS[0]] or values[_LINKS[1]]):
+    if not (told or values[_LINKS[0]] or values[_LINKS[1]]):
         return
     found: dict[str, dict[str, None]] = {}
     version = None
-    for scheme, paths in shape.keys:
-        for path in paths:
-            for name, value, number in _identifiers(scheme, _at(record, path)):
-                found.setdefault(name, {})[value] = None
-                version = version or number
+    for scheme, value in told:
+        for name, identifier, number in _identifiers(scheme, value):
+            found.setdefault(name, {})[identifier] = None
+            version = version or number
     for slot in _LINKS:
         link = values[slot]
         if link and ("10." in link or "arxiv" in link):
@@ -222,7 +254,7 @@ def _set_keys(values: list[Any], record: Record, shape: _Shape) -> None:
                     found[name] = {value: None}
                     version = version or number
     values[_KEYS] = {
-        name: v[0] if len(v := tuple(told)) == 1 else v for name, told in found.items()
+        name: v[0] if len(v := tuple(values_of)) == 1 else v for name, values_of in found.items()
     }
     values[_VERSION] = values[_VERSION] or version
 
@@ -441,7 +473,7 @@ def _read_date(told: str) -> datetime | int | None:
     return day or year
 
 
-_FORMS: Mapping[str, Convert] = {
+FORMS: Mapping[str, Convert] = {
     "title": _text,
     "abstract": _abstract,
     "authors": _authors,

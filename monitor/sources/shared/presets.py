@@ -74,17 +74,16 @@ def recognised(head: bytes) -> str:
     return next(fits, "")
 
 
-def reader(preset: str, told: Mapping[str, Sequence[str]]) -> tuple[Read, Sequence[str]]:
-    """Return what reads the records of a preset, and the names of a table's column of titles.
+def reader(preset: str, told: Mapping[str, Sequence[str]]) -> Read | Fields:
+    """Return what reads the records of a preset.
 
     `told` gives names of fields, which are stronger than those of a preset of names.
     """
     if preset == "arxiv-snapshot":
-        return _arxiv, ("title",)
+        return _arxiv
     if preset in _SERVICES:
-        return _service(*_SERVICES[preset]), ("title",)
-    fields = Fields({**_FIELDS.get(preset, {}), **told})
-    return fields.paper, fields.titles
+        return _service(*_SERVICES[preset])
+    return Fields({**_FIELDS.get(preset, {}), **told})
 
 
 def _service(module: str, name: str) -> Read:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from monitor.model import Paper
 from monitor.sources.shared.encoding import decode_line, looks_binary
 from monitor.sources.shared.unpacked import ENDS_IN_THE_MIDDLE, Tape
 
@@ -31,14 +32,14 @@ _LIST_BEGINS = re.compile(rf'\s*(?:\[|\{{.{{0,4000}}?"(?:{_LISTS})"\s*:\s*\[)', 
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|!--|[\w:]+[\s>])", re.IGNORECASE)
 _NEXT_OBJECT = re.compile(r"\}\s*,?\s*(?=\{)")
 _DELIMITERS = ",\t;|"
-# How JSON writes control characters, and what else it may hide.
-_HIDDEN = re.compile(rb"\\[bfnrtu]")
-
 
 # (number, begin, end, told, plain): a record, or why there is none, between two bytes. `number`
 # counts lines, of a list records, from 1. `plain` promises that its texts hold no mark-up, and
-# no control character if they are ASCII.
+# no control character if they are ASCII. Lines in a row may be told as one `Run`.
 Row = tuple[int, int, int, object, bool]
+# Reads so many lines of which the texts are clean, or clean but for spaces in a row; None where it
+# has no rule for one of them.
+ReadRun = Callable[[bytes, int, bool], Sequence[Paper] | None]
 
 
 class Unreadable(NamedTuple):
@@ -50,6 +51,13 @@ class Unreadable(NamedTuple):
 CUT = Unreadable("the document ends inside this record")
 TOO_LARGE = Unreadable(f"record is larger than {MAX_RECORD:,} bytes")
 TOO_MANY = Unreadable("record has more objects and lists than any paper")
+
+
+class Run(NamedTuple):
+    """In place of a record: the papers of lines in a row, and the byte behind each line."""
+
+    papers: Sequence[Paper]
+    ends: Sequence[int]
 
 
 class Form(NamedTuple):
@@ -64,10 +72,11 @@ class Form(NamedTuple):
     error: str = ""
 
 
-def form_of(head: bytes, titles: Sequence[str]) -> Form:
+def form_of(head: bytes, titles: Sequence[str], read_run: ReadRun | None = None) -> Form:
     """Find out by its first bytes what a document is.
 
-    `titles` are the names that the column of titles may have, as `named` writes them.
+    `titles` are the names that the column of titles may have, as `named` writes them; `read_run`
+    is tried where lines of JSON are clean.
     """
     text = decode_line(head)
     lines = [line for line in head.split(b"\n", 20) if line.strip()]
@@ -81,7 +90,7 @@ def form_of(head: bytes, titles: Sequence[str]) -> Form:
         return _none("the document is HTML or XML, not JSON and no table")
     listed = _LIST_BEGINS.match(text)
     if _is_lines(lines, listed is not None):
-        return Form("line", 0, _json_lines)
+        return Form("line", 0, partial(_json_lines, read_run=read_run))
     if lines[0].lstrip()[:1] in (b"{", b"["):
         begin = len(text[: listed.end()].encode()) if listed else 0
         return Form("record", begin, partial(_values, listed=listed is not None))
@@ -113,46 +122,40 @@ def _is_lines(lines: Sequence[bytes], listed: bool) -> bool:
     return not listed and any(isinstance(_parsed(line), Mapping) for line in lines[1:5])
 
 
-def _json_lines(tape: Tape, before: int) -> Iterator[Row]:
-    from orjson import loads  # not needed to read other kinds
+def _json_lines(tape: Tape, number: int, read_run: ReadRun | None) -> Iterator[Row]:
+    from monitor.sources.shared.jsonlines import rows  # loads what other forms do not need
 
-    for number, begin, end, line in _lines(tape, before):
-        if line is None:
-            yield number, begin, end, TOO_LARGE, False
-            continue
-        try:
-            told = loads(line) if len(line) < HEAD or not _costly(line) else TOO_MANY
-        except ValueError:
-            if line.strip(b" \t\r\0"):
-                yield number, begin, end, _mended(line, cut=end == begin + len(line)), False
-            continue
-        marked = b"<" in line or b"&" in line or b"\x7f" in line
-        hidden = b"\\" in line and _HIDDEN.search(line)
-        yield number, begin, end, told, not (marked or hidden)
+    return rows(blocks(tape), number, read_run)
 
 
-def _lines(tape: Tape, number: int) -> Iterator[tuple[int, int, int, bytes | None]]:
-    """Yield (number, begin, end, line); no line where it is too long to be held."""
-    begin, rest, dropped = tape.given, b"", 0
+def blocks(tape: Tape) -> Iterator[tuple[int, int, bytes]]:
+    """Yield (begin, end, lines): whole lines; none of one that is too long to be held."""
+    begin, held, dropped = tape.given, b"", 0
     while piece := tape.read():
-        lines = (rest + piece).split(b"\n")
-        rest = lines.pop()
-        for line in lines:
-            number += 1
-            end = begin + dropped + len(line) + 1
-            yield number, begin, end, None if dropped or len(line) > MAX_RECORD else line
-            begin, dropped = end, 0
-        if dropped or len(rest) > MAX_RECORD:
-            dropped, rest = dropped + len(rest), b""
-    if rest or dropped:
-        yield number + 1, begin, begin + dropped + len(rest), None if dropped else rest
+        if dropped:
+            behind = piece.find(b"\n") + 1
+            dropped += behind or len(piece)
+            if not behind:
+                continue
+            yield begin, begin + dropped, b""
+            begin, piece, dropped = begin + dropped, piece[behind:], 0
+        if behind := piece.rfind(b"\n") + 1:
+            lines, held = held + piece[:behind], piece[behind:]
+            yield begin, begin + len(lines), lines
+            begin += len(lines)
+        else:
+            held += piece
+        if len(held) > MAX_RECORD:
+            held, dropped = b"", len(held)
+    if held or dropped:
+        yield begin, begin + len(held) + dropped, held
 
 
-def _costly(record: bytes) -> bool:
+def costly(record: bytes) -> bool:
     return record.count(b"{") * 200 + record.count(b"[") * 70 > MAX_PARSED
 
 
-def _mended(line: bytes, cut: bool) -> object:
+def mended(line: bytes, cut: bool) -> object:
     """Read what a strict decoder refuses and dumps hold: NaN, other encodings, half surrogates."""
     told = _parsed(line)
     if told is not None or line.strip() == b"null":
@@ -192,7 +195,7 @@ def _values(tape: Tape, number: int, listed: bool) -> Iterator[Row]:
         if text[at] in "]}":
             return
         try:
-            if len(text) - at > HEAD and _costly(text[at:].encode(errors="replace")):
+            if len(text) - at > HEAD and costly(text[at:].encode(errors="replace")):
                 raise RecursionError
             told, stop = decoder.raw_decode(text, at)
         except RecursionError:
@@ -249,6 +252,16 @@ def _header(text: str, sign: str, titles: Sequence[str]) -> list[str]:
         return []
     fits = len(header) <= MAX_COLUMNS and any(named(column) in titles for column in header)
     return [column.strip() for column in header] if fits else []
+
+
+def _lines(tape: Tape, number: int) -> Iterator[tuple[int, int, int, bytes | None]]:
+    """Yield (number, begin, end, line); no line where it is too long to be held."""
+    for begin, end, block in blocks(tape):
+        for line in block.removesuffix(b"\n").split(b"\n") if block else (None,):
+            number += 1
+            behind = end if line is None else min(begin + len(line) + 1, end)
+            yield number, begin, behind, line
+            begin = behind
 
 
 class _Lines:
