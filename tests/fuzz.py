@@ -332,8 +332,11 @@ class Fuzz:
             self.worker.end()
             self.worker = guard.Worker()
         made = plugins.source_class(kind)
-        asked = (made, kind, made.Options(path="-"), NOW, Document("fuzz", content, NOW))
-        return self.worker.ask(pickle.dumps(asked), SECONDS, guard.MEMORY)
+        document = Document("fuzz", content, NOW)
+        asked = (made, kind, made.Options(path="-"), NOW, "read", document, ())
+        told = self.worker.ask(pickle.dumps(asked), SECONDS, guard.MEMORY)
+        assert isinstance(told, Reading | guard.Failure)
+        return told
 
     def keep(self, kind: str, content: bytes, fault: str) -> None:
         line = fault.strip().splitlines()

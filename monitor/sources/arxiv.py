@@ -21,6 +21,7 @@ from typing import ClassVar
 from pydantic import Field, field_validator, model_validator
 
 from monitor.model import Document, FirstRun, Paper, Reading
+from monitor.sources import guard
 from monitor.sources.base import Found, SourceOptions
 from monitor.sources.calendar import Calendar, american_holidays
 from monitor.sources.feed import Feed
@@ -112,7 +113,8 @@ class Arxiv(Harvester):
         overlap = timedelta(days=asked.overlap_days)
         if asked.query.strip():
             address = f"{base}/api/query" if base else arxivsearch.ADDRESS
-            search = Search(address, asked.query, partial(self._page, validators={}), self.read)
+            page, read = partial(self._page, validators={}), partial(guard.read, self)
+            search = Search(address, asked.query, page, read)
             yield from search.found(validators, self._clock(), overlap)
             return
         feeds, archive = (f"{base}/rss/", f"{base}/oai") if base else (FEEDS, ARCHIVE)

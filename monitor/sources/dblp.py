@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, cast
 from urllib.parse import urlencode
 from xml.etree.ElementTree import Element
 
@@ -21,6 +21,7 @@ from pydantic import Field, model_validator
 
 from monitor.errors import DocumentError
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
+from monitor.sources import guard
 from monitor.sources.base import Found, Source, SourceOptions
 from monitor.sources.shared.entries import (
     MAX_ENTRY,
@@ -122,6 +123,10 @@ class Dblp(Source):
         for year in range(this_year, this_year - options.years, -1):
             yield from self._pages(options, year)
 
+    def total(self, document: Document) -> int:
+        """Return how many records a search found in all; 0 when its answer does not say."""
+        return number(value_of(document.content), "result", "hits", "@total") or 0
+
     def _pages(self, options: DblpOptions, year: int) -> Iterator[Found]:
         """The pages of one year, until there are no more or one of them fails."""
         total = PAGE
@@ -133,7 +138,7 @@ class Dblp(Source):
             def load(page: Found = page) -> Document | None:
                 nonlocal total
                 document = page.load()
-                total = _total(document) if document else 0
+                total = cast("int", guard.ask(self, "total", document)) if document else 0
                 return document
 
             yield Found(f"{page.name} {year} from {first}", load)
@@ -146,11 +151,6 @@ class Dblp(Source):
 def _address(options: DblpOptions, year: int, first: int) -> str:
     asked = {"q": f"{options.query} year:{year}:", "h": PAGE, "f": first, "c": 0, "format": "json"}
     return f"{(options.url or BASE).rstrip('/')}?{urlencode(asked)}"
-
-
-def _total(document: Document) -> int:
-    """How many records a search found in all; 0 when its answer does not say."""
-    return number(value_of(document.content), "result", "hits", "@total") or 0
 
 
 # ── JSON ────────────────────────────────────────────────────────────────────────────

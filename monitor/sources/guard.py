@@ -41,26 +41,45 @@ def read(
     source: Source, document: Document, seconds: float = SECONDS, memory: int = MEMORY
 ) -> Reading:
     """Read a document as `source` does. DocumentError where it cannot be read within bounds."""
+    return cast("Reading", ask(source, "read", document, seconds=seconds, memory=memory))
+
+
+def ask(
+    source: Source,
+    method: str,
+    document: Document,
+    *more: object,
+    seconds: float = SECONDS,
+    memory: int = MEMORY,
+) -> object:
+    """Return what a method of `source` says of a document; it is given `more` behind it.
+
+    The source has no way to the network there. DocumentError where there is no answer within
+    bounds.
+    """
     if len(document.content) <= SMALL:
-        return _read_here(source, document)
-    asked = (type(source), source.name, source.options, source._clock(), document)
+        return _asked_here(source, method, document, more)
+    asked = (type(source), source.name, source.options, source._clock(), method, document, more)
     try:
         told = pickle.dumps(asked, pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, AttributeError, TypeError):
-        return _read_here(source, document)  # a kind that is no class of a module
+        # A kind that is no class of a module.
+        return _asked_here(source, method, document, more)
     excess = max(len(document.content) - LARGE, 0)
     seconds += SECONDS_PER_MB * excess / 2**20
     answer = _workers.ask(told, seconds, memory + 8 * excess)
-    if isinstance(answer, Reading):
+    if not isinstance(answer, Failure):
         return answer
     if answer.trace:
         log.error("reading failed", source=source.name, document=document.name, trace=answer.trace)
     raise DocumentError(answer.why)
 
 
-def _read_here(source: Source, document: Document) -> Reading:
+def _asked_here(
+    source: Source, method: str, document: Document, more: tuple[object, ...]
+) -> object:
     try:
-        return source.read(document)
+        return getattr(source, method)(document, *more)
     except Exception as fault:
         log.exception("reading failed", source=source.name, document=document.name)
         raise DocumentError(unexpected(fault)) from fault
@@ -97,7 +116,8 @@ class Worker:
         with suppress(EOFError):  # one that cannot start is found out when it is asked
             receive(self.told)  # it has begun: that is not the document's time
 
-    def ask(self, told: bytes, seconds: float, memory: int) -> Reading | Failure:
+    def ask(self, told: bytes, seconds: float, memory: int) -> object:
+        """Return the answer to a message, or a Failure."""
         self.documents += 1
         late = Timer(seconds, self._process.kill)
         late.daemon = True
@@ -106,7 +126,7 @@ class Worker:
         try:
             send(self.asked, memory.to_bytes(8, "big"))
             send(self.asked, told)
-            return cast("Reading | Failure", pickle.loads(receive(self.told)))
+            return pickle.loads(receive(self.told))
         except (EOFError, OSError):
             self.end()
             if time.monotonic() < until:
@@ -133,7 +153,7 @@ class _Workers:
         self._idle: list[Worker] = []
         self._lock = Lock()
 
-    def ask(self, told: bytes, seconds: float, memory: int) -> Reading | Failure:
+    def ask(self, told: bytes, seconds: float, memory: int) -> object:
         with self._lock:
             worker = self._idle.pop() if self._idle else None
         if worker is None or not worker.lives():

@@ -17,6 +17,7 @@ from xml.etree.ElementTree import Element
 
 from monitor.errors import DocumentError
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
+from monitor.sources import guard
 from monitor.sources.base import Found, Source, SourceOptions, Terms
 from monitor.sources.shared.dates import day_of, partial_date, printed
 from monitor.sources.shared.entrez import PubMedOptions, Search, searched
@@ -67,7 +68,7 @@ class PubMed(Source):
         if not isinstance(self.options, PubMedOptions) or not self.options.query:
             yield from super().find(validators)
             return
-        pages = Pages(partial(self._page, validators={}), self.read)
+        pages = Pages(partial(self._page, validators={}), partial(guard.read, self))
         yield from Search(self.options, pages, self._clock(), self.contact).found(validators)
 
     @property

@@ -21,11 +21,11 @@ SECONDS = 120  # of the processor, for one document
 
 
 def answer(told: bytes) -> object:
-    """Read the document of a message: a Reading, or a Failure."""
+    """Ask a source about the document of a message; a Failure where it has no answer."""
     try:
-        kind, name, options, now, document = pickle.loads(told)
+        kind, name, options, now, method, document, more = pickle.loads(told)
         del told
-        return kind(name, options, None, lambda: now).read(document)
+        return getattr(kind(name, options, None, lambda: now), method)(document, *more)
     except MemoryError:
         return Failure("the document needs more memory than it may")
     except Exception as fault:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from typing import ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading
 from monitor.sources.base import Source
+from monitor.sources.crossref import Crossref
+from monitor.sources.oai import Oai
+from monitor.sources.shared.oaipmh import Record as OaiRecord
+from monitor.sources.shared.records import Record
 
 
 class Greedy(Source):
@@ -28,3 +33,17 @@ class Greedy(Source):
             case b"raise":
                 raise KeyError("nobody thought of it")
         return Reading((Paper(f"read by {os.getpid()}"),))
+
+
+class DeadlyOai(Oai):
+    """Ends the process that reads a record."""
+
+    def told(self, record: OaiRecord) -> Paper | str:
+        os._exit(3)
+
+
+class DeadlyApi(Crossref):
+    """Ends the process that reads a record."""
+
+    def paper(self, record: Record, now: datetime) -> Paper:
+        os._exit(3)

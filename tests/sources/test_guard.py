@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from threading import Thread
 
 import pytest
 
 from monitor.errors import DocumentError
+from monitor.http import Door
 from monitor.model import Document
 from monitor.sources import guard
-from tests.sources.greedy import Greedy
+from monitor.sources.base import Source
+from tests.servers.web import MisbehavingServer
+from tests.sources.greedy import DeadlyApi, DeadlyOai, Greedy
 from tests.sources.scenario import NOW, opened
 
 FILL = b" " * (guard.SMALL + 1)
@@ -85,3 +90,26 @@ def test_a_kind_that_cannot_be_sent_is_read_here() -> None:
 
     (paper,) = guard.read(opened(Local), Document("x", FILL * 2, NOW)).papers
     assert paper.title == f"read by {os.getpid()}"
+
+
+OAI_PAGE = (
+    b'<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/"><ListRecords><record><header>'
+    b"<identifier>oai:x:1</identifier></header><metadata><dc><title>T</title></dc></metadata>"
+    b"</record></ListRecords></OAI-PMH>"
+)
+API_PAGE = b'{"status": "ok", "message": {"total-results": 1, "items": [{"title": ["T"]}]}}'
+
+
+@pytest.mark.parametrize(("kind", "page"), [(DeadlyOai, OAI_PAGE), (DeadlyApi, API_PAGE)])
+def test_F06_a_page_of_a_harvest_that_breaks_its_reader_breaks_nothing_else(
+    kind: type[Source], page: bytes, web: MisbehavingServer, tmp_path: Path
+) -> None:
+    web.answers("*", body=page + FILL)
+    asked = {"query": "roots"} if kind is DeadlyApi else {}
+    told = {"url": web.url(""), "allow_private": True, **asked}
+    options = kind.Options.model_validate(told)
+    door = Door(version="1", gate_dir=tmp_path)
+    with closing(door):
+        found = next(iter(kind("deadly", options, door, lambda: NOW).find({})))
+        with pytest.raises(DocumentError, match="broke its reader"):
+            found.load()

@@ -22,6 +22,7 @@ from monitor.sources.shared.pages import UNTIL, Pages
 BASE = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
 BATCH = 100
 MOST = 5_000  # records of one window; esearch itself stops at 10,000
+MAX_FOUND = 1024 * 1024  # bytes: MOST identifiers need a tenth of it
 BATCHES = 100  # of one run
 
 
@@ -51,6 +52,8 @@ class PubMedOptions(SourceOptions):
 
 def searched(content: bytes) -> tuple[list[str], int, str]:
     """Return the PMIDs of an esearch answer, how many there are in all, and what went wrong."""
+    if len(content) > MAX_FOUND:
+        raise DocumentError(f"PubMed's search answered with more than {MAX_FOUND:,} bytes")
     try:
         told = json.loads(content)
         result = told.get("esearchresult", told)

@@ -13,11 +13,13 @@ from abc import abstractmethod
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import cast
 from urllib.parse import urlencode
 
 from monitor.errors import DocumentError, FetchError
 from monitor.http import Door
 from monitor.model import Document, Paper
+from monitor.sources import guard
 from monitor.sources.base import Found, Source
 from monitor.sources.shared.entries import parse_date
 from monitor.sources.shared.oaipmh import Envelope, Record, read_envelope, says_error
@@ -77,6 +79,10 @@ class Harvester(Source):
 
     def envelope(self, content: bytes) -> Envelope:
         return read_envelope(content, self.told)
+
+    def outline(self, document: Document) -> Envelope:
+        """Read of an answer what leads on from it, without its records."""
+        return replace(self.envelope(document.content), found=())
 
     def harvest(
         self,
@@ -213,7 +219,7 @@ class _Page:
 
     def _answer(self, address: str) -> tuple[Document, Envelope]:
         document = self.walk.source.fetched(address, self.name)
-        return document, self.walk.source.envelope(document.content)
+        return document, cast("Envelope", guard.ask(self.walk.source, "outline", document))
 
     def _address(self) -> str:
         ask = self.walk.repository.ask

@@ -14,13 +14,14 @@ from abc import abstractmethod
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from pydantic import Field, model_validator
 
 from monitor.errors import DocumentError, FetchError
 from monitor.model import Document
 from monitor.net.addresses import shown
+from monitor.sources import guard
 from monitor.sources.base import Found, SourceOptions
 from monitor.sources.shared.entries import parse_date
 from monitor.sources.shared.records import JsonSource, Listing, value_of
@@ -79,6 +80,19 @@ class Asked:
     before: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What leads on from a page: whether it is `whole`, how many records it has, what follows.
+
+    `mark` is another one for other records.
+    """
+
+    whole: bool = False
+    records: int = 0
+    mark: str = ""
+    following: str = ""
+
+
 def spans(until: datetime, now: datetime, overlap: timedelta, longest: timedelta) -> Iterator[Span]:
     """Cut the time from `until` minus the overlap to `now` into pieces, oldest first."""
     begin = min(until, now) - overlap
@@ -107,6 +121,15 @@ class ApiSource(JsonSource):
         seen = asked.before + len(listing.items)
         ended = not listing.items or (listing.total is not None and seen >= listing.total)
         return "" if ended else listing.cursor
+
+    def outline(self, document: Document, asked: Asked) -> Outline:
+        """Read of a page what leads on from it."""
+        reading = self.read(document)
+        if reading.error or not (document.complete and reading.complete):
+            return Outline()
+        listing = self.listing(value_of(document.content))
+        mark = hashlib.sha256(json.dumps(listing.items).encode()).hexdigest()
+        return Outline(True, len(listing.items), mark, self.following(listing, asked))
 
     @property
     def base(self) -> str:
@@ -138,19 +161,20 @@ class ApiSource(JsonSource):
             while True:
                 page = _Page(self, asked, state, done if target == last else state)
                 yield Found(page.name, page.load)
-                if not page.whole:
+                told = page.told
+                if not told.whole:
                     return 0
                 count += 1
-                if not page.following:
+                if not told.following:
                     break
-                if page.mark in seen or count >= MAX_PAGES:
-                    raise DocumentError(*self._endless(page, page.mark in seen))
-                seen.add(page.mark)
+                if told.mark in seen or count >= MAX_PAGES:
+                    raise DocumentError(*self._endless(page, told.mark in seen))
+                seen.add(told.mark)
                 asked = replace(
                     asked,
-                    cursor=page.following,
+                    cursor=told.following,
                     page=asked.page + 1,
-                    before=asked.before + page.records,
+                    before=asked.before + told.records,
                 )
         return count
 
@@ -195,20 +219,10 @@ class _Page:
         first, last = asked.span.days
         target = f" {asked.target}" if asked.target else ""
         self.name = f"{shown(source.base)}{target} {first}..{last} page {asked.page}"
-        self.whole = False
-        self.following = ""
-        self.mark = ""
-        self.records = 0
+        self.told = Outline()
 
     def load(self) -> Document:
         document = self._source.fetch_page(self._asked, self.name)
-        reading = self._source.read(document)
-        self.whole = document.complete and reading.complete and not reading.error
-        if not self.whole:
-            return replace(document, validators=self._state)
-        listing = self._source.listing(value_of(document.content))
-        self.records = len(listing.items)
-        self.mark = hashlib.sha256(json.dumps(listing.items).encode()).hexdigest()
-        self.following = self._source.following(listing, self._asked)
-        state = self._state if self.following else self._done
-        return replace(document, validators=state)
+        self.told = cast("Outline", guard.ask(self._source, "outline", document, self._asked))
+        ended = self.told.whole and not self.told.following
+        return replace(document, validators=self._done if ended else self._state)
