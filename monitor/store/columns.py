@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -89,13 +90,18 @@ def raw(tx: sa.Connection, select: sa.Select[Any]) -> list[tuple[Any, ...]]:
 
 def moment(told: datetime | str) -> datetime:
     """Return a moment of a row that came as it was."""
-    if isinstance(told, str):
-        return datetime.fromisoformat(told).replace(tzinfo=UTC)
-    return told.astimezone(UTC)
+    return _written(told) if isinstance(told, str) else told.astimezone(UTC)
+
+
+@lru_cache(maxsize=1024)  # the papers of a chunk have a moment in common
+def _written(told: str) -> datetime:
+    return datetime.fromisoformat(told).replace(tzinfo=UTC)
 
 
 def listed(told: str | list[str]) -> tuple[str, ...]:
     """Return a list of a row that came as it was."""
+    if told == "[]":
+        return ()
     return tuple(json.loads(told) if isinstance(told, str) else told)
 
 
@@ -122,15 +128,22 @@ def insert_plain(
 ) -> None:
     """Insert rows of numbers and texts, leaving those whose key is taken as they are.
 
-    They go to the driver as they are: a paper has a dozen of them.
+    They go to the driver as they are, on PostgreSQL in one statement, a parameter a column:
+    a paper has a dozen of them.
     """
     if not rows:
         return
     quoted = tx.dialect.identifier_preparer.quote
-    columns = ", ".join(map(quoted, names))
-    signs = ", ".join("?" if tx.dialect.name == "sqlite" else "%s" for _ in names)
-    into = f"INSERT INTO {quoted(table.name)} ({columns})"
-    tx.exec_driver_sql(f"{into} VALUES ({signs}) ON CONFLICT DO NOTHING", list(rows))
+    into = f"INSERT INTO {quoted(table.name)} ({', '.join(map(quoted, names))})"
+    if tx.dialect.name == "sqlite":
+        values = f"VALUES ({', '.join('?' for _ in names)})"
+        tx.exec_driver_sql(f"{into} {values} ON CONFLICT DO NOTHING", list(rows))
+        return
+    arrays = (f"%s::{table.c[name].type.compile(tx.dialect)}[]" for name in names)
+    told = f"SELECT * FROM unnest({', '.join(arrays)})"
+    tx.exec_driver_sql(
+        f"{into} {told} ON CONFLICT DO NOTHING", tuple(map(list, zip(*rows, strict=True)))
+    )
 
 
 def insert_or_update(

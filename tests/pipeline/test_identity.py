@@ -202,13 +202,14 @@ def test_F07_one_paper_in_three_feeds_two_versions_and_a_cross_list_is_one_item(
     first = replace(PREPRINT, version=1, announce="new", categories=("cs.AI",))
     cross = replace(first, raw_id="x1", announce="cross", categories=("cs.MA", "cs.AI"))
     second = replace(PREPRINT, keys={"arxiv": "2601.00001v2"}, version=2, announce="replace")
-    published = replace(LINKED, keys={"doi": ("10.1000/PLANS.7", "10.48550/arXiv.2601.00001")})
+    published = replace(LINKED, keys={"doi": ("10.1000/plans.7", "10.48550/arXiv.2601.00001")})
     upper = replace(JOURNAL, keys={"doi": "https://doi.org/10.1000/PLANS.7"}, raw_id="u")
     read(store, "cs.AI", first)
     read(store, "cs.MA", cross)
     read(store, "crossref", upper, now=NOW)
     assert ids(store) == [1, 2]
     read(store, "journal", published, now=NOW)
+    assert ids(store) == [1]
     read(store, "cs.AI", second, now=NOW + DAY)
     read(store, "crossref", replace(upper, keys=JOURNAL.keys), now=NOW + DAY)
     assert ids(store) == [1]
