@@ -7,7 +7,7 @@ COPY templates templates
 COPY migrations migrations
 COPY seeds seeds
 RUN python -m venv /opt/paper-monitor \
-    && /opt/paper-monitor/bin/pip install --no-cache-dir '.[postgres]'
+    && /opt/paper-monitor/bin/pip install --no-cache-dir '.[scale]'
 
 FROM python:3.11-slim-bookworm
 COPY --from=build /opt/paper-monitor /opt/paper-monitor

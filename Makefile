@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 FUZZ_SECONDS ?= 90
 
-.PHONY: demo test check format bench duel fuzz same picture clean big
+.PHONY: demo test check format bench duel fuzz month same picture clean big
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -37,6 +37,9 @@ duel: $(VENV)/.developing         ## a million pairs of topic and paper: the ind
 
 fuzz: $(VENV)/.developing         ## spoiled documents of every kind, for FUZZ_SECONDS
 	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
+
+month: $(VENV)/.developing        ## thirty days on PostgreSQL, two schedulers and three workers, one killed at each step
+	$(BIN)/python -m tests.month --days 30
 
 same: $(VENV)/.developing        ## how well two records are told to be one, and near titles among 100,000
 	$(BIN)/python benchmarks/same.py

@@ -15,7 +15,7 @@ def set_up_logging(level: int = logging.WARNING) -> None:
     their addresses, so it and its like are heard from WARNING on.
     """
     logging.basicConfig(level=level, stream=sys.stderr, format="%(message)s", force=True)
-    for talkative in ("httpx", "httpcore", "slack_sdk", "apscheduler", "alembic"):
+    for talkative in ("httpx", "httpcore", "slack_sdk", "apscheduler", "alembic", "procrastinate"):
         logging.getLogger(talkative).setLevel(logging.WARNING)
     watched = sys.stderr.isatty()
     # Plain tracebacks: the pretty ones print the values of variables, and with them secrets.

@@ -4,15 +4,17 @@ every tick   read each source whose time has come
              match, and compose what is due
              deliver what is open, each line of channels by itself
              look whether the configuration changed; beat
+
+On PostgreSQL any number of replicas may run, since the tables decide; while there are workers,
+each of these is a job of theirs (see `workers.py`), and a replica only sees to it that it is
+asked for.
 """
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,15 +23,14 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 
-from monitor import config, pipeline
-from monitor.app import App, open_app
-from monitor.config import Settings
-from monitor.errors import ConfigError, StoreBusyError, StoreError
+from monitor import pipeline, workers
+from monitor.app import App
+from monitor.errors import StoreBusyError
 from monitor.model import Channel, Clock
-from monitor.pipeline import InForce, again, incidents
-from monitor.questions.alive import SERVICE
-from monitor.store import beats, runs, sources
+from monitor.questions.alive import SERVICE, living_workers, sign_of_life
+from monitor.running import Running
 from monitor.store.owners import Place, service_lock
+from monitor.workers import Job, Queue
 
 log = structlog.get_logger()
 
@@ -43,112 +44,61 @@ COMPOSE = "compose"
 LINE = "line "
 
 
-class Service:
-    """The running service. `run` returns when `stop` was called or SIGTERM came.
+class Service(Running):
+    """The running service.
 
-    `serving` is set while the scheduler runs.
-
-    Raises ConfigError at the start only: a fault that is written into the file later leaves
-    the running configuration in force, and is said in the log and by `status`. Raises
-    StoreBusyError where another service runs on the same store.
+    Raises StoreBusyError where another service runs on the same SQLite store.
     """
 
     def __init__(self, path: Path, clock: Clock, tick: timedelta = TICK) -> None:
-        self.path = path
-        self.clock = clock
+        super().__init__(path, clock)
         self.tick = tick
-        self.serving = threading.Event()
-        self._stopping = threading.Event()
-        self._wake = threading.Event()
-        self._read = ""
-        self._in_force = InForce()
 
-    def stop(self) -> None:
-        """Claim nothing more, finish the hand-off under way, and let `run` return."""
-        self._stopping.set()
-        self._wake.set()
-
-    def run(self) -> None:
-        self._listen()
-        self._read = config.watch(self.path)
-        self._settings = config.load(self.path)
-        good: Settings | None = None
-        while True:
-            self._wake.clear()
-            if self._stopping.is_set():
-                return
-            try:
-                with open_app(self._settings, self.clock, self._in_force) as app:
-                    good = self._settings
-                    self._serve(app)
-            except StoreError as fault:
-                if good is None or self._settings is good:
-                    raise
-                log.error("the changed configuration cannot be used", error=str(fault))
-                self._settings = good
-
-    def _listen(self) -> None:
-        """End cleanly on the first signal, at once on the second."""
-        if threading.current_thread() is not threading.main_thread():
-            return
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._signalled)
-
-    def _signalled(self, number: int, _frame: object) -> None:
-        signal.signal(number, signal.SIG_DFL)
-        self.stop()
-
-    def _serve(self, app: App) -> None:
-        """Run one configuration until the service stops or the file changes."""
-        with service_lock(app.parts.database) as place:
-            with app.parts.database.writing() as tx:
-                runs.end_incident(tx, incidents.CONFIGURATION, incidents.FAULTY, self.clock.now())
-            jobs = _Jobs(app, self.clock, self.tick, lambda: self._look(app, place))
+    def work(self, app: App) -> None:
+        with _place(app) as place, workers.queue_of(app.parts.database) as queue:
+            jobs = _Jobs(app, self.clock, self.tick, lambda: self._look(app, place), queue)
             jobs.start()
-            log.info(
-                "serving",
-                sources=len(app.parts.sources),
-                topics=len(app.parts.topics),
-                subscriptions=len(app.parts.subscriptions),
-            )
-            self.serving.set()
+            self._tell(app)
             self._wake.wait()
             jobs.stop()
 
-    def _look(self, app: App, place: Place) -> None:
-        """Keep our place, or stop when another service has it; take up a changed file.
-
-        A file with a fault changes nothing, and the operator hears of it.
-        """
+    def _look(self, app: App, place: Place | None) -> None:
+        """Keep our place, or stop when another service has it; take up a changed file."""
         try:
-            place.keep()
+            if place:
+                place.keep()
         except StoreBusyError as fault:
             log.error("another service has taken over", error=str(fault))
             self.stop()
             return
-        found = config.watch(self.path)
-        if found == self._read:
-            return
-        self._read = found
-        try:
-            self._settings = config.load(self.path, before=self._settings)
-        except ConfigError as fault:
-            log.error("configuration not taken up", faults=[f.message for f in fault.faults])
-            subject, kind = incidents.CONFIGURATION, incidents.FAULTY
-            with app.parts.database.writing() as tx:
-                runs.open_incident(tx, subject, kind, self.clock.now(), str(fault))
-        else:
-            log.info("configuration changed")
-            self._wake.set()
+        self._take_up(app)
+
+
+@contextmanager
+def _place(app: App) -> Iterator[Place | None]:
+    """A SQLite store has one writer, and one service; on PostgreSQL the tables decide."""
+    if app.parts.database.path is None:
+        yield None
+        return
+    with service_lock(app.parts.database) as place:
+        yield place
 
 
 class _Jobs:
     """The jobs of one configuration. They never pile up: the store knows what is due."""
 
-    def __init__(self, app: App, clock: Clock, tick: timedelta, look: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        app: App,
+        clock: Clock,
+        tick: timedelta,
+        look: Callable[[], None],
+        queue: Queue | None = None,
+    ) -> None:
         self.app = app
         self.clock = clock
         self.look = look
+        self.queue = queue
         self.began = time.monotonic()
         self.unread = set(app.parts.sources)
         lines = {channel.line: channel for channel in app.parts.channels.values()}
@@ -206,41 +156,54 @@ class _Jobs:
 
     def _watch(self) -> None:
         self.app.parts.owner.keep()
-        with self.app.parts.database.writing() as tx:
-            beats.beat(tx, SERVICE, datetime.now(UTC))
+        sign_of_life(self.app.parts.database, SERVICE)
         self.look()
 
+    def _handed(self, job: Job, what: str = "") -> bool:
+        """Leave a job to the workers. False where there are none: we do it ourselves."""
+        if self.queue is None or not living_workers(self.app.parts.database):
+            return False
+        self.queue.put(job, what)
+        return True
+
     def _ingest(self, name: str) -> None:
+        parts = self.app.parts
+        if not pipeline.is_due(parts, name):
+            if name in self.unread and not pipeline.is_being_read(parts, name):
+                self.unread.discard(name)
+            return
+        if self._handed(Job.INGEST, name):
+            return
         try:
-            if self._is_due(name):
-                pipeline.ingest(self.app.parts, name)
-                self._soon(COMPOSE)
+            pipeline.ingest(parts, name)
         except StoreBusyError as fault:
             log.info("not read now", source=name, reason=str(fault))
-        finally:
+            return
+        except BaseException:
             self.unread.discard(name)
-
-    def _is_due(self, name: str) -> bool:
-        watched = self.app.parts.sources[name]
-        with self.app.parts.database.reading() as tx:
-            last = runs.last_started(tx, name)
-            known = sources.state(tx, name, watched.place)
-        return again.is_due(known, last, watched.every, self.clock.now())
+            raise
+        self.unread.discard(name)
+        self._soon(COMPOSE)
 
     def _compose(self) -> None:
         """After a time of being down, what is due waits until each source was looked at once."""
-        pipeline.match(self.app.parts)
-        if self.unread and time.monotonic() - self.began < FIRST_LOOK:
+        hold = bool(self.unread) and time.monotonic() - self.began < FIRST_LOOK
+        if self._handed(Job.MATCH if hold else Job.COMPOSE):
             return
-        if pipeline.compose(self.app.parts):
+        pipeline.match(self.app.parts)
+        if not hold and pipeline.compose(self.app.parts):
             self._soon(*(job.id for job in self.scheduler.get_jobs() if job.id.startswith(LINE)))
 
     def _make_searchable(self) -> None:
-        pipeline.make_searchable(self.app.parts)
+        if not self._handed(Job.SEARCH):
+            pipeline.make_searchable(self.app.parts)
 
     def _upkeep(self) -> None:
-        pipeline.upkeep(self.app.parts)
+        if not self._handed(Job.UPKEEP):
+            pipeline.upkeep(self.app.parts)
 
     def _deliver(self, line: str, channel: Channel) -> None:
+        if self._handed(Job.DELIVER, line):
+            return
         pipeline.deliver_line(self.app.parts, line)
         channel.close()

@@ -56,6 +56,13 @@ def compose() -> dict[str, Any]:
     return yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["paper-monitor"]
 
 
+def many() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "compose.scale.yaml").read_text())["services"]
+
+
+OURS = [compose(), many()["serve"], many()["worker"]]
+
+
 def is_command(words: list[str]) -> bool:
     """Whether the command line knows these words: a command, its subcommands, its options."""
     command: Any = typer.main.get_command(app)
@@ -120,8 +127,8 @@ def test_all_that_is_written_is_in_the_one_volume(tmp_path: Path):
     assert all(Path(path).is_relative_to(tmp_path) for path in paths)
 
 
-def test_the_service_may_do_no_more_than_it_needs():
-    service = compose()
+@pytest.mark.parametrize("service", OURS)
+def test_the_service_may_do_no_more_than_it_needs(service: dict[str, Any]):
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
@@ -132,8 +139,8 @@ def test_the_service_may_do_no_more_than_it_needs():
     assert not {"privileged", "cap_add", "ports", "network_mode", "pid"} & service.keys()
 
 
-def test_the_service_has_time_to_end():
-    service = compose()
+@pytest.mark.parametrize("service", OURS)
+def test_the_service_has_time_to_end(service: dict[str, Any]):
     assert service["init"] is True  # as process 1 it would not hear a signal while it starts
     assert int(service["stop_grace_period"].removesuffix("s")) > http.DEADLINE.total_seconds()
 
@@ -142,6 +149,19 @@ def test_no_secret_is_in_the_files():
     for name in compose()["environment"]:
         assert re.fullmatch(r"[A-Z_]+", name), f"{name}: only the name, its value is the user's"
     assert not [rest for name, rest in instructions() if name == "ARG"]
+
+
+def test_many_machines_are_replicas_workers_and_the_database_that_they_wait_for():
+    services = many()
+    assert services.keys() == {"serve", "worker", "db"}
+    for name, replicas in (("serve", 2), ("worker", 3)):
+        assert is_command(services[name]["command"])
+        assert services[name]["command"] == [name]
+        assert services[name]["deploy"]["replicas"] >= replicas
+        assert services[name]["depends_on"] == {"db": {"condition": "service_healthy"}}
+        assert services[name]["environment"]["SMTP_PASSWORD"] is None  # its value is the user's
+    assert "pg_isready" in services["db"]["healthcheck"]["test"]
+    assert services["db"]["environment"]["POSTGRES_PASSWORD"].startswith("${DB_PASSWORD:?")
 
 
 GUIDE = (ROOT / "docs" / "docker.md").read_text()

@@ -1,4 +1,4 @@
-"""Commands that do the work: demo, init, ingest, digest, run, serve."""
+"""Commands that do the work: demo, init, ingest, digest, run, serve, worker."""
 
 from __future__ import annotations
 
@@ -143,3 +143,15 @@ def serve(config: Config = CONFIG, now: Now = None) -> None:
 
     set_up_logging(logging.INFO)
     Service(config, clock_at(moment(now), running=True)).run()
+
+
+def worker(config: Config = CONFIG, now: Now = None) -> None:
+    """Work as one of many on a PostgreSQL store: do what the replicas of `serve` ask for."""
+    import logging
+
+    from monitor.app import clock_at
+    from monitor.log import set_up_logging
+    from monitor.workers import Worker
+
+    set_up_logging(logging.INFO)
+    Worker(config, clock_at(moment(now), running=True)).run()

@@ -13,9 +13,9 @@ deliver()       A short transaction claims; the send has none open, but for the 
 """
 
 from monitor.pipeline.compose import Composed, chosen, compose, notify
-from monitor.pipeline.deliver import deliver, deliver_line
+from monitor.pipeline.deliver import are_open, deliver, deliver_line
 from monitor.pipeline.in_force import InForce
-from monitor.pipeline.ingest import ingest
+from monitor.pipeline.ingest import ingest, is_being_read, is_due
 from monitor.pipeline.match import enrol, match
 from monitor.pipeline.parts import OPERATOR, Parts, Retention, Subscription, Watched, Way
 from monitor.pipeline.rehearse import rehearse
@@ -31,12 +31,15 @@ __all__ = [
     "Subscription",
     "Watched",
     "Way",
+    "are_open",
     "chosen",
     "compose",
     "deliver",
     "deliver_line",
     "enrol",
     "ingest",
+    "is_being_read",
+    "is_due",
     "make_searchable",
     "match",
     "notify",

@@ -40,7 +40,7 @@ class Composed:
 def compose(parts: Parts, names: Sequence[str] = (), *, early: bool = False) -> list[Composed]:
     """Compose what is due of the named subscriptions (all when none is named) and freeze it.
 
-    `match` has put the subscriptions in force before.
+    `match` has put the subscriptions in force before; those of a newer file wait for it.
 
     With `early` they are composed now, as their next period, if there is anything to tell.
     One subscription that fails never stops the others. Raises UsageError for unknown names.
@@ -48,9 +48,11 @@ def compose(parts: Parts, names: Sequence[str] = (), *, early: bool = False) -> 
     now = parts.clock.now()
     wanted = chosen(parts, names)
     with parts.database.reading() as tx:
-        states = digests.states(tx)
+        states = digests.states(tx, [subscription.name for subscription in wanted])
     done: list[Composed] = []
     for subscription in wanted:
+        if subscription.name not in states:
+            continue  # put in force by nobody yet
         try:
             done += _subscription(parts, subscription, states[subscription.name], now, early)
         except Exception as fault:

@@ -41,18 +41,28 @@ def deliver(parts: Parts, *, probe: bool = False) -> list[Delivery]:
         return [deliveries.get(tx, delivery_id) for delivery_id in sorted(attempted)]
 
 
-def deliver_line(parts: Parts, line: str, *, probe: bool = False) -> list[int]:
+def are_open(parts: Parts, line: str, more_than: int = 0) -> bool:
+    """Say whether more than so many deliveries wait on a line now, to be sent at once."""
+    now = parts.clock.now()
+    with parts.database.reading() as tx:
+        return deliveries.are_waiting(tx, now, _names(parts, line), more_than)
+
+
+def deliver_line(
+    parts: Parts, line: str, *, probe: bool = False, most: int | None = None
+) -> list[int]:
     """Send all that waits on one line, until it is done, down, or the service stops.
 
-    One round of a line at a time in a process. Returns the ids of what was attempted.
+    One round of a line at a time in a process; `most` is how many it attempts, None for all.
+    Returns the ids of what was attempted.
     """
-    names = {name for name, channel in parts.channels.items() if channel.line == line}
+    names = _names(parts, line)
     _settle(parts, names)
     attempted: list[int] = []
     with parts.database.reading() as tx:
         if not probe and line in runs.lines_down(tx, parts.clock.now(), parts.mark):
             return attempted
-    while not parts.stopping.is_set():
+    while not parts.stopping.is_set() and (most is None or len(attempted) < most):
         now = parts.clock.now()
         with parts.database.writing() as tx:
             claimed = deliveries.claim(tx, parts.owner.id, now, channels=names, limit=1)
@@ -65,6 +75,10 @@ def deliver_line(parts: Parts, line: str, *, probe: bool = False) -> list[int]:
         if outcome.channel_down:
             break
     return attempted
+
+
+def _names(parts: Parts, line: str) -> set[str]:
+    return {name for name, channel in parts.channels.items() if channel.line == line}
 
 
 # ── one attempt ─────────────────────────────────────────────────────────────────────

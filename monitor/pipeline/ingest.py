@@ -43,6 +43,20 @@ STOPPED = "stopped; the rest is read next time"
 KEPT = 20
 
 
+def is_due(parts: Parts, name: str) -> bool:
+    """Say whether the time of a source has come to be read again."""
+    watched = parts.sources[name]
+    with parts.database.reading() as tx:
+        last = runs.last_started(tx, name)
+        known = sources.state(tx, name, watched.place)
+    return again.is_due(known, last, watched.every, parts.clock.now())
+
+
+def is_being_read(parts: Parts, name: str) -> bool:
+    """Say whether a process reads a source at this moment."""
+    return owners.is_source_locked(parts.database, name)
+
+
 def ingest(
     parts: Parts,
     name: str,

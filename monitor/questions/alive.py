@@ -1,10 +1,12 @@
-"""Signs of life: the store takes a write, and the service has ticked lately.
+"""Signs of life: the store takes a write, and the service or worker has ticked lately.
 
 Asked every minute by a container's health check, so it imports little.
 """
 
 from __future__ import annotations
 
+import os
+import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +15,11 @@ from monitor.store import beats
 from monitor.store.database import Database
 
 SERVICE = "serve"
+WORKER = "worker"
 ALIVE = timedelta(minutes=5)
+# A worker beats every twenty seconds: after so long its work is done by others.
+AT_WORK = timedelta(minutes=1)
+FORGOTTEN = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +31,51 @@ class Check:
     message: str
 
 
+def sign_of_life(database: Database, kind: str) -> None:
+    """Record that this process, a service or worker, lives; forget those long gone."""
+    now = datetime.now(UTC)
+    with database.writing() as tx:
+        if kind == SERVICE:
+            beats.beat(tx, SERVICE, now)
+        beats.beat(tx, _process(kind), now)
+        beats.forget_old(tx, now - FORGOTTEN)
+
+
+def end_of_life(database: Database, kind: str) -> None:
+    """Record that this process has ended as it should."""
+    with database.writing() as tx:
+        beats.forget(tx, _process(kind))
+
+
+def living_workers(database: Database) -> int:
+    """Return how many workers have given a sign of life within the last minute."""
+    with database.reading() as tx:
+        known = beats.signs(tx, WORKER)
+    return sum(datetime.now(UTC) - at < AT_WORK for at in known.values())
+
+
+def _process(kind: str) -> str:
+    return f"{_here(kind)}{os.getpid()}"
+
+
+def _here(kind: str) -> str:
+    return f"{kind}@{socket.gethostname()}/"
+
+
 def vital_signs(database: Database) -> list[Check]:
-    """Say whether the store takes a write and the service has ticked lately."""
-    return [store(database, whole=False), service(database, expected=True)]
+    """Say whether the store takes a write, and what runs on this machine has ticked lately."""
+    return [store(database, whole=False), *_of_this_machine(database)]
+
+
+def _of_this_machine(database: Database) -> list[Check]:
+    """Look at the newest of each kind here; where there is none, at any service."""
+    with database.reading() as tx:
+        known = beats.signs(tx)
+    checks = []
+    for kind in (SERVICE, WORKER):
+        here = [at for name, at in known.items() if name.startswith(_here(kind))]
+        checks += [_heard(kind, max(here))] if here else []
+    return checks or [service(database, expected=True)]
 
 
 def service(database: Database, *, expected: bool) -> Check:
@@ -35,8 +83,19 @@ def service(database: Database, *, expected: bool) -> Check:
         last = beats.last_beat(tx, SERVICE)
     if last is None:
         return Check("service", not expected, "it has never run on this store: paper-monitor serve")
+    return _heard("service", last)
+
+
+def workers(database: Database) -> list[Check]:
+    """Look at the workers of all machines."""
+    with database.reading() as tx:
+        known = beats.signs(tx, WORKER)
+    return [_heard(name.replace("@", " "), at) for name, at in known.items()]
+
+
+def _heard(name: str, last: datetime) -> Check:
     alive = datetime.now(UTC) - last < ALIVE
-    return Check("service", alive, f"last sign of life {last:%Y-%m-%d %H:%M:%S} UTC")
+    return Check(name, alive, f"last sign of life {last:%Y-%m-%d %H:%M:%S} UTC")
 
 
 def store(database: Database, *, whole: bool) -> Check:

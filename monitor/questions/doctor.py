@@ -7,7 +7,7 @@ from monitor.model import (
     RunOutcome,
 )
 from monitor.pipeline import Parts
-from monitor.questions.alive import Check, service, store
+from monitor.questions.alive import Check, service, store, workers
 from monitor.store import runs
 
 
@@ -22,7 +22,7 @@ def doctor(parts: Parts) -> list[Check]:
         for fault in [channel.check()]
     ]
     own = [store(parts.database, whole=True), service(parts.database, expected=False)]
-    return [*own, *ways, *_sources_read(parts)]
+    return [*own, *workers(parts.database), *ways, *_sources_read(parts)]
 
 
 def _sources_read(parts: Parts) -> list[Check]:

@@ -20,3 +20,23 @@ def last_beat(tx: Transaction, name: str) -> datetime | None:
     """Return the last sign of life of `name`, None when there never was one."""
     beats = schema.heartbeat.c
     return tx.scalar(sa.select(beats.at).where(beats.name == name))
+
+
+def signs(tx: Transaction, kind: str = "") -> dict[str, datetime]:
+    """Return the last sign of life of each process (`KIND@MACHINE/PID`), or of those of a kind."""
+    beats = schema.heartbeat.c
+    named = beats.name.contains("@") if not kind else beats.name.startswith(f"{kind}@")
+    rows = tx.execute(sa.select(beats.name, beats.at).where(named).order_by(beats.name))
+    return {row.name: row.at for row in rows}
+
+
+def forget(tx: Transaction, name: str) -> None:
+    """Expect no more signs of life of `name`: it has ended as it should."""
+    tx.execute(sa.delete(schema.heartbeat).where(schema.heartbeat.c.name == name))
+
+
+def forget_old(tx: Transaction, before: datetime) -> None:
+    """Forget processes (`KIND@MACHINE/PID`) that were last heard of before a moment."""
+    beats = schema.heartbeat.c
+    old = (beats.name.contains("@"), beats.at < before)
+    tx.execute(sa.delete(schema.heartbeat).where(*old))

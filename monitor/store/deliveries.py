@@ -50,7 +50,25 @@ def claim(
     Those of other than the named channels and of removed subscriptions stay; a later part waits
     until part 0 is sent, and is then given its reference as `parent`.
     """
-    ready = (
+    ready = _ready(tx, now, channels).order_by(_delivery.id).limit(limit)
+    ids = list(tx.scalars(ready.with_for_update(of=schema.delivery, skip_locked=True)))
+    tx.execute(
+        sa.update(schema.delivery)
+        .where(among(tx, _delivery.id, ids))
+        .values(state=State.CLAIMED, owner=owner, changed_at=now)
+    )
+    return _deliveries(tx, among(tx, _delivery.id, ids))
+
+
+def are_waiting(
+    tx: Transaction, now: datetime, channels: Collection[str], more_than: int = 0
+) -> bool:
+    """Return whether `claim` would find more than so many deliveries."""
+    return tx.execute(_ready(tx, now, channels).offset(more_than).limit(1)).first() is not None
+
+
+def _ready(tx: Transaction, now: datetime, channels: Collection[str] | None) -> sa.Select[Any]:
+    return (
         sa.select(_delivery.id)
         .join(schema.digest, _digest.id == _delivery.digest_id)
         .where(
@@ -60,17 +78,7 @@ def claim(
             ~_is_removed(),
             _on(tx, channels),
         )
-        .order_by(_delivery.id)
-        .limit(limit)
-        .with_for_update(of=schema.delivery, skip_locked=True)
     )
-    ids = list(tx.scalars(ready))
-    tx.execute(
-        sa.update(schema.delivery)
-        .where(among(tx, _delivery.id, ids))
-        .values(state=State.CLAIMED, owner=owner, changed_at=now)
-    )
-    return _deliveries(tx, among(tx, _delivery.id, ids))
 
 
 def _on(tx: Transaction, channels: Collection[str] | None) -> sa.ColumnElement[bool]:

@@ -85,10 +85,19 @@ def service_lock(database: Database) -> Iterator[Place]:
 @contextmanager
 def source_lock(database: Database, source: str) -> Iterator[Place]:
     """Be the only one to read a source. Raises StoreBusyError while another does."""
-    name = SOURCE + hashlib.sha256(source.encode()).hexdigest()[:16]
     hint = "wait until it is done"
-    with _held(database, name, f"the source {source} is being read already", hint) as place:
+    busy = f"the source {source} is being read already"
+    with _held(database, _of_source(source), busy, hint) as place:
         yield place
+
+
+def is_source_locked(database: Database, source: str) -> bool:
+    """Return whether somebody reads a source."""
+    return alive(database, _of_source(source))
+
+
+def _of_source(source: str) -> str:
+    return SOURCE + hashlib.sha256(source.encode()).hexdigest()[:16]
 
 
 @contextmanager

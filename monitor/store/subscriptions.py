@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -107,14 +107,15 @@ def _sync_topics(tx: Transaction, wanted: dict[str, Sequence[str]], now: datetim
     return had != pairs
 
 
-def states(tx: Transaction) -> dict[str, SubscriptionState]:
-    """Return what is known of each subscription in force, by name."""
+def states(tx: Transaction, names: Collection[str] | None = None) -> dict[str, SubscriptionState]:
+    """Return what is known of each subscription in force, or of those named, by name."""
+    wanted = sa.true() if names is None else among(tx, _subscription.name, names)
     rows = tx.execute(
         sa.select(
             schema.subscription,
             _newest(_digest.due_at, sa.true()).label("due_at"),
             _newest(_digest.composed_at, stands()).label("composed_at"),
-        ).where(_subscription.removed_at.is_(None))
+        ).where(_subscription.removed_at.is_(None), wanted)
     )
     return {
         row.name: SubscriptionState(

@@ -19,7 +19,7 @@ SETTINGS = {
     "synchronous_commit": "off",
     "full_page_writes": "off",
     "listen_addresses": "127.0.0.1",
-    "max_connections": "60",
+    "max_connections": "100",
     "timezone": "Asia/Kathmandu",  # the store must not care
 }
 

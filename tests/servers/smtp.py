@@ -82,6 +82,7 @@ class ScriptedSmtp:
     received: list[Received] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     connections: int = 0
+    talking: set[int] = field(default_factory=set)
     saw_dot: threading.Event = field(default_factory=threading.Event)
     hung_up: threading.Event = field(default_factory=threading.Event)
     held: threading.Event = field(default_factory=threading.Event)
@@ -114,12 +115,14 @@ class ScriptedSmtp:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
+        self.talking.add(threading.get_ident())
         with suppress(OSError, _GoneError):
             if self.implicit_tls and self.tls:
                 connection = self.tls.wrap_socket(connection, server_side=True)
                 self._open.append(connection)
             _Conversation(self, connection).run()
         connection.close()
+        self.talking.discard(threading.get_ident())
 
 
 class _GoneError(Exception):

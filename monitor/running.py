@@ -1,0 +1,108 @@
+"""A process that works with one configuration until it stops or the file changes."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+import structlog
+
+from monitor import config
+from monitor.app import App, open_app
+from monitor.config import Settings
+from monitor.errors import ConfigError, StoreError
+from monitor.model import Clock
+from monitor.pipeline import InForce, incidents
+from monitor.store import runs
+
+log = structlog.get_logger()
+
+
+class Running(ABC):
+    """What `serve` and `worker` have in common. `run` returns after `stop` or SIGTERM.
+
+    `serving` is set once `work` is under way.
+
+    Raises ConfigError at the start only: a fault that is written into the file later leaves
+    the running configuration in force, and is said in the log and by `status`.
+    """
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self.path = path
+        self.clock = clock
+        self.serving = threading.Event()
+        self._stopping = threading.Event()
+        self._wake = threading.Event()
+        self._read = ""
+        self._in_force = InForce()
+
+    @abstractmethod
+    def work(self, app: App) -> None:
+        """Work with one configuration until `_wake` is set."""
+
+    def stop(self) -> None:
+        """Claim nothing more, finish the hand-off under way, and let `run` return."""
+        self._stopping.set()
+        self._wake.set()
+
+    def run(self) -> None:
+        self._listen()
+        self._read = config.watch(self.path)
+        self._settings = config.load(self.path)
+        good: Settings | None = None
+        while True:
+            self._wake.clear()
+            if self._stopping.is_set():
+                return
+            try:
+                with open_app(self._settings, self.clock, self._in_force) as app:
+                    good = self._settings
+                    self.work(app)
+            except StoreError as fault:
+                if good is None or self._settings is good:
+                    raise
+                log.error("the changed configuration cannot be used", error=str(fault))
+                self._settings = good
+
+    def _listen(self) -> None:
+        """End cleanly on the first signal, at once on the second."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._signalled)
+
+    def _signalled(self, number: int, _frame: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        self.stop()
+
+    def _tell(self, app: App) -> None:
+        """Say that this configuration is used: what was wrong with another is over."""
+        with app.parts.database.writing() as tx:
+            runs.end_incident(tx, incidents.CONFIGURATION, incidents.FAULTY, self.clock.now())
+        parts = app.parts
+        log.info(
+            "serving",
+            sources=len(parts.sources),
+            topics=len(parts.topics),
+            subscriptions=len(parts.subscriptions),
+        )
+        self.serving.set()
+
+    def _take_up(self, app: App) -> None:
+        """Take up a changed file. One with a fault changes nothing, and the operator hears."""
+        found = config.watch(self.path)
+        if found == self._read:
+            return
+        self._read = found
+        try:
+            self._settings = config.load(self.path, before=self._settings)
+        except ConfigError as fault:
+            log.error("configuration not taken up", faults=[f.message for f in fault.faults])
+            subject, kind = incidents.CONFIGURATION, incidents.FAULTY
+            with app.parts.database.writing() as tx:
+                runs.open_incident(tx, subject, kind, self.clock.now(), str(fault))
+        else:
+            log.info("configuration changed")
+            self._wake.set()

@@ -1,0 +1,263 @@
+"""A simulated month: two schedulers, three workers, one PostgreSQL; processes killed at random.
+
+    python -m tests.month --days 30
+
+Real processes, a real SMTP conversation that takes its time, a calendar that all share. At each
+step a paper comes in, the calendar moves on, and some process is killed (SIGKILL) a moment later
+and replaced. What nobody knows the end of (`smtp.unknown: hold`) is settled as a person would:
+by looking into the mailbox. At the end it is counted at the receivers: each digest that was due,
+once, and each paper once for each reader.
+"""
+
+from __future__ import annotations
+
+import argparse
+import email
+import email.policy
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from monitor.digest.due import next_due, parse_schedule
+from monitor.store import deliveries
+from monitor.store.database import open_store
+from tests.fleet import Fleet, fleet, paper, wait
+from tests.house import SATURDAY, House
+from tests.servers import postgres
+from tests.servers.smtp import Patient, ScriptedSmtp
+
+SCHEDULES = {
+    "berlin": ("daily 08:00", "Europe/Berlin"),
+    "tokyo": ("daily 07:30", "Asia/Tokyo"),
+    "angeles": ("weekdays 06:00", "America/Los_Angeles"),
+    "delhi": ("mon+thu 18:00", "Asia/Kolkata"),
+    "twice": ("0 6,18 * * *", "UTC"),
+    "first": ("monthly 1 08:00", "Europe/London"),
+}
+STEP = timedelta(hours=8)
+NUDGE = timedelta(minutes=1)
+REPLICAS, WORKERS = 2, 3
+# Seconds within which a process is killed after the calendar has moved.
+WITHIN = 1.5
+SUBJECT = re.compile(r"(\w+): (?:no|\d+) papers?, (.+)")
+
+Digest = tuple[str, str]
+
+
+@dataclass
+class Result:
+    """What was due, what arrived how often, and what it took."""
+
+    due: set[Digest]
+    arrived: Counter[Digest]
+    papers: Counter[tuple[str, str]]
+    read: int
+    kills: Counter[str] = field(default_factory=Counter)
+    resolved: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def lost(self) -> set[Digest]:
+        return self.due - set(self.arrived)
+
+    @property
+    def repeated(self) -> set[Digest]:
+        return {digest for digest, times in self.arrived.items() if times > 1}
+
+    @property
+    def untold(self) -> int:
+        """Papers of which a reader with a daily digest was not told, or more than once."""
+        daily = [name for name, (schedule, _) in SCHEDULES.items() if schedule.startswith("daily")]
+        return sum(
+            self.papers[name, paper(number)[0]] != 1
+            for name in daily
+            for number in range(self.read)
+        )
+
+
+class Month:
+    def __init__(self, running: Fleet, smtp: ScriptedSmtp, seed: int) -> None:
+        self.fleet = running
+        self.smtp = smtp
+        self.random = random.Random(seed)
+        self.start = running.house.clock.at
+        self.read = 0
+        self.kills: Counter[str] = Counter()
+        self.resolved: Counter[str] = Counter()
+        self.kinds: dict[int, str] = {}
+
+    def live(self, days: float) -> Result:
+        for kind in ["serve"] * REPLICAS + ["worker"] * WORKERS:
+            self.begin(kind)
+        while self.now < self.start + timedelta(days=days):
+            self.step()
+        self.take_in()  # and the papers of the last step are in the last digests
+        self.fleet.set(self.now + timedelta(days=1))
+        self.come_to_rest()
+        assert set(self.fleet.stop()) == {0}
+        arrived = Counter(map(digest_of, self.smtp.received))
+        return Result(self.due(), arrived, self.told(), self.read, self.kills, self.resolved)
+
+    @property
+    def now(self) -> datetime:
+        return self.fleet.house.clock.at
+
+    def step(self) -> None:
+        self.take_in()
+        self.fleet.set(self.start + (int((self.now - self.start) / STEP) + 1) * STEP)
+        self.kill_some()
+        self.come_to_rest()
+
+    def take_in(self) -> None:
+        self.fleet.house.add(f"{self.read:03}.txt", paper(self.read))
+        self.read += 1
+        self.fleet.set(self.now + NUDGE)
+        self.until(lambda: self.fleet.has_read(self.read))
+
+    def begin(self, kind: str) -> None:
+        self.kinds[self.fleet.start(kind).pid] = kind
+
+    def kill_some(self) -> None:
+        threading.Event().wait(self.random.uniform(0, WITHIN))
+        chosen: subprocess.Popen[bytes] = self.random.choice(self.fleet.running)
+        kind = self.kinds[chosen.pid]
+        self.fleet.kill(chosen)
+        self.kills[kind] += 1
+        self.begin(kind)
+
+    def until(self, come: Callable[[], bool]) -> None:
+        """Wait; what is tried again later, or was interrupted, is helped on by the calendar."""
+        for _ in range(60):
+            try:
+                wait(come, 3)
+                return
+            except AssertionError:
+                self.fleet.set(self.now + NUDGE)
+        raise AssertionError("it did not come about")
+
+    def come_to_rest(self) -> None:
+        self.until(self.is_composed)
+        self.until(self.is_settled)
+
+    def is_composed(self) -> bool:
+        told = {tuple(row) for row in self.fleet.ask("SELECT subscription, period FROM digest")}
+        return self.due() <= told
+
+    def is_settled(self) -> bool:
+        """Whether all is sent; a person looks into the mailboxes for what is unknown."""
+        states = "SELECT DISTINCT state FROM delivery WHERE state <> 'sent'"
+        found = {state for (state,) in self.fleet.ask(states)}
+        if not found:
+            return True
+        if found == {"unknown"} and not self.busy():
+            self.resolve()
+        return False
+
+    def busy(self) -> bool:
+        return bool(self.smtp.talking)
+
+    def resolve(self) -> None:
+        store = open_store(self.fleet.store)
+        received = {message_id(mail.content) for mail in self.smtp.received}
+        with store.writing() as tx:
+            for one in deliveries.unknown(tx):
+                fate = "sent" if one.message_id in received else "resend"
+                deliveries.resolve(tx, one.id, fate, self.now)
+                self.resolved[fate] += 1
+        store.close()
+
+    def due(self) -> set[Digest]:
+        """All digests that were due since the start, reckoned from the schedules."""
+        found = set()
+        for name, (schedule, zone) in SCHEDULES.items():
+            at = self.start
+            while (slot := next_due(parse_schedule(schedule), zone, at)).due_at <= self.now:
+                found.add((name, slot.period))
+                at = slot.due_at
+        return found
+
+    def told(self) -> Counter[tuple[str, str]]:
+        """How often each reader was told of each paper."""
+        titles = [paper(number)[0] for number in range(self.read)]
+        told: Counter[tuple[str, str]] = Counter()
+        for mail in self.smtp.received:
+            text = parsed(mail.content).get_body(("plain",)).get_content()
+            told.update((digest_of(mail)[0], title) for title in titles if title in text)
+        return told
+
+
+def parsed(content: bytes) -> email.message.EmailMessage:
+    return email.message_from_bytes(content, policy=email.policy.default)
+
+
+def digest_of(mail: object) -> Digest:
+    subject = parsed(mail.content)["Subject"]  # type: ignore[attr-defined]
+    found = SUBJECT.fullmatch(str(subject))
+    assert found, subject
+    return found[1], found[2].replace(" ", "T")
+
+
+def message_id(content: bytes) -> str:
+    return str(parsed(content)["Message-ID"])
+
+
+def month(folder: Path, store: str, days: float, seed: int) -> Result:
+    house = House(folder)
+    house.clock.at = SATURDAY
+    with ScriptedSmtp() as smtp, fleet_of(house, smtp, store) as running:
+        smtp.always["dot"] = Patient(0.03, "250 2.0.0 ok")
+        return Month(running, smtp, seed).live(days)
+
+
+def fleet_of(house: House, smtp: ScriptedSmtp, store: str):  # type: ignore[no-untyped-def]
+    house.by_mail(smtp.port, unknown="hold")
+    lab = house.told["subscriptions"].pop("lab")
+    for name, (schedule, zone) in SCHEDULES.items():
+        house.told["subscriptions"][name] = {
+            **lab,
+            "email": [f"{name}@example.org"],
+            "schedule": schedule,
+            "timezone": zone,
+            "quiet": "send",
+        }
+    house.told["topics"]["agents"] = {"query": "agents"}
+    house.told["sources"]["page"]["every"] = "1m"
+    house.write()
+    database = open_store(store)
+    database.close()
+    house.told["store"] = store
+    with house.opened() as app:
+        app.match()
+    return fleet(house, store)
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--days", type=float, default=30)
+    asked.add_argument("--seed", type=int, default=1)
+    told = asked.parse_args()
+    with postgres.server() as server, tempfile.TemporaryDirectory() as folder:
+        postgres.execute(server, "CREATE DATABASE month")
+        result = month(Path(folder), f"{server}/month", told.days, told.seed)
+    sys.stdout.write(
+        f"{told.days:g} days, seed {told.seed}: {result.kills['worker']} workers and "
+        f"{result.kills['serve']} replicas killed\n"
+        f"digests due {len(result.due)}, arrived {len(result.arrived)}, lost {len(result.lost)}, "
+        f"repeated {len(result.repeated)}, not due {len(set(result.arrived) - result.due)}\n"
+        f"papers {result.read}, not told exactly once to a daily reader {result.untold}\n"
+        f"settled by hand: {result.resolved['sent']} had arrived, "
+        f"{result.resolved['resend']} had not\n"
+    )
+    whole = not (result.lost or result.repeated or result.untold)
+    sys.exit(0 if whole and set(result.arrived) == result.due else 1)
+
+
+if __name__ == "__main__":
+    main()

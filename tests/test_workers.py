@@ -1,0 +1,308 @@
+"""Many machines: replicas of `serve` ask, workers do, and the tables decide."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from monitor import pipeline, workers
+from monitor.app import App
+from monitor.questions.alive import SERVICE, WORKER, living_workers, sign_of_life, vital_signs
+from monitor.store.database import open_store
+from monitor.workers import Job, Queue
+from tests.fleet import Fleet, fleet, paper, wait
+from tests.house import AGENTS, BANDITS, House
+from tests.month import month
+from tests.servers.smtp import Hold, ScriptedSmtp
+
+pytest.importorskip("procrastinate", reason="WORKERS ARE NOT TESTED: no procrastinate")
+
+SUBSCRIBERS = 12
+
+
+@pytest.fixture
+def lab(house: House, smtp: ScriptedSmtp, postgres_url: str) -> Iterator[Fleet]:
+    """Readers of everything by mail, a digest each morning."""
+    house.by_mail(smtp.port, unknown="hold")
+    told = house.told["subscriptions"].pop("lab")
+    for number in range(SUBSCRIBERS):
+        house.told["subscriptions"][f"s{number}"] = {**told, "email": [address(number)]}
+    house.told["topics"]["all"] = {"query": "agents OR bandits"}
+    house.told["sources"]["page"]["every"] = "1m"
+    house.add("1.txt", AGENTS, BANDITS)
+    with fleet(house, postgres_url) as made:
+        yield made
+
+
+def address(number: int) -> str:
+    return f"s{number}@example.org"
+
+
+def enrolled(lab: Fleet) -> None:
+    """All are subscribed, and what is there is read, before the first slot."""
+    with lab.house.opened() as app:
+        app.ingest()
+        app.match()
+
+
+def subscribed(lab: Fleet) -> None:
+    """All are subscribed before the first slot, and nothing is read."""
+    with lab.house.opened() as app:
+        pipeline.enrol(app.parts)
+
+
+def got(smtp: ScriptedSmtp) -> Counter[str]:
+    return Counter(mail.recipient for mail in smtp.received)
+
+
+def everybody(times: int) -> dict[str, int]:
+    return {address(number): times for number in range(SUBSCRIBERS)}
+
+
+def queued(lab: Fleet) -> int:
+    return int(lab.ask("SELECT count(*) FROM procrastinate_jobs")[0][0])
+
+
+def test_two_replicas_ask_and_three_workers_do_it_once(lab: Fleet, smtp: ScriptedSmtp):
+    enrolled(lab)
+    at_work = [lab.start("worker") for _ in range(3)]
+    wait(lambda: alive(lab) == len(at_work))
+    for _ in range(2):
+        lab.start("serve")
+    for day in (1, 2, 3):
+        lab.house.add(f"{day}-more.txt", paper(day))
+        lab.move(minutes=2)
+        wait(lambda papers=2 + day: lab.has_read(papers))
+        lab.move(days=1)
+        wait(lambda days=day: sum(got(smtp).values()) >= SUBSCRIBERS * days)
+    assert set(lab.stop()) == {0}
+    assert got(smtp) == everybody(3)
+    assert '"event": "delivery"' in lab.logged("worker")
+    assert '"event": "delivery"' not in lab.logged("serve")
+    assert "Traceback" not in lab.logged("worker") + lab.logged("serve")
+
+
+def alive(lab: Fleet) -> int:
+    store = open_store(lab.store)
+    try:
+        return living_workers(store)
+    finally:
+        store.close()
+
+
+def test_without_workers_the_replicas_do_it_themselves(lab: Fleet, smtp: ScriptedSmtp):
+    enrolled(lab)
+    for _ in range(2):
+        lab.start("serve")
+    lab.move(days=1)
+    wait(lambda: sum(got(smtp).values()) >= SUBSCRIBERS)
+    assert set(lab.stop()) == {0}
+    assert got(smtp) == everybody(1)
+
+
+@contextmanager
+def at_the_queue(lab: Fleet) -> Iterator[tuple[App, Queue]]:
+    with lab.house.opened() as app, workers.queue_of(app.parts.database) as queue:
+        assert queue
+        yield app, queue
+
+
+def rows(lab: Fleet) -> list[int]:
+    tables = ("paper", "change", "match", "digest", "delivery", "unsearched", "run")
+    return [int(lab.ask(f"SELECT count(*) FROM {table}")[0][0]) for table in tables]
+
+
+ORDER = [
+    (Job.INGEST, "page"),
+    (Job.MATCH, ""),
+    (Job.COMPOSE, ""),
+    (Job.COMPOSE_SOME, "0"),
+    (Job.DELIVER, "smtp"),
+    (Job.SEARCH, ""),
+    (Job.UPKEEP, ""),
+]
+
+
+def test_a_job_that_runs_twice_does_nothing_the_second_time(lab: Fleet, smtp: ScriptedSmtp):
+    subscribed(lab)
+    lab.move(days=1)
+    with at_the_queue(lab) as (app, queue):
+        for job, what in ORDER:
+            workers.do(app.parts, queue, job, what)
+            once = rows(lab)
+            for _ in range(2):
+                workers.do(app.parts, queue, job, what)
+            assert rows(lab) == once, job
+    assert got(smtp) == everybody(1)
+
+
+def test_what_a_configuration_does_not_have_is_nothing_to_do(lab: Fleet):
+    with at_the_queue(lab) as (app, queue):
+        for job, what in ((Job.INGEST, "gone"), (Job.COMPOSE_SOME, "9"), (Job.DELIVER, "gone")):
+            workers.do(app.parts, queue, job, what)
+
+
+def test_a_job_that_waits_is_not_asked_for_again(lab: Fleet):
+    with at_the_queue(lab) as (_, queue):
+        for _ in range(3):
+            queue.put(Job.DELIVER, "smtp")
+            queue.put(Job.INGEST, "page")
+    assert queued(lab) == 2
+
+
+# Where a job comes to a stop: the first table that it writes to.
+STOPS = {
+    Job.INGEST: "run",
+    Job.MATCH: "match",
+    Job.COMPOSE_SOME: "digest",
+    Job.DELIVER: "delivery",
+    Job.SEARCH: "unsearched",
+}
+
+
+@pytest.mark.parametrize("job", STOPS)
+def test_a_worker_killed_in_the_middle_of_a_job_leaves_it_to_another(
+    lab: Fleet, smtp: ScriptedSmtp, job: Job
+):
+    subscribed(lab)
+    doomed = lab.start("worker")
+    wait(lambda: alive(lab) == 1)
+    lab.move(days=1)
+    with at_the_queue(lab) as (app, queue):
+        for done, what in ORDER:
+            if done is job:
+                break
+            workers.do(app.parts, queue, done, what)
+    with lab.locked(STOPS[job]):
+        with at_the_queue(lab) as (_, queue):
+            queue.put(job, dict(ORDER)[job])
+        wait(lab.is_blocked)
+        lab.kill(doomed)
+    lab.start("worker")
+    lab.start("serve")
+    wait(lambda: sum(got(smtp).values()) >= SUBSCRIBERS)
+    wait(lambda: lab.ask("SELECT count(*) FROM unsearched") == [(0,)])
+    assert set(lab.stop()) == {0}
+    assert got(smtp) == everybody(1)
+
+
+def test_a_worker_killed_after_the_last_byte_leaves_one_unknown(lab: Fleet, smtp: ScriptedSmtp):
+    enrolled(lab)
+    until = threading.Event()
+    smtp.script["dot"].append(Hold(until, "250 2.0.0 ok"))
+    doomed = lab.start("worker")
+    wait(lambda: alive(lab) == 1)
+    lab.start("serve")
+    lab.move(days=1)
+    assert smtp.held.wait(60)
+    lab.kill(doomed)
+    until.set()
+    lab.start("worker")
+    states = "SELECT state, count(*) FROM delivery GROUP BY state ORDER BY state"
+    wait(lambda: lab.ask(states) == [("sent", SUBSCRIBERS - 1), ("unknown", 1)])
+    assert set(lab.stop()) == {0}
+    assert sum(got(smtp).values()) in (SUBSCRIBERS - 1, SUBSCRIBERS)
+    assert max(got(smtp).values()) == 1
+
+
+def test_the_jobs_of_a_dead_worker_are_taken_up_again(lab: Fleet):
+    """Nothing asks anew here: without replicas, only what the dead one was at is left."""
+    subscribed(lab)
+    doomed = lab.start("worker")
+    wait(lambda: alive(lab) == 1)
+    with lab.locked("match"):
+        with at_the_queue(lab) as (app, queue):
+            pipeline.ingest(app.parts, "page")
+            queue.put(Job.MATCH)
+        wait(lab.is_blocked)
+        lab.kill(doomed)
+    lab.ask("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 hour'")
+    assert queued(lab) == 1
+    lab.start("worker")
+    wait(lambda: queued(lab) == 0)
+    assert set(lab.stop()) == {0}
+    assert "a worker died at a job" in lab.logged("worker")
+
+
+def test_K14_a_worker_finishes_the_hand_off_and_ends_with_0(lab: Fleet, smtp: ScriptedSmtp):
+    enrolled(lab)
+    until = threading.Event()
+    smtp.script["dot"].append(Hold(until, "250 2.0.0 ok"))
+    ending = lab.start("worker")
+    wait(lambda: alive(lab) == 1)
+    lab.start("serve")
+    lab.move(days=1)
+    assert smtp.held.wait(60)
+    ending.send_signal(signal.SIGTERM)
+    until.set()
+    assert ending.wait(60) == 0
+    assert {state for (state,) in lab.ask("SELECT state FROM delivery")} <= {"sent", "planned"}
+    assert alive(lab) == 0
+
+
+def test_the_queue_is_made_once_however_many_begin(postgres_url: str):
+    stores = [open_store(postgres_url) for _ in range(4)]
+    done: list[list[str]] = []
+    threads = [
+        threading.Thread(target=lambda s=store: done.append(workers.prepare(s))) for store in stores
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(done) == [[], [], [], ["schema"]]
+    for store in stores:
+        store.close()
+
+
+def test_a_queue_of_an_older_version_takes_the_steps_that_it_lacks(postgres_url: str):
+    step = "03.04.00_50_post_add_retry_failed_job_procedure.sql"
+    store = open_store(postgres_url)
+    workers.prepare(store)
+    with store.writing() as tx:
+        tx.exec_driver_sql("DELETE FROM procrastinate_applied WHERE name = %s", (step,))
+    assert workers.prepare(store) == [step]
+    assert workers.prepare(store) == []
+    store.close()
+
+
+def test_a_store_of_one_machine_has_no_workers(house: House):
+    said = house.command("worker")
+    assert said.status == 2
+    assert "postgresql+psycopg://" in said.err
+    assert "paper-monitor serve" in said.err
+
+
+def test_without_the_extra_it_says_what_to_install(
+    lab: Fleet, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(workers, "find_spec", lambda name: None)
+    worker = workers.Worker(lab.house.config, lab.house.clock)
+    with pytest.raises(Exception, match="paper-monitor\\[scale\\]"):
+        worker.run()
+
+
+def test_a_worker_lives_while_it_ticks(lab: Fleet):
+    with lab.house.opened() as app:
+        store = app.parts.database
+        assert [check.ok for check in vital_signs(store)] == [True, False]
+        sign_of_life(store, WORKER)
+        assert [(check.name, check.ok) for check in vital_signs(store)][1:] == [("worker", True)]
+        sign_of_life(store, SERVICE)
+        assert [check.name for check in vital_signs(store)][1:] == ["serve", "worker"]
+        assert living_workers(store) == 1
+
+
+def test_two_days_with_processes_killed_at_random_tell_each_reader_once(
+    tmp_path: Path, postgres_url: str
+):
+    result = month(tmp_path, postgres_url, days=2, seed=3)
+    assert result.kills.total() >= 6
+    assert (result.lost, result.repeated, result.untold) == (set(), set(), 0)
+    assert set(result.arrived) == result.due
