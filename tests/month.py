@@ -98,9 +98,10 @@ class Month:
             self.begin(kind)
         while self.now < self.start + timedelta(days=days):
             self.step()
-        self.take_in()  # and the papers of the last step are in the last digests
-        self.fleet.set(self.now + timedelta(days=1))
-        self.come_to_rest()
+        self.take_in()
+        for _ in range(3):  # the paper of the last step is in the digests of a day later
+            self.advance()
+            self.come_to_rest()
         assert set(self.fleet.stop()) == {0}
         arrived = Counter(map(digest_of, self.smtp.received))
         return Result(self.due(), arrived, self.told(), self.read, self.kills, self.resolved)
@@ -111,9 +112,13 @@ class Month:
 
     def step(self) -> None:
         self.take_in()
-        self.fleet.set(self.start + (int((self.now - self.start) / STEP) + 1) * STEP)
+        self.advance()
         self.kill_some()
         self.come_to_rest()
+
+    def advance(self) -> None:
+        """Move on to the next step: no schedule has two slots in one."""
+        self.fleet.set(self.start + (int((self.now - self.start) / STEP) + 1) * STEP)
 
     def take_in(self) -> None:
         self.fleet.house.add(f"{self.read:03}.txt", paper(self.read))
@@ -177,7 +182,7 @@ class Month:
         """All digests that were due since the start, reckoned from the schedules."""
         found = set()
         for name, (schedule, zone) in SCHEDULES.items():
-            at = self.start
+            at = self.start - timedelta(microseconds=1)
             while (slot := next_due(parse_schedule(schedule), zone, at)).due_at <= self.now:
                 found.add((name, slot.period))
                 at = slot.due_at
