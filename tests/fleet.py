@@ -57,6 +57,7 @@ class Fleet:
         house.told["store"] = store
         house.write()
         self.running: list[subprocess.Popen[bytes]] = []
+        self.logs: dict[int, Path] = {}
         self.calendar = house.folder / "calendar"
         self.set(house.clock.at)
 
@@ -71,8 +72,8 @@ class Fleet:
 
     def start(self, kind: str) -> subprocess.Popen[bytes]:
         """Start one more `serve` or `worker`; what it logs is in a file of its own."""
-        number = len(list(self.house.folder.glob("*.log")))
-        with (self.house.folder / f"{number}-{kind}.log").open("wb") as logged:
+        log = self.house.folder / f"{len(self.logs)}-{kind}.log"
+        with log.open("wb") as logged:
             process = subprocess.Popen(
                 [sys.executable, "-m", "tests.fleet", kind, self.house.config, self.calendar],
                 cwd=ROOT,
@@ -81,7 +82,12 @@ class Fleet:
                 stderr=logged,
             )
         self.running.append(process)
+        self.logs[process.pid] = log
         return process
+
+    def is_up(self, process: subprocess.Popen[bytes]) -> bool:
+        """Say whether a process has come so far that it serves, and hears signals."""
+        return b'"serving"' in self.logs[process.pid].read_bytes()
 
     def kill(self, process: subprocess.Popen[bytes]) -> None:
         process.kill()
@@ -120,6 +126,7 @@ class Fleet:
 
     def stop(self) -> list[int]:
         """End all as `docker stop` does; return their statuses."""
+        wait(lambda: all(map(self.is_up, self.running)))
         for process in self.running:
             process.terminate()
         statuses = []

@@ -130,12 +130,18 @@ class Month:
         self.kinds[self.fleet.start(kind).pid] = kind
 
     def kill_some(self) -> None:
+        self.until(self.some_are_up)
         threading.Event().wait(self.random.uniform(0, WITHIN))
-        chosen: subprocess.Popen[bytes] = self.random.choice(self.fleet.running)
+        up = [process for process in self.fleet.running if self.fleet.is_up(process)]
+        chosen: subprocess.Popen[bytes] = self.random.choice(up)
         kind = self.kinds[chosen.pid]
         self.fleet.kill(chosen)
         self.kills[kind] += 1
         self.begin(kind)
+
+    def some_are_up(self) -> bool:
+        """Whether those that were killed before are replaced, all but one."""
+        return sum(map(self.fleet.is_up, self.fleet.running)) >= REPLICAS + WORKERS - 1
 
     def until(self, come: Callable[[], bool]) -> None:
         """Wait; what is tried again later, or was interrupted, is helped on by the calendar."""
