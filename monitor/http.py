@@ -13,6 +13,7 @@ What the door promises of every fetch:
 from __future__ import annotations
 
 import logging
+import re
 import ssl
 import tempfile
 import time
@@ -38,6 +39,7 @@ from monitor.net.transport import Transport, core_url, proxy_for
 
 DEADLINE = timedelta(seconds=60)
 SAVING = timedelta(hours=12)
+MOST_RESUMED = 10  # times that a transfer of a file is taken up again
 MAX_REDIRECTS = 5
 LEAST_RATE = 200  # bytes a second, once LEAST_RATE_AFTER seconds have passed
 LEAST_RATE_AFTER = 10
@@ -62,7 +64,7 @@ class Response:
 
     `content` is decoded; `complete` is false when the connection ended before the body did.
     `validators` (etag, last_modified) are empty when they must not be kept. `lifetime` is for how
-    long it says that it stays as it is.
+    long it says that it stays as it is; `tag` names it surely enough to ask for the rest of it.
     """
 
     status: int
@@ -73,11 +75,15 @@ class Response:
     not_modified: bool = False
     complete: bool = True
     lifetime: timedelta = timedelta(0)
+    tag: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What one `get` asked for, as it goes from redirect to redirect."""
+    """What one `get` asked for, as it goes from redirect to redirect.
+
+    `file` has the first `begin` bytes already, of what the server called `tag`.
+    """
 
     url: httpx.URL
     validators: Mapping[str, str]
@@ -87,6 +93,12 @@ class _Request:
     seconds: float
     apart: float
     file: BinaryIO | None = None
+    begin: int = 0
+    tag: str = ""
+
+
+class _NotTheRestError(FetchError):
+    """A server was asked for the rest of an answer, and sent something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,22 +189,33 @@ class Door:
     ) -> Response:
         """Fetch what may be larger than memory into `file`; the Response has no content.
 
-        As `get`, but that a transfer may take 12 hours, at the least rate. Raises FetchError also
-        where the file cannot hold it.
+        As `get`, but that a transfer may take 12 hours, at the least rate, and where it breaks off
+        the rest is asked for (RFC 9110, 14). Raises FetchError also where the file cannot hold it.
         """
         seconds = SAVING.total_seconds()
-        return self._got(
-            _Request(
-                _parsed(url),
-                validators or {},
-                headers or {},
-                allow_private,
-                max_bytes,
-                seconds,
-                apart.total_seconds(),
-                file,
-            )
+        request = _Request(
+            _parsed(url),
+            validators or {},
+            headers or {},
+            allow_private,
+            max_bytes,
+            seconds,
+            apart.total_seconds(),
+            file,
         )
+        answer = self._got(request)
+        held = 0
+        for _ in range(MOST_RESUMED):
+            if answer.complete or not answer.tag or file.tell() <= held:
+                break
+            held = file.tell()
+            try:
+                answer = self._got(replace(request, validators={}, begin=held, tag=answer.tag))
+            except _NotTheRestError:
+                return self._got(replace(request, validators={}))
+            except FetchError:
+                break  # what came so far is whole up to there
+        return answer
 
     def _got(self, request: _Request) -> Response:
         """Ask where an address is now, and note where it moved to."""
@@ -269,13 +292,18 @@ class Door:
             "Accept-Encoding": "identity" if request.file else "gzip",
         }
         conditions = {name: value for name, value in told.items() if value}
-        return {**fixed, **conditions, **request.headers}
+        rest = {"Range": f"bytes={request.begin}-", "If-Range": request.tag}
+        return {**fixed, **conditions, **(rest if request.begin else {}), **request.headers}
 
     def _judged(
         self, request: _Request, response: httpx.Response, watch: Watch
     ) -> Response | _Moved:
         match response.status_code:
             case 200:
+                return _received(request, response, watch, self._wall())
+            case 206 | 416 if request.begin:
+                if not _is_rest(request, response):
+                    raise _NotTheRestError(f"{_host(request)} has no such rest of the answer")
                 return _received(request, response, watch, self._wall())
             case 304 if request.validators:
                 return Response(
@@ -402,6 +430,7 @@ def _server(request: _Request) -> str:
 # ── answers ─────────────────────────────────────────────────────────────────────────
 
 _STATUSES = frozenset(int(status) for status in HTTPStatus)
+_CONTENT_RANGE = re.compile(r"bytes (?P<begin>\d{1,18})-(?P<last>\d{1,18})/(?P<size>\d{1,18}|\*)")
 _HINTS = {
     401: "the address needs a user and password",
     403: "it refuses this client; ask its operator, and set `contact`",
@@ -430,24 +459,46 @@ def _said(response: httpx.Response, watch: Watch) -> bytes:
     return bytes(body.content)
 
 
+def _is_rest(request: _Request, response: httpx.Response) -> bool:
+    """Say whether an answer begins where the file ends: some servers send what they like."""
+    told = _content_range(response)
+    same = response.headers.get("etag", request.tag) == request.tag or request.tag[:1] != '"'
+    plain = response.headers.get("content-encoding", "identity") == "identity"
+    return bool(told and int(told["begin"]) == request.begin and same and plain)
+
+
+def _content_range(response: httpx.Response) -> re.Match[str] | None:
+    return _CONTENT_RANGE.fullmatch(response.headers.get("content-range", "").strip())
+
+
 def _received(request: _Request, response: httpx.Response, watch: Watch, now: float) -> Response:
+    begin = request.begin if response.status_code == 206 else 0
     if request.file:
-        request.file.seek(0)
+        request.file.seek(begin)
         request.file.truncate()
     encoding = response.headers.get("content-encoding", "")
-    body = Decoder(encoding, request.max_bytes, request.file)
+    body = Decoder(encoding, request.max_bytes - begin, request.file)
     complete = _read_body(response, body, watch)
-    if not complete and not body.size:
+    if begin and (told := _content_range(response)) and told["size"] != "*":
+        complete = complete and begin + body.size == int(told["size"])
+    if not complete and not body.size and not begin:
         raise FetchError(f"{_host(request)} closed the connection before it had answered")
     return Response(
-        status=200,
+        status=response.status_code,
         url=str(request.url.copy_with(userinfo=b"")),
         content=bytes(body.content),
         content_type=response.headers.get("content-type", ""),
         validators=_validators(response.headers) if complete else {},
         complete=complete,
         lifetime=lifetime(response.headers, now) if complete else timedelta(0),
+        tag="" if complete or encoding not in ("", "identity") else _tag(response.headers),
     )
+
+
+def _tag(headers: Mapping[str, str]) -> str:
+    """Return what names an answer byte for byte (RFC 9110, 13.1.5), "" where nothing does."""
+    etag = headers.get("etag", "")
+    return etag if etag.startswith('"') else "" if etag else headers.get("last-modified", "")
 
 
 def _read_body(response: httpx.Response, body: Decoder, watch: Watch) -> bool:

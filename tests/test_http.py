@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.errors import FetchError
-from monitor.http import Door
+from monitor.http import Door, Response
 from monitor.net.addresses import refused, shown
 from monitor.net.again import lifetime, retry_after
 from monitor.net.gates import Gates
@@ -333,6 +333,81 @@ def test_F02_what_was_cut_is_saved_without_validators(
         answer = door.save(web.url("/"), file, max_bytes=99, allow_private=True)
     assert (answer.complete, answer.validators) == (False, {})
     assert (tmp_path / "saved").read_bytes() == b"half"
+
+
+BODY = bytes(range(256)) * 40
+
+
+def resuming(
+    web: MisbehavingServer, headers: dict[str, str], rest: Callable[[int], Answer]
+) -> None:
+    """Break off after 1,000 bytes, and answer what is asked from a byte on with `rest`."""
+
+    def decide(asked: Asked) -> Answer:
+        if begin := asked.headers.get("range", "").removeprefix("bytes=").removesuffix("-"):
+            return rest(int(begin))
+        whole = len(web.requests) > 1
+        return Answer(body=BODY if whole else BODY[:1000], headers=headers, length=len(BODY))
+
+    web.decides("/", decide)
+
+
+def part(begin: int, end: int, **headers: str) -> Answer:
+    told = {"Content-Range": f"bytes {begin}-{end - 1}/{len(BODY)}", "ETag": '"1"', **headers}
+    return Answer(206, body=BODY[begin:end], headers=told)
+
+
+def saved(web: MisbehavingServer, door: Door, tmp_path: Path) -> tuple[bytes, Response]:
+    with (tmp_path / "saved").open("w+b") as file:
+        answer = door.save(web.url("/"), file, max_bytes=len(BODY), allow_private=True)
+    return (tmp_path / "saved").read_bytes(), answer
+
+
+def test_F02_of_a_file_that_broke_off_only_the_rest_is_asked_for(
+    web: MisbehavingServer, door: Door, tmp_path: Path
+) -> None:
+    resuming(web, {"ETag": '"1"'}, lambda begin: part(begin, min(begin + 5000, len(BODY))))
+    content, answer = saved(web, door, tmp_path)
+    assert (content, answer.complete, answer.validators) == (BODY, True, {"etag": '"1"'})
+    asked = [(one.headers.get("range"), one.headers.get("if-range")) for one in web.requests]
+    assert asked == [(None, None), *((f"bytes={n}-", '"1"') for n in (1000, 6000))]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Answer(body=BODY, headers={"ETag": '"2"'}),
+        part(0, len(BODY)),
+        part(1000, len(BODY), ETag='"2"'),
+        part(1000, len(BODY), **{"Content-Encoding": "gzip"}),
+        Answer(206, body=BODY[1000:]),
+        Answer(416),
+    ],
+    ids=["changed", "from-elsewhere", "of-another", "encoded", "from-nowhere", "refused"],
+)
+def test_F02_what_is_not_the_rest_of_a_file_is_not_put_behind_it(
+    web: MisbehavingServer, door: Door, tmp_path: Path, other: Answer
+) -> None:
+    resuming(web, {"ETag": '"1"'}, lambda _: other)
+    content, answer = saved(web, door, tmp_path)
+    assert content == BODY and answer.complete
+
+
+@pytest.mark.parametrize("headers", [{}, {"ETag": 'W/"1"'}])
+def test_F02_the_rest_is_not_asked_for_where_nothing_names_the_file_for_sure(
+    web: MisbehavingServer, door: Door, tmp_path: Path, headers: dict[str, str]
+) -> None:
+    resuming(web, headers, lambda begin: part(begin, len(BODY)))
+    content, answer = saved(web, door, tmp_path)
+    assert (content, answer.complete, len(web.requests)) == (BODY[:1000], False, 1)
+
+
+def test_F02_a_file_that_never_comes_whole_is_not_asked_for_for_ever(
+    web: MisbehavingServer, door: Door, tmp_path: Path
+) -> None:
+    resuming(web, {"ETag": '"1"'}, lambda begin: part(begin, begin + 10))
+    content, answer = saved(web, door, tmp_path)
+    assert not answer.complete and BODY.startswith(content) and len(web.requests) == 11
 
 
 def test_F04_a_transfer_into_a_file_has_a_least_rate(

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -606,7 +606,7 @@ _TIDY = st.fixed_dictionaries(
         "year": st.sampled_from([2020, "1999", None, "2020  b"]),
     },
 )
-_OTHERS = ("url", "published", "doi", "keys", "rest", "display_name", "a  b", "Title")
+_OTHERS = ("venue", "url", "published", "doi", "keys", "rest", "display_name", "a  b", "Title")
 _WILD = st.fixed_dictionaries({"title": _VALUES}, optional=dict.fromkeys(_OTHERS, _VALUES))
 
 
@@ -615,14 +615,23 @@ _WILD = st.fixed_dictionaries({"title": _VALUES}, optional=dict.fromkeys(_OTHERS
     wild=st.lists(_WILD, max_size=1),
     spoilt=st.sampled_from(["", "", "{}", "[]", '{"title": "A"}{"title": "B"}', '{"title":\n"A"}']),
     ascii_only=st.booleans(),
+    learnt=st.booleans(),
 )
+@example([{"title": "T", "authors": ["Doe, Jane", "Ada"]}], [], "", False, True)
+@example([{"title": "T"}], [{"title": "U", "published": "2020 -  03"}], "", False, True)
+@example([{"title": "T"}], [{"title": "U", "venue": "V"}], "", False, False)
+@example([{"title": "T"}], [], '{"title":\n"A"}\n{"title": "B"}{"title": "C"}', False, True)
 @settings(max_examples=400, deadline=None)
 def test_lines_that_are_read_many_at_once_are_read_as_each_alone(
-    records: list[dict[str, Any]], wild: list[dict[str, Any]], spoilt: str, ascii_only: bool
+    records: list[dict[str, Any]],
+    wild: list[dict[str, Any]],
+    spoilt: str,
+    ascii_only: bool,
+    learnt: bool,
 ):
     told = [json.dumps(one, ensure_ascii=ascii_only) for one in [*records, *wild]]
     # Before a blank a line is read alone: the first, so that its names are known, and below all.
-    known = {name: "Known" for one in [*records, *wild] for name in one}
+    known = {name: "Known" for one in [*records, *(wild if learnt else ())] for name in one}
     content = "\n".join([f"{json.dumps(known)} ", *told, spoilt, ""]).encode()
     many = read(content)
     alone = read(content.replace(b"\n", b" \n"))
