@@ -39,8 +39,9 @@ SYLLABLES = [a + b for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "a
 def make(path: Path, lines: int) -> tuple[int, int]:
     """Write the dump; return how many papers are in it, and how many bytes it unpacks to."""
     pick = random.Random(SEED)
-    words = ["".join(pick.choices(SYLLABLES, k=3)) for _ in range(30_000)]
-    # As in any language, the second word is half as frequent as the first, the third a third.
+    words = ["".join(pick.choices(SYLLABLES, k=pick.choice((2, 3, 3, 4)))) for _ in range(100_000)]
+    # As in any language, the second word is half as frequent as the first, the third a third;
+    # names are as many, and none of them is in every paper.
     often = list(accumulate(1 / (rank + 10) for rank in range(len(words))))
     size = papers = 0
     last = b""
@@ -51,7 +52,7 @@ def make(path: Path, lines: int) -> tuple[int, int]:
                 "id": f"p{number}",
                 "title": f"{' '.join(chosen[:8]).capitalize()} {number}",
                 "abstract": " ".join(chosen[8:]),
-                "authors": [" ".join(chosen[i : i + 2]).title() for i in (0, 2, 4)],
+                "authors": [" ".join(pick.choices(words, k=2)).title() for _ in range(3)],
                 "doi": f"10.1000/{number}",
                 "year": 2025,
             }
