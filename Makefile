@@ -31,6 +31,9 @@ bench: $(VENV)/.developing        ## each stage timed beside alternatives; a goa
 	-$(BIN)/python benchmarks/parse.py
 	-$(BIN)/python benchmarks/jsonl.py
 	-$(BIN)/python benchmarks/search.py --papers 20000
+	-$(BIN)/python benchmarks/mail.py
+	-$(BIN)/python benchmarks/deliver.py
+	-$(BIN)/python benchmarks/compose.py
 
 duel: $(VENV)/.developing         ## a million pairs of topic and paper: the index against plain evaluation
 	$(BIN)/python -m tests.match.duel

@@ -23,6 +23,7 @@ from monitor.config.settings import (
     SlackOptions,
     SmtpSettings,
 )
+from monitor.deliver.connections import Connections
 from monitor.deliver.file import Pages
 from monitor.deliver.mail import Mail, message_id
 from monitor.deliver.slack import Slack
@@ -318,6 +319,7 @@ def open_app(settings: Settings, clock: Clock, in_force: InForce | None = None) 
             timezone=settings.timezone,
             sender=settings.smtp.sender if settings.smtp else "",
             resends=_resends(settings),
+            at_once={SMTP: settings.smtp.connections} if settings.smtp else {},
             mark=_mark(settings),
             retention=Retention(**dict(settings.retention)),
         )
@@ -355,7 +357,11 @@ def _channels(settings: Settings, templates: Templates) -> dict[str, Channel]:
     return channels
 
 
-def _server(smtp: SmtpSettings) -> SmtpServer:
+def _server(smtp: SmtpSettings) -> Connections:
+    return Connections([_connection(smtp) for _ in range(smtp.connections)])
+
+
+def _connection(smtp: SmtpSettings) -> SmtpServer:
     return SmtpServer(
         smtp.host,
         smtp.port,
@@ -411,7 +417,7 @@ def _channel(
     settings: Settings,
     name: str,
     told: ChannelSettings,
-    server: SmtpServer | None,
+    server: Connections | None,
     templates: Templates,
 ) -> Channel:
     match told.options:

@@ -308,6 +308,7 @@ class SmtpSettings(Section):
     sender: Sender = Field(alias="from")
     ca_file: Annotated[FilePath, AfterValidator(_existing_file)] | None = None
     unknown: Literal["resend", "hold"] = "resend"
+    connections: int = Field(1, ge=1, le=32)
     insecure: bool = False
 
     @model_validator(mode="before")

@@ -13,12 +13,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from email.header import Header
-from email.message import EmailMessage
-from email.policy import SMTP
 from email.utils import format_datetime, formataddr
+from functools import lru_cache
 
 import idna
 
+from monitor.deliver.connections import Connections
+from monitor.deliver.mime import multipart
 from monitor.deliver.smtp import Letter, SmtpServer, Timeouts
 from monitor.errors import UsageError
 from monitor.model import Delivery, Digest, Notice, Outcome, Rendered, State, Templates
@@ -32,8 +33,6 @@ HTML_LIMIT = 80_000
 # Longer ones are folded into encoded words by some libraries, and then match nothing.
 MESSAGE_ID_LIMIT = 60
 
-# 7-bit on the wire: no server on the way has to re-encode, and signatures stay whole.
-_POLICY = SMTP.clone(cte_type="7bit")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _SENDER = re.compile(r'\s*"?(?P<name>.*?)"?\s*<(?P<address>[^<>]*)>\s*')
 _LOCAL_PART = re.compile(r'[^\s\x00-\x1f\x7f()<>\[\]:;@\\,"]{1,64}')
@@ -53,7 +52,7 @@ class Mailbox:
         if not at or not _LOCAL_PART.fullmatch(local):
             raise ValueError(f"{address!r} is not an e-mail address")
         try:
-            return cls(local, idna.encode(domain, uts46=True).decode("ascii"))
+            return cls(local, _a_labels(domain))
         except idna.IDNAError as error:
             raise ValueError(f"{address!r} has no valid domain: {error}") from error
 
@@ -64,6 +63,12 @@ class Mailbox:
 
     def __str__(self) -> str:
         return f"{self.local}@{self.domain}"
+
+
+@lru_cache(maxsize=4096)
+def _a_labels(domain: str) -> str:
+    """Return a domain in A-labels; many recipients share one. Raises idna.IDNAError."""
+    return idna.encode(domain, uts46=True).decode("ascii")
 
 
 def message_id(token: str, sender: str) -> str:
@@ -83,7 +88,7 @@ class Mail:
 
     kind = "email"
 
-    def __init__(self, name: str, to: Sequence[str], server: SmtpServer) -> None:
+    def __init__(self, name: str, to: Sequence[str], server: SmtpServer | Connections) -> None:
         """Raises UsageError when the server's `sender` is no address."""
         self.name = name
         self.line = "smtp"
@@ -141,8 +146,9 @@ class Mail:
             f"List-Id: <{_label(body['list'])}.{self._from.domain}>",
             "Auto-Submitted: auto-generated",
         ]
-        return "".join(f"{line}\r\n" for line in lines).encode() + _mime(
-            body["subject"], body["text"], body["html"], delivery.message_id
+        boundary = f"=_{hashlib.sha256(delivery.message_id.encode()).hexdigest()[:32]}"
+        return "".join(f"{line}\r\n" for line in lines).encode() + multipart(
+            body["subject"], body["text"], body["html"], boundary
         )
 
 
@@ -235,19 +241,6 @@ def _best(digest: Digest, papers: int) -> Digest:
     return replace(
         digest, groups=tuple(g for g in groups if g.entries), notes=(*digest.notes, note)
     )
-
-
-def _mime(subject: str, text: str, html: str, unique: str) -> bytes:
-    message = EmailMessage(_POLICY)
-    message["Subject"] = subject
-    message.set_content(text)
-    message.add_alternative(html, subtype="html")
-    message.set_boundary(f"=_{hashlib.sha256(unique.encode()).hexdigest()[:32]}")
-    return _ended(message.as_bytes())
-
-
-def _ended(content: bytes) -> bytes:
-    return content if content.endswith(b"\r\n") else content + b"\r\n"
 
 
 def _label(name: str) -> str:

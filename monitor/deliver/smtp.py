@@ -33,7 +33,6 @@ Tls = Literal["starttls", "implicit", "none"]
 POLICY_LIMIT = 3
 
 _POLICY = re.compile(r"(?:^|\s)5\.7\.\d+")
-_LEADING_DOT = re.compile(rb"^\.", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +290,7 @@ class SmtpServer:
         try:
             self._expect(session, letter, 2, "RCPT", f"TO:<{letter.recipient}>")
             self._expect(session, letter, 3, "DATA")
-            session.send(_LEADING_DOT.sub(b"..", letter.content))
+            session.send(_dots_doubled(letter.content))
         except (smtplib.SMTPException, OSError) as error:
             self._drop()
             broken = f"{self.host} broke off before the mail was handed over: {_in_words(error)}"
@@ -372,6 +371,12 @@ class SmtpServer:
         if self._session is not None:
             self._session.close()
         self._session = None
+
+
+def _dots_doubled(content: bytes) -> bytes:
+    """Double the dot at the start of a line (RFC 5321 4.5.2)."""
+    doubled = content.replace(b"\n.", b"\n..")
+    return b"." + doubled if doubled.startswith(b".") else doubled
 
 
 def _base64(text: str) -> str:

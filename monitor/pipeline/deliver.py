@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -15,9 +17,12 @@ from monitor.pipeline import incidents
 from monitor.pipeline.parts import Parts
 from monitor.store import deliveries, owners, runs
 from monitor.store.database import Transaction
+from monitor.store.together import Together
 
 log = structlog.get_logger()
 
+# So many deliveries are claimed ahead for each that is sent at a time.
+AHEAD = 4
 # Seconds between attempts to write down an outcome that the store would not take.
 RECORD_AGAIN = (1, 2, 5, 10, 20, 30, 60, 120)
 
@@ -43,9 +48,7 @@ def deliver(parts: Parts, *, probe: bool = False) -> list[Delivery]:
 
 def are_open(parts: Parts, line: str, more_than: int = 0) -> bool:
     """Say whether more than so many deliveries wait on a line now, to be sent at once."""
-    now = parts.clock.now()
-    with parts.database.reading() as tx:
-        return deliveries.are_waiting(tx, now, _names(parts, line), more_than)
+    return _waiting(parts, _names(parts, line), more_than + 1) > more_than
 
 
 def deliver_line(
@@ -53,48 +56,168 @@ def deliver_line(
 ) -> list[int]:
     """Send all that waits on one line, until it is done, down, or the service stops.
 
-    One round of a line at a time in a process; `most` is how many it attempts, None for all.
-    Returns the ids of what was attempted.
+    One round of a line at a time in a process, in which as many are sent at once as
+    `Parts.at_once` says; `most` is how many are attempted, None for all. Returns their ids.
     """
     names = _names(parts, line)
     _settle(parts, names)
-    attempted: list[int] = []
     with parts.database.reading() as tx:
         if not probe and line in runs.lines_down(tx, parts.clock.now(), parts.mark):
-            return attempted
-    while not parts.stopping.is_set() and (most is None or len(attempted) < most):
-        now = parts.clock.now()
-        with parts.database.writing() as tx:
-            claimed = deliveries.claim(tx, parts.owner.id, now, channels=names, limit=1)
-        if not claimed:
-            break
-        [delivery] = claimed
-        outcome = _send(parts, delivery)
-        attempted.append(delivery.id)
-        _record_surely(parts, line, delivery, outcome)
-        if outcome.channel_down:
-            break
-    return attempted
+            return []
+    at_once = _waiting(parts, names, parts.at_once.get(line, 1))
+    sending = _Round(parts, line, names, at_once, most)
+    try:
+        if at_once <= 1:
+            sending.run()
+        else:
+            with ThreadPoolExecutor(at_once, thread_name_prefix=line) as pool:
+                jobs = [pool.submit(sending.run) for _ in range(at_once)]
+            for job in jobs:
+                job.result()
+    finally:
+        sending.end()
+    return sending.attempted
 
 
 def _names(parts: Parts, line: str) -> set[str]:
     return {name for name, channel in parts.channels.items() if channel.line == line}
 
 
-# ── one attempt ─────────────────────────────────────────────────────────────────────
+def _waiting(parts: Parts, names: Collection[str], most: int) -> int:
+    with parts.database.reading() as tx:
+        return deliveries.waiting(tx, parts.clock.now(), names, most)
 
 
-def _send(parts: Parts, delivery: Delivery) -> Outcome:
-    def handing_off() -> bool:
-        with parts.database.writing() as tx:
-            return deliveries.handing_off(tx, delivery.id, parts.owner.id, parts.clock.now())
+class _Round:
+    """One round of a line: threads that claim, send and record, one delivery after another.
 
-    try:
-        return parts.channels[delivery.channel].send(delivery, handing_off)
-    except Exception as fault:
-        log.exception("delivery failed", delivery=delivery.id, channel=delivery.channel)
-        error = f"unexpected {type(fault).__name__}: {fault}"
-        return Outcome(_after_fault(parts, delivery), error, retry_after=policy.AFTER_FAULT)
+    What they write at the same time shares a commit. It still stands, as if each had its own,
+    before the last byte leaves and before the next delivery is claimed.
+    """
+
+    def __init__(
+        self, parts: Parts, line: str, names: Collection[str], at_once: int, most: int | None
+    ) -> None:
+        self.parts = parts
+        self.line = line
+        self.names = names
+        self.attempted: list[int] = []
+        self._begun = itertools.count()
+        self._most = most
+        self._ahead = 1 if at_once <= 1 else AHEAD * at_once
+        self._claimed: list[Delivery] = []
+        self._claiming = threading.Lock()
+        self._over = threading.Event()
+        self._together = Together(parts.database, expected=at_once // 2)
+        with parts.database.reading() as tx:
+            self._wrong = {one.subject for one in runs.open_incidents(tx)}
+
+    def run(self) -> None:
+        """Send until nothing is left; whoever finds the round over tells the others."""
+        try:
+            while self._goes_on() and (delivery := self._claim()):
+                outcome = self._send(delivery)
+                self.attempted.append(delivery.id)
+                self._record_surely(delivery, outcome)
+                if outcome.channel_down:
+                    self._over.set()
+        except BaseException:
+            self._over.set()
+            raise
+
+    def end(self) -> None:
+        """Let go of what was claimed ahead and not begun."""
+        left = [delivery.id for delivery in self._claimed]
+        if left:
+            with self.parts.database.writing() as tx:
+                deliveries.put_back(tx, left, self.parts.owner.id, self.parts.clock.now())
+
+    def _goes_on(self) -> bool:
+        if self._over.is_set() or self.parts.stopping.is_set():
+            return False
+        return self._most is None or next(self._begun) < self._most
+
+    def _claim(self) -> Delivery | None:
+        """Return the next delivery; several are claimed at a time where several are sent so."""
+        with self._claiming:
+            if not self._claimed:
+                now, owner = self.parts.clock.now(), self.parts.owner.id
+                self._claimed = self._together.write(
+                    lambda tx: deliveries.claim(
+                        tx, owner, now, channels=self.names, limit=self._ahead
+                    )
+                )
+            return self._claimed.pop(0) if self._claimed else None
+
+    def _send(self, delivery: Delivery) -> Outcome:
+        owner = self.parts.owner.id
+
+        def handing_off() -> bool:
+            now = self.parts.clock.now()
+            return self._together.write(
+                lambda tx: deliveries.handing_off(tx, delivery.id, owner, now)
+            )
+
+        try:
+            return self.parts.channels[delivery.channel].send(delivery, handing_off)
+        except Exception as fault:
+            log.exception("delivery failed", delivery=delivery.id, channel=delivery.channel)
+            error = f"unexpected {type(fault).__name__}: {fault}"
+            state = _after_fault(self.parts, delivery)
+            return Outcome(state, error, retry_after=policy.AFTER_FAULT)
+
+    def _record_surely(self, delivery: Delivery, outcome: Outcome) -> None:
+        """Hold on to an answer until the store takes it: a 250 forgotten would be sent again.
+
+        A disk that is full or a store that is locked stops this line meanwhile (K10, K11).
+        """
+        for pause in RECORD_AGAIN:
+            try:
+                self._record(delivery, outcome)
+                return
+            except StoreError as fault:
+                log.error("outcome not recorded yet", delivery=delivery.id, error=str(fault))
+                if self.parts.stopping.wait(pause):
+                    break
+        self._record(delivery, outcome)
+
+    def _record(self, delivery: Delivery, outcome: Outcome) -> None:
+        self._together.write(lambda tx: self._recorded(tx, delivery, outcome))
+        log.info(
+            "delivery",
+            id=delivery.id,
+            channel=delivery.channel,
+            state=outcome.state,
+            error=outcome.error,
+            channel_down=outcome.channel_down,
+        )
+
+    def _recorded(self, tx: Transaction, delivery: Delivery, outcome: Outcome) -> None:
+        parts, now = self.parts, self.parts.clock.now()
+        if outcome.channel_down:
+            deliveries.unclaim(tx, delivery.id, parts.owner.id, outcome.error, now)
+            tries = runs.line_down(tx, self.line, now, outcome.error, parts.mark)
+            runs.line_try_at(tx, self.line, now + policy.channel_retry(tries))
+            return
+        decided = policy.decide(delivery, outcome, now)
+        recorded = deliveries.record(
+            tx, delivery.id, parts.owner.id, decided.outcome, now, decided.at
+        )
+        if not recorded and decided.outcome.state is State.SENT:
+            # We were taken for dead while we waited for the answer: now it is known.
+            deliveries.settle(tx, delivery.id, decided.outcome, now)
+        if self.line in self._wrong:
+            runs.end_incident(tx, self.line, runs.DOWN, now)
+        self._judge(tx, delivery, decided.outcome, now)
+
+    def _judge(self, tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
+        """A recipient refused for good is the operator's to mend; the next success ends it."""
+        subject = incidents.recipient(delivery.channel, delivery.recipient)
+        if outcome.state is State.FAILED:
+            runs.open_incident(tx, subject, incidents.REFUSED, now, outcome.error)
+            self._wrong.add(subject)
+        elif outcome.state is State.SENT and subject in self._wrong:
+            runs.end_incident(tx, subject, incidents.REFUSED, now)
 
 
 def _after_fault(parts: Parts, delivery: Delivery) -> State:
@@ -102,53 +225,6 @@ def _after_fault(parts: Parts, delivery: Delivery) -> State:
     with parts.database.reading() as tx:
         state = deliveries.get(tx, delivery.id).state
     return State.UNKNOWN if state is State.HANDING_OFF else State.RETRY
-
-
-def _record_surely(parts: Parts, line: str, delivery: Delivery, outcome: Outcome) -> None:
-    """Hold on to an answer until the store takes it: a 250 forgotten would be sent again.
-
-    A disk that is full or a store that is locked stops this line meanwhile (K10, K11).
-    """
-    for pause in RECORD_AGAIN:
-        try:
-            _record(parts, line, delivery, outcome)
-            return
-        except StoreError as fault:
-            log.error("outcome not recorded yet", delivery=delivery.id, error=str(fault))
-            if parts.stopping.wait(pause):
-                break
-    _record(parts, line, delivery, outcome)
-
-
-def _record(parts: Parts, line: str, delivery: Delivery, outcome: Outcome) -> None:
-    now = parts.clock.now()
-    with parts.database.writing() as tx:
-        if outcome.channel_down:
-            deliveries.unclaim(tx, delivery.id, parts.owner.id, outcome.error, now)
-            tries = runs.line_down(tx, line, now, outcome.error, parts.mark)
-            runs.line_try_at(tx, line, now + policy.channel_retry(tries))
-        else:
-            decided = policy.decide(delivery, outcome, now)
-            deliveries.record(tx, delivery.id, parts.owner.id, decided.outcome, now, decided.at)
-            runs.end_incident(tx, line, runs.DOWN, now)
-            _judge(tx, delivery, decided.outcome, now)
-    log.info(
-        "delivery",
-        id=delivery.id,
-        channel=delivery.channel,
-        state=outcome.state,
-        error=outcome.error,
-        channel_down=outcome.channel_down,
-    )
-
-
-def _judge(tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
-    """A recipient that is refused for good is the operator's to mend; the next success ends it."""
-    subject = incidents.recipient(delivery.channel, delivery.recipient)
-    if outcome.state is State.FAILED:
-        runs.open_incident(tx, subject, incidents.REFUSED, now, outcome.error)
-    elif outcome.state is State.SENT:
-        runs.end_incident(tx, subject, incidents.REFUSED, now)
 
 
 # ── what was left open ──────────────────────────────────────────────────────────────

@@ -80,7 +80,8 @@ class Parts:
     """Everything that has a lifetime, opened and closed by `monitor.app`.
 
     `sender` is the From of mail; `resends` are the lines on which a delivery of unknown end is
-    sent once more; `mark` is another one when what the lines were set up with has changed.
+    sent once more, `at_once` says how many a line sends at a time (1 if nothing), and `mark` is
+    another one when what the lines were set up with has changed.
     """
 
     database: Database
@@ -96,6 +97,7 @@ class Parts:
     timezone: str
     sender: str = ""
     resends: frozenset[str] = frozenset()
+    at_once: Mapping[str, int] = field(default_factory=dict)
     mark: str = ""
     synonyms: Synonyms = NO_SYNONYMS
     in_force: InForce = field(default_factory=InForce)

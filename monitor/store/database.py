@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from monitor.errors import StoreBusyError, StoreError
@@ -198,13 +201,20 @@ def engine(url: sa.URL, *, writer: bool, foreign_keys: bool = True) -> sa.Engine
     take in turn, and a commit is on the disk when it returns (synchronous = FULL).
     """
     if url.get_backend_name() == "postgresql":
-        return sa.create_engine(url, pool_pre_ping=True, pool_size=5, max_overflow=15)
+        return sa.create_engine(
+            url,
+            pool_pre_ping=True,
+            pool_size=5,
+            max_overflow=15,
+            json_deserializer=_read_json,
+        )
     made = sa.create_engine(
         url,
         poolclass=sa.QueuePool,
         pool_size=1 if writer else 5,
         max_overflow=0 if writer else 15,
         connect_args={"check_same_thread": False, "timeout": BUSY_MS / 1000},
+        json_deserializer=_read_json,
     )
 
     @sa.event.listens_for(made, "connect")
@@ -221,6 +231,17 @@ def engine(url: sa.URL, *, writer: bool, foreign_keys: bool = True) -> sa.Engine
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writer else "BEGIN")
 
     return made
+
+
+def _read_json(text: str | bytes) -> Any:
+    """Read a column: the body of a mail, for one, is read for each of its recipients.
+
+    What `json` has written and nobody else reads (half a surrogate, NaN) `json` reads again.
+    """
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return json.loads(text)
 
 
 def lock(tx: Transaction, number: int) -> None:

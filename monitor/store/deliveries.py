@@ -33,6 +33,30 @@ _first_of = sa.and_(
 # Where a delivery waits again that was never tried, or was.
 _AGAIN = sa.case((_delivery.attempts == 0, str(State.PLANNED)), else_=str(State.RETRY))
 
+# Each mail takes these two: as they stand here, they are put together once.
+_ours = sa.and_(_delivery.id == sa.bindparam("of"), _delivery.owner == sa.bindparam("by"))
+_HANDING_OFF = (
+    sa.update(schema.delivery)
+    .where(_ours, _delivery.state == State.CLAIMED)
+    .values(state=State.HANDING_OFF, changed_at=sa.bindparam("at"))
+)
+_RECORD = (
+    sa.update(schema.delivery)
+    .where(_ours, sa.or_(*(_delivery.state == state for state in HELD)))
+    .values(
+        state=sa.bindparam("became"),
+        attempts=_delivery.attempts + 1,
+        next_attempt_at=sa.bindparam("again"),
+        reference=sa.case(
+            (sa.bindparam("known_as", type_=sa.Text) == "", _delivery.reference),
+            else_=sa.bindparam("known_as", type_=sa.Text),
+        ),
+        error=sa.bindparam("because"),
+        owner="",
+        changed_at=sa.bindparam("at"),
+    )
+)
+
 
 # ── claim, send, record ─────────────────────────────────────────────────────────────
 
@@ -60,11 +84,10 @@ def claim(
     return _deliveries(tx, among(tx, _delivery.id, ids))
 
 
-def are_waiting(
-    tx: Transaction, now: datetime, channels: Collection[str], more_than: int = 0
-) -> bool:
-    """Return whether `claim` would find more than so many deliveries."""
-    return tx.execute(_ready(tx, now, channels).offset(more_than).limit(1)).first() is not None
+def waiting(tx: Transaction, now: datetime, channels: Collection[str], most: int) -> int:
+    """Return how many deliveries `claim` would find, counted to `most`."""
+    found = _ready(tx, now, channels).limit(most).subquery()
+    return tx.scalar(sa.select(sa.func.count()).select_from(found)) or 0
 
 
 def _ready(tx: Transaction, now: datetime, channels: Collection[str] | None) -> sa.Select[Any]:
@@ -97,8 +120,8 @@ def _is_removed() -> sa.Exists:
 
 def handing_off(tx: Transaction, delivery_id: int, owner: str, now: datetime) -> bool:
     """Note that the last byte is about to leave. False when the claim is lost: send nothing."""
-    ours = _claimed(delivery_id, owner, State.CLAIMED)
-    return _step(tx, ours, state=State.HANDING_OFF, changed_at=now)
+    told = {"of": delivery_id, "by": owner, "at": now}
+    return tx.execute(_HANDING_OFF, told).rowcount == 1
 
 
 def record(
@@ -110,16 +133,25 @@ def record(
     next_attempt_at: datetime | None = None,
 ) -> bool:
     """Record what became of an attempt. False, and nothing is written, when the claim is lost."""
-    return _step(
-        tx,
-        _claimed(delivery_id, owner, *HELD),
-        state=outcome.state,
-        attempts=_delivery.attempts + 1,
-        next_attempt_at=next_attempt_at,
-        reference=outcome.reference or _delivery.reference,
-        error=outcome.error,
-        owner="",
-        changed_at=now,
+    told = {
+        "of": delivery_id,
+        "by": owner,
+        "at": now,
+        "became": outcome.state,
+        "again": next_attempt_at,
+        "known_as": outcome.reference,
+        "because": outcome.error,
+    }
+    return tx.execute(_RECORD, told).rowcount == 1
+
+
+def put_back(tx: Transaction, ids: Collection[int], owner: str, now: datetime) -> None:
+    """Let go of claims that nothing was done with: the deliveries wait as before."""
+    ours = (among(tx, _delivery.id, ids), _delivery.owner == owner)
+    tx.execute(
+        sa.update(schema.delivery)
+        .where(*ours, _delivery.state == State.CLAIMED)
+        .values(state=_AGAIN, owner="", changed_at=now)
     )
 
 

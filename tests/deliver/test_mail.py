@@ -74,7 +74,6 @@ def test_the_message_byte_by_byte() -> None:
         "--=_9bfb787c56930adc83b0fdf17a5c23e5\r\n"
         'Content-Type: text/html; charset="utf-8"\r\n'
         "Content-Transfer-Encoding: 7bit\r\n"
-        "MIME-Version: 1.0\r\n"
         "\r\n"
         "<!doctype html>\r\n"
         "<p>Paper 0</p>\r\n"

@@ -1,0 +1,80 @@
+"""One, two and four workers on ten thousand deliveries, to a mail server that takes its time.
+
+    python benchmarks/workers.py --store postgresql+psycopg://monitor@db/empty
+
+Each worker is a process of `paper-monitor worker` with eight connections to a sink that answers
+every command after 20 ms, so that a connection sends a mail in 80 ms at best: `limit` is what the
+connections could do if all else took no time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from deliver import CONNECTIONS, configured, plan
+from letters import AT, rendered
+from sink import sink, taken
+
+from monitor.app import FixedClock, open_app
+from monitor.config import load
+from monitor.questions.alive import living_workers
+from monitor.workers import Job, queue_of
+
+MAILS = 10_000
+ANSWER = 20  # milliseconds
+ANSWERS = 4  # MAIL, RCPT, DATA, dot
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--store", required=True)
+    asked.add_argument("--mails", type=int, default=MAILS)
+    asked.add_argument("--workers", default="1,2,4")
+    told = asked.parse_args()
+    part = rendered()
+    one = 0.0
+    print(f"{told.mails} mails, answers after {ANSWER} ms, {CONNECTIONS} connections a worker")
+    for workers in map(int, told.workers.split(",")):
+        with ExitStack() as stack:
+            port = stack.enter_context(sink(ANSWER))
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            path = configured(folder, port, told.store)
+            app = stack.enter_context(open_app(load(path), FixedClock(AT)))
+            plan(app, part, told.mails, "shared")
+            queue = stack.enter_context(queue_of(app.parts.database))
+            assert queue, "pip install 'paper-monitor[scale]'"
+            awaited = living_workers(app.parts.database) + workers
+            for _ in range(workers):
+                command = [sys.executable, "-m", "monitor", "worker", "--config", str(path)]
+                running = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+                stack.callback(running.wait)
+                stack.callback(running.terminate)
+            until(lambda app=app, n=awaited: living_workers(app.parts.database) >= n)
+            began = time.perf_counter()
+            queue.put(Job.DELIVER, "smtp")
+            until(lambda port=port: taken(port) >= told.mails)
+            rate = told.mails / (time.perf_counter() - began)
+        one = one or rate
+        limit = workers * CONNECTIONS / (ANSWERS * ANSWER / 1e3)
+        print(
+            f"{workers} workers {rate:6.0f} mails/s   {rate / one:4.2f} times one   "
+            f"{rate / limit:4.2f} of the limit {limit:.0f}",
+            flush=True,
+        )
+
+
+def until(come: object) -> None:
+    deadline = time.monotonic() + 300
+    while not come():  # type: ignore[operator]
+        assert time.monotonic() < deadline, "it did not come about"
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""Several mails at a time: what they share is a commit, and never a guarantee."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+
+import pytest
+
+from monitor.model import State
+from monitor.pipeline import deliver_line
+from monitor.store import deliveries
+from tests.house import AGENTS, House
+from tests.servers.smtp import Hold, ScriptedSmtp
+from tests.test_serve import wait
+
+CONNECTIONS = 4
+READERS = 20
+
+
+@pytest.fixture
+def due(house: House, smtp: ScriptedSmtp) -> House:
+    """A digest that is due to twenty people, four mails at a time."""
+    people = [f"reader{number}@example.org" for number in range(READERS)]
+    house.by_mail(smtp.port, *people, connections=CONNECTIONS, unknown="hold")
+    house.add("a.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+    return house
+
+
+def states(house: House) -> Counter[State]:
+    with house.opened() as app, app.parts.database.reading() as tx:
+        return Counter(one.state for one in deliveries.listing(tx))
+
+
+def held(smtp: ScriptedSmtp) -> threading.Event:
+    """Let no mail be answered before the event that is returned."""
+    until = threading.Event()
+    smtp.always["dot"] = Hold(until, "250 2.0.0 ok")
+    return until
+
+
+def test_each_goes_out_once_over_as_many_connections_as_are_allowed(due: House, smtp: ScriptedSmtp):
+    due.run()
+    due.run()
+    got = Counter(mail.recipient for mail in smtp.received)
+    assert set(got.values()) == {1}
+    assert len(got) == READERS
+    assert smtp.connections <= CONNECTIONS
+    assert states(due) == {State.SENT: READERS}
+
+
+def test_no_last_byte_leaves_before_its_hand_off_is_committed(due: House, smtp: ScriptedSmtp):
+    """The servers have read the end of four mails: four are handed off, for all to see."""
+    until = held(smtp)
+    process = due.process("digest", "--now", due.clock.at.isoformat())
+    try:
+        wait(lambda: len(smtp.talking) == CONNECTIONS and smtp.held.is_set())
+        wait(lambda: states(due)[State.HANDING_OFF] == CONNECTIONS)
+        assert smtp.received == []
+    finally:
+        until.set()
+        process.communicate(timeout=60)
+    assert states(due) == {State.SENT: READERS}
+
+
+def test_K05_killed_with_several_under_way_as_many_are_unknown(due: House, smtp: ScriptedSmtp):
+    until = held(smtp)
+    process = due.process("digest", "--now", due.clock.at.isoformat())
+    try:
+        wait(lambda: states(due)[State.HANDING_OFF] == CONNECTIONS)
+        process.kill()
+        process.communicate(timeout=60)
+    finally:
+        until.set()
+    wait(lambda: not smtp.talking)
+    due.run()
+    assert states(due) == {State.UNKNOWN: CONNECTIONS, State.SENT: READERS - CONNECTIONS}
+    assert max(Counter(mail.recipient for mail in smtp.received).values()) == 1
+
+
+def test_K14_told_to_stop_it_lets_go_of_what_it_claimed_ahead(due: House, smtp: ScriptedSmtp):
+    until = held(smtp)
+    with due.opened() as app:
+        app.match()
+        from monitor.pipeline import compose
+
+        compose(app.parts)
+        thread = threading.Thread(target=deliver_line, args=(app.parts, "smtp"))
+        thread.start()
+        wait(lambda: states(due)[State.HANDING_OFF] == CONNECTIONS)
+        app.parts.stopping.set()
+        until.set()
+        thread.join(30)
+        assert not thread.is_alive()
+    assert states(due) == {State.SENT: CONNECTIONS, State.PLANNED: READERS - CONNECTIONS}
+    due.run()
+    assert set(Counter(mail.recipient for mail in smtp.received).values()) == {1}
+
+
+def test_M01_a_server_that_takes_nothing_ends_the_round_for_all(due: House, smtp: ScriptedSmtp):
+    smtp.always["greeting"] = "421 4.3.2 closing"
+    due.run()
+    assert smtp.connections <= CONNECTIONS
+    assert states(due) == {State.PLANNED: READERS}
+    smtp.always.pop("greeting")
+    due.clock.move(minutes=10)
+    due.run()
+    assert states(due) == {State.SENT: READERS}
+
+
+def test_no_more_are_attempted_than_are_asked_for(due: House, smtp: ScriptedSmtp):
+    with due.opened() as app:
+        app.match()
+        from monitor.pipeline import compose
+
+        compose(app.parts)
+        assert len(deliver_line(app.parts, "smtp", most=6)) == 6
+    assert states(due) == {State.SENT: 6, State.PLANNED: READERS - 6}
+
+
+def test_an_answer_that_comes_after_we_were_taken_for_dead_is_not_forgotten(
+    due: House, smtp: ScriptedSmtp
+):
+    """PostgreSQL was restarted while we waited: another saw our lock gone; now it is known."""
+    until = held(smtp)
+    with due.opened() as app:
+        app.match()
+        from monitor.pipeline import compose
+
+        compose(app.parts)
+        thread = threading.Thread(target=deliver_line, args=(app.parts, "smtp"))
+        thread.start()
+        wait(lambda: states(due)[State.HANDING_OFF] == CONNECTIONS)
+        with app.parts.database.writing() as tx:
+            deliveries.release_dead(tx, lambda owner: False, due.clock.at)
+        assert states(due)[State.UNKNOWN] == CONNECTIONS
+        until.set()
+        thread.join(30)
+    assert states(due)[State.UNKNOWN] == 0
+    assert states(due)[State.SENT] >= CONNECTIONS

@@ -1,0 +1,115 @@
+"""Writes that come at the same time share a commit, and none fails for another."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from monitor.errors import StoreError
+from monitor.store import beats
+from monitor.store.database import Database, Transaction
+from monitor.store.together import Together
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+MANY = 8
+
+
+def at_once(writes: Together, steps: list[Callable[[Transaction], Any]]) -> list[Any]:
+    """Let threads write at the same time; return what each got, or the fault that it was told."""
+    together, found = threading.Barrier(len(steps)), [None] * len(steps)
+
+    def run(number: int) -> None:
+        together.wait()
+        try:
+            found[number] = writes.write(steps[number])
+        except Exception as fault:
+            found[number] = fault
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(steps))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    return found
+
+
+def beat(name: str) -> Callable[[Transaction], str]:
+    def step(tx: Transaction) -> str:
+        beats.beat(tx, name, NOW)
+        return name
+
+    return step
+
+
+@pytest.fixture
+def commits(store: Database) -> list[object]:
+    counted: list[object] = []
+    sa.event.listen(store._writer, "commit", counted.append)
+    return counted
+
+
+def test_writes_share_a_commit_and_each_gets_its_own_answer(
+    store: Database, commits: list[object]
+) -> None:
+    writes = Together(store, expected=MANY, patience=30)
+    names = [f"b{number}" for number in range(MANY)]
+    assert at_once(writes, [beat(name) for name in names]) == names
+    assert len(commits) == 1
+    with store.reading() as tx:
+        assert all(beats.last_beat(tx, name) == NOW for name in names)
+
+
+def test_who_is_alone_is_kept_waiting_by_nobody(store: Database, commits: list[object]) -> None:
+    writes = Together(store)
+    assert [writes.write(beat(name)) for name in ("one", "two")] == ["one", "two"]
+    assert len(commits) == 2
+
+
+def test_a_write_is_committed_when_it_returns(store: Database) -> None:
+    writes = Together(store, expected=MANY)
+
+    def seen(name: str) -> bool:
+        writes.write(beat(name))
+        with store.reading() as tx:
+            return beats.last_beat(tx, name) == NOW
+
+    seen_by: list[bool] = []
+    threads = [
+        threading.Thread(target=lambda n=n: seen_by.append(seen(f"b{n}"))) for n in range(MANY)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert seen_by == [True] * MANY
+
+
+def test_a_step_that_fails_fails_alone(store: Database) -> None:
+    def broken(tx: Transaction) -> None:
+        beats.beat(tx, "undone", NOW)
+        raise ValueError("a fault of this step")
+
+    writes = Together(store, expected=3, patience=30)
+    first, fault, last = at_once(writes, [beat("first"), broken, beat("last")])
+    assert (first, last) == ("first", "last")
+    assert isinstance(fault, ValueError)
+    with store.reading() as tx:
+        assert beats.last_beat(tx, "undone") is None
+        assert beats.last_beat(tx, "first") == beats.last_beat(tx, "last") == NOW
+
+
+def test_where_the_store_refuses_all_are_told(store: Database) -> None:
+    def full(tx: Transaction) -> None:
+        raise StoreError("the disk is full")
+
+    writes = Together(store, expected=3, patience=30)
+    found = at_once(writes, [beat("first"), full, beat("last")])
+    assert all(isinstance(fault, StoreError) for fault in found)
+    with store.reading() as tx:
+        assert beats.last_beat(tx, "first") is None
+    assert writes.write(beat("again")) == "again"
