@@ -56,6 +56,7 @@ def main() -> None:
         with open_app(load(path), clock) as app:
             app.ingest()
             app.match()
+            pipeline.compose(app.parts)  # what is made once is made
             before = size(app.parts.database)
             print(f"{count} subscriptions, each a digest of {PAPERS} papers; of one subscription")
             tell("tick", count, lambda: (pipeline.match(app.parts), pipeline.compose(app.parts)))

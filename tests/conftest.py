@@ -16,9 +16,24 @@ from tests.servers.smtp import ScriptedSmtp
 from tests.servers.web import MisbehavingServer, misbehaving_server
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--store postgresql` lets whole installations keep their store on PostgreSQL."""
+    parser.addoption("--store", choices=["sqlite", "postgresql"], default="sqlite")
+
+
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    return House(tmp_path)
+def house(request: pytest.FixtureRequest, tmp_path: Path) -> House:
+    made = House(tmp_path)
+    if request.config.getoption("--store") == "postgresql":
+        made.told["store"] = request.getfixturevalue("postgres_url")
+    return made
+
+
+@pytest.fixture
+def on_sqlite(request: pytest.FixtureRequest) -> None:
+    """For what looks into the file itself."""
+    if request.config.getoption("--store") != "sqlite":
+        pytest.skip("it is about the file of SQLite")
 
 
 @pytest.fixture

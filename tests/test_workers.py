@@ -6,7 +6,7 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from monitor.workers import Job, Queue
 from tests.fleet import Fleet, fleet, paper, wait
 from tests.house import AGENTS, BANDITS, House
 from tests.month import month
+from tests.servers import postgres
 from tests.servers.smtp import Hold, ScriptedSmtp
 
 pytest.importorskip("procrastinate", reason="WORKERS ARE NOT TESTED: no procrastinate")
@@ -28,6 +29,11 @@ SUBSCRIBERS = 12
 
 @pytest.fixture
 def lab(house: House, smtp: ScriptedSmtp, postgres_url: str) -> Iterator[Fleet]:
+    with readers(house, smtp, postgres_url) as made:
+        yield made
+
+
+def readers(house: House, smtp: ScriptedSmtp, store: str) -> AbstractContextManager[Fleet]:
     """Readers of everything by mail, a digest each morning."""
     house.by_mail(smtp.port, unknown="hold")
     told = house.told["subscriptions"].pop("lab")
@@ -36,8 +42,7 @@ def lab(house: House, smtp: ScriptedSmtp, postgres_url: str) -> Iterator[Fleet]:
     house.told["topics"]["all"] = {"query": "agents OR bandits"}
     house.told["sources"]["page"]["every"] = "1m"
     house.add("1.txt", AGENTS, BANDITS)
-    with fleet(house, postgres_url) as made:
-        yield made
+    return fleet(house, store)
 
 
 def address(number: int) -> str:
@@ -244,6 +249,35 @@ def test_K14_a_worker_finishes_the_hand_off_and_ends_with_0(lab: Fleet, smtp: Sc
     assert ending.wait(60) == 0
     assert {state for (state,) in lab.ask("SELECT state FROM delivery")} <= {"sent", "planned"}
     assert alive(lab) == 0
+
+
+def test_a_database_that_restarts_in_the_middle_loses_and_repeats_nothing(
+    tmp_path: Path, smtp: ScriptedSmtp
+):
+    """Mails are held after their last byte, the server drops every connection, and all go on."""
+    until = threading.Event()
+    smtp.script["dot"].append(Hold(until, "250 2.0.0 ok"))
+    with postgres.server() as server:
+        postgres.execute(server, "CREATE DATABASE restarted")
+        with readers(House(tmp_path), smtp, f"{server}/restarted") as lab:
+            enrolled(lab)
+            for kind in ("worker", "worker", "serve", "serve"):
+                lab.start(kind)
+            wait(lambda: alive(lab) == 2)
+            lab.move(days=1)
+            assert smtp.held.wait(60)
+            postgres.restart(lab.store)
+            until.set()
+            wait(lambda: len(got(smtp)) == SUBSCRIBERS)
+            settled = "SELECT count(*) FROM delivery WHERE state IN ('sent', 'unknown')"
+            wait(lambda: lab.ask(settled) == [(SUBSCRIBERS,)])
+            lab.move(days=1)
+            lab.house.add("2.txt", paper(2))
+            wait(lambda: lab.has_read(3))
+            lab.move(days=1)
+            wait(lambda: sum(got(smtp).values()) >= 2 * SUBSCRIBERS)
+            assert set(lab.stop()) == {0}
+    assert got(smtp) == everybody(2)
 
 
 def test_the_queue_is_made_once_however_many_begin(postgres_url: str):

@@ -108,6 +108,7 @@ class _Round:
         self._claimed: list[Delivery] = []
         self._claiming = threading.Lock()
         self._over = threading.Event()
+        self._is_down = False
         self._together = Together(parts.database, expected=at_once // 2)
         with parts.database.reading() as tx:
             self._wrong = {one.subject for one in runs.open_incidents(tx)}
@@ -118,9 +119,7 @@ class _Round:
             while self._goes_on() and (delivery := self._claim()):
                 outcome = self._send(delivery)
                 self.attempted.append(delivery.id)
-                self._record_surely(delivery, outcome)
-                if outcome.channel_down:
-                    self._over.set()
+                self._record_surely(delivery, outcome, self._is_first_to_find_it_down(outcome))
         except BaseException:
             self._over.set()
             raise
@@ -166,23 +165,33 @@ class _Round:
             state = _after_fault(self.parts, delivery)
             return Outcome(state, error, retry_after=policy.AFTER_FAULT)
 
-    def _record_surely(self, delivery: Delivery, outcome: Outcome) -> None:
+    def _is_first_to_find_it_down(self, outcome: Outcome) -> bool:
+        """That the line is down is one try in vain, however many were at it."""
+        if not outcome.channel_down:
+            return False
+        with self._claiming:
+            first = not self._is_down
+            self._is_down = True
+        self._over.set()
+        return first
+
+    def _record_surely(self, delivery: Delivery, outcome: Outcome, down: bool) -> None:
         """Hold on to an answer until the store takes it: a 250 forgotten would be sent again.
 
         A disk that is full or a store that is locked stops this line meanwhile (K10, K11).
         """
         for pause in RECORD_AGAIN:
             try:
-                self._record(delivery, outcome)
+                self._record(delivery, outcome, down)
                 return
             except StoreError as fault:
                 log.error("outcome not recorded yet", delivery=delivery.id, error=str(fault))
                 if self.parts.stopping.wait(pause):
                     break
-        self._record(delivery, outcome)
+        self._record(delivery, outcome, down)
 
-    def _record(self, delivery: Delivery, outcome: Outcome) -> None:
-        self._together.write(lambda tx: self._recorded(tx, delivery, outcome))
+    def _record(self, delivery: Delivery, outcome: Outcome, down: bool) -> None:
+        self._together.write(lambda tx: self._recorded(tx, delivery, outcome, down))
         log.info(
             "delivery",
             id=delivery.id,
@@ -192,12 +201,13 @@ class _Round:
             channel_down=outcome.channel_down,
         )
 
-    def _recorded(self, tx: Transaction, delivery: Delivery, outcome: Outcome) -> None:
+    def _recorded(self, tx: Transaction, delivery: Delivery, outcome: Outcome, down: bool) -> None:
         parts, now = self.parts, self.parts.clock.now()
         if outcome.channel_down:
             deliveries.unclaim(tx, delivery.id, parts.owner.id, outcome.error, now)
-            tries = runs.line_down(tx, self.line, now, outcome.error, parts.mark)
-            runs.line_try_at(tx, self.line, now + policy.channel_retry(tries))
+            if down:
+                tries = runs.line_down(tx, self.line, now, outcome.error, parts.mark)
+                runs.line_try_at(tx, self.line, now + policy.channel_retry(tries))
             return
         decided = policy.decide(delivery, outcome, now)
         recorded = deliveries.record(

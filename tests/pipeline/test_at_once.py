@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 
 from monitor.model import State
-from monitor.pipeline import deliver_line
-from monitor.store import deliveries
+from monitor.pipeline import compose, deliver_line
+from monitor.store import deliveries, runs
 from tests.house import AGENTS, House
 from tests.servers.smtp import Hold, ScriptedSmtp
 from tests.test_serve import wait
@@ -84,8 +84,6 @@ def test_K14_told_to_stop_it_lets_go_of_what_it_claimed_ahead(due: House, smtp: 
     until = held(smtp)
     with due.opened() as app:
         app.match()
-        from monitor.pipeline import compose
-
         compose(app.parts)
         thread = threading.Thread(target=deliver_line, args=(app.parts, "smtp"))
         thread.start()
@@ -104,6 +102,8 @@ def test_M01_a_server_that_takes_nothing_ends_the_round_for_all(due: House, smtp
     due.run()
     assert smtp.connections <= CONNECTIONS
     assert states(due) == {State.PLANNED: READERS}
+    with due.opened() as app, app.parts.database.reading() as tx:
+        assert [(one.subject, one.tries) for one in runs.open_incidents(tx)] == [("smtp", 1)]
     smtp.always.pop("greeting")
     due.clock.move(minutes=10)
     due.run()
@@ -113,8 +113,6 @@ def test_M01_a_server_that_takes_nothing_ends_the_round_for_all(due: House, smtp
 def test_no_more_are_attempted_than_are_asked_for(due: House, smtp: ScriptedSmtp):
     with due.opened() as app:
         app.match()
-        from monitor.pipeline import compose
-
         compose(app.parts)
         assert len(deliver_line(app.parts, "smtp", most=6)) == 6
     assert states(due) == {State.SENT: 6, State.PLANNED: READERS - 6}
@@ -127,8 +125,6 @@ def test_an_answer_that_comes_after_we_were_taken_for_dead_is_not_forgotten(
     until = held(smtp)
     with due.opened() as app:
         app.match()
-        from monitor.pipeline import compose
-
         compose(app.parts)
         thread = threading.Thread(target=deliver_line, args=(app.parts, "smtp"))
         thread.start()

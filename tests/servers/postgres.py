@@ -96,6 +96,17 @@ def execute(url: str, statement: str) -> None:
         connection.execute(statement.encode())
 
 
+def restart(url: str) -> None:
+    """Let the server of `url` drop all its connections, recover, and come back."""
+    address = url.replace("+psycopg", "")
+    with psycopg.connect(address) as connection:
+        found = connection.execute("SHOW data_directory").fetchone()
+    bin = binaries()
+    assert found is not None
+    assert bin is not None
+    _run(str(bin / "pg_ctl"), "-D", found[0], "-w", "-m", "immediate", "restart")
+
+
 def _run(*command: str) -> None:
     user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
     done = subprocess.run(
