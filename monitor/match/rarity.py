@@ -6,6 +6,8 @@ same whatever else came in with a paper, and whenever it is worked out.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from monitor.match.promises import STOP_WORDS
 from monitor.match.tree import Author, Edge, Label, Leaf, Near, Words
 
@@ -45,6 +47,7 @@ def rarity(leaf: Leaf) -> float:
     1 - 1/(1 + n): n counts 1 for each word of the leaf, a half for a common word or a beginning,
     and nothing for a stop word; a name counts 1 a word, any other label a half.
     """
+    told: float
     match leaf:
         case Words():
             told = sum(_edge(edge) for edge in leaf.edges if edge.end - edge.start == 1)
@@ -57,7 +60,16 @@ def rarity(leaf: Leaf) -> float:
     return 1 - 1 / (1 + max(told, 0.1))
 
 
+def rarity_of_words(forms: Iterable[str]) -> float:
+    """Return the rarity of a phrase of these words in the singular."""
+    return 1 - 1 / (1 + max(sum(map(_word, forms)), 0.1))
+
+
 def _edge(edge: Edge) -> float:
-    if edge.key in STOP_WORDS and not edge.prefix:
+    return 0.5 if edge.prefix else _word(edge.key)
+
+
+def _word(form: str) -> float:
+    if form in STOP_WORDS:
         return 0.0
-    return 0.5 if edge.prefix or edge.key in COMMON else 1.0
+    return 0.5 if form in COMMON else 1.0

@@ -157,9 +157,9 @@ def find(
     index: TopicIndex, topics: dict[str, Topic], changes: Sequence[Change]
 ) -> Iterable[Matched]:
     """Yield a row for each topic that a change meets, of a kind and source it asks for."""
-    found = index.match([c.stored.paper for c in changes], sources=[c.sources for c in changes])
-    for hit in found:
-        topic, change = topics[str(hit.topic)], changes[hit.position]
+    found = index.scores([c.stored.paper for c in changes], sources=[c.sources for c in changes])
+    for at, number, score in zip(*(column.tolist() for column in found), strict=True):
+        topic, change = topics[str(index.name(number))], changes[at]
         wanted = not topic.sources or not set(topic.sources).isdisjoint(change.sources)
         if wanted and change.kind in topic.news:
-            yield Matched(topic.name, change.stored.id, change.revision, hit.score)
+            yield Matched(topic.name, change.stored.id, change.revision, score)

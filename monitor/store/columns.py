@@ -123,13 +123,19 @@ def insert_new(tx: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]
     return tx.execute(insert, rows, execution_options={"preserve_rowcount": True}).rowcount
 
 
+def told(tx: sa.Connection, column: sa.ColumnElement[Any], value: Any) -> Any:
+    """Return a value as the driver is told it for a column."""
+    process = column.type.dialect_impl(tx.dialect).bind_processor(tx.dialect)
+    return process(value) if process else value
+
+
 def insert_plain(
     tx: sa.Connection, table: sa.Table, names: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> None:
-    """Insert rows of numbers and texts, leaving those whose key is taken as they are.
+    """Insert rows as the driver takes them, leaving those whose key is taken as they are.
 
-    They go to the driver as they are, on PostgreSQL in one statement, a parameter a column:
-    a paper has a dozen of them.
+    Numbers and texts it takes as they are, and of other values what `told` says; PostgreSQL in
+    one statement, a parameter a column: a paper has a dozen rows, a day of many topics a million.
     """
     if not rows:
         return
@@ -140,9 +146,9 @@ def insert_plain(
         tx.exec_driver_sql(f"{into} {values} ON CONFLICT DO NOTHING", list(rows))
         return
     arrays = (f"%s::{table.c[name].type.compile(tx.dialect)}[]" for name in names)
-    told = f"SELECT * FROM unnest({', '.join(arrays)})"
+    given = f"SELECT * FROM unnest({', '.join(arrays)})"
     tx.exec_driver_sql(
-        f"{into} {told} ON CONFLICT DO NOTHING", tuple(map(list, zip(*rows, strict=True)))
+        f"{into} {given} ON CONFLICT DO NOTHING", tuple(map(list, zip(*rows, strict=True)))
     )
 
 

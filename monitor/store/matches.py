@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from monitor.model import Change, Kind, Matched, Sighting, Stored, Topic
 from monitor.store import beats, papers, schema
 from monitor.store.changes import matched_since, reopen
-from monitor.store.columns import among, earlier, insert_new, insert_or_update
+from monitor.store.columns import among, earlier, insert_or_update, insert_plain, told
 from monitor.store.database import Transaction
 
 __all__ = [
@@ -195,18 +195,14 @@ def _insert(tx: Transaction, matches: Iterable[Matched], now: datetime) -> None:
         among(tx, _change.paper_id, (one.paper_id for one in matches))
     )
     there = set(map(tuple, tx.execute(changed.with_for_update(key_share=True, read=True))))
+    at = told(tx, _match.matched_at, now)
     rows = [
-        {
-            "topic": one.topic,
-            "paper_id": one.paper_id,
-            "revision": one.revision,
-            "score": one.score,
-            "matched_at": now,
-        }
+        (one.topic, one.paper_id, one.revision, one.score, at)
         for one in matches
         if (one.paper_id, one.revision) in there
     ]
-    insert_new(tx, schema.match, rows)
+    names = ("topic", "paper_id", "revision", "score", "matched_at")
+    insert_plain(tx, schema.match, names, rows)
 
 
 def _changes(tx: Transaction, wanted: sa.ColumnElement[bool], limit: int) -> list[Change]:

@@ -153,17 +153,21 @@ def duel(pairs: int, seed: int) -> Iterator[str]:
         synonyms = random.choice((SYNONYMS, Synonyms()))
         found = _pairs(TopicIndex(topics, synonyms=synonyms), papers, seen)
         plain = _pairs(TopicIndex(topics, NO_FILTERING, synonyms=synonyms), papers, seen)
-        for at, number in sorted(found ^ plain):
+        for at, number in sorted(found.keys() ^ plain.keys()):
             said = "too much" if (at, number) in found else "too little"
             yield f"{said}: {topics[number]!r}\n  {papers[at]!r} {seen[at]}"
+        for at, number in sorted(found.keys() & plain.keys()):
+            ours, theirs = found[at, number], plain[at, number]
+            if abs(ours - theirs) > 1e-9:
+                yield f"score {ours}, not {theirs}: {topics[number]!r}\n  {papers[at]!r}"
         pairs -= len(topics) * len(papers)
 
 
 def _pairs(
     index: TopicIndex, papers: list[Paper], sources: list[list[str]]
-) -> set[tuple[int, int]]:
-    at, topics = index.pairs(papers, sources)
-    return set(zip(at.tolist(), topics.tolist(), strict=True))
+) -> dict[tuple[int, int], float]:
+    at, topics, scores = (column.tolist() for column in index.scores(papers, sources))
+    return {(paper, topic): score for paper, topic, score in zip(at, topics, scores, strict=True)}
 
 
 def main() -> None:

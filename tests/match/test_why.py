@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 
 from monitor.match import Synonyms, TopicIndex, parse_query
@@ -171,3 +172,33 @@ def test_the_score_is_as_documented() -> None:
         4 + 2 * (1 / 2) / (1 / 2 + 1 / 2 + 1 / 3) + 1 + 0.5 * (1 - 1 / 3)
     )
     assert score(parse_query("robot"), View(paper)) == 0
+
+
+def test_all_scores_at_once_are_those_of_each_match() -> None:
+    """Also of topics whose clauses are not just their leaves, and inside abbreviations."""
+    topics = {
+        text: parse_query(text, Synonyms([("RL", "reinforcement learning")]))
+        for text in (
+            "agent OR policy",
+            "agent agent policy",
+            "(agent OR agent^2) policy",
+            "RL OR agent",
+            '"graph network" OR network -robot',
+            "2 of (agent, policy, network)",
+            "title:agent OR author:hinton OR category:cs.*",
+            '=GNN OR "agent policy"~3',
+            "multi-agent",
+        )
+    }
+    papers = [
+        Paper("Agents and policies", "Agents, agents and reinforcement learning.", ("G. Hinton",)),
+        Paper("GNNs at work", "Graph network nets (GNNs): a GNN, a network. GNN GNN."),
+        Paper("Multi-agent RL", "A multiagent policy; multi agent", categories=("cs.LG",)),
+        Paper("Robots", "A network of networks."),
+    ]
+    index = TopicIndex(topics)
+    single = {(match.position, match.topic): match.score for match in index.match(papers)}
+    at, numbers, scores = (column.tolist() for column in index.scores(papers))
+    together = {(p, index.name(n)): score for p, n, score in zip(at, numbers, scores, strict=True)}
+    assert len(together) > 15
+    assert together == pytest.approx(single)

@@ -166,20 +166,43 @@ class TopicIndex:
         ] or [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
         return np.concatenate([at for at, _ in found]), np.concatenate([by for _, by in found])
 
+    def scores(
+        self, papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None = None
+    ) -> tuple[Numbers, Numbers, Numbers]:
+        """Return `pairs`, and how well each paper meets its topic: `Match.score`, much quicker."""
+        import numpy as np
+
+        found = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+        for first, views in _batched(papers, sources):
+            with self._lock:
+                at, topics, scores = self._engine.score(views)
+                for one in np.flatnonzero(np.isnan(scores)).tolist():
+                    scores[one] = score(self._kept.query(int(topics[one])), views[at[one]])
+            found.append((at + first, topics, scores))
+        at, topics, scores = (np.concatenate(column) for column in zip(*found, strict=True))
+        return at, topics, scores
+
     def _batches(
         self, papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None
     ) -> Iterator[tuple[int, list[View], Numbers, Numbers]]:
         """Yield the number of papers before a batch, its papers, and its pairs."""
-        if sources is None:
-            views = (View(paper) for paper in papers)
-        else:
-            views = (View(paper, seen) for paper, seen in zip(papers, sources, strict=True))
-        first = 0
-        while batch := list(islice(views, BATCH)):
+        for first, views in _batched(papers, sources):
             with self._lock:
-                at, topics = self._engine.meet(batch)
-            yield first, batch, at, topics
-            first += len(batch)
+                at, topics = self._engine.meet(views)
+            yield first, views, at, topics
+
+
+def _batched(
+    papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None
+) -> Iterator[tuple[int, list[View]]]:
+    if sources is None:
+        views = (View(paper) for paper in papers)
+    else:
+        views = (View(paper, seen) for paper, seen in zip(papers, sources, strict=True))
+    first = 0
+    while batch := list(islice(views, BATCH)):
+        yield first, batch
+        first += len(batch)
 
 
 def _engine(synonyms: Synonyms) -> Engine:

@@ -36,22 +36,47 @@ class _Places(NamedTuple):
     ends: Numbers
 
 
+class Laid(NamedTuple):
+    """A lattice with what abbreviations mean laid over it.
+
+    `inner` positions lie over the words that are written from `starts` to `ends`; those of the
+    papers in `hard` are not among them.
+    """
+
+    day: Lattices
+    inner: Numbers
+    starts: Numbers
+    ends: Numbers
+    hard: set[int]
+
+
 def with_abbreviations(
     day: Lattices, cut: Cut, views: Sequence[View], fields: int, reader: Reader
-) -> Lattices:
+) -> Laid:
     """Return a lattice in which the abbreviations of each paper mean what it defines.
 
     The texts of paper p are p * fields, its title, the next, its abstract, and others.
     """
     rules, hard = _rules(views, reader)
+    inner = starts = ends = np.zeros(0, np.int64)
     if rules:
         places = _places(rules, day, fields)
         wrong = _Texts(cut, views, fields).otherwise_written(rules, places, hard)
         right = np.ones(len(places.rules), bool)
         right[wrong] = False
         right &= ~np.isin(places.texts // fields, list(hard))
-        day = _laid(day, rules, _Places(*(column[right] for column in places)))
-    return _with_hard_ones(day, cut, views, fields, reader, hard) if hard else day
+        places = _Places(*(column[right] for column in places))
+        lengths = np.array([one.length for one in rules])[places.rules]
+        firsts = int(day.ends.max(initial=0)) + np.cumsum(lengths) - lengths + 1
+        day = _laid(day, rules, places, firsts)
+        inner, starts, ends = (
+            ranges(firsts, lengths),
+            np.repeat(places.starts, lengths),
+            np.repeat(places.ends, lengths),
+        )
+    if hard:
+        day = _with_hard_ones(day, cut, views, fields, reader, hard)
+    return Laid(day, inner, starts, ends, hard)
 
 
 def _rules(views: Sequence[View], reader: Reader) -> tuple[list[_Rule], set[int]]:
@@ -91,16 +116,15 @@ def _places(rules: Sequence[_Rule], day: Lattices, fields: int) -> _Places:
     return _Places(rule[ranges(first, counts)], text[at], starts[at], found.ends[at])
 
 
-def _laid(day: Lattices, rules: Sequence[_Rule], places: _Places) -> Lattices:
-    """Lay what rules mean over places; inner positions lie behind all others."""
+def _laid(day: Lattices, rules: Sequence[_Rule], places: _Places, firsts: Numbers) -> Lattices:
+    """Lay what rules mean over places; inner positions, from `firsts` on, lie behind all others."""
     meant = np.array([word for one in rules for word in one.meant], np.int64).reshape(-1, 3)
     per_rule = np.array([len(one.meant) for one in rules])
     lengths = np.array([one.length for one in rules])[places.rules]
     counts = per_rule[places.rules]
     at = ranges((np.cumsum(per_rule) - per_rule)[places.rules], counts)
     form, begins, stops = meant[at].T
-    inner = int(day.ends.max(initial=0)) + np.cumsum(lengths) - lengths + 1
-    inner, length = np.repeat(inner, counts), np.repeat(lengths, counts)
+    inner, length = np.repeat(firsts, counts), np.repeat(lengths, counts)
     new = (
         np.where(begins == 0, np.repeat(places.starts, counts), inner + begins),
         np.where(stops == length, np.repeat(places.ends, counts), inner + stops),

@@ -19,6 +19,7 @@ import numpy as np
 
 from monitor.match.index.columns import Column, Numbers, distinct, ranges
 from monitor.match.index.leaves import Found, Leaves
+from monitor.match.index.scores import Counts, scored
 from monitor.match.index.shapes import (
     MOST_PLACES,
     Group,
@@ -32,12 +33,13 @@ from monitor.match.index.shapes import (
 from monitor.match.index.written import Written
 from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
-from monitor.match.tree import Query
+from monitor.match.tree import Query, leaves
 from monitor.match.view import View, answers
 
 MOST_SHAPES = 300
 _BLOCK = 1 << 17  # words of bits worked on at once: what a processor's cache holds
 _LATER = 4_096
+_SCORED = 1 << 17  # pairs scored at once
 
 
 class Engine:
@@ -53,34 +55,40 @@ class Engine:
         self._group, self._row = Column("h"), Column("i")
         self._single: dict[int, Tree] = {}
         self._judged: dict[int, Query] = {}  # topics with a threshold
+        self._weighed: set[int] = set()  # topics whose clauses are not just their leaves
         self._waking: _Waking | None = None
 
     def put(self, topic: int, asked: str | Query) -> None:
         """Add a topic, or change it. Raises QueryError, and then nothing was changed."""
-        tree = self._tree(asked)
+        tree, weighed = self._tree(asked)
         while len(self._group) <= topic:
             self._group.append(-1)
             self._row.append(0)
         self.remove(topic)
-        shape, leaves = shaped(tree)
-        number = self._group_number(shape, leaves)
+        shape, placed = shaped(tree)
+        number = self._group_number(shape, placed)
         self._group[topic] = number
         if number < 0:
             self._single[topic] = tree
         else:
-            self._row[topic] = self._groups[number].add(topic, leaves)
+            self._row[topic] = self._groups[number].add(topic, placed)
         if isinstance(asked, Query) and asked.threshold:
             self._judged[topic] = asked
+        if weighed:
+            self._weighed.add(topic)
         if self._waking:
             self._wake_later(topic, tree)
 
-    def _tree(self, asked: str | Query) -> Tree:
-        if isinstance(asked, Query):
-            return tree_of(asked.root, self._leaves.number)
-        tree = self._written.tree(asked)
-        if tree is None:
-            tree = tree_of(parse_query(asked, self._synonyms).root, self._leaves.number)
-        return tree
+    def _tree(self, asked: str | Query) -> tuple[Tree, bool]:
+        """Return a topic's tree, and whether leaves of it have weights or share a clause."""
+        if isinstance(asked, str):
+            found = self._written.tree(asked)
+            if found is not None:
+                return found
+            asked = parse_query(asked, self._synonyms)
+        clauses = [leaf.position for leaf in leaves(asked.root)]
+        weighed = bool(asked.weights) or len(set(clauses)) < len(clauses)
+        return tree_of(asked.root, self._leaves.number), weighed
 
     def read(self, text: str) -> Query:
         """Return a topic as the parser reads it. Raises QueryError."""
@@ -105,6 +113,7 @@ class Engine:
                 self._row.values()[topics] = np.arange(len(topics))
         self._single.pop(topic, None)
         self._judged.pop(topic, None)
+        self._weighed.discard(topic)
 
     def _wake_later(self, topic: int, tree: Tree) -> None:
         assert self._waking is not None
@@ -117,7 +126,41 @@ class Engine:
 
     def meet(self, views: Sequence[View]) -> tuple[Numbers, Numbers]:
         """Return the pairs (paper, topic), sorted: two columns."""
-        found = self._leaves.find(views)
+        return self._met(self._leaves.find(views), views)
+
+    def score(self, views: Sequence[View]) -> tuple[Numbers, Numbers, Numbers]:
+        """Return the pairs and how well each paper meets its topic: three columns.
+
+        NaN stands for what only `why.score` can tell.
+        """
+        found, counts = self._leaves.count(views)
+        papers, topics = self._met(found, views)
+        scores = np.full(len(papers), np.nan)
+        plain = ~np.isin(papers, list(counts.hard)) & ~np.isin(topics, list(self._weighed))
+        at = np.flatnonzero(plain)
+        groups = self._group.values()[topics[at]]
+        at = at[np.argsort(groups, kind="stable")]
+        groups, rows = np.sort(groups), self._row.values()
+        firsts = np.flatnonzero(np.diff(groups, prepend=-2))
+        for first, end in pairwise([*firsts.tolist(), len(at)]):
+            if groups[first] < 0:
+                continue
+            group = self._groups[groups[first]]
+            for start in range(first, end, _SCORED):
+                some = at[start : min(start + _SCORED, end)]
+                scores[some] = self._scores(group, rows[topics[some]], papers[some], found, counts)
+        return papers, topics, scores
+
+    def _scores(
+        self, group: Group, rows: Numbers, papers: Numbers, found: Found, counts: Counts
+    ) -> Numbers:
+        placed, paper = group.leaves()[rows], papers[:, np.newaxis]
+        words = found.rows[found.row_of[placed], paper >> 6]
+        has = (words >> (paper & 63).astype(np.uint64) & np.uint64(1)).astype(bool)
+        told = self._leaves.rarities[placed]
+        return scored(group.shape, placed, has, counts.at(placed, paper), told)
+
+    def _met(self, found: Found, views: Sequence[View]) -> tuple[Numbers, Numbers]:
         self._waking = self._waking or self._wakes()
         woken = self._waking.topics(found.present)
         work = _Work(found, len(views))
@@ -131,10 +174,10 @@ class Engine:
             work.on_tree(topic, self._single[topic])
         papers, topics = work.pairs()
         if self._judged:
-            return self._weighed(papers, topics, views)
+            return self._above_threshold(papers, topics, views)
         return papers, topics
 
-    def _weighed(
+    def _above_threshold(
         self, papers: Numbers, topics: Numbers, views: Sequence[View]
     ) -> tuple[Numbers, Numbers]:
         """Leave out papers whose points stay below the threshold of a topic."""
@@ -170,18 +213,18 @@ class Engine:
             usage += np.bincount(group.leaves().ravel(), minlength=len(usage))
         costs = self._leaves.costs * usage
         costs[0] = 0
-        leaves, topics = [], []
+        waking, topics = [], []
         for group in self._groups:
             leaf, row = group.needs(costs)
             topic = group.topics.values()[row]
-            leaves.append(leaf[topic >= 0])
+            waking.append(leaf[topic >= 0])
             topics.append(topic[topic >= 0])
         for number, tree in self._single.items():
             choices = needs(tree)
             best = min(choices, key=lambda choice: costs[list(choice)].sum(), default=(0,))
-            leaves.append(np.array(best))
+            waking.append(np.array(best))
             topics.append(np.full(len(best), number))
-        return _Waking(leaves, topics, len(self._leaves), len(self._group))
+        return _Waking(waking, topics, len(self._leaves), len(self._group))
 
 
 def _may_meet(group: Group, found: Found) -> Numbers:

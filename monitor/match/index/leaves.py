@@ -16,8 +16,10 @@ from monitor.match.index.abbreviated import with_abbreviations
 from monitor.match.index.columns import Column, Numbers, distinct
 from monitor.match.index.phrases import Phrases
 from monitor.match.index.reader import Reader, ways_through
+from monitor.match.index.scores import Counts, Hits, counted
 from monitor.match.names import spellings
-from monitor.match.tree import TEXT_FIELDS, Author, Label, Leaf, Words
+from monitor.match.rarity import rarity, rarity_of_words
+from monitor.match.tree import TEXT_FIELDS, Author, Label, Leaf, Near, Words
 from monitor.match.view import View, is_asked_for, label, meets
 
 _FIELDS = {"title": 1, "abstract": 2, "venue": 4}
@@ -34,6 +36,12 @@ class Found(NamedTuple):
     row_of: Numbers
     rows: Numbers
 
+    def papers(self, leaf: int) -> list[int]:
+        """Return the papers that have a leaf."""
+        bits = np.unpackbits(self.rows[self.row_of[leaf]].view(np.uint8), bitorder="little")
+        found: list[int] = np.flatnonzero(bits).tolist()
+        return found
+
 
 class Leaves:
     """Leaves by number, from 1."""
@@ -45,8 +53,9 @@ class Leaves:
         self._others: dict[object, int] = {}
         self._plain = Column("i")  # by phrase: the leaf that asks for just this, anywhere
         self._checked: dict[int, Leaf] = {}
-        self._costs = Column("f")
+        self._costs, self._rarities = Column("f"), Column("d")
         self._costs.append(0)
+        self._rarities.append(0)
         self._families: dict[str, list[tuple[int, Author]]] = defaultdict(list)
         self._family_beginnings: list[tuple[int, Author]] = []
         self._labels: dict[str, list[tuple[int, Label]]] = defaultdict(list)
@@ -62,6 +71,11 @@ class Leaves:
         """By leaf: a guess of how common it is among papers."""
         return self._costs.values()
 
+    @property
+    def rarities(self) -> Numbers:
+        """By leaf: how much it tells that a paper has it."""
+        return self._rarities.values()
+
     # ── topics ask ──────────────────────────────────────────────────────────────────
 
     def number(self, leaf: Leaf) -> int:
@@ -76,18 +90,21 @@ class Leaves:
 
     def phrase(self, forms: Sequence[str]) -> int:
         """Return the number of the leaf that asks for these words anywhere in a text."""
-        return self._plain_leaf(self._phrases.number([self._reader.form(form) for form in forms]))
+        number = self._phrases.number([self._reader.form(form) for form in forms])
+        self._plain.reach(number + 1)
+        return self._plain[number] or self._plain_leaf(number, rarity_of_words(forms))
 
-    def _plain_leaf(self, phrase: int) -> int:
+    def _plain_leaf(self, phrase: int, told: float) -> int:
         self._plain.reach(phrase + 1)
         leaf = self._plain[phrase]
         if not leaf:
-            self._plain[phrase] = leaf = self._new(1)
+            self._plain[phrase] = leaf = self._new(1, told)
             self._links.add(phrase, leaf, _mask(TEXT_FIELDS))
         return leaf
 
-    def _new(self, cost: float) -> int:
+    def _new(self, cost: float, told: float) -> int:
         self._costs.append(cost)
+        self._rarities.append(told)
         return len(self._costs) - 1
 
     def _words(self, leaf: Words) -> int:
@@ -97,14 +114,14 @@ class Leaves:
         if phrases is None:
             return self._others.get(leaf) or self._check(leaf, leaf)
         if leaf.fields == TEXT_FIELDS and len(phrases) == 1:
-            return self._plain_leaf(phrases[0])
+            return self._plain_leaf(phrases[0], rarity(leaf))
         key = leaf.fields, phrases
         if key not in self._others:
-            self._others[key] = self._linked(phrases, leaf)
+            self._others[key] = self._linked(phrases, leaf, rarity(leaf))
         return self._others[key]
 
-    def _linked(self, phrases: Sequence[int], leaf: Words) -> int:
-        number = self._new(_cost(leaf))
+    def _linked(self, phrases: Sequence[int], leaf: Words, told: float) -> int:
+        number = self._new(_cost(leaf), told)
         for phrase in phrases:
             self._links.add(phrase, number, _mask(leaf.fields))
         self._asks_venue = self._asks_venue or "venue" in leaf.fields
@@ -126,13 +143,13 @@ class Leaves:
             first = [edge for edge in words.edges if edge.start == 0]
             alone = [Words(words.fields, (e._replace(end=1),), 1) for e in first]
             phrases = tuple(phrase for w in alone for phrase in self._spelled_out(w) or ())
-        number = self._linked(phrases, words)
+        number = self._linked(phrases, words, rarity(leaf))
         self._others[leaf] = number
         self._checked[number] = leaf
         return number
 
     def _name(self, leaf: Author | Label) -> int:
-        number = self._new(50 if isinstance(leaf, Label) else 1)
+        number = self._new(50 if isinstance(leaf, Label) else 1, rarity(leaf))
         self._others[leaf] = number
         if isinstance(leaf, Label):
             self._labels[leaf.field].append((number, leaf))
@@ -148,29 +165,43 @@ class Leaves:
 
     def find(self, views: Sequence[View]) -> Found:
         """Return which of the leaves each paper has."""
-        leaves, papers = self._hits(views)
-        keys = distinct(leaves.astype(np.int64) << 32 | papers)
+        return self._found(self._hits(views), views)
+
+    def count(self, views: Sequence[View]) -> tuple[Found, Counts]:
+        """Return which of the leaves each paper has, and how often."""
+        hits = self._hits(views)
+        found = self._found(hits, views)
+        return found, counted(hits, self._plain_counts(found, views))
+
+    def _found(self, hits: Hits, views: Sequence[View]) -> Found:
+        named = np.array(list(self._names(views)), np.int64).reshape(-1, 2)
+        hit = hits.leaves.astype(np.int64) << 32 | hits.papers
+        keys = distinct(np.concatenate([hit, named[:, 0] << 32 | named[:, 1]]))
         if self._checked:
             keys = self._looked_at(keys, views)
         return _bit_rows(keys, len(self), len(views))
 
-    def _hits(self, views: Sequence[View]) -> tuple[Numbers, Numbers]:
+    def _hits(self, views: Sequence[View]) -> Hits:
         fields = ("title", "abstract", "venue") if self._asks_venue else ("title", "abstract")
         texts = [getattr(view.paper, field) for view in views for field in fields]
         day, cut = self._reader.read(texts)
-        day = with_abbreviations(day, cut, views, len(fields), self._reader)
-        found = self._phrases.find(day)
-        at = day.texts[found.firsts]
+        laid = with_abbreviations(day, cut, views, len(fields), self._reader)
+        found = self._phrases.find(laid.day)
+        at = laid.day.texts[found.firsts]
         field_of = 1 << np.arange(len(texts)) % len(fields)
-        leaves, at = self._links.follow(found.phrases, at, field_of)
-        names = list(self._names(views))
-        if not names:
-            return leaves, at // len(fields)
-        named = np.array(names, np.int64)
-        return (
-            np.concatenate([leaves, named[:, 0]]),
-            np.concatenate([at // len(fields), named[:, 1]]),
-        )
+        leaves, which = self._links.follow(found.phrases, field_of[at])
+        return Hits(leaves, at[which] // len(fields), at[which] % len(fields), which, found, laid)
+
+    def _plain_counts(
+        self, found: Found, views: Sequence[View]
+    ) -> Iterator[tuple[int, int, int, int]]:
+        """Yield (leaf, paper, in the title, in all) of leaves that the plain reading finds."""
+        for leaf in self._checked.keys() & set(found.present.tolist()):
+            asked = self._checked[leaf]
+            assert isinstance(asked, Words | Near)
+            for paper in found.papers(leaf):
+                counts = {f: len(views[paper].text(f).occurrences(asked)) for f in asked.fields}
+                yield leaf, paper, counts.get("title", 0), sum(counts.values())
 
     def _names(self, views: Sequence[View]) -> Iterator[tuple[int, int]]:
         """Yield (leaf, paper) of authors and labels."""
@@ -263,24 +294,24 @@ class _Links:
         self._masks.append(mask)
         self._heads[phrase] = len(self._leaves) - 1
 
-    def follow(self, phrases: Numbers, texts: Numbers, fields: Numbers) -> tuple[Numbers, Numbers]:
-        """Return the leaves met by phrases in texts, where `fields` is the field of each text."""
+    def follow(self, phrases: Numbers, fields: Numbers) -> tuple[Numbers, Numbers]:
+        """Return the leaves met by phrases, each in a field, and by which phrase each is met."""
         heads, leaves = self._heads.values(), self._leaves.values()
         masks, following = self._masks.values(), self._next.values()
-        known = np.flatnonzero(phrases < len(heads))
-        links, texts = heads[phrases[known]], texts[known]
+        which = np.flatnonzero(phrases < len(heads))
+        links = heads[phrases[which]]
         found: list[tuple[Numbers, Numbers]] = []
         while True:
             there = np.flatnonzero(links)
             if not len(there):
                 break
-            links, texts = links[there], texts[there]
-            met = np.flatnonzero(masks[links] & fields[texts])
-            found.append((leaves[links[met]], texts[met]))
+            links, which = links[there], which[there]
+            met = np.flatnonzero(masks[links] & fields[which])
+            found.append((leaves[links[met]], which[met]))
             links = following[links]
         if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         return (
             np.concatenate([leaf for leaf, _ in found]),
-            np.concatenate([text for _, text in found]),
+            np.concatenate([by for _, by in found]),
         )

@@ -9,6 +9,7 @@ from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
 from monitor.match.tree import Query
 from monitor.match.view import View, answers
+from monitor.match.why import score
 
 if TYPE_CHECKING:
     from monitor.match.index.columns import Numbers
@@ -32,6 +33,17 @@ class Plain:
     def remove(self, topic: int) -> None:
         """Let a topic meet nothing any more."""
         self._queries.pop(topic, None)
+
+    def score(self, views: Sequence[View]) -> tuple[Numbers, Numbers, Numbers]:
+        """Return the pairs, and how well each paper meets its topic: three columns."""
+        import numpy as np
+
+        papers, topics = self.meet(views)
+        scores = [
+            score(self._queries[topic], views[paper])
+            for paper, topic in zip(papers.tolist(), topics.tolist(), strict=True)
+        ]
+        return papers, topics, np.array(scores, np.float64)
 
     def meet(self, views: Sequence[View]) -> tuple[Numbers, Numbers]:
         """Return the pairs (paper, topic), sorted: two columns."""

@@ -55,8 +55,11 @@ class Written:
         self._operands: dict[str, Tree | None] = {}
         self._nodes: dict[str, Node | None] = {}
 
-    def tree(self, text: str) -> Tree | None:
-        """Return the tree of a topic, None for one that the parser must read whole."""
+    def tree(self, text: str) -> tuple[Tree, bool] | None:
+        """Return the tree of a topic, None for one that the parser must read whole.
+
+        And whether something in it has synonyms.
+        """
         arranged = self._arranged(text)
         if arranged is None:
             return None
@@ -64,7 +67,10 @@ class Written:
             _remembered(self._operands, written, self._operand)
             for written in _OPERAND.findall(text)
         ]
-        return _filled(arranged.tree, operands)
+        tree = _filled(arranged.tree, operands)
+        if tree is None:
+            return None
+        return tree, any(not isinstance(operand, int) for operand in operands)
 
     def query(self, text: str) -> Query:
         """Return a topic as the parser reads it. Raises QueryError."""

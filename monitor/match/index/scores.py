@@ -1,0 +1,113 @@
+"""How well papers meet topics, for all pairs of a batch at once.
+
+The same as `monitor.match.why.score` gives for one pair. Topics in which a leaf stands twice, or
+leaves share a clause or have weights, are left to it, and so are some papers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from monitor.match.index.abbreviated import Laid
+from monitor.match.index.columns import Numbers
+from monitor.match.index.phrases import Occurrences
+from monitor.match.index.shapes import Tree, evaluate
+
+TITLE = 0
+
+
+class Hits(NamedTuple):
+    """Leaves found in the fields of papers, each by one of the `occurrences` of phrases."""
+
+    leaves: Numbers
+    papers: Numbers
+    fields: Numbers
+    which: Numbers
+    occurrences: Occurrences
+    laid: Laid
+
+
+class Counts(NamedTuple):
+    """By sorted keys, leaf << 32 | paper: how often a leaf stands in the title, and in all."""
+
+    keys: Numbers
+    in_title: Numbers
+    in_all: Numbers
+    hard: set[int]
+
+    def at(self, leaves: Numbers, papers: Numbers) -> tuple[Numbers, Numbers]:
+        """Return the two counts of leaves in papers, 0 where there is none."""
+        if not len(self.keys):
+            return np.zeros(leaves.shape, np.int64), np.zeros(leaves.shape, np.int64)
+        keys = leaves.astype(np.int64) << 32 | papers
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        there = self.keys[at] == keys
+        return self.in_title[at] * there, self.in_all[at] * there
+
+
+def counted(hits: Hits, plainly: Iterable[tuple[int, int, int, int]]) -> Counts:
+    """Count the different places in which each paper writes what a leaf asks for.
+
+    What stands inside an abbreviation is written where the abbreviation is. `plainly` are rows
+    of (leaf, paper, in the title, in all) that are known otherwise.
+    """
+    day, occurrences = hits.laid.day, hits.occurrences
+    last = max(int(day.ends.max(initial=0)), int(hits.laid.inner.max(initial=0)))
+    begins = np.arange(last + 1)
+    stops = begins.copy()
+    begins[hits.laid.inner], stops[hits.laid.inner] = hits.laid.starts, hits.laid.ends
+    starts = begins[day.starts[occurrences.firsts[hits.which]]]
+    ends = stops[occurrences.ends[hits.which]]
+    keys = hits.leaves.astype(np.int64) << 32 | hits.papers
+    places = starts.astype(np.int64) << 32 | ends
+    order = np.lexsort((places, keys))
+    keys, places, fields = keys[order], places[order], hits.fields[order]
+    new = (np.diff(keys, prepend=-1) != 0) | (np.diff(places, prepend=-1) != 0)
+    keys, in_title = keys[new], fields[new] == TITLE
+    firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+    in_all = np.diff(np.append(firsts, len(keys)))
+    titles = np.add.reduceat(in_title.astype(np.int64), firsts) if len(firsts) else in_all
+    keys = keys[firsts]
+    for leaf, paper, title, every in plainly:
+        at = int(np.searchsorted(keys, leaf << 32 | paper))
+        titles[at], in_all[at] = title, every
+    return Counts(keys, titles, in_all, hits.laid.hard)
+
+
+def scored(
+    shape: Tree, leaves: Numbers, has: Numbers, counts: tuple[Numbers, Numbers], told: Numbers
+) -> Numbers:
+    """Return the scores of pairs that meet topics of one shape; NaN for what is left to others.
+
+    A row a pair: the `leaves` in the places of its topic, whether the paper `has` each, how often
+    it does (in the title, in all), and how much that tells.
+    """
+    asked = np.zeros(leaves.shape[1], bool)
+    counts_for = np.zeros(leaves.shape, bool)
+    _mark(shape, has, np.ones(len(leaves), bool), counts_for, asked)
+    in_title = counts_for & (counts[0] > 0)
+    occurrences = (counts_for * counts[1]).sum(axis=1)
+    whole = (told * asked).sum(axis=1)
+    shares = (told * (2.0 * in_title + counts_for)).sum(axis=1) / whole
+    found: Numbers = (
+        4.0 * in_title.any(axis=1) + shares + 0.5 * (1 - 1 / np.maximum(occurrences, 1))
+    )
+    ordered = np.sort(leaves[:, asked], axis=1)
+    twice = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] > 0)).any(axis=1)
+    found[twice] = np.nan
+    return found
+
+
+def _mark(tree: Tree, has: Numbers, within: Numbers, counts_for: Numbers, asked: Numbers) -> None:
+    """Mark the places that are asked for, and by which each pair meets all that is around them."""
+    if isinstance(tree, int):
+        if tree > 0:
+            asked[tree - 1] = True
+            counts_for[:, tree - 1] = within & has[:, tree - 1]
+        return
+    for branch in tree[1:]:
+        met = evaluate(branch, lambda place: has[:, place - 1].copy(), np.True_)
+        _mark(branch, has, within & met, counts_for, asked)
