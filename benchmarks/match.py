@@ -2,7 +2,7 @@
 
     python benchmarks/match.py [--sizes 1k,10k,100k,1M] [--papers-counts 1,1000,10000] [--runs N]
                                [--engines ours,tantivy,fts5,postgres,regex] [--seed N]
-                               [--papers FILE --topics FILE]
+                               [--papers FILE --topics FILE] [--no-memory]
 
 Prints µs a paper, from papers to pairs, and how many times as long each other engine takes; the
 time to build; and the memory that topics take, each in a process of its own, topics streamed in.
@@ -59,6 +59,7 @@ def _options() -> argparse.Namespace:
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--papers", type=Path)
     options.add_argument("--topics", type=Path)
+    options.add_argument("--no-memory", action="store_true", help="leave out what topics take")
     options.add_argument("--memory", default="", help=argparse.SUPPRESS)
     return options.parse_args()
 
@@ -80,7 +81,8 @@ def _size(given: argparse.Namespace, size: int, connection: Any) -> bool:
         began = time.perf_counter()
         engines[name] = make()
         built = time.perf_counter() - began
-        memory = _measured_memory(given, name, size) if name != "postgres" else 0
+        unknown = given.no_memory or name == "postgres"
+        memory = 0 if unknown else _measured_memory(given, name, size)
         shown = f"{memory / size:8.0f} bytes" if memory else ""
         print(f"  {name:12} {built:9.2f} s   {shown:>14}")
     _print_change(engines["ours"], corpus, size)

@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 # ── clean ───────────────────────────────────────────────────────────────────────────
@@ -319,6 +319,19 @@ def pieces(text: str) -> list[bytes]:
     return _folded(text).encode("utf-8", "surrogatepass").translate(_GAPS).split()
 
 
+# Letters and digits of ASCII, small; what may stand within a word falls away, and all else parts.
+_LETTERS_ALONE = bytes(
+    code if code > 127 else ord(chr(code).lower()) if chr(code).isalnum() else 32
+    for code in range(256)
+)
+_FALLS_AWAY = b"-'_^.,+#"
+
+
+def letters(text: str) -> bytes:
+    """Return a text folded, as UTF-8, with the parts of words run together and the rest spaces."""
+    return _folded(text).encode("utf-8", "surrogatepass").translate(_LETTERS_ALONE, _FALLS_AWAY)
+
+
 def words_of_piece(piece: bytes) -> tuple[Word, ...]:
     """Return the word lattice of one of `pieces`; positions and spans count from its start."""
     folded = piece.decode("utf-8", "surrogatepass")
@@ -461,6 +474,19 @@ def singular(word: str) -> str:
         if word.endswith(ending):
             return word[: -len(ending)] + replacement
     return word[:-1]
+
+
+_PLURALS: dict[str, list[str]] = {}
+for _plural, _form in _IRREGULAR.items():
+    _PLURALS.setdefault(_form, []).append(_plural)
+
+
+def beginning(form: str) -> str:
+    """Return the letters with which every word begins that has this singular."""
+    shorter = form[:-1] if form.endswith("y") else form[:-2] if form.endswith("is") else form
+    words = (shorter, *_PLURALS.get(form, ()))
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*words, strict=False))
+    return "".join(first for first, *_ in alike)
 
 
 # ── sentences ───────────────────────────────────────────────────────────────────────

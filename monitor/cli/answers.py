@@ -144,12 +144,12 @@ def iso(at: datetime | None) -> str | None:
     return at.isoformat() if at else None
 
 
-def faults(found: Sequence[Fault]) -> Answer:
-    told = [
-        {"file": fault.file, "line": fault.line, "where": fault.where, "message": fault.message}
-        for fault in found
-    ]
-    return {"ok": not found, "faults": told}
+def faults(found: Sequence[Fault], warnings: Sequence[Fault]) -> Answer:
+    return {
+        "ok": not found,
+        "faults": [_plain(fault) for fault in found],
+        "warnings": [_plain(warning) for warning in warnings],
+    }
 
 
 def papers(found: Iterable[FoundPaper]) -> Answer:

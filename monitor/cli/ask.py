@@ -17,14 +17,18 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
     """Validate the configuration file and every topic; all faults at once."""
     from monitor.cli import answers, show
     from monitor.config import load
+    from monitor.questions.width import wide_topics
 
+    faults: tuple[Fault, ...] = ()
+    warnings: tuple[Fault, ...] = ()
     try:
-        show.doubts(load(config).warnings)
-        faults: tuple[Fault, ...] = ()
+        settings = load(config)
+        warnings = (*settings.warnings, *wide_topics(settings))
+        show.doubts(warnings)
     except ConfigError as fault:
         faults = fault.faults
     if as_json:
-        emit(answers.faults(faults))
+        emit(answers.faults(faults, warnings))
     else:
         show.faults(faults) if faults else show.right(config)
     raise typer.Exit(2 if faults else 0)

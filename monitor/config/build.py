@@ -102,6 +102,7 @@ def build(
         retention=retention or RetentionSettings(),
         as_written=written.as_written,
         topics_told=written.values.get("topics") or {},
+        places={name: written.place(("topics", name)) for name in topics},
     )
     doubt(settings, written)
     return replace(

@@ -40,6 +40,7 @@ from monitor.config.fields import (
     single_line,
 )
 from monitor.config.words import WrongQueryError, nearest
+from monitor.config.yaml_lines import Place
 from monitor.digest.due import parse_schedule
 from monitor.errors import Fault, QueryError
 from monitor.match import Synonyms, parse_query
@@ -398,7 +399,8 @@ class Settings:
     """The whole configuration, checked; paths in it are absolute.
 
     `warnings` are what is legal but hardly meant; `as_written` holds, for values that read the
-    environment, what stands in the file; `topics_told` what each topic was read from.
+    environment, what stands in the file; `topics_told` what each topic was read from, and
+    `places` where it stands.
     """
 
     file: Path
@@ -418,6 +420,7 @@ class Settings:
     warnings: tuple[Fault, ...] = ()
     as_written: Mapping[tuple[str | int, ...], str] = field(default_factory=dict, repr=False)
     topics_told: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    places: Mapping[str, Place] = field(default_factory=dict, repr=False)
 
 
 def synonyms_of(settings: Settings) -> Synonyms:

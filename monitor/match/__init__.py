@@ -1,5 +1,6 @@
 """Watch-topics: a language to write them in, and an index that meets papers with them."""
 
+from monitor.match.adjoining import adjoining
 from monitor.match.index import NO_FILTERING, Match, TopicIndex
 from monitor.match.keywords import keywords, sought
 from monitor.match.query import parse_query
@@ -14,6 +15,7 @@ __all__ = [
     "Standing",
     "Synonyms",
     "TopicIndex",
+    "adjoining",
     "index_of",
     "keywords",
     "parse_query",

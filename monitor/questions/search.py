@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from heapq import nlargest
 from itertools import chain, islice
-from typing import TypeAlias
 
-from monitor.match import Match, Query, TopicIndex, parse_query, sought, understood
+from monitor.match import (
+    Match,
+    Query,
+    TopicIndex,
+    adjoining,
+    parse_query,
+    sought,
+    understood,
+)
 from monitor.match.tree import Label, every_leaf
 from monitor.model import Paper, Sighting, Sought, Stored, Why
 from monitor.pipeline import Parts
@@ -20,10 +27,15 @@ from monitor.store.database import Transaction
 
 PAGE = 100
 LONGEST_PAGE = 2_000
+# So many are named at once after the first page: to begin again costs the more the rarer they are.
+AT_ONCE = 20_000
 SAMPLE = 10
 # The best are looked for among so many of the newest: a score takes longer than a match.
 SCORED = 500
 WIDE_SHARE = 0.05
+# A topic is tried on the newest papers that are so many: that takes a few seconds.
+MOST_MET = 5_000
+MOST_NAMED = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +71,46 @@ def search(parts: Parts, query: str, limit: int | None = None) -> Searched:
 
 
 def _every(tx: Transaction) -> Iterator[Stored]:
-    return chain.from_iterable(_pages(tx, None))
+    return chain.from_iterable(page for _, page in _pages(tx, None))
 
 
 def _meeting(tx: Transaction, query: Query) -> Iterator[tuple[Stored, Match]]:
     """Yield the papers that meet a query, the newest first."""
+    return chain.from_iterable(met for _, met in _met(tx, query))
+
+
+def _met(tx: Transaction, query: Query) -> Iterator[tuple[list[int], list[tuple[Stored, Match]]]]:
+    """Yield page by page what the index names, and the papers of it that meet a query."""
     index = TopicIndex({"": query})
     asks = _asks_of_sightings(query)
-    for page in _pages(tx, sought(query.root)):
+    for ids, page in _pages(tx, sought(query.root), adjoining(query.root)):
         seen = papers.sightings(tx, [stored.id for stored in page]) if asks else {}
         told = [_as_told(stored.paper, seen.get(stored.id, ())) for stored in page]
         sources = [_sources(seen.get(stored.id, ())) for stored in page]
-        for hit in index.match(told, sources=sources):
-            yield page[hit.position], hit
+        yield ids, [(page[hit.position], hit) for hit in index.match(told, sources=sources)]
 
 
-def _pages(tx: Transaction, wanted: Sought | None) -> Iterator[list[Stored]]:
-    """Yield the papers that may have what is wanted, in ever longer pages."""
-    below, size = None, PAGE
-    while ids := search_index.newest(tx, wanted, below, size):
-        stored = papers.load(tx, ids)
-        yield [stored[id] for id in ids if id in stored and not stored[id].purged]
-        below, size = ids[-1], min(2 * size, LONGEST_PAGE)
+def _pages(
+    tx: Transaction, wanted: Sought | None, may: Callable[[str, str], bool] | None = None
+) -> Iterator[tuple[list[int], list[Stored]]]:
+    """Yield the papers that may have what is wanted, in ever longer pages.
+
+    Of those that the index names, what is told at a glance not to meet it is not looked at.
+    """
+    for ids in _ids(tx, wanted):
+        kept = {id for id, *text in papers.texts(tx, ids) if may(*text)} if may else set(ids)
+        stored = papers.load(tx, kept) if kept else {}
+        yield ids, [stored[id] for id in ids if id in stored and not stored[id].purged]
+
+
+def _ids(tx: Transaction, wanted: Sought | None) -> Iterator[list[int]]:
+    """Yield what the index names, in ever longer pages; it is asked anew for each `AT_ONCE`."""
+    below, most, size = None, PAGE, PAGE
+    while named := search_index.newest(tx, wanted, below, most):
+        below, most = named[-1], AT_ONCE
+        while named:
+            yield named[:size]
+            named, size = named[size:], min(2 * size, LONGEST_PAGE)
 
 
 def _asks_of_sightings(query: Query) -> bool:
@@ -143,20 +173,29 @@ def try_topic(
     """
     asked = parse_query(query, parts.synonyms, threshold)
     with parts.database.reading() as tx:
-        total = papers.count(tx)
         found = _found(tx, asked)
-        theirs = _found(tx, beside) if beside else {}
-        days = Counter(f"{day:%Y-%m-%d}" for day in found.values())
-        share = len(found) / total if total else 0.0
-        wide = f"meets {share:.0%} of the papers stored: more than a person may want to read"
+        theirs = _found(tx, beside) if beside else None
+        days = Counter(f"{day:%Y-%m-%d}" for day in found.days.values())
+        warnings = [*map(str, asked.warnings)]
+        if found.share > WIDE_SHARE:
+            warnings.append(too_wide(found.share))
+        if found.since:
+            warnings.append(
+                f"only the newest {found.looked_at:,} papers were looked at: "
+                "the count and the share are estimated from them"
+            )
         return Trial(
-            papers=len(found),
-            share=share,
+            papers=found.papers,
+            share=found.share,
             per_day=tuple(Day(day, count) for day, count in sorted(days.items())),
-            sample=_best(tx, asked, found),
-            warnings=(*map(str, asked.warnings), *([wide] if share > WIDE_SHARE else [])),
-            compare=_comparison(tx, asked, beside, found, theirs) if beside else None,
+            sample=_best(tx, asked, found.days),
+            warnings=tuple(warnings),
+            compare=_comparison(tx, asked, beside, found, theirs) if beside and theirs else None,
         )
+
+
+def too_wide(share: float) -> str:
+    return f"meets {share:.0%} of the papers stored: more than a person may want to read"
 
 
 def named(parts: Parts, query: str) -> Query:
@@ -165,12 +204,40 @@ def named(parts: Parts, query: str) -> Query:
     return understood(topic) if topic else parse_query(query, parts.synonyms)
 
 
-# When each paper that a query met was first seen, by its id; the newest first.
-_Found: TypeAlias = Mapping[int, date]
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """When each paper that a query met was first seen, by its id; the newest first.
+
+    `since` is the id of the oldest paper that was looked at, 0 for all; `looked_at` and `total`
+    count the papers from there on, and all that are stored.
+    """
+
+    days: Mapping[int, date]
+    since: int
+    looked_at: int
+    total: int
+
+    @property
+    def share(self) -> float:
+        return len(self.days) / self.looked_at if self.looked_at else 0.0
+
+    @property
+    def papers(self) -> int:
+        return round(self.share * self.total)
 
 
 def _found(tx: Transaction, query: Query) -> _Found:
-    return {stored.id: stored.first_seen.date() for stored, _ in _meeting(tx, query)}
+    """Find the papers that meet a query: all, or the newest where they or their words are many."""
+    days: dict[int, date] = {}
+    named = since = 0
+    for ids, met in _met(tx, query):
+        days |= {stored.id: stored.first_seen.date() for stored, _ in met}
+        named += len(ids)
+        if len(days) >= MOST_MET or named >= MOST_NAMED:
+            since = ids[-1]
+            break
+    total = papers.count(tx)
+    return _Found(days, since, papers.count(tx, since) if since else total, total)
 
 
 def _best(tx: Transaction, query: Query, ids: Iterable[int]) -> tuple[Sample, ...]:
@@ -188,10 +255,12 @@ def _best(tx: Transaction, query: Query, ids: Iterable[int]) -> tuple[Sample, ..
 def _comparison(
     tx: Transaction, asked: Query, beside: Query, found: _Found, theirs: _Found
 ) -> Comparison:
-    gained, lost = found.keys() - theirs.keys(), theirs.keys() - found.keys()
+    since = max(found.since, theirs.since)
+    ours, others = ({id for id in one.days if id >= since} for one in (found, theirs))
+    gained, lost = ours - others, others - ours
     return Comparison(
         query=beside.text,
-        papers=len(theirs),
+        papers=theirs.papers,
         gained=len(gained),
         lost=len(lost),
         gained_sample=_best(tx, asked, gained),

@@ -22,6 +22,7 @@ __all__ = [
     "look_back",
     "mark",
     "matched_since",
+    "newest",
     "news_since",
     "of_paper",
     "put_in_force",
@@ -57,6 +58,14 @@ def news_since(
     if after is not None:
         wanted &= sa.tuple_(_change.paper_id, _change.revision) > sa.tuple_(*after)
     return _changes(tx, wanted, limit)
+
+
+def newest(tx: Transaction, limit: int) -> list[Change]:
+    """Return a change of each of the newest papers that were news."""
+    ids = sa.select(_change.paper_id).distinct().order_by(_change.paper_id.desc()).limit(limit)
+    found = tx.scalars(ids).all()
+    rows = tx.execute(sa.select(schema.change).where(among(tx, _change.paper_id, found)))
+    return load(tx, list({row.paper_id: row for row in rows}.values()))
 
 
 def save(

@@ -204,6 +204,12 @@ def load(tx: Transaction, ids: Iterable[int]) -> dict[int, Stored]:
     return stored_of(tx, wanted, keys_of(tx, wanted))
 
 
+def texts(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, str, str]]:
+    """Return the id, title and abstract of papers, in no order."""
+    told = sa.select(_paper.id, _paper.title, _paper.abstract)
+    return [(id, title, text) for id, title, text in raw(tx, told.where(among(tx, _paper.id, ids)))]
+
+
 def get(tx: Transaction, paper_id: int) -> Stored | None:
     """Return the paper with this id."""
     return load(tx, [paper_id]).get(paper_id)
@@ -240,9 +246,10 @@ def page(tx: Transaction, after_id: int, limit: int) -> list[tuple[Stored, tuple
     return [(paper, told.get(id, ())) for id, paper in sorted(stored.items())]
 
 
-def count(tx: Transaction) -> int:
-    """Return how many papers there are."""
-    return tx.scalar(sa.select(sa.func.count()).where(_paper.purged_at.is_(None))) or 0
+def count(tx: Transaction, since: int = 0) -> int:
+    """Return how many papers there are, from an id on."""
+    there = (_paper.purged_at.is_(None), _paper.id >= since)
+    return tx.scalar(sa.select(sa.func.count()).where(*there)) or 0
 
 
 def sources(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:

@@ -24,8 +24,12 @@ from tests.servers.smtp import Drop, ScriptedSmtp
 
 EVERY = [
     ("init new", 0, keys("path")),
-    ("check", 0, keys("ok faults")),
-    ("check --config none.yaml", 2, {"ok": ..., "faults": [keys("file line where message")]}),
+    ("check", 0, keys("ok faults warnings")),
+    (
+        "check --config none.yaml",
+        2,
+        keys("ok warnings", faults=[keys("file line where message")]),
+    ),
     (
         "read huggingface-page dumps/1.txt dumps/2.txt",
         0,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from monitor.match import parse_query
+from monitor.questions import search as questions
 from monitor.questions.search import search, try_topic
 from monitor.store import search as search_index
 from tests.cli.conftest import Say
@@ -106,3 +108,42 @@ def test_a_search_is_the_same_before_and_after_papers_are_in_the_index(house: Ho
                 assert try_topic(app.parts, query).papers == len(expected)
         cut = search(app.parts, "agents", 1)
         assert ([one.stored.paper.title for one in cut.papers], cut.more) == ([MORE[0]], True)
+
+
+def test_check_warns_of_a_topic_that_meets_too_much_of_what_is_stored(house: House, say: Say):
+    papers = [(f"Agents of kind {n}", f"Kind {n} of an agent does its work.") for n in range(98)]
+    house.told["topics"] = {"agents": {"query": "agent"}, "harm": {"query": "harm"}}
+    assert say("check").err == ""  # there is no store yet
+    assert not (house.folder / "data").exists()
+    house.add("1.txt", BANDITS, *papers)
+    say("ingest")
+    assert say("check").err == ""  # 99 papers say little
+    house.add("2.txt", FOLDING)
+    say("ingest")
+    told = say("check", "--json")
+    assert told.status == 0
+    assert told.json["ok"]
+    [warning] = told.json["warnings"]
+    assert (warning["where"], warning["message"].split(":")[0]) == (
+        "topics.agents",
+        "meets 98% of the papers stored",
+    )
+    assert house.config.read_text().splitlines()[warning["line"] - 1].strip() == "agents:"
+    assert "meets 98% of the papers stored" in say("check").err
+
+
+def test_a_very_wide_topic_is_tried_on_the_newest_papers(
+    house: House, say: Say, monkeypatch: pytest.MonkeyPatch
+):
+    house.add("1.txt", *((f"Agents of kind {n}", f"Work of {n}.") for n in range(300)))
+    say("ingest")
+    monkeypatch.setattr(questions, "MOST_MET", 100)
+    with house.opened() as app:
+        told = try_topic(app.parts, "agents", parse_query("work"))
+        whole = try_topic(app.parts, "kind 299 OR kind 7")
+    assert (told.papers, told.share) == (300, 1.0)
+    assert sum(day.papers for day in told.per_day) == 100
+    assert told.warnings[-1].startswith("only the newest 100 papers were looked at")
+    assert told.compare
+    assert (told.compare.papers, told.compare.gained, told.compare.lost) == (300, 0, 0)
+    assert (whole.papers, whole.warnings) == (2, ())

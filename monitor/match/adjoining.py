@@ -1,0 +1,109 @@
+"""What must stand in a text that has the phrases of a topic, told at a glance.
+
+May say yes too often and never no wrongly: a search reads thousands of papers that have the words
+of a phrase, for a few in which they stand together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from monitor.match.abbreviations import definitions
+from monitor.match.tree import And, Edge, Near, Node, Or, Words
+from monitor.text import beginning, letters
+
+MOST_CHAINS = 32
+# What may follow the beginning of a word: of `index` in "indices", `ind` and five more.
+_REST = b"[^ \n]{0,6}"
+_ANY_REST = b"[^ \n]*"
+_GAP = b"[^a-z0-9\n]*"
+_WORDS = b"(?:[^ \n]* +){0,%d}[^ \n]*"
+
+May = Callable[[str, str], bool]
+
+
+def adjoining(node: Node) -> May | None:
+    """Return a test of (title, abstract) that is true where they meet a tree; None for no test."""
+    match node:
+        case And(children):
+            tests = [test for test in map(adjoining, children) if test]
+            return _all(tests) if tests else None
+        case Or(children):
+            some = [adjoining(child) for child in children]
+            tests = [test for test in some if test]
+            return _any(tests) if len(tests) == len(some) else None
+        case Words() if node.length > 1 and "venue" not in node.fields:
+            return _test([node], lambda chains: b"|".join(map(_phrase, chains[0])))
+        case Near(_, (one, other)) if one.length == other.length == 1:
+            return _test([one, other], lambda chains: _near(chains[0], chains[1], node.distance))
+        case _:
+            return None
+
+
+def _all(tests: Sequence[May]) -> May:
+    return lambda title, abstract: all(test(title, abstract) for test in tests)
+
+
+def _any(tests: Sequence[May]) -> May:
+    return lambda title, abstract: any(test(title, abstract) for test in tests)
+
+
+_Chain = tuple[Edge, ...]
+
+
+def _test(
+    terms: Sequence[Words], pattern: Callable[[Sequence[Sequence[_Chain]]], bytes]
+) -> May | None:
+    if "venue" in terms[0].fields:
+        return None
+    chains = [_chains(term) for term in terms]
+    if not all(chains):
+        return None
+    found = re.compile(pattern(chains))
+    begin = tuple({letters(_begins(edge)) for term in terms for edge in term.edges})
+
+    def may(title: str, abstract: str) -> bool:
+        text = letters(title) + b"\n" + letters(abstract)
+        return bool(found.search(text)) or _stand_for(begin, title, abstract)
+
+    return may
+
+
+def _chains(term: Words) -> Sequence[_Chain]:
+    """Return the ways through the edges of a term; none where they are too many."""
+    ways: dict[int, list[_Chain]] = {0: [()]}
+    for edge in term.edges:
+        ways.setdefault(edge.end, []).extend((*way, edge) for way in ways.get(edge.start, ()))
+        if len(ways[edge.end]) > MOST_CHAINS:
+            return ()
+    return ways.get(term.length, ())
+
+
+def _phrase(chain: _Chain) -> bytes:
+    return _GAP.join(map(_written, chain))
+
+
+def _near(one: Sequence[_Chain], other: Sequence[_Chain], distance: int) -> bytes:
+    a, b = (b"(?:" + b"|".join(map(_phrase, chains)) + b")" for chains in (one, other))
+    between = _WORDS % (distance + 1)
+    return a + between + b + b"|" + b + between + a
+
+
+def _written(edge: Edge) -> bytes:
+    return re.escape(letters(_begins(edge))) + (_ANY_REST if edge.prefix else _REST)
+
+
+def _begins(edge: Edge) -> str:
+    return edge.key if edge.prefix else beginning(edge.key)
+
+
+def _stand_for(begin: Sequence[bytes], title: str, abstract: str) -> bool:
+    """Say whether an abbreviation that the paper defines may stand for one of the words."""
+    told = [letters(" ".join(definition)) for definition in _defined(title, abstract)]
+    return any(one in written for written in told for one in begin)
+
+
+def _defined(title: str, abstract: str) -> Iterator[tuple[str, str]]:
+    if "(" in title or "(" in abstract:
+        yield from definitions(title, abstract)

@@ -1,0 +1,90 @@
+"""A test at a glance lets every paper through that meets a topic, and few others."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from monitor.match import adjoining, parse_query
+from monitor.match.view import View, answers
+from monitor.model import Paper
+from monitor.text import beginning, singular
+from tests.match import duel
+
+
+def may(topic: str, title: str, abstract: str = "") -> bool:
+    test = adjoining(parse_query(topic).root)
+    assert test is not None
+    return test(title, abstract)
+
+
+@pytest.mark.parametrize(
+    ("topic", "title"),
+    [
+        ('"graph neural network"', "Networks that are neural, on a graph"),
+        ('"language model" OR "world model"', "A model of the language of the world"),
+        ('agent "policy gradient"', "Gradients for agents, policies for robots"),
+        ('"agent reward"~1', "Agents that never get their reward"),
+        ('"robot agent"', "Robots with graph neural networks (GNNs), and agents"),
+    ],
+)
+def test_papers_with_the_words_apart_are_not_looked_at(topic: str, title: str) -> None:
+    assert not may(topic, title)
+
+
+@pytest.mark.parametrize(
+    ("topic", "title"),
+    [
+        ('"multi agent policies"', "A Multi-Agent policy"),
+        ("multi-agent", "A multiagent policy"),
+        ('"index matrix"', "INDICES, matrices"),
+        ('"β VAE"', r"On $\beta$-VAEs"),
+        ('"深度学习"', "基于深度学习的方法"),
+        ('"large language mod*"', "Large language-modelling"),
+        ('"agent reward"~2', "Rewards of every good agent"),
+        ('"networks at work"', "GNNs at work: graph neural networks (GNNs)"),
+        ('"10,000 agents"', "10000 agents"),
+        ("title:(agent OR robot) policy", "Robots and policies"),
+    ],
+)
+def test_papers_with_the_words_together_are_looked_at(topic: str, title: str) -> None:
+    if adjoining(parse_query(topic).root) is not None:
+        assert may(topic, title)
+    assert answers(parse_query(topic), View(Paper(title)))
+
+
+def test_no_paper_that_meets_a_topic_is_left_out() -> None:
+    dice = Random(7)
+    met = out = 0
+    for _ in range(6):
+        drawn = [one for one in (duel.asked(dice) for _ in range(60)) if one is not None]
+        queries = [parse_query(one) if isinstance(one, str) else one for one in drawn]
+        tested = [(query, test) for query in queries if (test := adjoining(query.root))]
+        for paper in (duel.paper(dice) for _ in range(30)):
+            view = View(paper)
+            for query, test in tested:
+                passed = test(paper.title, paper.abstract)
+                out += not passed
+                if answers(query, view):
+                    met += 1
+                    assert passed, (query.text, paper)
+    assert met > 100
+    assert out > 1_000
+
+
+_WORDS = (
+    "policies indices analyses theses matrices classes boxes batches heroes corpora bias mice "
+    "quizzes agents lms phenomena axes ties men children C++ 3.5 analysis criteria"
+)
+
+
+@pytest.mark.parametrize(
+    "word",
+    _WORDS.split(),
+)
+def test_every_word_begins_as_its_singular_says(word: str) -> None:
+    first = beginning(singular(word.lower()))
+    assert first
+    assert word.lower().startswith(first)
+    assert len(word) - len(first) <= 6
