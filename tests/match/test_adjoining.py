@@ -42,7 +42,7 @@ def test_papers_with_the_words_apart_are_not_looked_at(topic: str, title: str) -
         ('"β VAE"', r"On $\beta$-VAEs"),
         ('"深度学习"', "基于深度学习的方法"),
         ('"large language mod*"', "Large language-modelling"),
-        ('"agent reward"~2', "Rewards of every good agent"),
+        ('"agent reward"~2', "Rewards of every agent"),
         ('"networks at work"', "GNNs at work: graph neural networks (GNNs)"),
         ('"10,000 agents"', "10000 agents"),
         ("title:(agent OR robot) policy", "Robots and policies"),
