@@ -28,6 +28,7 @@ bench: $(VENV)/.developing        ## each stage timed beside alternatives; a goa
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	-$(BIN)/python benchmarks/match.py --sizes 1k,10k
+	-$(BIN)/python benchmarks/match_stage.py --sizes 1k,10k
 	-$(BIN)/python benchmarks/parse.py
 	-$(BIN)/python benchmarks/jsonl.py
 	-$(BIN)/python benchmarks/search.py --papers 20000

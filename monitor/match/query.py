@@ -72,9 +72,10 @@ def _refuse_out_of_reach(root: Node, weights: Mapping[Leaf, float], threshold: f
 
 
 def _doubts(found: Sequence[Token]) -> Iterator[QueryError]:
-    """Find `and`, `or`, `not` written small between two things: they are plain words."""
-    for token in found[1:-2]:
-        if token.kind == "word" and token.text.upper() in ("AND", "OR", "NOT"):
+    """Find `and`, `or` written small between two things, `not` before one: they are plain words."""
+    for at, token in enumerate(found[:-2]):
+        joints = ("AND", "OR", "NOT") if at else ("NOT",)
+        if token.kind == "word" and token.text.upper() in joints:
             yield QueryError(
                 f"'{token.text}' is looked for as a word here",
                 token.position,

@@ -171,3 +171,12 @@ def test_what_the_grammar_makes_is_refused_only_for_what_it_promises(topic: str)
     except QueryError as error:
         allowed = ("must not have", "every text", "same stands twice", "different words")
         assert any(promise in error.message for promise in allowed)
+
+
+def test_a_small_not_before_a_word_is_doubted_and_an_and_before_one_is_not() -> None:
+    [doubt] = parse_query("not agent policy").warnings
+    assert (doubt.position, doubt.hint) == (
+        0,
+        "write NOT in capitals if it is meant to join or exclude",
+    )
+    assert parse_query("and agent policy").warnings == ()
