@@ -639,6 +639,21 @@ def test_lines_that_are_read_many_at_once_are_read_as_each_alone(
     assert [one.why for one in many.rejected] == [one.why for one in alone.rejected]
 
 
+@pytest.mark.parametrize(
+    ("told", "title"),
+    [
+        ("A\x7fB", "AB"),
+        ("A\x01B", "AB"),
+        ("A\u200bB", "AB"),
+        ("A\u0085 B", "A B"),
+        ("e\u0301", "é"),
+    ],
+)
+def test_F12_what_no_text_may_hold_is_gone_from_each_line(told: str, title: str):
+    content = "\n".join([json.dumps({"title": told}, ensure_ascii=False)] * 3 + [""]).encode()
+    assert [paper.title for paper in read(content).papers] == [title] * 3
+
+
 def test_clean_lines_are_read_many_at_once(monkeypatch: pytest.MonkeyPatch):
     told = [{"title": f"Spin–glass $\\beta$ {n}", "authors": ["Ada Byron"]} for n in range(300)]
     alone: list[Any] = []

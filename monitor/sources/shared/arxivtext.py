@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 _PARENTHESES = re.compile(r"([()])")
 _GAP = re.compile(r"\s+(?=[,;]|$)")
@@ -70,8 +71,13 @@ def accents(tex: str) -> str:
 
 
 def _accented(found: re.Match[str]) -> str:
-    letter = (found["group"] or found["bare"]).lstrip("\\").translate(_DOTLESS)
-    return letter + _MARKS[found["sign"] or found["word"]]
+    sign, word, group, bare = found.groups()
+    return _marked(group or bare, sign or word)
+
+
+@lru_cache(maxsize=1024)
+def _marked(letter: str, accent: str) -> str:
+    return letter.lstrip("\\").translate(_DOTLESS) + _MARKS[accent]
 
 
 def withdrawn(abstract: str, comment: str) -> bool:

@@ -89,7 +89,7 @@ class CleanRecords:
         if not title:
             return None
         name = told.raw_id
-        values = [
+        paper = filled(
             title,
             (told.abstract or "").strip(),
             _authors(told.authors),
@@ -106,13 +106,16 @@ class CleanRecords:
             None,
             False,
             name.strip()[:MAX_KEY] if type(name) is str else FORMS["raw_id"](name, True),
-        ]
-        if self._others or self._keys:
-            for slot, field, form in self._others:
-                if found := form(getattr(told, field), True):
-                    values[slot] = found
-            set_dates(values, now)
-            set_keys(values, [(scheme, getattr(told, field)) for scheme, field in self._keys])
+        )
+        return self._with_others(paper, told, now) if self._others or self._keys else paper
+
+    def _with_others(self, paper: Paper, told: Any, now: datetime) -> Paper:
+        values = [getattr(paper, field) for field in SLOTS]
+        for slot, field, form in self._others:
+            if found := form(getattr(told, field), True):
+                values[slot] = found
+        set_dates(values, now)
+        set_keys(values, [(scheme, getattr(told, field)) for scheme, field in self._keys])
         return filled(*values)
 
 

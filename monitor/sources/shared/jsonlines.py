@@ -136,7 +136,7 @@ def _unsettled(block: bytes) -> Iterator[bytes]:
     """Yield the characters beyond ASCII that may not stay as they are wherever they stand."""
     whole = len(block) // 8
     words = np.frombuffer(block, np.uint64, whole)
-    beyond = words[np.flatnonzero(words & _BEYOND_ASCII)].tobytes() + block[whole * 8 :]
+    beyond = words[(words & _BEYOND_ASCII) != 0].tobytes() + block[whole * 8 :]
     for character in set(beyond.translate(None, _ASCII).decode(errors="replace")):
         if not _is_settled(character):
             yield character.encode()

@@ -54,8 +54,9 @@ def unlatex(source: str) -> str:
 
 
 def _prose(source: str) -> str:
+    escaped = 0
     if _COMMAND.search(source):
-        source = _ESCAPED.sub(lambda found: _KEPT[found[1]], source)
+        source, escaped = _ESCAPED.subn(lambda found: _KEPT[found[1]], source)
         source = _WORD.sub(lambda found: _WORDS[found[1]], _SILENT.sub("", source))
         source = _STYLE.sub("", _SWITCH.sub("", _SPACING.sub(_space, source)))
     if "\\" in source:
@@ -63,7 +64,7 @@ def _prose(source: str) -> str:
     for written, character in _MARKS:
         source = source.replace(written, character)
     source = source.replace("{", "").replace("}", "")
-    return source if source.isascii() else source.translate(_BACK)
+    return source.translate(_BACK) if escaped else source
 
 
 def _space(found: re.Match[str]) -> str:
