@@ -52,7 +52,9 @@ class BibTex(Source):
             return Reading(error=fault, complete=False)
         found = list(_entries(content, self._clock()))
         if not found:
-            return Reading(error="no BibTeX entry in the document", complete=False)
+            is_text = not looks_binary(content[:100_000])
+            error = "no BibTeX entry in the document" if is_text else "the document is not text"
+            return Reading(error=error, complete=False)
         return reading(found, whole and not _is_cut(content, found))
 
 
@@ -63,9 +65,8 @@ def _unreadable(content: str, size: int) -> str:
         return f"the document is larger than {MAX_BYTES:,} bytes"
     if _MARKUP.match(content):
         return "the document is HTML or XML, not BibTeX"
-    if sum(1 for _ in bibentries.BEGINS.finditer(content)) > MAX_ENTRIES:
-        return f"the document has more than {MAX_ENTRIES:,} entries"
-    return "the document is not text" if looks_binary(content[:100_000]) else ""
+    many = sum(1 for _ in bibentries.BEGINS.finditer(content)) > MAX_ENTRIES
+    return f"the document has more than {MAX_ENTRIES:,} entries" if many else ""
 
 
 def _is_cut(content: str, found: list[Paper | Rejected]) -> bool:

@@ -63,7 +63,7 @@ class Ris(Source):
         content, whole = decode(document.content)
         if fault := _unreadable(content, len(document.content)):
             return Reading(error=fault, complete=False)
-        content = _LINES.sub("\n", content)
+        content = _LINES.sub("\n", content.replace("\0", ""))
         begun = [found.start() for found in _BEGINS.finditer(content)]
         if not begun:
             return Reading(error=_no_reference(content), complete=False)
@@ -81,13 +81,13 @@ def _unreadable(content: str, size: int) -> str:
         return "the document is empty"
     if size > MAX_BYTES:
         return f"the document is larger than {MAX_BYTES:,} bytes"
-    if _MARKUP.match(content):
-        return "the document is HTML or XML, not RIS"
-    return "the document is not text" if looks_binary(content[:100_000]) else ""
+    return "the document is HTML or XML, not RIS" if _MARKUP.match(content) else ""
 
 
 def _no_reference(content: str) -> str:
     """Say which other format of references a document is in, where that is known."""
+    if looks_binary(content[:100_000]):
+        return "the document is not text"
     beginning = content.lstrip()[:40]
     other = next((name for sign, name in _OTHERS.items() if beginning.startswith(sign)), "")
     told = f": it is in the format of {other}; export it as RIS" if other else ""

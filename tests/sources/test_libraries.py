@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import bibtexparser
 import pytest
+import rispy
 from pydantic import ValidationError
 
 from monitor import plugins
@@ -26,6 +30,7 @@ from monitor.sources.ris import Ris
 from monitor.sources.shared.dates import partial_date
 from monitor.sources.shared.entrez import PubMedOptions
 from monitor.sources.shared.latex import bare, unlatex
+from tests.fuzz import spoiled
 from tests.servers.web import MisbehavingServer, misbehaving_server
 from tests.sources import libraries
 from tests.sources.scenario import FIXTURES, NOW, read, samples
@@ -247,6 +252,41 @@ def test_F12_references_in_every_encoding(encoding: str, end: str) -> None:
     told = "TY  - JOUR\nTI  - Naïve été\nAU  - Müller, Jörg\nER  - \n".replace("\n", end)
     (paper,) = read(Ris, told.encode(encoding)).papers
     assert (paper.title, paper.authors) == ("Naïve été", ("Jörg Müller",))
+
+
+@pytest.mark.parametrize("kind", [BibTex, Ris])
+def test_F12_a_zero_byte_costs_nothing(kind: type[Source]) -> None:
+    told = libraries.BIBTEX if kind is BibTex else libraries.RIS
+    spoilt = told.replace(b"Paper 1", b"Pap\0er 1").replace(b"\nTY", b"\n\0TY", 1)
+    assert [paper.title for paper in read(kind, spoilt).papers] == [f"Paper {n}" for n in range(5)]
+
+
+def of_rispy(told: str) -> int:
+    return sum("title" in one or "primary_title" in one for one in rispy.loads(told))
+
+
+def of_bibtexparser(told: str) -> int:
+    entries = bibtexparser.parse_string(told).entries
+    return sum(
+        one.get("title") is not None and len(one["title"].strip(" {}")) > 1 for one in entries
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "folder", "others"), [(Ris, "ris", of_rispy), (BibTex, "bibtex", of_bibtexparser)]
+)
+def test_where_another_reader_finds_references_so_do_we(
+    kind: type[Source], folder: str, others: Callable[[str], int]
+) -> None:
+    dice = random.Random(7)
+    documents = [path.read_bytes() for path in sorted((FIXTURES / folder).glob(f"*.{folder[:3]}"))]
+    for number in range(150):
+        known, another = dice.choices(documents, k=2)
+        content = spoiled(dice, known, another, large=False)
+        found = 0
+        with suppress(Exception):  # readers give up in many ways
+            found = others(content.decode(errors="replace"))
+        assert read(kind, content).papers or not found, (number, content)
 
 
 def test_a_reference_without_its_end_does_not_swallow_the_next() -> None:

@@ -69,7 +69,7 @@ _NO_ENTRY = ("comment", "preamble", "string")
 
 def read(content: str) -> File:
     """Find the entries of a file, and where one is broken, why."""
-    content = content.replace("\r\n", "\n").replace("\r", "\n")
+    content = content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     strings: dict[str, str] = {}
     entries: list[Entry | Rejected] = []
     line, counted = 1, 0

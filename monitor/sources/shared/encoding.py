@@ -40,9 +40,12 @@ def decode_line(line: bytes) -> str:
 
 
 def looks_binary(text: str) -> bool:
-    """Say whether a decoded text is none: control characters are over one in a hundred."""
+    """Say whether a decoded text is none: more than a few, and than one in a hundred, are controls.
+
+    A zero byte or two are what a crash or a bad disk leaves in a text.
+    """
     controls = sum(c < " " and c not in "\t\n\r\f\v" for c in text)
-    return "\0" in text or controls * 100 > len(text)
+    return controls > 3 + len(text) // 100
 
 
 def _guess(content: bytes) -> str:
