@@ -40,12 +40,9 @@ def decode_line(line: bytes) -> str:
 
 
 def looks_binary(text: str) -> bool:
-    """Say whether a decoded text is none: more than a few, and than one in a hundred, are controls.
-
-    A zero byte or two are what a crash or a bad disk leaves in a text.
-    """
+    """Say whether a decoded text is none: control characters are over one in a hundred."""
     controls = sum(c < " " and c not in "\t\n\r\f\v" for c in text)
-    return controls > 3 + len(text) // 100
+    return controls * 100 > len(text)
 
 
 def _guess(content: bytes) -> str:
