@@ -4,8 +4,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 FUZZ_SECONDS ?= 90
+SOAK_KILLS ?= 1000
 
-.PHONY: demo test check format bench duel fuzz month same picture clean big
+.PHONY: demo test check format bench duel faults soak fuzz month same picture clean big
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -38,6 +39,13 @@ bench: $(VENV)/.developing        ## each stage timed beside alternatives; a goa
 
 duel: $(VENV)/.developing         ## a million pairs of topic and paper: the index against plain evaluation
 	$(BIN)/python -m tests.match.duel
+
+faults: $(VENV)/.developing       ## killed, broken, full and cut at every boundary of I/O, on both databases
+	$(BIN)/python -m tests.faults
+
+soak: $(VENV)/.developing         ## SOAK_KILLS kills at random moments; all time zones, every half hour
+	$(BIN)/python -m tests.faults.soak --kills $(SOAK_KILLS)
+	$(BIN)/python -m tests.digest.zones
 
 fuzz: $(VENV)/.developing         ## spoiled documents of every kind, for FUZZ_SECONDS
 	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)

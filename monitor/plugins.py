@@ -8,7 +8,9 @@ for. A source class has the `Options` of its kind; so has a channel class from a
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
@@ -63,6 +65,12 @@ def channel_class(kind: str) -> type[Any]:
 
 
 def _installed(group: str) -> dict[str, str]:
+    return _found(group, tuple(sys.path))
+
+
+@cache
+def _found(group: str, places: tuple[str, ...]) -> dict[str, str]:
+    """Look through all installed packages once for each set of places: it takes 20 ms."""
     return {point.name: point.value for point in entry_points(group=group)}
 
 

@@ -74,15 +74,10 @@ class Pages:
                 return Outcome(State.RETRY, error)
         except OSError as error:
             return Outcome(State.RETRY, f"cannot write {page}: {error.strerror}", channel_down=True)
-        try:
-            self._write_index()
-        except (OSError, MonitorError) as error:
-            late = f"the page is written, the index is not: {error}"
-            return Outcome(State.SENT, late, reference=str(page))
-        return Outcome(State.SENT, reference=str(page))
+        return self._listed(page)
 
     def reconcile(self, delivery: Delivery) -> Outcome | None:
-        """Look at the file: it is there in full or it is not."""
+        """Look at the file: it is there in full or it is not; the index may still lack it."""
         page = self.page(delivery)
         try:
             written = page.read_bytes() == _content(delivery)
@@ -90,9 +85,7 @@ class Pages:
             written = False
         except OSError:
             return None
-        if written:
-            return Outcome(State.SENT, reference=str(page))
-        return Outcome(State.RETRY, f"{page} is not there")
+        return self._listed(page) if written else Outcome(State.RETRY, f"{page} is not there")
 
     def check(self) -> str:
         try:
@@ -109,6 +102,14 @@ class Pages:
         """Return where the page of a delivery stands."""
         period = _file_name(delivery.period.replace(":", "-"))
         return self._folder / _file_name(delivery.subscription) / f"{period}.html"
+
+    def _listed(self, page: Path) -> Outcome:
+        try:
+            self._write_index()
+        except (OSError, MonitorError) as error:
+            late = f"the page is written, the index is not: {error}"
+            return Outcome(State.SENT, late, reference=str(page))
+        return Outcome(State.SENT, reference=str(page))
 
     def _write_index(self) -> None:
         with self._lock:

@@ -1,0 +1,100 @@
+"""Every boundary and every harm: which cells there are, and which of them have no meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.faults.points import HARMS, Order
+from tests.faults.scenes import SCENES, Stage, Verdict, play
+
+STORES = ("sqlite", "postgresql")
+# What a trace of each scene has named, in the order of its first occurrence. A test compares.
+BOUNDARIES = Path(__file__).with_name("boundaries.txt")
+
+# A second mail goes over the connection that the first one opened, and so on.
+_TWICE = ("claim", "chunk", "run ended", "hand-off", "outcome", "smtp MAIL", "smtp RCPT")
+_TWICE += ("smtp DATA", "smtp text", "smtp dot")
+
+_WRITTEN = ("unfinished", "written", "rename", "copy")
+_FILES = ("page", "index", "backup")
+_HERE = ("document", "lock")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of a scene, reached for the `hit`-th time, and what is done there."""
+
+    scene: str
+    point: str
+    harm: str
+    store: str
+    hit: int = 1
+
+    @property
+    def order(self) -> Order:
+        return Order(self.point, self.harm, self.hit)
+
+    def play(self, stage: Stage, *, next_day: bool = True) -> Verdict:
+        return play(stage, SCENES[self.scene], self.order, next_day=next_day)
+
+    def __str__(self) -> str:
+        again = f", time {self.hit}" if self.hit > 1 else ""
+        return f"{self.store}, {self.scene}: {self.harm} at “{self.point}”{again}"
+
+
+def boundaries() -> dict[str, list[str]]:
+    """Return the points of each scene: all that its trace names and that are its own."""
+    listed: dict[str, list[str]] = {}
+    for line in BOUNDARIES.read_text("utf-8").splitlines():
+        scene, _, point = line.partition(" | ")
+        listed.setdefault(scene, []).append(point)
+    return listed
+
+
+def meaningless(cell: Cell) -> str:
+    """Say why a harm cannot be done at a point, "" where it can."""
+    thing, _, step = cell.point.rpartition(": ")
+    if cell.scene == "backup" and cell.store == "postgresql":
+        return "PostgreSQL is backed up with its own tools"
+    if cell.harm == "full":
+        return "" if step in _WRITTEN else "nothing is written here"
+    if cell.harm != "cut" or cell.point.startswith(("smtp", "slack", "worker: asked")):
+        return ""
+    if thing == "fetch":
+        return "" if step != "read" else "the connection is over"
+    if thing.startswith("worker"):
+        return "there is no connection yet"
+    if thing in _FILES or thing.endswith(_HERE):
+        return "no connection is used here (that of a lock: tests/store/test_owners.py)"
+    if cell.store == "sqlite":
+        return "a file has no connection"
+    if step == "begin" or cell.point.startswith("migration: committed"):
+        return "no connection is taken yet, or it is given back"
+    return ""
+
+
+def cells(stores: Iterable[str] = STORES, harms: Iterable[str] = HARMS) -> Iterator[Cell]:
+    """Yield every cell, those without a meaning too."""
+    listed = boundaries()
+    for store in stores:
+        for scene, points in listed.items():
+            for point in points:
+                again = scene == "mail" and point.startswith(_TWICE)
+                for hit in (1, 2) if again else (1,):
+                    for harm in harms:
+                        yield Cell(scene, point, harm, store, hit)
+
+
+def traced(stage: Stage, scene: str) -> list[str]:
+    """Run a scene without any harm, and return its own points as they were reached."""
+    told = SCENES[scene]
+    folder = stage.fresh(told)
+    trace = folder / "trace.txt"
+    told.act(folder, Order(trace=trace))
+    names = dict.fromkeys(trace.read_text("utf-8").splitlines())
+    unnamed = [name for name in names if name.startswith("UNNAMED")]
+    assert not unnamed, f"transactions without a name (points.TRANSACTIONS): {unnamed}"
+    stage.done(folder)
+    return [name for name in names if name.startswith(told.points)]

@@ -1,0 +1,455 @@
+"""The boundaries of I/O by their names, and the harm that is done at one of them.
+
+Nothing of this is in the product. A process under test is the program with its doors to the
+outside wrapped: the transactions of the store, what smtplib and http.client say and hear, what is
+written to files, what is asked of a server. At each door it calls `reach` with a name that stays
+the same from run to run; `reach` counts, and where the order says so does the harm:
+
+    kill    SIGKILL to this process, at once
+    raise   an error that nobody thought of
+    full    the disk is full, from here to the end of the process
+    cut     the connection is cut: the socket is shut down under whoever uses it
+"""
+
+from __future__ import annotations
+
+import errno
+import http.client
+import json
+import os
+import signal
+import smtplib
+import socket
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NoReturn
+
+import sqlalchemy as sa
+
+HARMS = ("kill", "raise", "full", "cut")
+
+Cut = Callable[[], None]
+
+
+class InjectedError(RuntimeError):
+    """An error that nobody thought of."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to happen at the `hit`-th time that `point` is reached; `trace` takes all names."""
+
+    point: str = ""
+    harm: str = ""
+    hit: int = 1
+    trace: Path | None = None
+
+
+class Points:
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.hits: dict[str, int] = {}
+        self.full = False
+
+    def reach(self, name: str, cut: Cut | None = None) -> None:
+        self.hits[name] = self.hits.get(name, 0) + 1
+        if self.order.trace:
+            with self.order.trace.open("a", encoding="utf-8") as trace:
+                trace.write(f"{name}\n")
+        if name != self.order.point or self.hits[name] != self.order.hit:
+            return
+        match self.order.harm:
+            case "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "raise":
+                raise InjectedError(f"injected at {name}")
+            case "full":
+                self.full = True
+            case "cut":
+                assert cut, f"nothing can be cut at {name}"
+                cut()
+
+    def comes(self, name: str, harm: str) -> bool:
+        """Say whether the harm is to be done when `name` is reached the next time."""
+        order = self.order
+        return (order.point, order.harm, order.hit) == (name, harm, self.hits.get(name, 0) + 1)
+
+    def room(self) -> None:
+        """Raise what a file system says that has no room left."""
+        if self.full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def install(order: Order) -> None:
+    """Wrap the doors of this process; for its whole life."""
+    points = Points(order)
+    _store(points)
+    _migration(points)
+    _smtp(points)
+    _slack(points)
+    _files(points)
+    _door(points)
+    _reading(points)
+    _no_waits()
+
+
+# ── the store ───────────────────────────────────────────────────────────────────────
+
+# Who opens a transaction, and what it is called. A transaction that is not here has no name,
+# and a test says so.
+TRANSACTIONS = {
+    "monitor.pipeline.compose._plan": "digest",
+    "monitor.pipeline.compose._subscription": "composed well",
+    "monitor.pipeline.compose.compose": "composed badly",
+    "monitor.pipeline.compose.notify": "operator told",
+    "monitor.pipeline.deliver._record": "outcome",
+    "monitor.pipeline.deliver._send.<locals>.handing_off": "hand-off",
+    "monitor.pipeline.deliver._settle": "settling",
+    "monitor.pipeline.deliver.deliver_line": "claim",
+    "monitor.pipeline.gaps.note": "gap",
+    "monitor.pipeline.ingest._Ingest._discard": "run discarded",
+    "monitor.pipeline.ingest._Ingest._distrust": "address distrusted",
+    "monitor.pipeline.ingest._Ingest._finish": "run ended",
+    "monitor.pipeline.ingest._Ingest._start": "run begun",
+    "monitor.pipeline.ingest._Ingest._store": "chunk",
+    "monitor.pipeline.ingest.ingest": "source",
+    "monitor.pipeline.judge.judge": "source judged",
+    "monitor.pipeline.match._look_back": "topics",
+    "monitor.pipeline.match.enrol": "subscriptions",
+    "monitor.pipeline.match.match": "matches",
+    "monitor.pipeline.searchable.make_searchable": "search index",
+    "monitor.pipeline.upkeep._all": "clean-up",
+    "monitor.pipeline.upkeep.fill_blocks": "near titles",
+    "monitor.scheduler.Service._look": "configuration",
+    "monitor.scheduler.Service._serve": "service",
+    "monitor.scheduler._Jobs._watch": "heartbeat",
+    "monitor.store.database.Database.probe": "probe",
+    "monitor.store.restore._hold": "restored held",
+    "monitor.store.servers.Servers.moved": "address moved",
+    "monitor.store.servers.Servers.must_wait": "server waits",
+}
+
+
+def _opener() -> str:
+    """Return the name of the function that opens a transaction."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_filename.endswith(("contextlib.py", "database.py")):
+        if frame.f_code.co_qualname == "Database.probe":
+            break
+        assert frame.f_back
+        frame = frame.f_back
+    return f"{frame.f_globals['__name__']}.{frame.f_code.co_qualname}"
+
+
+def _store(points: Points) -> None:
+    from monitor.store import database
+
+    begin = database.Database.writing
+
+    def writing(self: database.Database) -> AbstractContextManager[sa.Connection]:
+        opener = _opener()
+        name = TRANSACTIONS.get(opener, f"UNNAMED {opener}")
+
+        @contextmanager
+        def transaction() -> Iterator[sa.Connection]:
+            points.reach(f"{name}: begin")
+            with begin(self) as tx:
+                yield tx
+                points.reach(f"{name}: unfinished", lambda: _cut_store(tx))
+                if points.full:
+                    _no_room(self)
+                if points.comes(f"{name}: committed", "cut"):
+                    _lose_the_answer(tx)
+            points.reach(f"{name}: committed", lambda: None)
+
+        return transaction()
+
+    look = database.Database.reading
+
+    def reading(self: database.Database) -> AbstractContextManager[sa.Connection]:
+        where = _opener().split(".")
+
+        @contextmanager
+        def transaction() -> Iterator[sa.Connection]:
+            with look(self) as tx:
+                points.reach(f"read in {where[2]}", lambda: _cut_store(tx))
+                yield tx
+
+        # Beside the pipeline's, reads are of commands, which change nothing.
+        return transaction() if where[1] == "pipeline" else look(self)
+
+    database.Database.writing = writing  # type: ignore[method-assign,assignment]
+    database.Database.reading = reading  # type: ignore[method-assign,assignment]
+
+
+def _migration(points: Points) -> None:
+    from monitor.store import migrate
+
+    run, hold_together = migrate._run, migrate._hold_together
+
+    def run_(*told: Any) -> None:
+        points.reach("migration: begin")
+        run(*told)
+        points.reach("migration: committed")
+
+    def hold_together_(connection: sa.Connection) -> None:
+        hold_together(connection)
+        points.reach("migration: unfinished", lambda: _cut_store(connection))
+        if points.full:
+            raise sqlite3.OperationalError("database or disk is full")
+
+    migrate._run, migrate._hold_together = run_, hold_together_
+
+
+def _cut_store(tx: sa.Connection) -> None:
+    raw: Any = tx.connection.dbapi_connection
+    _shut(raw.pgconn.socket)
+
+
+def _lose_the_answer(tx: sa.Connection) -> NoReturn:
+    """Commit, and have the connection cut before the server can say so."""
+    from psycopg import OperationalError
+
+    raw: Any = tx.connection.dbapi_connection
+    raw.commit()
+    _cut_store(tx)
+    raise sa.exc.OperationalError(
+        "COMMIT", {}, OperationalError("the server closed the connection")
+    )
+
+
+def _no_room(database: Any) -> NoReturn:
+    """Say what SQLite and PostgreSQL (53100) say of a disk that is full."""
+    if database.path:
+        raise sa.exc.OperationalError(
+            "COMMIT", {}, sqlite3.OperationalError("database or disk is full")
+        )
+    from psycopg.errors import DiskFull
+
+    raise sa.exc.OperationalError("COMMIT", {}, DiskFull("could not extend file: No space left"))
+
+
+# ── mail ────────────────────────────────────────────────────────────────────────────
+
+
+def _smtp(points: Points) -> None:
+    from monitor.deliver import smtp
+
+    session: Any = smtp._Session
+    connect, send, getreply = session._get_socket, smtplib.SMTP.send, smtplib.SMTP.getreply
+
+    def _get_socket(self: Any, *told: Any) -> socket.socket:
+        self.said = "greeting"
+        points.reach("smtp: connect", _unreachable)
+        return connect(self, *told)  # type: ignore[no-any-return]
+
+    def send_(self: Any, told: Any) -> None:
+        text = told if isinstance(told, str) else bytes(told[:9]).decode("latin-1")
+        self.said = _verb(text)
+        cut = _cutting(self.sock)
+        points.reach(f"smtp {self.said}: begin", cut)
+        if self.said == "text":
+            half = len(told) // 2
+            send(self, told[:half])
+            points.reach("smtp text: half sent", cut)
+            told = told[half:]
+        send(self, told)
+        points.reach(f"smtp {self.said}: sent", cut)
+
+    def getreply_(self: Any) -> Any:
+        reply = getreply(self)
+        points.reach(f"smtp {self.said}: answered", _cutting(self.sock))
+        return reply
+
+    session._get_socket = _get_socket
+    session.send = send_
+    session.getreply = getreply_
+
+
+def _verb(text: str) -> str:
+    word = text.split()[0].upper() if text.split() else ""
+    if word == ".":
+        return "dot"
+    return word if word in {"EHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA", "QUIT"} else "text"
+
+
+# ── Slack, by way of urllib and http.client ─────────────────────────────────────────
+
+
+def _slack(points: Points) -> None:
+    connection: Any = http.client.HTTPConnection
+    connect, request, getresponse = connection.connect, connection.request, connection.getresponse
+
+    def connect_(self: Any) -> None:
+        points.reach(f"slack {self.said}: connect", _unreachable)
+        connect(self)
+        points.reach(f"slack {self.said}: connected", _cutting(self.sock))
+
+    def request_(
+        self: Any, method: str, url: str, body: Any = None, *more: Any, **named: Any
+    ) -> None:
+        self.said = _asked(url, body)
+        request(self, method, url, body, *more, **named)
+        points.reach(f"slack {self.said}: sent", _cutting(self.sock))
+
+    def getresponse_(self: Any) -> Any:
+        response = getresponse(self)
+        points.reach(f"slack {self.said}: answered", _cutting(self.sock))
+        return response
+
+    connection.connect, connection.request = connect_, request_
+    connection.getresponse = getresponse_
+
+
+def _asked(url: str, body: Any) -> str:
+    method = url.partition("?")[0].rpartition("/api/")[2]
+    if method.startswith("/services/"):
+        return "webhook"
+    if method != "chat.postMessage":
+        return method
+    return "reply" if json.loads(body or b"{}").get("thread_ts") else "parent"
+
+
+# ── files ───────────────────────────────────────────────────────────────────────────
+
+_FILES = {
+    "monitor.deliver.file": "page",
+    "monitor.store.database": "backup",
+    "monitor.store.restore": "restore",
+}
+
+
+def _files(points: Points) -> None:
+    import shutil
+
+    fsync, replace, copyfile = os.fsync, Path.replace, shutil.copyfile
+
+    def said() -> str:
+        frame = sys._getframe(2)
+        what = _FILES.get(frame.f_globals["__name__"], "")
+        places = [f.f_locals.get("path") for f in (frame, frame.f_back) if f]
+        index = any(isinstance(p, Path) and p.name == "index.html" for p in places)
+        return "index" if what == "page" and index else what
+
+    def fsync_(handle: int) -> None:
+        what = said()
+        if not what:
+            return fsync(handle)
+        folder = Path(f"/proc/self/fd/{handle}").is_dir()
+        points.reach(f"{what}: {'renamed' if folder else 'written'}")
+        points.room()
+        fsync(handle)
+        if not folder:
+            points.reach(f"{what}: fsynced")
+        return None
+
+    def replace_(self: Path, target: Any) -> Path:
+        what = said()
+        if what:
+            points.reach(f"{what}: rename")
+            points.room()
+        return replace(self, target)
+
+    def copyfile_(source: Any, target: Any, **named: Any) -> Any:
+        what = said()
+        if what:
+            points.reach(f"{what}: copy")
+            points.room()
+        return copyfile(source, target, **named)
+
+    os.fsync, Path.replace, shutil.copyfile = fsync_, replace_, copyfile_  # type: ignore
+
+
+# ── fetching and reading ────────────────────────────────────────────────────────────
+
+
+def _door(points: Points) -> None:
+    from monitor import http as door
+
+    told: Any = door.Door
+    exchange, judged = told._exchange, told._judged
+
+    def _exchange(self: Any, request: Any) -> Any:
+        points.reach("fetch: asked", _unreachable)
+        answer = exchange(self, request)
+        points.reach("fetch: read", lambda: None)
+        return answer
+
+    def _judged(self: Any, request: Any, response: Any, watch: Any) -> Any:
+        def cut() -> None:
+            stream = response.extensions["network_stream"]
+            _shut(stream.get_extra_info("socket").fileno())
+
+        points.reach("fetch: answered", cut)
+        return judged(self, request, response, watch)
+
+    told._exchange, told._judged = _exchange, _judged
+
+
+def _reading(points: Points) -> None:
+    from monitor.sources import guard
+    from monitor.store import owners
+
+    read, taken = guard.read, owners._taken
+    worker: Any = guard.Worker
+    begin, ask = worker.__init__, worker.ask
+
+    def read_(*told: Any, **named: Any) -> Any:
+        points.reach("document: hashed")
+        reading = read(*told, **named)
+        points.reach("document: parsed")
+        return reading
+
+    def begin_(self: Any) -> None:
+        points.reach("worker: start")
+        begin(self)
+        points.reach("worker: started")
+
+    def ask_(self: Any, *told: Any) -> Any:
+        points.reach("worker: asked", self._process.kill)
+        return ask(self, *told)
+
+    def taken_(database: Any, name: str, *told: Any) -> Any:
+        kind = "owner" if not owners._is_place(name) else name.partition("-")[0]
+        points.reach(f"{kind} lock: begin")
+        held = taken(database, name, *told)
+        points.reach(f"{kind} lock: held")
+        return held
+
+    guard.read, owners._taken = read_, taken_
+    worker.__init__, worker.ask = begin_, ask_
+
+
+def _no_waits() -> None:
+    """A disk that stays full is full for the four minutes that an answer is held on to.
+
+    And a service that ticks every 20 seconds would take as long to notice anything.
+    """
+    import monitor.pipeline.deliver  # noqa: F401
+    from monitor.scheduler import Service
+
+    sys.modules["monitor.pipeline.deliver"].RECORD_AGAIN = (0, 0)  # type: ignore[attr-defined]
+    Service.__init__.__defaults__ = (timedelta(seconds=0.2),)  # type: ignore[attr-defined]
+
+
+# ── cutting ─────────────────────────────────────────────────────────────────────────
+
+
+def _unreachable() -> NoReturn:
+    raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+
+
+def _cutting(sock: socket.socket | None) -> Cut:
+    return lambda: _shut(sock.fileno()) if sock is not None else None
+
+
+def _shut(handle: int) -> None:
+    """End both directions of a connection, under whoever holds it."""
+    copy = socket.socket(fileno=os.dup(handle))
+    with copy, suppress(OSError):
+        copy.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,38 @@
+"""Imports what a run of the program imports, so that a fork of this process need not."""
+
+import gc
+from importlib import import_module
+
+MODULES = """
+alembic.command
+encodings.idna
+monitor.app
+monitor.cli
+monitor.cli.answers
+monitor.cli.show
+monitor.digest.render
+monitor.log
+monitor.match.index.engine
+monitor.questions.status
+monitor.scheduler
+monitor.sources.feed
+monitor.sources.huggingface
+monitor.store.migrate
+monitor.store.restore
+psycopg
+pydantic.type_adapter
+rich.console
+rich.table
+slack_sdk.web.client
+slack_sdk.webhook.client
+sqlalchemy.dialects.postgresql.psycopg
+sqlalchemy.dialects.sqlite
+tests.faults.points
+typer._adapters
+typer._click.decorators
+"""
+
+for name in MODULES.split():
+    import_module(name)
+
+gc.freeze()  # a collection in a fork would copy every page that it looks at

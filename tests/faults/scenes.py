@@ -1,0 +1,524 @@
+"""Small installations on the morning of a digest, and what has to arrive from them.
+
+A scene is prepared once: an installation that has run the evening before, with news for the
+morning. Each cell of the grid gets a copy of it, is done harm to, recovers, and is judged by what
+the receivers got: the mail server, Slack, the folder of pages.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import ssl
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from email import message_from_bytes, policy
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+import sqlalchemy as sa
+import trustme
+import yaml
+
+from monitor.model import Delivery, State
+from monitor.store import deliveries
+from monitor.store.database import Database
+from tests.faults import process
+from tests.faults.points import Order
+from tests.house import SATURDAY, House
+from tests.servers import postgres
+from tests.servers.slack import TOKEN, Fault, SlackServer
+from tests.servers.smtp import ScriptedSmtp
+from tests.servers.web import MisbehavingServer, misbehaving_server
+
+MORNING = SATURDAY + timedelta(days=1, hours=2)
+OPEN = (State.PLANNED, State.RETRY, State.CLAIMED, State.HANDING_OFF)
+READERS = ("ada@example.org", "grace@example.org")
+SENTENCES = (
+    "We train language agents that share their plans in writing. On four benchmarks they need "
+    "half as many steps as agents that plan alone, and they fail less often when one is lost. "
+)
+
+
+def title(number: int) -> str:
+    return f"Language Agents that Plan, Study Number {number} of the Series"
+
+
+def paper(number: int, sentences: int = 1) -> tuple[str, str]:
+    return title(number), f"Study {number}. " + SENTENCES * sentences
+
+
+def feed(*numbers: int) -> bytes:
+    items = "".join(
+        f"<item><title>{title(n)}</title><link>https://journal.example.org/{n}</link>"
+        f"<guid>paper-{n}</guid><description>{paper(n)[1]}</description>"
+        f"<pubDate>{format_datetime(SATURDAY)}</pubDate></item>"
+        for n in numbers
+    )
+    head = "<title>Journal</title>"
+    return f'<rss version="2.0"><channel>{head}{items}</channel></rss>'.encode()
+
+
+@dataclass
+class Stage:
+    """The receivers and the servers of one process of tests, and where its stores are."""
+
+    folder: Path
+    smtp: ScriptedSmtp
+    slack: SlackServer
+    web: MisbehavingServer
+    ca_file: Path
+    server: str = ""
+    prepared: dict[str, Path] = field(default_factory=dict)
+    cells: int = 0
+
+    @property
+    def store(self) -> str:
+        return "postgresql" if self.server else "sqlite"
+
+    def clear(self) -> None:
+        self.smtp.received.clear()
+        self.smtp.always.clear()
+        self.smtp.script = defaultdict(type(self.smtp.script["dot"]))
+        self.slack.posts.clear()
+        self.slack.faults.clear()
+
+    def template(self, scene: Scene) -> Path:
+        """Return an installation that stands as it does before the harm."""
+        if scene.name not in self.prepared:
+            self.clear()
+            folder = self.folder / f"template-{scene.name}"
+            folder.mkdir()
+            house = House(folder)
+            if self.server:
+                house.told["store"] = self._database(folder.name)
+            scene.prepare(house, self)
+            house.write()
+            self.prepared[scene.name] = folder
+        return self.prepared[scene.name]
+
+    def fresh(self, scene: Scene) -> Path:
+        """Return a copy of a scene, its receivers empty."""
+        template = self.template(scene)
+        self.clear()
+        scene.rearrange(self)
+        self.cells += 1
+        folder = self.folder / f"cell-{self.cells}"
+        shutil.copytree(template, folder)
+        if self.server:
+            config = folder / "monitor.yaml"
+            told = yaml.safe_load(config.read_text("utf-8"))
+            told["store"] = self._database(folder.name, template.name)
+            config.write_text(yaml.safe_dump(told, sort_keys=False), encoding="utf-8")
+        return folder
+
+    def done(self, folder: Path) -> None:
+        shutil.rmtree(folder)
+        if self.server:
+            postgres.execute(
+                self.server, f'DROP DATABASE "{self._named(folder.name)}" WITH (FORCE)'
+            )
+
+    def _database(self, name: str, template: str = "template0") -> str:
+        copied = template if template == "template0" else self._named(template)
+        postgres.execute(self.server, f'CREATE DATABASE "{self._named(name)}" TEMPLATE "{copied}"')
+        return f"{self.server}/{self._named(name)}"
+
+    def _named(self, name: str) -> str:
+        return f"{self.folder.name}-{name}"
+
+
+@contextmanager
+def stage(folder: Path, server: str = "") -> Iterator[Stage]:
+    """Open the receivers. The mail server wants TLS and a login."""
+    authority = trustme.CA()
+    ca_file = folder / "ca.pem"
+    authority.cert_pem.write_to_path(str(ca_file))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost", "127.0.0.1").configure_cert(tls)
+    with ExitStack() as stack:
+        smtp = ScriptedSmtp(extensions=("8BITMIME", "STARTTLS", "AUTH PLAIN"), tls=tls)
+        stack.enter_context(smtp)
+        slack = stack.enter_context(SlackServer())
+        web = stack.enter_context(misbehaving_server())
+        yield Stage(folder, smtp, slack, web, ca_file, server)
+
+
+# ── what arrived ────────────────────────────────────────────────────────────────────
+
+Copies = Counter[tuple[str, str]]
+_NUMBER = re.compile(r"Study Number (\d+) of")
+
+
+def mailed(stage: Stage, folder: Path) -> Copies:
+    """Count papers by reader; a mail that has none, to the operator, by what it is about."""
+    found: Copies = Counter()
+    for mail in stage.smtp.received:
+        message = message_from_bytes(mail.content, policy=policy.default)
+        body = message.get_body(("plain",))
+        assert body
+        text = " ".join(body.get_content().split())
+        numbers = set(_NUMBER.findall(text)) or {message["Subject"]}
+        found.update((mail.recipient, str(n)) for n in numbers)
+    return found
+
+
+def posted(stage: Stage, folder: Path) -> Copies:
+    found: Copies = Counter()
+    for post in stage.slack.posts:
+        numbers = set(_NUMBER.findall(json.dumps(post["blocks"])))
+        found.update((str(post["channel"]), n) for n in numbers)
+    return found
+
+
+def pages(stage: Stage, folder: Path) -> Copies:
+    found: Copies = Counter()
+    index = folder / "pages" / "index.html"
+    for page in folder.glob("pages/lab/*.html"):
+        listed = index.exists() and page.name in index.read_text("utf-8")
+        numbers = set(_NUMBER.findall(page.read_text("utf-8")))
+        found.update(("pages" if listed else "a page not listed", n) for n in numbers)
+    return found
+
+
+# ── scenes ──────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is prepared, run and expected.
+
+    `points` begin the names of the boundaries that are this scene's. `window` are those after
+    which nobody can know whether the other side has it.
+    """
+
+    name: str
+    points: tuple[str, ...]
+    arrived: Callable[[Stage, Path], Copies]
+    expected: Mapping[str, Sequence[int]]
+    window: frozenset[str] = frozenset()
+    held: bool = False
+    now: datetime = MORNING
+    words: tuple[str, ...] = ("run",)
+
+    def prepare(self, house: House, stage: Stage) -> None:
+        raise NotImplementedError
+
+    def rearrange(self, stage: Stage) -> None:
+        """Set the servers as they are in the morning."""
+
+    def act(self, folder: Path, order: Order) -> int:
+        return process.run(folder, *self.words, "--now", at(self.now), order=order)
+
+    def recover(self, folder: Path, *, next_day: bool) -> None:
+        """Run as a cron job would: two hours later, and the next morning."""
+        for hours in (2, 25) if next_day else (2,):
+            later = at(self.now + timedelta(hours=hours))
+            status = process.run(folder, "run", "--now", later)
+            assert status in (0, 1), f"the run after the harm ended with {status}"
+
+    def resolve(self, stage: Stage, folder: Path) -> None:
+        """Do what a person does about a delivery of unknown end: look, and say what is there.
+
+        What waits behind it, the rest of the same digest, then goes out.
+        """
+        database = opened(folder)
+        try:
+            with database.reading() as tx:
+                unknown = deliveries.unknown(tx)
+        finally:
+            database.close()
+        later = "--now", at(self.now + timedelta(hours=26))
+        for one in unknown:
+            there = self.is_there(stage, one)
+            process.run(folder, "deliveries", "resolve", str(one.id), there, *later)
+        process.run(folder, "run", *later)
+
+    def is_there(self, stage: Stage, delivery: Delivery) -> str:
+        wanted = delivery.message_id.encode()
+        text = json.dumps(delivery.rendered.body.get("blocks"))
+        came = any(wanted in mail.content for mail in stage.smtp.received)
+        came = came or any(json.dumps(post["blocks"]) == text for post in stage.slack.posts)
+        return "sent" if came else "resend"
+
+
+def at(moment: datetime) -> str:
+    return moment.isoformat()
+
+
+def by_mail(house: House, stage: Stage, **smtp: Any) -> None:
+    """Let two readers be written to, over STARTTLS and with a login."""
+    safe = {"host": "localhost", "tls": "starttls", "ca_file": str(stage.ca_file)}
+    login = {"username": "papers", "password": "open sesame"}
+    house.by_mail(stage.smtp.port, *READERS, **safe, **login, **smtp)
+
+
+class ByMail(Scene):
+    """Two dumps and a feed, two readers."""
+
+    def prepare(self, house: House, stage: Stage) -> None:
+        by_mail(house, stage, unknown="hold" if self.held else "resend")
+        told = {"kind": "feed", "url": stage.web.url("/feed"), "allow_private": True}
+        house.told["sources"]["journal"] = told
+        house.add("1.txt", paper(1))
+        stage.web.answers("/feed", body=feed(2))
+        house.run()
+        house.add("2.txt", paper(3), paper(4))
+
+    def rearrange(self, stage: Stage) -> None:
+        stage.web.answers("/feed", body=feed(2, 5), headers={"ETag": '"two"'})
+
+
+class AfterAnOutage(ByMail):
+    """Yesterday's digest reached nobody: it is superseded, and the operator hears of the end."""
+
+    def prepare(self, house: House, stage: Stage) -> None:
+        super().prepare(house, stage)
+        self.rearrange(stage)
+        house.told["operator"] = {"email": "ops@example.org"}
+        stage.smtp.always["greeting"] = "421 4.3.2 shutting down"
+        house.clock.at = MORNING
+        house.run()
+        house.add("3.txt", paper(6))
+
+
+class Serving(ByMail):
+    """The service itself, at the moment of the digest, until all has arrived or it is dead."""
+
+    def act(self, folder: Path, order: Order) -> int:
+        running = process.start(folder, "serve", "--now", at(self.now), order=order)
+        pause = threading.Event()
+        for _ in range(600):
+            pause.wait(0.05)
+            if not running.is_alive() or self._is_done(folder):
+                break
+        if running.is_alive() and running.pid:
+            os.kill(running.pid, signal.SIGTERM)
+        return process.ended(running)
+
+    def _is_done(self, folder: Path) -> bool:
+        states = standing(folder)
+        return states[State.SENT] == len(READERS) and not any(states[one] for one in OPEN)
+
+
+class NewStore(ByMail):
+    """A store that is made on the first morning; the first digest is due on the second."""
+
+    def prepare(self, house: House, stage: Stage) -> None:
+        by_mail(house, stage)
+        house.add("1.txt", *(paper(n) for n in MAIL[READERS[0]]))
+
+    def recover(self, folder: Path, *, next_day: bool) -> None:
+        super().recover(folder, next_day=True)
+
+
+class BackedUp(ByMail):
+    """A backup is made in the morning, and all goes on."""
+
+    words = ("backup", "copy.db")
+
+
+class BySlack(Scene):
+    """So much news that it takes a message and a reply in its thread."""
+
+    def prepare(self, house: House, stage: Stage) -> None:
+        house.told["slack"] = {"token": TOKEN, "base_url": stage.slack.base_url}
+        house.told["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
+        house.told["subscriptions"]["lab"]["channels"] = ["team"]
+        house.told["subscriptions"]["lab"]["max"] = SLACK_PAPERS
+        house.run()
+        house.add("1.txt", *(paper(n, sentences=4) for n in range(1, SLACK_PAPERS + 1)))
+
+
+class LostBySlack(BySlack):
+    """Slack took a message and its answer was lost: its history is asked."""
+
+    def prepare(self, house: House, stage: Stage) -> None:
+        super().prepare(house, stage)
+        stage.slack.faults.append(Fault(kept=True, reset=True))
+        house.clock.at = MORNING
+        house.run()
+        self.posts.extend(stage.slack.posts)
+
+    posts: ClassVar[list[dict[str, Any]]] = []
+
+    def rearrange(self, stage: Stage) -> None:
+        stage.slack.posts.extend(self.posts)
+
+
+class ByWebhook(BySlack):
+    def prepare(self, house: House, stage: Stage) -> None:
+        super().prepare(house, stage)
+        house.told.pop("slack")
+        house.told["channels"] = {"team": {"kind": "slack", "webhook": stage.slack.webhook}}
+
+
+class AsPages(Scene):
+    def prepare(self, house: House, stage: Stage) -> None:
+        house.run()
+        house.add("1.txt", paper(1))
+
+
+class LargeDocument(Scene):
+    """A document so large that a process of its own reads it."""
+
+    def prepare(self, house: House, stage: Stage) -> None:
+        house.run()
+        house.add("1.txt", *(paper(n, sentences=40) for n in range(1, 7)))
+
+
+MAIL = dict.fromkeys(READERS, (1, 2, 3, 4, 5))
+SLACK_PAPERS = 48
+SLACK = range(1, SLACK_PAPERS + 1)
+AFTER_THE_DOT = frozenset(
+    {
+        "hand-off: committed",
+        "smtp dot: begin",
+        "smtp dot: sent",
+        "smtp dot: answered",
+        "outcome: begin",
+        "outcome: unfinished",
+    }
+)
+AFTER_THE_POST = AFTER_THE_DOT | {
+    f"slack webhook: {step}" for step in ("connect", "connected", "sent", "answered")
+}
+AFTER_THE_DOT_AND_ON = (*AFTER_THE_DOT, "settling", "outcome")
+OUTBOX = ("settling", "claim", "hand-off", "outcome")
+SCENES: dict[str, Scene] = {
+    scene.name: scene
+    for scene in (
+        ByMail("mail", ("",), mailed, MAIL, AFTER_THE_DOT),
+        ByMail("mail, held", AFTER_THE_DOT_AND_ON, mailed, MAIL, AFTER_THE_DOT, held=True),
+        AfterAnOutage(
+            "after an outage",
+            ("subscriptions", "digest", "composed", "operator", "outcome", "smtp greeting"),
+            mailed,
+            {reader: (*numbers, 6) for reader, numbers in MAIL.items()},
+            AFTER_THE_DOT,
+            now=MORNING + timedelta(days=1),
+        ),
+        Serving("serve", ("service", "heartbeat"), mailed, MAIL, words=("serve",)),
+        NewStore("new store", ("migration", "owner"), mailed, MAIL),
+        BackedUp("backup", ("backup",), mailed, MAIL, words=("backup", "copy.db")),
+        BySlack("slack", ("slack", *OUTBOX), posted, {"C0PAPERS1": SLACK}),
+        LostBySlack(
+            "slack, asked",
+            ("slack", *OUTBOX, "read in deliver"),
+            posted,
+            {"C0PAPERS1": SLACK},
+            now=MORNING + timedelta(minutes=20),
+        ),
+        ByWebhook(
+            "webhook", ("slack", *OUTBOX), posted, {"webhook": SLACK}, AFTER_THE_POST, held=True
+        ),
+        LargeDocument("large document", ("worker", "document"), pages, {"pages": range(1, 7)}),
+        AsPages("pages", ("page", "index", *OUTBOX), pages, {"pages": (1,)}),
+    )
+}
+
+
+# ── the verdict ─────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one cell: counts of (reader, paper), and of rows."""
+
+    scene: str
+    point: str
+    harm: str
+    store: str
+    status: int
+    lost: int
+    repeated: int
+    unknown: int
+    stuck: int
+    window: bool
+    held: bool
+
+    @property
+    def fault(self) -> str:
+        """Say what is wrong, "" for nothing.
+
+        In the window of the hand-off a mail may come twice, or, where it is held, be unknown until
+        a person has looked: one for each open connection, of which there is one.
+        """
+        wrong = []
+        if self.lost:
+            wrong.append(f"{self.lost} lost")
+        if self.repeated and not self.window:
+            wrong.append(f"{self.repeated} repeated")
+        if self.unknown > (1 if self.held else 0):
+            wrong.append(f"{self.unknown} unknown")
+        if self.stuck:
+            wrong.append(f"{self.stuck} stuck")
+        return ", ".join(wrong)
+
+
+def play(stage: Stage, scene: Scene, order: Order, *, next_day: bool = True) -> Verdict:
+    """Do the harm, recover, and judge."""
+    folder = stage.fresh(scene)
+    status = scene.act(folder, order)
+    scene.recover(folder, next_day=next_day)
+    unknown = standing(folder)[State.UNKNOWN]
+    if scene.held:
+        scene.resolve(stage, folder)
+    came = scene.arrived(stage, folder)
+    wanted = {(reader, str(n)) for reader, numbers in scene.expected.items() for n in numbers}
+    states, window = standing(folder), order.point in scene.window
+    verdict = Verdict(
+        scene.name,
+        order.point,
+        order.harm,
+        stage.store,
+        status,
+        lost=len(wanted - set(came)),
+        repeated=repeats(came),
+        unknown=unknown,
+        stuck=sum(states[state] for state in OPEN) + open_runs(folder),
+        window=window and not scene.held,
+        held=window and scene.held,
+    )
+    if not verdict.fault:
+        stage.done(folder)
+    return verdict
+
+
+def repeats(came: Copies) -> int:
+    """Count the messages too many; one that tells of five papers twice is one."""
+    most: Counter[str] = Counter()
+    for (reader, _), count in came.items():
+        most[reader] = max(most[reader], count - 1)
+    return most.total()
+
+
+def opened(folder: Path) -> Database:
+    told: dict[str, Any] = yaml.safe_load((folder / "monitor.yaml").read_text("utf-8"))
+    return Database(told.get("store", f"sqlite:///{folder / 'data' / 'monitor.db'}"))
+
+
+def standing(folder: Path) -> Counter[State]:
+    database = opened(folder)
+    try:
+        with database.reading() as tx:
+            return Counter(deliveries.counts(tx))
+    finally:
+        database.close()
+
+
+def open_runs(folder: Path) -> int:
+    database = opened(folder)
+    try:
+        with database.reading() as tx:
+            return tx.scalar(sa.text("SELECT count(*) FROM run WHERE finished_at IS NULL")) or 0
+    finally:
+        database.close()

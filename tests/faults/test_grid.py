@@ -1,0 +1,41 @@
+"""Killed at every boundary of I/O, nothing is lost, nothing repeated and nothing left lying.
+
+These are the cells with SIGKILL and SQLite; `make faults` runs all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.grid import Cell, boundaries, cells, meaningless, traced
+from tests.faults.scenes import SCENES, Stage, stage
+
+KILLS = [cell for cell in cells(["sqlite"], ["kill"]) if not meaningless(cell)]
+
+
+@pytest.fixture(scope="session")
+def receivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with stage(tmp_path_factory.mktemp("faults")) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_every_boundary_that_is_reached_is_listed(receivers: Stage, scene: str):
+    """And none is listed that is not there any more: `python -m tests.faults --trace` writes it."""
+    assert traced(receivers, scene) == boundaries()[scene]
+
+
+def test_there_are_boundaries_of_every_kind():
+    named = {point for points in boundaries().values() for point in points}
+    assert len(named) >= 60
+    for kind in ("fetch", "chunk", "matches", "digest", "smtp", "slack", "page", "migration"):
+        assert any(name.startswith(kind) for name in named)
+
+
+@pytest.mark.parametrize("cell", KILLS, ids=str)
+def test_killed_there_nothing_is_lost_or_repeated(receivers: Stage, cell: Cell):
+    verdict = cell.play(receivers, next_day=False)
+    assert verdict.status == -9, "it was not killed there"
+    assert verdict.fault == ""
