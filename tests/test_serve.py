@@ -102,6 +102,30 @@ def test_a_changed_file_is_taken_up_and_a_faulty_one_is_not(house: House):
     assert not thread.is_alive()
 
 
+def test_D06_five_hundred_due_in_the_same_second_are_all_told(house: House, smtp: ScriptedSmtp):
+    house.by_mail(smtp.port)
+    lab = house.told["subscriptions"].pop("lab")
+    for number in range(500):
+        house.told["subscriptions"][f"reader-{number}"] = {
+            **lab,
+            "email": [f"reader-{number}@example.org"],
+        }
+    house.add("1.txt", AGENTS)
+    house.run()
+    assert smtp.received == []
+    house.clock.move(days=1)
+    service = Service(house.write(), house.clock, TICK)
+    thread = serving(service)
+    try:
+        wait(lambda: len(smtp.received) == 500, seconds=120)
+    finally:
+        service.stop()
+        thread.join(60)
+    assert set(Counter(mail.recipient for mail in smtp.received).values()) == {1}
+    with house.opened() as app, app.parts.database.reading() as tx:
+        assert deliveries.counts(tx) == {State.SENT: 500}
+
+
 def problems(house: House) -> list[str]:
     from monitor.app import open_app
     from monitor.config import load

@@ -51,6 +51,25 @@ def header_lines(content: bytes) -> dict[str, str]:
 # ── the message ─────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.parametrize("length", [60, 78, 100, 300])
+def test_M16_what_machines_read_stands_in_one_clear_line_however_long(length: int) -> None:
+    """`EmailMessage` would fold it, or write it in encoded words, and then it matches nothing."""
+    name, host = "n" * length, ".".join(["d" * 50] * min(length // 60 + 1, 4) + ["example"])
+    content = raw(
+        rendered(digest(subscription=name)),
+        sender=f"papers@{host}",
+        message_id=f"<{'m' * length}@example.org>",
+        recipient=f"ada@{host}",
+    )
+    lines = header_lines(content)
+    assert lines["Message-ID"] == f"<{'m' * length}@example.org>"
+    assert lines["To"] == f"ada@{host}"
+    assert lines["List-Id"].endswith(f".{host}>")
+    for field in ("Message-ID", "To", "List-Id", "From", "Date"):
+        assert "=?" not in lines[field] and "\n" not in lines[field]
+    assert max(map(len, content.split(b"\r\n"))) <= 998
+
+
 def test_the_message_byte_by_byte() -> None:
     assert raw(rendered(digest(1))).decode() == (
         "From: Papers <papers@example.org>\r\n"

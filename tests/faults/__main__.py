@@ -19,13 +19,11 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
+from tests.faults.docs import write
 from tests.faults.grid import BOUNDARIES, STORES, Cell, boundaries, cells, meaningless, traced
 from tests.faults.points import HARMS
 from tests.faults.scenes import SCENES, Stage, Verdict, stage
 from tests.servers import postgres
-
-DOCS = Path(__file__).parents[2] / "docs" / "delivery.md"
-MARKS = "<!-- the grid begins -->", "<!-- the grid ends -->"
 
 _opened: dict[str, Stage] = {}
 _stack = ExitStack()
@@ -69,7 +67,7 @@ def main() -> None:
     faults = [f"{cell}: {_fault(result)}" for cell, result in results if _fault(result)]
     print("\n".join(faults) or "0 faults", f"in {time.monotonic() - began:.0f} s")
     if asked.docs:
-        _write(table)
+        write("grid", table)
     sys.exit(1 if faults else 0)
 
 
@@ -149,13 +147,6 @@ def _trace() -> None:
     with tempfile.TemporaryDirectory(prefix="faults-") as folder, stage(Path(folder)) as opened:
         lines = [f"{scene} | {point}" for scene in SCENES for point in traced(opened, scene)]
     BOUNDARIES.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _write(table: str) -> None:
-    text = DOCS.read_text("utf-8")
-    before, _, rest = text.partition(MARKS[0])
-    _, _, after = rest.partition(MARKS[1])
-    DOCS.write_text(f"{before}{MARKS[0]}\n\n{table}\n\n{MARKS[1]}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

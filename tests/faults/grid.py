@@ -36,8 +36,8 @@ class Cell:
     def order(self) -> Order:
         return Order(self.point, self.harm, self.hit)
 
-    def play(self, stage: Stage, *, next_day: bool = True) -> Verdict:
-        return play(stage, SCENES[self.scene], self.order, next_day=next_day)
+    def play(self, stage: Stage) -> Verdict:
+        return play(stage, SCENES[self.scene], self.order)
 
     def __str__(self) -> str:
         again = f", time {self.hit}" if self.hit > 1 else ""

@@ -218,14 +218,15 @@ class Scene:
     def act(self, folder: Path, order: Order) -> int:
         return process.run(folder, *self.words, "--now", at(self.now), order=order)
 
-    def recover(self, folder: Path, *, next_day: bool) -> None:
-        """Run as a cron job would: two hours later, and the next morning."""
-        for hours in (2, 25) if next_day else (2,):
-            later = at(self.now + timedelta(hours=hours))
-            status = process.run(folder, "run", "--now", later)
-            assert status in (0, 1), f"the run after the harm ended with {status}"
+    def recover(self, folder: Path) -> None:
+        """Run as a cron job would, two hours later."""
+        self.run_later(folder, 2)
 
-    def resolve(self, stage: Stage, folder: Path) -> None:
+    def run_later(self, folder: Path, hours: int) -> None:
+        status = process.run(folder, "run", "--now", at(self.now + timedelta(hours=hours)))
+        assert status in (0, 1), f"the run after the harm ended with {status}"
+
+    def resolve(self, stage: Stage, folder: Path, now: datetime) -> None:
         """Do what a person does about a delivery of unknown end: look, and say what is there.
 
         What waits behind it, the rest of the same digest, then goes out.
@@ -236,7 +237,7 @@ class Scene:
                 unknown = deliveries.unknown(tx)
         finally:
             database.close()
-        later = "--now", at(self.now + timedelta(hours=26))
+        later = "--now", at(now + timedelta(hours=5))
         for one in unknown:
             there = self.is_there(stage, one)
             process.run(folder, "deliveries", "resolve", str(one.id), there, *later)
@@ -316,8 +317,9 @@ class NewStore(ByMail):
         by_mail(house, stage)
         house.add("1.txt", *(paper(n) for n in MAIL[READERS[0]]))
 
-    def recover(self, folder: Path, *, next_day: bool) -> None:
-        super().recover(folder, next_day=True)
+    def recover(self, folder: Path) -> None:
+        super().recover(folder)
+        self.run_later(folder, 25)
 
 
 class BackedUp(ByMail):
@@ -464,14 +466,14 @@ class Verdict:
         return ", ".join(wrong)
 
 
-def play(stage: Stage, scene: Scene, order: Order, *, next_day: bool = True) -> Verdict:
+def play(stage: Stage, scene: Scene, order: Order) -> Verdict:
     """Do the harm, recover, and judge."""
     folder = stage.fresh(scene)
     status = scene.act(folder, order)
-    scene.recover(folder, next_day=next_day)
+    scene.recover(folder)
     unknown = standing(folder)[State.UNKNOWN]
     if scene.held:
-        scene.resolve(stage, folder)
+        scene.resolve(stage, folder, scene.now)
     came = scene.arrived(stage, folder)
     wanted = {(reader, str(n)) for reader, numbers in scene.expected.items() for n in numbers}
     states, window = standing(folder), order.point in scene.window

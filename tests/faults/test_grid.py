@@ -5,20 +5,12 @@ These are the cells with SIGKILL and SQLite; `make faults` runs all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.faults.grid import Cell, boundaries, cells, meaningless, traced
-from tests.faults.scenes import SCENES, Stage, stage
+from tests.faults.scenes import SCENES, Stage
 
 KILLS = [cell for cell in cells(["sqlite"], ["kill"]) if not meaningless(cell)]
-
-
-@pytest.fixture(scope="session")
-def receivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with stage(tmp_path_factory.mktemp("faults")) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -36,6 +28,6 @@ def test_there_are_boundaries_of_every_kind():
 
 @pytest.mark.parametrize("cell", KILLS, ids=str)
 def test_killed_there_nothing_is_lost_or_repeated(receivers: Stage, cell: Cell):
-    verdict = cell.play(receivers, next_day=False)
+    verdict = cell.play(receivers)
     assert verdict.status == -9, "it was not killed there"
     assert verdict.fault == ""

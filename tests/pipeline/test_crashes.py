@@ -19,6 +19,7 @@ from monitor.pipeline import compose, match
 from monitor.questions.status import status
 from monitor.store import deliveries
 from tests.house import AGENTS, House
+from tests.servers.slack import TOKEN, Fault, SlackServer
 from tests.servers.smtp import Drop, Hold, ScriptedSmtp
 
 WAIT = 30
@@ -372,3 +373,23 @@ def test_the_operator_hears_of_a_channel_in_the_run_in_which_it_broke(
     due.told["operator"] = {"email": "ops@example.org"}
     due.run()
     assert [mail.recipient for mail in smtp.received] == ["ops@example.org"]
+
+
+@pytest.mark.parametrize("word", ["is_archived", "token_revoked"])
+def test_L05_who_cannot_be_told_on_slack_is_told_of_by_the_other_channel(
+    due: House, smtp: ScriptedSmtp, slack: SlackServer, word: str
+):
+    due.told["slack"] = {"token": TOKEN, "base_url": slack.base_url}
+    due.told["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
+    lab = due.told["subscriptions"]["lab"]
+    lab.pop("email")
+    lab["channels"] = ["team"]
+    due.told["operator"] = {"email": "ops@example.org"}
+    slack.faults += [Fault.error(word)] * 9
+    for _ in range(3):
+        due.run()
+        due.clock.move(minutes=1)
+    [mail] = smtp.received
+    assert mail.recipient == "ops@example.org"
+    assert word.encode() in mail.content
+    assert slack.posts == []

@@ -1,0 +1,86 @@
+"""Cases that each have a name: killed before the digest is there, after the answer, or asleep."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from monitor.model import State
+from monitor.store import deliveries, digests
+from tests.faults import process
+from tests.faults.points import Order
+from tests.faults.scenes import SCENES, Stage, at, opened
+from tests.house import AGENTS, House
+from tests.servers.smtp import Hold, ScriptedSmtp
+
+MAIL = SCENES["mail"]
+
+
+def periods(folder: Path) -> list[str]:
+    database = opened(folder)
+    try:
+        with database.reading() as tx:
+            found = digests.latest(tx, "lab")
+            return [found[1].period] * digests.count(tx, "lab") if found else []
+    finally:
+        database.close()
+
+
+def test_K01_killed_before_the_digest_is_committed_there_is_none_and_the_next_makes_it(
+    receivers: Stage,
+):
+    folder = receivers.fresh(MAIL)
+    assert MAIL.act(folder, Order("digest: unfinished", "kill")) == process.KILLED
+    assert periods(folder) == []
+    assert receivers.smtp.received == []
+    MAIL.recover(folder)
+    assert periods(folder) == [MAIL.now.date().isoformat()]
+    assert len(receivers.smtp.received) == 2
+
+
+@pytest.mark.parametrize("point", ["smtp dot: answered", "outcome: begin", "outcome: unfinished"])
+def test_K06_killed_after_the_answer_and_before_its_commit_one_mail_comes_once_more(
+    receivers: Stage, point: str
+):
+    """Never more than one for each crash and connection, and the same bytes."""
+    folder = receivers.fresh(MAIL)
+    assert MAIL.act(folder, Order(point, "kill")) == process.KILLED
+    assert [mail.recipient for mail in receivers.smtp.received] == ["ada@example.org"]
+    for _ in range(3):
+        MAIL.recover(folder)
+    first, again, other = receivers.smtp.received
+    assert (first.recipient, first.content) == (again.recipient, again.content)
+    assert other.recipient == "grace@example.org"
+
+
+def test_K16_a_process_that_slept_past_its_lease_can_neither_send_nor_record(
+    house: House, smtp: ScriptedSmtp
+):
+    """It is stopped before the end of the text; its claim is taken over; it wakes."""
+    house.by_mail(smtp.port)
+    house.add("a.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+    until = threading.Event()
+    smtp.script["rcpt"].append(Hold(until, "250 2.1.5 ok"))
+    asleep = house.process("digest", "--now", at(house.clock.at), "--json")
+    try:
+        assert smtp.held.wait(60)
+        os.kill(asleep.pid, signal.SIGSTOP)
+        house.run()
+        assert smtp.received == [], "while its owner lives, a claim is nobody else's"
+        with house.opened() as app, app.parts.database.writing() as tx:
+            deliveries.release_dead(tx, lambda owner: False, house.clock.at)
+        house.run()
+        assert len(smtp.received) == 1
+    finally:
+        until.set()
+        os.kill(asleep.pid, signal.SIGCONT)
+        asleep.communicate(timeout=60)
+    assert len(smtp.received) == 1
+    with house.opened() as app, app.parts.database.reading() as tx:
+        assert [one.state for one in deliveries.listing(tx)] == [State.SENT]
