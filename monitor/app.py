@@ -65,6 +65,20 @@ class SystemClock:
         return datetime.now(UTC)
 
 
+def _since_boot() -> float:
+    """Seconds that have passed, asleep or awake, whatever the clock was set to."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+_BEGAN = time.time(), _since_boot()
+
+
+def clock_ahead() -> timedelta:
+    """Return how far the clock has run ahead of the time that has passed in this process."""
+    wall, passed = _BEGAN
+    return timedelta(seconds=(time.time() - wall) - (_since_boot() - passed))
+
+
 @dataclass(frozen=True, slots=True)
 class FixedClock:
     """A calendar that stands still, so that two commands of one `--now` see the same moment."""
@@ -322,6 +336,7 @@ def open_app(settings: Settings, clock: Clock, in_force: InForce | None = None) 
             at_once={SMTP: settings.smtp.connections} if settings.smtp else {},
             mark=_mark(settings),
             retention=Retention(**dict(settings.retention)),
+            ahead=clock_ahead,
         )
         yield App(settings, parts)
 

@@ -407,7 +407,10 @@ class TopicWhy:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One paper of a digest: it stands once, under its best topic, and names the others."""
+    """One paper of a digest: it stands once, under its best topic, and names the others.
+
+    One that is `late` came so long before its digest that its title is enough.
+    """
 
     paper_id: int
     revision: int
@@ -417,6 +420,7 @@ class Entry:
     sources: tuple[str, ...]
     score: float
     matched: tuple[TopicWhy, ...]
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,7 +231,7 @@ def _fits(html: str) -> bool:
 def _best(digest: Digest, papers: int) -> Digest:
     """Return the digest with only its best papers, and a note on where the others are."""
     entries = [entry for group in digest.groups for entry in group.entries]
-    best = sorted(entries, key=lambda entry: -entry.score)[:papers]
+    best = sorted(entries, key=lambda entry: (entry.late, -entry.score))[:papers]
     kept = {entry.paper_id for entry in best}
     groups = (
         replace(group, entries=tuple(e for e in group.entries if e.paper_id in kept))

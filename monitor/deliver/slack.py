@@ -280,7 +280,8 @@ def _sections(digest: Digest, templates: Templates) -> Iterator[str]:
 
 
 def _best(digest: Digest) -> frozenset[int]:
-    entries: list[Entry] = [entry for group in digest.groups for entry in group.entries]
+    told = (entry for group in digest.groups for entry in group.entries)
+    entries: list[Entry] = [entry for entry in told if not entry.late]
     entries.sort(key=lambda entry: -entry.score)
     return frozenset(entry.paper_id for entry in entries[: digest.full])
 

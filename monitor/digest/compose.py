@@ -10,6 +10,7 @@ from datetime import datetime
 from monitor.digest.due import Slot
 from monitor.digest.formula import readable
 from monitor.model import (
+    Change,
     Digest,
     Entry,
     Group,
@@ -43,14 +44,17 @@ def compose(
     notes: Sequence[str],
     full: int,
     capacity: int = CAPACITY,
+    late: datetime | None = None,
 ) -> Digest:
     """Make a digest of unsent matches; what is over `capacity` papers waits for the next one.
 
     `whys(topic, paper, sources)` tells what of the topic is in the paper: it is asked about the
     paper as the digest shows it, so that the places it gives are places in the text shown.
+    What became news before `late` is told by its title: it is the rest of a long time of being
+    down.
     """
     papers = sorted(_by_paper(news), key=_best_first)
-    entries = [_entry(found, whys) for found in papers[:capacity]]
+    entries = [_entry(found, whys, late) for found in papers[:capacity]]
     return Digest(
         subscription=subscription,
         period=slot.period,
@@ -96,7 +100,7 @@ def _best_first(found: Sequence[News]) -> tuple[float, float, int]:
     return (-best, -newest.timestamp(), -found[0].change.stored.id)
 
 
-def _entry(found: Sequence[News], whys: Whys) -> Entry:
+def _entry(found: Sequence[News], whys: Whys, late: datetime | None) -> Entry:
     latest = max(found, key=lambda item: item.change.revision).change
     source = latest.stored.paper
     paper = shown(source)
@@ -114,7 +118,14 @@ def _entry(found: Sequence[News], whys: Whys) -> Entry:
         sources=latest.sources,
         score=max(item.score for item in found),
         matched=tuple(TopicWhy(topic, why(topic)) for topic in _topics(found)),
+        late=late is not None and _arrived(latest) < late,
     )
+
+
+def _arrived(change: Change) -> datetime:
+    """Return when something became news: what was announced while nobody read, at that time."""
+    announced = change.stored.paper.announced
+    return min(announced, change.at) if announced and change.kind is Kind.NEW else change.at
 
 
 def _unplaced(why: Iterable[Why]) -> tuple[Why, ...]:

@@ -23,6 +23,9 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
+# After a longer time of being down, the older papers are told by their titles.
+LATE = timedelta(days=14)
+
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 _FORMS = (
@@ -150,6 +153,13 @@ def latest_due(schedule: Schedule, zone: str, after: datetime, now: datetime) ->
         if due <= now:
             return _slot(schedule, wall, due)
     return None
+
+
+def late_before(schedule: Schedule, zone: str, now: datetime) -> datetime:
+    """Return the moment before which all that came was due more than 14 days ago."""
+    limit = now - LATE
+    slot = latest_due(schedule, zone, limit - timedelta(days=366), limit)
+    return slot.due_at if slot else limit
 
 
 def next_due(schedule: Schedule, zone: str, after: datetime) -> Slot:

@@ -76,8 +76,8 @@ def web_url(url: str) -> str:
 
 
 def top(digest: Digest, count: int) -> tuple[Entry, ...]:
-    """Return the `count` best papers over all groups, best first."""
-    entries = [entry for group in digest.groups for entry in group.entries]
+    """Return the `count` best papers over all groups, best first, but for those that are late."""
+    entries = [entry for group in digest.groups for entry in group.entries if not entry.late]
     return tuple(sorted(entries, key=lambda entry: -entry.score)[:count])
 
 

@@ -12,7 +12,7 @@ import structlog
 
 from monitor.deliver.mail import message_id
 from monitor.digest.compose import compose as compose_digest
-from monitor.digest.due import Slot, latest_due, next_due
+from monitor.digest.due import Slot, late_before, latest_due, next_due
 from monitor.errors import TemplateError, UsageError
 from monitor.match import TopicIndex
 from monitor.model import Channel, Digest, Notice, Rendered
@@ -47,9 +47,12 @@ def compose(parts: Parts, names: Sequence[str] = (), *, early: bool = False) -> 
     """
     now = parts.clock.now()
     wanted = chosen(parts, names)
+    done: list[Composed] = []
+    if incidents.clock_jumped(parts):
+        _ask_about_the_clock(parts, now)
+        wanted = []
     with parts.database.reading() as tx:
         states = digests.states(tx, [subscription.name for subscription in wanted])
-    done: list[Composed] = []
     for subscription in wanted:
         if subscription.name not in states:
             continue  # put in force by nobody yet
@@ -62,6 +65,19 @@ def compose(parts: Parts, names: Sequence[str] = (), *, early: bool = False) -> 
                 runs.open_incident(tx, subject, incidents.NOT_COMPOSED, now, str(fault))
     notify(parts)
     return done
+
+
+def _ask_about_the_clock(parts: Parts, now: datetime) -> None:
+    """What a wrong clock makes due would be told to everybody: a person says whether it is right.
+
+    Who is down for long needs no such question: a start takes the clock as it is.
+    """
+    error = (
+        f"it went ahead by {parts.ahead().days} days while the service ran, and nothing is "
+        "composed until it is set right; where it is right now, restart the service"
+    )
+    with parts.database.writing() as tx:
+        runs.open_incident(tx, incidents.CLOCK, incidents.JUMPED, now, error)
 
 
 def chosen(parts: Parts, names: Sequence[str]) -> list[Subscription]:
@@ -136,7 +152,15 @@ def _digest(
         report=report,
         notes=_parked(index, subscription),
         full=subscription.full,
+        late=_late(subscription, state, now),
     )
+
+
+def _late(subscription: Subscription, state: SubscriptionState, now: datetime) -> datetime | None:
+    """Return before when papers are told by title; None for who was not left waiting so long."""
+    before = late_before(subscription.schedule, subscription.timezone, now)
+    last = state.last_composed_at
+    return before if last and last < before else None
 
 
 def _parked(index: TopicIndex, subscription: Subscription) -> tuple[str, ...]:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 
 from monitor.pipeline.parts import Parts
 from monitor.store import runs
 
+# A clock that is set right after a start without a network is often wrong by hours.
+MOST_AHEAD = timedelta(days=1)
+
 CONFIGURATION = "configuration"
 
+CLOCK = "clock"
+
+JUMPED = "jumped"
 FAILING = "failing"
 HELD = "held"
 FAULTY = "faulty"
@@ -19,7 +26,7 @@ GAP = runs.GAP
 
 def said(kind: str) -> str:
     """Return what is told of a subject: that it is failing, or has a gap."""
-    return "has a gap" if kind == GAP else f"is {kind}"
+    return {GAP: "has a gap", JUMPED: "has jumped"}.get(kind, f"is {kind}")
 
 
 def source(name: str) -> str:
@@ -34,13 +41,23 @@ def recipient(channel: str, address: str) -> str:
     return f"{channel} to {address}"
 
 
+def clock_jumped(parts: Parts) -> bool:
+    """Say whether the clock went ahead by itself while this process ran.
+
+    To be down for long is no jump, and neither is to sleep: both pass for the clock that counts
+    from the machine's start, too.
+    """
+    return parts.ahead() > MOST_AHEAD
+
+
 def subjects(parts: Parts, living: Iterable[tuple[str, str, str]]) -> set[str]:
     """Return all subjects that the configuration in force may have incidents of.
 
-    `living` are (subscription, channel, recipient).
+    `living` are (subscription, channel, recipient). The clock is one for as long as it is wrong.
     """
     return {
         CONFIGURATION,
+        *([CLOCK] if clock_jumped(parts) else []),
         *map(source, parts.sources),
         *(subscription(told.name) for told in parts.subscriptions),
         *(channel.line for channel in parts.channels.values()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
@@ -81,7 +81,8 @@ class Parts:
 
     `sender` is the From of mail; `resends` are the lines on which a delivery of unknown end is
     sent once more, `at_once` says how many a line sends at a time (1 if nothing), and `mark` is
-    another one when what the lines were set up with has changed.
+    another one when what the lines were set up with has changed; `ahead` tells how far the
+    machine's clock has run ahead of the time that has passed.
     """
 
     database: Database
@@ -102,4 +103,5 @@ class Parts:
     synonyms: Synonyms = NO_SYNONYMS
     in_force: InForce = field(default_factory=InForce)
     retention: Retention = field(default_factory=Retention)
+    ahead: Callable[[], timedelta] = timedelta
     stopping: threading.Event = field(default_factory=threading.Event)

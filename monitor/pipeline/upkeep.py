@@ -8,6 +8,7 @@ from dataclasses import replace
 import structlog
 
 from monitor.diff.keys import keyed
+from monitor.pipeline import incidents
 from monitor.pipeline.parts import Parts
 from monitor.store import retention
 from monitor.store.database import Transaction
@@ -18,7 +19,12 @@ BATCH = 500
 
 
 def upkeep(parts: Parts) -> None:
-    """Let go of what is older than `retention:` says, in short transactions. Again, it is quick."""
+    """Let go of what is older than `retention:` says, in short transactions. Again, it is quick.
+
+    By a clock that has jumped nothing is old.
+    """
+    if incidents.clock_jumped(parts):
+        return
     kept, now = parts.retention, parts.clock.now()
     before = now - kept.papers if kept.papers else None
     _all(parts, "papers", lambda tx: retention.purge(tx, before, kept.count, now, BATCH))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from monitor.app import clock_ahead
 from monitor.errors import UsageError
 from monitor.model import Kind, State, Topic
 from monitor.pipeline import compose, match
-from monitor.store import deliveries, digests, matches, papers
+from monitor.questions.status import status
+from monitor.store import deliveries, digests, matches, papers, runs
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.servers.smtp import ScriptedSmtp
 
@@ -55,6 +58,43 @@ def test_D05_a_clock_set_back_repeats_nothing(house: House):
     assert house.run() == {}
     house.clock.move(hours=1)
     assert house.run() == {}
+
+
+def test_D05_a_clock_that_jumps_forward_while_we_run_is_asked_about(
+    house: House, smtp: ScriptedSmtp
+):
+    """Nothing is composed or let go, the operator hears of it, and it goes on by itself."""
+    house.by_mail(smtp.port)
+    house.told["operator"] = {"email": "ops@example.org"}
+    house.told["retention"] = {"runs": "30d"}
+    house.add("a.txt", AGENTS)
+    house.run()
+    with house.opened() as app:
+        jumped = replace(app.parts, ahead=lambda: timedelta(days=40))
+        app = replace(app, parts=jumped)
+        house.clock.move(days=40)
+        for _ in range(3):
+            app.digest()
+            app.upkeep()
+        [mail] = smtp.received
+        assert mail.recipient == "ops@example.org"
+        assert b"Subject: clock has jumped" in mail.content
+        assert b"40 days" in mail.content
+        with app.parts.database.reading() as tx:
+            assert runs.last_runs(tx)
+        house.clock.move(days=-39)
+    assert house.run() == {"lab": 1}
+    with house.opened() as app:
+        assert status(app.parts).problems == ()
+
+
+def test_D05_the_clock_is_measured_against_the_time_that_has_passed(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    assert abs(clock_ahead()) < timedelta(minutes=1)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 40 * 86_400)
+    assert clock_ahead() > timedelta(days=39)
 
 
 def test_D04_another_zone_gives_no_second_digest_for_the_same_date(house: House):

@@ -1,0 +1,111 @@
+"""`python -m tests.downtime`: thirty days down, a thousand subscribers, and one run.
+
+Each subscriber watches for one of fifty words; every day of the thirty brought a dump in which
+each word has one paper. Afterwards every subscriber has one mail with the thirty papers of their
+word, and nothing else; the last two weeks of them in full, those before by title.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from email import message_from_bytes, policy
+from pathlib import Path
+
+from tests.house import House
+from tests.servers.smtp import ScriptedSmtp
+
+_ENDS = "oline arium etics odyne ulate ibrium onics escent amere ular"
+WORDS = [begin + end for begin in ("zor", "tav", "mil", "que", "bax") for end in _ENDS.split()]
+_TITLE = re.compile(r"Day (\d+) of the (\w+) observations")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of it: seconds, mails a subscriber, and what each was told of."""
+
+    seconds: float
+    mails: Counter[str]
+    told: dict[str, set[tuple[int, str]]]
+    texts: dict[str, str]
+    subjects: dict[str, str]
+
+
+def down(folder: Path, subscribers: int, days: int, words: int = len(WORDS)) -> Found:
+    """Subscribe, be down for some days, run once as a process, and return what arrived."""
+    used = WORDS[:words]
+    with ScriptedSmtp() as smtp:
+        house = House(folder)
+        house.by_mail(smtp.port)
+        lab = house.told["subscriptions"].pop("lab")
+        house.told["topics"] = {word: {"query": word} for word in used}
+        for number in range(subscribers):
+            house.told["subscriptions"][f"reader-{number}"] = {
+                **lab,
+                "topics": [used[number % words]],
+                "email": [f"reader-{number}@example.org"],
+                "max": 400,
+            }
+        house.clock.move(hours=3)
+        house.run()
+        house.next_morning()  # a quiet day, the last one before the service is down
+        for day in range(1, days + 1):
+            house.add(f"{day:02}.txt", *(_paper(day, word) for word in used))
+            house.clock.move(days=1)
+        began = time.monotonic()
+        said = house.command("run", "--now", house.clock.at.isoformat(), "--json")
+        seconds = time.monotonic() - began
+        assert said.status == 0, said.err[-2000:]
+        return _found(smtp, seconds)
+
+
+def _paper(day: int, word: str) -> tuple[str, str]:
+    title = f"Day {day} of the {word} observations"
+    return title, f"On day {day} we looked at {word} once more. We report all that was seen then."
+
+
+def _found(smtp: ScriptedSmtp, seconds: float) -> Found:
+    told: dict[str, set[tuple[int, str]]] = {}
+    texts: dict[str, str] = {}
+    subjects: dict[str, str] = {}
+    for mail in smtp.received:
+        message = message_from_bytes(mail.content, policy=policy.default)
+        body = message.get_body(("plain",))
+        assert body
+        text = " ".join(body.get_content().split())
+        told[mail.recipient] = {(int(day), word) for day, word in _TITLE.findall(text)}
+        texts[mail.recipient], subjects[mail.recipient] = text, message["Subject"]
+    return Found(seconds, Counter(mail.recipient for mail in smtp.received), told, texts, subjects)
+
+
+def faults(found: Found, subscribers: int, days: int, words: int = len(WORDS)) -> list[str]:
+    wrong = []
+    for number in range(subscribers):
+        reader, word = f"reader-{number}@example.org", WORDS[number % words]
+        expected = {(day, word) for day in range(1, days + 1)}
+        if found.mails[reader] != 1 or found.told.get(reader) != expected:
+            wrong.append(f"{reader}: {found.mails[reader]} mails, {found.told.get(reader)}")
+    return wrong
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--subscribers", type=int, default=1000)
+    parser.add_argument("--days", type=int, default=30)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = down(Path(folder), asked.subscribers, asked.days)
+    wrong = faults(found, asked.subscribers, asked.days)
+    print(f"{asked.days} days down, {asked.subscribers} subscribers: {found.mails.total()} mails")
+    print(f"{found.seconds:.1f} s; the goal is under 300")
+    print("\n".join(wrong) or "each has one digest with all of their papers and no other")
+    sys.exit(1 if wrong or found.seconds >= 300 else 0)
+
+
+if __name__ == "__main__":
+    main()
