@@ -25,7 +25,7 @@ from monitor.config.settings import (
 )
 from monitor.deliver.connections import Connections
 from monitor.deliver.file import Pages
-from monitor.deliver.mail import Mail, message_id
+from monitor.deliver.mail import SMTP_LINE, Mail, message_id
 from monitor.deliver.slack import Slack
 from monitor.deliver.smtp import SmtpServer
 from monitor.digest.due import parse_schedule
@@ -55,7 +55,6 @@ from monitor.store.servers import Servers
 EMAIL = "email"
 # A command that read a large dump ends, and leaves the rest of its papers to the next.
 A_COMMANDS_SHARE = 20_000
-SMTP = "smtp"
 
 
 class SystemClock:
@@ -425,7 +424,7 @@ def _mark(settings: Settings) -> str:
 
 def _resends(settings: Settings) -> frozenset[str]:
     again = settings.smtp is not None and settings.smtp.unknown == "resend"
-    return frozenset({SMTP}) if again else frozenset()
+    return frozenset({SMTP_LINE}) if again else frozenset()
 
 
 def _channel(

@@ -27,6 +27,9 @@ from monitor.text import clean
 
 __all__ = ["Mail", "Mailbox", "SmtpServer", "Timeouts", "message_id"]
 
+# The line of all mail: there is one server.
+SMTP_LINE = "smtp"
+
 # Gmail cuts off what is longer than about 102 KB, and the end of the digest with it.
 HTML_LIMIT = 80_000
 
@@ -77,7 +80,7 @@ def message_id(token: str, sender: str) -> str:
     It has at most 60 characters: of a long domain only the end is taken.
     """
     left = hashlib.sha256(token.encode()).hexdigest()[:24]
-    domain = _domain_of(sender)
+    domain = sender_domain(sender)
     while len(left) + len(domain) + 3 > MESSAGE_ID_LIMIT and "." in domain:
         domain = domain.partition(".")[2]
     return f"<{left}@{domain}>"
@@ -91,7 +94,7 @@ class Mail:
     def __init__(self, name: str, to: Sequence[str], server: SmtpServer | Connections) -> None:
         """Raises UsageError when the server's `sender` is no address."""
         self.name = name
-        self.line = "smtp"
+        self.line = SMTP_LINE
         self._to = tuple(to)
         self._server = server
         self._from_name, self._from = _sender(server.sender)
@@ -172,7 +175,8 @@ def _named(name: str, address: str) -> str:
     return f"{encoded} <{address}>"
 
 
-def _domain_of(sender: str) -> str:
+def sender_domain(sender: str) -> str:
+    """Return the domain that mail is from, `localhost` where there is none."""
     try:
         return _sender(sender)[1].domain
     except UsageError:

@@ -27,6 +27,8 @@ from monitor.model import Delivery, Digest, Entry, Json, Notice, Outcome, Render
 from monitor.text import clean
 
 BASE_URL = "https://slack.com/api/"
+# The header in which Slack tells what a token may do, and what posting needs.
+SCOPES, POSTING = "x-oauth-scopes", "chat:write"
 EVENT = "paper_monitor_delivery"
 
 # The SDK logs whole requests, webhook URLs among them, at DEBUG: its logger never speaks.
@@ -180,7 +182,12 @@ class _Bot:
         answer = _asked(lambda: self._call("auth.test"), self._token)
         if isinstance(answer, Outcome):
             return answer.error
-        return "" if answer.data.get("ok") is True else refused(answer).error
+        if answer.data.get("ok") is not True:
+            return refused(answer).error
+        scopes = {name.lower(): value for name, value in answer.headers.items()}.get(SCOPES)
+        if scopes is not None and POSTING not in [scope.strip() for scope in scopes.split(",")]:
+            return f"the app may not post: give it the scope {POSTING}, and install it again"
+        return ""
 
     def find(self, delivery: Delivery) -> Outcome | None:
         """Return SENT if the delivery is there, RETRY if it is not, None if nobody can tell."""

@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from monitor.digest.due import Schedule
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.model import Channel, Clock, FirstRun, Templates, Topic
+from monitor.net.senders import Lookup, ask
 from monitor.pipeline.in_force import InForce
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
@@ -82,7 +83,7 @@ class Parts:
     `sender` is the From of mail; `resends` are the lines on which a delivery of unknown end is
     sent once more, `at_once` says how many a line sends at a time (1 if nothing), and `mark` is
     another one when what the lines were set up with has changed; `ahead` tells how far the
-    machine's clock has run ahead of the time that has passed.
+    machine's clock has run ahead of the time that has passed; `dns` tells the texts at a name.
     """
 
     database: Database
@@ -103,5 +104,6 @@ class Parts:
     synonyms: Synonyms = NO_SYNONYMS
     in_force: InForce = field(default_factory=InForce)
     retention: Retention = field(default_factory=Retention)
+    dns: Lookup = ask
     ahead: Callable[[], timedelta] = timedelta
     stopping: threading.Event = field(default_factory=threading.Event)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from monitor.model import (
-    Run,
-    RunOutcome,
-)
+from datetime import UTC, datetime, timedelta
+from shutil import disk_usage
+
+from monitor.deliver.mail import SMTP_LINE, sender_domain
+from monitor.model import Run, RunOutcome
+from monitor.net import senders
 from monitor.pipeline import Parts
-from monitor.questions.alive import Check, service, store, workers
-from monitor.store import runs
+from monitor.questions.alive import SERVICE, Check, service, store, workers
+from monitor.store import beats, runs
+
+MB = 1024 * 1024
+LEAST_ROOM = 200 * MB
 
 
 def doctor(parts: Parts) -> list[Check]:
@@ -22,7 +27,45 @@ def doctor(parts: Parts) -> list[Check]:
         for fault in [channel.check()]
     ]
     own = [store(parts.database, whole=True), service(parts.database, expected=False)]
-    return [*own, *workers(parts.database), *ways, *_sources_read(parts)]
+    machine = [*workers(parts.database), *_disk(parts), _clock(parts)]
+    return [*own, *machine, *ways, *_senders(parts), *_sources_read(parts)]
+
+
+def _disk(parts: Parts) -> list[Check]:
+    """A disk that is full stops the service: it sends nothing that it cannot record."""
+    if parts.database.path is None:
+        return []
+    size = parts.database.path.stat().st_size
+    wanted, free = max(LEAST_ROOM, size // 10), disk_usage(parts.database.path.parent).free
+    told = f"{free // MB:,} MB free beside a store of {size // MB:,} MB"
+    if free < wanted:
+        told += f"; make room for {wanted // MB:,}, for before it is full nothing more is sent"
+    return [Check("disk", free >= wanted, told)]
+
+
+def _clock(parts: Parts) -> Check:
+    """What was recorded cannot lie ahead: then the clock was set back, or was wrong before."""
+    with parts.database.reading() as tx:
+        last = beats.last_beat(tx, SERVICE)
+    now = datetime.now(UTC)
+    if last is not None and last - now > timedelta(minutes=5):
+        told = f"it shows {now:%Y-%m-%d %H:%M} UTC, and the service ran at {last:%Y-%m-%d %H:%M}"
+        return Check("clock", False, f"{told}: set it right, and let it be kept so (NTP)")
+    return Check("clock", True, f"{now:%Y-%m-%d %H:%M:%S} UTC")
+
+
+def _senders(parts: Parts) -> list[Check]:
+    """What receivers ask of the domain that mail is from, where the DNS answers."""
+    if SMTP_LINE not in {channel.line for channel in parts.channels.values()}:
+        return []
+    domain = sender_domain(parts.sender)
+    if not senders.is_somebodys(domain):
+        return []
+    try:
+        found = senders.look(domain, parts.dns)
+    except senders.NoAnswerError as fault:
+        return [Check("mail DNS", True, f"not looked at, the DNS does not answer: {fault}")]
+    return [Check(f"mail {one.name}", one.ok, one.message) for one in found]
 
 
 def _sources_read(parts: Parts) -> list[Check]:

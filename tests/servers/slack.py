@@ -47,6 +47,7 @@ class SlackServer:
     most_characters: int = WHOLE_MESSAGE
     page: int = 200
     kept: int = 0
+    scopes: str | None = None
 
     def __enter__(self) -> Self:
         handler = type("Handler", (_Handler,), {"slack": self})
@@ -144,7 +145,8 @@ class _Handler(BaseHTTPRequestHandler):
         if fault is not None:
             self._send(fault.status, "text/html", fault.body, fault.headers)
         else:
-            self._send(status, kind, body, {})
+            scopes = {"X-OAuth-Scopes": self.slack.scopes} if self.slack.scopes else {}
+            self._send(status, kind, body, scopes)
 
     def _answer(self, path: str, raw: str) -> tuple[int, str, str]:
         if path == HOOK:

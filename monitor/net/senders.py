@@ -1,0 +1,102 @@
+"""Whether receivers can tell that mail from a domain is really from it: SPF, DKIM and DMARC.
+
+Gmail, Yahoo and Outlook ask for all three; they stand in the DNS of the domain in `smtp.from`,
+where only its owner can put them (RFC 7208, RFC 6376, RFC 7489).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+# Names for documentation and tests, which are nobody's (RFC 2606, RFC 6761).
+_NOBODYS = ("example", "example.com", "example.net", "example.org", "invalid", "localhost", "test")
+PATIENCE = 5.0  # seconds for each answer
+
+
+class NoAnswerError(Exception):
+    """The DNS could not be asked, or did not answer."""
+
+
+# The texts at a name: () where it has none, None where neither it nor anything below it is there.
+Lookup = Callable[[str], Sequence[str] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One of the three, whether it is as it should be, and what to do."""
+
+    name: str
+    ok: bool
+    message: str
+
+
+def is_somebodys(domain: str) -> bool:
+    """Say whether a domain can be in the public DNS at all."""
+    return "." in domain and not any(f".{domain}".endswith(f".{name}") for name in _NOBODYS)
+
+
+def look(domain: str, lookup: Lookup) -> list[Finding]:
+    """Look for the three records of a domain. Raises NoAnswerError."""
+    return [_spf(domain, lookup), _dkim(domain, lookup), _dmarc(domain, lookup)]
+
+
+def _spf(domain: str, lookup: Lookup) -> Finding:
+    found = [text for text in lookup(domain) or () if _begins(text, "v=spf1")]
+    if not found:
+        what = f"{domain} has none: publish a TXT record that names the servers that send for you,"
+        return Finding("SPF", False, f'{what} such as "v=spf1 include:_spf.example.net -all"')
+    if len(found) > 1:
+        return Finding("SPF", False, f"{domain} has {len(found)}, so none counts: leave one")
+    if "+all" in found[0].split() or "all" in found[0].split():
+        return Finding("SPF", False, f"“{found[0]}” lets anybody send for you: end it with -all")
+    return Finding("SPF", True, f"“{found[0]}”: see that it names the server that sends for you")
+
+
+def _dkim(domain: str, lookup: Lookup) -> Finding:
+    """A key stands below `_domainkey`; where that is not there, nothing is below it (RFC 8020)."""
+    place = f"_domainkey.{domain}"
+    if lookup(place) is None:
+        what = f"there is no key below {place}: let your mail server sign, and publish its key"
+        return Finding("DKIM", False, what)
+    what = f"{place} is there: look for “dkim=pass” in the source of a mail of `send-test`"
+    return Finding("DKIM", True, what)
+
+
+def _dmarc(domain: str, lookup: Lookup) -> Finding:
+    """The domain's own record, or that of a domain above it."""
+    labels = domain.split(".")
+    for above in range(len(labels) - 1):
+        place = f"_dmarc.{'.'.join(labels[above:])}"
+        found = [text for text in lookup(place) or () if _begins(text, "v=DMARC1")]
+        if found:
+            return Finding("DMARC", True, f"“{found[0]}” at {place}")
+    what = f'publish a TXT record at _dmarc.{domain}, at least "v=DMARC1; p=none"'
+    return Finding("DMARC", False, f"{domain} has none: {what}")
+
+
+def _begins(text: str, word: str) -> bool:
+    return text.replace(";", " ").split()[:1] == [word]
+
+
+def ask(name: str, server: tuple[str, int] | None = None) -> Sequence[str] | None:
+    """Return the texts at a name, by the machine's resolver or another `server`.
+
+    Raises NoAnswerError.
+    """
+    from dns.exception import DNSException
+    from dns.rdatatype import TXT
+    from dns.resolver import NXDOMAIN, NoAnswer, Resolver
+
+    try:
+        resolver = Resolver(configure=server is None)
+        if server:
+            resolver.nameservers, resolver.port = [server[0]], server[1]
+        answer = resolver.resolve(name, TXT, lifetime=PATIENCE, search=False)
+    except NXDOMAIN:
+        return None
+    except NoAnswer:
+        return ()
+    except (DNSException, OSError) as fault:
+        raise NoAnswerError(str(fault)) from fault
+    return ["".join(part.decode("utf-8", "replace") for part in row.strings) for row in answer]

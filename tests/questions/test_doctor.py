@@ -1,0 +1,122 @@
+"""`doctor` says in words what an operator has to set up."""
+
+from __future__ import annotations
+
+import shutil
+from collections import namedtuple
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import pytest
+
+from monitor.net import senders
+from monitor.questions.alive import SERVICE, Check
+from monitor.questions.doctor import doctor
+from monitor.store import beats
+from tests.house import House
+from tests.servers.dns import names
+from tests.servers.slack import TOKEN, SlackServer
+from tests.servers.smtp import ScriptedSmtp
+
+LAB = "lab.institute.edu"
+WELL = {
+    LAB: ["a site's own text", "v=spf1 include:_spf.provider.net -all"],
+    f"s1._domainkey.{LAB}": ["v=DKIM1; p=MIGf"],
+    "_dmarc.institute.edu": ["v=DMARC1; p=none"],
+}
+
+
+def looked(texts: dict[str, list[str]], domain: str = LAB) -> dict[str, senders.Finding]:
+    with names(texts) as server:
+        return {f.name: f for f in senders.look(domain, partial(senders.ask, server=server))}
+
+
+def test_a_domain_with_all_three_is_well() -> None:
+    found = looked(WELL)
+    assert [one.ok for one in found.values()] == [True] * 3
+    assert "at _dmarc.institute.edu" in found["DMARC"].message
+
+
+@pytest.mark.parametrize(
+    "name, changed, says",
+    [
+        ("SPF", {LAB: ["a site's own text"]}, "has none: publish a TXT record"),
+        ("SPF", {LAB: ["v=spf1 -all", "v=spf1 mx -all"]}, "has 2, so none counts"),
+        ("SPF", {LAB: ["v=spf1 +all"]}, "lets anybody send"),
+        ("DKIM", {f"s1._domainkey.{LAB}": None}, "let your mail server sign"),
+        ("DMARC", {"_dmarc.institute.edu": None}, 'at least "v=DMARC1; p=none"'),
+        ("DMARC", {"_dmarc.institute.edu": ["v=DMARC10"]}, "has none"),
+    ],
+)
+def test_what_is_missing_is_said_with_what_to_do(
+    name: str, changed: dict[str, list[str] | None], says: str
+) -> None:
+    texts = {place: told for place, told in {**WELL, **changed}.items() if told is not None}
+    found = looked(texts)
+    assert [one.name for one in found.values() if not one.ok] == [name]
+    assert says in found[name].message
+
+
+def examined(house: House, **changes: object) -> dict[str, Check]:
+    with house.opened() as app:
+        return {check.name: check for check in doctor(replace(app.parts, **changes))}
+
+
+def test_the_domain_that_mail_is_from_is_looked_at(house: House, smtp: ScriptedSmtp) -> None:
+    house.by_mail(smtp.port, **{"from": f"Papers <papers@{LAB}>"})
+    with names({LAB: WELL[LAB]}) as server:
+        checks = examined(house, dns=partial(senders.ask, server=server))
+    assert checks["channel email"].ok
+    assert [n for n, c in checks.items() if n.startswith("mail") and not c.ok] == [
+        "mail DKIM",
+        "mail DMARC",
+    ]
+
+
+def test_a_dns_that_does_not_answer_is_no_fault_of_the_mail(
+    house: House, smtp: ScriptedSmtp
+) -> None:
+    def silent(name: str) -> None:
+        raise senders.NoAnswerError("timed out")
+
+    house.by_mail(smtp.port, **{"from": f"papers@{LAB}"})
+    check = examined(house, dns=silent)["mail DNS"]
+    assert check.ok and "timed out" in check.message
+
+
+@pytest.mark.parametrize("domain", ["example.org", "mail.example.com", "localhost", "host.test"])
+def test_names_that_are_nobodys_are_not_asked_about(domain: str) -> None:
+    assert not senders.is_somebodys(domain)
+    assert senders.is_somebodys("example.institute.edu")
+
+
+def test_a_disk_that_is_nearly_full_is_said(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = namedtuple("usage", "total used free")
+    assert examined(house)["disk"].ok
+    monkeypatch.setattr("monitor.questions.doctor.disk_usage", lambda path: usage(9, 9, 1 << 20))
+    check = examined(house)["disk"]
+    assert not check.ok and "make room for 200" in check.message
+    assert shutil.disk_usage(house.folder).free > 0
+
+
+def test_a_clock_behind_what_was_recorded_is_said(house: House) -> None:
+    assert examined(house)["clock"].ok
+    with house.opened() as app, app.parts.database.writing() as tx:
+        beats.beat(tx, SERVICE, datetime.now(UTC) + timedelta(hours=2))
+    check = examined(house)["clock"]
+    assert not check.ok and "set it right" in check.message
+
+
+@pytest.mark.parametrize(
+    "scopes, ok", [("chat:write,channels:history", True), ("channels:read", False), (None, True)]
+)
+def test_a_token_that_may_not_post_is_said(
+    house: House, slack: SlackServer, scopes: str | None, ok: bool
+) -> None:
+    slack.scopes = scopes
+    house.told["slack"] = {"token": TOKEN, "base_url": slack.base_url}
+    house.told["channels"]["team"] = {"kind": "slack", "channel": "C0PAPERS1"}
+    check = examined(house)["channel team"]
+    assert check.ok is ok
+    assert ok or "chat:write" in check.message
