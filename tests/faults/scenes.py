@@ -409,7 +409,7 @@ SCENES: dict[str, Scene] = {
             now=MORNING + timedelta(days=1),
         ),
         Serving("serve", ("service", "heartbeat"), mailed, MAIL, words=("serve",)),
-        NewStore("new store", ("migration", "owner"), mailed, MAIL),
+        NewStore("new store", ("migration", "owner", "topics"), mailed, MAIL),
         BackedUp("backup", ("backup",), mailed, MAIL, words=("backup", "copy.db")),
         BySlack("slack", ("slack", *OUTBOX), posted, {"C0PAPERS1": SLACK}),
         LostBySlack(
