@@ -571,11 +571,13 @@ class Channel(Protocol):
 
     `line` names what is down when the channel is (all e-mail of one server is one line).
     `handing_off` commits that the last byte is about to leave: it returns False when the
-    claim is no longer ours, and then nothing may be sent.
+    claim is no longer ours, and then nothing may be sent. `apart` is how many seconds two
+    messages of one channel are to be apart.
     """
 
     name: str
     line: str
+    apart: float
 
     def recipients(self) -> tuple[str, ...]: ...
 

@@ -44,6 +44,7 @@ class Pages:
     """The channel `kind: file`: each digest is a page, written whole or not at all."""
 
     kind = "file"
+    apart = 0.0
 
     def __init__(self, name: str, folder: Path, templates: Templates) -> None:
         """`templates` render the index, which is made anew after each page."""

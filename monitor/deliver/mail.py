@@ -90,6 +90,7 @@ class Mail:
     """The channel `kind: email`: one message to each of `to`, one recipient a transaction."""
 
     kind = "email"
+    apart = 0.0
 
     def __init__(self, name: str, to: Sequence[str], server: SmtpServer | Connections) -> None:
         """Raises UsageError when the server's `sender` is no address."""

@@ -29,6 +29,8 @@ from monitor.text import clean
 BASE_URL = "https://slack.com/api/"
 # The header in which Slack tells what a token may do, and what posting needs.
 SCOPES, POSTING = "x-oauth-scopes", "chat:write"
+# Slack takes one message a second for each channel, and more only in short bursts.
+APART = 1.0
 EVENT = "paper_monitor_delivery"
 
 # The SDK logs whole requests, webhook URLs among them, at DEBUG: its logger never speaks.
@@ -50,6 +52,7 @@ class Slack:
     """The channel `kind: slack`: to `channel` with a bot `token`, or to an incoming `webhook`."""
 
     kind = "slack"
+    apart = APART
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -107,6 +108,7 @@ class _Round:
         self._ahead = 1 if at_once <= 1 else AHEAD * at_once
         self._claimed: list[Delivery] = []
         self._claiming = threading.Lock()
+        self._pace = _Pace(parts, names)
         self._over = threading.Event()
         self._is_down = False
         self._together = Together(parts.database, expected=at_once // 2)
@@ -117,7 +119,9 @@ class _Round:
         """Send until nothing is left; whoever finds the round over tells the others."""
         try:
             while self._goes_on() and (delivery := self._claim()):
+                self._pace.wait(delivery.channel)
                 outcome = self._send(delivery)
+                self._pace.sent(delivery.channel)
                 self.attempted.append(delivery.id)
                 self._record_surely(delivery, outcome, self._is_first_to_find_it_down(outcome))
         except BaseException:
@@ -140,13 +144,17 @@ class _Round:
         """Return the next delivery; several are claimed at a time where several are sent so."""
         with self._claiming:
             if not self._claimed:
-                now, owner = self.parts.clock.now(), self.parts.owner.id
-                self._claimed = self._together.write(
-                    lambda tx: deliveries.claim(
-                        tx, owner, now, channels=self.names, limit=self._ahead
-                    )
-                )
+                free = self._pace.free()
+                self._claimed = self._claim_on(free) if free else []
+                if not self._claimed and len(free) < len(self.names):
+                    self._claimed = self._claim_on(self.names)
             return self._claimed.pop(0) if self._claimed else None
+
+    def _claim_on(self, names: Collection[str]) -> list[Delivery]:
+        now, owner = self.parts.clock.now(), self.parts.owner.id
+        return self._together.write(
+            lambda tx: deliveries.claim(tx, owner, now, channels=names, limit=self._ahead)
+        )
 
     def _send(self, delivery: Delivery) -> Outcome:
         owner = self.parts.owner.id
@@ -228,6 +236,36 @@ class _Round:
             self._wrong.add(subject)
         elif outcome.state is State.SENT and subject in self._wrong:
             runs.end_incident(tx, subject, incidents.REFUSED, now)
+
+
+class _Pace:
+    """Leaves time between two messages to a place that wants it, and goes on with the others.
+
+    Slack takes one a second for each channel. The time is the machine's: no `--now` moves it.
+    """
+
+    def __init__(self, parts: Parts, names: Collection[str]) -> None:
+        self._parts = parts
+        self._names = names
+        self._next: dict[str, float] = {}
+
+    def free(self) -> set[str]:
+        """Return the channels that may be sent to at once."""
+        return {name for name in self._names if self._left(name) <= 0}
+
+    def wait(self, name: str) -> None:
+        """Wait, at most for the time between two: there is nothing else to do."""
+        left = self._left(name)
+        if left > 0:
+            self._parts.stopping.wait(left)
+
+    def sent(self, name: str) -> None:
+        apart = self._parts.channels[name].apart
+        if apart:
+            self._next[name] = time.monotonic() + apart
+
+    def _left(self, name: str) -> float:
+        return self._next.get(name, 0.0) - time.monotonic()
 
 
 def _after_fault(parts: Parts, delivery: Delivery) -> State:

@@ -110,7 +110,7 @@ TRANSACTIONS = {
     "monitor.pipeline.deliver._record": "outcome",
     "monitor.pipeline.deliver._send.<locals>.handing_off": "hand-off",
     "monitor.pipeline.deliver._settle": "settling",
-    "monitor.pipeline.deliver.deliver_line": "claim",
+    "monitor.pipeline.deliver._claimed": "claim",
     "monitor.pipeline.gaps.note": "gap",
     "monitor.pipeline.ingest._Ingest._discard": "run discarded",
     "monitor.pipeline.ingest._Ingest._distrust": "address distrusted",
@@ -426,13 +426,15 @@ def _reading(points: Points) -> None:
 
 
 def _no_waits() -> None:
-    """A disk that stays full is full for the four minutes that an answer is held on to.
+    """Do not wait where the program would, and nothing but time is in question.
 
-    And a service that ticks every 20 seconds would take as long to notice anything.
+    A disk that stays full is full for the four minutes that an answer is held on to. A service that ticks every 20 seconds would take as long to notice anything.
     """
     import monitor.pipeline.deliver  # noqa: F401
+    from monitor.deliver.slack import Slack
     from monitor.scheduler import Service
 
+    Slack.apart = 0.0
     sys.modules["monitor.pipeline.deliver"].RECORD_AGAIN = (0, 0)  # type: ignore[attr-defined]
     Service.__init__.__defaults__ = (timedelta(seconds=0.2),)  # type: ignore[attr-defined]
 
