@@ -209,6 +209,10 @@ class Scene:
     now: datetime = MORNING
     words: tuple[str, ...] = ("run",)
 
+    @property
+    def wanted(self) -> set[tuple[str, str]]:
+        return {(reader, str(n)) for reader, numbers in self.expected.items() for n in numbers}
+
     def prepare(self, house: House, stage: Stage) -> None:
         raise NotImplementedError
 
@@ -475,7 +479,11 @@ def play(stage: Stage, scene: Scene, order: Order) -> Verdict:
     if scene.held:
         scene.resolve(stage, folder, scene.now)
     came = scene.arrived(stage, folder)
-    wanted = {(reader, str(n)) for reader, numbers in scene.expected.items() for n in numbers}
+    # What could not be read in the morning is told in the next one.
+    if scene.wanted - set(came):
+        scene.run_later(folder, 25)
+        came = scene.arrived(stage, folder)
+    wanted = scene.wanted
     states, window = standing(folder), order.point in scene.window
     verdict = Verdict(
         scene.name,
