@@ -103,6 +103,7 @@ def install(order: Order) -> None:
 # Who opens a transaction, and what it is called. A transaction that is not here has no name,
 # and a test says so.
 TRANSACTIONS = {
+    "monitor.pipeline.compose._ask_about_the_clock": "clock",
     "monitor.pipeline.compose._plan": "digest",
     "monitor.pipeline.compose._subscription": "composed well",
     "monitor.pipeline.compose.compose": "composed badly",
@@ -125,9 +126,9 @@ TRANSACTIONS = {
     "monitor.pipeline.searchable.make_searchable": "search index",
     "monitor.pipeline.upkeep._all": "clean-up",
     "monitor.pipeline.upkeep.fill_blocks": "near titles",
-    "monitor.scheduler.Service._look": "configuration",
-    "monitor.scheduler.Service._serve": "service",
-    "monitor.scheduler._Jobs._watch": "heartbeat",
+    "monitor.questions.alive.sign_of_life": "heartbeat",
+    "monitor.running.Running._take_up": "configuration",
+    "monitor.running.Running._tell": "service",
     "monitor.store.database.Database.probe": "probe",
     "monitor.store.restore._hold": "restored held",
     "monitor.store.servers.Servers.moved": "address moved",
@@ -428,7 +429,8 @@ def _reading(points: Points) -> None:
 def _no_waits() -> None:
     """Do not wait where the program would, and nothing but time is in question.
 
-    A disk that stays full is full for the four minutes that an answer is held on to. A service that ticks every 20 seconds would take as long to notice anything.
+    A disk that stays full is full for the four minutes that an answer is held on to; a service
+    that ticks every 20 seconds would take as long to notice anything.
     """
     import monitor.pipeline.deliver  # noqa: F401
     from monitor.deliver.slack import Slack
