@@ -45,14 +45,25 @@ LINE = "line "
 
 
 class Service(Running):
-    """The running service.
-
-    Raises StoreBusyError where another service runs on the same SQLite store.
-    """
+    """The running service; where another one serves the same SQLite store, it stands by."""
 
     def __init__(self, path: Path, clock: Clock, tick: timedelta = TICK) -> None:
         super().__init__(path, clock)
         self.tick = tick
+
+    def run(self) -> None:
+        """Serve, and until the place is free stand by, with nothing open: then take it over."""
+        told = False
+        while True:
+            try:
+                super().run()
+                return
+            except StoreBusyError as fault:
+                if not told:
+                    log.warning("standing by", reason=str(fault))
+                told = True
+            if self._stopping.wait(self.tick.total_seconds()):
+                return
 
     def work(self, app: App) -> None:
         with _place(app) as place, workers.queue_of(app.parts.database) as queue:

@@ -10,8 +10,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
+from structlog.testing import capture_logs
 
-from monitor.errors import ConfigError, StoreBusyError
+from monitor.errors import ConfigError
 from monitor.model import State
 from monitor.questions.alive import SERVICE
 from monitor.scheduler import Service
@@ -152,16 +153,34 @@ def test_a_faulty_file_at_the_start_is_refused(house: House):
         Service(house.write(), house.clock, TICK).run()
 
 
-def test_K15_a_second_service_on_one_store_refuses(house: House):
-    service = Service(house.write(), house.clock, TICK)
-    thread = serving(service)
+def test_K15_a_second_service_on_one_store_stands_by_says_so_and_takes_over(
+    house: House, smtp: ScriptedSmtp
+):
+    house.by_mail(smtp.port)
+    house.told["subscriptions"]["lab"]["schedule"] = "immediately"
+    house.told["sources"]["page"]["every"] = "1m"
+    clock = Rushing(SATURDAY, SATURDAY + timedelta(days=1), 1)
+    first, second = (Service(house.write(), clock, TICK) for _ in range(2))
+    threads = [serving(first)]
     try:
-        assert service.serving.wait(30)
-        with pytest.raises(StoreBusyError):
-            Service(house.config, house.clock, TICK).run()
+        assert first.serving.wait(30)
+        with capture_logs() as logs:
+            threads.append(serving(second))
+            wait(lambda: any(entry["event"] == "standing by" for entry in logs))
+            house.add("1.txt", AGENTS)
+            wait(lambda: len(smtp.received) == 1)
+        assert not second.serving.is_set()
+        first.stop()
+        assert second.serving.wait(30)
+        house.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
+        wait(lambda: len(smtp.received) == 2)
     finally:
-        service.stop()
-        thread.join(30)
+        first.stop()
+        second.stop()
+        for thread in threads:
+            thread.join(30)
+    assert not any(thread.is_alive() for thread in threads)
+    assert len(smtp.received) == 2
 
 
 def test_K14_sigterm_finishes_the_hand_off_and_ends_with_0(house: House, smtp: ScriptedSmtp):
