@@ -108,10 +108,11 @@ TRANSACTIONS = {
     "monitor.pipeline.compose._subscription": "composed well",
     "monitor.pipeline.compose.compose": "composed badly",
     "monitor.pipeline.compose.notify": "operator told",
-    "monitor.pipeline.deliver._record": "outcome",
-    "monitor.pipeline.deliver._send.<locals>.handing_off": "hand-off",
+    "monitor.pipeline.deliver._Round._claim_on": "claim",
+    "monitor.pipeline.deliver._Round._record": "outcome",
+    "monitor.pipeline.deliver._Round._send.<locals>.handing_off": "hand-off",
+    "monitor.pipeline.deliver._Round.end": "claim put back",
     "monitor.pipeline.deliver._settle": "settling",
-    "monitor.pipeline.deliver._claimed": "claim",
     "monitor.pipeline.gaps.note": "gap",
     "monitor.pipeline.ingest._Ingest._discard": "run discarded",
     "monitor.pipeline.ingest._Ingest._distrust": "address distrusted",
@@ -137,9 +138,12 @@ TRANSACTIONS = {
 
 
 def _opener() -> str:
-    """Return the name of the function that opens a transaction."""
+    """Return the name of the function that opens a transaction, or has it opened for it.
+
+    What several threads write together has the name of whoever commits for them.
+    """
     frame = sys._getframe(2)
-    while frame.f_code.co_filename.endswith(("contextlib.py", "database.py")):
+    while frame.f_code.co_filename.endswith(("contextlib.py", "database.py", "together.py")):
         if frame.f_code.co_qualname == "Database.probe":
             break
         assert frame.f_back
