@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -60,18 +60,26 @@ def among(
     return column == sa.any_(sa.literal(wanted, postgresql.ARRAY(column.type)))
 
 
-def each(tx: sa.Connection, values: Iterable[Any], type_: Any) -> Any:
-    """Return a table of the values, in a column `value`: one parameter, however many there are."""
-    wanted = sorted(set(values))
-    if tx.dialect.name == "sqlite":
-        return sa.func.json_each(json.dumps(wanted)).table_valued(sa.column("value", type_))
-    given = sa.literal(wanted, postgresql.ARRAY(type_))
+def each(dialect: str, type_: Any) -> Any:
+    """Return a table of values, in a column `value`: `wanted(...)` of them is its parameter.
+
+    One parameter, however many there are; a statement with it can be made once.
+    """
+    if dialect == "sqlite":
+        return sa.func.json_each(sa.bindparam("wanted")).table_valued(sa.column("value", type_))
+    given = sa.bindparam("wanted", type_=postgresql.ARRAY(type_))
     return sa.func.unnest(given).table_valued(sa.column("value", type_)).render_derived()
 
 
-def gathered(tx: sa.Connection, column: sa.ColumnElement[int]) -> sa.ColumnElement[Any]:
+def wanted(dialect: str, values: Iterable[Any]) -> dict[str, Any]:
+    """Return the parameter of a statement with `each`; sorted, as an index is."""
+    some = sorted(set(values))
+    return {"wanted": json.dumps(some) if dialect == "sqlite" else some}
+
+
+def gathered(dialect: str, column: sa.ColumnElement[int]) -> sa.ColumnElement[Any]:
     """Return all numbers of a column as one value of a row: `numbers` makes it whole."""
-    return (sa.func.group_concat if tx.dialect.name == "sqlite" else sa.func.array_agg)(column)
+    return (sa.func.group_concat if dialect == "sqlite" else sa.func.array_agg)(column)
 
 
 def numbers(told: str | list[int]) -> list[int]:
@@ -79,12 +87,14 @@ def numbers(told: str | list[int]) -> list[int]:
     return list(map(int, told.split(","))) if isinstance(told, str) else told
 
 
-def raw(tx: sa.Connection, select: sa.Select[Any]) -> list[tuple[Any, ...]]:
+def raw(
+    tx: sa.Connection, select: sa.Select[Any], told: Mapping[str, Any] | None = None
+) -> list[tuple[Any, ...]]:
     """Return rows as the driver gives them: what many thousands of them are read with.
 
     A moment is then text on SQLite, and so is JSON: `moment` and `listed` make them whole.
     """
-    with tx.execute(select) as result:
+    with tx.execute(select, told) as result:
         return list(result.cursor.fetchall()) if result.cursor else []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, cast
 
 import sqlalchemy as sa
@@ -17,6 +18,7 @@ from monitor.store.columns import (
     indexed,
     numbers,
     raw,
+    wanted,
 )
 from monitor.store.database import Transaction
 
@@ -76,13 +78,20 @@ def of_blocks(tx: Transaction, blocks: Iterable[int]) -> Mapping[int, list[int]]
 
 
 def _newest(
-    tx: Transaction, table: sa.Table, wanted: Iterable[Any], most: int
+    tx: Transaction, table: sa.Table, keys: Iterable[Any], most: int
 ) -> Mapping[Any, list[int]]:
     """Return at most so many papers a key, the newest first; a large key costs no more."""
-    wanted = list(wanted)
-    if not wanted:
+    keys = list(keys)
+    if not keys:
         return {}
-    asked = each(tx, wanted, table.c.key.type)
+    dialect = tx.dialect.name
+    rows = raw(tx, _newest_of(dialect, table, most), wanted(dialect, keys))
+    return {key: numbers(told) for key, told in rows if told}
+
+
+@lru_cache(maxsize=8)  # to make it anew takes longer than to look up a few keys
+def _newest_of(dialect: str, table: sa.Table, most: int) -> sa.Select[Any]:
+    asked = each(dialect, table.c.key.type)
     newest = (
         sa.select(table.c.paper_id)
         .where(table.c.key == asked.c.value)
@@ -91,9 +100,8 @@ def _newest(
         .correlate(asked)
         .subquery()
     )
-    ids = sa.select(gathered(tx, newest.c.paper_id)).correlate(asked).scalar_subquery()
-    rows = raw(tx, sa.select(asked.c.value, ids))
-    return {key: numbers(told) for key, told in rows if told}
+    ids = sa.select(gathered(dialect, newest.c.paper_id)).correlate(asked).scalar_subquery()
+    return sa.select(asked.c.value, ids)
 
 
 def grouped(tx: Transaction, pairs: sa.Select[Any]) -> dict[Any, list[Any]]:
