@@ -507,6 +507,8 @@ def test_F01_an_answer_that_is_none_moves_nothing(
     web.decides("*", lambda _: Answer(body=body))
     reader.run()
     assert reader.state == before and len(web.requests) == 1
+    told = [document for one in reader.source.find(before) if (document := one.load())]
+    assert [document.validators for document in told] == [before]  # whoever reads it
 
 
 def test_the_window_is_cut_into_pieces() -> None:
