@@ -92,7 +92,7 @@ def test_K03_killed_before_the_last_byte_it_is_sent_once_by_the_next(
 
 
 def test_K04_killed_between_body_and_dot_it_is_sent_once_by_the_next(
-    due: House, smtp: ScriptedSmtp
+    on_sqlite: None, due: House, smtp: ScriptedSmtp
 ):
     """The body has left; the commit before the dot waits for a lock, and the process dies there."""
     until = threading.Event()

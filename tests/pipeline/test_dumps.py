@@ -180,7 +180,7 @@ def killed_when(process: subprocess.Popen[str], reached: Callable[[], bool]) -> 
     process.communicate(timeout=WAIT)
 
 
-def test_F13_killed_twice_it_goes_on_at_the_byte_and_ends_complete(dumped: House):
+def test_F13_killed_twice_it_goes_on_at_the_byte_and_ends_complete(on_sqlite: None, dumped: House):
     count = 5_000
     content = lines(range(count))
     put(dumped, gzip.compress(content, 1), "a.jsonl.gz")
