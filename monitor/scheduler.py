@@ -25,9 +25,9 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from monitor import pipeline, workers
 from monitor.app import App
-from monitor.errors import StoreBusyError
+from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Channel, Clock
-from monitor.questions.alive import SERVICE, living_workers, sign_of_life
+from monitor.questions.alive import SERVICE, end_of_life, living_workers, sign_of_life
 from monitor.running import Running
 from monitor.store.owners import Place, service_lock
 from monitor.workers import Job, Queue
@@ -72,6 +72,8 @@ class Service(Running):
             self._tell(app)
             self._wake.wait()
             jobs.stop()
+            with suppress(StoreError):
+                end_of_life(app.parts.database, SERVICE)
 
     def _look(self, app: App, place: Place | None) -> None:
         """Keep our place, or stop when another service has it; take up a changed file."""

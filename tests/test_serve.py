@@ -214,6 +214,8 @@ def test_the_service_lives_while_it_ticks(house: House):
     finally:
         service.stop()
         thread.join(30)
+    with house.opened() as app, app.parts.database.reading() as tx:
+        assert beats.signs(tx) == {}  # it has ended as it should, and is not missed
 
 
 def test_after_days_of_being_down_the_digest_waits_for_the_first_reading(house: House):
