@@ -239,7 +239,9 @@ def test_the_operator_hears_of_an_incident_once_and_of_its_end(house: House, smt
     assert [mail.recipient for mail in smtp.received] == ["ops@example.org"] * 2
 
 
-def test_K12_a_restored_backup_holds_what_may_have_been_sent(due: House, smtp: ScriptedSmtp):
+def test_K12_a_restored_backup_holds_what_may_have_been_sent(
+    on_sqlite: None, due: House, smtp: ScriptedSmtp
+):
     smtp.always["rcpt"] = "450 4.2.0 greylisted"
     due.run()
     said = due.command("backup", "copy.db", "--json")

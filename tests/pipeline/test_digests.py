@@ -110,7 +110,7 @@ def test_D04_another_zone_gives_no_second_digest_for_the_same_date(house: House)
         house.clock.move(hours=1)
         told += house.run()
     with house.opened() as app, app.parts.database.reading() as tx:
-        periods = [digests.get(tx, number) for number in range(1, 5)]
+        periods = [digests.get(tx, number) for number in range(1, 500)]  # ids have gaps
     dates = [digest.period for digest in periods if digest]
     assert dates == ["2026-11-22", "2026-11-23"]
 
