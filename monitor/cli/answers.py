@@ -144,12 +144,8 @@ def iso(at: datetime | None) -> str | None:
     return at.isoformat() if at else None
 
 
-def faults(found: Sequence[Fault], warnings: Sequence[Fault]) -> Answer:
-    return {
-        "ok": not found,
-        "faults": [_plain(fault) for fault in found],
-        "warnings": [_plain(warning) for warning in warnings],
-    }
+def faults(found: Sequence[Fault]) -> Answer:
+    return {"ok": not found, "faults": [_plain(fault) for fault in found]}
 
 
 def papers(found: Iterable[FoundPaper]) -> Answer:

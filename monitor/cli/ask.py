@@ -20,15 +20,13 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
     from monitor.questions.width import wide_topics
 
     faults: tuple[Fault, ...] = ()
-    warnings: tuple[Fault, ...] = ()
     try:
         settings = load(config)
-        warnings = (*settings.warnings, *wide_topics(settings))
-        show.doubts(warnings)
+        show.doubts((*settings.warnings, *wide_topics(settings)))
     except ConfigError as fault:
         faults = fault.faults
     if as_json:
-        emit(answers.faults(faults, warnings))
+        emit(answers.faults(faults))
     else:
         show.faults(faults) if faults else show.right(config)
     raise typer.Exit(2 if faults else 0)

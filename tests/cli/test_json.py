@@ -24,11 +24,11 @@ from tests.servers.smtp import Drop, ScriptedSmtp
 
 EVERY = [
     ("init new", 0, keys("path")),
-    ("check", 0, keys("ok faults warnings")),
+    ("check", 0, keys("ok faults")),
     (
         "check --config none.yaml",
         2,
-        keys("ok warnings", faults=[keys("file line where message")]),
+        keys("ok", faults=[keys("file line where message")]),
     ),
     (
         "read huggingface-page dumps/1.txt dumps/2.txt",

@@ -58,6 +58,8 @@ def meaningless(cell: Cell) -> str:
     thing, _, step = cell.point.rpartition(": ")
     if cell.scene == "backup" and cell.store == "postgresql":
         return "PostgreSQL is backed up with its own tools"
+    if cell.store == "postgresql" and thing == "service lock":
+        return "any number of services share a store on PostgreSQL"
     if cell.harm == "full":
         return "" if step in _WRITTEN else "nothing is written here"
     if cell.harm != "cut" or cell.point.startswith(("smtp", "slack", "worker: asked")):

@@ -127,6 +127,7 @@ TRANSACTIONS = {
     "monitor.pipeline.searchable.make_searchable": "search index",
     "monitor.pipeline.upkeep._all": "clean-up",
     "monitor.pipeline.upkeep.fill_blocks": "near titles",
+    "monitor.questions.alive.end_of_life": "service ended",
     "monitor.questions.alive.sign_of_life": "heartbeat",
     "monitor.running.Running._take_up": "configuration",
     "monitor.running.Running._tell": "service",
