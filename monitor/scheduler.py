@@ -26,7 +26,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from monitor import pipeline, workers
 from monitor.app import App
 from monitor.errors import StoreBusyError, StoreError
-from monitor.model import Channel, Clock
+from monitor.model import Clock
 from monitor.questions.alive import SERVICE, end_of_life, living_workers, sign_of_life
 from monitor.running import Running
 from monitor.store.owners import Place, service_lock
@@ -114,7 +114,7 @@ class _Jobs:
         self.queue = queue
         self.began = time.monotonic()
         self.unread = set(app.parts.sources)
-        lines = {channel.line: channel for channel in app.parts.channels.values()}
+        lines = app.parts.lines
         self.executors = {
             "default": ThreadPoolExecutor(3),
             "readers": ThreadPoolExecutor(READERS),
@@ -131,8 +131,8 @@ class _Jobs:
         self._every(tick, self._make_searchable, "default", "search")
         for name in app.parts.sources:
             self._every(tick, self._ingest, "readers", f"source {name}", name)
-        for line, channel in lines.items():
-            self._every(tick, self._deliver, "lines", f"{LINE}{line}", line, channel)
+        for line in lines:
+            self._every(tick, self._deliver, "lines", f"{LINE}{line}", line)
 
     def _every(
         self, tick: timedelta, job: Callable[..., None], executor: str, name: str, *told: object
@@ -215,8 +215,9 @@ class _Jobs:
         if not self._handed(Job.UPKEEP):
             pipeline.upkeep(self.app.parts)
 
-    def _deliver(self, line: str, channel: Channel) -> None:
+    def _deliver(self, line: str) -> None:
         if self._handed(Job.DELIVER, line):
             return
         pipeline.deliver_line(self.app.parts, line)
-        channel.close()
+        for channel in self.app.parts.lines[line]:
+            channel.close()

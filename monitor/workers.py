@@ -222,7 +222,7 @@ def _ingest(parts: Parts, queue: Queue, name: str) -> None:
 def _compose(parts: Parts, queue: Queue, chunk: int) -> None:
     some = parts.subscriptions[chunk * COMPOSED : (chunk + 1) * COMPOSED]
     if some and pipeline.compose(parts, [subscription.name for subscription in some]):
-        for line in _lines(parts):
+        for line in parts.lines:
             queue.put(Job.DELIVER, line)
 
 
@@ -232,17 +232,10 @@ def _deliver(parts: Parts, queue: Queue, line: str) -> None:
         queue.put(Job.DELIVER, line)
     attempted = pipeline.deliver_line(parts, line, most=SENT)
     if len(attempted) < SENT:
-        for channel in _lines(parts).get(line, ()):
+        for channel in parts.lines.get(line, ()):
             channel.close()
     else:
         queue.put(Job.DELIVER, line)
-
-
-def _lines(parts: Parts) -> dict[str, list[Any]]:
-    lines: dict[str, list[Any]] = {}
-    for channel in parts.channels.values():
-        lines.setdefault(channel.line, []).append(channel)
-    return lines
 
 
 # ── the process ─────────────────────────────────────────────────────────────────────
@@ -279,8 +272,7 @@ class Worker(Running):
     async def _until_woken(self, app: App, queue: Queue) -> None:
         """Work until told to stop, and begin again whenever the server was gone."""
         loop = asyncio.get_running_loop()
-        lines = _lines(app.parts)
-        with ThreadPoolExecutor(READERS + len(lines) + 4, "job") as threads:
+        with ThreadPoolExecutor(READERS + len(app.parts.lines) + 4, "job") as threads:
             loop.set_default_executor(threads)
             woken = loop.create_task(asyncio.to_thread(self._wake.wait))
             while not woken.done():
@@ -295,7 +287,7 @@ class Worker(Running):
         import procrastinate
 
         queues = {READING: READERS, THINKING: 1}
-        queues |= {_queue(Job.DELIVER, line): 1 for line in _lines(app.parts)}
+        queues |= {_queue(Job.DELIVER, line): 1 for line in app.parts.lines}
         connector = procrastinate.PsycopgConnector(
             conninfo=_address(app.parts.database), min_size=1, max_size=2, timeout=10
         )

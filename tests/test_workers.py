@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -197,16 +198,23 @@ def test_a_worker_killed_in_the_middle_of_a_job_leaves_it_to_another(
     assert got(smtp) == everybody(1)
 
 
-def test_a_worker_killed_after_the_last_byte_leaves_one_unknown(lab: Fleet, smtp: ScriptedSmtp):
+def at_the_answer(
+    lab: Fleet, smtp: ScriptedSmtp, until: threading.Event
+) -> subprocess.Popen[bytes]:
+    """Return a worker that waits, until the event, for the answer to its first mail."""
     enrolled(lab)
-    until = threading.Event()
     smtp.script["dot"].append(Hold(until, "250 2.0.0 ok"))
-    doomed = lab.start("worker")
+    worker = lab.start("worker")
     wait(lambda: alive(lab) == 1)
     lab.start("serve")
     lab.move(days=1)
     assert smtp.held.wait(60)
-    lab.kill(doomed)
+    return worker
+
+
+def test_a_worker_killed_after_the_last_byte_leaves_one_unknown(lab: Fleet, smtp: ScriptedSmtp):
+    until = threading.Event()
+    lab.kill(at_the_answer(lab, smtp, until))
     until.set()
     lab.start("worker")
     states = "SELECT state, count(*) FROM delivery GROUP BY state ORDER BY state"
@@ -236,14 +244,8 @@ def test_the_jobs_of_a_dead_worker_are_taken_up_again(lab: Fleet):
 
 
 def test_K14_a_worker_finishes_the_hand_off_and_ends_with_0(lab: Fleet, smtp: ScriptedSmtp):
-    enrolled(lab)
     until = threading.Event()
-    smtp.script["dot"].append(Hold(until, "250 2.0.0 ok"))
-    ending = lab.start("worker")
-    wait(lambda: alive(lab) == 1)
-    lab.start("serve")
-    lab.move(days=1)
-    assert smtp.held.wait(60)
+    ending = at_the_answer(lab, smtp, until)
     ending.send_signal(signal.SIGTERM)
     until.set()
     assert ending.wait(60) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from monitor.match.rarity import rarity
 from monitor.match.tree import Author, Label, Leaf, Near, Query, Words, leaves
@@ -99,9 +100,13 @@ def score(query: Query, view: View) -> float:
             if counts.get("title"):
                 in_title.append(leaf)
     told = _telling(query)
-    whole = total(told, told)
-    shares = (2 * total(in_title, told) + total(met, told)) / whole
-    return 4.0 * bool(in_title) + shares + 0.5 * (1 - 1 / max(occurrences, 1))
+    shares = (2 * total(in_title, told) + total(met, told)) / total(told, told)
+    return float(points(bool(in_title), shares, max(occurrences, 1)))
+
+
+def points(in_title: Any, shares: Any, occurrences: Any) -> Any:
+    """Add up a score, or a column of them: `score` says what counts how much."""
+    return 4.0 * in_title + shares + 0.5 * (1 - 1 / occurrences)
 
 
 def _telling(query: Query) -> dict[Leaf, float]:

@@ -35,7 +35,7 @@ def deliver(parts: Parts, *, probe: bool = False) -> list[Delivery]:
     down without waiting for their time: a person asks for it, having mended something. Whoever
     waits for this and is interrupted (Ctrl-C) ends the hand-offs under way and begins no other.
     """
-    lines = {channel.line for channel in parts.channels.values()}
+    lines = parts.lines
     with ThreadPoolExecutor(max(1, len(lines)), thread_name_prefix="deliver") as pool:
         jobs = [pool.submit(deliver_line, parts, line, probe=probe) for line in lines]
         try:
@@ -81,7 +81,7 @@ def deliver_line(
 
 
 def _names(parts: Parts, line: str) -> set[str]:
-    return {name for name, channel in parts.channels.items() if channel.line == line}
+    return {channel.name for channel in parts.lines.get(line, ())}
 
 
 def _waiting(parts: Parts, names: Collection[str], most: int) -> int:

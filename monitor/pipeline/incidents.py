@@ -60,6 +60,6 @@ def subjects(parts: Parts, living: Iterable[tuple[str, str, str]]) -> set[str]:
         *([CLOCK] if clock_jumped(parts) else []),
         *map(source, parts.sources),
         *(subscription(told.name) for told in parts.subscriptions),
-        *(channel.line for channel in parts.channels.values()),
+        *parts.lines,
         *(recipient(channel, address) for _, channel, address in living),
     }

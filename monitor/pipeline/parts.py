@@ -107,3 +107,11 @@ class Parts:
     dns: Lookup = ask
     ahead: Callable[[], timedelta] = timedelta
     stopping: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def lines(self) -> dict[str, list[Channel]]:
+        """The channels by their line: all of one are down together, and sent on in turn."""
+        lines: dict[str, list[Channel]] = {}
+        for channel in self.channels.values():
+            lines.setdefault(channel.line, []).append(channel)
+        return lines

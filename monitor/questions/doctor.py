@@ -56,7 +56,7 @@ def _clock(parts: Parts) -> Check:
 
 def _senders(parts: Parts) -> list[Check]:
     """What receivers ask of the domain that mail is from, where the DNS answers."""
-    if SMTP_LINE not in {channel.line for channel in parts.channels.values()}:
+    if SMTP_LINE not in parts.lines:
         return []
     domain = sender_domain(parts.sender)
     if not senders.is_somebodys(domain):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
+from monitor.app import App
 from monitor.model import State
 from monitor.pipeline import compose, deliver_line
 from monitor.store import deliveries, runs
@@ -80,18 +83,27 @@ def test_K05_killed_with_several_under_way_as_many_are_unknown(due: House, smtp:
     assert max(Counter(mail.recipient for mail in smtp.received).values()) == 1
 
 
-def test_K14_told_to_stop_it_lets_go_of_what_it_claimed_ahead(due: House, smtp: ScriptedSmtp):
+@contextmanager
+def answers_awaited(house: House, smtp: ScriptedSmtp) -> Iterator[App]:
+    """A round in which each connection waits for an answer, which all have when this is left."""
     until = held(smtp)
-    with due.opened() as app:
+    with house.opened() as app:
         app.match()
         compose(app.parts)
         thread = threading.Thread(target=deliver_line, args=(app.parts, "smtp"))
         thread.start()
-        wait(lambda: states(due)[State.HANDING_OFF] == CONNECTIONS)
-        app.parts.stopping.set()
-        until.set()
-        thread.join(30)
+        wait(lambda: states(house)[State.HANDING_OFF] == CONNECTIONS)
+        try:
+            yield app
+        finally:
+            until.set()
+            thread.join(30)
         assert not thread.is_alive()
+
+
+def test_K14_told_to_stop_it_lets_go_of_what_it_claimed_ahead(due: House, smtp: ScriptedSmtp):
+    with answers_awaited(due, smtp) as app:
+        app.parts.stopping.set()
     assert states(due) == {State.SENT: CONNECTIONS, State.PLANNED: READERS - CONNECTIONS}
     due.run()
     assert set(Counter(mail.recipient for mail in smtp.received).values()) == {1}
@@ -122,17 +134,9 @@ def test_an_answer_that_comes_after_we_were_taken_for_dead_is_not_forgotten(
     due: House, smtp: ScriptedSmtp
 ):
     """PostgreSQL was restarted while we waited: another saw our lock gone; now it is known."""
-    until = held(smtp)
-    with due.opened() as app:
-        app.match()
-        compose(app.parts)
-        thread = threading.Thread(target=deliver_line, args=(app.parts, "smtp"))
-        thread.start()
-        wait(lambda: states(due)[State.HANDING_OFF] == CONNECTIONS)
+    with answers_awaited(due, smtp) as app:
         with app.parts.database.writing() as tx:
             deliveries.release_dead(tx, lambda owner: False, due.clock.at)
         assert states(due)[State.UNKNOWN] == CONNECTIONS
-        until.set()
-        thread.join(30)
     assert states(due)[State.UNKNOWN] == 0
     assert states(due)[State.SENT] >= CONNECTIONS

@@ -15,6 +15,7 @@ from monitor.match.index.abbreviated import Laid
 from monitor.match.index.columns import Numbers
 from monitor.match.index.phrases import Occurrences
 from monitor.match.index.shapes import Tree, evaluate
+from monitor.match.why import points
 
 TITLE = 0
 
@@ -92,9 +93,7 @@ def scored(
     occurrences = (counts_for * counts[1]).sum(axis=1)
     whole = (told * asked).sum(axis=1)
     shares = (told * (2.0 * in_title + counts_for)).sum(axis=1) / whole
-    found: Numbers = (
-        4.0 * in_title.any(axis=1) + shares + 0.5 * (1 - 1 / np.maximum(occurrences, 1))
-    )
+    found: Numbers = points(in_title.any(axis=1), shares, np.maximum(occurrences, 1))
     ordered = np.sort(leaves[:, asked], axis=1)
     twice = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] > 0)).any(axis=1)
     found[twice] = np.nan
