@@ -11,9 +11,11 @@ from monitor.net import senders
 from monitor.pipeline import Parts
 from monitor.questions.alive import SERVICE, Check, service, store, workers
 from monitor.store import beats, runs
+from monitor.store.database import Database
 
 MB = 1024 * 1024
 LEAST_ROOM = 200 * MB
+FSYNC = "after a power cut the server may have forgotten what was sent: set `fsync = on` there"
 
 
 def doctor(parts: Parts) -> list[Check]:
@@ -34,13 +36,20 @@ def doctor(parts: Parts) -> list[Check]:
 def _disk(parts: Parts) -> list[Check]:
     """A disk that is full stops the service: it sends nothing that it cannot record."""
     if parts.database.path is None:
-        return []
+        return [_written_through(parts.database)]
     size = parts.database.path.stat().st_size
     wanted, free = max(LEAST_ROOM, size // 10), disk_usage(parts.database.path.parent).free
     told = f"{free // MB:,} MB free beside a store of {size // MB:,} MB"
     if free < wanted:
         told += f"; make room for {wanted // MB:,}, for before it is full nothing more is sent"
     return [Check("disk", free >= wanted, told)]
+
+
+def _written_through(database: Database) -> Check:
+    with database.reading() as tx:
+        ok = tx.exec_driver_sql("SHOW fsync").scalar() == "on"
+    told = "the server's; it waits until it has written" if ok else FSYNC
+    return Check("disk", ok, told)
 
 
 def _clock(parts: Parts) -> Check:

@@ -35,6 +35,12 @@ _NOTICED_SOON = sa.text(
     " set_config('tcp_keepalives_count', '3', false)"
 )
 
+# What the server is set to beyond that (to wait for its standbys) stays as it is.
+_DURABLE = (
+    "SELECT set_config('synchronous_commit', 'on', false)"
+    " WHERE current_setting('synchronous_commit') = 'off'"
+)
+
 RESTORE = "stop the service and restore a backup: docs/operations.md tells how"
 RESTORE_AGAIN = "wait for it; where it was cut short, run `paper-monitor restore` again"
 
@@ -197,17 +203,26 @@ def _parsed(url: str) -> sa.URL:
 def engine(url: sa.URL, *, writer: bool, foreign_keys: bool = True) -> sa.Engine:
     """Return an engine with the settings that a store needs.
 
-    On SQLite a writer begins with BEGIN IMMEDIATE on the one connection it has, which threads
-    take in turn, and a commit is on the disk when it returns (synchronous = FULL).
+    A commit is on the disk when it returns, on SQLite (synchronous = FULL) and on PostgreSQL,
+    whatever its server does by default: one that forgot what was sent would send it again. On
+    SQLite a writer begins with BEGIN IMMEDIATE on the one connection it has, which threads take in
+    turn.
     """
     if url.get_backend_name() == "postgresql":
-        return sa.create_engine(
+        pooled = sa.create_engine(
             url,
             pool_pre_ping=True,
             pool_size=5,
             max_overflow=15,
             json_deserializer=_read_json,
         )
+
+        @sa.event.listens_for(pooled, "connect")
+        def agreed(connection: Any, record: object) -> None:
+            connection.execute(_DURABLE)
+            connection.commit()
+
+        return pooled
     made = sa.create_engine(
         url,
         poolclass=sa.QueuePool,

@@ -38,6 +38,14 @@ def test_a_domain_with_all_three_is_well() -> None:
     assert "at _dmarc.institute.edu" in found["DMARC"].message
 
 
+def test_a_server_that_does_not_wait_for_its_disk_is_said(house: House, postgres_url: str) -> None:
+    """That of the tests is one: `fsync` is off there."""
+    house.told["store"] = postgres_url
+    check = examined(house)["disk"]
+    assert not check.ok
+    assert "fsync = on" in check.message
+
+
 @pytest.mark.parametrize(
     "name, changed, says",
     [

@@ -29,6 +29,20 @@ def test_X14_X15_the_settings_of_a_sqlite_store(sqlite: Database) -> None:
     }
 
 
+@pytest.mark.parametrize("by_default, agreed", [("off", "on"), ("remote_apply", "remote_apply")])
+def test_a_commit_on_postgresql_is_on_the_disk_whatever_the_server_does_by_default(
+    postgres_url: str, by_default: str, agreed: str
+) -> None:
+    name = sa.make_url(postgres_url).database
+    opened = Database(postgres_url)
+    with opened.writing() as tx:
+        tx.exec_driver_sql(f'ALTER DATABASE "{name}" SET synchronous_commit = {by_default}')
+    opened.close()
+    with opened.writing() as tx:
+        assert tx.exec_driver_sql("SHOW synchronous_commit").scalar() == agreed
+    opened.close()
+
+
 def test_X15_a_writing_transaction_is_one_from_its_first_moment(sqlite: Database) -> None:
     other = sqlite3.connect(sqlite.path, timeout=0)
     with sqlite.writing(), pytest.raises(sqlite3.OperationalError, match="locked"):
