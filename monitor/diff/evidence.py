@@ -17,7 +17,7 @@ from monitor.model import Paper
 from monitor.text import plain
 
 # Words that an abstract must have before its agreement says anything.
-TELLING_WORDS = 8
+TELLING_WORDS = 20
 # Titles less alike than this are compared no further where no author is shared either.
 UNLIKE = 0.5
 # Who hands out DOIs for preprints: one of theirs beside a publisher's is the usual case.

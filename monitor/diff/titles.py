@@ -81,6 +81,7 @@ class Title:
     sorted: str
     weight: float
     numbers: frozenset[str]
+    years: frozenset[str]
     part: str
     column: bool
     told: str
@@ -127,6 +128,7 @@ def title(told: str) -> Title:
             for word in distinct
             if word in _COUNTED or (word.isdigit() and not _YEAR.fullmatch(word))
         ),
+        years=frozenset(filter(_YEAR.fullmatch, distinct)),
         part=_NUMBER.get(part[1], part[1]) if part else "",
         column=bool(words)
         and all(word in _COLUMN or word.isdigit() or rarity(word) < 1 for word in words),
@@ -158,11 +160,20 @@ def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
         alone=lonely[1],
         either=lonely[0],
         other_part=a.part != b.part,
-        other_number=bool(a.numbers and b.numbers) and a.numbers != b.numbers,
+        other_number=_other_number(a, b),
         about=bool(_ABOUT & a.distinct) != bool(_ABOUT & b.distinct),
         column=a.column and b.column,
         preceded=_preceded(a, b, explained) or _preceded(b, a, explained),
     )
+
+
+def _other_number(a: Title, b: Title) -> bool:
+    """Another number, or another year: the evaluations of 2016 and of 2017 are two.
+
+    A catalogue may add the year of publication to a title that names one.
+    """
+    numbers = bool(a.numbers and b.numbers) and a.numbers != b.numbers
+    return numbers or (bool(a.years and b.years) and a.years.isdisjoint(b.years))
 
 
 def _preceded(longer: Title, shorter: Title, explained: Set[str]) -> bool:

@@ -14,6 +14,7 @@ OTHER = (
     "Protein folding remains a challenge for molecular dynamics. We present a sampler that "
     "respects symmetries and show that it reaches equilibrium in a tenth of the time."
 )
+ALWAYS = "We report what was found, and how it was found, in a month of measurements of"
 AUTHORS = ("Ada Lovelace", "Alan M. Turing", "Grace Hopper")
 
 
@@ -143,6 +144,14 @@ NOT_SURE = {
     ),
     "in two series": (by(*AUTHORS, venue="VLDB"), by(*AUTHORS, venue="SIGMOD Conference")),
     "another number": (by(*AUTHORS, title=f"{TITLE} 2"), by(*AUTHORS, title=f"{TITLE} 3")),
+    "an evaluation of each year": (
+        by(*AUTHORS, title="Findings of the 2016 Evaluation of Language Agents"),
+        by(*AUTHORS, title="Findings of the 2017 Evaluation of Language Agents"),
+    ),
+    "a sentence that they always say": (
+        by(*AUTHORS, title="Amber, Quartz and Jasper", abstract=f"{ALWAYS} amber."),
+        by(*AUTHORS, title="Jasper and Garnet", abstract=f"{ALWAYS} garnet."),
+    ),
     "a work about a work": (by(*AUTHORS), by(*AUTHORS, title=f"Erratum to: {TITLE}")),
     "a comment by others": (by(*AUTHORS), by("Emmy Noether", title=f"Comment on {TITLE}")),
     "an overview of it": (by(*AUTHORS), by(*AUTHORS, title=f"Overview of {TITLE}")),

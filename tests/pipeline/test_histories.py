@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from string import ascii_lowercase
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -78,7 +79,9 @@ WORDS = [
 def _work(number: int) -> Work:
     rng = random.Random(number)
     title = " ".join(rng.sample(WORDS, 4)) + f" of {NAMES[number % 14]} {number}"
-    return Work(number, title, tuple(f"{one} {number}x" for one in rng.sample(NAMES, 2)))
+    # By people of its own: of a name, digits tell nothing.
+    given = ("".join(rng.sample(ascii_lowercase, 8)).title() for _ in range(2))
+    return Work(number, title, tuple(map(" ".join, zip(given, rng.sample(NAMES, 2), strict=True))))
 
 
 @dataclass
