@@ -26,7 +26,8 @@ _UNWANTED = re.compile(
 )
 
 
-_CONTROLS = bytes((*range(32), 127))
+# Bytes as they are, but control characters as 0.
+_SHOWN = bytes(code if 32 <= code != 127 else 0 for code in range(256))
 
 
 def clean(text: str) -> str:
@@ -50,7 +51,7 @@ def _has_controls(ascii_line: str) -> bool:
     if len(ascii_line) < 100:
         return not ascii_line.isprintable()
     written = ascii_line.encode()
-    return len(written.translate(None, _CONTROLS)) < len(written)
+    return written.translate(_SHOWN) != written
 
 
 # ── folding ─────────────────────────────────────────────────────────────────────────

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from time import struct_time
 from typing import Any, ClassVar
 from xml.parsers import expat
@@ -20,7 +21,7 @@ from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source
 from monitor.sources.shared import jsonfeed
 from monitor.sources.shared.entries import Entry, paper, parse_date
-from monitor.sources.shared.feedxml import read_entries
+from monitor.sources.shared.feedxml import each_entry
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_ENTRIES = 5_000
@@ -64,15 +65,24 @@ class Feed(Source):
 
 
 def _told(
-    entries: Iterable[Entry | Rejected], base: str, now: datetime
+    entries: Iterable[Entry | str], base: str, now: datetime
 ) -> tuple[tuple[Paper, ...], tuple[Rejected, ...]]:
-    """Papers and rejections of entries, which are counted from 1."""
-    found = [
-        one if isinstance(one, Rejected) else paper(one, base, now, f"entry {number}")
-        for number, one in enumerate(entries, start=1)
-    ]
-    papers = tuple(one for one in found if isinstance(one, Paper))
-    return papers, tuple(one for one in found if isinstance(one, Rejected))
+    """Papers and rejections of entries, or of what is told of why there is none."""
+    return _parted(one if isinstance(one, str) else paper(one, base, now) for one in entries)
+
+
+def _parted(
+    found: Iterable[Paper | str],
+) -> tuple[tuple[Paper, ...], tuple[Rejected, ...]]:
+    """Part papers from what says why an entry is none; entries are counted from 1."""
+    papers: list[Paper] = []
+    rejected: list[Rejected] = []
+    for number, one in enumerate(found, start=1):
+        if isinstance(one, Paper):
+            papers.append(one)
+        else:
+            rejected.append(Rejected(f"entry {number}", one))
+    return tuple(papers), tuple(rejected)
 
 
 def _failed(error: str) -> Reading:
@@ -91,12 +101,9 @@ def _read_json(content: bytes, base: str, now: datetime) -> Reading:
     return Reading(papers, rejected, error, complete=found.whole and not error)
 
 
-def _json_entries(items: Iterable[object]) -> Iterator[Entry | Rejected]:
-    for number, item in enumerate(items, start=1):
-        if isinstance(item, Mapping):
-            yield jsonfeed.entry(item)
-        else:
-            yield Rejected(f"entry {number}", "entry is not an object")
+def _json_entries(items: Iterable[object]) -> Iterator[Entry | str]:
+    for item in items:
+        yield jsonfeed.entry(item) if isinstance(item, Mapping) else "entry is not an object"
 
 
 def _all_rejected(papers: tuple[Paper, ...], rejected: tuple[Rejected, ...]) -> str:
@@ -107,16 +114,13 @@ def _all_rejected(papers: tuple[Paper, ...], rejected: tuple[Rejected, ...]) -> 
 
 
 def _read_xml(content: bytes, document: Document, now: datetime) -> Reading:
-    entries = read_entries(content, document.url, document.content_type, MAX_ENTRIES)
-    if entries is None or (not document.url and any(map(_is_relative, entries))):
+    told = partial(paper, base=document.url, now=now)
+    found = each_entry(content, told, document.url, document.content_type, MAX_ENTRIES)
+    if found is None:
         return read_tolerantly(content, document, now)
-    papers, rejected = _told(entries, document.url, now)
+    papers, rejected = _parted(found)
     error = _all_rejected(papers, rejected)
     return Reading(papers, rejected, error, complete=not error)
-
-
-def _is_relative(entry: Entry) -> bool:
-    return bool(entry.link) and "://" not in entry.link
 
 
 def read_tolerantly(content: bytes, document: Document, now: datetime) -> Reading:
@@ -135,10 +139,10 @@ def read_tolerantly(content: bytes, document: Document, now: datetime) -> Readin
     if error:
         return _failed(error)
     issued = _date(parsed.feed, "updated_parsed")
-    entries: list[Entry | Rejected] = [_entry(e, parsed.version, issued) for e in parsed.entries]
+    entries: list[Entry | str] = [_entry(e, parsed.version, issued) for e in parsed.entries]
     cut = not _ROOT_END.search(content[-4096:])
     if cut and entries and _ends_inside_entry(content):
-        entries[-1] = Rejected(f"entry {len(entries)}", "the document ends inside this entry")
+        entries[-1] = "the document ends inside this entry"
     papers, rejected = _told(entries, document.url or _home(parsed.feed), now)
     whole = not (cut or isinstance(parsed.get("bozo_exception"), SAXException))
     error = _all_rejected(papers, rejected)

@@ -544,7 +544,7 @@ def test_the_bytes_of_a_document_are_never_taken_for_a_path(tmp_path: Path) -> N
 
 
 def test_the_cap_of_an_entry_is_on_all_its_text() -> None:
-    huge = paper(Entry(title="x", categories=("y" * 300_000,)), "", NOW, "entry 1")
+    huge = paper(Entry(title="x", categories=("y" * 300_000,)), "", NOW)
     assert not isinstance(huge, Paper)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from monitor.model import Document, Reading
 from monitor.sources import feed
-from monitor.sources.shared.feedxml import read_entries
+from monitor.sources.shared.feedxml import each_entry
 from tests.sources.scenario import FIXTURES, NOW, opened, samples
 
 XHTML = "http://www.w3.org/1999/xhtml"
@@ -34,7 +34,7 @@ def both(content: bytes, url: str = "", content_type: str = "") -> tuple[Reading
     """Return the reading of the fast reader, if it takes the document, and feedparser's."""
     document = Document("feed", content, NOW, content_type, url)
     slow = feed.read_tolerantly(content, document, NOW)
-    if read_entries(content, url, content_type) is None:
+    if each_entry(content, lambda entry: entry, url, content_type) is None:
         return None, slow
     return opened(feed.Feed).read(document), slow
 

@@ -26,12 +26,12 @@ _ISSUE = re.compile(
 _JOURNAL_AND_DOI = re.compile(r"[A-Z][^.:]{2,120} DOI: 10\.\d{4,9}/\S+$")
 _PUBMED = re.compile(r".{0,500}?\bABSTRACT (?P<abstract>.+?)\s*PMID:\s?\d+\b", re.DOTALL)
 _HEADING = re.compile(r"(?:ABSTRACT|Abstract)\s?: ?|ABSTRACT\s")
-# What may stand before an abstract, and the words that each has one of: few texts do, and to look
-# for words is far quicker than to try the expression.
-_BEFORE = (
-    (_NATURE, (", Published online: ",)),
-    (_ISSUE, ("Volume ", "EarlyView", "Ahead of Print", "Accepted Article")),
-    (_HEADING, ("ABSTRACT", "Abstract")),
+_BEFORE = (_NATURE, _ISSUE, _HEADING)
+# What stands before an abstract has one of these: few texts do, and to look for words is far
+# quicker than to try the expressions.
+_SIGNS = (
+    *(", Published online: ", "Volume ", "EarlyView", "Ahead of Print", "Accepted Article"),
+    *("ABSTRACT", "Abstract", " DOI: 10."),
 )
 MAX_BEFORE = 200  # where they stand at the latest
 _MARKED_HEADING = re.compile(r"\s*<(h\d|b|strong|p)>\s*abstract[\s:.]*</\1>", re.IGNORECASE)
@@ -51,15 +51,15 @@ def read_card(text: str, names: Sequence[str]) -> Card:
     if found := _ELSEVIER.match(text):
         _, day = partial_date(found["date"] or "")
         return Card("", found["names"] or "", found["venue"], day)
-    if " DOI: 10." in text[:MAX_BEFORE] and _JOURNAL_AND_DOI.match(text):
-        return Card("")
     if text.startswith("by ") and names:
         by = f"by {', '.join(names)}"
         text = text[len(by) :].lstrip() if text.startswith(by) else text
-    for before, words in _BEFORE:
-        opening = text[:MAX_BEFORE]
-        if any(map(opening.__contains__, words)) and (found := before.match(text, 0, 400)):
-            text = text[found.end() :]
+    if any(map(text[:MAX_BEFORE].__contains__, _SIGNS)):
+        if _JOURNAL_AND_DOI.match(text):
+            return Card("")
+        for before in _BEFORE:
+            if found := before.match(text, 0, 400):
+                text = text[found.end() :]
     return Card(text)
 
 

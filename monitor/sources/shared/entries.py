@@ -11,11 +11,11 @@ from textwrap import shorten
 from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
-from monitor.model import Paper, Rejected
+from monitor.model import Paper
 from monitor.sources.shared.arxivtext import accents, withdrawn, without_affiliations
 from monitor.sources.shared.cards import Card, pubmed_abstract, read_card, without_heading
 from monitor.sources.shared.filled import filled
-from monitor.sources.shared.markup import text
+from monitor.sources.shared.markup import text, texts
 from monitor.text import clean
 
 MAX_ENTRY = 256 * 1024
@@ -53,8 +53,6 @@ _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
 # A link that needs no joining to be absolute.
 _PLAIN_LINK = re.compile(r"https?://[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d+)?/[\w/.~%+-]*", re.ASCII)
 _NOT_SHOWN = re.compile(r",?\s*et al\.?(?=\W|$)|\(\d+ additional authors not shown\)", re.I)
-# Where a list of names may hold more than names and commas.
-_ODD = (";", ".", "&", ":", " and ", " et ", " al", "(", "AL")
 _BETWEEN_NAMES = re.compile(r",|\s(?:and|&)\s|(?<=ollaboration):")
 _INITIALS = re.compile(r"^(?:[^\W\d_]{1,2}\.[ -]?)+$")
 _SUFFIX = re.compile(r"^(?:jr|sr|ii|iii|iv|phd|md)\.?$", re.IGNORECASE)
@@ -87,13 +85,13 @@ class Entry(NamedTuple):
     def size(self) -> int:
         texts = len(self.title) + len(self.summary) + len(self.content)
         named = len(self.id) + len(self.link)
-        return texts + named + sum(map(len, self.names)) + sum(map(len, self.categories))
+        return texts + named + len("".join(self.names)) + len("".join(self.categories))
 
 
-def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejected:
-    """Turn an entry into a paper; `base` is the address that relative links are relative to."""
+def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
+    """Turn an entry into a paper, or say why it is none; relative links are relative to `base`."""
     if entry.size() > MAX_ENTRY:
-        return Rejected(where, f"entry is larger than {MAX_ENTRY:,} characters")
+        return f"entry is larger than {MAX_ENTRY:,} characters"
     title = text(entry.title)
     old = _OLD_ARXIV.search(title) if title.endswith(")") else None
     title = (title[: old.start()] if old else title).removeprefix("[ASAP] ")
@@ -102,12 +100,13 @@ def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejecte
     # RSS 2.0 and JSON Feed permit entries without a title, if they have a text.
     title = title or shorten(abstract, MAX_OPENING, placeholder=" …")
     if not title:
-        return Rejected(where, "entry has no title and no text")
+        return "entry has no title and no text"
     how = entry.announce or announced or (_OLD_ANNOUNCE.get(old["how"], "") if old else "")
     url = http_link(entry.link, base)
     keys, version = identifiers((*entry.identifiers, url, old["id"] if old else ""))
-    names = [text(name) for name in entry.names or (card.names,)]
-    if "arxiv" in keys and any(map("\n".join(names).__contains__, _ARXIV_SIGNS)):
+    names = texts(entry.names or (card.names,))
+    listed = _listed(names[0]) if len(names) == 1 else None
+    if "arxiv" in keys and not listed and any(map("\n".join(names).__contains__, _ARXIV_SIGNS)):
         names = [accents(without_affiliations(name)) for name in names]
     terms = (*entry.categories, old["category"] if old else "")
     # arXiv's old feeds date the day, not its entries.
@@ -116,7 +115,7 @@ def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejecte
     return filled(
         title,
         abstract,
-        tuple(_single(names)),
+        tuple(listed or _single(names)),
         text(entry.venue) or card.venue,
         None,  # the year
         published,
@@ -125,7 +124,7 @@ def paper(entry: Entry, base: str, now: datetime, where: str) -> Paper | Rejecte
         url,
         http_link(entry.pdf, base),
         keys,
-        (_few_categories if len(terms) < 20 and max(map(len, terms)) < 100 else _categories)(terms),
+        (_few_categories if len("".join(terms)) < 200 else _categories)(terms),
         how,
         version,
         "arxiv" in keys and withdrawn(abstract, text(entry.comment)),
@@ -176,7 +175,7 @@ def authors(names: Iterable[str]) -> Iterator[str]:
 def _single(names: Iterable[str]) -> list[str]:
     told = [name for name in names if name]
     if len(told) == 1:
-        told = _split(told[0])
+        told = _listed(told[0]) or _split(told[0])
     return [
         name
         for name in told
@@ -184,11 +183,18 @@ def _single(names: Iterable[str]) -> list[str]:
     ]
 
 
+def _listed(names: str) -> list[str]:
+    """Return the names of a line in which there are but letters, commas and full names."""
+    letters = names.replace(", ", "").replace(" ", "").replace("-", "")
+    if not letters.isalpha() or " and " in names or " et " in names:
+        return []
+    if " al" in names or "AL" in names:
+        return []
+    found = names.split(", ")
+    return found if len(found) > 2 and min(map(len, found)) > 4 else []  # longer than any suffix
+
+
 def _split(names: str) -> list[str]:
-    if not any(map(names.__contains__, _ODD)) and names.count(",") == names.count(", "):
-        plain = names.split(", ")
-        if len(plain) > 2 and min(map(len, plain)) > 4:  # longer than any suffix
-            return plain
     lowered = names.lower()
     if "et al" in lowered or "additional" in lowered:
         names = _NOT_SHOWN.sub("", names)
@@ -229,8 +235,9 @@ def identifiers(told: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]
     doi: dict[str, None] = {}
     pmid: dict[str, None] = {}
     version: int | None = None
+    name = ""
     for value in dict.fromkeys(told):
-        if not value:
+        if not value or (version and name in value):  # which names the same once more
             continue
         if "%" in value:
             value = unquote(value)
@@ -243,8 +250,8 @@ def identifiers(told: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]
             version = version or (int(said) if said else None)
         elif "10." in value and (found := _DOI.search(value)):
             if len(found.group()) <= MAX_KEY:
-                name, number = _article(found.group())
-                doi[name] = None
+                article, number = _article(found.group())
+                doi[article] = None
                 version = version or number
         elif ("pubmed" in value or "pmid" in value) and (found := _PMID.search(value)):
             pmid[found["id"]] = None

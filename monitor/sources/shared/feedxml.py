@@ -1,6 +1,6 @@
-"""Well-formed XML feeds to entries, fast: one walk of expat, no tree.
+"""Well-formed XML feeds to entries, fast: expat, and elements that are let go once they are read.
 
-    bytes ──> plain UTF-8? ──> expat ──> only what has a rule here? ──> entries
+    bytes ──> plain UTF-8? ──> expat ──> only what has a rule here? ──> entries, one by one
                  └── no ──────────────────────────┴── no ──> None: feedparser reads it
 
 Whatever this reads, feedparser reads the same, as a test holds for every fixture and for generated
@@ -11,19 +11,23 @@ of mail as authors. The rules are those of feedparser's `mixin` and `namespaces`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
-from functools import partial
+from typing import TypeVar
+from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from monitor.sources.shared.entries import Entry, parse_date
 from monitor.sources.shared.feednames import DeclinedError, Names
 from monitor.sources.shared.feedvalues import is_utf8, joined, mended, moment
 
+PIECE = 64 * 1024
+MAX_PIECES = 16  # in which nothing ends
 MAX_DEPTH = 16  # beside the entries
+T = TypeVar("T")
 
 _FEED_DATES = ("lastbuilddate", "updated", "modified", "dc:date", "dcterms:modified")
-_NOT_BESIDE = ("source", "rss", "feed", "rdf:rdf")
+_NOT_BESIDE = ("source", "rss", "feed", "rdf:rdf", "channel", "item", "entry")
 _IDENTIFIERS = ("dc:identifier", "prism:doi", "arxiv:doi")
 _VENUES = ("prism:publicationname", "arxiv:journal_ref", "arxiv:journal_reference")
 _ONCE = frozenset({"summary", "published", "updated", "id"})
@@ -31,88 +35,109 @@ _MANY = frozenset({"title", "category", "link", "author", "content", "enclosure"
 _OF_PERSONS = ("name", "email", "uri")
 _OF_NAMED = ("arxiv:affiliation",)
 _PDF = "application/pdf"
+_NONE: dict[str, str] = {}
 
 
-def read_entries(
-    content: bytes, url: str = "", content_type: str = "", most: int = 5_000
-) -> list[Entry] | None:
-    """Return the entries of a feed that came from `url`, or None for a document to decline.
+def each_entry(
+    content: bytes,
+    told: Callable[[Entry], T],
+    url: str = "",
+    content_type: str = "",
+    most: int = 5_000,
+) -> list[T] | None:
+    """Return what `told` makes of each entry of a feed that came from `url`, as soon as it ends.
 
-    A feed without entries or with more than `most` is declined, like all that is ill-formed.
+    None for a document to decline: one without entries or with more than `most`, one that has
+    relative links and came from nowhere, and all that is ill-formed.
     """
     if not is_utf8(content, url, content_type):
         return None
     try:
-        return _Walk(url, most).entries_of(content)
+        return [told(entry) for entry in _Walk(url, most).entries_of(content)] or None
     except (DeclinedError, expat.ExpatError, UnicodeDecodeError):
         return None
 
 
 class _Walk:
-    """Where expat is in a document, beside the entries: each entry takes its own elements."""
+    """A document on its way through expat, which builds elements of it without us."""
 
     def __init__(self, url: str, most: int) -> None:
         self.base = joined(url, url) if url else ""
-        self.most = most
-        self.names: Names | None = None
-        self.about = ""
-        self.found: list[Entry] = []
         self.issued: datetime | None = None
-        self.beside: list[str] = []  # what is open
-        self.texts: list[str] = []
+        self.read = self.entries = 0
+        self.most = most
+        self.root: Element | None = None
+        self.tree = tree = TreeBuilder()
         self.parser = parser = expat.ParserCreate("utf-8")
-        parser.buffer_text, parser.buffer_size = True, 1 << 16
-        parser.CharacterDataHandler = self.texts.append
+        parser.buffer_text, parser.buffer_size = True, PIECE
         parser.StartDoctypeDeclHandler = _declined
-        parser.StartElementHandler, parser.EndElementHandler = self.begins, self.ends
-
-    def entries_of(self, content: bytes) -> list[Entry]:
-        self.parser.Parse(content, True)
-        if not self.found or "arxiv.org/api/errors" in self.found[0].id:
-            raise DeclinedError
-        if self.found[0].issued != self.issued:  # told behind the entries
-            return [entry._replace(issued=self.issued) for entry in self.found]
-        return self.found
+        parser.StartElementHandler = self.begins
+        parser.EndElementHandler, parser.CharacterDataHandler = tree.end, tree.data
 
     def begins(self, name: str, attributes: dict[str, str]) -> None:
-        self.texts.clear()
-        if self.names is None:
-            self.names = Names(name, attributes)
-            self.inside = _inside(self.texts, partial(self.ends_entry, self.names))
-            self.beside.append(name.lower())
-            return
-        known = self.names.beside(name, attributes)
-        if known in ("item", "entry"):
-            allowed = attributes.keys() <= {"rdf:about", "xml:lang"}
-            if not allowed or self.beside[-1] not in self.names.parents:
+        """Begin the root, and nothing else."""
+        self.names = Names(name, attributes)
+        self.root = self.tree.start(name, attributes)
+        self.parser.StartElementHandler = self.tree.start
+
+    def entries_of(self, content: bytes) -> Iterator[Entry]:
+        read, since = 0, 0
+        for begin in range(0, len(content), PIECE):
+            self.parser.Parse(content[begin : begin + PIECE], False)
+            yield from self.taken(self.root, ended=False)
+            read, since = self.read, 0 if self.read > read else since + 1
+            if since > MAX_PIECES:
                 raise DeclinedError
-            self.begins_entry(attributes.get("rdf:about", ""))
+        self.parser.Parse(b"", True)
+        yield from self.taken(self.root, ended=True)
+
+    def taken(self, parent: Element | None, ended: bool) -> Iterator[Entry]:
+        """Read what has ended of the children of a feed or its channel, and let it go."""
+        if parent is None:
             return
-        if known in _NOT_BESIDE or len(self.beside) > MAX_DEPTH:
-            raise DeclinedError
-        if known == "channel" and (len(self.beside) > 1 or attributes.keys() - {"rdf:about"}):
-            raise DeclinedError
-        self.beside.append(known)
+        inside = parent.tag.lower()
+        children = parent[:] if ended else parent[:-1]
+        for child in children:
+            self.read += 1
+            known = self.names.beside(child.tag, child.attrib)
+            if known in ("item", "entry"):
+                yield self.entry(child, inside)
+            elif known == "channel":
+                if parent is not self.root or child.attrib.keys() - {"rdf:about"}:
+                    raise DeclinedError
+                yield from self.taken(child, ended=True)
+            else:
+                self.beside(child, known, inside, 1)
+        del parent[: len(children)]
+        for child in parent:
+            if parent is self.root and child.tag == "channel":
+                yield from self.taken(child, ended=False)
 
-    def begins_entry(self, about: str) -> None:
-        if len(self.found) == self.most:
+    def entry(self, element: Element, inside: str) -> Entry:
+        self.entries += 1
+        allowed = element.attrib.keys() <= {"rdf:about", "xml:lang"}
+        if not allowed or inside not in self.names.parents or self.entries > self.most:
             raise DeclinedError
-        self.about = about
-        self.parser.StartElementHandler, self.parser.EndElementHandler = self.inside
+        entry = _entry(element, self.names, self.base, self.issued)
+        if "arxiv.org/api/errors" in entry.id:
+            raise DeclinedError
+        return entry
 
-    def ends_entry(self, names: Names, fields: list[_Field]) -> None:
-        self.found.append(_entry(fields, names, self.base, self.about, self.issued))
-        self.parser.StartElementHandler = self.begins
-        self.parser.EndElementHandler = self.ends
-
-    def ends(self, _name: str) -> None:
-        known, text = self.beside.pop(), "".join(self.texts).strip()
-        self.texts.clear()
+    def beside(self, element: Element, known: str, inside: str, depth: int) -> None:
+        """Read what stands beside the entries: the date of the feed alone matters."""
+        if known in _NOT_BESIDE or depth > MAX_DEPTH:
+            raise DeclinedError
+        for part in element:
+            self.beside(part, self.names.beside(part.tag, part.attrib), known, depth + 1)
+        text = (element[-1].tail if len(element) else element.text) or ""
         if known in _FEED_DATES:
-            if self.beside[-1] not in ("channel", "feed"):
+            if inside not in ("channel", "feed"):
                 raise DeclinedError
-            self.issued = moment(text)
-        elif known == "title" and text.startswith("Feed error for query:"):
+            issued = moment(text.strip())
+            if self.entries and issued != self.issued:
+                raise DeclinedError  # the entries before it have another
+            self.issued = issued
+        elif known == "title" and text.strip().startswith("Feed error for query:"):
             raise DeclinedError
 
 
@@ -120,75 +145,47 @@ def _declined(*_: object) -> None:
     raise DeclinedError
 
 
-# Name, attributes, text, and of an author in parts the name that they tell.
-_Field = tuple[str, dict[str, str], str, str | None]
-
-
-def _inside(
-    texts: list[str], ended: Callable[[list[_Field]], None]
-) -> tuple[Callable[[str, dict[str, str]], None], Callable[[str], None]]:
-    """Return what begins and ends elements of entries; `ended` is told the fields of each entry.
-
-    They run for every element of a document: what they need they hold, and they decide nothing.
-    """
-    fields: list[_Field] = []
-    clear, keep = texts.clear, fields.append
-    held: dict[str, str] | None = None  # the attributes of the field that is open
-    part = ""  # of it
-    person: str | None = None
-
-    def begins(name: str, attributes: dict[str, str]) -> None:
-        nonlocal held, part
-        clear()
-        if held is None:
-            held = attributes
-        elif part or attributes:
+def _person(author: Element) -> str:
+    """Return whom an author in parts names."""
+    person = ""
+    for part in author:
+        if len(part) or part.keys():
             raise DeclinedError
-        else:
-            part = name
-
-    def ends(name: str) -> None:
-        nonlocal held, part, person
-        if held is None:
-            ended(fields)
-            fields.clear()
-        elif part:
-            person, part = _named(part, "".join(texts).strip(), person), ""
-            clear()
-        else:
-            keep((name, held, "".join(texts).strip(), person))
-            held = person = None
-
-    return begins, ends
+        person = _named(part.tag, (part.text or "").strip(), person)
+    return person
 
 
-def _named(part: str, text: str, person: str | None) -> str:
-    """Return whom an author in parts names, as far as they are told."""
+def _named(part: str, text: str, person: str) -> str:
     if part == "name":
         return text
     if part in _OF_PERSONS or (part in _OF_NAMED and person):
-        return person or ""
+        return person
     raise DeclinedError
 
 
-def _entry(
-    fields: list[_Field], names: Names, base: str, about: str, issued: datetime | None
-) -> Entry:
+def _entry(element: Element, names: Names, base: str, issued: datetime | None) -> Entry:
     """Sort the fields of an entry by what they say."""
     title = ""
     said: dict[str, str] = {}
     contents: list[str] = []
     categories: list[str] = []
-    people: list[tuple[str, str | None]] = []
+    people: list[str] = []
+    persons: list[str] = []  # authors in parts
     links: list[tuple[str, dict[str, str], str]] = []
     is_address = True  # the identifier
     roles = names.roles
-    for name, attributes, text, person in fields:
-        role = roles.get(name) or names.learn(name, attributes)
+    for field in element:
+        # What has no attributes would make a dictionary of them.
+        attributes = field.attrib if field.keys() else _NONE
+        role = roles.get(field.tag) or names.learn(field.tag, attributes)
         if attributes and not names.allows(role, attributes):
             raise DeclinedError
-        if person is not None and role != "author":
-            raise DeclinedError  # only authors have parts
+        if len(field):
+            if role != "author":
+                raise DeclinedError
+            persons.append(_person(field))
+            continue
+        text = (field.text or "").strip()
         if role not in _MANY:
             if role in said and role in _ONCE:
                 raise DeclinedError
@@ -196,7 +193,7 @@ def _entry(
             if role == "id" and attributes:
                 is_address = attributes.get("isPermaLink", "true") == "true"
         elif role == "author":
-            people.append((text, person))
+            people.append(mended(text))
         elif role == "category":
             if attributes:
                 categories.append(attributes.get("term", ""))
@@ -210,15 +207,20 @@ def _entry(
     content = max(contents, key=len) if contents else ""
     summary = mended(said["summary"]) if "summary" in said else (contents or ("",))[0]
     updated = moment(said.get("updated", ""))
-    own = _identifier(said["id"], base if is_address else None) if "id" in said else about
+    own = element.get("rdf:about", "")
+    if "id" in said:
+        own = _identifier(said["id"], base if is_address else None)
     page, pdf, linked = _linked(links, base)
+    page = page or (own if own.startswith(("http://", "https://")) else "")
+    if page and not base and "://" not in page:
+        raise DeclinedError
     return Entry(
         title,
         "" if summary == content else summary,
         content,
-        _authors(people),
+        _authors(people, persons),
         own,
-        page or (own if own.startswith(("http://", "https://")) else ""),
+        page,
         pdf,
         (
             own,
@@ -236,17 +238,13 @@ def _entry(
     )
 
 
-def _authors(told: list[tuple[str, str | None]]) -> tuple[str, ...]:
-    """Authors in parts, or as texts; feedparser mixes up those of both forms."""
-    parted = [person for _, person in told if person is not None]
-    if not parted:
-        texts = [mended(text) for text, _ in told]
-        if "@" in "".join(texts):
-            raise DeclinedError
-        return tuple(texts)
-    if len(parted) < len(told) or "" in parted:
+def _authors(texts: list[str], persons: list[str]) -> tuple[str, ...]:
+    """Authors as texts, or in parts; feedparser mixes up those of both forms."""
+    if persons and (texts or "" in persons):
         raise DeclinedError
-    return tuple(parted)
+    if texts and "@" in "".join(texts):
+        raise DeclinedError
+    return tuple(texts or persons)
 
 
 def _linked(told: list[tuple[str, dict[str, str], str]], base: str) -> tuple[str, str, list[str]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
+from collections.abc import Sequence
 
 import nh3
 
@@ -29,6 +31,8 @@ _PARTS_WORDS = re.compile(
     r"|blockquote|figure)\b[^<>]*>|<!\[CDATA\[|\]\]>",
     re.IGNORECASE,
 )
+# What mark-up, or spaces that go, has in a line of texts with | between them.
+_SIGNS = ("<", "&", "  ", " |", "| ")
 
 
 def text(markup: str) -> str:
@@ -42,6 +46,17 @@ def text(markup: str) -> str:
         markup = _PARTS_WORDS.sub(" ", _without_false_tags(markup))
         markup = nh3.clean(markup, tags=set())
     return clean(html.unescape(markup) if "&" in markup else markup)
+
+
+def texts(markup: Sequence[str]) -> list[str]:
+    """Return the clean text of each. Most lists need no cleaning: one look at all of it tells."""
+    if len(markup) == 1:
+        return [text(markup[0])]
+    line = "|".join(markup)
+    plain = line.isprintable() and unicodedata.is_normalized("NFC", line)
+    if plain and line == line.strip(" ") and not any(map(line.__contains__, _SIGNS)):
+        return list(markup)
+    return [text(one) for one in markup]
 
 
 def _without_false_tags(markup: str) -> str:
