@@ -26,8 +26,8 @@ _UNWANTED = re.compile(
 )
 
 
-# Bytes as they are, but control characters as 0.
-_SHOWN = bytes(code if 32 <= code != 127 else 0 for code in range(256))
+# Bytes as they are, but control characters as spaces.
+_SHOWN = bytes(code if 32 <= code != 127 else 32 for code in range(256))
 
 
 def clean(text: str) -> str:

@@ -51,6 +51,15 @@ def test_F12_clean_text_is_one_line_of_stored_unicode(given_text: str, cleaned: 
     assert clean(given_text) == cleaned
 
 
+@pytest.mark.parametrize("code", [*range(32), 127])
+@pytest.mark.parametrize("words", [2, 200])
+def test_F12_no_control_character_stays_in_a_text_of_any_length(code: int, words: int) -> None:
+    text = "word " * words
+    shown = clean(f"{text}{chr(code)}{text}")
+    assert len(shown.split()) == 2 * words
+    assert shown == clean(shown) and shown.isprintable()
+
+
 @given(ANY_TEXT)
 def test_cleaning_is_done_once(text: str) -> None:
     once = clean(text)
