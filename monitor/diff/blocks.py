@@ -158,6 +158,10 @@ def _person(name: str) -> str:
     """Return "lovelace a" for Ada Lovelace, A. Lovelace and Lovelace, Ada."""
     family, comma, given = name.partition(",")
     told = f"{given} {family}" if comma else name
-    letters = told.isascii() and not _MORE_THAN_LETTERS.search(told)
-    words = (told.lower().translate(SIGNS) if letters else plain(told)).split()
+    if not told.isascii() or _MORE_THAN_LETTERS.search(told):
+        words = plain(told).split()
+    else:
+        letters = told.lower()
+        alone = letters.replace(" ", "").isalpha()
+        words = (letters if alone else letters.translate(SIGNS)).split()
     return f"{words[-1]} {words[0][0]}" if words else ""

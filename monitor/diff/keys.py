@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
@@ -158,9 +158,13 @@ def mark(paper: Paper) -> int:
 
     Dates count only by being there: many sources give that of their own run.
     """
-    keys = paper.keys.items()
-    dates = paper.published is None, paper.updated is None, paper.announced is None
-    rest = paper.year, paper.version, paper.withdrawn, dates, len(paper.authors)
+    rest = _rest(
+        paper.year,
+        paper.version,
+        paper.withdrawn,
+        (paper.published is None, paper.updated is None, paper.announced is None),
+        len(paper.authors),
+    )
     told = (
         MARK_VERSION,
         paper.title,
@@ -171,10 +175,23 @@ def mark(paper: Paper) -> int:
         paper.pdf_url,
         *paper.categories,
         paper.announce,
-        f"{rest}{sorted(keys) if len(keys) > 1 else list(keys)}",
+        rest + _written(paper.keys),
     )
     written = "\0".join(told).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(written, digest_size=8).digest(), "big") >> 1
+
+
+@lru_cache(maxsize=4096)
+def _rest(*told: object) -> str:
+    return f"{told}"
+
+
+def _written(keys: Mapping[str, object]) -> str:
+    """Return a sorted list of pairs; nearly all papers have one."""
+    if len(keys) == 1:
+        [(scheme, value)] = keys.items()
+        return f"[({scheme!r}, {value!r})]"
+    return f"{sorted(keys.items())}"
 
 
 def keyed(paper: Paper) -> Keyed:

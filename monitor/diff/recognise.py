@@ -123,16 +123,23 @@ def at_a_glance(keyed: Keyed, title: str, authors: tuple[str, ...]) -> bool:
 
     Nearly all papers that share but a block have neither, and a full block holds many.
     """
-    key = title_key(title)
-    if Indel.normalized_similarity(keyed.title_key, key, score_cutoff=NEAR_ENOUGH):
+    told = _spoken(authors)
+    names = _names(keyed.paper.authors)
+    # As letters they are soon looked for, and in nearly all lists in vain.
+    if any(map(told.__contains__, names)) and not names.isdisjoint(_NAME.findall(told)):
         return True
-    return not _names(keyed.paper.authors).isdisjoint(_names(authors))
+    key = title_key(title)
+    return Indel.normalized_similarity(keyed.title_key, key, score_cutoff=NEAR_ENOUGH) > 0
+
+
+def _spoken(authors: tuple[str, ...]) -> str:
+    return folded(" ".join(authors)).casefold()
 
 
 @lru_cache(maxsize=4096)
 def _names(authors: tuple[str, ...]) -> frozenset[str]:
     """Return the words of names, without initials."""
-    return frozenset(_NAME.findall(folded(" ".join(authors)).casefold()))
+    return frozenset(_NAME.findall(_spoken(authors)))
 
 
 def _mended(keyed: Keyed, paper: Paper, keys: Keys) -> bool:

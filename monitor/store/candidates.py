@@ -14,6 +14,8 @@ from monitor.store.database import Transaction
 
 # Of the papers that only share blocks with one, those that share most are worth a look.
 NEAREST = 5
+_ID_BITS = 63
+_ID = (1 << _ID_BITS) - 1
 
 Ways = dict[int, set[str]]
 # Whether an incoming paper may be one of this title, by these authors, as seen at a glance.
@@ -66,8 +68,16 @@ def _near(tx: Transaction, unproven: Sequence[tuple[Ways, Keyed]]) -> None:
         return
     for ways, one in unnamed:
         shared = Counter(chain.from_iterable(by_block.get(block, ()) for block in one.blocks))
-        nearest = nlargest(NEAREST, shared, key=lambda id: (shared[id], id))
-        _note(ways, nearest, "block")
+        for paper_id in _nearest(shared):
+            ways[paper_id].add("block")
+
+
+def _nearest(shared: Mapping[int, int]) -> Iterable[int]:
+    """Return those that share most, and of those the newest."""
+    if len(shared) <= NEAREST:
+        return shared
+    most = nlargest(NEAREST, ((count << _ID_BITS) | id for id, count in shared.items()))
+    return [one & _ID for one in most]
 
 
 def _look(

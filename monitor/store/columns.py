@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Dialect
@@ -60,6 +61,13 @@ def among(
     return column == sa.any_(sa.literal(wanted, postgresql.ARRAY(column.type)))
 
 
+def one_of(dialect: str, column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
+    """Return `column is one of values`: `wanted(...)` of them is its parameter, as with `each`."""
+    if dialect == "sqlite":
+        return column.in_(sa.select(each(dialect, column.type).c.value))
+    return column == sa.any_(sa.bindparam("wanted", type_=postgresql.ARRAY(column.type)))
+
+
 def each(dialect: str, type_: Any) -> Any:
     """Return a table of values, in a column `value`: `wanted(...)` of them is its parameter.
 
@@ -98,6 +106,17 @@ def raw(
         return list(result.cursor.fetchall()) if result.cursor else []
 
 
+def raw_of(
+    tx: sa.Connection, made: Callable[[str], sa.Select[Any]], values: Iterable[Any], **told: Any
+) -> list[tuple[Any, ...]]:
+    """Return `raw` rows of a statement with `each` or `one_of`, asked for some values.
+
+    It is made once for each dialect: that takes longer than to look up a few values.
+    """
+    dialect = tx.dialect.name
+    return raw(tx, made(dialect), wanted(dialect, values) | told)
+
+
 def moment(told: datetime | str) -> datetime:
     """Return a moment of a row that came as it was."""
     return _written(told) if isinstance(told, str) else told.astimezone(UTC)
@@ -112,7 +131,18 @@ def listed(told: str | list[str]) -> tuple[str, ...]:
     """Return a list of a row that came as it was."""
     if told == "[]":
         return ()
-    return tuple(json.loads(told) if isinstance(told, str) else told)
+    return tuple(read_json(told) if isinstance(told, str) else told)
+
+
+def read_json(text: str | bytes) -> Any:
+    """Read a column of JSON: the body of a mail, for one, is read for each of its recipients.
+
+    What `json` has written and nobody else reads (half a surrogate, NaN) `json` reads again.
+    """
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return json.loads(text)
 
 
 def earlier(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -11,12 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import sqlalchemy as sa
 
 from monitor.errors import StoreBusyError, StoreError
 from monitor.store import schema
-from monitor.store.columns import insert_or_update
+from monitor.store.columns import insert_or_update, read_json
 
 Transaction = sa.Connection
 
@@ -214,7 +212,7 @@ def engine(url: sa.URL, *, writer: bool, foreign_keys: bool = True) -> sa.Engine
             pool_pre_ping=True,
             pool_size=5,
             max_overflow=15,
-            json_deserializer=_read_json,
+            json_deserializer=read_json,
         )
 
         @sa.event.listens_for(pooled, "connect")
@@ -229,7 +227,7 @@ def engine(url: sa.URL, *, writer: bool, foreign_keys: bool = True) -> sa.Engine
         pool_size=1 if writer else 5,
         max_overflow=0 if writer else 15,
         connect_args={"check_same_thread": False, "timeout": BUSY_MS / 1000},
-        json_deserializer=_read_json,
+        json_deserializer=read_json,
     )
 
     @sa.event.listens_for(made, "connect")
@@ -246,17 +244,6 @@ def engine(url: sa.URL, *, writer: bool, foreign_keys: bool = True) -> sa.Engine
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writer else "BEGIN")
 
     return made
-
-
-def _read_json(text: str | bytes) -> Any:
-    """Read a column: the body of a mail, for one, is read for each of its recipients.
-
-    What `json` has written and nobody else reads (half a surrogate, NaN) `json` reads again.
-    """
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return json.loads(text)
 
 
 def lock(tx: Transaction, number: int) -> None:

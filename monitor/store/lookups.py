@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache, partial
 from typing import Any, cast
 
 import sqlalchemy as sa
 
-from monitor.store import schema
+from monitor.store import columns, schema
 from monitor.store.columns import (
     INDEXED_CHARACTERS,
-    among,
     each,
     gathered,
     indexed,
     numbers,
+    one_of,
     raw,
-    wanted,
 )
 from monitor.store.database import Transaction
 
@@ -44,27 +43,29 @@ def of_keys(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, int]:
         by_scheme[scheme].append(value if len(value) <= INDEXED_CHARACTERS else indexed(value))
     found: dict[Key, int] = {}
     for scheme, values in by_scheme.items():
-        rows = raw(
-            tx,
-            sa.select(_key.value, _key.paper_id).where(
-                _key.scheme == scheme, among(tx, _key.value, values)
-            ),
-        )
+        rows = columns.raw_of(tx, _of_keys, values, scheme=scheme)
         found.update(((scheme, value), paper_id) for value, paper_id in rows)
     return found
+
+
+@cache
+def _of_keys(dialect: str) -> sa.Select[Any]:
+    there = _key.scheme == sa.bindparam("scheme"), one_of(dialect, _key.value)
+    return sa.select(_key.value, _key.paper_id).where(*there)
 
 
 def said_before(
     tx: Transaction, source: str, raw_ids: Iterable[str]
 ) -> list[tuple[str, int | None, int]]:
     """Return (name, mark, paper) of what a source last said under its names for records."""
-    rows = raw(
-        tx,
-        sa.select(_sighting.raw_id, _sighting.mark, _sighting.paper_id).where(
-            _sighting.source == source, among(tx, _sighting.raw_id, map(indexed, raw_ids))
-        ),
-    )
+    rows = columns.raw_of(tx, _said_before, map(indexed, raw_ids), source=source)
     return cast("list[tuple[str, int | None, int]]", rows)
+
+
+@cache
+def _said_before(dialect: str) -> sa.Select[Any]:
+    there = _sighting.source == sa.bindparam("source"), one_of(dialect, _sighting.raw_id)
+    return sa.select(_sighting.raw_id, _sighting.mark, _sighting.paper_id).where(*there)
 
 
 def of_titles(tx: Transaction, keys: Iterable[str]) -> Mapping[str, list[int]]:
@@ -81,16 +82,15 @@ def _newest(
     tx: Transaction, table: sa.Table, keys: Iterable[Any], most: int
 ) -> Mapping[Any, list[int]]:
     """Return at most so many papers a key, the newest first; a large key costs no more."""
-    keys = list(keys)
+    keys = set(keys)
     if not keys:
         return {}
-    dialect = tx.dialect.name
-    rows = raw(tx, _newest_of(dialect, table, most), wanted(dialect, keys))
+    rows = columns.raw_of(tx, partial(_newest_of, table, most), keys)
     return {key: numbers(told) for key, told in rows if told}
 
 
-@lru_cache(maxsize=8)  # to make it anew takes longer than to look up a few keys
-def _newest_of(dialect: str, table: sa.Table, most: int) -> sa.Select[Any]:
+@cache
+def _newest_of(table: sa.Table, most: int, dialect: str) -> sa.Select[Any]:
     asked = each(dialect, table.c.key.type)
     newest = (
         sa.select(table.c.paper_id)

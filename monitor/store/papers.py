@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,7 +20,9 @@ from monitor.store.columns import (
     insert_plain,
     listed,
     moment,
+    one_of,
     raw,
+    raw_of,
 )
 from monitor.store.database import Transaction
 from monitor.store.merge import Draft, fold
@@ -265,12 +268,17 @@ def sightings(
 ) -> dict[int, tuple[Sighting, ...]]:
     """Return what each source, or the one named, last said of each paper, the oldest first."""
     # Sources are told apart here: asked for one, SQLite walks through all that it ever said.
-    wanted = sa.select(schema.sighting).where(among(tx, _sighting.paper_id, ids))
-    found: dict[int, list[Sighting]] = defaultdict(list)
-    for row in raw(tx, wanted.order_by(_sighting.first_seen_at, _sighting.raw_id)):
+    seen: dict[int, list[Sighting]] = defaultdict(list)
+    for row in raw_of(tx, _sightings, ids):
         if source is None or row[0] == source:
-            found[row[_PAPER]].append(_sighting_of(*row))
-    return {id: tuple(seen) for id, seen in found.items()}
+            seen[row[_PAPER]].append(_sighting_of(*row))
+    return {id: tuple(some) for id, some in seen.items()}
+
+
+@cache
+def _sightings(dialect: str) -> sa.Select[Any]:
+    told = sa.select(schema.sighting).where(one_of(dialect, _sighting.paper_id))
+    return told.order_by(_sighting.first_seen_at, _sighting.raw_id)
 
 
 _PAPER = list(_sighting.keys()).index("paper_id")
@@ -327,24 +335,30 @@ def origin(tx: Transaction, paper_id: int) -> Origin | None:
 
 def keys_of(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
     """Return the identifiers of papers, in a stable order."""
-    rows = raw(
-        tx,
-        sa.select(_key.paper_id, _key.scheme, _key.value)
-        .where(among(tx, _key.paper_id, ids))
-        .order_by(_key.paper_id, _key.scheme, _key.value),
-    )
-    found: dict[int, list[Key]] = defaultdict(list)
-    for paper_id, scheme, value in rows:
-        found[paper_id].append((scheme, value))
-    return found
+    keys: dict[int, list[Key]] = defaultdict(list)
+    for paper_id, scheme, value in raw_of(tx, _keys, ids):
+        keys[paper_id].append((scheme, value))
+    return keys
+
+
+@cache
+def _keys(dialect: str) -> sa.Select[Any]:
+    told = sa.select(_key.paper_id, _key.scheme, _key.value)
+    ordered = told.order_by(_key.paper_id, _key.scheme, _key.value)
+    return ordered.where(one_of(dialect, _key.paper_id))
 
 
 def stored_of(
     tx: Transaction, ids: Iterable[int], keys: Mapping[int, Sequence[Key]]
 ) -> dict[int, Stored]:
     """Return stored papers by id, with their identifiers as they are given."""
-    rows = raw(tx, sa.select(schema.paper).where(among(tx, _paper.id, ids)))
+    rows = raw_of(tx, _papers, ids)
     return {row[0]: _stored_of(keys.get(row[0], ()), *row) for row in rows}
+
+
+@cache
+def _papers(dialect: str) -> sa.Select[Any]:
+    return sa.select(schema.paper).where(one_of(dialect, _paper.id))
 
 
 def titles(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, tuple[str, ...]]]:
@@ -352,10 +366,14 @@ def titles(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, tuple[st
     wanted = set(ids)
     if not wanted:
         return {}
-    rows = raw(
-        tx, sa.select(_paper.id, _paper.title, _paper.authors).where(among(tx, _paper.id, wanted))
-    )
+    rows = raw_of(tx, _titles, wanted)
     return {id: (title, listed(authors)) for id, title, authors in rows}
+
+
+@cache
+def _titles(dialect: str) -> sa.Select[Any]:
+    told = sa.select(_paper.id, _paper.title, _paper.authors)
+    return told.where(one_of(dialect, _paper.id))
 
 
 def _stored_of(

@@ -79,6 +79,8 @@ def between(
     found: Sequence[Mapping[int, object]],
 ) -> dict[tuple[int, int], str]:
     """Return what is ruled of an incoming paper, by its position, and a stored one, by its id."""
+    if not _any(tx):
+        return {}
     theirs = [
         {name(*pair) for pair in one.keys} | {raw_name(source, one.raw_id)} for one in incoming
     ]
@@ -116,11 +118,15 @@ def of_names(tx: Transaction, names: Iterable[str]) -> list[tuple[str, str, str,
     return [(row.one, row.other, row.verdict, row.at) for row in rows]
 
 
+def _any(tx: Transaction) -> bool:
+    return tx.scalar(sa.select(_ruling.one).limit(1)) is not None
+
+
 def _on(tx: Transaction, names: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return what is ruled on names: the other name and the verdict."""
     wanted = set(names)
     found: dict[str, dict[str, str]] = defaultdict(dict)
-    if not wanted or tx.scalar(sa.select(_ruling.one).limit(1)) is None:
+    if not wanted or not _any(tx):
         return found
     for one, other, verdict, _ in of_names(tx, wanted):
         found[one][other] = verdict
