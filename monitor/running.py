@@ -73,8 +73,9 @@ class Running(ABC):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._signalled)
 
-    def _signalled(self, number: int, _frame: object) -> None:
-        signal.signal(number, signal.SIG_DFL)
+    def _signalled(self, _number: int, _frame: object) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
         self.stop()
 
     def _tell(self, app: App) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 import yaml
@@ -200,6 +202,36 @@ def test_K14_sigterm_finishes_the_hand_off_and_ends_with_0(house: House, smtp: S
     with house.opened() as app, app.parts.database.reading() as tx:
         assert [delivery.state for delivery in deliveries.listing(tx)] == [State.SENT]
     assert len(smtp.received) == 1
+
+
+def _is_caught(pid: int, number: signal.Signals) -> bool:
+    told = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    [caught] = re.findall(r"^SigCgt:\s*([0-9a-f]+)$", told, re.MULTILINE)
+    return bool(int(caught, 16) >> (number - 1) & 1)
+
+
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+def test_X09_a_second_signal_ends_it_at_once(
+    house: House, smtp: ScriptedSmtp, second: signal.Signals
+):
+    house.by_mail(smtp.port)
+    house.told["subscriptions"]["lab"]["schedule"] = "immediately"
+    house.add("1.txt", AGENTS)
+    until = threading.Event()
+    smtp.script["dot"].append(Hold(until, "250 2.0.0 queued"))
+    process = house.process("serve")
+    try:
+        assert smtp.held.wait(60)
+        process.send_signal(signal.SIGTERM)
+        wait(lambda: not _is_caught(process.pid, signal.SIGTERM))
+        process.send_signal(second)
+        assert process.wait(30) == -second
+    finally:
+        until.set()
+        process.kill()
+        process.communicate(timeout=60)
+    with house.opened() as app, app.parts.database.reading() as tx:
+        assert [delivery.state for delivery in deliveries.listing(tx)] == [State.HANDING_OFF]
 
 
 def test_the_service_lives_while_it_ticks(house: House):
