@@ -87,10 +87,21 @@ def service(database: Database, *, expected: bool) -> Check:
 
 
 def workers(database: Database) -> list[Check]:
-    """Look at the workers of all machines."""
+    """Look at the workers of all machines.
+
+    One that was killed is said for a day; while another lives, its work is done and all is well.
+    """
     with database.reading() as tx:
         known = beats.signs(tx, WORKER)
-    return [_heard(name.replace("@", " "), at) for name, at in known.items()]
+    checks = [_heard(name.replace("@", " "), at) for name, at in known.items()]
+    living = sum(check.ok for check in checks)
+    return [check if check.ok or not living else _replaced(check, living) for check in checks]
+
+
+def _replaced(dead: Check, living: int) -> Check:
+    others = "another worker does" if living == 1 else f"{living} other workers do"
+    told = f"{dead.message}: it ended without a word, and {others} its work"
+    return Check(dead.name, True, told)
 
 
 def _heard(name: str, last: datetime) -> Check:
