@@ -26,8 +26,9 @@ from monitor.config.settings import (
 from monitor.deliver.connections import Connections
 from monitor.deliver.file import Pages
 from monitor.deliver.mail import SMTP_LINE, Mail, message_id
+from monitor.deliver.policy import Patience
 from monitor.deliver.slack import Slack
-from monitor.deliver.smtp import SmtpServer
+from monitor.deliver.smtp import SmtpServer, Timeouts
 from monitor.digest.due import parse_schedule
 from monitor.digest.render import JinjaTemplates
 from monitor.errors import StoreBusyError, UsageError
@@ -333,7 +334,9 @@ def open_app(settings: Settings, clock: Clock, in_force: InForce | None = None) 
             sender=settings.smtp.sender if settings.smtp else "",
             resends=_resends(settings),
             at_once={SMTP_LINE: settings.smtp.connections} if settings.smtp else {},
+            apart=_apart(settings.smtp),
             mark=_mark(settings),
+            patience=Patience(**dict(settings.retry)),
             retention=Retention(**dict(settings.retention)),
             ahead=clock_ahead,
         )
@@ -375,6 +378,10 @@ def _server(smtp: SmtpSettings) -> Connections:
     return Connections([_connection(smtp) for _ in range(smtp.connections)])
 
 
+def _apart(smtp: SmtpSettings | None) -> dict[str, float]:
+    return {SMTP_LINE: 60 / smtp.per_minute} if smtp and smtp.per_minute else {}
+
+
 def _connection(smtp: SmtpSettings) -> SmtpServer:
     return SmtpServer(
         smtp.host,
@@ -384,6 +391,8 @@ def _connection(smtp: SmtpSettings) -> SmtpServer:
         password=smtp.password.reveal() if smtp.password else "",
         sender=smtp.sender,
         ca_file=smtp.ca_file,
+        timeouts=Timeouts(**{phase: wait.total_seconds() for phase, wait in smtp.timeouts}),
+        per_connection=smtp.per_connection,
     )
 
 

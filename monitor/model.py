@@ -528,7 +528,7 @@ class Delivery:
 
     `parent` is the provider reference of part 0, for channels that thread; `rendered` is what
     was frozen when the digest was composed; `resent` says that an attempt of unknown end was
-    followed by another.
+    followed by another; `changed_at` is since when `state` is what it is.
     """
 
     id: int
@@ -549,6 +549,7 @@ class Delivery:
     error: str = ""
     owner: str = ""
     resent: bool = False
+    changed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -588,7 +589,10 @@ class Channel(Protocol):
     def send(self, delivery: Delivery, handing_off: Callable[[], bool]) -> Outcome: ...
 
     def reconcile(self, delivery: Delivery) -> Outcome | None:
-        """Find out what became of an `unknown` delivery; None when this channel cannot know."""
+        """Find out what became of an `unknown` delivery; None when this channel cannot know.
+
+        A RETRY (it is not there) with a `retry_after` is believed only so long after the hand-off.
+        """
         ...
 
     def check(self) -> str:

@@ -70,11 +70,10 @@ def resolve(
     as_json: AsJson = False,
 ) -> None:
     """Settle a delivery of which nobody knows whether it arrived."""
-    from monitor.store import deliveries as outbox
+    from monitor import pipeline
 
     with opened(config, now) as app:
-        with app.parts.database.writing() as tx:
-            outbox.resolve(tx, id_, fate, app.parts.clock.now())
+        pipeline.resolve(app.parts, id_, fate)
         if fate == "resend":
             app.deliver()
         _report(app, id_, as_json)

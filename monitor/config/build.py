@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -24,6 +24,7 @@ from monitor.config.settings import (
     Known,
     OperatorSettings,
     RetentionSettings,
+    RetrySettings,
     Section,
     Settings,
     SlackOptions,
@@ -50,6 +51,7 @@ SECTIONS = (
     "operator",
     "smtp",
     "slack",
+    "retry",
     "retention",
 )
 # What a topic may have instead of a query.
@@ -86,6 +88,7 @@ def build(
     operator = builder.section("operator", OperatorSettings)
     smtp = builder.section("smtp", SmtpSettings)
     slack = builder.section("slack", SlackSettings)
+    retry = builder.section("retry", RetrySettings)
     retention = builder.section("retention", RetentionSettings)
     if written.faults or general is None:
         return None
@@ -99,6 +102,7 @@ def build(
         operator=operator,
         smtp=smtp,
         slack=slack,
+        retry=retry or RetrySettings(),
         retention=retention or RetentionSettings(),
         as_written=written.as_written,
         topics_told=written.values.get("topics") or {},
@@ -296,6 +300,10 @@ class _Builder:
         except ValidationError as error:
             for detail in error.errors(include_url=False):
                 path = (*where, *detail["loc"])
+                if detail["type"] == "extra_forbidden":
+                    *section, name = detail["loc"]
+                    self.unknown(path[:-1], {str(name): None}, _names(_section(model, section)))
+                    continue
                 said = sentence(detail, self._as_written(path))
                 cause = detail.get("ctx", {}).get("error")
                 lines = cause.lines if isinstance(cause, WrongQueryError) else 0
@@ -334,6 +342,15 @@ def _names(model: type[BaseModel]) -> list[str]:
     """Return the settings of a model as the file writes them."""
     ours = ("name", "options")
     return [field.alias or name for name, field in model.model_fields.items() if name not in ours]
+
+
+def _section(model: type[BaseModel], where: Iterable[int | str]) -> type[BaseModel]:
+    """Return the settings that stand at a place within others."""
+    for name in where:
+        inner = model.model_fields[str(name)].annotation
+        assert isinstance(inner, type) and issubclass(inner, BaseModel)
+        model = inner
+    return model
 
 
 def _only(raw: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:

@@ -23,8 +23,9 @@ from pydantic_core import CoreSchema, core_schema
 
 from monitor.config.words import nearest
 
-_UNITS = {"m": 60, "h": 3600, "d": 86400}
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"([1-9]\d{0,5})([mhd])")
+_TIMEOUT = re.compile(r"([1-9]\d{0,5})([smh])")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -65,19 +66,42 @@ def line(text: str) -> str:
 
 
 def _duration(value: object) -> object:
+    return _length(value, _DURATION, "30m, 6h, 1d or 7d")
+
+
+def _timeout(value: object) -> object:
+    return _length(value, _TIMEOUT, "30s, 5m or 1h")
+
+
+def _length(value: object, written: re.Pattern[str], examples: str) -> object:
     if not isinstance(value, str):
         return value
-    found = _DURATION.fullmatch(value.strip())
+    found = written.fullmatch(value.strip())
     if not found:
-        raise ValueError(f"“{value}” is not a length of time; write 30m, 6h, 1d or 7d")
+        raise ValueError(f"“{value}” is not a length of time; write {examples}")
     return timedelta(seconds=int(found[1]) * _UNITS[found[2]])
 
 
 def duration(value: timedelta) -> str:
-    """Write a length of time as the file does: 15m, 6h, 7d."""
+    """Write a length of time as the file does: 30s, 15m, 6h, 7d."""
     seconds = int(value.total_seconds())
-    unit = next(unit for unit in "dhm" if seconds % _UNITS[unit] == 0)
+    unit = next(unit for unit in "dhms" if seconds % _UNITS[unit] == 0)
     return f"{seconds // _UNITS[unit]}{unit}"
+
+
+def _span(value: object) -> object:
+    """Read `5m-15m`, or a single length of time for both ends."""
+    if not isinstance(value, str):
+        return value
+    lengths = [_duration(part) for part in value.split("-", 1)]
+    if lengths[0] > lengths[-1]:  # type: ignore[operator]
+        raise ValueError(f"“{value}” ends before it begins")
+    return lengths[0], lengths[-1]
+
+
+def _shown_span(value: tuple[timedelta, timedelta]) -> str:
+    least, most = (duration(end) for end in value)
+    return least if least == most else f"{least}-{most}"
 
 
 def one_or_more(value: object) -> object:
@@ -155,12 +179,32 @@ def _secret_url(secret: Secret) -> Secret:
     return secret
 
 
+_SPAN_SCHEMA = {"type": "string", "pattern": "^[1-9][0-9]{0,5}[mhd](-[1-9][0-9]{0,5}[mhd])?$"}
+
 Line = Annotated[str, AfterValidator(line)]
 Duration = Annotated[
     timedelta,
     BeforeValidator(_duration),
     PlainSerializer(duration, return_type=str),
     WithJsonSchema({"type": "string", "pattern": "^[1-9][0-9]{0,5}[mhd]$"}),
+]
+Timeout = Annotated[
+    timedelta,
+    BeforeValidator(_timeout),
+    PlainSerializer(duration, return_type=str),
+    WithJsonSchema({"type": "string", "pattern": "^[1-9][0-9]{0,5}[smh]$"}),
+]
+Span = Annotated[
+    tuple[timedelta, timedelta],
+    BeforeValidator(_span),
+    PlainSerializer(_shown_span, return_type=str),
+    WithJsonSchema(_SPAN_SCHEMA),
+]
+# A list of them, in which a single one may stand alone.
+Spans = Annotated[
+    tuple[Span, ...],
+    BeforeValidator(one_or_more),
+    WithJsonSchema({"anyOf": [_SPAN_SCHEMA, {"type": "array", "items": _SPAN_SCHEMA}]}),
 ]
 Address = Annotated[str, AfterValidator(_address)]
 Sender = Annotated[str, AfterValidator(_sender)]

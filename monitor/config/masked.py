@@ -29,7 +29,7 @@ def masked(settings: Settings) -> dict[str, Any]:
         "channels": {name: _of_kind(entry) for name, entry in settings.channels.items()},
         "subscriptions": {name: _plain(entry) for name, entry in settings.subscriptions.items()},
     }
-    for section in ("operator", "smtp", "slack", "retention"):
+    for section in ("operator", "smtp", "slack", "retry", "retention"):
         entry = getattr(settings, section)
         shown[section] = _plain(entry) if entry else None
     for where, text in settings.as_written.items():

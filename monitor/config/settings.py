@@ -33,6 +33,9 @@ from monitor.config.fields import (
     Secret,
     SecretUrl,
     Sender,
+    Span,
+    Spans,
+    Timeout,
     Zone,
     is_loopback,
     line,
@@ -41,6 +44,7 @@ from monitor.config.fields import (
 )
 from monitor.config.words import WrongQueryError, nearest
 from monitor.config.yaml_lines import Place
+from monitor.deliver.policy import PATIENCE
 from monitor.digest.due import parse_schedule
 from monitor.errors import Fault, QueryError
 from monitor.match import Synonyms, parse_query
@@ -298,6 +302,18 @@ class OperatorSettings(_Ways):
     """Who is told of incidents, and of their end."""
 
 
+class TimeoutSettings(Section):
+    """How long the mail server may take in each phase; `block` is for each 64 KB of the text."""
+
+    connect: Timeout = timedelta(seconds=30)
+    greeting: Timeout = timedelta(minutes=5)
+    mail: Timeout = timedelta(minutes=5)
+    rcpt: Timeout = timedelta(minutes=5)
+    data: Timeout = timedelta(minutes=2)
+    block: Timeout = timedelta(minutes=3)
+    final: Timeout = timedelta(minutes=10)
+
+
 class SmtpSettings(Section):
     """The mail server. `port` follows from `tls` unless it is set; `sender` is `from:`."""
 
@@ -310,6 +326,9 @@ class SmtpSettings(Section):
     ca_file: Annotated[FilePath, AfterValidator(_existing_file)] | None = None
     unknown: Literal["resend", "hold"] = "resend"
     connections: int = Field(1, ge=1, le=32)
+    per_connection: int = Field(50, ge=1)
+    per_minute: int | None = Field(None, ge=1)
+    timeouts: TimeoutSettings = Field(default_factory=TimeoutSettings)
     insecure: bool = False
 
     @model_validator(mode="before")
@@ -340,6 +359,17 @@ class SlackSettings(Section):
 
     token: Secret
     base_url: HttpsUrl = "https://slack.com/api/"
+
+
+class RetrySettings(Section):
+    """When a delivery is tried again that was not taken, and how long a channel that is down rests.
+
+    Of each wait the least and the most is told; the last one holds for all later ones.
+    """
+
+    waits: Annotated[Spans, SOME] = PATIENCE.waits
+    give_up: Duration = PATIENCE.give_up
+    rest: Span = PATIENCE.rest
 
 
 class RetentionSettings(Section):
@@ -416,6 +446,7 @@ class Settings:
     operator: OperatorSettings | None
     smtp: SmtpSettings | None
     slack: SlackSettings | None
+    retry: RetrySettings
     retention: RetentionSettings
     warnings: tuple[Fault, ...] = ()
     as_written: Mapping[tuple[str | int, ...], str] = field(default_factory=dict, repr=False)

@@ -2,8 +2,9 @@
 
 An answer is waited for in the queue, never in a sleeping thread. The waits follow RFC 5321
 4.5.4.1 in form, but end sooner, since a digest goes stale: the first retry comes after 5 to
-30 minutes, the later ones back off to 2 to 3 hours, and all end after 48 hours of trying. What
-reached nobody by the subscription's next slot moves into the next digest before that.
+30 minutes, the later ones back off to 2 to 3 hours, and all end after 48 hours of trying, unless
+the configuration says otherwise. What reached nobody by the subscription's next slot moves into
+the next digest before that.
 """
 
 from __future__ import annotations
@@ -14,25 +15,64 @@ from datetime import datetime, timedelta
 
 from monitor.model import Delivery, Outcome, State
 
-# Both must be passed: a channel that is down stops the clock, and no attempts are counted then.
-GIVE_UP_AFTER = timedelta(hours=48)
-MOST_ATTEMPTS = 20
-
 # An unexpected error may come again at once: the delivery waits, so that no loop can spin.
 AFTER_FAULT = timedelta(hours=1)
 
 # What nobody knows is not asked about at once: the server may still be at it.
 ASK_AFTER = timedelta(minutes=15)
 
-# Minutes between attempts, from and to; the last pair holds for all later ones.
-_WAITS = ((5, 15), (15, 30), (30, 60), (60, 120), (120, 180))
-
 # What a server may ask for: less would hammer it, more would outlive the digest.
 _LEAST_ASKED = timedelta(seconds=1)
 _MOST_ASKED = timedelta(hours=6)
 
-_CHANNEL_FIRST = timedelta(minutes=5)
-_CHANNEL_MOST = timedelta(hours=1)
+Span = tuple[timedelta, timedelta]
+
+
+def _minutes(least: int, most: int) -> Span:
+    return timedelta(minutes=least), timedelta(minutes=most)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long is waited between attempts, from and to, and for how long in all.
+
+    The last of `waits` holds for all later ones. `rest` is how long a channel that is down is
+    left alone: at first, and at most. The first is long enough that a wrong password does not
+    lock the account.
+    """
+
+    waits: tuple[Span, ...] = (
+        _minutes(5, 15),
+        _minutes(15, 30),
+        _minutes(30, 60),
+        _minutes(60, 120),
+        _minutes(120, 180),
+    )
+    give_up: timedelta = timedelta(hours=48)
+    rest: Span = (timedelta(minutes=5), timedelta(hours=1))
+
+    @property
+    def attempts(self) -> int:
+        """How many attempts lie within `give_up` even when each wait is the longest.
+
+        So many are made in any case: a channel that is down stops the clock, and no attempts are
+        counted then.
+        """
+        *first, last = (most for _, most in self.waits)
+        made, left = 1, self.give_up
+        for wait in first:
+            if wait > left:
+                return made
+            made, left = made + 1, left - wait
+        return made + left // last
+
+    def wait(self, delivery_id: int, attempts: int) -> timedelta:
+        """Return how long to wait after `attempts` and one more, jittered."""
+        least, most = self.waits[min(attempts, len(self.waits) - 1)]
+        return least + (most - least) * _jitter(delivery_id, attempts)
+
+
+PATIENCE = Patience()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +83,9 @@ class Decided:
     at: datetime | None
 
 
-def decide(delivery: Delivery, outcome: Outcome, now: datetime) -> Decided:
+def decide(
+    delivery: Delivery, outcome: Outcome, now: datetime, patience: Patience = PATIENCE
+) -> Decided:
     """Turn what one attempt brought into what is recorded; a retry that comes too late fails.
 
     `delivery.attempts` counts the attempts made before this one.
@@ -52,7 +94,7 @@ def decide(delivery: Delivery, outcome: Outcome, now: datetime) -> Decided:
         return Decided(outcome, now + ASK_AFTER)
     if outcome.state is not State.RETRY:
         return Decided(outcome, None)
-    at = next_attempt(outcome, delivery.id, delivery.attempts, delivery.created_at, now)
+    at = next_attempt(outcome, delivery, now, patience)
     if at is None:
         error = f"given up after {delivery.attempts + 1} attempts: {outcome.error}"
         return Decided(replace(outcome, state=State.FAILED, error=error), None)
@@ -69,8 +111,22 @@ def unsure(delivery: Delivery, *, resend: bool) -> Outcome | None:
     return Outcome(State.RETRY, delivery.error) if again else None
 
 
+def looked(delivery: Delivery, found: Outcome, now: datetime) -> Outcome:
+    """Turn what a channel found into what is recorded.
+
+    What is not there yet may be on its way still, when the process died a moment ago: it is looked
+    for once more before it is sent again.
+    """
+    if found.state is not State.RETRY or found.retry_after is None:
+        return found
+    since = delivery.changed_at
+    if since is not None and now < since + found.retry_after:
+        return replace(found, state=State.UNKNOWN)
+    return replace(found, retry_after=None)
+
+
 def next_attempt(
-    outcome: Outcome, delivery_id: int, attempts: int, created_at: datetime, now: datetime
+    outcome: Outcome, delivery: Delivery, now: datetime, patience: Patience = PATIENCE
 ) -> datetime | None:
     """Return when to try again, or None to give up; `attempts` were made before this one.
 
@@ -79,23 +135,16 @@ def next_attempt(
     if outcome.retry_after is not None:
         wait = min(max(outcome.retry_after, _LEAST_ASKED), _MOST_ASKED)
     else:
-        wait = _wait(delivery_id, attempts)
-    late = now + wait >= created_at + GIVE_UP_AFTER
-    return None if late and attempts + 1 >= MOST_ATTEMPTS else now + wait
+        wait = patience.wait(delivery.id, delivery.attempts)
+    late = now + wait >= delivery.created_at + patience.give_up
+    return None if late and delivery.attempts + 1 >= patience.attempts else now + wait
 
 
-def channel_retry(tries: int) -> timedelta:
-    """Return how long a channel rests after `tries` failed attempts (1 or more) to reach it.
-
-    The first rest is long enough that a wrong password does not lock the account.
-    """
+def channel_retry(tries: int, patience: Patience = PATIENCE) -> timedelta:
+    """Return how long a channel rests after `tries` failed attempts (1 or more) to reach it."""
+    first, most = patience.rest
     doublings = min(max(tries - 1, 0), 10)
-    return min(_CHANNEL_FIRST * (1 << doublings), _CHANNEL_MOST)
-
-
-def _wait(delivery_id: int, attempts: int) -> timedelta:
-    low, high = _WAITS[min(attempts, len(_WAITS) - 1)]
-    return timedelta(minutes=low + (high - low) * _jitter(delivery_id, attempts))
+    return min(first * (1 << doublings), most)
 
 
 def _jitter(delivery_id: int, attempts: int) -> float:

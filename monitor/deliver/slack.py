@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from http.client import HTTPException
 from typing import Any, Protocol
 from urllib.error import URLError
@@ -40,6 +41,8 @@ _MUTE.setLevel(logging.CRITICAL + 1)
 _CHANNEL_ID = re.compile(r"[CGD][A-Z0-9]{7,}")
 
 _HISTORY_PAGES = 10
+# What was under way when a process died is in the history after so long, or never.
+SHOWN_AFTER = timedelta(minutes=2)
 
 
 class _Post(Protocol):
@@ -201,7 +204,8 @@ class _Bot:
             return None
         if found is not None:
             return Outcome(State.SENT, reference=f"{channel}:{found['ts']}")
-        return Outcome(State.RETRY, "it is not in the channel's history")
+        error = "it is not in the channel's history"
+        return Outcome(State.RETRY, error, retry_after=SHOWN_AFTER)
 
     def _posts(self, channel: str, delivery: Delivery) -> Iterator[Mapping[str, Any]]:
         """Yield what was posted since the delivery came to be: its thread, then the channel.

@@ -36,6 +36,7 @@ _HINTS = {
 }
 _CODE = re.compile(r"[a-z][a-z0-9_]{2,60}")
 _DEFAULT_WAIT = timedelta(seconds=30)
+_SECONDS = re.compile(r"[0-9]{1,9}")
 
 
 class Answer(NamedTuple):
@@ -85,4 +86,4 @@ def refused(answer: Answer, *, webhook: bool = False) -> Outcome:
 def _wait(answer: Answer) -> timedelta:
     headers = {name.lower(): value for name, value in answer.headers.items()}
     asked = headers.get("retry-after", "").strip()
-    return timedelta(seconds=max(int(asked), 1)) if asked.isdecimal() else _DEFAULT_WAIT
+    return timedelta(seconds=max(int(asked), 1)) if _SECONDS.fullmatch(asked) else _DEFAULT_WAIT

@@ -35,12 +35,24 @@ POLICY_LIMIT = 3
 _POLICY = re.compile(r"(?:^|\s)5\.7\.\d+")
 
 
+# The text leaves in pieces of so many bytes, each within the time for one.
+_BLOCK = 1 << 16
+
+
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds to wait (RFC 5321 4.5.3.2). A short `final` makes copies: see 6.1 there."""
+    """Seconds to wait in each phase (RFC 5321 4.5.3.2). A short `final` makes copies: 6.1 there.
+
+    `greeting` holds for all answers up to MAIL (EHLO, STARTTLS, the login), `block` for each piece
+    of the text.
+    """
 
     connect: float = 30
-    command: float = 300
+    greeting: float = 300
+    mail: float = 300
+    rcpt: float = 300
+    data: float = 120
+    block: float = 180
     final: float = 600
     quit: float = 5
 
@@ -95,11 +107,22 @@ class _Session(smtplib.SMTP):
         plain = socket.create_connection((host, port), self._timeouts.connect)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         wrapped = self._tls.wrap_socket(plain, server_hostname=host) if self._tls else plain
-        wrapped.settimeout(self._timeouts.command)
+        wrapped.settimeout(self._timeouts.greeting)
         return wrapped
 
     def ask(self, command: str, arguments: str = "") -> _Reply:
         return self.answer(*self.docmd(command, arguments))
+
+    def ask_within(self, seconds: float, command: str, arguments: str = "") -> _Reply:
+        self.wait_at_most(seconds)
+        return self.ask(command, arguments)
+
+    def send_text(self, content: bytes, within: float) -> None:
+        """Send all of it; `within` is for each piece, so that a slow line gets through."""
+        self.wait_at_most(within)
+        whole = memoryview(content)
+        for start in range(0, len(whole), _BLOCK):
+            self.send(whole[start : start + _BLOCK])
 
     def read(self) -> _Reply:
         return self.answer(*self.getreply())
@@ -208,7 +231,7 @@ class SmtpServer:
             error = f"{self.host} takes no address like {letter.recipient} (it has no SMTPUTF8)"
             raise _StopError(Outcome(State.FAILED, error))
         options = " SMTPUTF8 BODY=8BITMIME" if letter.utf8 else ""
-        return session.ask("MAIL", f"FROM:<{letter.sender}>{options}")
+        return session.ask_within(self._timeouts.mail, "MAIL", f"FROM:<{letter.sender}>{options}")
 
     def _is_fresh(self) -> bool:
         idle = time.monotonic() - self._used_at
@@ -287,19 +310,18 @@ class SmtpServer:
 
     def _offer(self, session: _Session, letter: Letter) -> None:
         """Bring the letter to where only the dot is missing."""
+        times = self._timeouts
         try:
-            self._expect(session, letter, 2, "RCPT", f"TO:<{letter.recipient}>")
-            self._expect(session, letter, 3, "DATA")
-            session.send(_dots_doubled(letter.content))
+            reply = session.ask_within(times.rcpt, "RCPT", f"TO:<{letter.recipient}>")
+            self._expect(2, reply, session, letter)
+            self._expect(3, session.ask_within(times.data, "DATA"), session, letter)
+            session.send_text(_dots_doubled(letter.content), times.block)
         except (smtplib.SMTPException, OSError) as error:
             self._drop()
             broken = f"{self.host} broke off before the mail was handed over: {_in_words(error)}"
             raise _StopError(Outcome(State.RETRY, broken)) from error
 
-    def _expect(
-        self, session: _Session, letter: Letter, kind: int, command: str, arguments: str = ""
-    ) -> None:
-        reply = session.ask(command, arguments)
+    def _expect(self, kind: int, reply: _Reply, session: _Session, letter: Letter) -> None:
         if reply.kind == kind:
             return
         self._forget(session, reply)
@@ -308,7 +330,8 @@ class SmtpServer:
     def _forget(self, session: _Session, reply: _Reply) -> None:
         """Make the connection ready for the next letter, or drop it."""
         with suppress(smtplib.SMTPException, OSError):
-            if reply.code != 421 and reply.kind in (4, 5) and session.ask("RSET").kind == 2:
+            reset = reply.code != 421 and reply.kind in (4, 5)
+            if reset and session.ask_within(self._timeouts.mail, "RSET").kind == 2:
                 return
         self._drop()
 
@@ -349,7 +372,6 @@ class SmtpServer:
         return self._answered(session, letter, reply)
 
     def _answered(self, session: _Session, letter: Letter, reply: _Reply) -> Outcome:
-        session.wait_at_most(self._timeouts.command)
         self._messages += 1
         if reply.kind == 2:
             self._blocked.clear()

@@ -13,7 +13,7 @@ deliver()       A short transaction claims; the send has none open, but for the 
 """
 
 from monitor.pipeline.compose import Composed, chosen, compose, notify
-from monitor.pipeline.deliver import are_open, deliver, deliver_line
+from monitor.pipeline.deliver import are_open, deliver, deliver_line, resolve
 from monitor.pipeline.in_force import InForce
 from monitor.pipeline.ingest import ingest, is_being_read, is_due
 from monitor.pipeline.match import enrol, match
@@ -44,5 +44,6 @@ __all__ = [
     "match",
     "notify",
     "rehearse",
+    "resolve",
     "upkeep",
 ]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from typing import Literal
 
 import structlog
 
@@ -15,6 +15,7 @@ from monitor.deliver import policy
 from monitor.errors import StoreError
 from monitor.model import Channel, Delivery, Outcome, State
 from monitor.pipeline import incidents
+from monitor.pipeline.pace import Pace
 from monitor.pipeline.parts import Parts
 from monitor.store import deliveries, owners, runs
 from monitor.store.database import Transaction
@@ -108,7 +109,7 @@ class _Round:
         self._ahead = 1 if at_once <= 1 else AHEAD * at_once
         self._claimed: list[Delivery] = []
         self._claiming = threading.Lock()
-        self._pace = _Pace(parts, names)
+        self._pace = Pace(parts, line, names)
         self._over = threading.Event()
         self._is_down = False
         self._together = Together(parts.database, expected=at_once // 2)
@@ -119,7 +120,9 @@ class _Round:
         """Send until nothing is left; whoever finds the round over tells the others."""
         try:
             while self._goes_on() and (delivery := self._claim()):
-                self._pace.wait(delivery.channel)
+                if not self._pace.wait(delivery.channel):
+                    self._claimed.append(delivery)
+                    break
                 outcome = self._send(delivery)
                 self._pace.sent(delivery.channel)
                 self.attempted.append(delivery.id)
@@ -215,9 +218,9 @@ class _Round:
             deliveries.unclaim(tx, delivery.id, parts.owner.id, outcome.error, now)
             if down:
                 tries = runs.line_down(tx, self.line, now, outcome.error, parts.mark)
-                runs.line_try_at(tx, self.line, now + policy.channel_retry(tries))
+                runs.line_try_at(tx, self.line, now + policy.channel_retry(tries, parts.patience))
             return
-        decided = policy.decide(delivery, outcome, now)
+        decided = policy.decide(delivery, outcome, now, parts.patience)
         recorded = deliveries.record(
             tx, delivery.id, parts.owner.id, decided.outcome, now, decided.at
         )
@@ -236,36 +239,6 @@ class _Round:
             self._wrong.add(subject)
         elif outcome.state is State.SENT and subject in self._wrong:
             runs.end_incident(tx, subject, incidents.REFUSED, now)
-
-
-class _Pace:
-    """Leaves time between two messages to a place that wants it, and goes on with the others.
-
-    Slack takes one a second for each channel. The time is the machine's: no `--now` moves it.
-    """
-
-    def __init__(self, parts: Parts, names: Collection[str]) -> None:
-        self._parts = parts
-        self._names = names
-        self._next: dict[str, float] = {}
-
-    def free(self) -> set[str]:
-        """Return the channels that may be sent to at once."""
-        return {name for name in self._names if self._left(name) <= 0}
-
-    def wait(self, name: str) -> None:
-        """Wait, at most for the time between two: there is nothing else to do."""
-        left = self._left(name)
-        if left > 0:
-            self._parts.stopping.wait(left)
-
-    def sent(self, name: str) -> None:
-        apart = self._parts.channels[name].apart
-        if apart:
-            self._next[name] = time.monotonic() + apart
-
-    def _left(self, name: str) -> float:
-        return self._next.get(name, 0.0) - time.monotonic()
 
 
 def _after_fault(parts: Parts, delivery: Delivery) -> State:
@@ -290,16 +263,30 @@ def _settle(parts: Parts, names: Collection[str]) -> None:
         unsure = [one for one in deliveries.unknown(tx, now) if one.channel in names]
     for delivery in unsure:
         channel = parts.channels[delivery.channel]
-        found = _reconciled(channel, delivery)
+        found = _reconciled(channel, delivery, now)
         found = found or policy.unsure(delivery, resend=channel.line in parts.resends)
-        found = found or Outcome(State.UNKNOWN, delivery.error, retry_after=policy.ASK_AFTER)
         with parts.database.writing() as tx:
-            deliveries.settle(tx, delivery.id, found, now)
+            if found is None:
+                asked_again = Outcome(State.UNKNOWN, delivery.error, retry_after=policy.ASK_AFTER)
+                deliveries.settle(tx, delivery.id, asked_again, now)
+                incidents.unclear(tx, parts, delivery, now)
+            else:
+                deliveries.settle(tx, delivery.id, found, now)
+                incidents.cleared(tx, delivery, now)
 
 
-def _reconciled(channel: Channel, delivery: Delivery) -> Outcome | None:
+def resolve(parts: Parts, delivery_id: int, fate: Literal["sent", "resend"]) -> None:
+    """Settle an unknown delivery by hand. Raises UsageError for one that is not unknown."""
+    now = parts.clock.now()
+    with parts.database.writing() as tx:
+        deliveries.resolve(tx, delivery_id, fate, now)
+        incidents.cleared(tx, deliveries.get(tx, delivery_id), now)
+
+
+def _reconciled(channel: Channel, delivery: Delivery, now: datetime) -> Outcome | None:
     try:
-        return channel.reconcile(delivery)
+        found = channel.reconcile(delivery)
+        return policy.looked(delivery, found, now) if found else None
     except Exception:
         log.exception("nothing could be found out", delivery=delivery.id, channel=channel.name)
         return None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from monitor.model import Delivery, State
 from monitor.pipeline.parts import Parts
-from monitor.store import runs
+from monitor.store import deliveries, runs
+from monitor.store.database import Transaction
 
 # A clock that is set right after a start without a network is often wrong by hours.
 MOST_AHEAD = timedelta(days=1)
@@ -21,6 +23,7 @@ HELD = "held"
 FAULTY = "faulty"
 NOT_COMPOSED = "not composed"
 REFUSED = "refused"
+UNCLEAR = "unclear"
 GAP = runs.GAP
 
 
@@ -63,3 +66,32 @@ def subjects(parts: Parts, living: Iterable[tuple[str, str, str]]) -> set[str]:
         *parts.lines,
         *(recipient(channel, address) for _, channel, address in living),
     }
+
+
+def unclear(tx: Transaction, parts: Parts, delivery: Delivery, now: datetime) -> None:
+    """Note that nothing can find out what became of a delivery: a person has to say it.
+
+    Who is not written to any more is no incident, and of a notice that may be lost there is none.
+    """
+    if not _is_written_to(parts, delivery):
+        return
+    what = f"delivery {delivery.id}, {delivery.subscription} {delivery.period},"
+    settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend` settles it"
+    error = f"{what} may or may not have arrived: {settle}"
+    runs.open_incident(tx, recipient(delivery.channel, delivery.recipient), UNCLEAR, now, error)
+
+
+def _is_written_to(parts: Parts, delivery: Delivery) -> bool:
+    return any(
+        delivery.channel == way.channel and delivery.recipient in way.recipients
+        for told in parts.subscriptions
+        if told.name == delivery.subscription
+        for way in told.ways
+    )
+
+
+def cleared(tx: Transaction, delivery: Delivery, now: datetime) -> None:
+    """Note that it is known, unless another one to the same recipient is not."""
+    to = (delivery.channel, delivery.recipient)
+    if all((one.channel, one.recipient) != to for one in deliveries.listing(tx, [State.UNKNOWN])):
+        runs.end_incident(tx, recipient(*to), UNCLEAR, now)

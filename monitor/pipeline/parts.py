@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
+from monitor.deliver.policy import PATIENCE, Patience
 from monitor.digest.due import Schedule
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.model import Channel, Clock, FirstRun, Templates, Topic
@@ -81,9 +82,10 @@ class Parts:
     """Everything that has a lifetime, opened and closed by `monitor.app`.
 
     `sender` is the From of mail; `resends` are the lines on which a delivery of unknown end is
-    sent once more, `at_once` says how many a line sends at a time (1 if nothing), and `mark` is
-    another one when what the lines were set up with has changed; `ahead` tells how far the
-    machine's clock has run ahead of the time that has passed; `dns` tells the texts at a name.
+    sent once more, `at_once` says how many a line sends at a time (1 if nothing), `apart` how many
+    seconds two of them are apart, and `not_before` remembers it; `mark` is another one when what
+    the lines were set up with has changed; `ahead` tells how far the machine's clock has run ahead
+    of the time that has passed; `dns` tells the texts at a name.
     """
 
     database: Database
@@ -100,9 +102,12 @@ class Parts:
     sender: str = ""
     resends: frozenset[str] = frozenset()
     at_once: Mapping[str, int] = field(default_factory=dict)
+    apart: Mapping[str, float] = field(default_factory=dict)
+    not_before: dict[tuple[str, str], float] = field(default_factory=dict)
     mark: str = ""
     synonyms: Synonyms = NO_SYNONYMS
     in_force: InForce = field(default_factory=InForce)
+    patience: Patience = PATIENCE
     retention: Retention = field(default_factory=Retention)
     dns: Lookup = ask
     ahead: Callable[[], timedelta] = timedelta

@@ -6,11 +6,12 @@ from datetime import UTC, datetime, timedelta
 from shutil import disk_usage
 
 from monitor.deliver.mail import SMTP_LINE, sender_domain
-from monitor.model import Run, RunOutcome
+from monitor.model import Run, RunOutcome, State
 from monitor.net import senders
 from monitor.pipeline import Parts
 from monitor.questions.alive import SERVICE, Check, service, store, workers
-from monitor.store import beats, runs
+from monitor.questions.status import is_sent_again
+from monitor.store import beats, deliveries, runs
 from monitor.store.database import Database
 
 MB = 1024 * 1024
@@ -28,9 +29,26 @@ def doctor(parts: Parts) -> list[Check]:
         for name, channel in parts.channels.items()
         for fault in [channel.check()]
     ]
-    own = [store(parts.database, whole=True), service(parts.database, expected=False)]
+    own = [
+        store(parts.database, whole=True),
+        service(parts.database, expected=False),
+        _outbox(parts),
+    ]
     machine = [*workers(parts.database), *_disk(parts), _clock(parts)]
     return [*own, *machine, *ways, *_senders(parts), *_sources_read(parts)]
+
+
+def _outbox(parts: Parts) -> Check:
+    """What may or may not have arrived waits for a person, but for mail that is sent again."""
+    now = parts.clock.now()
+    with parts.database.reading() as tx:
+        unknown = deliveries.listing(tx, [State.UNKNOWN])
+        waiting = sum(deliveries.counts(tx).get(state, 0) for state in deliveries.WAITING)
+    asked = [one for one in unknown if not is_sent_again(parts, one, now)]
+    told = f"{waiting} to be sent, {len(unknown)} of unknown end"
+    if asked:
+        told += "; look whether they arrived, and say it: paper-monitor deliveries resolve"
+    return Check("deliveries", not asked, told)
 
 
 def _disk(parts: Parts) -> list[Check]:

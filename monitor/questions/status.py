@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from monitor.deliver import policy
 from monitor.digest.due import latest_due, next_due
 from monitor.model import (
     Delivery,
@@ -80,7 +81,7 @@ def status(parts: Parts) -> Status:
             _subscription(tx, s, states.get(s.name), now) for s in parts.subscriptions
         )
         read = {told.source: told for told in _read(tx, parts, now)}
-        problems = [*_recorded(tx), *_silence(tx)]
+        problems = [*_recorded(tx, parts, now), *_silence(tx)]
     for told in parts.subscriptions:
         problems += _overdue(told, states.get(told.name), now)
     problems += _parked(parts)
@@ -97,13 +98,15 @@ def _read(tx: Transaction, parts: Parts, now: datetime) -> tuple[SourceReport, .
     return runs.report(tx, parts.sources, now - timedelta(days=1), now)
 
 
-def _recorded(tx: Transaction) -> Iterator[str]:
-    """What went wrong and has not ended, and what a person must settle."""
+def _recorded(tx: Transaction, parts: Parts, now: datetime) -> Iterator[str]:
+    """What went wrong and has not ended, and of what nobody knows whether it arrived."""
     for one in runs.open_incidents(tx):
+        if one.kind == incidents.UNCLEAR:
+            continue  # said of each delivery below
         said = f"{one.subject} {incidents.said(one.kind)}"
         yield f"{said} since {one.since:%Y-%m-%d %H:%M} UTC: {one.error}"
     for delivery in deliveries.listing(tx, [State.UNKNOWN]):
-        yield _unsure(delivery)
+        yield _unsure(delivery, is_sent_again(parts, delivery, now))
 
 
 def _silence(tx: Transaction) -> Iterator[str]:
@@ -142,9 +145,20 @@ def _source(name: str, last: Run | None, report: SourceReport) -> SourceStatus:
     )
 
 
-def _unsure(delivery: Delivery) -> str:
+def is_sent_again(parts: Parts, delivery: Delivery, now: datetime) -> bool:
+    """Say whether a delivery of unknown end is sent once more by itself, and needs no person."""
+    channel, at = parts.channels.get(delivery.channel), delivery.next_attempt_at
+    if channel is None or (at is not None and at > now + policy.ASK_AFTER):
+        return False
+    return policy.unsure(delivery, resend=channel.line in parts.resends) is not None
+
+
+def _unsure(delivery: Delivery, sent_again: bool) -> str:
     what = f"{delivery.subscription} {delivery.period}, {delivery.channel} to {delivery.recipient}"
     settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend` settles it"
+    if sent_again:
+        kept = f"`paper-monitor deliveries resolve {delivery.id} sent`"
+        settle = f"it is sent once more by itself, the same, unless you say {kept}"
     return f"delivery {delivery.id} ({what}) may or may not have arrived: {settle}"
 
 

@@ -169,7 +169,8 @@ def release_dead(
 ) -> list[Delivery]:
     """Free what dead owners had claimed; return what they were handing off, now unknown.
 
-    Those of other than the named channels stay.
+    Those of other than the named channels stay. `changed_at` of the unknown is still the moment
+    of their hand-off.
     """
     held = (_delivery.state.in_(HELD), _on(tx, channels))
     owners = tx.scalars(sa.select(_delivery.owner).where(*held).distinct())
@@ -191,7 +192,6 @@ def release_dead(
             next_attempt_at=None,
             owner="",
             error="the process ended before the answer was recorded",
-            changed_at=now,
         )
     )
     ids = list(tx.scalars(lost.returning(_delivery.id)))
@@ -360,6 +360,7 @@ def _delivery_of(row: Any) -> Delivery:
         attempts=row.attempts,
         message_id=row.message_id,
         created_at=row.created_at,
+        changed_at=row.changed_at,
         next_attempt_at=row.next_attempt_at,
         rendered=Rendered(row.part, row.body or {}),
         parent=row.parent or "",

@@ -105,7 +105,7 @@ def test_each_command(lived: House, say: Say, line: str, status: Any, shape: Any
 
 def test_config_shows_the_sections_of_the_file(lived: House, say: Say):
     shown = say("config", "--json").json
-    sections = "sources topics channels subscriptions operator smtp slack retention synonyms"
+    sections = "sources topics channels subscriptions operator smtp slack retry retention synonyms"
     assert shown.keys() == keys(f"file store timezone contact templates {sections}").keys()
 
 

@@ -177,6 +177,24 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
             "slack: {token: t, base_url: 'http://example.org/'}",
             "1: slack.base_url: should be a URL that begins with https://",
         ),
+        (
+            "smtp: {host: localhost, from: a@b.c, timeouts: {final: 10}}",
+            "1: smtp.timeouts.final: “10” is not a length of time; write 30s, 5m or 1h",
+        ),
+        (
+            "smtp: {host: localhost, from: a@b.c, timeouts: {finale: 10m}}",
+            "1: smtp.timeouts.finale: “finale” is not a setting here; did you mean “final”?",
+        ),
+        (
+            "smtp: {host: localhost, from: a@b.c, timeouts: 10m}",
+            "1: smtp.timeouts: should be settings (name: value), not a text",
+        ),
+        (
+            "retry: {waits: [5m-15m, 15]}",
+            "1: retry.waits: “15” is not a length of time; write 30m, 6h, 1d or 7d",
+        ),
+        ("retry: {rest: 1h-5m}", "1: retry.rest: “1h-5m” ends before it begins"),
+        ("retry: {waits: []}", "1: retry.waits: needs at least one"),
         # the top
         ("store: mysql://db/x", "1: store: should be sqlite:///data/monitor.db or postgresql+psy"),
         ("store: postgresql://db", "1: store: should be sqlite:///data/monitor.db or postgresql"),

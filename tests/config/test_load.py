@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from monitor.config import EmailOptions, FileOptions, SlackOptions, topics_of
+from monitor.config.masked import masked
+from monitor.deliver.smtp import Timeouts
 from monitor.model import FirstRun, Kind, Topic
 from tests.config.conftest import Load
 
@@ -196,6 +198,47 @@ def test_the_port_follows_from_tls(load: Load, tls: str, port: int) -> None:
 
     assert smtp is not None
     assert smtp.port == port
+
+
+def test_E27_E29_E34_every_number_of_sending_can_be_set_and_is_shown(load: Load) -> None:
+    settings = load("""
+        smtp:
+          host: localhost
+          from: a@example.org
+          per_connection: 10
+          per_minute: 30
+          timeouts: {connect: 5s, block: 90s, final: 1h}
+        retry: {waits: [1m, 5m-15m], give_up: 1d, rest: 2m-30m}
+    """)
+    assert settings.smtp is not None
+    assert (settings.smtp.per_connection, settings.smtp.per_minute) == (10, 30)
+    shown = masked(settings)
+    assert shown["smtp"]["timeouts"] == {
+        "connect": "5s",
+        "greeting": "5m",
+        "mail": "5m",
+        "rcpt": "5m",
+        "data": "2m",
+        "block": "90s",
+        "final": "1h",
+    }
+    assert shown["retry"] == {"waits": ["1m", "5m-15m"], "give_up": "1d", "rest": "2m-30m"}
+
+
+def test_E27_without_a_word_the_times_are_those_of_the_standard(load: Load) -> None:
+    smtp = load("smtp: {host: localhost, from: a@example.org}").smtp
+    assert smtp is not None
+    told = {phase: wait.total_seconds() for phase, wait in smtp.timeouts}
+    assert Timeouts(**told) == Timeouts()
+    assert told == {
+        "connect": 30,
+        "greeting": 300,
+        "mail": 300,
+        "rcpt": 300,
+        "data": 120,
+        "block": 180,
+        "final": 600,
+    }
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,15 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.deliver.policy import channel_retry, decide, next_attempt, unsure
+from monitor.deliver.policy import (
+    PATIENCE,
+    Patience,
+    channel_retry,
+    decide,
+    looked,
+    next_attempt,
+    unsure,
+)
 from monitor.model import Outcome, Rendered, State
 from tests.deliver.samples import AT, delivery
 
@@ -11,8 +19,14 @@ RETRY = Outcome(State.RETRY, "450 try later")
 minutes = st.integers(0, 10**6)
 
 
-def wait(attempts: int, delivery_id: int = 1, outcome: Outcome = RETRY) -> timedelta | None:
-    at = next_attempt(outcome, delivery_id, attempts, AT, AT)
+def wait(
+    attempts: int,
+    delivery_id: int = 1,
+    outcome: Outcome = RETRY,
+    patience: Patience = PATIENCE,
+) -> timedelta | None:
+    tried = delivery(Rendered(0, {}), id=delivery_id, attempts=attempts, created_at=AT)
+    at = next_attempt(outcome, tried, AT, patience)
     return at - AT if at else None
 
 
@@ -26,6 +40,29 @@ def test_later_retries_back_off_to_2_to_3_hours(delivery_id: int, attempts: int)
     assert timedelta(hours=2) <= wait(attempts, delivery_id) <= timedelta(hours=3)
 
 
+HASTY = Patience(
+    waits=((timedelta(minutes=1), timedelta(minutes=1)), (timedelta(minutes=4),) * 2),
+    give_up=timedelta(minutes=30),
+    rest=(timedelta(minutes=1), timedelta(minutes=3)),
+)
+
+
+def test_E29_every_number_of_waiting_can_be_set() -> None:
+    waits = [wait(attempts, patience=HASTY) for attempts in range(3)]
+    assert waits == [timedelta(minutes=1), timedelta(minutes=4), timedelta(minutes=4)]
+    rests = [channel_retry(tries, HASTY) / timedelta(minutes=1) for tries in (1, 2, 3, 4)]
+    assert rests == [1, 2, 3, 3]
+    late = AT + timedelta(minutes=29)
+    tried = delivery(Rendered(0, {}), attempts=HASTY.attempts - 1, created_at=AT)
+    assert next_attempt(RETRY, tried, late, HASTY) is None
+    assert next_attempt(RETRY, tried, late) is not None
+
+
+def test_E29_so_many_attempts_are_made_even_with_the_longest_waits() -> None:
+    assert (PATIENCE.attempts, HASTY.attempts) == (19, 9)
+    assert Patience(give_up=timedelta(minutes=20)).attempts == 2
+
+
 def test_deliveries_of_one_moment_do_not_come_back_in_one_moment() -> None:
     assert len({wait(0, number) for number in range(100)}) == 100
 
@@ -37,8 +74,9 @@ def test_the_same_attempt_always_waits_the_same_time() -> None:
 @given(st.integers(1), st.integers(0, 100), minutes)
 def test_it_is_given_up_after_48_hours_of_trying(delivery_id: int, attempts: int, age: int) -> None:
     """Hours in which the channel was down are none of trying: no attempts are counted then."""
-    at = next_attempt(RETRY, delivery_id, attempts, AT, AT + timedelta(minutes=age))
-    if attempts < 19:
+    tried = delivery(Rendered(0, {}), id=delivery_id, attempts=attempts, created_at=AT)
+    at = next_attempt(RETRY, tried, AT + timedelta(minutes=age))
+    if attempts < PATIENCE.attempts - 1:
         assert at is not None
     else:
         assert at is None or at < AT + timedelta(hours=48)
@@ -80,6 +118,17 @@ def test_what_nobody_knows_is_not_asked_about_at_once() -> None:
     decided = decide(delivery(Rendered(0, {})), outcome, AT)
     assert decided.outcome == outcome
     assert decided.at is not None and decided.at > AT
+
+
+def test_S09_what_is_not_there_yet_is_looked_for_again_before_it_is_sent_again() -> None:
+    absent = Outcome(State.RETRY, "not there", retry_after=timedelta(minutes=2))
+    lost = delivery(Rendered(0, {}), state=State.UNKNOWN, changed_at=AT)
+    soon = looked(lost, absent, AT + timedelta(seconds=119))
+    assert (soon.state, soon.retry_after) == (State.UNKNOWN, timedelta(minutes=2))
+    sure = looked(lost, absent, AT + timedelta(minutes=2))
+    assert (sure.state, sure.retry_after) == (State.RETRY, None)
+    for found in (Outcome(State.SENT), Outcome(State.RETRY)):
+        assert looked(lost, found, AT) == found
 
 
 def test_K05_what_no_channel_can_find_out_is_sent_once_more_or_held() -> None:

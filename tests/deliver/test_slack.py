@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from monitor.deliver.slack import Slack
+from monitor.deliver.slack_answers import Answer, TooLongError, refused
 from monitor.errors import UsageError
 from monitor.model import Delivery, Digest, Outcome, Rendered, State
 from tests.deliver.samples import (
@@ -136,7 +137,7 @@ def test_a_channel_needs_a_webhook_or_a_token() -> None:
 
 @pytest.mark.parametrize(
     "asked, waited",
-    [("30", 30), ("0", 1), (None, 30), ("abc", 30), ("86400", 86_400)],
+    [("30", 30), ("0", 1), (None, 30), ("abc", 30), ("86400", 86_400), ("9" * 30, 30)],
 )
 def test_L01_429_is_a_retry_for_the_queue(
     slack: SlackServer, asked: str | None, waited: int
@@ -171,6 +172,53 @@ def test_L03_a_webhook_message_that_is_too_long_is_split_too(slack: SlackServer)
 def test_L03_what_cannot_be_split_any_more_fails(slack: SlackServer) -> None:
     slack.most_characters = 1
     assert send(bot(slack))[0].state is State.FAILED
+
+
+# S10, S11: what each code means; `True` is the fault of the line, which is down for all.
+REFUSED, DOWN, FORM = (State.FAILED, False), (State.RETRY, True), (State.FAILED, False)
+LATER, UNCLEAR_END = (State.RETRY, False), (State.UNKNOWN, False)
+BY_TOKEN = {
+    REFUSED: "channel_not_found not_in_channel is_archived restricted_action "
+    "restricted_action_read_only_channel restricted_action_thread_only_channel a_new_code",
+    DOWN: "invalid_auth not_authed token_revoked token_expired account_inactive missing_scope "
+    "no_permission team_access_not_granted ekm_access_denied org_login_required",
+    LATER: "ratelimited rate_limited request_timeout",
+    UNCLEAR_END: "fatal_error internal_error service_unavailable",
+}
+FORMS = ["invalid_blocks", "invalid_blocks_format", "no_text", "invalid_arguments"]
+BY_WEBHOOK = {
+    DOWN: "no_service no_service_id no_active_hooks invalid_token channel_is_archived "
+    "action_prohibited team_disabled channel_not_found a_new_code",
+    FORM: "invalid_payload no_text",
+}
+
+
+def listed(meanings: dict[tuple[State, bool], str]) -> list[tuple[str, tuple[State, bool]]]:
+    return [(code, meaning) for meaning, codes in meanings.items() for code in codes.split()]
+
+
+@pytest.mark.parametrize("code, meaning", [*listed(BY_TOKEN), *((c, FORM) for c in FORMS)])
+def test_S10_each_code_of_slack_has_its_meaning(code: str, meaning: tuple[State, bool]) -> None:
+    outcome = refused(Answer(200, {}, code, {"ok": False, "error": code}))
+    assert (outcome.state, outcome.channel_down) == meaning
+    assert code in outcome.error
+    assert ("form of this message" in outcome.error) is (code in FORMS)
+
+
+@pytest.mark.parametrize("code", ["msg_blocks_too_long", "msg_too_long"])
+def test_S10_a_message_too_long_is_no_failure(code: str) -> None:
+    with pytest.raises(TooLongError):
+        refused(Answer(200, {}, code, {}))
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 410])
+@pytest.mark.parametrize("code, meaning", listed(BY_WEBHOOK))
+def test_S11_each_word_of_a_webhook_has_its_meaning(
+    status: int, code: str, meaning: tuple[State, bool]
+) -> None:
+    outcome = refused(Answer(status, {}, code, {}), webhook=True)
+    assert (outcome.state, outcome.channel_down) == meaning
+    assert code in outcome.error
 
 
 @pytest.mark.parametrize(
@@ -300,6 +348,7 @@ def test_L02_after_a_reset_the_history_says_that_it_was_not_posted(slack: SlackS
     assert ours.send(planned(part), Commit()).state is State.UNKNOWN
     found = ours.reconcile(planned(part))
     assert found is not None and found.state is State.RETRY
+    assert found.retry_after, "it may be on its way still"
 
 
 def test_L02_replies_are_looked_for_in_their_thread_and_after_it_in_the_channel(

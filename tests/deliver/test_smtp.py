@@ -4,6 +4,7 @@ import logging
 import ssl
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,9 @@ import trustme
 from monitor.deliver.smtp import Letter, SmtpServer, Timeouts
 from monitor.model import State
 from tests.deliver.samples import Commit
-from tests.servers.smtp import Drop, Hold, Patient, ScriptedSmtp, free_port, in_thread, inbox
+from tests.servers.smtp import Deaf, Drop, Hold, Patient, ScriptedSmtp, free_port, in_thread, inbox
 
-QUICK = Timeouts(connect=5, command=5, final=10, quit=1)
+QUICK = Timeouts(5, greeting=5, mail=5, rcpt=5, data=5, block=5, final=10, quit=1)
 CONTENT = b"Subject: a digest\r\n\r\n.a line that begins with a dot\r\nthe end\r\n"
 
 
@@ -299,6 +300,79 @@ def test_a_connection_lost_before_the_dot_is_safe_to_try_again(
     assert mx.connections == 2
 
 
+# The phases of the conversation, with the time that each is given (E27), and whose fault it is.
+BEFORE_THE_DOT = {"greeting": True, "mail": True, "rcpt": False, "data": False}
+
+
+@pytest.mark.parametrize("phase", BEFORE_THE_DOT)
+def test_E27_each_phase_has_a_time_of_its_own(mx: ScriptedSmtp, phase: str) -> None:
+    """The phase that keeps us waiting is over in its time, and the longer ones are not waited."""
+    mx.script[phase].append(Patient(60, "250 late"))
+    patient = dict.fromkeys(BEFORE_THE_DOT, 60.0) | {phase: 0.1}
+    ours, commit = server(mx.port, timeouts=replace(QUICK, **patient)), Commit()
+    outcome = in_thread(lambda: ours.send(letter(), commit))()
+    assert (outcome.state, outcome.channel_down) == (State.RETRY, BEFORE_THE_DOT[phase])
+    assert commit.calls == 0
+    assert "timed out" in outcome.error
+
+
+def test_E27_E33_a_server_that_stops_reading_the_text_is_tried_again(mx: ScriptedSmtp) -> None:
+    """More than any buffer holds: each piece has its time, and nothing was handed over."""
+    mx.script["data"].append(Deaf("354 go on"))
+    long = replace(letter(), content=b"x" * 62 + b"\r\n")
+    long = replace(long, content=long.content * 300_000)
+    ours, commit = server(mx.port, timeouts=replace(QUICK, data=60, block=0.1)), Commit()
+    outcome = in_thread(lambda: ours.send(long, commit))()
+    assert (outcome.state, outcome.channel_down, commit.calls) == (State.RETRY, False, 0)
+    assert ours.send(letter(), Commit()).state is State.SENT
+
+
+def test_a_long_text_arrives_whole(mx: ScriptedSmtp) -> None:
+    long = replace(letter(), content=CONTENT + b".a line\r\n" * 50_000)
+    assert server(mx.port).send(long, Commit()).state is State.SENT
+    assert mx.received[0].content == long.content
+
+
+@pytest.mark.parametrize(
+    "phase, reply, state",
+    [
+        ("rcpt", "299 2.9.9 so be it", State.SENT),
+        ("rcpt", "251 forwarded", State.SENT),
+        ("rcpt", "499 never heard", State.RETRY),
+        ("rcpt", "354 what", State.RETRY),
+        ("data", "399 go on", State.SENT),
+        ("data", "250 what", State.RETRY),
+        ("data", "499 never heard", State.RETRY),
+        ("data", "599 never heard", State.FAILED),
+        ("dot", "299 so be it", State.SENT),
+        ("dot", "499 never heard", State.RETRY),
+        ("dot", "599 never heard", State.FAILED),
+        ("dot", "199 never heard", State.UNKNOWN),
+    ],
+)
+def test_E28_of_a_code_nobody_knows_the_first_digit_counts(
+    mx: ScriptedSmtp, phase: str, reply: str, state: State
+) -> None:
+    mx.script[phase].append(reply)
+    ours = server(mx.port)
+    outcome = ours.send(letter(), Commit())
+    assert (outcome.state, outcome.channel_down) == (state, False)
+    assert ours.send(letter("lab@example.org"), Commit()).state is State.SENT
+
+
+@pytest.mark.parametrize("phase", ["mail", "starttls", "auth"])
+@pytest.mark.parametrize("reply", ["421 4.3.2 closing", "451 4.3.0 later", "550 no"])
+def test_E35_a_refusal_before_anybody_is_named_is_the_channels_fault(
+    authority: trustme.CA, ca_file: Path, phase: str, reply: str
+) -> None:
+    tls = certificate(authority, "localhost")
+    with ScriptedSmtp(("STARTTLS", "AUTH PLAIN"), tls, always={phase: reply}) as mx:
+        secured = {"tls": "starttls", "ca_file": ca_file, "username": "u", "password": "secret"}
+        outcome = server(mx.port, **secured).send(letter(), Commit())
+    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert mx.received == []
+
+
 def test_M12_a_server_that_closes_after_some_messages_loses_none() -> None:
     with ScriptedSmtp(messages_per_connection=3) as mx:
         ours = server(mx.port)
@@ -362,14 +436,14 @@ def test_M07_an_answer_that_comes_late_is_waited_for(mx: ScriptedSmtp) -> None:
 
 def test_M07_the_final_answer_has_a_longer_time_than_the_other_ones(mx: ScriptedSmtp) -> None:
     mx.script["dot"].append(Patient(0.5, "250 2.0.0 at last"))
-    ours = server(mx.port, timeouts=Timeouts(command=0.2, final=20))
+    ours = server(mx.port, timeouts=Timeouts(5, 0.2, 0.2, 0.2, 0.2, 0.2, final=20))
     assert ours.send(letter(), Commit()).state is State.SENT
 
 
 def test_a_server_that_never_answers_the_dot_is_unknown(mx: ScriptedSmtp) -> None:
     never = threading.Event()
     mx.script["dot"].append(Hold(never, "250 too late"))
-    ours = server(mx.port, timeouts=Timeouts(command=5, final=0.1))
+    ours = server(mx.port, timeouts=replace(QUICK, final=0.1))
     assert ours.send(letter(), Commit()).state is State.UNKNOWN
     never.set()
 
@@ -377,7 +451,7 @@ def test_a_server_that_never_answers_the_dot_is_unknown(mx: ScriptedSmtp) -> Non
 @pytest.mark.parametrize("goodbye", ["421 busy", Drop(), Patient(60, "221 late")])
 def test_M08_what_QUIT_answers_changes_nothing(mx: ScriptedSmtp, goodbye: Any) -> None:
     mx.always["quit"] = goodbye
-    ours = server(mx.port, timeouts=Timeouts(quit=0.1), per_connection=1)
+    ours = server(mx.port, timeouts=replace(QUICK, quit=0.1), per_connection=1)
 
     def send_twice() -> list[State]:
         states = [ours.send(letter(), Commit()).state for _ in range(2)]

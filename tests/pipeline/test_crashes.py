@@ -8,14 +8,16 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from monitor.deliver.mail import Mail
 from monitor.errors import StoreError
-from monitor.model import State
+from monitor.model import Delivery, Outcome, State
 from monitor.pipeline import compose, match
+from monitor.questions.doctor import doctor
 from monitor.questions.status import status
 from monitor.store import deliveries
 from tests.house import AGENTS, House
@@ -351,6 +353,123 @@ def test_a_channel_that_cannot_find_out_stops_no_other(
     due.run()
     assert len(asked) == 1
     assert len(list(due.folder.glob("pages/lab/*.html"))) == 2
+
+
+def test_X07_the_operator_hears_of_what_a_person_must_settle_and_of_its_end(
+    due: House, smtp: ScriptedSmtp
+):
+    due.told["operator"] = {"email": "ops@example.org"}
+    due.told["smtp"]["unknown"] = "hold"
+    smtp.script["dot"].append(Drop())
+    due.run()
+    assert smtp.received == []
+    for _ in range(3):
+        due.clock.move(minutes=20)
+        due.run()
+    [mail] = smtp.received
+    assert mail.recipient == "ops@example.org"
+    assert b"email to ada@example.org is unclear" in mail.content
+    assert b"deliveries resolve 1 sent" in mail.content
+    with due.opened() as app:
+        [problem] = status(app.parts).problems
+        [check] = [check for check in doctor(app.parts) if check.name == "deliveries"]
+    assert "deliveries resolve 1 sent|resend` settles it" in problem
+    assert not check.ok and "1 of unknown end" in check.message
+    now = due.clock.at.isoformat()
+    assert due.command("deliveries", "resolve", "1", "sent", "--now", now).status == 0
+    due.run()
+    assert "well again" in smtp.received[1].content.decode()
+    with due.opened() as app:
+        assert status(app.parts).problems == ()
+        [check] = [check for check in doctor(app.parts) if check.name == "deliveries"]
+    assert check.ok
+
+
+def test_what_is_sent_again_by_itself_asks_nobody(due: House, smtp: ScriptedSmtp):
+    smtp.script["dot"].append(Drop())
+    due.run()
+    with due.opened() as app:
+        [problem] = status(app.parts).problems
+        [check] = [check for check in doctor(app.parts) if check.name == "deliveries"]
+    assert "sent once more by itself" in problem
+    assert check.ok
+
+
+def test_S09_what_slack_does_not_show_yet_is_not_posted_twice(due: House, slack: SlackServer):
+    """Killed a moment ago, the post may be on its way: it comes after the first look."""
+    due.told["slack"] = {"token": TOKEN, "base_url": slack.base_url}
+    due.told["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
+    lab = due.told["subscriptions"]["lab"]
+    lab.pop("email")
+    lab["channels"] = ["team"]
+    with due.opened() as app:
+        match(app.parts)
+        compose(app.parts)
+        with app.parts.database.writing() as tx:
+            [lost] = deliveries.claim(tx, "of a dead process", due.clock.at)
+            assert deliveries.handing_off(tx, lost.id, "of a dead process", due.clock.at)
+    due.run()
+    assert states(due) == [State.UNKNOWN]
+    metadata = {"event_type": "x", "event_payload": {"message_id": lost.message_id}}
+    slack.keep({**lost.rendered.body, "metadata": metadata}, "C0PAPERS1")
+    due.clock.move(minutes=3)
+    due.run()
+    assert states(due) == [State.SENT]
+    assert len(slack.posts) == 1
+
+
+def test_S09_what_slack_never_showed_is_posted_again(due: House, slack: SlackServer):
+    due.told["slack"] = {"token": TOKEN, "base_url": slack.base_url}
+    due.told["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
+    lab = due.told["subscriptions"]["lab"]
+    lab.pop("email")
+    lab["channels"] = ["team"]
+    slack.faults.append(Fault(reset=True))
+    due.run()
+    assert states(due) == [State.UNKNOWN]
+    due.clock.move(minutes=16)
+    due.run()
+    assert states(due) == [State.SENT]
+    assert len(slack.posts) == 1
+
+
+def test_X10_X11_a_fault_of_ours_stops_no_other_and_waits_an_hour(
+    due: House, smtp: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch
+):
+    due.by_mail(smtp.port, "ada@example.org", "grace@example.org")
+    tried = []
+    send = Mail.send
+
+    def broken_for_ada(self: Mail, delivery: Delivery, handing_off: Any) -> Outcome:
+        if delivery.recipient == "ada@example.org":
+            tried.append(due.clock.at)
+            raise RuntimeError("a fault of ours")
+        return send(self, delivery, handing_off)
+
+    monkeypatch.setattr(Mail, "send", broken_for_ada)
+    for _ in range(7):
+        due.run()
+        due.clock.move(minutes=10)
+    assert [mail.recipient for mail in smtp.received] == ["grace@example.org"]
+    assert [at - tried[0] for at in tried] == [timedelta(), timedelta(hours=1)]
+    monkeypatch.undo()
+    due.clock.move(hours=1)
+    due.run()
+    assert [mail.recipient for mail in smtp.received][1:] == ["ada@example.org"]
+
+
+def test_E29_the_waits_and_their_end_are_the_configurations(due: House, smtp: ScriptedSmtp):
+    due.told["retry"] = {"waits": ["1m", "4m"], "give_up": "10m"}
+    smtp.always["rcpt"] = "450 4.2.0 greylisted"
+    minutes = []
+    for minute in range(20):
+        before = smtp.commands.count("RCPT TO:<ada@example.org>")
+        due.run()
+        if smtp.commands.count("RCPT TO:<ada@example.org>") > before:
+            minutes.append(minute)
+        due.clock.move(minutes=1)
+    assert minutes == [0, 1, 5, 9]
+    assert states(due) == [State.FAILED]
 
 
 def test_what_is_no_longer_configured_is_no_incident(house: House):

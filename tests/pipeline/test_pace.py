@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from dataclasses import replace
 
+from monitor.model import State
+from monitor.store import deliveries, runs
 from tests.house import AGENTS, House
 from tests.servers.slack import TOKEN, SlackServer
+from tests.servers.smtp import ScriptedSmtp
 
 
 class Patience(threading.Event):
@@ -42,3 +46,43 @@ def test_S07_two_messages_to_a_channel_are_a_second_apart_and_others_go_between(
     assert [post["channel"] for post in slack.posts] == ["C0PAPERS1", "C0OTHER01", "C0PAPERS1"]
     [waited] = patience.asked
     assert 0 < waited <= 1
+
+
+def test_E34_mail_leaves_no_faster_than_the_provider_allows(house: House, smtp: ScriptedSmtp):
+    """Over all connections, and from one round to the next."""
+    people = [f"reader-{number}@example.org" for number in range(4)]
+    house.by_mail(smtp.port, *people[:3], per_minute=1, connections=2)
+    house.told["operator"] = {"email": people[3]}
+    house.add("1.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+    with house.opened() as app:
+        patience = Patience()
+        paced = replace(app.parts, stopping=patience)
+        replace(app, parts=paced).digest()
+        with paced.database.writing() as tx:
+            runs.open_incident(tx, "source page", "failing", house.clock.at, "it is gone")
+        replace(app, parts=paced).digest()
+    assert len(smtp.received) == 4
+    minutes = [math.ceil(wait / 60) for wait in sorted(patience.asked)]
+    assert minutes == [1, 2, 3]
+
+
+def test_E34_told_to_stop_it_sends_nothing_that_waits_for_its_turn(
+    house: House, smtp: ScriptedSmtp
+):
+    house.by_mail(smtp.port, "ada@example.org", "grace@example.org", per_minute=1)
+    house.add("1.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+
+    class Told(Patience):
+        def wait(self, timeout: float | None = None) -> bool:
+            self.set()
+            return True
+
+    with house.opened() as app:
+        replace(app, parts=replace(app.parts, stopping=Told())).digest()
+        assert len(smtp.received) == 1
+        with app.parts.database.reading() as tx:
+            assert deliveries.counts(tx) == {State.SENT: 1, State.PLANNED: 1}

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from monitor.net import senders
-from monitor.questions.alive import SERVICE, Check
+from monitor.questions.alive import SERVICE, WORKER, Check, sign_of_life, workers
 from monitor.questions.doctor import doctor
 from monitor.store import beats
 from tests.house import House
@@ -128,3 +128,17 @@ def test_a_token_that_may_not_post_is_said(
     check = examined(house)["channel team"]
     assert check.ok is ok
     assert ok or "chat:write" in check.message
+
+
+def test_a_killed_worker_is_no_fault_while_another_does_its_work(house: House) -> None:
+    """It is named for a day all the same; where none is left, it is one."""
+    with house.opened() as app:
+        with app.parts.database.writing() as tx:
+            beats.beat(tx, "worker@cellar/7", datetime.now(UTC) - timedelta(hours=2))
+        [check] = workers(app.parts.database)
+        assert (check.name, check.ok) == ("worker cellar/7", False)
+        sign_of_life(app.parts.database, WORKER)
+        checks = {check.name: check for check in workers(app.parts.database)}
+    assert len(checks) == 2 and all(check.ok for check in checks.values())
+    told = checks["worker cellar/7"].message
+    assert "ended without a word, and another worker does its work" in told

@@ -54,7 +54,14 @@ class Patient:
     then: str
 
 
-Action = str | Drop | Hold | Patient
+@dataclass(frozen=True)
+class Deaf:
+    """The answer comes, and what follows it is not read until the other side hangs up."""
+
+    then: str
+
+
+Action = str | Drop | Hold | Patient | Deaf
 _DEFAULTS = {
     "greeting": "220 mx.example.org ready",
     "starttls": "220 go on",
@@ -170,7 +177,17 @@ class _Conversation:
             case Patient(seconds, then):
                 select.select([self.connection], [], [], seconds)
                 return then
+            case Deaf(then):
+                self.say(then)
+                self.deaf()
         return action
+
+    def deaf(self) -> None:
+        """Wait for the end of a connection without taking what comes: only its end is told."""
+        watch = select.poll()
+        watch.register(self.connection, select.POLLHUP | select.POLLERR | select.POLLRDHUP)
+        watch.poll(PATIENCE * 1000)
+        raise _GoneError
 
     def do_ehlo(self, rest: str) -> None:
         lines = ["mx.example.org", *self.server.extensions]
