@@ -61,6 +61,25 @@ def test_a_record_that_names_two_stored_papers_joins_them(store: Database) -> No
     assert one.stored.paper.title == PREPRINT.title
 
 
+@pytest.mark.parametrize(
+    "before", [(), (PREPRINT,), (JOURNAL,), (replace(JOURNAL, keys={}, raw_id="no doi"),)]
+)
+def test_F07_a_record_that_names_two_papers_of_its_own_reading_joins_them(
+    store: Database, before: tuple[Paper, ...]
+) -> None:
+    read(store, "earlier", *before)
+    read(store, "mirror", PREPRINT, JOURNAL, replace(LINKED, raw_id="b1"), now=NOW + DAY)
+    assert ids(store) == [1]
+
+
+def test_F07_a_link_and_a_copied_doi_join_nothing_of_one_reading(store: Database) -> None:
+    page = "https://example.org/accepted"
+    papers_of_page = [replace(one, url=page) for one in (PREPRINT, JOURNAL)]
+    copied = replace(PREPRINT, keys={**PREPRINT.keys, **OTHER.keys}, url=page, raw_id="c1")
+    read(store, "page", *papers_of_page, OTHER, copied)
+    assert len(ids(store)) == 3
+
+
 def test_who_knows_the_lost_paper_by_its_number_is_led_on(store: Database) -> None:
     read(store, "arxiv", PREPRINT)
     read(store, "journal", JOURNAL)

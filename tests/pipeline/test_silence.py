@@ -154,6 +154,22 @@ def test_F11_what_repeats_on_a_holiday_is_not_stale() -> None:
     assert CALENDAR.publishes(wednesday)
 
 
+def test_F11_holidays_in_a_row_are_no_silence() -> None:
+    christmas = date(2026, 12, 24)
+    days = {d: o for d, o in workdays(christmas).items() if d.weekday() < 5}
+    days |= {christmas + DAY * n: EMPTY for n in range(10)}
+    assert not judge(days, FIRST, at(christmas + DAY * 9, 20), CALENDAR).get(SILENT)
+
+
+def test_F11_what_a_holiday_brings_is_no_measure_of_its_weekday() -> None:
+    days = {FIRST: brought(500)}
+    days |= {date(2026, 12, day): brought(40) for day in (3, 10, 17)}
+    days |= {date(2026, month, day): brought(4) for month, day in ((11, 26), (12, 24), (12, 31))}
+    thursday = date(2027, 1, 7)
+    told = judge(days | {thursday: brought(8)}, FIRST, at(thursday, 20), CALENDAR)
+    assert told[THIN].endswith("it brought 8, as a rule 40 on a Thursday")
+
+
 def test_silence_with_a_calendar_leaves_weekends_out() -> None:
     days = {d: o for d, o in workdays(MONDAY).items() if d.weekday() < 5}
     weekend = {MONDAY - DAY: EMPTY, MONDAY - 2 * DAY: EMPTY}

@@ -505,6 +505,13 @@ def test_F12_a_bare_doctype_is_dropped() -> None:
     assert len(read(doctype + rss(*items(2), version="0.91")).papers) == 2
 
 
+def test_F12_what_a_doctype_might_define_is_not_lost() -> None:
+    """Behind a DOCTYPE that is never fetched, XML lets names of characters fall away."""
+    doctype = '<?xml version="1.0"?><!DOCTYPE rss SYSTEM "http://example.org/rss-0.91.dtd">'
+    [paper] = read(doctype + rss("<title>Poincar&eacute;</title>", version="0.91")).papers
+    assert paper.title == "Poincaré"
+
+
 def test_a_feed_about_entities_is_not_refused() -> None:
     item = "<title>The <![CDATA[<!ENTITY x]]> of XML</title>"
     assert read(rss(item)).error == ""
@@ -605,6 +612,37 @@ def test_F12_identifiers_and_links_hold_nothing_that_cannot_be_stored_or_shown()
 
 def test_F06_a_link_without_end_is_none() -> None:
     assert one(f"<title>T</title><link>https://example.org/{'9' * 3_000}</link>").url == ""
+
+
+@pytest.mark.parametrize(
+    ("told", "keys"),
+    [
+        (
+            ("oai:arXiv.org:2508.13426v1", "https://arxiv.org/abs/2508.13426v2",
+             "http://arxiv.org/pdf/2508.13426", "https://doi.org/10.48550/ARXIV.2508.13426"),
+            {"arxiv": "2508.13426"},
+        ),
+        (
+            ("10.1000/AbC.7", "https://doi.org/10.1000/abc.7", "doi:10.1000%2FABC.7",
+             "10.1000/abc\u200b.7", "https://example.org/doi/10.1000/ABC.7/full"),
+            {"doi": "10.1000/abc.7"},
+        ),
+        (
+            ("10.1101/2025.01.02.123456v1",
+             "https://www.biorxiv.org/content/10.1101/2025.01.02.123456v2.full"),
+            {"doi": "10.1101/2025.01.02.123456"},
+        ),
+        (
+            ("https://pubmed.ncbi.nlm.nih.gov/123/", "pubmed:123", "PMID: 123"),
+            {"pmid": "123"},
+        ),
+    ],
+)  # fmt: skip
+def test_F07_one_identifier_however_it_is_written(
+    told: tuple[str, ...], keys: dict[str, str]
+) -> None:
+    assert identifiers(told)[0] == keys
+    assert all(identifiers([one])[0] == keys for one in told)
 
 
 def test_F06_an_identifier_without_end_is_none() -> None:
