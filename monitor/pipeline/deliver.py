@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Collection
+import time
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Literal
@@ -154,19 +156,19 @@ class _Round:
             return self._claimed.pop(0) if self._claimed else None
 
     def _claim_on(self, names: Collection[str]) -> list[Delivery]:
+        return self._together.write(self._claims, names)
+
+    def _claims(
+        self, tx: Transaction, asked: Sequence[Collection[str]]
+    ) -> Sequence[list[Delivery]]:
         now, owner = self.parts.clock.now(), self.parts.owner.id
-        return self._together.write(
-            lambda tx: deliveries.claim(tx, owner, now, channels=names, limit=self._ahead)
-        )
+        return [
+            deliveries.claim(tx, owner, now, channels=names, limit=self._ahead) for names in asked
+        ]
 
     def _send(self, delivery: Delivery) -> Outcome:
-        owner = self.parts.owner.id
-
         def handing_off() -> bool:
-            now = self.parts.clock.now()
-            return self._together.write(
-                lambda tx: deliveries.handing_off(tx, delivery.id, owner, now)
-            )
+            return self._together.write(self._hand_off, delivery.id)
 
         try:
             return self.parts.channels[delivery.channel].send(delivery, handing_off)
@@ -175,6 +177,10 @@ class _Round:
             error = f"unexpected {type(fault).__name__}: {fault}"
             state = _after_fault(self.parts, delivery)
             return Outcome(state, error, retry_after=policy.AFTER_FAULT)
+
+    def _hand_off(self, tx: Transaction, ids: Sequence[int]) -> Sequence[bool]:
+        ours = deliveries.handing_off(tx, ids, self.parts.owner.id, self.parts.clock.now())
+        return [id in ours for id in ids]
 
     def _is_first_to_find_it_down(self, outcome: Outcome) -> bool:
         """That the line is down is one try in vain, however many were at it."""
@@ -202,7 +208,10 @@ class _Round:
         self._record(delivery, outcome, down)
 
     def _record(self, delivery: Delivery, outcome: Outcome, down: bool) -> None:
-        self._together.write(lambda tx: self._recorded(tx, delivery, outcome, down))
+        if outcome.channel_down:
+            self._together.write(self._put_back, (delivery, outcome, down))
+        else:
+            self._together.write(self._recorded, (delivery, outcome))
         log.info(
             "delivery",
             id=delivery.id,
@@ -212,24 +221,36 @@ class _Round:
             channel_down=outcome.channel_down,
         )
 
-    def _recorded(self, tx: Transaction, delivery: Delivery, outcome: Outcome, down: bool) -> None:
+    def _put_back(
+        self, tx: Transaction, tried: Sequence[tuple[Delivery, Outcome, bool]]
+    ) -> Sequence[None]:
+        """Let wait as before what the line was down for."""
         parts, now = self.parts, self.parts.clock.now()
-        if outcome.channel_down:
+        for delivery, outcome, down in tried:
             deliveries.unclaim(tx, delivery.id, parts.owner.id, outcome.error, now)
             if down:
                 tries = runs.line_down(tx, self.line, now, outcome.error, parts.mark)
                 runs.line_try_at(tx, self.line, now + policy.channel_retry(tries, parts.patience))
-            return
-        decided = policy.decide(delivery, outcome, now, parts.patience)
-        recorded = deliveries.record(
-            tx, delivery.id, parts.owner.id, decided.outcome, now, decided.at
-        )
-        if not recorded and decided.outcome.state is State.SENT:
-            # We were taken for dead while we waited for the answer: now it is known.
-            deliveries.settle(tx, delivery.id, decided.outcome, now)
+        return [None] * len(tried)
+
+    def _recorded(
+        self, tx: Transaction, tried: Sequence[tuple[Delivery, Outcome]]
+    ) -> Sequence[None]:
+        parts, now = self.parts, self.parts.clock.now()
+        alike: dict[policy.Decided, list[Delivery]] = defaultdict(list)
+        for delivery, outcome in tried:
+            alike[policy.decide(delivery, outcome, now, parts.patience)].append(delivery)
+        for decided, some in alike.items():
+            outcome, ids = decided.outcome, [delivery.id for delivery in some]
+            recorded = deliveries.record(tx, ids, parts.owner.id, outcome, now, decided.at)
+            for delivery in some:
+                if delivery.id not in recorded and outcome.state is State.SENT:
+                    # We were taken for dead while we waited for the answer: now it is known.
+                    deliveries.settle(tx, delivery.id, outcome, now)
+                self._judge(tx, delivery, outcome, now)
         if self.line in self._wrong:
             runs.end_incident(tx, self.line, runs.DOWN, now)
-        self._judge(tx, delivery, decided.outcome, now)
+        return [None] * len(tried)
 
     def _judge(self, tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
         """A recipient refused for good is the operator's to mend; the next success ends it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -11,7 +12,7 @@ import sqlalchemy as sa
 from monitor.errors import UsageError
 from monitor.model import Delivery, Outcome, Rendered, State
 from monitor.store import schema
-from monitor.store.columns import among
+from monitor.store.columns import among, each, wanted
 from monitor.store.database import Transaction
 
 WAITING = (State.PLANNED, State.RETRY)
@@ -33,29 +34,41 @@ _first_of = sa.and_(
 # Where a delivery waits again that was never tried, or was.
 _AGAIN = sa.case((_delivery.attempts == 0, str(State.PLANNED)), else_=str(State.RETRY))
 
-# Each mail takes these two: as they stand here, they are put together once.
-_ours = sa.and_(_delivery.id == sa.bindparam("of"), _delivery.owner == sa.bindparam("by"))
-_HANDING_OFF = (
-    sa.update(schema.delivery)
-    .where(_ours, _delivery.state == State.CLAIMED)
-    .values(state=State.HANDING_OFF, changed_at=sa.bindparam("at"))
-)
-_RECORD = (
-    sa.update(schema.delivery)
-    .where(_ours, sa.or_(*(_delivery.state == state for state in HELD)))
-    .values(
-        state=sa.bindparam("became"),
-        attempts=_delivery.attempts + 1,
-        next_attempt_at=sa.bindparam("again"),
-        reference=sa.case(
-            (sa.bindparam("known_as", type_=sa.Text) == "", _delivery.reference),
-            else_=sa.bindparam("known_as", type_=sa.Text),
-        ),
-        error=sa.bindparam("because"),
-        owner="",
-        changed_at=sa.bindparam("at"),
+
+@cache
+def _handing_off(dialect: str) -> sa.Update:
+    """Each mail takes this and `_record`: they are put together once."""
+    return (
+        _to_ours(dialect)
+        .where(_delivery.state == State.CLAIMED)
+        .values(state=State.HANDING_OFF, changed_at=sa.bindparam("at"))
+        .returning(_delivery.id)
     )
-)
+
+
+@cache
+def _record(dialect: str) -> sa.Update:
+    known_as = sa.bindparam("known_as", type_=sa.Text)
+    return (
+        _to_ours(dialect)
+        .where(sa.or_(*(_delivery.state == state for state in HELD)))
+        .values(
+            state=sa.bindparam("became"),
+            attempts=_delivery.attempts + 1,
+            next_attempt_at=sa.bindparam("again"),
+            reference=sa.case((known_as == "", _delivery.reference), else_=known_as),
+            error=sa.bindparam("because"),
+            owner="",
+            changed_at=sa.bindparam("at"),
+        )
+        .returning(_delivery.id)
+    )
+
+
+def _to_ours(dialect: str) -> sa.Update:
+    some = each(dialect, sa.BigInteger)
+    ours = (_delivery.id.in_(sa.select(some.c.value)), _delivery.owner == sa.bindparam("by"))
+    return sa.update(schema.delivery).where(*ours)
 
 
 # ── claim, send, record ─────────────────────────────────────────────────────────────
@@ -118,31 +131,37 @@ def _is_removed() -> sa.Exists:
     return sa.select(row.name).where(*removed).exists()
 
 
-def handing_off(tx: Transaction, delivery_id: int, owner: str, now: datetime) -> bool:
-    """Note that the last byte is about to leave. False when the claim is lost: send nothing."""
-    told = {"of": delivery_id, "by": owner, "at": now}
-    return tx.execute(_HANDING_OFF, told).rowcount == 1
+def handing_off(tx: Transaction, ids: Collection[int], owner: str, now: datetime) -> set[int]:
+    """Note that the last bytes are about to leave; return for which of them.
+
+    Of one that is missing the claim is lost: send nothing.
+    """
+    told = {"by": owner, "at": now, **wanted(tx.dialect.name, ids)}
+    return set(tx.scalars(_handing_off(tx.dialect.name), told))
 
 
 def record(
     tx: Transaction,
-    delivery_id: int,
+    ids: Collection[int],
     owner: str,
     outcome: Outcome,
     now: datetime,
     next_attempt_at: datetime | None = None,
-) -> bool:
-    """Record what became of an attempt. False, and nothing is written, when the claim is lost."""
+) -> set[int]:
+    """Record what became of an attempt at each; return those that it was written of.
+
+    Of the others the claim is lost.
+    """
     told = {
-        "of": delivery_id,
         "by": owner,
         "at": now,
         "became": outcome.state,
         "again": next_attempt_at,
         "known_as": outcome.reference,
         "because": outcome.error,
+        **wanted(tx.dialect.name, ids),
     }
-    return tx.execute(_RECORD, told).rowcount == 1
+    return set(tx.scalars(_record(tx.dialect.name), told))
 
 
 def put_back(tx: Transaction, ids: Collection[int], owner: str, now: datetime) -> None:

@@ -2,19 +2,24 @@
 
 Who comes first commits for all who have come; who comes meanwhile waits for the next. Nobody
 waits for a timer, and whoever is alone commits alone, so that nothing is ever slower for it. A
-write has returned only when it is committed, as one of `Database.writing` would have.
+write has returned only when it is committed, as one of `Database.writing` would have. Writes of
+one kind are done in one step, which may be one statement for all of them.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from monitor.errors import StoreError
 from monitor.store.database import Database, Transaction
 
-T = TypeVar("T")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+# Does what it is for to some items, and returns the result of each in their order.
+Step = Callable[[Transaction, Sequence[Item]], Sequence[Result]]
 
 # Seconds. On the disk of a server a commit takes as long.
 PATIENCE = 0.003
@@ -30,33 +35,36 @@ class Together:
         self._patience = patience
         self._turn = threading.Lock()
         self._came = threading.Condition()
-        self._waiting: list[_Write[object]] = []
+        self._waiting: list[_Write[Any, Any]] = []
 
-    def write(self, step: Callable[[Transaction], T]) -> T:
-        """Run a step in a transaction and return, or raise, what it does, once it is committed.
+    def write(self, step: Step[Item, Result], item: Item) -> Result:
+        """Take a step with an item in a transaction; return its result, once it is committed.
 
         Where the store refuses, all who share the transaction are told; where a step raises
-        anything else, each is done again by itself, so that it fails for nobody but itself.
+        anything else, each write is done again by itself, so that it fails for nobody else.
         """
-        mine = _Write(step)
+        mine = _Write(step, item)
         with self._came:
-            self._waiting.append(mine)  # type: ignore[arg-type]
+            self._waiting.append(mine)
             self._came.notify()
         with self._turn:
             if not mine.done:
-                self._commit(self._taken(mine))  # type: ignore[arg-type]
+                self._commit(self._taken(mine))
         return mine.outcome()
 
-    def _taken(self, mine: _Write[object]) -> list[_Write[object]]:
+    def _taken(self, mine: _Write[Any, Any]) -> list[_Write[Any, Any]]:
         with self._came:
             self._came.wait_for(lambda: len(self._waiting) >= self._expected, self._patience)
             taken, self._waiting = self._waiting, []
         return taken if mine in taken else [*taken, mine]
 
-    def _commit(self, writes: Sequence[_Write[object]]) -> None:
+    def _commit(self, writes: Sequence[_Write[Any, Any]]) -> None:
+        kinds: dict[Step[Any, Any], list[_Write[Any, Any]]] = defaultdict(list)
+        for write in writes:
+            kinds[write.step].append(write)
         try:
             with self._database.writing() as tx:
-                found = [write.step(tx) for write in writes]
+                found = [step(tx, [one.item for one in some]) for step, some in kinds.items()]
         except Exception as fault:
             if len(writes) > 1 and not isinstance(fault, StoreError):
                 for write in writes:
@@ -65,18 +73,20 @@ class Together:
             for write in writes:
                 write.fail(fault)
         else:
-            for write, result in zip(writes, found, strict=True):
-                write.succeed(result)
+            for some, results in zip(kinds.values(), found, strict=True):
+                for write, result in zip(some, results, strict=True):
+                    write.succeed(result)
 
 
-class _Write(Generic[T]):
-    def __init__(self, step: Callable[[Transaction], T]) -> None:
+class _Write(Generic[Item, Result]):
+    def __init__(self, step: Step[Item, Result], item: Item) -> None:
         self.step = step
+        self.item = item
         self.done = False
-        self._result: list[T] = []
+        self._result: list[Result] = []
         self._fault: Exception | None = None
 
-    def succeed(self, result: T) -> None:
+    def succeed(self, result: Result) -> None:
         self._result.append(result)
         self.done = True
 
@@ -84,7 +94,7 @@ class _Write(Generic[T]):
         self._fault = fault
         self.done = True
 
-    def outcome(self) -> T:
+    def outcome(self) -> Result:
         if self._fault is not None:
             raise self._fault
         return self._result[0]

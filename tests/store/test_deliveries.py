@@ -30,12 +30,12 @@ def claim(store: Database, owner: str = "me", now=NOW, limit: int = 100, **how) 
 
 def record(store: Database, id: int, outcome: Outcome, owner: str = "me", at=None) -> bool:
     with store.writing() as tx:
-        return deliveries.record(tx, id, owner, outcome, NOW, at)
+        return deliveries.record(tx, [id], owner, outcome, NOW, at) == {id}
 
 
 def hand_off(store: Database, id: int, owner: str = "me") -> bool:
     with store.writing() as tx:
-        return deliveries.handing_off(tx, id, owner, NOW)
+        return deliveries.handing_off(tx, [id], owner, NOW) == {id}
 
 
 def one(store: Database, id: int) -> Delivery:
@@ -339,7 +339,7 @@ def test_what_another_process_moves_on_meanwhile_is_left_alone(store: Database, 
         [claimed] = deliveries.claim(tx, "other", NOW)
         slow.start()
         until_another_waits(store)
-        deliveries.record(tx, claimed.id, "other", Outcome(State.SENT), NOW)
+        deliveries.record(tx, [claimed.id], "other", Outcome(State.SENT), NOW)
     slow.join(timeout=60)
     assert one(store, claimed.id).state is State.SENT
 

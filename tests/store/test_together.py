@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,20 +13,23 @@ import sqlalchemy as sa
 from monitor.errors import StoreError
 from monitor.store import beats
 from monitor.store.database import Database, Transaction
-from monitor.store.together import Together
+from monitor.store.together import Step, Together
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 MANY = 8
 
 
-def at_once(writes: Together, steps: list[Callable[[Transaction], Any]]) -> list[Any]:
-    """Let threads write at the same time; return what each got, or the fault that it was told."""
+def at_once(writes: Together, steps: Sequence[Step[str, Any]]) -> list[Any]:
+    """Let threads write at the same time; return what each got, or the fault that it was told.
+
+    The item of the first is "b0", and so on.
+    """
     together, found = threading.Barrier(len(steps)), [None] * len(steps)
 
     def run(number: int) -> None:
         together.wait()
         try:
-            found[number] = writes.write(steps[number])
+            found[number] = writes.write(steps[number], f"b{number}")
         except Exception as fault:
             found[number] = fault
 
@@ -38,12 +41,10 @@ def at_once(writes: Together, steps: list[Callable[[Transaction], Any]]) -> list
     return found
 
 
-def beat(name: str) -> Callable[[Transaction], str]:
-    def step(tx: Transaction) -> str:
+def beat(tx: Transaction, names: Sequence[str]) -> Sequence[str]:
+    for name in names:
         beats.beat(tx, name, NOW)
-        return name
-
-    return step
+    return names
 
 
 @pytest.fixture
@@ -58,15 +59,27 @@ def test_writes_share_a_commit_and_each_gets_its_own_answer(
 ) -> None:
     writes = Together(store, expected=MANY, patience=30)
     names = [f"b{number}" for number in range(MANY)]
-    assert at_once(writes, [beat(name) for name in names]) == names
+    assert at_once(writes, [beat] * MANY) == names
     assert len(commits) == 1
     with store.reading() as tx:
         assert all(beats.last_beat(tx, name) == NOW for name in names)
 
 
+def test_writes_of_one_kind_are_one_step(store: Database) -> None:
+    steps: list[Sequence[str]] = []
+
+    def loud(tx: Transaction, names: Sequence[str]) -> Sequence[str]:
+        steps.append(names)
+        return [name.upper() for name in names]
+
+    writes = Together(store, expected=3, patience=30)
+    assert at_once(writes, [loud, beat, loud]) == ["B0", "b1", "B2"]
+    assert [sorted(names) for names in steps] == [["b0", "b2"]]
+
+
 def test_who_is_alone_is_kept_waiting_by_nobody(store: Database, commits: list[object]) -> None:
     writes = Together(store)
-    assert [writes.write(beat(name)) for name in ("one", "two")] == ["one", "two"]
+    assert [writes.write(beat, name) for name in ("one", "two")] == ["one", "two"]
     assert len(commits) == 2
 
 
@@ -74,7 +87,7 @@ def test_a_write_is_committed_when_it_returns(store: Database) -> None:
     writes = Together(store, expected=MANY)
 
     def seen(name: str) -> bool:
-        writes.write(beat(name))
+        writes.write(beat, name)
         with store.reading() as tx:
             return beats.last_beat(tx, name) == NOW
 
@@ -90,26 +103,26 @@ def test_a_write_is_committed_when_it_returns(store: Database) -> None:
 
 
 def test_a_step_that_fails_fails_alone(store: Database) -> None:
-    def broken(tx: Transaction) -> None:
+    def broken(tx: Transaction, names: Sequence[str]) -> Sequence[str]:
         beats.beat(tx, "undone", NOW)
         raise ValueError("a fault of this step")
 
     writes = Together(store, expected=3, patience=30)
-    first, fault, last = at_once(writes, [beat("first"), broken, beat("last")])
-    assert (first, last) == ("first", "last")
+    first, fault, last = at_once(writes, [beat, broken, beat])
+    assert (first, last) == ("b0", "b2")
     assert isinstance(fault, ValueError)
     with store.reading() as tx:
         assert beats.last_beat(tx, "undone") is None
-        assert beats.last_beat(tx, "first") == beats.last_beat(tx, "last") == NOW
+        assert beats.last_beat(tx, "b0") == beats.last_beat(tx, "b2") == NOW
 
 
 def test_where_the_store_refuses_all_are_told(store: Database) -> None:
-    def full(tx: Transaction) -> None:
+    def full(tx: Transaction, names: Sequence[str]) -> Sequence[str]:
         raise StoreError("the disk is full")
 
     writes = Together(store, expected=3, patience=30)
-    found = at_once(writes, [beat("first"), full, beat("last")])
+    found = at_once(writes, [beat, full, beat])
     assert all(isinstance(fault, StoreError) for fault in found)
     with store.reading() as tx:
-        assert beats.last_beat(tx, "first") is None
-    assert writes.write(beat("again")) == "again"
+        assert beats.last_beat(tx, "b0") is None
+    assert writes.write(beat, "again") == "again"
