@@ -22,7 +22,7 @@ from datetime import datetime, timedelta
 from email import message_from_bytes, policy
 from email.utils import format_datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import sqlalchemy as sa
 import trustme
@@ -78,6 +78,7 @@ class Stage:
     ca_file: Path
     server: str = ""
     prepared: dict[str, Path] = field(default_factory=dict)
+    posted: list[dict[str, Any]] = field(default_factory=list)
     cells: int = 0
 
     @property
@@ -352,12 +353,10 @@ class LostBySlack(BySlack):
         stage.slack.faults.append(Fault(kept=True, reset=True))
         house.clock.at = MORNING
         house.run()
-        self.posts.extend(stage.slack.posts)
-
-    posts: ClassVar[list[dict[str, Any]]] = []
+        stage.posted = [*stage.slack.posts]
 
     def rearrange(self, stage: Stage) -> None:
-        stage.slack.posts.extend(self.posts)
+        stage.slack.posts.extend(stage.posted)
 
 
 class ByWebhook(BySlack):
