@@ -35,7 +35,7 @@ class Sink:
                     await self.say(writer, "354 go on")
                     await reader.readuntil(END)
                     self.taken += 1
-                    await self.say(writer, "250 2.0.0 taken")
+                    await self.say(writer, f"250 2.0.0 queued as {self.taken:010X}")
                 elif verb == b"XCOU":
                     writer.write(f"250 {self.taken}\r\n".encode())
                 elif verb == b"QUIT":

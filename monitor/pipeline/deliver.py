@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
@@ -167,15 +167,20 @@ class _Round:
         ]
 
     def _send(self, delivery: Delivery) -> Outcome:
+        handed_off = False
+
         def handing_off() -> bool:
-            return self._together.write(self._hand_off, delivery.id)
+            nonlocal handed_off
+            handed_off = self._together.write(self._hand_off, delivery.id)
+            return handed_off
 
         try:
             return self.parts.channels[delivery.channel].send(delivery, handing_off)
         except Exception as fault:
             log.exception("delivery failed", delivery=delivery.id, channel=delivery.channel)
             error = f"unexpected {type(fault).__name__}: {fault}"
-            state = _after_fault(self.parts, delivery)
+            # Once the last byte was about to leave, nobody can say whether it did.
+            state = State.UNKNOWN if handed_off else State.RETRY
             return Outcome(state, error, retry_after=policy.AFTER_FAULT)
 
     def _hand_off(self, tx: Transaction, ids: Sequence[int]) -> Sequence[bool]:
@@ -237,13 +242,16 @@ class _Round:
         self, tx: Transaction, tried: Sequence[tuple[Delivery, Outcome]]
     ) -> Sequence[None]:
         parts, now = self.parts, self.parts.clock.now()
-        alike: dict[policy.Decided, list[Delivery]] = defaultdict(list)
+        alike: dict[policy.Decided, list[tuple[Delivery, Outcome]]] = defaultdict(list)
         for delivery, outcome in tried:
-            alike[policy.decide(delivery, outcome, now, parts.patience)].append(delivery)
+            decided = policy.decide(delivery, outcome, now, parts.patience)
+            unnamed = replace(decided, outcome=replace(decided.outcome, reference=""))
+            alike[unnamed].append((delivery, decided.outcome))
         for decided, some in alike.items():
-            outcome, ids = decided.outcome, [delivery.id for delivery in some]
-            recorded = deliveries.record(tx, ids, parts.owner.id, outcome, now, decided.at)
-            for delivery in some:
+            known_as = {delivery.id: outcome.reference for delivery, outcome in some}
+            owner = parts.owner.id
+            recorded = deliveries.record(tx, known_as, owner, decided.outcome, now, decided.at)
+            for delivery, outcome in some:
                 if delivery.id not in recorded and outcome.state is State.SENT:
                     # We were taken for dead while we waited for the answer: now it is known.
                     deliveries.settle(tx, delivery.id, outcome, now)
@@ -260,13 +268,6 @@ class _Round:
             self._wrong.add(subject)
         elif outcome.state is State.SENT and subject in self._wrong:
             runs.end_incident(tx, subject, incidents.REFUSED, now)
-
-
-def _after_fault(parts: Parts, delivery: Delivery) -> State:
-    """Once the last byte was about to leave, nobody can say whether it did."""
-    with parts.database.reading() as tx:
-        state = deliveries.get(tx, delivery.id).state
-    return State.UNKNOWN if state is State.HANDING_OFF else State.RETRY
 
 
 # ── what was left open ──────────────────────────────────────────────────────────────

@@ -217,3 +217,16 @@ def insert_or_update(
 
 def _insert(tx: sa.Connection, table: sa.Table) -> Any:
     return (sqlite if tx.dialect.name == "sqlite" else postgresql).insert(table)
+
+
+def each_pair(dialect: str) -> Any:
+    """Return a table of texts, in columns `key` and `value`: `pairs(...)` is its parameter."""
+    given = sa.bindparam("pairs", type_=sa.Text)
+    if dialect == "sqlite":
+        return sa.func.json_each(given).table_valued("key", "value")
+    return sa.func.json_each_text(sa.cast(given, sa.JSON)).table_valued("key", "value")
+
+
+def pairs(values: Mapping[int, str]) -> dict[str, str]:
+    """Return the parameter of a statement with `each_pair`."""
+    return {"pairs": json.dumps(values)}

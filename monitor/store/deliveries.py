@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, Literal
@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from monitor.errors import UsageError
 from monitor.model import Delivery, Outcome, Rendered, State
 from monitor.store import schema
-from monitor.store.columns import among, each, wanted
+from monitor.store.columns import among, each, each_pair, pairs, wanted
 from monitor.store.database import Transaction
 
 WAITING = (State.PLANNED, State.RETRY)
@@ -38,8 +38,10 @@ _AGAIN = sa.case((_delivery.attempts == 0, str(State.PLANNED)), else_=str(State.
 @cache
 def _handing_off(dialect: str) -> sa.Update:
     """Each mail takes this and `_record`: they are put together once."""
+    some = each(dialect, sa.BigInteger)
     return (
-        _to_ours(dialect)
+        sa.update(schema.delivery)
+        .where(_delivery.id.in_(sa.select(some.c.value)), _delivery.owner == sa.bindparam("by"))
         .where(_delivery.state == State.CLAIMED)
         .values(state=State.HANDING_OFF, changed_at=sa.bindparam("at"))
         .returning(_delivery.id)
@@ -48,27 +50,24 @@ def _handing_off(dialect: str) -> sa.Update:
 
 @cache
 def _record(dialect: str) -> sa.Update:
-    known_as = sa.bindparam("known_as", type_=sa.Text)
+    """Its pairs are what each delivery is known as by the other side, "" for nothing."""
+    given = each_pair(dialect)
     return (
-        _to_ours(dialect)
+        sa.update(schema.delivery)
+        .where(_delivery.id == sa.cast(given.c.key, sa.BigInteger))
+        .where(_delivery.owner == sa.bindparam("by"))
         .where(sa.or_(*(_delivery.state == state for state in HELD)))
         .values(
             state=sa.bindparam("became"),
             attempts=_delivery.attempts + 1,
             next_attempt_at=sa.bindparam("again"),
-            reference=sa.case((known_as == "", _delivery.reference), else_=known_as),
+            reference=sa.case((given.c.value == "", _delivery.reference), else_=given.c.value),
             error=sa.bindparam("because"),
             owner="",
             changed_at=sa.bindparam("at"),
         )
         .returning(_delivery.id)
     )
-
-
-def _to_ours(dialect: str) -> sa.Update:
-    some = each(dialect, sa.BigInteger)
-    ours = (_delivery.id.in_(sa.select(some.c.value)), _delivery.owner == sa.bindparam("by"))
-    return sa.update(schema.delivery).where(*ours)
 
 
 # ── claim, send, record ─────────────────────────────────────────────────────────────
@@ -142,24 +141,24 @@ def handing_off(tx: Transaction, ids: Collection[int], owner: str, now: datetime
 
 def record(
     tx: Transaction,
-    ids: Collection[int],
+    references: Mapping[int, str],
     owner: str,
     outcome: Outcome,
     now: datetime,
     next_attempt_at: datetime | None = None,
 ) -> set[int]:
-    """Record what became of an attempt at each; return those that it was written of.
+    """Record one outcome of an attempt at each delivery; return those that it was written of.
 
-    Of the others the claim is lost.
+    `references` are what the other side knows each by, in place of the outcome's own. Of those
+    that are missing in the answer the claim is lost.
     """
     told = {
         "by": owner,
         "at": now,
         "became": outcome.state,
         "again": next_attempt_at,
-        "known_as": outcome.reference,
         "because": outcome.error,
-        **wanted(tx.dialect.name, ids),
+        **pairs(references),
     }
     return set(tx.scalars(_record(tx.dialect.name), told))
 

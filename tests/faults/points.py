@@ -170,7 +170,7 @@ def _store(points: Points) -> None:
                 if points.full:
                     _no_room(self)
                 if points.comes(f"{name}: committed", "cut"):
-                    _lose_the_answer(tx)
+                    points.reach(f"{name}: committed", lambda: _lose_the_answer(tx))
             points.reach(f"{name}: committed", lambda: None)
 
         return transaction()

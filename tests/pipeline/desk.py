@@ -60,7 +60,7 @@ def send(store: Database, now: datetime = NOW) -> None:
     """Everything that is open goes out."""
     with store.writing() as tx:
         for delivery in deliveries.claim(tx, "me", now, limit=1_000):
-            deliveries.record(tx, [delivery.id], "me", Outcome(State.SENT), now)
+            deliveries.record(tx, {delivery.id: ""}, "me", Outcome(State.SENT), now)
 
 
 def origin(store: Database, paper_id: int) -> Origin:

@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from monitor.deliver.mail import Mail
 from monitor.errors import StoreError
@@ -20,6 +21,7 @@ from monitor.pipeline import compose, match
 from monitor.questions.doctor import doctor
 from monitor.questions.status import status
 from monitor.store import deliveries
+from monitor.store.database import Database, Transaction
 from tests.house import AGENTS, House
 from tests.servers.slack import TOKEN, Fault, SlackServer
 from tests.servers.smtp import Drop, Hold, ScriptedSmtp
@@ -281,7 +283,7 @@ def test_K11_an_answer_is_held_until_the_store_takes_it(
     monkeypatch.setattr(DELIVER, "RECORD_AGAIN", (0, 0))
     record, refused = deliveries.record, iter([True])
 
-    def locked_at_first(*told: Any) -> bool:
+    def locked_at_first(*told: Any) -> set[int]:
         if next(refused, False):
             raise StoreError("the store is held by another process")
         return record(*told)
@@ -293,12 +295,38 @@ def test_K11_an_answer_is_held_until_the_store_takes_it(
     assert len(smtp.received) == 1
 
 
+def test_a_hand_off_whose_commit_was_lost_is_known_not_to_have_left(
+    due: House, smtp: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch
+):
+    """The database took the commit and the connection was cut before it could say so."""
+    due.told["smtp"]["unknown"] = "hold"
+    begin, lost = Database.writing, iter([True])
+
+    @contextmanager
+    def cut_after_a_hand_off(database: Database) -> Iterator[Transaction]:
+        with begin(database) as tx:
+            yield tx
+            asked = sa.text("SELECT count(*) FROM delivery WHERE state = 'handing_off'")
+            is_hand_off = bool(tx.scalar(asked))
+        if is_hand_off and next(lost, False):
+            raise StoreError("the server closed the connection")
+
+    monkeypatch.setattr(Database, "writing", cut_after_a_hand_off)
+    due.run()
+    assert states(due) == [State.RETRY]
+    assert smtp.received == []
+    due.clock.move(hours=2)
+    due.run()
+    assert State.SENT in states(due)
+    assert len(smtp.received) == 1
+
+
 def test_K10_an_answer_that_the_store_never_took_is_unknown_in_the_next_round(
     due: House, smtp: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch
 ):
     """The disk was full to the end; the same process finds its own loose end."""
 
-    def full(*told: object) -> bool:
+    def full(*told: object) -> set[int]:
         raise StoreError("the disk is full")
 
     due.told["smtp"]["unknown"] = "hold"

@@ -89,7 +89,7 @@ def test_a_topic_hears_of_a_paper_whose_words_come_later_and_nobody_hears_twice(
     freeze(store, digest(unsent(store)))
     with store.writing() as tx:
         [claimed] = deliveries.claim(tx, "me", NOW)
-        deliveries.record(tx, [claimed.id], "me", Outcome(State.SENT), NOW)
+        deliveries.record(tx, {claimed.id: ""}, "me", Outcome(State.SENT), NOW)
     ingest(store, known(id, arxiv("1", abstract="words")), now=LATER)
     assert waiting(store) == [(id, 1, Kind.NEW)]
     match(store, id)

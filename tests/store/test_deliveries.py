@@ -30,7 +30,7 @@ def claim(store: Database, owner: str = "me", now=NOW, limit: int = 100, **how) 
 
 def record(store: Database, id: int, outcome: Outcome, owner: str = "me", at=None) -> bool:
     with store.writing() as tx:
-        return deliveries.record(tx, [id], owner, outcome, NOW, at) == {id}
+        return deliveries.record(tx, {id: outcome.reference}, owner, outcome, NOW, at) == {id}
 
 
 def hand_off(store: Database, id: int, owner: str = "me") -> bool:
@@ -104,6 +104,23 @@ def test_later_parts_wait_for_the_first_and_are_given_its_reference(store: Datab
     ]
     record(store, others_first.id, Outcome(State.FAILED))
     assert claim(store) == []
+
+
+def test_outcomes_recorded_at_once_keep_what_each_is_known_as(store: Database) -> None:
+    plan(store, ADA, BOB, "c")
+    first, second, lost = claim(store, limit=3)
+    with store.writing() as tx:
+        assert deliveries.handing_off(tx, [first.id, second.id], "me", NOW) == {first.id, second.id}
+        deliveries.put_back(tx, [lost.id], "me", NOW)
+        known_as = {first.id: "250 queued as 1", second.id: "", lost.id: "250 queued as 3"}
+        told = deliveries.record(tx, known_as, "me", Outcome(State.SENT), NOW)
+    assert told == {first.id, second.id}
+    assert [one(store, d.id).reference for d in (first, second, lost)] == [
+        "250 queued as 1",
+        "",
+        "",
+    ]
+    assert one(store, lost.id).state is State.PLANNED
 
 
 def test_a_removed_subscription_is_not_claimed(store: Database) -> None:
@@ -339,7 +356,7 @@ def test_what_another_process_moves_on_meanwhile_is_left_alone(store: Database, 
         [claimed] = deliveries.claim(tx, "other", NOW)
         slow.start()
         until_another_waits(store)
-        deliveries.record(tx, [claimed.id], "other", Outcome(State.SENT), NOW)
+        deliveries.record(tx, {claimed.id: ""}, "other", Outcome(State.SENT), NOW)
     slow.join(timeout=60)
     assert one(store, claimed.id).state is State.SENT
 

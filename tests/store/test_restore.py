@@ -55,7 +55,7 @@ def send(store: Database) -> list[Delivery]:
     with store.writing() as tx:
         claimed = deliveries.claim(tx, "me", LATER, limit=9)
         for one in claimed:
-            deliveries.record(tx, [one.id], "me", Outcome(State.SENT), LATER)
+            deliveries.record(tx, {one.id: ""}, "me", Outcome(State.SENT), LATER)
     return claimed
 
 
