@@ -435,7 +435,7 @@ def test_S09_what_slack_does_not_show_yet_is_not_posted_twice(due: House, slack:
         compose(app.parts)
         with app.parts.database.writing() as tx:
             [lost] = deliveries.claim(tx, "of a dead process", due.clock.at)
-            assert deliveries.handing_off(tx, lost.id, "of a dead process", due.clock.at)
+            assert deliveries.handing_off(tx, [lost.id], "of a dead process", due.clock.at)
     due.run()
     assert states(due) == [State.UNKNOWN]
     metadata = {"event_type": "x", "event_payload": {"message_id": lost.message_id}}
