@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -509,6 +509,43 @@ def test_F01_an_answer_that_is_none_moves_nothing(
     assert reader.state == before and len(web.requests) == 1
     told = [document for one in reader.source.find(before) if (document := one.load())]
     assert [document.validators for document in told] == [before]  # whoever reads it
+
+
+@pytest.mark.parametrize("overlap", [1, 7])
+def test_a_piece_of_too_many_pages_is_cut_in_two_across_restarts(
+    web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch, overlap: int
+) -> None:
+    """In the middle of a quiet month a day comes on which half of the repository was touched."""
+    monkeypatch.setattr(oaiharvest, "MAX_PAGES", 12)
+    shelf = month()
+    shelf.now = MONDAY + 26 * DAY
+    shelf.papers[date(2025, 6, 12)] = list(range(100, 118))
+    reader, lengths = oai(shelf, web, door, overlap_days=overlap), []
+    reader.state = {"until": MONDAY.isoformat()}
+    for _ in range(12):
+        reader.run()
+        assert not reader.errors
+        lengths.append(reader.state.get("days"))
+        if shelf.now.isoformat() == reader.state["until"]:
+            break
+        again = oai(shelf, web, door, overlap_days=overlap)
+        reader = replace(reader, source=again.source)  # a restart
+    told = {f"Paper {n}" for papers in shelf.papers.values() for n in papers}
+    assert set(reader.papers) == told and reader.state == {"until": shelf.now.isoformat()}
+    assert len(lengths) > 2 and lengths[-1] is None
+    assert len(web.requests) < 12 * len(lengths) + len(told)
+
+
+def test_a_day_of_too_many_pages_is_told_and_moves_nothing(
+    web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oaiharvest, "MAX_PAGES", 5)
+    shelf = Shelf({date(2025, 6, 2): list(range(40))}, now=MONDAY + DAY / 2)
+    reader = oai(shelf, web, door)
+    reader.state = before = {"until": MONDAY.isoformat()}
+    reader.run()
+    assert "has no end: too many pages of one day" in reader.errors[0]
+    assert reader.state == before and len(web.requests) == 5
 
 
 def test_the_window_is_cut_into_pieces() -> None:

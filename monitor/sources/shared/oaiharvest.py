@@ -2,9 +2,10 @@
 
 State between runs is `until`, when the repository had told everything: the time of its first
 answer, since its clock is what datestamps are made by. It moves with the last page of a piece;
-an error, a cut page or a restart costs that piece only. A token that is no longer known
-(arXiv's last a day) means asking for the list again, once; one that comes twice, that the list
-has no end.
+an error, a cut page or a restart costs that piece only. While pieces are left, `from` says where
+the next begins, and `days` how long it is after one had too many pages: half of that one, and twice
+as long after each that was read. A token that is no longer known (arXiv's last a day) means asking
+for the list again, once; one that comes twice, that the list has no end.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from monitor.sources.shared.oaipmh import Envelope, Record, read_envelope, says_
 PIECE = timedelta(days=7)
 MAX_PAGES = 2_000  # of one piece
 ENOUGH_PAGES = 100  # after which a run leaves the other pieces to the next
+UNTIL, FROM, DAYS = "until", "from", "days"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +98,12 @@ class Harvester(Source):
         `kept` goes with `until` into the new state. Raises DocumentError for a list without end.
         """
         now = self._clock()
-        until = parse_date(state.get("until", "")) or now - PIECE + overlap
-        begin = min(until, now).astimezone(UTC) - overlap
+        until = parse_date(state.get(UNTIL, "")) or now - PIECE + overlap
+        begin = parse_date(state.get(FROM, "")) or until - overlap
+        days = state.get(DAYS, "")
+        longest = timedelta(days=int(days)) if days.isdigit() else overlap + PIECE
         pages = 0
-        for piece in pieces(begin, now, overlap + PIECE):
+        for piece in pieces(min(begin, now).astimezone(UTC), now, longest):
             walk = _Walk(self, repository, piece, state, kept or {})
             yield from walk.found()
             pages += walk.pages
@@ -146,10 +150,23 @@ class _Walk:
     @property
     def done(self) -> dict[str, str]:
         """The state once this piece is whole; what is `kept` besides holds only for the last."""
-        if self.piece.end:
-            return {**self.state, "until": self.piece.end.isoformat()}
-        told = {"until": self.responded.isoformat()} if self.responded else {}
-        return {**self.state, **self.kept, **told}
+        if end := self.piece.end:
+            until = max(end, parse_date(self.state.get(UNTIL, "")) or end)
+            told = {UNTIL: until.isoformat(), FROM: end.isoformat()}
+            if days := self.state.get(DAYS):
+                told[DAYS] = str(min(2 * int(days), PIECE.days))
+            return {**self.state, **told}
+        told = {UNTIL: self.responded.isoformat()} if self.responded else {}
+        before = {name: value for name, value in self.state.items() if name not in (FROM, DAYS)}
+        return {**before, **self.kept, **told}
+
+    @property
+    def halved(self) -> dict[str, str] | None:
+        """The state in which half of this piece is asked for; None for a day, which has none."""
+        days = ((self.piece.end or self.source._clock()) - self.piece.begin).days
+        if days < 2:
+            return None
+        return {**self.state, FROM: self.piece.begin.isoformat(), DAYS: str(days // 2)}
 
     def found(self) -> Iterator[Found]:
         *others, last = self.repository.sets or ("",)
@@ -169,10 +186,13 @@ class _Walk:
                 seen.clear()
             if not page.whole or not page.token:
                 return page.whole
-            if page.token in seen or self.pages >= MAX_PAGES:
+            loops = page.token in seen
+            if self.pages >= MAX_PAGES and self.halved and not loops:
+                return False
+            if loops or self.pages >= MAX_PAGES:
                 raise DocumentError(
                     f"the list of {self.repository.shown} has no end: "
-                    + ("a resumption token came twice" if page.token in seen else "too many pages")
+                    + ("a resumption token came twice" if loops else "too many pages of one day")
                 )
             seen.add(page.token)
             page = _Page(self, of, page.token, is_last=is_last, again=page.again)
@@ -214,8 +234,12 @@ class _Page:
             return replace(document, validators=dict(self.walk.state))
         self.walk.note(envelope, document.at)
         self.token = envelope.token
-        ends = self.is_last and not self.token
-        return replace(document, validators=self.walk.done if ends else dict(self.walk.state))
+        state = self.walk.state
+        if self.is_last and not self.token:
+            state = self.walk.done
+        elif self.token and self.walk.pages >= MAX_PAGES:
+            state = self.walk.halved or state
+        return replace(document, validators=dict(state))
 
     def _answer(self, address: str) -> tuple[Document, Envelope]:
         document = self.walk.source.fetched(address, self.name)
