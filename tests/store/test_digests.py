@@ -65,9 +65,9 @@ def attempt(store: Database, state: State, limit: int = 100) -> list[int]:
         claimed = deliveries.claim(tx, "me", NOW, limit=limit)
         for one in claimed:
             if state is State.HANDING_OFF:
-                deliveries.handing_off(tx, one.id, "me", NOW)
+                deliveries.handing_off(tx, [one.id], "me", NOW)
             elif state is not State.CLAIMED:
-                deliveries.record(tx, one.id, "me", Outcome(state), NOW)
+                deliveries.record(tx, {one.id: ""}, "me", Outcome(state), NOW)
     return [one.id for one in claimed]
 
 
