@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from monitor.errors import ConfigError
 from monitor.model import State
 from monitor.questions.alive import SERVICE
-from monitor.scheduler import Service
+from monitor.scheduler import Service, _Jobs
 from monitor.store import beats, deliveries, digests
 from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House
 from tests.servers.smtp import Hold, ScriptedSmtp
@@ -127,6 +127,21 @@ def test_D06_five_hundred_due_in_the_same_second_are_all_told(house: House, smtp
     assert set(Counter(mail.recipient for mail in smtp.received).values()) == {1}
     with house.opened() as app, app.parts.database.reading() as tx:
         assert deliveries.counts(tx) == {State.SENT: 500}
+
+
+def test_X21_a_job_that_waits_for_a_thread_is_not_missed_and_runs_once(house: House):
+    """APScheduler's own default drops a run that begins more than a second late."""
+    with house.opened() as app:
+        jobs = _Jobs(app, house.clock, TICK, lambda: None)
+        jobs.scheduler.start(paused=True)
+        made = jobs.scheduler.get_jobs()
+        jobs.scheduler.shutdown(wait=False)
+    assert {"compose", "source page", f"line {app.parts.channels['pages'].line}"} <= {
+        job.id for job in made
+    }
+    assert {(job.misfire_grace_time, job.coalesce, job.max_instances) for job in made} == {
+        (None, True, 1)
+    }
 
 
 def problems(house: House) -> list[str]:

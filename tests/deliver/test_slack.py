@@ -117,6 +117,8 @@ def test_a_webhook_gets_separate_messages_and_its_URL_is_no_name(slack: SlackSer
     assert {o.state for o in outcomes} == {State.SENT}
     assert len(slack.posts) == len(outcomes) > 3
     assert not any("thread_ts" in post for post in slack.posts)
+    unfurled = {(post["unfurl_links"], post["unfurl_media"]) for post in slack.posts}
+    assert unfurled == {(False, False)}
     assert (ours.recipients(), ours.line) == (("lab",), "slack webhook lab")
 
 
@@ -377,6 +379,16 @@ def test_L02_a_history_of_many_pages_is_read_to_its_end(slack: SlackServer) -> N
         slack.keep({"text": "talk"}, "C0PAPERS1")
     found = ours.reconcile(planned(part))
     assert found is not None and found.state is State.SENT
+
+
+def test_L02_a_history_too_long_to_be_read_tells_nothing(slack: SlackServer) -> None:
+    slack.page = 1
+    ours = bot(slack, "C0PAPERS1")
+    [part] = ours.render(digest(), TEMPLATES)
+    ours.send(planned(part, recipient="C0PAPERS1"), Commit())
+    for _ in range(11):
+        slack.keep({"text": "talk"}, "C0PAPERS1")
+    assert ours.reconcile(planned(part, recipient="C0PAPERS1")) is None
 
 
 @pytest.mark.parametrize(

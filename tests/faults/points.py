@@ -113,6 +113,7 @@ TRANSACTIONS = {
     "monitor.pipeline.deliver._Round._send.<locals>.handing_off": "hand-off",
     "monitor.pipeline.deliver._Round.end": "claim put back",
     "monitor.pipeline.deliver._settle": "settling",
+    "monitor.pipeline.deliver.resolve": "settled by hand",
     "monitor.pipeline.gaps.note": "gap",
     "monitor.pipeline.ingest._Ingest._discard": "run discarded",
     "monitor.pipeline.ingest._Ingest._distrust": "address distrusted",

@@ -43,6 +43,23 @@ def test_a_commit_on_postgresql_is_on_the_disk_whatever_the_server_does_by_defau
     opened.close()
 
 
+def test_X17_a_second_writer_waits_for_the_one_connection_that_writes(sqlite: Database) -> None:
+    began = threading.Event()
+
+    def write() -> None:
+        with sqlite.writing():
+            began.set()
+
+    with sqlite.writing() as tx:
+        thread = threading.Thread(target=write)
+        thread.start()
+        tx.exec_driver_sql("COMMIT")  # the file is free: what they wait for is the connection
+        assert not began.wait(0.2)
+        tx.exec_driver_sql("BEGIN IMMEDIATE")
+    thread.join(30)
+    assert began.is_set()
+
+
 def test_X15_a_writing_transaction_is_one_from_its_first_moment(sqlite: Database) -> None:
     other = sqlite3.connect(sqlite.path, timeout=0)
     with sqlite.writing(), pytest.raises(sqlite3.OperationalError, match="locked"):
