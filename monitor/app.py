@@ -182,10 +182,10 @@ class App:
     ) -> list[Sent]:
         """Match what waits, compose what is due, deliver what is open.
 
-        `probe` tries lines that are down at once: a person asked, having mended something.
+        `probe` tries at once what rests after a failure: a person asked, having mended something.
         """
         pipeline.match(self.parts)
-        composed = pipeline.compose(self.parts, names, early=early)
+        composed = pipeline.compose(self.parts, names, early=early, patient=not probe)
         attempted = pipeline.deliver(self.parts, probe=probe)
         if pipeline.notify(self.parts):
             attempted += pipeline.deliver(self.parts)

@@ -204,7 +204,7 @@ class _Jobs:
         if self._handed(Job.MATCH if hold else Job.COMPOSE):
             return
         pipeline.match(self.app.parts)
-        if not hold and pipeline.compose(self.app.parts):
+        if not hold and pipeline.compose(self.app.parts, patient=True):
             self._soon(*(job.id for job in self.scheduler.get_jobs() if job.id.startswith(LINE)))
 
     def _make_searchable(self) -> None:

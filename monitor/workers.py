@@ -221,7 +221,7 @@ def _ingest(parts: Parts, queue: Queue, name: str) -> None:
 
 def _compose(parts: Parts, queue: Queue, chunk: int) -> None:
     some = parts.subscriptions[chunk * COMPOSED : (chunk + 1) * COMPOSED]
-    if some and pipeline.compose(parts, [subscription.name for subscription in some]):
+    if some and pipeline.compose(parts, [told.name for told in some], patient=True):
         for line in parts.lines:
             queue.put(Job.DELIVER, line)
 

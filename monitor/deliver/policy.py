@@ -140,8 +140,8 @@ def next_attempt(
     return None if late and delivery.attempts + 1 >= patience.attempts else now + wait
 
 
-def channel_retry(tries: int, patience: Patience = PATIENCE) -> timedelta:
-    """Return how long a channel rests after `tries` failed attempts (1 or more) to reach it."""
+def rest(tries: int, patience: Patience = PATIENCE) -> timedelta:
+    """Return how long a channel, or what else fails for all, rests after `tries` in vain (1 on)."""
     first, most = patience.rest
     doublings = min(max(tries - 1, 0), 10)
     return min(first * (1 << doublings), most)

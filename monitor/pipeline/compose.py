@@ -11,9 +11,10 @@ from zoneinfo import ZoneInfo
 import structlog
 
 from monitor.deliver.mail import message_id
+from monitor.deliver.policy import rest
 from monitor.digest.compose import compose as compose_digest
 from monitor.digest.due import Slot, late_before, latest_due, next_due
-from monitor.errors import TemplateError, UsageError
+from monitor.errors import StoreError, TemplateError, UsageError
 from monitor.match import TopicIndex
 from monitor.model import Channel, Digest, Notice, Rendered
 from monitor.pipeline import incidents
@@ -37,13 +38,16 @@ class Composed:
     digest: Digest
 
 
-def compose(parts: Parts, names: Sequence[str] = (), *, early: bool = False) -> list[Composed]:
+def compose(
+    parts: Parts, names: Sequence[str] = (), *, early: bool = False, patient: bool = False
+) -> list[Composed]:
     """Compose what is due of the named subscriptions (all when none is named) and freeze it.
 
     `match` has put the subscriptions in force before; those of a newer file wait for it.
 
     With `early` they are composed now, as their next period, if there is anything to tell.
-    One subscription that fails never stops the others. Raises UsageError for unknown names.
+    One subscription that fails never stops the others; with `patient`, for who comes again every
+    few seconds, it rests for a while. Raises UsageError for unknown names.
     """
     now = parts.clock.now()
     wanted = chosen(parts, names)
@@ -53,16 +57,22 @@ def compose(parts: Parts, names: Sequence[str] = (), *, early: bool = False) -> 
         wanted = []
     with parts.database.reading() as tx:
         states = digests.states(tx, [subscription.name for subscription in wanted])
+        resting = runs.resting(tx, incidents.NOT_COMPOSED, now) if patient else set()
     for subscription in wanted:
         if subscription.name not in states:
             continue  # put in force by nobody yet
+        subject = incidents.subscription(subscription.name)
+        if subject in resting:
+            continue
         try:
             done += _subscription(parts, subscription, states[subscription.name], now, early)
         except Exception as fault:
             log.exception("digest not composed", subscription=subscription.name)
             with parts.database.writing() as tx:
-                subject = incidents.subscription(subscription.name)
-                runs.open_incident(tx, subject, incidents.NOT_COMPOSED, now, str(fault))
+                tries = runs.failed_again(tx, subject, incidents.NOT_COMPOSED, now, str(fault))
+                again = now + rest(tries, parts.patience)
+                if not isinstance(fault, StoreError):
+                    runs.try_at(tx, subject, incidents.NOT_COMPOSED, again)
     notify(parts)
     return done
 

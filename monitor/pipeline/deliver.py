@@ -66,7 +66,7 @@ def deliver_line(
     names = _names(parts, line)
     _settle(parts, names)
     with parts.database.reading() as tx:
-        if not probe and line in runs.lines_down(tx, parts.clock.now(), parts.mark):
+        if not probe and line in runs.resting(tx, runs.DOWN, parts.clock.now(), parts.mark):
             return []
     at_once = _waiting(parts, names, parts.at_once.get(line, 1))
     sending = _Round(parts, line, names, at_once, most)
@@ -234,8 +234,9 @@ class _Round:
         for delivery, outcome, down in tried:
             deliveries.unclaim(tx, delivery.id, parts.owner.id, outcome.error, now)
             if down:
-                tries = runs.line_down(tx, self.line, now, outcome.error, parts.mark)
-                runs.line_try_at(tx, self.line, now + policy.channel_retry(tries, parts.patience))
+                told = (self.line, runs.DOWN)
+                tries = runs.failed_again(tx, *told, now, outcome.error, parts.mark)
+                runs.try_at(tx, *told, now + policy.rest(tries, parts.patience))
         return [None] * len(tried)
 
     def _recorded(

@@ -326,29 +326,32 @@ def told(tx: Transaction, incidents: Sequence[Incident], now: datetime) -> None:
         tx.execute(sa.update(schema.incident).where(_incident.id == one.id).values(row))
 
 
-def line_down(tx: Transaction, line: str, now: datetime, error: str, mark: str = "") -> int:
-    """Note that a line of channels is down; return how often it was tried in vain.
+def failed_again(
+    tx: Transaction, subject: str, kind: str, now: datetime, error: str, mark: str = ""
+) -> int:
+    """Note that something was tried in vain; return how often, since the incident began.
 
     `mark` stands for the configuration that it was tried with.
     """
-    open_incident(tx, line, DOWN, now, error)
+    open_incident(tx, subject, kind, now, error)
     row = {"tries": _incident.tries + 1, "mark": mark}
-    tried = sa.update(schema.incident).where(*_open(line, DOWN)).values(row)
+    tried = sa.update(schema.incident).where(*_open(subject, kind)).values(row)
     return int(tx.execute(tried.returning(_incident.tries)).scalar_one())
 
 
-def line_try_at(tx: Transaction, line: str, at: datetime) -> None:
-    """Set when a line that is down is to be tried again."""
-    tx.execute(sa.update(schema.incident).where(*_open(line, DOWN)).values(next_try_at=at))
+def try_at(tx: Transaction, subject: str, kind: str, at: datetime) -> None:
+    """Set when what failed is to be tried again."""
+    tx.execute(sa.update(schema.incident).where(*_open(subject, kind)).values(next_try_at=at))
 
 
-def lines_down(tx: Transaction, now: datetime, mark: str = "") -> set[str]:
-    """Return the lines that are down and whose time to be tried again has not come.
+def resting(tx: Transaction, kind: str, now: datetime, mark: str = "") -> set[str]:
+    """Return the subjects of such incidents whose time to be tried again has not come.
 
     One that was last tried with another `mark` may be tried at once.
     """
-    down = (_incident.kind == DOWN, _incident.ended_at.is_(None), _incident.next_try_at > now)
-    return set(tx.scalars(sa.select(_incident.subject).where(*down, _incident.mark == mark)))
+    open_still = (_incident.kind == kind, _incident.ended_at.is_(None))
+    waiting = (_incident.next_try_at > now, _incident.mark == mark)
+    return set(tx.scalars(sa.select(_incident.subject).where(*open_still, *waiting)))
 
 
 def _open(subject: str, kind: str) -> tuple[sa.ColumnElement[bool], ...]:

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from monitor.deliver.policy import (
     PATIENCE,
     Patience,
-    channel_retry,
     decide,
     looked,
     next_attempt,
+    rest,
     unsure,
 )
 from monitor.model import Outcome, Rendered, State
@@ -50,7 +50,7 @@ HASTY = Patience(
 def test_E29_every_number_of_waiting_can_be_set() -> None:
     waits = [wait(attempts, patience=HASTY) for attempts in range(3)]
     assert waits == [timedelta(minutes=1), timedelta(minutes=4), timedelta(minutes=4)]
-    rests = [channel_retry(tries, HASTY) / timedelta(minutes=1) for tries in (1, 2, 3, 4)]
+    rests = [rest(tries, HASTY) / timedelta(minutes=1) for tries in (1, 2, 3, 4)]
     assert rests == [1, 2, 3, 3]
     late = AT + timedelta(minutes=29)
     tried = delivery(Rendered(0, {}), attempts=HASTY.attempts - 1, created_at=AT)
@@ -109,7 +109,7 @@ def test_what_is_no_retry_is_recorded_as_it_is() -> None:
 
 
 def test_a_channel_that_is_down_is_tried_ever_more_rarely_up_to_an_hour() -> None:
-    waits = [channel_retry(tries) / timedelta(minutes=1) for tries in (0, 1, 2, 3, 4, 5, 6, 10**6)]
+    waits = [rest(tries) / timedelta(minutes=1) for tries in (0, 1, 2, 3, 4, 5, 6, 10**6)]
     assert waits == [5, 5, 10, 20, 40, 60, 60, 60]
 
 

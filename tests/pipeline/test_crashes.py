@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from monitor.deliver.file import Pages
 from monitor.deliver.mail import Mail
 from monitor.errors import StoreError
-from monitor.model import Delivery, Outcome, State
+from monitor.model import Delivery, Digest, Outcome, State, Templates
 from monitor.pipeline import compose, match
 from monitor.questions.doctor import doctor
 from monitor.questions.status import status
@@ -484,6 +485,37 @@ def test_X10_X11_a_fault_of_ours_stops_no_other_and_waits_an_hour(
     due.clock.move(hours=1)
     due.run()
     assert [mail.recipient for mail in smtp.received][1:] == ["ada@example.org"]
+
+
+def test_X10_X11_a_digest_that_cannot_be_composed_stops_no_other_and_rests(
+    house: House, monkeypatch: pytest.MonkeyPatch
+):
+    lab = house.told["subscriptions"]["lab"]
+    house.told["subscriptions"]["office"] = {**lab}
+    house.add("a.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+    tried = []
+    render = Pages.render
+
+    def broken_for_lab(self: Pages, digest: Digest, templates: Templates) -> Any:
+        if digest.subscription == "lab":
+            tried.append(house.clock.at)
+            raise RuntimeError("a fault of ours")
+        return render(self, digest, templates)
+
+    monkeypatch.setattr(Pages, "render", broken_for_lab)
+    with house.opened() as app:
+        for _ in range(20):
+            app.digest(probe=False)
+            house.clock.move(minutes=1)
+        assert [(at - tried[0]) / timedelta(minutes=1) for at in tried] == [0, 5, 15]
+        assert len(list(house.folder.glob("pages/office/*.html"))) == 1
+        assert "subscription lab is not composed" in status(app.parts).problems[0]
+        monkeypatch.undo()
+        app.digest()  # a person asks, and need not wait
+        assert len(list(house.folder.glob("pages/lab/*.html"))) == 1
+        assert status(app.parts).problems == ()
 
 
 def test_E29_the_waits_and_their_end_are_the_configurations(due: House, smtp: ScriptedSmtp):

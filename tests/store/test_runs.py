@@ -156,23 +156,26 @@ def test_a_short_incident_is_told_in_one_go(store: Database) -> None:
 
 def test_a_line_that_is_down_is_tried_when_its_time_comes(store: Database) -> None:
     with store.writing() as tx:
-        assert [runs.line_down(tx, "smtp", NOW, "refused") for _ in range(2)] == [1, 2]
-        runs.line_try_at(tx, "smtp", NOW + HOUR)
-        assert runs.lines_down(tx, NOW) == {"smtp"}
-        assert runs.lines_down(tx, NOW + HOUR) == set()
+        assert [runs.failed_again(tx, "smtp", runs.DOWN, NOW, "refused") for _ in range(2)] == [
+            1,
+            2,
+        ]
+        runs.try_at(tx, "smtp", runs.DOWN, NOW + HOUR)
+        assert runs.resting(tx, runs.DOWN, NOW) == {"smtp"}
+        assert runs.resting(tx, runs.DOWN, NOW + HOUR) == set()
         runs.end_incident(tx, "smtp", runs.DOWN, NOW)
-        assert runs.lines_down(tx, NOW) == set()
-        assert runs.line_down(tx, "smtp", NOW + DAY, "refused") == 1
+        assert runs.resting(tx, runs.DOWN, NOW) == set()
+        assert runs.failed_again(tx, "smtp", runs.DOWN, NOW + DAY, "refused") == 1
 
 
 def test_a_line_tried_with_another_configuration_is_tried_again_at_once(store: Database) -> None:
     with store.writing() as tx:
         for tries, mark in (1, "old"), (2, "new"):
-            assert runs.line_down(tx, "smtp", NOW, "refused", mark) == tries
-            runs.line_try_at(tx, "smtp", NOW + HOUR)
-            assert runs.lines_down(tx, NOW, mark) == {"smtp"}
-            assert runs.lines_down(tx, NOW, "newer") == set()
-        assert runs.lines_down(tx, NOW, "old") == set()
+            assert runs.failed_again(tx, "smtp", runs.DOWN, NOW, "refused", mark) == tries
+            runs.try_at(tx, "smtp", runs.DOWN, NOW + HOUR)
+            assert runs.resting(tx, runs.DOWN, NOW, mark) == {"smtp"}
+            assert runs.resting(tx, runs.DOWN, NOW, "newer") == set()
+        assert runs.resting(tx, runs.DOWN, NOW, "old") == set()
 
 
 def test_what_is_no_more_goes_wrong_no_more(store: Database) -> None:
