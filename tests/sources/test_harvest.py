@@ -511,26 +511,30 @@ def test_F01_an_answer_that_is_none_moves_nothing(
     assert [document.validators for document in told] == [before]  # whoever reads it
 
 
-@pytest.mark.parametrize("overlap", [1, 7])
+@pytest.mark.parametrize(("overlap", "read"), [(1, 0), (7, 11)])
 def test_a_piece_of_too_many_pages_is_cut_in_two_across_restarts(
-    web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch, overlap: int
+    web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch, overlap: int, read: int
 ) -> None:
     """In the middle of a quiet month a day comes on which half of the repository was touched."""
     monkeypatch.setattr(oaiharvest, "MAX_PAGES", 12)
+    monkeypatch.setattr(oaiharvest, "ENOUGH_PAGES", 4)
     shelf = month()
     shelf.now = MONDAY + 26 * DAY
     shelf.papers[date(2025, 6, 12)] = list(range(100, 118))
     reader, lengths = oai(shelf, web, door, overlap_days=overlap), []
-    reader.state = {"until": MONDAY.isoformat()}
-    for _ in range(12):
+    before = (MONDAY + read * DAY).isoformat()
+    reader.state = {"until": before}
+    for _ in range(20):
         reader.run()
-        assert not reader.errors
+        assert not reader.errors and reader.state["until"] >= before
+        before = reader.state["until"]
         lengths.append(reader.state.get("days"))
         if shelf.now.isoformat() == reader.state["until"]:
             break
         again = oai(shelf, web, door, overlap_days=overlap)
         reader = replace(reader, source=again.source)  # a restart
-    told = {f"Paper {n}" for papers in shelf.papers.values() for n in papers}
+    since = (MONDAY + (read - overlap) * DAY).date()
+    told = {f"Paper {n}" for day, new in shelf.papers.items() if day >= since for n in new}
     assert set(reader.papers) == told and reader.state == {"until": shelf.now.isoformat()}
     assert len(lengths) > 2 and lengths[-1] is None
     assert len(web.requests) < 12 * len(lengths) + len(told)
