@@ -27,6 +27,7 @@ from pathlib import Path
 
 SEED = 20260101
 MOST_MB = 300
+POLLED = 0.5  # seconds between two looks at the store, which cost a millisecond each
 CONFIG = """store: sqlite:///store.db
 sources: {all: {kind: jsonl, path: dump.jsonl.gz}}
 topics: {some: {query: learning}}
@@ -82,7 +83,7 @@ def ingest(folder: Path, until: int | None) -> tuple[float, float]:
     command = [sys.executable, "-m", "monitor", "ingest", "--json"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
     while until is not None and read_to(folder / "store.db") < until:
-        time.sleep(0.05)
+        time.sleep(POLLED)
         if process.poll() is not None:
             raise SystemExit("it ended before it could be killed")
     if until is not None:
