@@ -140,7 +140,7 @@ def decisions(store: Database, told: int) -> None:
 
     def decided(source: str, some: Sequence[Paper]) -> float:
         chunks = [some[start : start + CHUNK] for start in range(0, len(some), CHUNK)]
-        with store.reading() as tx:
+        with store.ingesting() as tx:
             return timed(
                 store, lambda: [decide(tx, source, chunk, circumstances) for chunk in chunks]
             )

@@ -59,19 +59,19 @@ def decide(
     """
     names = list(map(raw_id, told))
     before = lookups.said_before(tx, source, names)
-    said = {(name, number) for name, number, _ in before}
-    changed, unchanged = [], []
-    for paper, name in zip(told, names, strict=True):
-        number = mark(paper)
-        if (indexed(name), number) in said:
-            unchanged.append(name)
-        else:
-            changed.append((paper, name, number))
-    if not changed:
+    said = {(place, number) for place, number, _ in before}
+    saying = list(zip(map(indexed, names), map(mark, told), strict=True))
+    unchanged = [says[0] for says in saying if says in said]
+    if len(unchanged) == len(told):
         return Decided((), (), tuple(unchanged), 0)
+    changed = [
+        (paper, name, says[1])
+        for paper, name, says in zip(told, names, saying, strict=True)
+        if says not in said
+    ]
     by_raw_id: dict[str, list[int]] = defaultdict(list)
-    for name, _, paper_id in before:
-        by_raw_id[name].append(paper_id)
+    for place, _, paper_id in before:
+        by_raw_id[place].append(paper_id)
     incoming = all_keyed(changed)
     found = candidates.find(tx, source, incoming, by_raw_id, at_a_glance)
     decisions = decide_chunk(incoming, found, circumstances)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nlargest
-from itertools import chain
 
 from monitor.model import Candidate, Keyed
 from monitor.store import lookups, papers, rulings
@@ -13,9 +12,9 @@ from monitor.store.columns import indexed
 from monitor.store.database import Transaction
 
 # Of the papers that only share blocks with one, those that share most are worth a look.
-NEAREST = 5
-_ID_BITS = 63
-_ID = (1 << _ID_BITS) - 1
+NEAREST = 3
+# What a shared block is worth: with seven that nobody else has, still less than one more.
+ONE_MORE = 8 << 10
 
 Ways = dict[int, set[str]]
 # Whether an incoming paper may be one of this title, by these authors, as seen at a glance.
@@ -67,17 +66,20 @@ def _near(tx: Transaction, unproven: Sequence[tuple[Ways, Keyed]]) -> None:
     if not by_block:
         return
     for ways, one in unnamed:
-        shared = Counter(chain.from_iterable(by_block.get(block, ()) for block in one.blocks))
-        for paper_id in _nearest(shared):
-            ways[paper_id].add("block")
+        _note(ways, _nearest(one.blocks, by_block), "block")
 
 
-def _nearest(shared: Mapping[int, int]) -> Iterable[int]:
-    """Return those that share most, and of those the newest."""
+def _nearest(blocks: Iterable[int], by_block: Mapping[int, Sequence[int]]) -> Iterable[int]:
+    """Return those that share most blocks, of those the ones that few others share; the newest."""
+    shared: dict[int, int] = defaultdict(int)
+    for block in blocks:
+        if ids := by_block.get(block):
+            worth = ONE_MORE + ONE_MORE // (8 * len(ids))
+            for id in ids:
+                shared[id] += worth
     if len(shared) <= NEAREST:
         return shared
-    most = nlargest(NEAREST, ((count << _ID_BITS) | id for id, count in shared.items()))
-    return [one & _ID for one in most]
+    return [id for _, id in nlargest(NEAREST, zip(shared.values(), shared, strict=True))]
 
 
 def _look(

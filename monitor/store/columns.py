@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -92,7 +92,10 @@ def gathered(dialect: str, column: sa.ColumnElement[int]) -> sa.ColumnElement[An
 
 def numbers(told: str | list[int]) -> list[int]:
     """Return the numbers that were gathered in a row that came as it was."""
-    return list(map(int, told.split(","))) if isinstance(told, str) else told
+    return _NUMBERS.decode(f"[{told}]") if isinstance(told, str) else told
+
+
+_NUMBERS = msgspec.json.Decoder(list[int])
 
 
 def raw(
@@ -111,10 +114,24 @@ def raw_of(
 ) -> list[tuple[Any, ...]]:
     """Return `raw` rows of a statement with `each` or `one_of`, asked for some values.
 
-    It is made once for each dialect: that takes longer than to look up a few values.
+    It is made once for each dialect, and SQLite is given its text: to have it told takes as long
+    as to look up some dozens of values.
     """
     dialect = tx.dialect.name
-    return raw(tx, made(dialect), wanted(dialect, values) | told)
+    given = wanted(dialect, values) | told
+    if dialect != "sqlite":
+        return raw(tx, made(dialect), given)
+    text, fixed = _written_out(made)
+    cursor = tx.connection.cursor()
+    cursor.execute(text, fixed | given)
+    return list(cursor.fetchall())
+
+
+@cache
+def _written_out(made: Callable[[str], sa.Select[Any]]) -> tuple[str, dict[str, Any]]:
+    """Return a statement as SQLite is told it, and those of its parameters that are known."""
+    written = made("sqlite").compile(dialect=sqlite.dialect(paramstyle="named"))
+    return str(written), dict(written.params)
 
 
 def moment(told: datetime | str) -> datetime:

@@ -79,6 +79,7 @@ class Database:
         with self._told(), self._reader.connect() as tx:
             if self.dialect == "postgresql":
                 tx.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            tx.begin()
             yield tx
 
     @contextmanager

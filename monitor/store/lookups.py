@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from typing import Any, cast
 
@@ -70,27 +70,27 @@ def _said_before(dialect: str) -> sa.Select[Any]:
 
 def of_titles(tx: Transaction, keys: Iterable[str]) -> Mapping[str, list[int]]:
     """Return the newest papers that have each title key."""
-    return _newest(tx, schema.title_key, map(indexed, filter(None, keys)), CANDIDATES_BY_TITLE)
+    return _newest(tx, _OF_TITLES, map(indexed, filter(None, keys)))
 
 
 def of_blocks(tx: Transaction, blocks: Iterable[int]) -> Mapping[int, list[int]]:
     """Return the newest papers that have each block."""
-    return _newest(tx, schema.block, blocks, CANDIDATES_BY_BLOCK)
+    return _newest(tx, _OF_BLOCKS, blocks)
 
 
 def _newest(
-    tx: Transaction, table: sa.Table, keys: Iterable[Any], most: int
+    tx: Transaction, made: Callable[[str], sa.Select[Any]], keys: Iterable[Any]
 ) -> Mapping[Any, list[int]]:
-    """Return at most so many papers a key, the newest first; a large key costs no more."""
     keys = set(keys)
     if not keys:
         return {}
-    rows = columns.raw_of(tx, partial(_newest_of, table, most), keys)
+    rows = columns.raw_of(tx, made, keys)
     return {key: numbers(told) for key, told in rows if told}
 
 
 @cache
 def _newest_of(table: sa.Table, most: int, dialect: str) -> sa.Select[Any]:
+    """Give at most so many papers a key, the newest first; a large key costs no more."""
     asked = each(dialect, table.c.key.type)
     newest = (
         sa.select(table.c.paper_id)
@@ -102,6 +102,10 @@ def _newest_of(table: sa.Table, most: int, dialect: str) -> sa.Select[Any]:
     )
     ids = sa.select(gathered(dialect, newest.c.paper_id)).correlate(asked).scalar_subquery()
     return sa.select(asked.c.value, ids)
+
+
+_OF_TITLES = partial(_newest_of, schema.title_key, CANDIDATES_BY_TITLE)
+_OF_BLOCKS = partial(_newest_of, schema.block, CANDIDATES_BY_BLOCK)
 
 
 def grouped(tx: Transaction, pairs: sa.Select[Any]) -> dict[Any, list[Any]]:

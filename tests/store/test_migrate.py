@@ -5,7 +5,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -83,10 +85,19 @@ def not_the_search_index(name: str | None, kind: str, parents: object) -> bool:
     return not (kind == "table" and str(name).startswith("paper_words"))
 
 
+def made_here(dialect: str, _: object, name: str | None, *rest: object) -> bool:
+    """One index is for SQLite alone, which Alembic does not see."""
+    return dialect == "sqlite" or name != "ix_sighting_mark"
+
+
 def test_the_migrations_make_what_the_schema_says(blank: str) -> None:
     store = open_store(blank)
     with store.reading() as tx:
-        opts = {"compare_server_default": True, "include_name": not_the_search_index}
+        opts: dict[str, Any] = {
+            "compare_server_default": True,
+            "include_name": not_the_search_index,
+        }
+        opts["include_object"] = partial(made_here, tx.dialect.name)
         context = MigrationContext.configure(tx, opts=opts)
         assert compare_metadata(context, schema.metadata) == []
     store.close()
