@@ -487,6 +487,23 @@ def test_X10_X11_a_fault_of_ours_stops_no_other_and_waits_an_hour(
     assert [mail.recipient for mail in smtp.received][1:] == ["ada@example.org"]
 
 
+def test_X19_a_store_that_takes_no_write_is_found_before_anything_is_sent(
+    on_sqlite: None, due: House, smtp: ScriptedSmtp
+):
+    """The claim is the write that probes: without it not even a connection is opened."""
+    with due.opened() as app:
+        match(app.parts)
+        compose(app.parts)
+        with app.parts.database.writing() as tx:
+            tx.exec_driver_sql("PRAGMA query_only = ON")
+        with pytest.raises(StoreError, match="read-only"):
+            DELIVER.deliver_line(app.parts, "smtp")
+        assert smtp.connections == 0
+        app.parts.database.close()  # the next connection may write
+        app.deliver()
+    assert len(smtp.received) == 1
+
+
 def test_X10_X11_a_digest_that_cannot_be_composed_stops_no_other_and_rests(
     house: House, monkeypatch: pytest.MonkeyPatch
 ):
