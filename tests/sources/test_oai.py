@@ -163,10 +163,53 @@ def test_faults_that_a_person_would_read_over_are_read_over(told: str, read_as: 
     assert titles(reading) == ["A", read_as, "C"] and reading.complete
 
 
+@pytest.mark.parametrize(
+    ("told", "read_as"),
+    [
+        ("<b>B</i>", "B"),
+        ("p<0.05 & q>1", "p<0.05 & q>1"),
+        ("B <br> <i a=1 b='2' b='3'>it</i>", "B it"),
+        ("B</creator>", "B"),
+        ("B</title><creator a='<'>Doe, Jane</creator><title>", "B"),
+        ("B <!-- - -- - --> <![CDATA[<b>]]> ]]> C", "B C"),
+        ("B <x:y z:a='1'>C</x:y>", "B C"),
+    ],
+)
+def test_tags_that_do_not_fit_cost_nothing(told: str, read_as: str) -> None:
+    reading = read(Oai, oai(records("A", told, "C")))
+    assert titles(reading) == ["A", read_as, "C"] and not reading.rejected
+
+
+def test_a_title_that_does_not_end_ends_where_the_next_field_begins() -> None:
+    content = oai(records("A", "B", "C")).decode().replace("B</title>", "B<date>2020</date>")
+    reading = read(Oai, content.encode())
+    assert titles(reading) == ["A", "B", "C"] and not reading.complete
+
+
+@pytest.mark.parametrize("prefix", ["xsi", "dc", "oai_dc", "x"])
+def test_a_prefix_that_nobody_declared_costs_nothing(prefix: str) -> None:
+    content = oai(records("A", "B")).decode()
+    root = f'<OAI-PMH {prefix}:schemaLocation="x" '
+    reading = read(Oai, content.replace("<OAI-PMH ", root).encode())
+    assert titles(reading) == ["A", "B"] and not reading.rejected
+
+
+def test_UTF_16_that_calls_itself_UTF_8_is_read() -> None:
+    head = '<?xml version="1.0" encoding="UTF-8"?>'
+    content = oai(records("Ší žena"), head).decode().encode("utf-16")
+    assert titles(read(Oai, content)) == ["Ší žena"]
+
+
 def test_a_broken_record_costs_itself_only() -> None:
-    reading = read(Oai, oai(records("A", "<b>B</i>", "C")))
+    reading = read(Oai, oai(records("A", "<b>" + "<?x?>" * 1_001, "C")))
     assert titles(reading) == ["A", "C"] and len(reading.rejected) == 1
     assert not reading.complete
+
+
+@pytest.mark.parametrize("told", ["<!--", "<![CDATA[", "<?", "<a '", "x<a>", "</b>", "<", "<a b='"])
+def test_F06_broken_tags_without_end_are_read_in_no_time(told: str) -> None:
+    reading = read(Oai, oai(records("A", told * (200_000 // len(told)), "C")))
+    assert titles(reading)[0] == "A" and not reading.complete
 
 
 @pytest.mark.parametrize("encoding", ["iso-8859-15", "windows-1250", "utf-16"])

@@ -22,6 +22,7 @@ from monitor.sources.shared import markup
 from monitor.sources.shared.entries import MAX_ENTRY, parse_date
 from monitor.sources.shared.xmlmend import apart, mended
 from monitor.sources.shared.xmlstream import MAX_RECORDS, XmlError, records
+from monitor.sources.shared.xmltags import balanced, bound
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_TAGS = 3_000_000
@@ -100,7 +101,7 @@ def read_envelope(content: bytes, told: Told) -> Envelope:
     answer = _Answer(told)
     fault = answer.read(content)
     if fault and fault.mendable:
-        text = mended(content)
+        text = bound(mended(content), _SPACES[0][1:-1])
         again = _Answer(told, answer.found)
         fault = again.read(text.encode(errors="replace"))
         if fault and len(again.found) < MAX_RECORDS:
@@ -141,6 +142,8 @@ class _Answer:
         for one in islice(apart(text, ("record",)), len(self.found), MAX_RECORDS):
             count = len(self.found)
             fault = self.read(one)
+            if fault and len(self.found) == count and len(one) <= 2 * MAX_ENTRY:
+                self.read(balanced(one.decode()).encode())
             if fault and len(self.found) == count:
                 self.found.append(Rejected(f"record {count + 1}", str(fault)))
 

@@ -33,6 +33,9 @@ _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
 _BLANK = b" \t\r\n"
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
 _ENCODING = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"'](?!utf-?8[\"'])", re.IGNORECASE)
+_DECLARED_UTF8 = re.compile(
+    r"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']utf-?8[\"'][^>]{0,100}>", re.I
+)
 _NAMED = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,31});")
 _XML_NAMED = (b"amp", b"lt", b"gt", b"quot", b"apos")
 _LONGEST_NAME = 34
@@ -181,6 +184,9 @@ def _sliced(content: bytes) -> Iterator[bytes]:
 def _mended(content: bytes) -> bytes:
     """A document that says or implies UTF-8 and has other bytes in it, as UTF-8."""
     content = content.removeprefix(b"\xef\xbb\xbf")
+    if content.startswith(_MARKS) and (told := _DECLARED_UTF8.match(_begin(content))):
+        text = content.decode("utf-16", errors="replace")  # whatever it says
+        return text[told.end() :].encode(errors="replace")
     if content.startswith(_MARKS) or _ENCODING.match(content.lstrip()[:300]):
         return content
     try:
@@ -188,6 +194,10 @@ def _mended(content: bytes) -> bytes:
     except UnicodeDecodeError:
         return decode(content)[0].encode(errors="replace")
     return content
+
+
+def _begin(wide: bytes) -> str:
+    return wide[:600].decode("utf-16", errors="replace")
 
 
 def _unpacked(content: bytes) -> Iterator[bytes]:
