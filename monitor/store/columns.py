@@ -222,14 +222,49 @@ def insert_or_update(
     """
     if not rows:
         return
-    insert = _insert(tx, table)
-    tx.execute(
-        insert.on_conflict_do_update(
-            index_elements=list(table.primary_key),
-            set_={name: insert.excluded[name] for name in update} | computed,
-        ),
-        rows,
+    key = [column.name for column in table.primary_key]
+    insert, given = _given(tx, table, {tuple(row[one] for one in key): row for row in rows})
+    set_ = {name: insert.excluded[name] for name in update} | computed
+    tx.execute(insert.on_conflict_do_update(index_elements=key, set_=set_), given)
+
+
+def insert_all(tx: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows that say the same columns. Raises IntegrityError where a key is taken."""
+    if rows:
+        tx.execute(*_given(tx, table, dict(enumerate(rows))))
+
+
+def _given(
+    tx: sa.Connection, table: sa.Table, rows: Mapping[Any, dict[str, Any]]
+) -> tuple[Any, Any]:
+    """Return an insert of rows and what to execute it with.
+
+    PostgreSQL is given them at once, an array for each column: a third of the time.
+    """
+    insert, several = _insert(tx, table), list(rows.values())
+    if tx.dialect.name == "sqlite" or len(several) == 1:
+        return insert, several
+    names = list(several[0])
+    columns = [table.c[name] for name in names]
+    # An array of JSON is told as texts.
+    written = [sa.Text() if isinstance(one.type, sa.JSON) else one.type for one in columns]
+    arrays = (
+        sa.bindparam(f"all_{name}", type_=postgresql.ARRAY(type_))
+        for name, type_ in zip(names, written, strict=True)
     )
+    told = sa.func.unnest(*arrays).table_valued(*map(sa.column, names, written)).render_derived()
+    values = [
+        sa.cast(told.c[one.name], sa.JSON) if isinstance(one.type, sa.JSON) else told.c[one.name]
+        for one in columns
+    ]
+    given = {
+        f"all_{one.name}": [
+            json.dumps(row[one.name]) if isinstance(one.type, sa.JSON) else row[one.name]
+            for row in several
+        ]
+        for one in columns
+    }
+    return insert.from_select(names, sa.select(*values)), given
 
 
 def _insert(tx: sa.Connection, table: sa.Table) -> Any:

@@ -16,6 +16,7 @@ from monitor.store import changes, lookups, schema, search
 from monitor.store.columns import (
     among,
     indexed,
+    insert_all,
     insert_or_update,
     insert_plain,
     listed,
@@ -116,8 +117,7 @@ def _seen_by(tx: Transaction, source: str, ids: Iterable[int]) -> set[int]:
 def _write_papers(tx: Transaction, drafts: Sequence[Draft]) -> None:
     new = [{"id": draft.id} | columns(draft) for draft in drafts if draft.is_new]
     changed = [{"of": d.id} | columns(d) for d in drafts if d.changed and not d.is_new]
-    if new:
-        tx.execute(sa.insert(schema.paper), new)
+    insert_all(tx, schema.paper, new)
     if changed:
         tx.execute(sa.update(schema.paper).where(_paper.id == sa.bindparam("of")), changed)
 
