@@ -125,6 +125,7 @@ def _authors(told: tuple[str, ...] | str | None) -> Any:
     names = tuple(map(str.strip, told))
     if "," in "".join(names):
         names = tuple([natural(name) if "," in name else name for name in names])
-    if all(map(str.isalpha, [name[:1] for name in names])):
+    first = "".join([name[:1] for name in names])
+    if first.isalpha() and len(first) == len(names):
         return names
     return tuple([name for name in names if any(map(str.isalpha, name))])

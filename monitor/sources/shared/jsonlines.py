@@ -21,7 +21,7 @@ import numpy.typing as npt
 from monitor.sources.shared.rows import HEAD, TOO_LARGE, TOO_MANY, ReadRun, Row, Run, costly, mended
 
 LONG = 16 * 1024  # so much of a line is always read alone: it may reach bounds of its fields
-MOST = 100  # lines of a run
+MOST = 40  # lines of a run
 
 _SIGNS = (b"<", b"&", b"\x7f")
 # How JSON writes control characters, and what else it may hide.

@@ -1,6 +1,6 @@
 """A dump as a tape: its bytes unpacked as they are read, in UTF-8, with a running digest.
 
-file ── gzip, zstd, bzip2 or plain (by its first bytes) ──> UTF-16 to UTF-8 ──> pieces of 1 MB
+file ── gzip, zstd, bzip2 or plain (by its first bytes) ──> UTF-16 to UTF-8 ──> pieces of 128 KB
 
 Nothing is held but the pieces that are read and not yet digested.
 """
@@ -18,7 +18,7 @@ from typing import BinaryIO, Protocol
 
 from monitor.sources.shared.encoding import encoding_of
 
-PIECE = 1024 * 1024
+PIECE = 128 * 1024  # what allocators keep for the next piece, and caches hold
 PACKED_PIECE = 256 * 1024
 # Lists of papers pack 3 to 30 times; what unpacks to more than this is made to fill a disk.
 MAX_RATIO = 200
