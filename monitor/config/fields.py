@@ -127,7 +127,8 @@ def _address(text: str) -> str:
         raise ValueError(f"“{text}” should be an address alone, without a name or spaces")
     if "," in text or ";" in text or text.count("@") > 1:
         raise ValueError(f"“{text}” should be one address; write several as a list, [a, b]")
-    if not (local and at and domain) or re.search(r"[<>()\"]", text):
+    atoms = [*local.split("."), *domain.split(".")]
+    if not at or not all(atoms) or re.search(r"[<>()\"]", text):
         raise ValueError(f"“{text}” is not an e-mail address, as in ada@example.org")
     return text
 

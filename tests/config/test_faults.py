@@ -239,6 +239,12 @@ def test_D08_a_wrong_zone_names_the_subscription(faults: Faults) -> None:
     ]
 
 
+@pytest.mark.parametrize("text", ["ada@exa..org", "ada@.org", "ada@example.", ".ada@example.org"])
+def test_a_dot_stands_between_two_words_of_an_address(faults: Faults, text: str) -> None:
+    [fault] = faults(f"{MAIL}subscriptions: {{ada: {{topics: t, email: {text}}}}}")
+    assert f"“{text}” is not an e-mail address" in fault
+
+
 @pytest.mark.parametrize("zone", ["../etc/passwd", "/etc/localtime", "Europe", "", "CET+1CEST"])
 def test_what_is_no_zone_is_a_fault(faults: Faults, zone: str) -> None:
     assert faults(f"timezone: '{zone}'")[0].startswith(f"1: timezone: “{zone}” is not a time zone")
