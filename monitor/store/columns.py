@@ -27,16 +27,18 @@ class Instant(sa.types.TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        if value is None:
-            return None
-        if value.tzinfo is None:
-            raise ValueError(f"{value} has no time zone")
-        return value.astimezone(UTC)
+        return _aware(value).astimezone(UTC) if value else None
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _aware(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError(f"{moment} has no time zone")
+    return moment
 
 
 def indexed(value: str) -> str:
@@ -239,32 +241,34 @@ def _given(
 ) -> tuple[Any, Any]:
     """Return an insert of rows and what to execute it with.
 
-    PostgreSQL is given them at once, an array for each column: a third of the time.
+    PostgreSQL is given them all in one text of JSON, which takes half as long as row by row.
     """
     insert, several = _insert(tx, table), list(rows.values())
     if tx.dialect.name == "sqlite" or len(several) == 1:
         return insert, several
-    names = list(several[0])
-    columns = [table.c[name] for name in names]
-    # An array of JSON is told as texts.
-    written = [sa.Text() if isinstance(one.type, sa.JSON) else one.type for one in columns]
-    arrays = (
-        sa.bindparam(f"all_{name}", type_=postgresql.ARRAY(type_))
-        for name, type_ in zip(names, written, strict=True)
-    )
-    told = sa.func.unnest(*arrays).table_valued(*map(sa.column, names, written)).render_derived()
-    values = [
-        sa.cast(told.c[one.name], sa.JSON) if isinstance(one.type, sa.JSON) else told.c[one.name]
-        for one in columns
-    ]
-    given = {
-        f"all_{one.name}": [
-            json.dumps(row[one.name]) if isinstance(one.type, sa.JSON) else row[one.name]
-            for row in several
-        ]
-        for one in columns
+    names = tuple(several[0])
+    _all_aware(table, several)
+    return insert.from_select(names, _of_json(table, names)), {
+        "rows": msgspec.json.encode(several).decode()
     }
-    return insert.from_select(names, sa.select(*values)), given
+
+
+def _all_aware(table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
+    """Raise ValueError for a moment without a time zone, which would be taken for the server's."""
+    for name in rows[0]:
+        if isinstance(table.c[name].type, Instant):
+            for row in rows:
+                if row[name]:
+                    _aware(row[name])
+
+
+@cache
+def _of_json(table: sa.Table, names: tuple[str, ...]) -> sa.Select[Any]:
+    """Return the rows of a parameter `rows`; those of a table as JSON has them."""
+    given = sa.cast(sa.bindparam("rows", type_=sa.Text), sa.JSON)
+    as_table: sa.ColumnElement[Any] = sa.literal_column(f'null::"{table.name}"')
+    told = sa.func.json_populate_recordset(as_table, given).table_valued(*names)
+    return sa.select(*told.c)
 
 
 def _insert(tx: sa.Connection, table: sa.Table) -> Any:
