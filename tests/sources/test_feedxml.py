@@ -197,3 +197,11 @@ def test_generated_feeds_are_read_alike(
 @example(["<title/>", "<dc:title>second</dc:title>"], "rdf")
 def test_single_fields_are_read_alike(fields: list[str], root: str) -> None:
     same(document(root, [["<title>T</title>", *fields]], [], []).encode())
+
+
+def test_F06_an_entry_of_megabytes_is_left_to_the_tolerant_reader() -> None:
+    """Elements are held until their entry ends: so many are not."""
+    huge = "<title>T</title>" + "<category>c</category>" * 80_000
+    content = document("2.0", [["<title>T</title>"], [huge]], [], []).encode()
+    assert each_entry(content, lambda entry: entry) is None
+    assert each_entry(content.replace(huge.encode(), b""), lambda entry: entry) is not None
