@@ -128,7 +128,7 @@ class _Session(smtplib.SMTP):
         return self.answer(*self.getreply())
 
     def wait_at_most(self, seconds: float) -> None:
-        if self.sock is not None:
+        if self.sock is not None and self.sock.gettimeout() != seconds:
             self.sock.settimeout(seconds)
 
     @staticmethod

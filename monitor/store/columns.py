@@ -275,14 +275,14 @@ def _insert(tx: sa.Connection, table: sa.Table) -> Any:
     return (sqlite if tx.dialect.name == "sqlite" else postgresql).insert(table)
 
 
-def each_pair(dialect: str) -> Any:
-    """Return a table of texts, in columns `key` and `value`: `pairs(...)` is its parameter."""
-    given = sa.bindparam("pairs", type_=sa.Text)
+def named(dialect: str, number: sa.ColumnElement[int]) -> sa.ColumnElement[str]:
+    """Return the text of a number; `names(...)` is the parameter of a statement with it."""
+    texts, key = sa.bindparam("names", type_=sa.Text), sa.cast(number, sa.Text)
     if dialect == "sqlite":
-        return sa.func.json_each(given).table_valued("key", "value")
-    return sa.func.json_each_text(sa.cast(given, sa.JSON)).table_valued("key", "value")
+        return sa.func.json_extract(texts, sa.literal('$."') + key + '"', type_=sa.Text)
+    return sa.func.json_extract_path_text(sa.cast(texts, sa.JSON), key, type_=sa.Text)
 
 
-def pairs(values: Mapping[int, str]) -> dict[str, str]:
-    """Return the parameter of a statement with `each_pair`."""
-    return {"pairs": json.dumps(values)}
+def names(texts: Mapping[int, str]) -> dict[str, str]:
+    """Return the parameter of a statement with `named`."""
+    return {"names": json.dumps(texts)}

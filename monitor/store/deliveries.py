@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from monitor.errors import UsageError
 from monitor.model import Delivery, Outcome, Rendered, State
 from monitor.store import schema
-from monitor.store.columns import among, each, each_pair, pairs, wanted
+from monitor.store.columns import among, named, names, one_of, wanted
 from monitor.store.database import Transaction
 
 WAITING = (State.PLANNED, State.RETRY)
@@ -38,10 +38,9 @@ _AGAIN = sa.case((_delivery.attempts == 0, str(State.PLANNED)), else_=str(State.
 @cache
 def _handing_off(dialect: str) -> sa.Update:
     """Each mail takes this and `_record`: they are put together once."""
-    some = each(dialect, sa.BigInteger)
     return (
         sa.update(schema.delivery)
-        .where(_delivery.id.in_(sa.select(some.c.value)), _delivery.owner == sa.bindparam("by"))
+        .where(one_of(dialect, _delivery.id), _delivery.owner == sa.bindparam("by"))
         .where(_delivery.state == State.CLAIMED)
         .values(state=State.HANDING_OFF, changed_at=sa.bindparam("at"))
         .returning(_delivery.id)
@@ -50,18 +49,17 @@ def _handing_off(dialect: str) -> sa.Update:
 
 @cache
 def _record(dialect: str) -> sa.Update:
-    """Its pairs are what each delivery is known as by the other side, "" for nothing."""
-    given = each_pair(dialect)
+    """Its names are what each delivery is known as by the other side, "" for nothing."""
+    known_as = named(dialect, _delivery.id)
     return (
         sa.update(schema.delivery)
-        .where(_delivery.id == sa.cast(given.c.key, sa.BigInteger))
-        .where(_delivery.owner == sa.bindparam("by"))
+        .where(one_of(dialect, _delivery.id), _delivery.owner == sa.bindparam("by"))
         .where(sa.or_(*(_delivery.state == state for state in HELD)))
         .values(
             state=sa.bindparam("became"),
             attempts=_delivery.attempts + 1,
             next_attempt_at=sa.bindparam("again"),
-            reference=sa.case((given.c.value == "", _delivery.reference), else_=given.c.value),
+            reference=sa.case((known_as == "", _delivery.reference), else_=known_as),
             error=sa.bindparam("because"),
             owner="",
             changed_at=sa.bindparam("at"),
@@ -158,7 +156,8 @@ def record(
         "became": outcome.state,
         "again": next_attempt_at,
         "because": outcome.error,
-        **pairs(references),
+        **wanted(tx.dialect.name, references),
+        **names(references),
     }
     return set(tx.scalars(_record(tx.dialect.name), told))
 
