@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,11 @@ from tests.servers.web import MisbehavingServer, misbehaving_server
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--store postgresql` lets whole installations keep their store on PostgreSQL."""
     parser.addoption("--store", choices=["sqlite", "postgresql"], default="sqlite")
+
+
+def pytest_configure() -> None:
+    """What a shell starts in the background is deaf to Ctrl-C, and so would be what we start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
