@@ -26,9 +26,9 @@ from monitor.config.settings import (
 from monitor.deliver.connections import Connections
 from monitor.deliver.file import Pages
 from monitor.deliver.mail import SMTP_LINE, Mail, message_id
-from monitor.deliver.policy import Patience
+from monitor.deliver.policy import Patience, Timeouts
 from monitor.deliver.slack import Slack
-from monitor.deliver.smtp import SmtpServer, Timeouts
+from monitor.deliver.smtp import SmtpServer
 from monitor.digest.due import parse_schedule
 from monitor.digest.render import JinjaTemplates
 from monitor.errors import StoreBusyError, UsageError

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import signal
+import subprocess
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -200,7 +203,9 @@ def test_K15_a_second_service_on_one_store_stands_by_says_so_and_takes_over(
     assert len(smtp.received) == 2
 
 
-def test_K14_sigterm_finishes_the_hand_off_and_ends_with_0(house: House, smtp: ScriptedSmtp):
+@contextmanager
+def in_a_hand_off(house: House, smtp: ScriptedSmtp) -> Iterator[subprocess.Popen[str]]:
+    """A service that waits for the answer to a mail; it comes at the end."""
     house.by_mail(smtp.port)
     house.told["subscriptions"]["lab"]["schedule"] = "immediately"
     house.add("1.txt", AGENTS)
@@ -209,9 +214,14 @@ def test_K14_sigterm_finishes_the_hand_off_and_ends_with_0(house: House, smtp: S
     process = house.process("serve")
     try:
         assert smtp.held.wait(60)
-        process.send_signal(signal.SIGTERM)
+        yield process
     finally:
         until.set()
+
+
+def test_K14_sigterm_finishes_the_hand_off_and_ends_with_0(house: House, smtp: ScriptedSmtp):
+    with in_a_hand_off(house, smtp) as process:
+        process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
     assert process.returncode == 0
     with house.opened() as app, app.parts.database.reading() as tx:
@@ -229,20 +239,11 @@ def _is_caught(pid: int, number: signal.Signals) -> bool:
 def test_X09_a_second_signal_ends_it_at_once(
     house: House, smtp: ScriptedSmtp, second: signal.Signals
 ):
-    house.by_mail(smtp.port)
-    house.told["subscriptions"]["lab"]["schedule"] = "immediately"
-    house.add("1.txt", AGENTS)
-    until = threading.Event()
-    smtp.script["dot"].append(Hold(until, "250 2.0.0 queued"))
-    process = house.process("serve")
-    try:
-        assert smtp.held.wait(60)
+    with in_a_hand_off(house, smtp) as process:
         process.send_signal(signal.SIGTERM)
         wait(lambda: not _is_caught(process.pid, signal.SIGTERM))
         process.send_signal(second)
         assert process.wait(30) == -second
-    finally:
-        until.set()
         process.kill()
         process.communicate(timeout=60)
     with house.opened() as app, app.parts.database.reading() as tx:

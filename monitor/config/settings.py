@@ -44,7 +44,7 @@ from monitor.config.fields import (
 )
 from monitor.config.words import WrongQueryError, nearest
 from monitor.config.yaml_lines import Place
-from monitor.deliver.policy import PATIENCE
+from monitor.deliver.policy import PATIENCE, TIMEOUTS
 from monitor.digest.due import parse_schedule
 from monitor.errors import Fault, QueryError
 from monitor.match import Synonyms, parse_query
@@ -305,13 +305,13 @@ class OperatorSettings(_Ways):
 class TimeoutSettings(Section):
     """How long the mail server may take in each phase; `block` is for each 64 KB of the text."""
 
-    connect: Timeout = timedelta(seconds=30)
-    greeting: Timeout = timedelta(minutes=5)
-    mail: Timeout = timedelta(minutes=5)
-    rcpt: Timeout = timedelta(minutes=5)
-    data: Timeout = timedelta(minutes=2)
-    block: Timeout = timedelta(minutes=3)
-    final: Timeout = timedelta(minutes=10)
+    connect: Timeout = timedelta(seconds=TIMEOUTS.connect)
+    greeting: Timeout = timedelta(seconds=TIMEOUTS.greeting)
+    mail: Timeout = timedelta(seconds=TIMEOUTS.mail)
+    rcpt: Timeout = timedelta(seconds=TIMEOUTS.rcpt)
+    data: Timeout = timedelta(seconds=TIMEOUTS.data)
+    block: Timeout = timedelta(seconds=TIMEOUTS.block)
+    final: Timeout = timedelta(seconds=TIMEOUTS.final)
 
 
 class SmtpSettings(Section):

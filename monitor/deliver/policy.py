@@ -1,4 +1,4 @@
-"""When a delivery is tried again, and when it is given up: pure.
+"""How long is waited: for a server, until a delivery is tried again, until it is given up. Pure.
 
 An answer is waited for in the queue, never in a sleeping thread. The waits follow RFC 5321
 4.5.4.1 in form, but end sooner, since a digest goes stale: the first retry comes after 5 to
@@ -24,6 +24,28 @@ ASK_AFTER = timedelta(minutes=15)
 # What a server may ask for: less would hammer it, more would outlive the digest.
 _LEAST_ASKED = timedelta(seconds=1)
 _MOST_ASKED = timedelta(hours=6)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds to wait in each phase of a mail (RFC 5321 4.5.3.2).
+
+    A short `final` makes copies: 6.1 there.
+    `greeting` holds for all answers up to MAIL (EHLO, STARTTLS, the login), `block` for each piece
+    of the text.
+    """
+
+    connect: float = 30
+    greeting: float = 300
+    mail: float = 300
+    rcpt: float = 300
+    data: float = 120
+    block: float = 180
+    final: float = 600
+    quit: float = 5
+
+
+TIMEOUTS = Timeouts()
 
 Span = tuple[timedelta, timedelta]
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from monitor.deliver.policy import TIMEOUTS, Timeouts
 from monitor.model import Outcome, State
 from monitor.text import clean
 
@@ -34,27 +35,8 @@ POLICY_LIMIT = 3
 
 _POLICY = re.compile(r"(?:^|\s)5\.7\.\d+")
 
-
 # The text leaves in pieces of so many bytes, each within the time for one.
 _BLOCK = 1 << 16
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Seconds to wait in each phase (RFC 5321 4.5.3.2). A short `final` makes copies: 6.1 there.
-
-    `greeting` holds for all answers up to MAIL (EHLO, STARTTLS, the login), `block` for each piece
-    of the text.
-    """
-
-    connect: float = 30
-    greeting: float = 300
-    mail: float = 300
-    rcpt: float = 300
-    data: float = 120
-    block: float = 180
-    final: float = 600
-    quit: float = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +136,7 @@ class SmtpServer:
         password: str = "",
         sender: str,
         ca_file: Path | str | None = None,
-        timeouts: Timeouts | None = None,
+        timeouts: Timeouts = TIMEOUTS,
         per_connection: int = 50,
         idle: float = 60,
     ) -> None:
@@ -165,7 +147,7 @@ class SmtpServer:
         self._username = username
         self._password = password
         self._ca_file = ca_file
-        self._timeouts = timeouts or Timeouts()
+        self._timeouts = timeouts
         self._per_connection = per_connection
         self._idle = idle
         self._lock = threading.Lock()

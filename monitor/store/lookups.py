@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import sqlalchemy as sa
 
-from monitor.store import columns, schema
+from monitor.store import schema
 from monitor.store.columns import (
     INDEXED_CHARACTERS,
     each,
@@ -18,6 +18,7 @@ from monitor.store.columns import (
     numbers,
     one_of,
     raw,
+    raw_of,
 )
 from monitor.store.database import Transaction
 
@@ -43,7 +44,7 @@ def of_keys(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, int]:
         by_scheme[scheme].append(value if len(value) <= INDEXED_CHARACTERS else indexed(value))
     found: dict[Key, int] = {}
     for scheme, values in by_scheme.items():
-        rows = columns.raw_of(tx, _of_keys, values, scheme=scheme)
+        rows = raw_of(tx, _of_keys, values, scheme=scheme)
         found.update(((scheme, value), paper_id) for value, paper_id in rows)
     return found
 
@@ -58,7 +59,7 @@ def said_before(
     tx: Transaction, source: str, raw_ids: Iterable[str]
 ) -> list[tuple[str, int | None, int]]:
     """Return (name, mark, paper) of what a source last said under its names for records."""
-    rows = columns.raw_of(tx, _said_before, map(indexed, raw_ids), source=source)
+    rows = raw_of(tx, _said_before, map(indexed, raw_ids), source=source)
     return cast("list[tuple[str, int | None, int]]", rows)
 
 
@@ -84,7 +85,7 @@ def _newest(
     keys = set(keys)
     if not keys:
         return {}
-    rows = columns.raw_of(tx, made, keys)
+    rows = raw_of(tx, made, keys)
     return {key: numbers(told) for key, told in rows if told}
 
 

@@ -1,9 +1,9 @@
 """Short writes that come at the same time share a transaction, and so a commit and its fsync.
 
-Who comes first commits for all who have come; who comes meanwhile waits for the next. Nobody
-waits for a timer, and whoever is alone commits alone, so that nothing is ever slower for it. A
-write has returned only when it is committed, as one of `Database.writing` would have. Writes of
-one kind are done in one step, which may be one statement for all of them.
+Who comes first commits for all who have come; who comes meanwhile waits for the next. Whoever is
+the only one expected commits at once; where more are, they are waited for as long as a commit takes
+on a disk. A write has returned only when it is committed, as one of `Database.writing` would have.
+Writes of one kind are done in one step, which may be one statement for all of them.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.config import EmailOptions, FileOptions, SlackOptions, topics_of
 from monitor.config.masked import masked
-from monitor.deliver.smtp import Timeouts
+from monitor.deliver.policy import Timeouts
 from monitor.model import FirstRun, Kind, Topic
 from tests.config.conftest import Load
 

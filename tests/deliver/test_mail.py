@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.deliver.mail import HTML_LIMIT, Mail, Mailbox, SmtpServer, message_id
-from monitor.deliver.smtp import Timeouts
+from monitor.deliver.policy import Timeouts
 from monitor.errors import UsageError
 from monitor.model import Delivery, Digest, Rendered, State
 from tests.deliver.samples import HOSTILE, NOTICE, Commit, PlainTemplates, delivery, digest, entry

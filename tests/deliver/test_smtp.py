@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import trustme
 
-from monitor.deliver.smtp import Letter, SmtpServer, Timeouts
+from monitor.deliver.policy import Timeouts
+from monitor.deliver.smtp import Letter, SmtpServer
 from monitor.model import State
 from tests.deliver.samples import Commit
 from tests.servers.smtp import Deaf, Drop, Hold, Patient, ScriptedSmtp, free_port, in_thread, inbox

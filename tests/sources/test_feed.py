@@ -645,6 +645,13 @@ def test_F07_one_identifier_however_it_is_written(
     assert all(identifiers([one])[0] == keys for one in told)
 
 
+def test_a_version_in_one_identifier_hides_none_of_the_others() -> None:
+    told = ("10.1101/2026.01.02.345678v2", "doi:10.1016/j.cell.2026.05.001", "pmid:12345678")
+    keys, version = identifiers(told)
+    assert keys["doi"] == ("10.1101/2026.01.02.345678", "10.1016/j.cell.2026.05.001")
+    assert (keys["pmid"], version) == ("12345678", 2)
+
+
 def test_F06_an_identifier_without_end_is_none() -> None:
     """Brackets that are taken off its end one by one take minutes of this."""
     assert identifiers(["10.1000/" + ")" * 200_000]) == ({}, None)

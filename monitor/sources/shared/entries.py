@@ -235,9 +235,8 @@ def identifiers(told: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]
     doi: dict[str, None] = {}
     pmid: dict[str, None] = {}
     version: int | None = None
-    name = ""
     for value in dict.fromkeys(told):
-        if not value or (version and name in value):  # which names the same once more
+        if not value:
             continue
         if "%" in value:
             value = unquote(value)

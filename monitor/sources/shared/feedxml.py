@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
@@ -163,16 +163,28 @@ def _named(part: str, text: str, person: str) -> str:
     raise DeclinedError
 
 
-def _entry(element: Element, names: Names, base: str, issued: datetime | None) -> Entry:
-    """Sort the fields of an entry by what they say."""
+class _Fields(NamedTuple):
+    """The fields of an entry, sorted by what they say."""
+
+    title: str
+    said: dict[str, str]  # what is said once
+    contents: list[str]
+    categories: list[str]
+    people: list[str]
+    persons: list[str]  # authors in parts
+    links: list[tuple[str, dict[str, str], str]]
+    is_address: bool  # the identifier
+
+
+def _fields(element: Element, names: Names) -> _Fields:
     title = ""
     said: dict[str, str] = {}
     contents: list[str] = []
     categories: list[str] = []
     people: list[str] = []
-    persons: list[str] = []  # authors in parts
+    persons: list[str] = []
     links: list[tuple[str, dict[str, str], str]] = []
-    is_address = True  # the identifier
+    is_address = True
     roles = names.roles
     for field in element:
         # What has no attributes would make a dictionary of them.
@@ -204,6 +216,11 @@ def _entry(element: Element, names: Names, base: str, issued: datetime | None) -
             contents.append(mended(text))
         else:
             links.append((role, attributes, text))
+    return _Fields(title, said, contents, categories, people, persons, links, is_address)
+
+
+def _entry(element: Element, names: Names, base: str, issued: datetime | None) -> Entry:
+    title, said, contents, categories, people, persons, links, is_address = _fields(element, names)
     content = max(contents, key=len) if contents else ""
     summary = mended(said["summary"]) if "summary" in said else (contents or ("",))[0]
     updated = moment(said.get("updated", ""))
