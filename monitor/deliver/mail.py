@@ -20,12 +20,12 @@ import idna
 
 from monitor.deliver.connections import Connections
 from monitor.deliver.mime import multipart
-from monitor.deliver.smtp import Letter, SmtpServer, Timeouts
+from monitor.deliver.smtp import Letter, SmtpServer
 from monitor.errors import UsageError
 from monitor.model import Delivery, Digest, Notice, Outcome, Rendered, State, Templates
 from monitor.text import clean
 
-__all__ = ["Mail", "Mailbox", "SmtpServer", "Timeouts", "message_id"]
+__all__ = ["Mail", "Mailbox", "SmtpServer", "message_id"]
 
 # The line of all mail: there is one server.
 SMTP_LINE = "smtp"

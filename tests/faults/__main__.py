@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import tempfile
 import time
@@ -19,6 +20,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
+from monitor.log import set_up_logging
 from tests.faults.docs import write
 from tests.faults.grid import BOUNDARIES, STORES, Cell, boundaries, cells, meaningless, traced
 from tests.faults.points import HARMS
@@ -30,7 +32,8 @@ _stack = ExitStack()
 
 
 def _begin(server: str) -> None:
-    """Open the receivers of one of the processes that play."""
+    """Open the receivers of one of the processes that play, where every fault is expected."""
+    set_up_logging(logging.CRITICAL)
     for store in STORES:
         folder = Path(_stack.enter_context(tempfile.TemporaryDirectory(prefix="faults-")))
         url = server if store == "postgresql" else ""
