@@ -1,13 +1,14 @@
 """Kinds `biorxiv` and `medrxiv`: their details API, and their RSS.
 
 https://api.biorxiv.org: /details/SERVER/FROM/TO/CURSOR/json, where rows are versions: a DOI
-with three versions may come three times. /pubs, with its own names for the fields, is read too.
+with three versions may come three times. /pubs and /covid19, with their own names for the fields,
+are read too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import ClassVar
@@ -77,6 +78,8 @@ class BioRxiv(ApiSource):
 
     def listing(self, told: object) -> Listing:
         """Find the rows; "no posts found" is an answer, any other status an error."""
+        if isinstance(told, list):
+            return super().listing(told)
         messages = many(told, "messages")
         status = raw(messages[0] if messages else None, "status")
         rows = member(told, "collection")
@@ -92,26 +95,25 @@ class BioRxiv(ApiSource):
 
     def paper(self, record: Record, now: datetime) -> Paper:
         """Turn a row, which is one version of a preprint, into a paper."""
-        title = title_of(raw(record, "title"), raw(record, "preprint_title"))
-        doi = _doi(record, "doi", "biorxiv_doi", "preprint_doi")
+        title = title_of(*_told(record, "title"))
+        doi = _doi(record, "doi", "biorxiv_doi", "preprint_doi", "rel_doi")
         if not doi:
             raise NoPaperError("record has no DOI")
         version = number(record, "version")
-        at = when(raw(record, "date") or raw(record, "preprint_date"), now)
+        at = when(next(_told(record, "date"), ""), now)
         published, announced = _days(doi, version, at)
-        names = bounded(raw(record, "authors") or raw(record, "preprint_authors")).split(";")
         journal = _doi(record, "published", "published_doi")
         return Paper(
             title=title,
-            abstract=_abstract(raw(record, "abstract") or raw(record, "preprint_abstract")),
-            authors=names_of(natural(name) for name in names),
+            abstract=_abstract(next(_told(record, "abstract", "rel_abs"), "")),
+            authors=names_of(_authors(record)),
             venue=prose(raw(record, "published_journal")),
             published=published,
             announced=announced,
             updated=at,
             url=self._page_of(record, doi, version),
             keys=keys_of((("doi", doi), ("doi", journal))),
-            categories=terms((raw(record, "category"), raw(record, "preprint_category"))),
+            categories=terms(_told(record, "category")),
             version=version,
             withdrawn=_is_withdrawn(record, title),
             raw_id=doi,
@@ -128,7 +130,8 @@ class BioRxiv(ApiSource):
         return f"{self.base}/details/{self.kind}/{first}/{last}/{asked.cursor or 0}/json{category}"
 
     def _page_of(self, record: Record, doi: str, version: int | None) -> str:
-        told = raw(record, "server") or raw(record, "preprint_platform") or self.kind
+        names = ("server", "preprint_platform", "rel_site")
+        told = next(filter(None, (raw(record, name) for name in names)), self.kind)
         server = "medrxiv" if told.lower() == "medrxiv" else "biorxiv"
         return f"https://www.{server}.org/content/{quote(doi)}" + (f"v{version}" if version else "")
 
@@ -153,6 +156,19 @@ class MedRxiv(BioRxiv):
 
     kind: ClassVar[str] = "medrxiv"
     service: ClassVar[str] = "medRxiv"
+
+
+def _told(record: Record, name: str, *others: str) -> Iterator[str]:
+    """What a row says under a name, as each of the three calls it."""
+    names = (name, f"preprint_{name}", f"rel_{name}", *others)
+    return filter(None, (raw(record, one) for one in names))
+
+
+def _authors(record: Record) -> Iterator[str]:
+    """Last names first, with semicolons between; of /covid19 a list of natural names."""
+    told = bounded(next(_told(record, "authors"), ""))
+    yield from map(natural, told.split(";"))
+    yield from (raw(one, "author_name") for one in many(record, "rel_authors"))
 
 
 def _doi(record: Record, *names: str) -> str:

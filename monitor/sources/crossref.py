@@ -84,6 +84,8 @@ class Crossref(ApiSource):
 
     def listing(self, told: object) -> Listing:
         """Find the works; /works/DOI answers with one alone, and doi.org without its envelope."""
+        if isinstance(told, list):
+            return super().listing(told)
         message = told if raw(told, "DOI") else member(told, "message")
         if raw(message, "DOI"):
             return Listing((message,))
@@ -99,7 +101,8 @@ class Crossref(ApiSource):
         doi = raw(record, "DOI").lower()
         if not doi:
             raise NoPaperError("record has no DOI")
-        title = title_of(*(_unescaped(bounded(raw(one))) for one in many(record, "title")))
+        titles = (*many(record, "title"), *many(record, "original-title"))
+        title = title_of(*(_unescaped(bounded(raw(one))) for one in titles))
         year, published = _published(record, now)
         return Paper(
             title=title,
@@ -150,10 +153,11 @@ def _one_form(found: re.Match[str]) -> str:
 
 
 def _authors(record: Record) -> Iterator[str]:
-    """People by given and family name, groups by name."""
-    for one in many(record, "author"):
+    """People by given and family name, groups by name; of a work without authors, its editors."""
+    for one in many(record, "author") or many(record, "editor"):
         parts = (raw(one, "given"), raw(one, "family"), raw(one, "suffix"))
-        yield " ".join(filter(None, parts)) if parts[1] else raw(one, "name") or parts[0]
+        whole = raw(one, "name") or raw(one, "literal") or parts[0]
+        yield " ".join(filter(None, parts)) if parts[1] else whole
 
 
 def _venue(record: Record) -> str:
@@ -201,6 +205,9 @@ def _date(parts: tuple[int, ...], now: datetime) -> datetime | None:
 def _keys(record: Record, doi: str) -> dict[str, str | tuple[str, ...]]:
     """The DOI, with those of the preprint or the journal article that are the same work."""
     told = [("doi", doi)]
+    arxiv = identifiers((doi,))[0].get("arxiv", "")
+    if isinstance(arxiv, str) and arxiv:
+        told = [("arxiv", arxiv)]  # arXiv's own DOI names nothing more
     for relation in _SAME_WORK:
         for one in many(record, "relation", relation):
             found, _ = identifiers((raw(one, "id"),))

@@ -92,6 +92,8 @@ class EuropePmc(ApiSource):
 
     def listing(self, told: object) -> Listing:
         """Find the results, their number and the mark of the next page."""
+        if isinstance(told, list):
+            return super().listing(told)
         found = member(told, "resultList", "result")
         count = number(told, "hitCount")
         if found is None and count == 0 and not raw(told, "errMsg"):
@@ -123,7 +125,7 @@ class EuropePmc(ApiSource):
             keys=keys_of(_keys(record, doi)),
             categories=terms(raw(word) for word in many(record, "keywordList", "keyword")),
             version=number(record, "versionNumber"),
-            withdrawn=any(kind in _WITHDRAWN for kind in _types(record)),
+            withdrawn=_is_withdrawn(record),
             raw_id=prose(f"{source}/{name}") if name else "",
         )
 
@@ -168,6 +170,13 @@ def _given_first(name: str) -> str:
     return f"{found['initials']} {found['last']}" if found else name
 
 
+def _is_withdrawn(record: Record) -> bool:
+    """By its kind, or by the notice of its retraction."""
+    notes = many(record, "commentCorrectionList", "commentCorrection")
+    retracted = any(raw(one, "type").lower() == "retraction in" for one in notes)
+    return retracted or any(kind in _WITHDRAWN for kind in _types(record))
+
+
 def _types(record: Record) -> Iterator[str]:
     told = many(record, "pubTypeList", "pubType")
     for one in told or raw(record, "pubType").split(";"):
@@ -177,7 +186,8 @@ def _types(record: Record) -> Iterator[str]:
 def _keys(record: Record, doi: str) -> Iterator[tuple[str, str]]:
     """Identifiers, with the PMID of the journal article that a preprint became."""
     yield "doi", doi
-    yield "pmid", raw(record, "pmid")
+    name = raw(record, "id") if raw(record, "source") == "MED" else ""
+    yield "pmid", raw(record, "pmid") or name
     yield "pmcid", raw(record, "pmcid")
     for one in many(record, "commentCorrectionList", "commentCorrection"):
         if raw(one, "type").lower() == "preprint of" and raw(one, "source") == "MED":

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 from pydantic import Field
 
 from monitor.model import FirstRun, Paper
-from monitor.sources.shared.entries import http_link, identifiers
+from monitor.sources.shared.entries import authors, http_link, identifiers
 from monitor.sources.shared.records import (
     Listing,
     NoPaperError,
@@ -63,7 +63,9 @@ class OpenReview(ApiSource):
     longest: ClassVar[timedelta | None] = timedelta(days=36_500)  # one list, newest first
 
     def listing(self, told: object) -> Listing:
-        """Find the notes, and how many there are in all."""
+        """Find the notes, and how many there are in all; a note may be saved alone."""
+        if raw(told, "id") and isinstance(member(told, "content"), dict):
+            return Listing((told,))
         found = super().listing(told)
         return found if found.error else Listing(found.items, number(told, "count"))
 
@@ -134,9 +136,13 @@ def _list(content: object, name: str) -> list[str]:
 
 
 def _authors(content: object) -> Iterator[str]:
-    """Texts, or objects with a name; who is anonymous has none."""
-    for one in many(_value(content, "authors")):
-        name = raw(one, "fullname") or raw(one, "name") if isinstance(one, dict) else raw(one)
+    """Texts, or objects with a name; all in one text in old notes; who is anonymous has none."""
+    told = many(_value(content, "authors"))
+    if len(told) == 1 and isinstance(told[0], str):
+        told = list(authors(told[:1]))
+    for one in told:
+        parts = " ".join(filter(None, (raw(one, "first"), raw(one, "last"))))
+        name = raw(one, "fullname") or raw(one, "name") or parts or raw(one)
         if name.lower() not in ("anonymous", "anonymous authors"):
             yield name
 
@@ -154,7 +160,13 @@ def _keys(record: Record, content: object, forum: str) -> Iterator[tuple[str, st
 
 
 def _is_withdrawn(record: Record, content: object) -> bool:
-    """Deleted, or moved to where its venue keeps withdrawn submissions."""
-    told = (_word(content, "venueid"), _word(content, "withdrawal"), raw(record, "invitation"))
+    """Deleted, or moved to where its venue keeps withdrawn submissions.
+
+    Where that is not told, the venue's name and the invitations that it answers tell it.
+    """
+    place = _word(content, "venueid")
+    told = [place, _word(content, "withdrawal"), raw(record, "invitation")]
+    if not place:
+        told += [_word(content, "venue"), *map(raw, many(record, "invitations"))]
     moved = any(_WITHDRAWN.search(one) for one in told)
     return moved or member(record, "ddate") is not None

@@ -58,7 +58,7 @@ class SemanticScholar(ApiSource):
     default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
     dated: ClassVar[bool] = True
     service: ClassVar[str] = "Semantic Scholar"
-    lists: ClassVar[tuple[str, ...]] = ("data", "recommendedPapers")
+    lists: ClassVar[tuple[str, ...]] = ("data", "recommendedPapers", "papers")
     address: ClassVar[str] = "https://api.semanticscholar.org/graph/v1"
 
     def listing(self, told: object) -> Listing:
@@ -66,8 +66,6 @@ class SemanticScholar(ApiSource):
         if raw(told, "paperId"):
             return Listing((told,))
         total = number(told, "total")
-        if isinstance(told, list) and told:
-            return Listing(told)
         if total == 0 and member(told, "data") is None and not member(told, "error"):
             return Listing(total=0)
         found = super().listing(told)
@@ -82,9 +80,9 @@ class SemanticScholar(ApiSource):
         return listing.cursor if listing.items else ""
 
     def paper(self, record: Record, now: datetime) -> Paper:
-        """Turn a paper of theirs, alone or as the end of a citation, into one of ours."""
-        cited = member(record, "citingPaper") or member(record, "citedPaper")
-        told = cited if isinstance(cited, dict) else record
+        """Turn a paper of theirs, alone, of a citation or a snippet, into one of ours."""
+        within = (member(record, name) for name in ("citingPaper", "citedPaper", "paper"))
+        told = next((one for one in within if isinstance(one, dict)), record)
         name = raw(told, "paperId")
         published = when(raw(told, "publicationDate"), now)
         page = http_link(raw(told, "url"), "")
@@ -93,8 +91,8 @@ class SemanticScholar(ApiSource):
         return Paper(
             title=title_of(raw(told, "title")),
             abstract=prose(raw(told, "abstract")),
-            authors=names_of(raw(one, "name") for one in many(told, "authors")),
-            venue=prose(raw(told, "venue") or raw(told, "journal", "name")),
+            authors=names_of(raw(one, "name") or raw(one) for one in many(told, "authors")),
+            venue=prose(next(filter(None, _venues(told)), "")),
             year=year_of(raw(told, "year"), published),
             published=published,
             url=page or (f"https://www.semanticscholar.org/paper/{name}" if name.isalnum() else ""),
@@ -127,11 +125,21 @@ class SemanticScholar(ApiSource):
         return f"{self.base}/paper/search/bulk?{urlencode(named)}"
 
 
+def _venues(told: object) -> Iterator[str]:
+    yield raw(told, "venue")
+    yield raw(told, "journal", "name")
+    yield raw(told, "publicationVenue", "name")
+
+
 def _keys(told: object, name: str) -> Iterator[tuple[str, str]]:
-    """Identifiers under `externalIds`; those of arXiv and DOIs are read as anywhere else."""
+    """Identifiers under `externalIds`; those of arXiv and DOIs are read as anywhere else.
+
+    The API before had these two beside the title.
+    """
     given = member(told, "externalIds")
     yield "s2", name
-    arxiv, doi = raw(given, "ArXiv"), raw(given, "DOI")
+    arxiv = raw(given, "ArXiv") or raw(told, "arxivId")
+    doi = raw(given, "DOI") or raw(told, "doi")
     found, _ = identifiers((f"arxiv:{arxiv}" if arxiv else "", doi))
     for scheme, value in found.items():
         yield scheme, value if isinstance(value, str) else value[0]

@@ -275,6 +275,125 @@ def test_F10_of_a_cut_answer_the_records_before_the_cut_are_kept() -> None:
     assert not reading.complete and not reading.error
 
 
+# ── what programs save, and the services' older and other answers ───────────────────
+
+DOE = {"name": "Jane Doe"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "record"),
+    [
+        (BioRxiv, {"doi": "10.1101/2025.05.20.1", "title": "Sand"}),
+        (Crossref, {"DOI": "10.1000/x", "title": "Sand"}),
+        (EuropePmc, {"id": "1", "source": "MED", "title": "Sand"}),
+        (HuggingFace, {"paper": {"id": "2505.00001", "title": "Sand"}}),
+        (OpenAlex, {"id": "https://openalex.org/W1", "title": "Sand"}),
+        (OpenReview, {"id": "n1", "forum": "n1", "content": {"title": "Sand"}}),
+        (SemanticScholar, {"paperId": "a1", "title": "Sand"}),
+    ],
+)
+def test_a_list_of_records_alone_is_read(kind: type[Source], record: object) -> None:
+    reading = read(kind, json.dumps([record]).encode())
+    assert only(reading).title == "Sand" and reading.complete and only(reading).keys
+
+
+@pytest.mark.parametrize(
+    ("told", "names"),
+    [
+        ({"editor": [{"given": "Jane", "family": "Doe"}]}, ("Jane Doe",)),
+        ({"author": [{"literal": "Sand Group"}], "editor": [{"name": "X"}]}, ("Sand Group",)),
+    ],
+)
+def test_a_work_has_authors_else_editors(told: dict[str, object], names: tuple[str, ...]) -> None:
+    assert only(read(Crossref, works(**told))).authors == names
+
+
+def test_a_work_without_a_title_has_its_original_one() -> None:
+    told = works(**{"title": [], "original-title": ["Über Sand"]})
+    assert only(read(Crossref, told)).title == "Über Sand"
+
+
+def test_F07_the_doi_that_arxiv_gives_is_the_arxiv_id() -> None:
+    assert only(read(Crossref, works(DOI="10.48550/arXiv.2401.01234"))).keys == {
+        "arxiv": "2401.01234"
+    }
+
+
+@pytest.mark.parametrize(
+    ("told", "keys", "names"),
+    [
+        (
+            {"paperId": "a1", "arxivId": "1705.10311", "doi": "10.1000/X", "authors": [DOE]},
+            {"s2": "a1", "arxiv": "1705.10311", "doi": "10.1000/x"},
+            ("Jane Doe",),
+        ),
+        ({"name": "Jane Doe", "papers": [{"paperId": "a1", "authors": [DOE]}]}, None, None),
+        ({"data": [{"paper": {"paperId": "a1", "authors": ["Jane Doe"]}}]}, None, None),
+    ],
+)
+def test_answers_of_semantic_scholar_that_are_no_search(
+    told: dict[str, Any], keys: dict[str, str] | None, names: tuple[str, ...] | None
+) -> None:
+    inner = told.get("papers") or told.get("data") or [told]
+    inner[0].get("paper", inner[0])["title"] = "Sand"
+    paper = only(read(SemanticScholar, json.dumps(told).encode()))
+    assert paper.title == "Sand" and paper.keys == (keys or {"s2": "a1"})
+    assert paper.authors == (names or ("Jane Doe",))
+
+
+def note(**content: object) -> Paper:
+    told = {"id": "n1", "forum": "n1", "content": {"title": "Sand"} | content}
+    return only(read(OpenReview, json.dumps(told).encode()))
+
+
+@pytest.mark.parametrize(
+    ("told", "names"),
+    [
+        ("Jane Doe, Rae Roe and Ada Byron", ("Jane Doe", "Rae Roe", "Ada Byron")),
+        (["Doe, Jane", "Rae Roe"], ("Doe, Jane", "Rae Roe")),
+        ([{"first": "Jane", "last": "Doe"}, {"fullname": "Rae Roe"}], ("Jane Doe", "Rae Roe")),
+        ({"value": None}, ()),
+        ({"readers": ["x"]}, ()),
+    ],
+)
+def test_authors_of_openreview_in_any_form(told: object, names: tuple[str, ...]) -> None:
+    assert note(authors=told).authors == names
+
+
+def test_a_submission_is_withdrawn_by_its_place_else_by_its_venue_or_invitations() -> None:
+    gone = "ICLR.cc/2024/Conference/Withdrawn_Submission"
+    assert note(venueid={"value": gone}).withdrawn
+    assert note(venue={"value": "ICLR 2024 Conference Withdrawn Submission"}).withdrawn
+    assert not note(venueid="ICLR.cc/2024/Conference", venue="withdrawn once").withdrawn
+    told = {"id": "n1", "invitations": ["X/-/Submission", gone], "content": {"title": "Sand"}}
+    assert only(read(OpenReview, json.dumps({"notes": [told]}).encode())).withdrawn
+
+
+def test_an_article_of_europe_pmc_is_withdrawn_by_the_notice_of_it() -> None:
+    notes = {"commentCorrection": [{"id": "77", "source": "MED", "type": "Retraction in"}]}
+    told = {"id": "5", "source": "MED", "title": "Sand", "commentCorrectionList": notes}
+    answer = {"hitCount": 1, "resultList": {"result": [told]}}
+    paper = only(read(EuropePmc, json.dumps(answer).encode()))
+    assert paper.withdrawn and paper.keys == {"pmid": "5"}
+
+
+def test_the_list_of_preprints_about_covid_is_read() -> None:
+    told = {
+        "rel_doi": "10.1101/2020.05.20.20107000",
+        "rel_title": "Sand",
+        "rel_abs": "It moves.",
+        "rel_date": "2020-05-22",
+        "rel_site": "medRxiv",
+        "rel_authors": [{"author_name": "Jane Doe"}, {"author_name": "Rae Roe"}],
+        "category": "epidemiology",
+    }
+    answer = {"messages": [{"status": "ok"}], "collection": [told]}
+    paper = only(read(BioRxiv, json.dumps(answer).encode()))
+    assert (paper.title, paper.abstract) == ("Sand", "It moves.")
+    assert paper.authors == ("Jane Doe", "Rae Roe") and paper.categories == ("epidemiology",)
+    assert paper.url == "https://www.medrxiv.org/content/10.1101/2020.05.20.20107000"
+
+
 # ── recorded documents ──────────────────────────────────────────────────────────────
 
 

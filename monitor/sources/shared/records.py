@@ -85,8 +85,13 @@ class JsonSource(Source):
         return Reading(papers, rejected, error, complete=whole and cut is None and not error)
 
     def listing(self, told: object) -> Listing:
-        """Find the records of a whole answer, which is what `json.loads` made of it."""
+        """Find the records of a whole answer, which is what `json.loads` made of it.
+
+        Programs that ask the services save a list of records alone.
+        """
         found = next((v for n in self.lists if isinstance(v := member(told, n), list)), None)
+        if isinstance(told, list) and told:
+            found = told
         if found is None:
             return Listing(error=self.no_answer(told))
         return Listing(found)
