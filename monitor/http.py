@@ -157,8 +157,8 @@ class Door:
     ) -> Response:
         """Fetch a page, following at most 5 redirects.
 
-        `deadline` bounds the whole of one answer, from dialling to the last byte; `validators`
-        are those of an earlier Response; `headers`, keys for one, go to this server alone;
+        `deadline` bounds the whole of it, from dialling to the last byte of the last answer, but
+        not the time in which other requests have their turn; `validators` are those of an earlier Response; `headers`, keys for one, go to this server alone;
         `apart` is how far apart the service wants requests, where no rule of the host says more.
 
         Raises FetchError, with `retry_after` when the server named a time, and WaitError, with
@@ -203,16 +203,18 @@ class Door:
             apart.total_seconds(),
             file,
         )
+        ends = self._monotonic() + seconds
         answer = self._got(request)
         held = 0
         for _ in range(MOST_RESUMED):
             if answer.complete or not answer.tag or file.tell() <= held:
                 break
             held = file.tell()
+            again = replace(request, validators={}, seconds=ends - self._monotonic())
             try:
-                answer = self._got(replace(request, validators={}, begin=held, tag=answer.tag))
+                answer = self._got(replace(again, begin=held, tag=answer.tag))
             except _NotTheRestError:
-                return self._got(replace(request, validators={}))
+                return self._got(again)
             except FetchError:
                 break  # what came so far is whole up to there
         return answer
@@ -247,11 +249,14 @@ class Door:
     def _asked(self, request: _Request) -> tuple[Response, str]:
         """Return the answer at the end of all redirects, and the place it has moved to for good."""
         first, place, for_good = request.url, "", True
+        watch = Watch(self._monotonic, request.seconds)
         for _ in range(MAX_REDIRECTS + 1):
             _admit(request)
             self._heed(request)
+            came = self._monotonic()
             with self._gates.turn(request.url.host, request.apart):
-                answer = self._exchange(request)
+                watch.put_off(self._monotonic() - came)
+                answer = self._exchange(request, watch)
             if isinstance(answer, Response):
                 return answer, place
             request = _follow(request, answer)
@@ -268,8 +273,7 @@ class Door:
                 retry_after=wait.left,
             )
 
-    def _exchange(self, request: _Request) -> Response | _Moved:
-        watch = Watch(self._monotonic, request.seconds)
+    def _exchange(self, request: _Request, watch: Watch) -> Response | _Moved:
         try:
             with (
                 httpx.Client(

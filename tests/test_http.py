@@ -293,6 +293,110 @@ def test_F04_less_than_the_least_rate_ends_before_the_deadline(
         door.get(web.url("/"), allow_private=True, deadline=timedelta(hours=1))
 
 
+def test_F04_a_slow_beginning_is_no_least_rate(web: MisbehavingServer, tmp_path: Path) -> None:
+    calls = iter(range(10_000))
+    door = Door(version="1", gate_dir=tmp_path, monotonic=lambda: min(next(calls) / 2, 9.0))
+    web.answers("/", body=b"x" * 10, piece=40)
+    assert door.get(web.url("/"), allow_private=True).content == b"x" * 10
+
+
+def test_F04_the_deadline_is_a_minute_where_nobody_says_more(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    seconds = iter([0.0, 0.0, 0.0])
+    door = Door(version="1", gate_dir=tmp_path, monotonic=lambda: next(seconds, 60.5))
+    web.answers("/", body=b"x")
+    with pytest.raises(FetchError, match="within 60 s"):
+        door.get(web.url("/"), allow_private=True)
+
+
+def test_F04_all_redirects_share_one_deadline(web: MisbehavingServer, tmp_path: Path) -> None:
+    time = Time(0.0)
+
+    def late(asked: Asked) -> Answer:
+        time.now += 25
+        return Answer(302, headers={"Location": asked.target + "x"})
+
+    web.decides("*", late)
+    with pytest.raises(FetchError, match="within 60 s"):
+        Door(version="1", gate_dir=tmp_path, monotonic=time).get(web.url("/"), allow_private=True)
+    assert len(web.requests) == 3
+
+
+def test_F04_waiting_for_ones_turn_is_not_the_servers_time(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    time = Time()
+    door, _ = public_door(
+        web, tmp_path, lambda _: [PUBLIC], monotonic=time, wall=time, sleep=time.sleep
+    )
+    web.answers("/", status=302, headers={"Location": "/there"})
+    web.answers("/there", body=b"x")
+    answer = door.get("http://arxiv.org/", deadline=timedelta(seconds=2))
+    assert answer.content == b"x" and sum(time.slept) >= 3.0
+
+
+class Listening(httpcore.NetworkStream):
+    """Notes how long each operation of a connection may take."""
+
+    def __init__(self, stream: httpcore.NetworkStream, told: dict[str, float | None]) -> None:
+        self.stream, self.told = stream, told
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        self.told["read"] = timeout
+        return self.stream.read(max_bytes, timeout)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self.told["write"] = timeout
+        self.stream.write(buffer, timeout)
+
+    def start_tls(self, ssl_context, server_hostname=None, timeout=None):  # type: ignore[no-untyped-def]
+        self.told["tls"] = timeout
+        return self
+
+    def close(self) -> None:
+        self.stream.close()
+
+
+class Asking(Dialler):
+    def __init__(self, port: int) -> None:
+        super().__init__(port)
+        self.told: dict[str, float | None] = {}
+
+    def connect_tcp(self, host: str, port: int, timeout=None, *_: object, **__: object):  # type: ignore[no-untyped-def]
+        self.told["connect"] = timeout
+        return Listening(super().connect_tcp(host, port, timeout), self.told)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (3600, {"connect": 10, "tls": 10, "write": 20, "read": 20}),
+        (5, {"connect": 5, "tls": 5, "write": 5, "read": 5}),
+    ],
+)
+def test_F04_each_operation_has_its_own_time_within_the_deadline(
+    web: MisbehavingServer, tmp_path: Path, seconds: int, told: dict[str, float]
+) -> None:
+    dialler = Asking(web.port)
+    door = Door(
+        version="1",
+        gate_dir=tmp_path,
+        resolve=lambda _host, _port: [PUBLIC],
+        dialler=dialler,
+        monotonic=lambda: 0.0,
+    )
+    web.answers("/", body=b"x")
+    door.get("https://feeds.example/", deadline=timedelta(seconds=seconds))
+    assert dialler.told == told
+
+
+def test_F03_headers_without_end_are_refused(web: MisbehavingServer, door: Door) -> None:
+    web.answers("/", body=b"x", headers={f"X-{n}": "y" * 1000 for n in range(3000)})
+    with pytest.raises(FetchError, match=r"127\.0\.0\.1"):
+        door.get(web.url("/"), allow_private=True)
+
+
 # ── into a file ─────────────────────────────────────────────────────────────────────
 
 
@@ -727,6 +831,13 @@ def test_requests_to_arxiv_are_three_seconds_apart_under_all_its_names(
     ended = time.now
     with Gates(tmp_path, time, time.sleep).turn(second):  # another process
         assert time.now - ended >= 3.0
+
+
+def test_a_request_that_a_crash_cut_off_counts(tmp_path: Path) -> None:
+    time = Time()
+    with Gates(tmp_path, time, time.sleep).turn("arxiv.org"):
+        (file,) = tmp_path.glob("*.gate")
+        assert float(file.read_text()) == time.now
 
 
 def test_other_hosts_need_no_distance_but_one_turn_each(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 from monitor.errors import FetchError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 def shown(url: str) -> str:
@@ -26,13 +25,14 @@ def shown(url: str) -> str:
 def refused(address: Address) -> bool:
     """Say whether an address leads, or may be led, to anything but the public network.
 
-    `is_global` alone calls multicast and NAT64 addresses of private hosts global, and
-    `is_private` does not know 100.64.0.0/10 (RFC 6598).
+    `is_global` alone calls multicast and NAT64 addresses of private hosts global (64:ff9b::/96
+    and all else in ::/8 are `is_reserved`), and `is_private` does not know 100.64.0.0/10
+    (RFC 6598).
     """
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped:
             return refused(address.ipv4_mapped)
-        if address in _NAT64 or address.sixtofour or address.teredo or address.is_site_local:
+        if address.sixtofour or address.is_site_local:
             return True
     return not address.is_global or address.is_multicast or address.is_reserved
 

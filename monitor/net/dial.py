@@ -23,12 +23,16 @@ class TooLateError(Exception):
 
 
 class Watch:
-    """A deadline that every single operation of a connection respects."""
+    """A deadline that every single operation of a connection respects, over all redirects."""
 
     def __init__(self, monotonic: Callable[[], float], seconds: float) -> None:
         self.monotonic = monotonic
         self._seconds = seconds
         self._ends = monotonic() + seconds
+
+    def put_off(self, seconds: float) -> None:
+        """Count time for which no server is to blame, as that of waiting for one's turn."""
+        self._ends += seconds
 
     def left(self, wished: float | None) -> float:
         left = self._ends - self.monotonic()

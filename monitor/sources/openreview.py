@@ -138,9 +138,8 @@ def _list(content: object, name: str) -> list[str]:
 def _authors(content: object) -> Iterator[str]:
     """Texts, or objects with a name; all in one text in old notes; who is anonymous has none."""
     told = many(_value(content, "authors"))
-    if len(told) == 1 and isinstance(told[0], str):
-        told = list(authors(told[:1]))
-    for one in told:
+    line = [one for one in told if isinstance(one, str)] if len(told) == 1 else []
+    for one in authors(line) if line else told:
         parts = " ".join(filter(None, (raw(one, "first"), raw(one, "last"))))
         name = raw(one, "fullname") or raw(one, "name") or parts or raw(one)
         if name.lower() not in ("anonymous", "anonymous authors"):

@@ -93,21 +93,24 @@ def test_an_outage_of_weeks_is_filled_in_pieces(web: MisbehavingServer, door: Do
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("body", "told"),
     [
-        page([], 0, 2),
-        page([], 5, 2),
-        b"<html>Rate exceeded.</html>",
-        b"Rate exceeded.",
-        b"",
-        page([2, 3], 5, 2)[:-60],
+        (page([], 0, 2), "application/atom+xml"),
+        (page([], 5, 2), ""),
+        (page([2, 3], 5, 2).replace(b"totalResults", b"results"), ""),
+        (page([2, 3], 5, 2), "text/html; charset=utf-8"),
+        (b"<html>Rate exceeded.</html>", "text/html"),
+        (b"Rate exceeded.", "text/plain"),
+        (b"", ""),
+        (page([2, 3], 5, 2)[:-60], ""),
     ],
 )
 def test_F01_an_empty_or_false_page_in_the_middle_moves_nothing(
-    web: MisbehavingServer, door: Door, body: bytes
+    web: MisbehavingServer, door: Door, body: bytes, told: str
 ) -> None:
     api = Api(*["20250528"] * 5)
-    web.decides("*", lambda a: Answer(body=body) if "start=2" in a.target else api.answer(a))
+    false = Answer(body=body, headers={"Content-Type": told})
+    web.decides("*", lambda a: false if "start=2" in a.target else api.answer(a))
     found = reader(web, door)
     found.state = before = {"until": (NOW - DAY).isoformat()}
     found.run()

@@ -262,6 +262,28 @@ def test_names_in_tex_are_names(tex: str, text: str) -> None:
     assert accents(tex) == text
 
 
+@pytest.mark.parametrize(
+    ("creator", "names"),
+    [
+        ("Doe, Jane; University of Sand", ("Jane Doe",)),
+        ("Doe, Jane; Universidad de Arena, España", ("Jane Doe",)),
+        ("João da Silva; USP, São Paulo", ("João da Silva",)),
+        ("Doe, Jane; Roe, Rae A.; von Dyke, B.", ("Jane Doe", "Rae A. Roe", "B. von Dyke")),
+        ("Jane Doe; Rae Roe", ("Jane Doe", "Rae Roe")),
+        ("Doe, Jane;", ("Jane Doe",)),
+        ("Doe, Jane, 1956-", ("Jane Doe",)),
+        ("https://orcid.org/0000-0001-2345-6789", ()),
+        ("jane.doe@example.org", ()),
+    ],
+)
+def test_a_creator_is_one_name_or_several_and_no_place(
+    creator: str, names: tuple[str, ...]
+) -> None:
+    told = record(dublin("Sand", f"<creator>{creator}</creator>"))
+    (paper,) = read(Oai, oai(f"<ListRecords>{told}</ListRecords>")).papers
+    assert paper.authors == names
+
+
 def test_affiliations_are_no_names() -> None:
     told = "A. One (1 and 2), B. Two (CERN, (Geneva)), C. Three ((1) Here, (2) There)"
     assert without_affiliations(told) == "A. One, B. Two, C. Three"

@@ -101,6 +101,8 @@ class _Page:
 
     def _count(self, document: Document, reading: Reading) -> None:
         """An empty page in the middle is no end: arXiv answers so when it is busy."""
+        if "html" in document.content_type.lower():
+            raise DocumentError("the answer calls itself HTML, so it is none of arXiv's query API")
         told = _TOTAL.search(document.content)
         if told is None:
             raise DocumentError("the answer is none of arXiv's query API: it tells no total")

@@ -19,6 +19,15 @@ from monitor.sources.shared.oaipmh import NO_TITLE, Record, deleted, every, firs
 from monitor.sources.shared.records import MAX_NAMES, Keys, natural, terms
 
 _DATES = ("issued", "date", "created", "available")
+# "Doe, Jane; University of Sand" of OJS; "Doe, Jane; Roe, Rae" of others
+_SEVERAL = re.compile(r"\s*;\s*")
+_A_NAME = re.compile(r"[^\W\d_][\w.'’-]*(?:,? [^\W\d_][\w.'’-]*){1,5}$")
+_A_PLACE = re.compile(
+    r"\b(?:univ|inst|dep|dipart|fac|fak|col+eg|cent(?:er|re|ro)|hospi|school|lab|acad|minist|escola"
+    r"|escuela|of\b|f[uü]r\b)",
+    re.IGNORECASE,
+)
+_NO_NAME = re.compile(r"https?:|[\w.+-]+@", re.IGNORECASE)
 # "Doe, Jane, 1956-"; "Doe, Jane, Ph. D. Institute of Sand"
 _LIFETIME = re.compile(r",?\s*\(?\b\d{4}\s*-\s*(?:\d{4})?\)?$|(?<=\w),\s*Ph\. ?D\..*$")
 _NO_ABSTRACT = re.compile(
@@ -67,8 +76,16 @@ def _abstract(told: Element) -> str:
 
 
 def _names(told: Iterable[str]) -> list[str]:
-    names = [natural(_LIFETIME.sub("", accents(name))) for name in told]
+    single = (one for name in told if not _NO_NAME.match(name) for one in _single(accents(name)))
+    names = [natural(_LIFETIME.sub("", one)) for one in single]
     return [name for name in names if any(map(str.isalpha, name))][:MAX_NAMES]
+
+
+def _single(told: str) -> list[str]:
+    """The names of one element: behind a semicolon is another one, or where its author works."""
+    first, *others = _SEVERAL.split(told)
+    alike = (one for one in others if one.count(",") == first.count(",") <= 1)
+    return [first, *(one for one in alike if _A_NAME.match(one) and not _A_PLACE.search(one))]
 
 
 def _venue(told: Iterable[str]) -> str:
