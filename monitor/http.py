@@ -158,8 +158,9 @@ class Door:
         """Fetch a page, following at most 5 redirects.
 
         `deadline` bounds the whole of it, from dialling to the last byte of the last answer, but
-        not the time in which other requests have their turn; `validators` are those of an earlier Response; `headers`, keys for one, go to this server alone;
-        `apart` is how far apart the service wants requests, where no rule of the host says more.
+        not the time in which other requests have their turn; `validators` are those of an earlier
+        Response; `headers`, keys for one, go to this server alone; `apart` is how far apart the
+        service wants requests, where no rule of the host says more.
 
         Raises FetchError, with `retry_after` when the server named a time, and WaitError, with
         nothing sent, before a time that it named.
