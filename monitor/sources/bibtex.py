@@ -22,7 +22,7 @@ from monitor.sources.shared.entries import MAX_ENTRY, http_link, identifiers
 from monitor.sources.shared.latex import bare, unlatex
 from monitor.sources.shared.markup import text
 from monitor.sources.shared.readings import reading
-from monitor.sources.shared.records import terms
+from monitor.sources.shared.records import doi_page, terms
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_NAMES = 10_000
@@ -35,6 +35,8 @@ _OTHERS = re.compile(r"(?:and\s+)?(?:others|et\.? al\.?)", re.IGNORECASE)
 _GROUPED = re.compile(r"[{}\\\\]")
 _PARTS = re.compile(r"\s*\b(given|prefix|family|suffix)\s*=\s*([^,]+),?", re.IGNORECASE)
 _PMID = re.compile(r"PMID:?\s*(\d{1,9})", re.IGNORECASE)
+_COMMENT = re.compile(r"^[ \t]*%.*$", re.MULTILINE)  # a line between names
+_BARE_NOTE = re.compile(r"^\W*arXiv:\s*[\w./-]+", re.IGNORECASE)
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE)
 
 
@@ -153,6 +155,8 @@ def _text(fields: Fields, *names: str) -> str:
 def _names(told: str) -> tuple[str, ...]:
     if not told.strip():
         return ()
+    if "\n" in told:
+        told = _COMMENT.sub("", told)
     found = map(_name, bibentries.persons(told)[:MAX_NAMES])
     return tuple(name for name in found if name and not _OTHERS.fullmatch(name))
 
@@ -182,7 +186,7 @@ def _natural(name: str) -> str:
 def _paper(key: str, fields: Fields, where: str, now: datetime) -> Paper | Rejected:
     if sum(map(len, fields.values())) > MAX_ENTRY:
         return Rejected(where, f"entry is larger than {MAX_ENTRY:,} characters")
-    title = _text(fields, "title")
+    title = _text(fields, "title", "booktitle")
     if not title:
         return Rejected(where, "entry has no title")
     subtitle = _text(fields, "subtitle")
@@ -215,9 +219,9 @@ def _date(fields: Fields) -> tuple[int | None, datetime | None]:
     year, day = partial_date(unlatex(fields.get("year", "")))
     month = unlatex(fields.get("month", "")).strip()
     if year and month and not day:
-        written = f"{month} {fields.get('day', '')}"
-        _, day = partial_date(f"{year} {written}")
-        day = day or day_of(str(year), month)
+        written = unlatex(fields.get("day", "")).strip()
+        _, day = partial_date(f"{year} {month} {written}")
+        day = day or day_of(str(year), month, written) or day_of(str(year), month)
     return year, day
 
 
@@ -229,8 +233,9 @@ def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int 
         and re.fullmatch(r"\d{4}\.\d{4,5}(?:v\d+)?|[a-z.-]+/\d{7}(?:v\d+)?", eprint, re.I)
     )
     arxiv = re.sub(r"^arxiv:", "", eprint, flags=re.IGNORECASE) if is_arxiv else ""
-    journal = fields.get("journal", "") + " " + fields.get("volume", "")
-    named = [f"arxiv:{arxiv}" if arxiv else "", doi, url, *_in_journal(journal)]
+    places = (fields.get(name, "") for name in ("journal", "volume", "howpublished"))
+    named = [f"arxiv:{arxiv}" if arxiv else "", doi, url]
+    named += _of_arxiv(" ".join((*places, *_BARE_NOTE.findall(fields.get("note", "")))))
     keys, version = identifiers(named)
     found = dict(keys)
     pmid = fields.get("pmid", "") or (eprint if archive.strip().lower() == "pubmed" else "")
@@ -242,9 +247,10 @@ def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int 
     return found, version
 
 
-def _in_journal(journal: str) -> list[str]:
-    """`arXiv preprint arXiv:2401.01234` is how many files name an arXiv paper."""
-    return re.findall(r"arXiv:\s*[\w./-]+|abs/[\w./-]+", journal, re.IGNORECASE)[:3]
+def _of_arxiv(told: str) -> list[str]:
+    """`arXiv preprint arXiv:2401.01234` or CoRR's `abs/2401.01234`, as many files name a paper."""
+    found = re.findall(r"(?:arXiv:\s*|\babs/)([\w./-]+)", told, re.IGNORECASE)
+    return [f"arxiv:{name}" for name in found[:3]]
 
 
 def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:
@@ -255,4 +261,4 @@ def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:
     if own or not (doi or arxiv):
         return own
     first = [one if isinstance(one, str) else one[0] for one in (doi, arxiv)]
-    return f"https://doi.org/{first[0]}" if first[0] else f"https://arxiv.org/abs/{first[1]}"
+    return doi_page(first[0]) if first[0] else f"https://arxiv.org/abs/{first[1]}"

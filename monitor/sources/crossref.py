@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import ClassVar
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from monitor.model import FirstRun, Paper
 from monitor.sources.shared.dates import long_over, printed
@@ -20,6 +20,7 @@ from monitor.sources.shared.records import (
     NoPaperError,
     Record,
     bounded,
+    doi_page,
     keys_of,
     many,
     member,
@@ -112,7 +113,7 @@ class Crossref(ApiSource):
             year=year,
             published=published,
             announced=None if published else long_over(year, now),
-            url=http_link(raw(record, "URL"), "") or f"https://doi.org/{quote(doi)}",
+            url=http_link(raw(record, "URL"), "") or doi_page(doi),
             pdf_url=_pdf(record),
             keys=_keys(record, doi),
             categories=terms(raw(one) for one in many(record, "subject")),

@@ -19,6 +19,7 @@ from monitor.sources.shared.records import (
     Listing,
     Record,
     bounded,
+    doi_page,
     keys_of,
     many,
     member,
@@ -196,7 +197,7 @@ def _keys(record: Record, doi: str) -> Iterator[tuple[str, str]]:
 
 def _page(doi: str, source: str, name: str) -> str:
     if doi:
-        return f"https://doi.org/{quote(doi)}"
+        return doi_page(doi)
     return f"https://europepmc.org/article/{quote(source)}/{quote(name)}" if name else ""
 
 

@@ -22,7 +22,7 @@ from monitor.sources.shared.encoding import decode, looks_binary
 from monitor.sources.shared.entries import MAX_ENTRY, http_link, identifiers
 from monitor.sources.shared.markup import text
 from monitor.sources.shared.readings import reading
-from monitor.sources.shared.records import names_of, natural, terms
+from monitor.sources.shared.records import doi_page, names_of, natural, terms
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_REFERENCES = 80_000
@@ -34,7 +34,7 @@ _TAG = re.compile(r"^[ \t]*([A-Z][A-Z0-9]) {1,3}-[ \t]?", re.MULTILINE)
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE)
 _LINES = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
-_TITLES = ("TI", "T1", "CT", "BT")
+_TITLES = ("TI", "T1", "CT", "BT", "ST", "TT")
 _ABSTRACTS = ("AB", "N2")
 _AUTHORS = ("AU", "A1")
 _EDITORS = ("A2", "ED", "A3")
@@ -186,4 +186,4 @@ def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:
     links = (http_link(link, "") for link in _all(fields, ("UR", "LK", "L2")))
     doi = keys.get("doi", "")
     first = doi if isinstance(doi, str) else doi[0]
-    return next(filter(None, links), f"https://doi.org/{first}" if first else "")
+    return next(filter(None, links), doi_page(first) if first else "")

@@ -231,11 +231,68 @@ def test_dates_in_part(told: str, year: int | None, day: str | None) -> None:
         ("{Example Group, Inc.}", ("Example Group, Inc.",)),
         ("King, Jr, Martin Luther", ("Martin Luther King Jr",)),
         ("Mar{\\'\\i}a  L\\'opez", ("María López",)),
+        ("Doe,\n% not her sister\n Jane and\n  % nor he\n Roe, Rae", ("Jane Doe", "Rae Roe")),
     ],
 )
 def test_names_of_bibtex(names: str, expected: tuple[str, ...]) -> None:
     (paper,) = read(BibTex, f"@misc{{a, title={{T}}, author={{{names}}}}}".encode()).papers
     assert paper.authors == expected
+
+
+SICI = "10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2"
+
+
+@pytest.mark.parametrize(
+    ("fields", "keys"),
+    [
+        ("journal={CoRR}, volume={abs/2401.01234}", {"arxiv": "2401.01234"}),
+        ("journal={arXiv preprint arXiv:2401.01234}", {"arxiv": "2401.01234"}),
+        ("howpublished={arXiv:hep-th/9901001}", {"arxiv": "hep-th/9901001"}),
+        ("note={arXiv: 2401.01234, to appear}", {"arxiv": "2401.01234"}),
+        ("note={A reply to arXiv:2401.01234}", {}),
+        ("doi={<https://doi.org/10.1000/A\\_b>}", {"doi": "10.1000/a_b"}),
+        (f"doi={{{SICI}}}", {"doi": SICI.lower()}),
+    ],
+)
+def test_identifiers_of_bibtex(fields: str, keys: dict[str, str]) -> None:
+    (paper,) = read(BibTex, f"@misc{{a, title={{T}}, {fields}}}".encode()).papers
+    assert paper.keys == keys and "<" not in paper.url
+
+
+def test_an_old_doi_is_read_whole_from_ris() -> None:
+    (paper,) = read(Ris, f"TY  - JOUR\nTI  - T\nDO  - {SICI}\nER  - \n".encode()).papers
+    assert paper.keys == {"doi": SICI.lower()}
+    assert paper.url.endswith("16%3C1661::aid-sim968%3E3.0.co;2-2")
+
+
+@pytest.mark.parametrize(
+    ("date", "day"),
+    [
+        ("year=2018, month={4}, day={25}", "2018-04-25"),
+        ("year=2018, month=apr, day=25", "2018-04-25"),
+        ("year=2018, month={April 25}", "2018-04-25"),
+        ("year=2018, month={4}", "2018-04-01"),
+        ("year=2018, month={4}, day={31}", "2018-04-01"),
+    ],
+)
+def test_dates_of_bibtex(date: str, day: str) -> None:
+    (paper,) = read(BibTex, f"@misc{{a, title={{T}}, {date}}}".encode()).papers
+    assert f"{paper.published:%Y-%m-%d}" == day
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (BibTex, "@proceedings{a, booktitle={Sand}, editor={Doe, Jane}}"),
+        (Ris, "TY  - CONF\nST  - Sand\nED  - Doe, Jane\nER  - \n"),
+        (Ris, "TY  - JOUR\nTT  - Sand\nAU  - Doe, Jane\nER  - \n"),
+    ],
+)
+def test_a_reference_without_a_title_is_called_by_what_it_has(
+    kind: type[Source], told: str
+) -> None:
+    (paper,) = read(kind, told.encode()).papers
+    assert (paper.title, paper.authors) == ("Sand", ("Jane Doe",))
 
 
 def test_abbreviations_that_double_each_other_stay_small() -> None:

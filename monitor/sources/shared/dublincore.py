@@ -16,7 +16,7 @@ from monitor.sources.shared.arxivtext import accents
 from monitor.sources.shared.dates import long_over, partial_date, printed
 from monitor.sources.shared.entries import http_link, identifiers, parse_date
 from monitor.sources.shared.oaipmh import NO_TITLE, Record, deleted, every, first, local
-from monitor.sources.shared.records import MAX_NAMES, Keys, natural, terms
+from monitor.sources.shared.records import MAX_NAMES, Keys, doi_page, natural, terms
 
 _DATES = ("issued", "date", "created", "available")
 # "Doe, Jane; University of Sand" of OJS; "Doe, Jane; Roe, Rae" of others
@@ -130,4 +130,4 @@ def _keys(identifier: str, told: Element) -> tuple[Keys, int | None]:
 def _link(told: Iterable[str], keys: Keys) -> str:
     found = next((link for text in told if (link := http_link(text, ""))), "")
     doi = keys.get("doi", "")
-    return found or (f"https://doi.org/{doi}" if isinstance(doi, str) and doi else "")
+    return found or (doi_page(doi) if isinstance(doi, str) and doi else "")

@@ -74,4 +74,4 @@ def _space(found: re.Match[str]) -> str:
 
 def bare(source: str) -> str:
     r"""Return an address or identifier as it is meant: `10.1000/a\_b`, `\url{https://...}`."""
-    return re.sub(r"\\(?:url|path)\b|\\(?=[&%$#_~{}])|[{}<>\s]", "", source)
+    return re.sub(r"\\(?:url|path)\b|\\(?=[&%$#_~{}])|[{}\s]", "", source).strip("<>")

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import ClassVar
+from urllib.parse import quote
 
 from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.base import Source
@@ -272,6 +273,11 @@ def natural(name: str) -> str:
     if len(parts) != 2 or not all(parts) or _SUFFIX.match(parts[1]):
         return name
     return f"{parts[1]} {parts[0]}"
+
+
+def doi_page(doi: str) -> str:
+    """Return the address of a DOI, which may hold any sign (`<` of old ones)."""
+    return f"https://doi.org/{quote(doi, safe='/();:')}"
 
 
 def terms(told: Iterable[str]) -> tuple[str, ...]:
