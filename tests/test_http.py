@@ -692,14 +692,27 @@ def test_credentials_stay_with_their_host(web: MisbehavingServer, tmp_path: Path
     assert answer.url == "http://other.example/end"
 
 
-def test_keys_in_headers_stay_with_their_server(web: MisbehavingServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("elsewhere", ["http://other.example", "http://feeds.example:8080"])
+def test_keys_in_headers_stay_with_their_server(
+    web: MisbehavingServer, tmp_path: Path, elsewhere: str
+) -> None:
     door, _ = public_door(web, tmp_path, lambda _: [PUBLIC])
     web.answers("/", status=302, headers={"Location": "/next"})
-    web.answers("/next", status=302, headers={"Location": "http://other.example/end"})
+    web.answers("/next", status=302, headers={"Location": f"{elsewhere}/end"})
     web.answers("/end", body=b"x")
-    door.get("http://feeds.example/", headers={"x-api-key": "hush"})
+    door.get("http://feeds.example/", headers={"x-api-key": "hush"}, allow_private=True)
     sent = [asked.headers.get("x-api-key") for asked in web.requests]
     assert sent == ["hush", "hush", None]
+
+
+def test_passwords_of_the_machines_user_are_not_sent(
+    web: MisbehavingServer, door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login ada password hush")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    web.answers("/", body=b"x")
+    door.get(web.url("/"), allow_private=True)
+    assert "authorization" not in web.requests[0].headers
 
 
 @pytest.fixture

@@ -356,6 +356,20 @@ def test_F15_a_new_place_that_fails_is_forgotten(
     assert targets(web) == ["/feed"]
 
 
+def test_F15_a_new_place_that_failed_is_confirmed_anew(fed: House, web: MisbehavingServer) -> None:
+    web.answers("/feed", status=301, headers={"Location": "/new"})
+    web.answers("/new", body=feed(item(1)), headers=RSS)
+    for _ in range(3):
+        fed.ingest()
+    web.answers("/new", status=404)
+    assert one(fed)[0] == "failed"
+    targets(web)
+    web.answers("/new", body=feed(item(1), item(2)), headers=RSS)
+    for asked in (["/feed", "/new"], ["/feed", "/new"], ["/new"]):
+        fed.ingest()
+        assert targets(web) == asked
+
+
 def test_F15_another_address_in_the_configuration_is_asked_itself(
     fed: House, web: MisbehavingServer
 ) -> None:
