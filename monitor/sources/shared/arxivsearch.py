@@ -2,6 +2,10 @@
 
 https://info.arxiv.org/help/api/user-manual.html: `search_query`, `start`, `max_results`; the
 answers are sorted, since the pages of one that is not overlap. State between runs is `until`.
+
+The pieces are those of `windows`; its pages are not, for here nothing leads from one to the next.
+They are Atom, counted on by what was read of each, and an empty one in the middle, which elsewhere
+is the end, is how arXiv answers when it is busy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Pages of an API: fetched late, and what is remembered moves only when all of them were whole."""
+"""Pages of an API: fetched late, and what is remembered moves only when all of them were whole.
+
+For a service that names its records first and sends them then (PubMed), so that all addresses are
+known before the first page is asked for, and a page that fails holds up no other. Where each page
+leads on to the next, `windows` follows; where resumption tokens do, `oaiharvest`.
+"""
 
 from __future__ import annotations
 

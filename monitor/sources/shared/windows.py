@@ -4,6 +4,9 @@ State between runs is `until`: all that the service had up to then has been read
 again from `until` minus an overlap, because services file papers late; the store decides what
 is new. `until` moves only with a piece whose last page was read whole, so that a failure, an
 empty page or a restart costs that piece only.
+
+For services that answer in JSON, where a page tells what follows it (a cursor, a total, a last
+record): it is outlined by the kind, in a worker where it is large.
 """
 
 from __future__ import annotations
