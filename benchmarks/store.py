@@ -22,11 +22,11 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from monitor.diff.decide import Circumstances
 from monitor.diff.keys import keyed

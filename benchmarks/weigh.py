@@ -16,11 +16,11 @@ import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import labelled
+from msgspec.structs import replace
 
 from monitor.diff.evidence import gather
 from monitor.diff.weights import SCALES, measures

@@ -17,6 +17,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
+import msgspec
+
 Json = Mapping[str, Any]
 
 
@@ -32,13 +34,14 @@ class Clock(Protocol):
 # ── a source reads ──────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
-class Paper:
+class Paper(msgspec.Struct, frozen=True, gc=False):
     """A paper as one record of one source tells it. Only the title is required.
 
     `keys` maps a scheme (arxiv, doi, openreview, pmid, s2, ...) to a value or a tuple of
     values; `announced` is when a source says it announced the paper, `announce` how
     (new, cross, replace, ...); `raw_id` is the source's own name for the record.
+
+    Dumps hold millions: a Struct of msgspec is made in a tenth of a frozen dataclass's time.
     """
 
     title: str
@@ -51,7 +54,7 @@ class Paper:
     announced: datetime | None = None
     url: str = ""
     pdf_url: str = ""
-    keys: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict, hash=False)
+    keys: Mapping[str, str | tuple[str, ...]] = {}
     categories: tuple[str, ...] = ()
     announce: str = ""
     version: int | None = None

@@ -7,6 +7,8 @@ from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import structs
+
 from monitor.errors import Fault
 from monitor.model import Delivery, Paper, Reading, Run, RunOutcome, State
 
@@ -199,7 +201,7 @@ def _samples(told: Iterable[Sample]) -> list[Answer]:
 
 
 def plain(told: object) -> Answer:
-    """Turn a frozen dataclass into JSON: times in ISO 8601, everything else as it is."""
+    """Turn a frozen value into JSON: times in ISO 8601, everything else as it is."""
     return cast("Answer", _plain(told))
 
 
@@ -208,6 +210,8 @@ def _plain(told: object) -> object:
         return told.isoformat()
     if is_dataclass(told) and not isinstance(told, type):
         return {field.name: _plain(getattr(told, field.name)) for field in fields(told)}
+    if isinstance(told, Paper):
+        return _plain(structs.asdict(told))
     if isinstance(told, dict):
         return {str(name): _plain(value) for name, value in told.items()}
     if isinstance(told, (list, tuple)):

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from msgspec import structs
+
 from monitor.digest.due import Slot
 from monitor.digest.formula import readable
 from monitor.model import (
@@ -72,7 +74,7 @@ def compose(
 
 def shown(paper: Paper) -> Paper:
     """Return the paper as a digest shows it: clean Unicode, mathematics readable."""
-    return replace(
+    return structs.replace(
         paper,
         title=_shown(paper.title),
         abstract=_shown(paper.abstract),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from heapq import nlargest
 from itertools import chain, islice
+
+from msgspec import structs
 
 from monitor.match import (
     Match,
@@ -125,7 +127,7 @@ def _sources(seen: Sequence[Sighting]) -> tuple[str, ...]:
 def _as_told(paper: Paper, seen: Sequence[Sighting]) -> Paper:
     """A paper's `announce` is what the source that saw it last said of it."""
     last = max(seen, key=lambda sighting: sighting.last_seen, default=None)
-    return replace(paper, announce=last.announce) if last else paper
+    return structs.replace(paper, announce=last.announce) if last else paper
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import ClassVar
 
+from msgspec import structs
 from pydantic import Field, field_validator, model_validator
 
 from monitor.model import Document, FirstRun, Paper, Reading
@@ -202,7 +203,7 @@ def _first_announced(paper: Paper) -> Paper:
     if not paper.announced or paper.announce in ("", "new") or not isinstance(number, str):
         return paper
     month = numbered_until(number)
-    return replace(paper, announced=min(paper.announced, month)) if month else paper
+    return structs.replace(paper, announced=min(paper.announced, month)) if month else paper
 
 
 def _day(state: Mapping[str, str]) -> date | None:

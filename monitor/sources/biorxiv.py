@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import ClassVar
 from urllib.parse import quote
 
+from msgspec import structs
 from pydantic import Field
 
 from monitor.model import Document, FirstRun, Paper, Reading
@@ -139,7 +140,7 @@ class BioRxiv(ApiSource):
         found = _VERSION.search(paper.url)
         version = paper.version or (int(found["version"]) if found else None)
         published, announced = _days(raw(paper.keys, "doi"), version, paper.published)
-        return replace(
+        return structs.replace(
             paper,
             version=version,
             published=published,

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from monitor.model import Change, Digest, News, Rendered, State
@@ -173,7 +173,7 @@ def _insert_digest(tx: Transaction, digest: Digest) -> int | None:
         "due_at": digest.due_at,
         "composed_at": digest.composed_at,
         "papers": digest.papers,
-        "content": _adapter().dump_python(digest, mode="json"),
+        "content": msgspec.to_builtins(digest),
     }
     if not insert_new(tx, schema.digest, [row]):
         return None
@@ -283,7 +283,7 @@ def of_period(tx: Transaction, subscription: str, period: str) -> Digest | None:
 def get(tx: Transaction, digest_id: int) -> Digest | None:
     """Return a digest as it was frozen."""
     content = tx.scalar(sa.select(_digest.content).where(_digest.id == digest_id))
-    return _adapter().validate_python(content) if content else None
+    return msgspec.convert(content, Digest) if content else None
 
 
 def latest(tx: Transaction, subscription: str) -> tuple[int, Digest] | None:
@@ -322,10 +322,3 @@ def of_paper(tx: Transaction, paper_id: int) -> list[tuple[str, str, int]]:
         .order_by(_digest.id)
     )
     return [(row.subscription, row.period, row.revision) for row in rows]
-
-
-@cache
-def _adapter() -> Any:
-    from pydantic import TypeAdapter  # takes longer to import than most commands take
-
-    return TypeAdapter(Digest)

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import structs
 
 from monitor.model import Kind, Stored
 from monitor.store import changes, papers, rulings, schema, search
@@ -186,7 +187,7 @@ def _together(kept: Stored, lost: Stored) -> Stored:
     told = [at for at in (kept.news_at, lost.news_at) if at]
     return replace(
         kept,
-        paper=replace(paper, withdrawn=withdrawn),
+        paper=structs.replace(paper, withdrawn=withdrawn),
         first_seen=min(kept.first_seen, lost.first_seen),
         news_at=min(told, default=None),
     )

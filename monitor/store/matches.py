@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import structs
 
 from monitor.model import Change, Kind, Matched, Sighting, Stored, Topic
 from monitor.store import beats, papers, schema
@@ -234,7 +235,7 @@ def _change_of(row: Any, stored: Stored, seen: Sequence[Sighting]) -> Change:
     last = max(seen, key=lambda sighting: sighting.last_seen, default=None)
     announce = last.announce if last else ""
     return Change(
-        stored=replace(stored, paper=replace(stored.paper, announce=announce)),
+        stored=replace(stored, paper=structs.replace(stored.paper, announce=announce)),
         revision=row.revision,
         kind=Kind(row.kind),
         at=row.at,

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
 from monitor.digest.compose import compose
 from monitor.digest.due import Slot
@@ -71,7 +71,7 @@ def test_several_pieces_of_news_about_a_paper_are_one_entry(kinds: list[Kind], s
 
 
 def test_whys_are_asked_about_the_paper_as_it_is_shown() -> None:
-    paper = replace(PAPER, title=r"A $\beta$-smooth \textbf{policy}")
+    paper = structs.replace(PAPER, title=r"A $\beta$-smooth \textbf{policy}")
     (entry,) = digest([news(paper)]).groups[0].entries
     assert entry.paper.title == "A β-smooth policy"
     (title, _) = entry.matched[0].why
@@ -80,7 +80,9 @@ def test_whys_are_asked_about_the_paper_as_it_is_shown() -> None:
 
 def test_what_only_the_source_of_a_formula_says_is_named_without_a_place() -> None:
     (entry,) = (
-        digest([news(replace(PAPER, title=r"On $\nabla$"))], words=["nabla"]).groups[0].entries
+        digest([news(structs.replace(PAPER, title=r"On $\nabla$"))], words=["nabla"])
+        .groups[0]
+        .entries
     )
     assert entry.paper.title == "On ∇"
     assert entry.matched[0].why == (Why("title", ("nabla",)),)

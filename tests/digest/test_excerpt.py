@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from monitor.digest.excerpt import EXCERPT_LIMIT, TITLE_LIMIT, Passage, excerpt, headline
 from monitor.model import Entry, Kind, Paper, TopicWhy, Why

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from monitor.digest import render
 from monitor.digest.render import JinjaTemplates, slack_link
@@ -93,7 +94,7 @@ def test_each_paper_says_who_when_where_and_why(name: str) -> None:
     ],
 )
 def test_the_words_found_are_marked_in_the_excerpt(name: str, marked: str) -> None:
-    paper = replace(PAPER, abstract="We look. The policy beats all. It ends.")
+    paper = structs.replace(PAPER, abstract="We look. The policy beats all. It ends.")
     assert marked in whole(digest([news(paper)]), name)
 
 
@@ -122,7 +123,8 @@ def test_an_empty_digest_is_one_line_and_what_was_read() -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_beyond_the_best_papers_only_titles_are_listed(name: str) -> None:
     papers = [
-        replace(PAPER, title=f"Number {n:02}", abstract=f"Abstract {n:02}.") for n in range(9)
+        structs.replace(PAPER, title=f"Number {n:02}", abstract=f"Abstract {n:02}.")
+        for n in range(9)
     ]
     items = [news(paper, number=n, score=n) for n, paper in enumerate(papers)]
     text = TEMPLATES.render(name, digest=digest(items), full=2)
@@ -132,7 +134,8 @@ def test_beyond_the_best_papers_only_titles_are_listed(name: str) -> None:
 
 def test_the_text_part_has_every_paper_complete() -> None:
     papers = [
-        replace(PAPER, title=f"Number {n:02}", abstract=f"Abstract {n:02}.") for n in range(40)
+        structs.replace(PAPER, title=f"Number {n:02}", abstract=f"Abstract {n:02}.")
+        for n in range(40)
     ]
     items = [news(paper, number=n) for n, paper in enumerate(papers)]
     text = TEMPLATES.render("mail/digest.txt.j2", digest=digest(items), full=1)
@@ -202,7 +205,9 @@ def test_mail_has_what_mail_programs_need() -> None:
 
 
 def test_the_preheader_is_hidden_names_the_top_papers_and_is_padded() -> None:
-    items = [news(replace(PAPER, title=f"Number {n}"), number=n, score=-n) for n in range(5)]
+    items = [
+        news(structs.replace(PAPER, title=f"Number {n}"), number=n, score=-n) for n in range(5)
+    ]
     html = whole(digest(items), "mail/digest.html.j2")
     hidden = re.search(r'<div class="preheader" style="([^"]*)">(.*?)</div>', html, re.DOTALL)
     assert hidden and "display:none" in hidden[1] and "mso-hide:all" in hidden[1]
@@ -225,7 +230,7 @@ def test_M15_a_full_digest_fits_into_a_mail() -> None:
     abstract = " ".join([ABSTRACT[:120].strip(), "x" * 180 + " policy.", "y" * 200 + "."])
     entries = [
         news(
-            replace(
+            structs.replace(
                 PAPER,
                 title=f"{title} {n}",
                 abstract=abstract,
@@ -295,7 +300,7 @@ def test_L04_nothing_in_slack_pings_or_opens_a_tag() -> None:
 
 
 def test_L04_slack_escapes_three_characters_and_no_others() -> None:
-    paper = replace(PAPER, title="R&D <1 'quoted' \"so\"", url="")
+    paper = structs.replace(PAPER, title="R&D <1 'quoted' \"so\"", url="")
     text = whole(digest([news(paper)]), "slack")
     assert "R&amp;D &lt;1 'quoted' \"so\"" in text
 
@@ -319,7 +324,7 @@ def test_M14_bidi_overrides_and_control_characters_never_come_out(name: str) -> 
 
 
 def test_slack_bolds_only_whole_words() -> None:
-    paper = replace(PAPER, abstract="A policymaker has a policy.")
+    paper = structs.replace(PAPER, abstract="A policymaker has a policy.")
     assert "A policymaker has a *policy*." in whole(digest([news(paper)]), "slack")
 
 

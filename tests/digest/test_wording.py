@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec import structs
 
 from monitor.digest import wording
 from monitor.model import SourceReport, Trouble, Why
@@ -62,7 +63,7 @@ def test_a_doi_with_brackets_is_a_good_url() -> None:
 def test_a_paper_has_the_day_it_was_announced_published_or_seen(
     changes: dict[str, object], text: str
 ) -> None:
-    (entry,) = digest([news(replace(PAPER, **changes))]).groups[0].entries  # type: ignore[arg-type]
+    (entry,) = digest([news(structs.replace(PAPER, **changes))]).groups[0].entries  # type: ignore[arg-type]
     assert wording.dated(entry, "Asia/Tokyo") == text
 
 

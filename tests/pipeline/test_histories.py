@@ -20,6 +20,7 @@ from string import ascii_lowercase
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from monitor.diff.keys import keyed
 from monitor.model import Paper
@@ -118,7 +119,7 @@ class Work:
 
     def linked(self) -> Paper:
         keys = {**self.preprint().keys, "doi": f"10.1000/{self.number}"}
-        return replace(self.preprint(), keys=keys)
+        return structs.replace(self.preprint(), keys=keys)
 
 
 class History:
@@ -144,13 +145,13 @@ class History:
 
     def cross(self, work: Work) -> None:
         work.seen = True
-        cross = replace(work.preprint(), raw_id=f"x{work.number}", announce="cross")
+        cross = structs.replace(work.preprint(), raw_id=f"x{work.number}", announce="cross")
         self._read(SOURCES[work.version % 3], cross)
 
     def bare(self, work: Work) -> None:
         """The same text from a source that tells no identifiers, in capitals."""
         if work.seen and work.number not in self.linked:
-            shouted = replace(
+            shouted = structs.replace(
                 work.preprint(), title=work.title.upper(), keys={}, raw_id=f"b{work.number}"
             )
             self._read("mirror", shouted)

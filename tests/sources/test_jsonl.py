@@ -602,7 +602,7 @@ _TIDY = st.fixed_dictionaries(
     {"title": _TEXTS.map("T{}".format)},
     optional={
         **dict.fromkeys(("abstract", "venue", "id"), _TEXTS),
-        **dict.fromkeys(("authors", "categories"), st.lists(_TEXTS, max_size=4)),
+        **dict.fromkeys(("authors", "categories"), st.one_of(_FEW, _TEXTS)),
         "year": st.sampled_from([2020, "1999", None, "2020  b"]),
     },
 )
@@ -617,6 +617,7 @@ _WILD = st.fixed_dictionaries({"title": _VALUES}, optional=dict.fromkeys(_OTHERS
     ascii_only=st.booleans(),
     learnt=st.booleans(),
 )
+@example([{"title": "T", "categories": "cs.AI cs.LG", "authors": "A B\nC"}], [], "", False, True)
 @example([{"title": "T", "authors": ["Doe, Jane", "Ada"]}], [], "", False, True)
 @example([{"title": "T"}], [{"title": "U", "published": "2020 -  03"}], "", False, True)
 @example([{"title": "T"}], [{"title": "U", "venue": "V"}], "", False, False)

@@ -7,7 +7,6 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -54,9 +53,9 @@ def test_own_fixtures_give_the_papers_beside_them(path: Path) -> None:
     blank = Paper("")
     found = [
         {
-            field.name: plain(getattr(paper, field.name))
-            for field in fields(paper)
-            if getattr(paper, field.name) != getattr(blank, field.name)
+            name: plain(getattr(paper, name))
+            for name in paper.__struct_fields__
+            if getattr(paper, name) != getattr(blank, name)
         }
         for paper in reading.papers
     ]

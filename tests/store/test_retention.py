@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 import sqlalchemy as sa
+from msgspec import structs
 
 from monitor.diff.keys import keyed
 from monitor.model import Kind, Paper, Run, RunOutcome
@@ -37,8 +38,8 @@ def test_a_purged_paper_that_returns_is_known_and_announced_to_nobody(store: Dat
     assert ids(store) == []
     gone = origin(store, 1)
     assert (gone.stored.purged, gone.stored.paper.abstract, gone.changes) == (True, "", ())
-    again = read(store, "feed", ONE, replace(TWO, url="https://x.org/2"), now=LATER)
-    mirror = read(store, "mirror", replace(ONE, keys={}, raw_id="m"), now=LATER)
+    again = read(store, "feed", ONE, structs.replace(TWO, url="https://x.org/2"), now=LATER)
+    mirror = read(store, "mirror", structs.replace(ONE, keys={}, raw_id="m"), now=LATER)
     kinds = [decision.kind for decision in (*again.decisions, *mirror.decisions)]
     assert set(kinds) == {None}
     assert (ids(store), tell(store, now=LATER)) == ([], [])
@@ -49,10 +50,10 @@ def test_a_later_version_of_a_purged_paper_is_a_revision_and_it_is_there_again(
 ) -> None:
     subscribe(store, "ada")
     watch(store, "t")
-    read(store, "feed", replace(ONE, version=1))
+    read(store, "feed", structs.replace(ONE, version=1))
     tell(store)
     purge(store)
-    again = read(store, "feed", replace(ONE, version=2), now=LATER)
+    again = read(store, "feed", structs.replace(ONE, version=2), now=LATER)
     assert [decision.kind for decision in again.decisions] == [Kind.REVISED]
     assert ids(store) == [1]
     assert origin(store, 1).stored.paper.abstract == ONE.abstract
@@ -146,7 +147,7 @@ def test_papers_from_before_there_were_blocks_are_given_theirs(store: Database) 
         batches += 1
     assert batches == 2
     typo = keyed(Paper("Folding of Chanis", authors=("Franklin, Rosalind", "X Y"), raw_id="z"))
-    exact = keyed(replace(TWO, keys={}, raw_id="q"))
+    exact = keyed(structs.replace(TWO, keys={}, raw_id="q"))
     with store.reading() as tx:
         near, same = offered(tx, "s", [typo, exact])
         assert papers.count(tx) == 3

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from xml.etree.ElementTree import Element
+
+from msgspec.structs import replace
 
 from monitor.model import Paper
 from monitor.sources.shared import dublincore

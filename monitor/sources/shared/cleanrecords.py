@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import msgspec
 
 from monitor.model import Paper
 from monitor.sources.shared.fields import FORMS, MAX_KEY, SLOTS, Fields, set_dates, set_keys
-from monitor.sources.shared.filled import filled
 from monitor.sources.shared.records import natural
 
 # What has rules here. All other fields are of any type, and go their usual way.
@@ -28,8 +28,18 @@ _TYPES: dict[str, Any] = {
     "raw_id": Any,
 }
 _UNUSUAL = re.compile(r'["\\\x00-\x1f]')  # names that a decoder cannot be told
-_year = lru_cache(maxsize=1024)(FORMS["year"])
-_categories = lru_cache(maxsize=1024)(lambda told: FORMS["categories"](list(told), True))
+
+
+@lru_cache(maxsize=1024)
+def _year(told: Any) -> Any:
+    return FORMS["year"](told, True) if told else None
+
+
+@lru_cache(maxsize=1024)
+def _categories(told: tuple[str, ...] | str | None) -> Any:
+    if not told:
+        return ()
+    return FORMS["categories"](list(told) if type(told) is tuple else told, False)
 
 
 class CleanRecords:
@@ -39,32 +49,38 @@ class CleanRecords:
         self._fields = fields
         self._known = 0
         self._decode: Callable[[bytes], list[Any]] | None = None
-        # Spaces matter neither in names nor in any field.
-        self._only_texts = False
         # Of fields that are in the records and have no rule here: slot, name, form; scheme, name.
         self._others: list[tuple[int, str, Any]] = []
         self._keys: list[tuple[str, str]] = []
 
     def papers(
-        self, lines: bytes, count: int, spaced: bool, now: datetime
+        self, lines: bytes, count: int, spaced: Sequence[int], now: datetime
     ) -> Sequence[Paper] | None:
         """Read so many lines; None where there is no rule for one of them.
 
-        In `spaced` ones are spaces in a row, which become one: of texts nothing else is left.
+        In those at the places `spaced` is white space to fold: of texts nothing else is left.
         """
         if self._known != len(self._fields.known):
             self._known = len(self._fields.known)
             self._decode = self._learn()
-        if self._decode is None or (spaced and not self._only_texts):
+        if self._decode is None:
             return None
-        while spaced and b"  " in lines:
-            lines = lines.replace(b"  ", b" ")
         try:
             found = self._decode(lines)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
-        papers = [paper for one in found if (paper := self._paper(one, now))]
-        return papers if len(papers) == len(found) == count else None
+        if len(found) != count:
+            return None
+        for place in spaced:
+            _fold(found[place])
+        papers = _papers(found)
+        if not all([paper.title for paper in papers]):  # noqa: C419 - no generator is as fast
+            return None
+        if self._others or self._keys:
+            for place, paper in enumerate(papers):
+                plain = place not in spaced
+                papers[place] = self._with_others(paper, found[place], plain, now)
+        return papers
 
     def _learn(self) -> Callable[[bytes], list[Any]] | None:
         """Make a decoder for records that have none but the names that are known."""
@@ -81,51 +97,75 @@ class CleanRecords:
         )
         self._others = [(SLOTS[f], f, FORMS[f]) for f in places if f in FORMS and f not in _TYPES]
         self._keys = [(f[5:], f.replace(".", "_")) for f in places if f.startswith("keys")]
-        self._only_texts = not (self._others or self._keys or " " in "".join(self._fields.known))
         return msgspec.json.Decoder(record).decode_lines
 
-    def _paper(self, told: Any, now: datetime) -> Paper | None:
-        title = (told.title or "").strip()
-        if not title:
-            return None
-        name = told.raw_id
-        paper = filled(
-            title,
-            (told.abstract or "").strip(),
-            _authors(told.authors),
-            (told.venue or "").strip(),
-            _year(told.year, True) if told.year else None,
+    def _with_others(self, paper: Paper, told: Any, plain: bool, now: datetime) -> Paper:
+        values = [getattr(paper, field) for field in SLOTS]
+        for slot, field, form in self._others:
+            if found := form(getattr(told, field), plain):
+                values[slot] = found
+        set_dates(values, now)
+        set_keys(values, [(scheme, getattr(told, field)) for scheme, field in self._keys])
+        return Paper(*values)
+
+
+def _papers(found: Sequence[Any]) -> list[Paper]:
+    """Make papers of records, of the fields that have rules here."""
+    return [
+        Paper(
+            (one.title or "").strip(),
+            (one.abstract or "").strip(),
+            authors,
+            (one.venue or "").strip(),
+            _year(one.year),
             None,
             None,
             None,
             "",
             "",
             {},
-            _categories(told.categories) if told.categories else (),
+            _categories(one.categories),
             "",
             None,
             False,
-            name.strip()[:MAX_KEY] if type(name) is str else FORMS["raw_id"](name, True),
+            one.raw_id.strip()[:MAX_KEY]
+            if type(one.raw_id) is str
+            else FORMS["raw_id"](one.raw_id, True),  # type: ignore[arg-type]
         )
-        return self._with_others(paper, told, now) if self._others or self._keys else paper
-
-    def _with_others(self, paper: Paper, told: Any, now: datetime) -> Paper:
-        values = [getattr(paper, field) for field in SLOTS]
-        for slot, field, form in self._others:
-            if found := form(getattr(told, field), True):
-                values[slot] = found
-        set_dates(values, now)
-        set_keys(values, [(scheme, getattr(told, field)) for scheme, field in self._keys])
-        return filled(*values)
+        for one, authors in zip(found, _authors([one.authors for one in found]), strict=True)
+    ]
 
 
-def _authors(told: tuple[str, ...] | str | None) -> Any:
+def _fold(told: Any) -> None:
+    """Make one space of all white space in a row."""
+    for field in ("title", "abstract", "venue", "raw_id"):
+        if type(text := getattr(told, field)) is str:
+            setattr(told, field, _folded(text))
+    if type(told.authors) is tuple:
+        told.authors = tuple(_folded("\0".join(told.authors)).split("\0"))
+
+
+def _folded(text: str) -> str:
+    text = text.replace("\n", " ").replace("\r", " ").replace("\t", " ")
+    while text.rfind("  ") >= 0:  # three times as fast as to look from the start
+        text = text.replace("  ", " ")
+    return text
+
+
+def _authors(told: Sequence[Any]) -> Sequence[Any]:
+    """Return the authors of records. Most are names as they should be: one look at all tells."""
+    if set(map(type, told)) == {tuple}:
+        names = list(chain.from_iterable(told))
+        line = "\n".join(names)  # no name has the end of a line
+        initials = "".join([name[:1] for name in names])
+        tidy = initials.isalpha() and len(initials) == len(names) and not line.endswith(" ")
+        if tidy and "," not in line and " \n" not in line:
+            return told
+    return list(map(_names, told))
+
+
+def _names(told: tuple[str, ...] | str | None) -> Any:
     if type(told) is not tuple:
-        return FORMS["authors"](told, True) if told else ()
-    names = tuple(map(str.strip, told))
-    if "," in "".join(names):
-        names = tuple([natural(name) if "," in name else name for name in names])
-    first = "".join([name[:1] for name in names])
-    if first.isalpha() and len(first) == len(names):
-        return names
+        return FORMS["authors"](told, False) if told else ()
+    names = [natural(name.strip()) for name in told]
     return tuple([name for name in names if any(map(str.isalpha, name))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -11,6 +12,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f]")
 
 
 def decode(content: bytes) -> tuple[str, bool]:
@@ -41,8 +43,7 @@ def decode_line(line: bytes) -> str:
 
 def looks_binary(text: str) -> bool:
     """Say whether a decoded text is none: control characters are over one in a hundred."""
-    controls = sum(c < " " and c not in "\t\n\r\f\v" for c in text)
-    return controls * 100 > len(text)
+    return len(_CONTROLS.findall(text)) * 100 > len(text)
 
 
 def _guess(content: bytes) -> str:

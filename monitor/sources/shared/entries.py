@@ -14,7 +14,6 @@ from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 from monitor.model import Paper
 from monitor.sources.shared.arxivtext import accents, withdrawn, without_affiliations
 from monitor.sources.shared.cards import Card, pubmed_abstract, read_card, without_heading
-from monitor.sources.shared.filled import filled
 from monitor.sources.shared.markup import text, texts
 from monitor.text import clean
 
@@ -112,7 +111,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     # arXiv's old feeds date the day, not its entries.
     published = entry.published or card.published or (entry.issued if old else None)
     published = within_reason(published, now)
-    return filled(
+    return Paper(
         title,
         abstract,
         tuple(listed or _single(names)),

@@ -10,11 +10,12 @@ import ast
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import structs
 
 from monitor.model import Paper
 from monitor.sources.shared.dates import partial_date
@@ -27,7 +28,6 @@ from monitor.sources.shared.entries import (
     parse_date,
     within_reason,
 )
-from monitor.sources.shared.filled import filled
 from monitor.sources.shared.records import (
     MAX_NAMES,
     NoPaperError,
@@ -96,11 +96,11 @@ Path = tuple[str, ...]
 # A value of any type to what a Paper holds; nothing where it says nothing. See `plain` of `paper`.
 Convert = Callable[[Any, bool], object]
 
-SLOTS = {field.name: place for place, field in enumerate(fields(Paper))}
+SLOTS = {name: place for place, name in enumerate(Paper.__struct_fields__)}
 _YEAR, _VERSION, _KEYS = (SLOTS[name] for name in ("year", "version", "keys"))
 _LINKS = (SLOTS["url"], SLOTS["pdf_url"])
 _DATES = (SLOTS["published"], SLOTS["updated"], SLOTS["announced"])
-_EMPTY = [None if field.default is MISSING else field.default for field in fields(Paper)]
+_EMPTY = list(structs.astuple(Paper("")))
 
 
 class _Shape(NamedTuple):
@@ -150,14 +150,14 @@ class Fields:
             raise NoPaperError("record has no title")
         set_dates(values, now)
         set_keys(values, [(s, _at(record, path)) for s, paths in shape.keys for path in paths])
-        return filled(*values)
+        return Paper(*values)
 
     def papers(
-        self, lines: bytes, count: int, spaced: bool, now: datetime
+        self, lines: bytes, count: int, spaced: Sequence[int], now: datetime
     ) -> Sequence[Paper] | None:
         """Read lines of JSON whose texts are clean; None where there is no rule for one of them.
 
-        In `spaced` ones they are but for spaces in a row.
+        In those at the places `spaced` they are but for white space to fold.
         """
         if self._clean is None:
             from monitor.sources.shared.cleanrecords import CleanRecords  # not needed for tables

@@ -4,13 +4,14 @@ lines ──> is anything odd in them? ── no ──> a run of lines ──> 
                                    └─ yes ─> a line ──> a record
 
 Odd is whatever cleaning would change, or might: mark-up, entities, escapes that hide control
-characters, two spaces, characters that are not printed or not composed (NFC).
+characters, characters that are not printed or not composed (NFC). White space is folded, no more.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
@@ -24,13 +25,11 @@ LONG = 16 * 1024  # so much of a line is always read alone: it may reach bounds 
 MOST = 40  # lines of a run
 
 _SIGNS = (b"<", b"&", b"\x7f")
-# How JSON writes control characters, and what else it may hide.
-_HIDDEN = re.compile(rb"(?<!\\)(?:\\\\)*\\[bfnrtu]")
 _OPEN = b'"\\/'  # what may stand behind a \ for itself
+_WHITE = b"nrt"  # ... and for white space
 _NUMBERED = re.compile(rb"\\u[0-9a-fA-F]{4}")
 _ASCII = bytes(range(128))
 _BEYOND_ASCII = np.uint64(0x8080808080808080)
-_TWO_SPACES = int.from_bytes(b"  ", "big")
 # Letters of Hangul are composed with the one before them, and are no marks.
 _JAMO = range(0x1100, 0x1200)
 
@@ -46,23 +45,24 @@ def rows(
             number += 1
             yield number, begin, end, TOO_LARGE, False
             continue
-        for start, ends, how in _runs(block):
+        for start, ends, spaced in _runs(block):
             papers = None
-            if read_run and how != _ODD:
-                papers = read_run(block[start : ends[-1]], len(ends), how == _SPACED)
+            if read_run and spaced is not None:
+                papers = read_run(block[start : ends[-1]], len(ends), spaced)
             if papers is not None:
                 number += len(ends)
                 told = Run(papers, [begin + end for end in ends])
                 yield number, begin + start, begin + ends[-1], told, True
                 continue
-            for end in ends:
+            for place, end in enumerate(ends):
                 number += 1
-                if row := _row(number, begin + start, block[start:end]):
+                plain = spaced is not None and place not in spaced
+                if row := _row(number, begin + start, block[start:end], plain):
                     yield row
                 start = end
 
 
-def _row(number: int, begin: int, line: bytes) -> Row | None:
+def _row(number: int, begin: int, line: bytes, plain: bool) -> Row | None:
     """Return the record of a line, or why there is none; None of a blank line."""
     end = begin + len(line)
     try:
@@ -71,75 +71,91 @@ def _row(number: int, begin: int, line: bytes) -> Row | None:
         if not line.strip(b" \t\r\n\0"):
             return None
         return number, begin, end, mended(line, cut=not line.endswith(b"\n")), False
-    marked = any(sign in line for sign in _SIGNS)
-    hidden = b"\\" in line and _HIDDEN.search(line)
-    return number, begin, end, told, not (marked or hidden)
+    return number, begin, end, told, plain
 
 
 _CLEAN, _SPACED, _ODD = 0, 1, 2
 
 
-def _runs(block: bytes) -> Iterator[tuple[int, list[int], int]]:
-    """Yield (start, ends, how): lines in a row that are clean, or one that is not."""
+def _runs(block: bytes) -> Iterator[tuple[int, list[int], list[int] | None]]:
+    """Yield (start, ends, spaced): lines in a row, and in which of them is white space to fold.
+
+    None instead of these is of one line alone that is odd in any other way.
+    """
     codes = np.frombuffer(block, np.uint8)
-    ends = np.flatnonzero(codes == ord("\n")) + 1
+    ends = np.array(_all(block, b"\n")) + 1
     begins = np.concatenate(([0], ends))
     how = np.full(len(begins), _CLEAN)
-    how[np.searchsorted(ends, _spaces(block), side="right")] = _SPACED
-    how[np.searchsorted(ends, np.array(_odd(block), np.int64), side="right")] = _ODD
+    spaces, odd = _signs(block)
+    spaces += _two_spaces(codes)
+    how[np.searchsorted(ends, spaces, side="right")] = _SPACED
+    how[np.searchsorted(ends, odd, side="right")] = _ODD
     # One value a line is sure: in none does a "{" follow a "}" over a line's end.
     whole = (codes[begins[:-1]] == ord("{")) & (codes[ends - 2] == ord("}"))
     how[:-1][~whole | (np.diff(begins) > LONG)] = _ODD
     how[-1] = _ODD  # it has no end
     at, told, first = begins.tolist(), ends.tolist(), 0
-    for alone in np.flatnonzero(how).tolist():
+    spaced = np.flatnonzero(how == _SPACED).tolist()
+    for alone in np.flatnonzero(how == _ODD).tolist():
         for begin in range(first, alone, MOST):
-            yield at[begin], told[begin : min(begin + MOST, alone)], _CLEAN
+            end = min(begin + MOST, alone)
+            within = spaced[bisect_left(spaced, begin) : bisect_left(spaced, end)]
+            yield at[begin], told[begin:end], [place - begin for place in within]
         if at[alone] < len(block):
-            yield at[alone], told[alone : alone + 1] or [len(block)], int(how[alone])
+            yield at[alone], told[alone : alone + 1] or [len(block)], None
         first = alone + 1
 
 
-def _spaces(block: bytes) -> npt.NDArray[np.int64]:
-    """Return where two spaces stand, looking at two bytes at a time."""
-    pairs = (np.frombuffer(block, np.uint16, (len(block) - i) // 2, i) for i in (0, 1))
-    found = [np.flatnonzero(two == _TWO_SPACES) * 2 + i for i, two in enumerate(pairs)]
-    return np.concatenate(found)
+def _two_spaces(codes: npt.NDArray[np.uint8]) -> list[int]:
+    spaces = codes == ord(" ")
+    found: list[int] = np.flatnonzero(spaces[1:] & spaces[:-1]).tolist()
+    return found
 
 
-def _odd(block: bytes) -> list[int]:
-    """Return where something else stands that cleaning may change."""
-    found: list[int] = []
-    for sign in (*_SIGNS, *_unsettled(block)):
-        at = block.find(sign)
-        while at >= 0:
-            found.append(at)
-            at = block.find(sign, at + 1)
+def _signs(block: bytes) -> tuple[list[int], list[int]]:
+    """Return where other white space stands, and where what else cleaning may change."""
+    spaces: list[int] = []
+    odd: list[int] = []
+    for sign in _SIGNS:
+        odd += _all(block, sign)
+    for character in _beyond_ascii(block):
+        if not _is_settled(character):
+            odd += _all(block, character.encode())
     at = block.find(b"\\")
     while at >= 0:
-        if block[at + 1 : at + 2] not in _OPEN and _hides(block[at : at + 6]):
-            found.append(at)
+        behind = block[at + 1]
+        if behind in _WHITE:
+            spaces.append(at)
+        elif behind not in _OPEN and _hides(block[at : at + 6]):
+            odd.append(at)
         at = block.find(b"\\", at + 2)
+    return spaces, odd
+
+
+def _all(block: bytes, sign: bytes) -> list[int]:
+    found = []
+    at = block.find(sign)
+    while at >= 0:
+        found.append(at)
+        at = block.find(sign, at + 1)
     return found
 
 
 @lru_cache(maxsize=4096)
 def _hides(escape: bytes) -> bool:
-    """Say whether an escape (`\\n`, `\\u00e9`) is of what cleaning may change."""
+    """Say whether an escape (`\\b`, `\\u00e9`) is of what cleaning may change."""
     if not _NUMBERED.fullmatch(escape):
         return True
     character = chr(int(escape[2:], 16))
     return character.isascii() or not _is_settled(character)
 
 
-def _unsettled(block: bytes) -> Iterator[bytes]:
-    """Yield the characters beyond ASCII that may not stay as they are wherever they stand."""
+def _beyond_ascii(block: bytes) -> set[str]:
+    """Return the characters beyond ASCII."""
     whole = len(block) // 8
     words = np.frombuffer(block, np.uint64, whole)
     beyond = words[(words & _BEYOND_ASCII) != 0].tobytes() + block[whole * 8 :]
-    for character in set(beyond.translate(None, _ASCII).decode(errors="replace")):
-        if not _is_settled(character):
-            yield character.encode()
+    return set(beyond.translate(None, _ASCII).decode(errors="replace"))
 
 
 @lru_cache(maxsize=4096)

@@ -37,9 +37,9 @@ _DELIMITERS = ",\t;|"
 # counts lines, of a list records, from 1. `plain` promises that its texts hold no mark-up, and
 # no control character if they are ASCII. Lines in a row may be told as one `Run`.
 Row = tuple[int, int, int, object, bool]
-# Reads so many lines of which the texts are clean, or clean but for spaces in a row; None where it
-# has no rule for one of them.
-ReadRun = Callable[[bytes, int, bool], Sequence[Paper] | None]
+# Reads so many lines of which the texts are clean, but for white space to fold at these places of
+# them; None where it has no rule for one of them.
+ReadRun = Callable[[bytes, int, Sequence[int]], Sequence[Paper] | None]
 
 
 class Unreadable(NamedTuple):
