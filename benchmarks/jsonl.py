@@ -32,10 +32,16 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def corpus(records: int) -> bytes:
-    """Return lines with a title, an abstract of some 170 words, names and a year each."""
+    """Return lines with a title, an abstract of some 170 words, names and a year each.
+
+    As in real dumps, one in ten has two spaces or the end of a line in its abstract, and one in
+    eighty mark-up, entities or characters that are not composed.
+    """
     pick = random.Random(SEED)
     syllables = [a + b for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "an", "er")]
     words = ["".join(pick.choices(syllables, k=pick.randint(1, 4))) for _ in range(20_000)]
+    white = ["  ", "  ", "  ", "\n", "\r\n"]
+    marked = ["<i>", "&amp;", "e\u0301"]
     odd = ["naïve", "β-VAE", "“quoted”", "100\\%", "$\\alpha$"]
 
     def text(length: int) -> str:
@@ -44,11 +50,16 @@ def corpus(records: int) -> bytes:
             told[pick.randrange(length)] = pick.choice(odd)
         return " ".join(told).capitalize()
 
+    def abstract() -> str:
+        told = text(pick.randint(110, 230)) + "."
+        signs = white if pick.random() < 0.1 else marked if pick.random() < 0.0125 else ()
+        return told.replace(" ", pick.choice(signs), 1) if signs else told
+
     def record(number: int) -> dict[str, object]:
         return {
             "id": f"{number:x}",
             "title": text(pick.randint(5, 14)).title(),
-            "abstract": text(pick.randint(110, 230)) + ".",
+            "abstract": abstract(),
             "authors": [text(2).title() for _ in range(pick.randint(1, 8))],
             "categories": ["main"],
             "venue": "conf",

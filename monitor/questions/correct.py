@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from monitor.diff.keys import identifiers, keyed
 from monitor.errors import UsageError
 from monitor.model import Paper, Sighting
@@ -52,7 +54,8 @@ def split(
             origin.keys and len(keys) == len(origin.keys) and not records
         ):
             raise UsageError("nothing would be left of the paper", "name what is another one")
-        told = keyed(replace(stored.paper, title=title or stored.paper.title, keys={}, url=""))
+        title = title or stored.paper.title
+        told = keyed(structs.replace(stored.paper, title=title, keys={}, url=""))
         new_id = splits.split(tx, stored.id, keys, records, replace(told, keys=()), now)
         return _found(tx, stored.id), _found(tx, new_id)
 

@@ -215,7 +215,7 @@ class History:
             origin = papers.origin(tx, id)
             if origin is None or ("arxiv", f"2601.{work.number:05}") not in origin.keys:
                 return
-            told = replace(keyed(replace(work.article(), keys={})), keys=())
+            told = replace(keyed(structs.replace(work.article(), keys={})), keys=())
             records = [(s.source, s.raw_id) for s in origin.sightings if s.source == "journal"]
             if doi in origin.keys and len(records) < len(origin.sightings):
                 splits.split(tx, id, [doi], records, told, self.now)

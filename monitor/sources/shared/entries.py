@@ -30,6 +30,10 @@ _ARXIV = re.compile(
     r"arxiv(?:\.org/(?:abs|pdf|html)/|:|(?<=oai:arxiv)\.org:|(?<=10\.48550/arxiv)\.)\s*"
     r"(?P<id>\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v(?P<version>\d{1,4}))?(?!\d)"
 )
+# What stands before an identifier, and names nothing else.
+_BEFORE_ARXIV = frozenset(
+    ("arXiv:", "oai:arXiv.org:", "http://arxiv.org/abs/", "https://arxiv.org/abs/")
+)
 # DOIs of the 1990s have pages in angle brackets: 10.1000/0091(1995)023<0967:ab>2.3.co;2
 _DOI = re.compile(r"10\.\d{4,9}/(?:[^\s?#&\"<>]|<[\w.:-]{1,40}>(?=\d))+")
 _PMID = re.compile(
@@ -234,9 +238,14 @@ def identifiers(told: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]
     doi: dict[str, None] = {}
     pmid: dict[str, None] = {}
     version: int | None = None
+    name = tail = ""
     for value in dict.fromkeys(told):
         if not value:
             continue
+        if name and name in value:
+            before, _, behind = value.partition(name)
+            if before in _BEFORE_ARXIV and behind in ("", tail):
+                continue  # another spelling of the same
         if "%" in value:
             value = unquote(value)
         if not value.isprintable():
@@ -244,6 +253,7 @@ def identifiers(told: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]
         value = value.lower()
         if "arxiv" in value and (found := _ARXIV.search(value)):
             name, said = found.groups()
+            tail = f"v{said}" if said else ""
             arxiv[name] = None
             version = version or (int(said) if said else None)
         elif "10." in value and (found := _DOI.search(value)):

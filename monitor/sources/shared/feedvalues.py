@@ -18,8 +18,10 @@ _CONTROLS = re.compile("[\x80-\x9f]")
 # In UTF-8 that is read as ISO 8859-1, all that is not ASCII has one of these in it.
 _CONTINUED = re.compile("[\x80-\xbf]")
 _WINDOWS = {n: c for n in range(128, 160) if (c := bytes((n,)).decode("cp1252", "ignore"))}
-# An address that stays as it is when it is joined to another.
-_ABSOLUTE = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d+)?/[\w/.~%+-]*", re.ASCII)
+# An address that stays as it is when it is joined to another, or the name of an archive's record.
+_ABSOLUTE = re.compile(
+    r"https?://[A-Za-z0-9.-]+(?::\d+)?/[\w/.~%+-]*|oai:[\w.:-]+(?:/[\w.-]+)*", re.ASCII
+)
 _SLASHES = re.compile(r"^([A-Za-z][A-Za-z0-9+-.]*://)/*")
 _RFC_3339 = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
 _RFC_5322 = re.compile(

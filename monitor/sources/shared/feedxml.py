@@ -243,7 +243,7 @@ def _entry(element: Element, names: Names, base: str, issued: datetime | None) -
             own,
             *[mended(said[role]) for role in _IDENTIFIERS if role in said],
             *linked,
-            summary[:40] if summary.startswith("arXiv:") else "",
+            summary[:40].partition(" Announce ")[0] if summary.startswith("arXiv:") else "",
         ),
         _published(said) or (updated if names.is_rss else None),
         updated,

@@ -83,7 +83,7 @@ def _runs(block: bytes) -> Iterator[tuple[int, list[int], list[int] | None]]:
     None instead of these is of one line alone that is odd in any other way.
     """
     codes = np.frombuffer(block, np.uint8)
-    ends = np.array(_all(block, b"\n")) + 1
+    ends = np.array(_all(block, b"\n"), np.int64) + 1
     begins = np.concatenate(([0], ends))
     how = np.full(len(begins), _CLEAN)
     spaces, odd = _signs(block)
