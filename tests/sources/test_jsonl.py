@@ -287,6 +287,22 @@ def test_dates_as_people_write_them(told: object, day: Any, year: int | None):
     assert paper.year == year
 
 
+def test_a_list_of_references_as_programs_for_them_save_it_is_read():
+    told = {
+        "id": "doe2020",
+        "title": "Sand",
+        "container-title": "Journal of Sand",
+        "author": [{"family": "Doe", "given": "Jane"}, {"literal": "Sand Group"}],
+        "issued": {"date-parts": [["2020", 5, 1]]},
+        "accessed": {"date-parts": [["2024", 1, 1]]},
+        "DOI": "10.1000/X",
+    }
+    (paper,) = read(json.dumps([told]).encode()).papers
+    assert paper.published == datetime(2020, 5, 1, tzinfo=UTC)
+    assert paper.authors == ("Jane Doe", "Sand Group") and paper.keys == {"doi": "10.1000/x"}
+    assert paper.venue == "Journal of Sand"
+
+
 @pytest.mark.parametrize(
     ("told", "terms"),
     [

@@ -69,8 +69,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "year": ("year", "publication_year", "pub_year", "published_year"),
     "published": (
         "published", "published_at", "published_date", "publication_date", "publicationdate",
-        "date_published", "publish_time", "pub_date", "date", "submitted", "submitted_date",
-        "created", "cdate",
+        "date_published", "publish_time", "pub_date", "date", "issued", "submitted",
+        "submitted_date", "created", "cdate",
     ),
     "updated": (
         "updated", "updated_at", "updated_date", "update_date", "date_modified", "last_modified",
