@@ -32,7 +32,8 @@ import yaml
 from letters import AT, SENDER, another, delivery, digest, mail, rendered
 from sink import sink, taken
 
-from monitor.app import App, FixedClock, open_app
+from monitor.app import App, open_app
+from monitor.clocks import FixedClock
 from monitor.config import load
 from monitor.deliver.mail import Mailbox, message_id
 from monitor.log import set_up_logging

@@ -21,7 +21,8 @@ from corpus import Made, Read, Told
 from match import _count
 
 from monitor import config, pipeline
-from monitor.app import App, SystemClock, open_app
+from monitor.app import App, open_app
+from monitor.clocks import SystemClock
 from monitor.diff.decide import Circumstances
 from monitor.model import Topic
 from monitor.pipeline.arrivals import arrive

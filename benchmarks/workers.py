@@ -21,7 +21,8 @@ from deliver import CONNECTIONS, configured, plan
 from letters import AT, rendered
 from sink import sink, taken
 
-from monitor.app import FixedClock, open_app
+from monitor.app import open_app
+from monitor.clocks import FixedClock
 from monitor.config import load
 from monitor.questions.alive import living_workers
 from monitor.workers import Job, queue_of

@@ -58,13 +58,6 @@ EMAIL = "email"
 A_COMMANDS_SHARE = 20_000
 
 
-class SystemClock:
-    """The calendar as it is."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-
 def _since_boot() -> float:
     """Seconds that have passed, asleep or awake, whatever the clock was set to."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
@@ -77,35 +70,6 @@ def clock_ahead() -> timedelta:
     """Return how far the clock has run ahead of the time that has passed in this process."""
     wall, passed = _BEGAN
     return timedelta(seconds=(time.time() - wall) - (_since_boot() - passed))
-
-
-@dataclass(frozen=True, slots=True)
-class FixedClock:
-    """A calendar that stands still, so that two commands of one `--now` see the same moment."""
-
-    at: datetime
-
-    def now(self) -> datetime:
-        return self.at
-
-
-@dataclass(frozen=True, slots=True)
-class ShiftedClock:
-    """A calendar that began at `start` and goes on from there, for `serve --now`."""
-
-    start: datetime
-    began: float
-
-    def now(self) -> datetime:
-        return self.start + timedelta(seconds=time.monotonic() - self.began)
-
-
-def clock_at(moment: datetime | None, *, running: bool = False) -> Clock:
-    """Return the calendar as it is, or as if it were `moment`: still, or running on from it."""
-    if moment is None:
-        return SystemClock()
-    start = moment.astimezone(UTC)
-    return ShiftedClock(start, time.monotonic()) if running else FixedClock(start)
 
 
 @dataclass(frozen=True, slots=True)

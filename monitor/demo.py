@@ -9,7 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from monitor.app import Sent, clock_at, open_app
+from monitor.app import Sent, open_app
+from monitor.clocks import clock_at
 from monitor.config import load
 from monitor.model import Run, RunOutcome, State
 from monitor.resources import resource

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 from monitor import plugins
-from monitor.app import clock_at
+from monitor.clocks import clock_at
 from monitor.errors import MonitorError, UsageError
 from monitor.model import Reading
 from monitor.sources import guard
@@ -23,6 +24,7 @@ def read(
     UsageError for what is neither a kind nor a source, ConfigError for a faulty configuration.
     """
     source = _source(kind, config, now)
+    gc.set_threshold(guard.SELDOM)
     return [(file, _read(source, file)) for file in files]
 
 

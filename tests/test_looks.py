@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from monitor.app import clock_at, open_app
+from monitor.app import open_app
+from monitor.clocks import clock_at
 from monitor.config import load
 from monitor.deliver.mail import Mail
 from monitor.deliver.smtp import SmtpServer

@@ -175,7 +175,7 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """Put a backup in the store's place; what may have been sent since waits for your word."""
-    from monitor.app import clock_at
+    from monitor.clocks import clock_at
     from monitor.config import load
     from monitor.store.restore import restore as put_back
 

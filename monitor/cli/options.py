@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -34,6 +35,7 @@ Now = Annotated[
     typer.Option("--now", metavar="ISO-8601", help="Act as if it were this moment."),
 ]
 
+PART = 10_000  # pieces of JSON that are written at once
 # Calendars reckon some years around a moment: what is further away than this is a slip.
 YEARS = range(1970, 2970)
 
@@ -57,7 +59,8 @@ def moment(now: str | None) -> datetime | None:
 @contextmanager
 def opened(config: Path, now: str | None = None) -> Iterator[App]:
     """Open the store and channels that a configuration file names, and close them again."""
-    from monitor.app import clock_at, open_app
+    from monitor.app import open_app
+    from monitor.clocks import clock_at
     from monitor.config import load
     from monitor.log import set_up_logging
 
@@ -80,7 +83,10 @@ def pointing(query: str) -> Iterator[None]:
 def emit(document: dict[str, Any]) -> None:
     """Write the one JSON document of a command, in ASCII where stdout is not UTF-8."""
     plain = "utf" not in (sys.stdout.encoding or "").lower()
-    sys.stdout.write(json.dumps(document, ensure_ascii=plain, indent=2) + "\n")
+    written = json.JSONEncoder(ensure_ascii=plain, indent=2).iterencode(document)
+    while part := "".join(islice(written, PART)):  # one of a large dump never stands in memory
+        sys.stdout.write(part)
+    sys.stdout.write("\n")
     sys.stdout.flush()
 
 

@@ -137,7 +137,7 @@ def serve(config: Config = CONFIG, now: Now = None) -> None:
     """Run as a service: read, compose and deliver on schedule, until told to stop."""
     import logging
 
-    from monitor.app import clock_at
+    from monitor.clocks import clock_at
     from monitor.log import set_up_logging
     from monitor.scheduler import Service
 
@@ -149,7 +149,7 @@ def worker(config: Config = CONFIG, now: Now = None) -> None:
     """Work as one of many on a PostgreSQL store: do what the replicas of `serve` ask for."""
     import logging
 
-    from monitor.app import clock_at
+    from monitor.clocks import clock_at
     from monitor.log import set_up_logging
     from monitor.workers import Worker
 

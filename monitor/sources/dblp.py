@@ -32,7 +32,7 @@ from monitor.sources.shared.entries import (
 )
 from monitor.sources.shared.markup import text
 from monitor.sources.shared.readings import reading
-from monitor.sources.shared.records import many, member, number, raw, value_of
+from monitor.sources.shared.records import MAX_RECORDS, many, member, number, raw, value_of
 from monitor.sources.shared.xmlrescue import elements
 from monitor.sources.shared.xmlstream import XmlError
 from monitor.text import clean
@@ -164,9 +164,12 @@ def _read_json(content: bytes, now: datetime) -> Reading:
     error = _refusal(raw(told, "result", "status", "@code"), raw(told, "result", "status", "text"))
     if not isinstance(hits, Mapping):
         return Reading(error=error or "the JSON is no answer of dblp's search", complete=False)
+    listed = many(hits, "hit")
+    if len(listed) > MAX_RECORDS:
+        told = f"the answer has more than {MAX_RECORDS:,} records"
+        return Reading(error=told, complete=False)
     found = [
-        _paper(_of_json(hit), f"record {place}", now)
-        for place, hit in enumerate(many(hits, "hit"), start=1)
+        _paper(_of_json(hit), f"record {place}", now) for place, hit in enumerate(listed, start=1)
     ]
     counts = {name: raw(hits, f"@{name}") for name in ("total", "sent", "first")}
     return _judged(found, True, error or _empty(counts, found), counts)

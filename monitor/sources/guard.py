@@ -27,11 +27,14 @@ from monitor.model import Document, Reading
 from monitor.sources.base import Source
 
 SMALL = 32 * 1024
-SECONDS = 9.0  # what is left of ten, for who waits at a terminal
+SECONDS = 8.0  # what is left of ten, for who waits at a terminal
 MEMORY = 400 * 1024 * 1024  # what is left of 512 MB, beside this process
 LARGE = 20 * 1024 * 1024  # from here on, time and memory grow with the document
 SECONDS_PER_MB = 0.5
 KEPT = 2  # idle workers
+# Objects between two looks for rings of them. Papers, and what they are read from, form none; and
+# there are a hundred thousand of them, which the interpreter would look through again and again.
+SELDOM = 200_000
 MOST = 200  # documents of one worker: what libraries keep is let go with it
 
 log = structlog.get_logger()

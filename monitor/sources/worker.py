@@ -7,6 +7,7 @@ case whoever asks is killed while it reads.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import resource
@@ -15,6 +16,7 @@ import traceback
 from contextlib import suppress
 from typing import IO
 
+from monitor.sources import guard
 from monitor.sources.guard import Failure, receive, send, unexpected
 
 SECONDS = 120  # of the processor, for one document
@@ -54,6 +56,7 @@ def _serve(asked: IO[bytes], told: IO[bytes]) -> None:
 
 def main() -> None:
     """Answer until nobody asks. What libraries print goes nowhere near the answers."""
+    gc.set_threshold(guard.SELDOM)
     told = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     with suppress(EOFError, BrokenPipeError):

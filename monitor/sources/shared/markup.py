@@ -31,6 +31,18 @@ _PARTS_WORDS = re.compile(
     r"|blockquote|figure)\b[^<>]*>|<!\[CDATA\[|\]\]>",
     re.IGNORECASE,
 )
+# Most tags say how words look or where parts begin, and are dropped where they stand. Not so those
+# of tables and titles without a prefix: HTML moves, or keeps, what is in them.
+_ATTRIBUTES = r"(?:\s[\w:.-]{1,40}=\"[^\"<>]{0,400}\")*\s?/?>"
+_BREAK = re.compile(
+    r"</?(?:[a-z]{1,9}:(?:p|br|div|li|[uo]l|d[dt]|h[1-6r]|t[dhr]|table|section|title|sec|blockquote"
+    rf"|figure)\b[a-z-]{{0,30}}|p|br|div|li|[uo]l|d[dt]|h[1-6r]|section|blockquote){_ATTRIBUTES}",
+    re.IGNORECASE,
+)
+_LOOK = re.compile(
+    rf"</?(?:i|b|u|em|strong|su[bp]|tt|span|small|[a-z]{{1,9}}:[a-z][a-z-]{{0,30}}){_ATTRIBUTES}",
+    re.IGNORECASE,
+)
 # What mark-up, or spaces that go, has in a line of texts with | between them.
 _SIGNS = ("<", "&", "  ", " |", "| ")
 
@@ -43,8 +55,9 @@ def text(markup: str) -> str:
     if not markup:
         return ""
     if "<" in markup and _TAG.search(markup):
-        markup = _PARTS_WORDS.sub(" ", _without_false_tags(markup))
-        markup = nh3.clean(markup, tags=set())
+        plain = _LOOK.sub("", _BREAK.sub(" ", markup))
+        harmless = "]]>" not in plain and not ("<" in plain and _TAG.search(plain))
+        markup = plain if harmless else _without_tags(markup)
     return clean(html.unescape(markup) if "&" in markup else markup)
 
 
@@ -57,6 +70,11 @@ def texts(markup: Sequence[str]) -> list[str]:
     if plain and line == line.strip(" ") and not any(map(line.__contains__, _SIGNS)):
         return list(markup)
     return [text(one) for one in markup]
+
+
+def _without_tags(markup: str) -> str:
+    """Leave the words of any mark-up, with the entities that they need."""
+    return nh3.clean(_PARTS_WORDS.sub(" ", _without_false_tags(markup)), tags=set())
 
 
 def _without_false_tags(markup: str) -> str:

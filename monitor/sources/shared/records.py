@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import ClassVar
 from urllib.parse import quote
 
@@ -261,8 +262,9 @@ def year_of(told: str, at: datetime | None = None) -> int | None:
 
 def names_of(told: Iterable[str]) -> tuple[str, ...]:
     """Return clean names, in order, without those that have no letter."""
-    found = (prose(name) for name in list(told)[:MAX_NAMES])
-    return tuple(name for name in found if any(map(str.isalpha, name)))
+    names = [bounded(name) for name in islice(told, MAX_NAMES)]
+    found = markup.texts(names)
+    return tuple(name for name in found if name[:1].isalpha() or any(map(str.isalpha, name)))
 
 
 def natural(name: str) -> str:

@@ -26,7 +26,7 @@ RATIO_MATTERS_FROM = 64 * 1024 * 1024
 MAX_DEPTH = 256
 MAX_ELEMENTS = 500_000  # of one record, or between two
 MAX_VALUE = 16  # pieces in which no element begins or ends
-MAX_RECORDS = 100_000
+MAX_RECORDS = 50_000
 
 _GZIP = b"\x1f\x8b"
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))

@@ -1,0 +1,45 @@
+"""Clocks: the calendar as it is, or as if it were another moment (`--now`)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from monitor.model import Clock
+
+
+class SystemClock:
+    """The calendar as it is."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class FixedClock:
+    """A calendar that stands still, so that two commands of one `--now` see the same moment."""
+
+    at: datetime
+
+    def now(self) -> datetime:
+        return self.at
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftedClock:
+    """A calendar that began at `start` and goes on from there, for `serve --now`."""
+
+    start: datetime
+    began: float
+
+    def now(self) -> datetime:
+        return self.start + timedelta(seconds=time.monotonic() - self.began)
+
+
+def clock_at(moment: datetime | None, *, running: bool = False) -> Clock:
+    """Return the calendar as it is, or as if it were `moment`: still, or running on from it."""
+    if moment is None:
+        return SystemClock()
+    start = moment.astimezone(UTC)
+    return ShiftedClock(start, time.monotonic()) if running else FixedClock(start)
