@@ -262,6 +262,7 @@ def test_the_card_of_an_overview_page_is_no_abstract() -> None:
         (["Doe, Jane"], ["Doe, Jane"]),
         (["John Smith, Jr., Ada L."], ["John Smith, Jr.", "Ada L."]),
         (["Ada L., et al."], ["Ada L."]),
+        (["Ada Lovel , Bo Nilsen, Cy Oakes"], ["Ada Lovel", "Bo Nilsen", "Cy Oakes"]),
         (["<a href='x'>LHCb collaboration</a>: <a href='y'>R. Aaij</a>, et al. "
           "(909 additional authors not shown)"],
          ["LHCb collaboration", "R. Aaij"]),

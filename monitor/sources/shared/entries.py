@@ -191,7 +191,7 @@ def _listed(names: str) -> list[str]:
     letters = names.replace(", ", "").replace(" ", "").replace("-", "")
     if not letters.isalpha() or " and " in names or " et " in names:
         return []
-    if " al" in names or "AL" in names:
+    if " ," in names or " al" in names or "AL" in names:
         return []
     found = names.split(", ")
     return found if len(found) > 2 and min(map(len, found)) > 4 else []  # longer than any suffix
