@@ -5,13 +5,17 @@
 
 The store is grown by what an ingest writes of papers that are all new, in a folder that is
 removed at the end; one that is named is grown when it is empty, keeps what it was given, and is
-used as it is the next time. Then, in one run and beside each other, in processor time (on
-PostgreSQL, of the clock):
+used as it is the next time. Then, in one run and beside each other:
 
     look-up   100,000 identifiers, half of them stored: ours, one select a row, IN of 900
     decide    in chunks of 1,000, as an ingest does it: the next 1,000 papers, all new; the next
               100,000, of which 95 in 100 are known and told as before; what is known of another
-              version or another source
+              version or another source. From a chunk of `Paper` to what is to be written of each
+              (marks, look-ups, candidates, comparisons): the least of three, each with others
+    take in   the same decided, written and committed, a transaction a chunk
+
+The first two are in processor time, and on PostgreSQL by the clock. The known are drawn by chance
+from all of the store, the dearest order there is, but where it says otherwise.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ from msgspec.structs import replace
 from monitor.diff.decide import Circumstances
 from monitor.diff.keys import keyed
 from monitor.model import Decision, Kind, Paper
-from monitor.pipeline.arrivals import decide
+from monitor.pipeline.arrivals import arrive, decide
 from monitor.store import lookups, papers, schema
 from monitor.store.database import Database, open_store
 
@@ -43,6 +47,7 @@ ASKED = 100_000
 NEW = 1_000
 CHUNK = 1_000
 FRESH_IN_100 = 5
+MOSTLY = "95 in 100 known"
 
 _random = random.Random(7)
 _SOUNDS = ["".join(s) for s in itertools.product("bdfglmnprstvk", "aeiou", ("", "n", "r", "s"))]
@@ -91,9 +96,14 @@ def grow(store: Database, count: int) -> float:
     return count / (time.perf_counter() - began)
 
 
+def clock_of(store: Database) -> Callable[[], float]:
+    """Return what tells seconds: of the processor, where the store is in this process."""
+    return time.process_time if store.dialect == "sqlite" else time.perf_counter
+
+
 def timed(store: Database, work: Callable[[], Any], times: int = 3) -> float:
-    """The least of some runs, in seconds: of the processor, where the store is in this process."""
-    clock = time.process_time if store.dialect == "sqlite" else time.perf_counter
+    """The least of some runs, in seconds."""
+    clock = clock_of(store)
     took = []
     for _ in range(times):
         began = clock()
@@ -128,34 +138,88 @@ def _in_chunks(tx: Any, pairs: Sequence[tuple[str, str]]) -> Iterator[Any]:
         yield tx.execute(wanted.where(one.scheme == "arxiv", one.value.in_(values))).all()
 
 
-def decisions(store: Database, told: int) -> None:
-    circumstances = Circumstances(NOW)
-    new = [paper(told + number) for number in range(1, NEW + 1)]
-    near = [replace(one, title=one.title[:-2] + "x", keys={}, raw_id=one.url) for one in new]
-    known = [paper(number) for number in random.Random(2).choices(range(1, told + 1), k=ASKED)]
-    fresh = ASKED * FRESH_IN_100 // 100
-    mixed = [*known[fresh:], *(paper(told + number) for number in range(NEW + 1, NEW + 1 + fresh))]
-    random.Random(4).shuffle(mixed)
-    again = [replace(one, version=2) for one in known[:10_000]]
+def arrivals(store: Database, told: int) -> int:
+    """Print what the next papers cost to decide on, and then to take in; return how many stay."""
+    picked = random.Random(2)
+    next_new = itertools.count(told + 1)
 
-    def decided(source: str, some: Sequence[Paper]) -> float:
-        chunks = [some[start : start + CHUNK] for start in range(0, len(some), CHUNK)]
-        with store.ingesting() as tx:
-            return timed(
-                store, lambda: [decide(tx, source, chunk, circumstances) for chunk in chunks]
-            )
+    def new(count: int) -> list[int]:
+        return list(itertools.islice(next_new, count))
 
-    for what, source, some, goal in (
-        ("the next 1,000, all new", SOURCE, new, "goal: 0.3 s"),
-        ("the same without identifiers", "other", near, "goal: 0.3 s"),
-        ("the next 100,000, 95 in 100 known", SOURCE, mixed, "goal: 60,000"),
-        ("of those, the known alone", SOURCE, known[fresh:], ""),
-        ("10,000 known, of another version", SOURCE, again, ""),
-        ("10,000 known, from another source", "other", known[:10_000], ""),
+    def known(count: int) -> list[int]:
+        return picked.choices(range(1, told + 1), k=count)
+
+    def mixed(count: int) -> list[int]:
+        fresh = count * FRESH_IN_100 // 100
+        some = [*known(count - fresh), *new(fresh)]
+        picked.shuffle(some)
+        return some
+
+    def unnamed(number: int) -> Paper:
+        one = paper(number)
+        return replace(one, title=one.title[:-2] + "x", keys={}, raw_id=one.url)
+
+    print("\nfrom Paper to decision")
+    for what, source, some, count, told_as, goal in (
+        ("the next 1,000, all new", SOURCE, new, NEW, paper, "goal: 0.3 s"),
+        ("the same without identifiers", "other", new, NEW, unnamed, "goal: 0.3 s"),
+        (f"the next {ASKED:,}, {MOSTLY}", SOURCE, mixed, ASKED, paper, "goal: 60,000"),
+        (f"{ASKED:,}, all known", SOURCE, known, ASKED, paper, ""),
+        ("10,000 known, of another version", SOURCE, known, ASKED // 10, _revised, ""),
+        ("10,000 known, from another source", "other", known, ASKED // 10, paper, ""),
     ):
-        took = decided(source, some)
-        rate = len(some) / took
-        print(f"  {what:42} {took:9.3f} s {rate:12,.0f} papers a second   {goal}")
+        took = min(_decide(store, source, some(count), told_as) for _ in range(3))
+        print(f"  {what:42} {took:9.3f} s {count / took:12,.0f} papers a second   {goal}")
+    print("\nfrom Paper to commit, each chunk by itself: of the processor, and by the clock")
+    next_new = itertools.count(told + 1)
+    for what, numbers in (
+        ("the next 1,000, all new", new(NEW)),
+        (f"the next {ASKED:,}, {MOSTLY}", mixed(ASKED)),
+        (f"{ASKED:,} known, in the order they came in", _in_order(told)),
+    ):
+        spent, took = _take_in(store, numbers)
+        rate = len(numbers) / took
+        print(f"  {what:42} {spent:9.3f} s {took:9.3f} s {rate:12,.0f} papers a second")
+    return next(next_new) - 1 - told
+
+
+def _revised(number: int) -> Paper:
+    return replace(paper(number), version=2)
+
+
+def _in_order(told: int) -> list[int]:
+    first = random.Random(5).randrange(1, max(2, told - ASKED))
+    return list(range(first, min(first + ASKED, told)))
+
+
+def _chunks(numbers: Sequence[int], told_as: Callable[[int], Paper]) -> Iterator[list[Paper]]:
+    """Make the papers of a chunk when its turn comes, as a source does."""
+    for start in range(0, len(numbers), CHUNK):
+        yield list(map(told_as, numbers[start : start + CHUNK]))
+
+
+def _decide(
+    store: Database, source: str, numbers: Sequence[int], told_as: Callable[[int], Paper]
+) -> float:
+    took, clock = 0.0, clock_of(store)
+    with store.ingesting() as tx:
+        for chunk in _chunks(numbers, told_as):
+            began = clock()
+            decide(tx, source, chunk, Circumstances(NOW))
+            took += clock() - began
+    return took
+
+
+def _take_in(store: Database, numbers: Sequence[int]) -> tuple[float, float]:
+    """Decide, write and commit; return the seconds of the processor, and those of the clock."""
+    spent = took = 0.0
+    for chunk in _chunks(numbers, paper):
+        worked, began = time.process_time(), time.perf_counter()
+        with store.ingesting() as tx:
+            arrive(tx, SOURCE, chunk, Circumstances(NOW))
+        spent += time.process_time() - worked
+        took += time.perf_counter() - began
+    return spent, took
 
 
 def _row(what: str, rows: int, took: float, ours: float, goal: str = "") -> None:
@@ -179,8 +243,9 @@ def main() -> None:
         told = there or asked.papers
         print("\nlook-up")
         look_up(store, told)
-        print("\ndecide")
-        decisions(store, told)
+        stay = arrivals(store, told)
+        if asked.store:
+            print(f"\n{asked.store} keeps {stay:,} papers more")
         store.close()
 
 

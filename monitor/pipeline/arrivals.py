@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,11 +42,16 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What is to be written of a chunk, and of what stored papers that was decided."""
+    """What is to be written of a chunk, and of what stored papers that was decided.
+
+    `as_before` are the source's names for records that say just what they said, which so many
+    records do that are `unchanged`.
+    """
 
     decisions: tuple[Decision, ...]
     candidates: tuple[tuple[Candidate, ...], ...]
-    unchanged: tuple[str, ...]
+    as_before: tuple[str, ...]
+    unchanged: int
     fresh: int
 
 
@@ -57,25 +62,24 @@ def decide(
 
     A record that says exactly what this source said of it last time is known at a glance.
     """
-    names = list(map(raw_id, told))
-    before = lookups.said_before(tx, source, names)
-    said = {(place, number) for place, number, _ in before}
-    saying = list(zip(map(indexed, names), map(mark, told), strict=True))
-    unchanged = [says[0] for says in saying if says in said]
-    if len(unchanged) == len(told):
-        return Decided((), (), tuple(unchanged), 0)
+    names, marks = list(map(raw_id, told)), list(map(mark, told))
+    places = list(map(indexed, names))
+    says = dict(zip(places, marks, strict=True))
+    anew = lookups.not_as_before(tx, source, says)
+    # Of records under one name the last is asked for: others are changed, or say the same.
     changed = [
-        (paper, name, says[1])
-        for paper, name, says in zip(told, names, saying, strict=True)
-        if says not in said
+        (paper, name, number)
+        for paper, name, place, number in zip(told, names, places, marks, strict=True)
+        if place in anew or says[place] != number
     ]
-    by_raw_id: dict[str, list[int]] = defaultdict(list)
-    for place, _, paper_id in before:
-        by_raw_id[place].append(paper_id)
+    as_before = tuple(name for name in says if name not in anew)
+    unchanged = len(told) - len(changed)
+    if not changed:
+        return Decided((), (), as_before, unchanged, 0)
     incoming = all_keyed(changed)
-    found = candidates.find(tx, source, incoming, by_raw_id, at_a_glance)
+    found = candidates.find(tx, source, incoming, at_a_glance)
     decisions = decide_chunk(incoming, found, circumstances)
-    return Decided(tuple(decisions), tuple(found), tuple(unchanged), fresh(decisions, found))
+    return Decided(tuple(decisions), tuple(found), as_before, unchanged, fresh(decisions, found))
 
 
 def arrive(
@@ -88,8 +92,8 @@ def arrive(
     """Take in a chunk. `tx` is one of `Database.ingesting`."""
     decided = decide(tx, source, told, circumstances)
     now = circumstances.now
-    papers.seen_again(tx, source, decided.unchanged, now)
+    papers.seen_again(tx, source, decided.as_before, now)
     ids = papers.apply(tx, source, decided.decisions, now, document)
     kept = joins.unite(tx, proven(decided.decisions, ids), now)
     ids = [kept.get(id, id) for id in ids]
-    return Arrived(decided.decisions, tuple(ids), len(decided.unchanged), decided.fresh)
+    return Arrived(decided.decisions, tuple(ids), decided.unchanged, decided.fresh)

@@ -25,18 +25,18 @@ def find(
     tx: Transaction,
     source: str,
     incoming: Sequence[Keyed],
-    by_raw_id: Mapping[str, Iterable[int]],
     glance: Glance,
 ) -> list[tuple[Candidate, ...]]:
     """Return, for each incoming paper, the stored ones that it may be, by ascending id.
 
     A handful of statements however many papers there are: they are found by identifier and by
-    this source's own name for the record (`by_raw_id`, from `lookups.of_raw_ids`); where no
-    identifier proves it, by title key (its newest papers only); and where no identifier leads
-    to one, by blocks (those that share most, if a glance does not tell them apart).
+    this source's own name for the record; where no identifier proves it, by title key (its newest
+    papers only); and where no identifier leads to one, by blocks (those that share most, if a
+    glance does not tell them apart).
     """
     found: list[Ways] = [defaultdict(set) for _ in incoming]
     by_key = lookups.of_keys(tx, {pair for one in incoming for pair in one.keys})
+    by_raw_id = lookups.of_raw_ids(tx, source, {one.raw_id for one in incoming})
     unproven = []
     for ways, one in zip(found, incoming, strict=True):
         named = [(pair, by_key.get(lookups.indexed_pair(pair))) for pair in one.keys]

@@ -81,10 +81,30 @@ def each(dialect: str, type_: Any) -> Any:
     return sa.func.unnest(given).table_valued(sa.column("value", type_)).render_derived()
 
 
+def each_pair(dialect: str, key: Any, value: Any) -> Any:
+    """Return a table of the pairs of a mapping, which `wanted_pairs(...)` makes its parameters."""
+    columns = sa.column("key", key), sa.column("value", value)
+    if dialect == "sqlite":
+        return sa.func.json_each(sa.bindparam("wanted")).table_valued(*columns)
+    given = (
+        sa.bindparam("wanted", type_=postgresql.ARRAY(key)),
+        sa.bindparam("told", type_=postgresql.ARRAY(value)),
+    )
+    return sa.func.unnest(*given).table_valued(*columns).render_derived()
+
+
 def wanted(dialect: str, values: Iterable[Any]) -> dict[str, Any]:
     """Return the parameter of a statement with `each`; sorted, as an index is."""
     some = sorted(set(values))
     return {"wanted": json.dumps(some) if dialect == "sqlite" else some}
+
+
+def wanted_pairs(dialect: str, pairs: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return the parameters of a statement with `each_pair`; sorted by key, as an index is."""
+    some = {key: pairs[key] for key in sorted(pairs)}
+    if dialect == "sqlite":
+        return {"wanted": json.dumps(some)}
+    return {"wanted": list(some), "told": list(some.values())}
 
 
 def gathered(dialect: str, column: sa.ColumnElement[int]) -> sa.ColumnElement[Any]:
@@ -114,13 +134,16 @@ def raw(
 def raw_of(
     tx: sa.Connection, made: Callable[[str], sa.Select[Any]], values: Iterable[Any], **told: Any
 ) -> list[tuple[Any, ...]]:
-    """Return `raw` rows of a statement with `each` or `one_of`, asked for some values.
+    """Return `raw` rows of a statement with `each`, `each_pair` or `one_of`, asked for some values.
 
     It is made once for each dialect, and SQLite is given its text: to have it told takes as long
     as to look up some dozens of values.
     """
     dialect = tx.dialect.name
-    given = wanted(dialect, values) | told
+    if isinstance(values, Mapping):
+        given = wanted_pairs(dialect, values) | told
+    else:
+        given = wanted(dialect, values) | told
     if dialect != "sqlite":
         return raw(tx, made(dialect), given)
     text, fixed = _written_out(made)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
-from typing import Any, cast
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -13,6 +13,7 @@ from monitor.store import schema
 from monitor.store.columns import (
     INDEXED_CHARACTERS,
     each,
+    each_pair,
     gathered,
     indexed,
     numbers,
@@ -55,18 +56,37 @@ def _of_keys(dialect: str) -> sa.Select[Any]:
     return sa.select(_key.value, _key.paper_id).where(*there)
 
 
-def said_before(
-    tx: Transaction, source: str, raw_ids: Iterable[str]
-) -> list[tuple[str, int | None, int]]:
-    """Return (name, mark, paper) of what a source last said under its names for records."""
-    rows = raw_of(tx, _said_before, map(indexed, raw_ids), source=source)
-    return cast("list[tuple[str, int | None, int]]", rows)
+def not_as_before(tx: Transaction, source: str, marks: Mapping[str, int]) -> set[str]:
+    """Return those of a source's indexed names for records under which it never said just this.
+
+    Nearly all that a source tells it has told before, so the others are asked for.
+    """
+    return {name for (name,) in raw_of(tx, _not_as_before, marks, source=source)}
 
 
 @cache
-def _said_before(dialect: str) -> sa.Select[Any]:
+def _not_as_before(dialect: str) -> sa.Select[Any]:
+    told = each_pair(dialect, sa.Text, sa.BigInteger)
+    same = (
+        _sighting.source == sa.bindparam("source"),
+        _sighting.raw_id == told.c.key,
+        _sighting.mark == told.c.value,
+    )
+    return sa.select(told.c.key).where(~sa.exists().where(*same))
+
+
+def of_raw_ids(tx: Transaction, source: str, raw_ids: Iterable[str]) -> dict[str, list[int]]:
+    """Return the papers that a source has told of under each of its names for records."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for name, paper_id in raw_of(tx, _of_raw_ids, map(indexed, raw_ids), source=source):
+        found[name].append(paper_id)
+    return found
+
+
+@cache
+def _of_raw_ids(dialect: str) -> sa.Select[Any]:
     there = _sighting.source == sa.bindparam("source"), one_of(dialect, _sighting.raw_id)
-    return sa.select(_sighting.raw_id, _sighting.mark, _sighting.paper_id).where(*there)
+    return sa.select(_sighting.raw_id, _sighting.paper_id).where(*there)
 
 
 def of_titles(tx: Transaction, keys: Iterable[str]) -> Mapping[str, list[int]]:

@@ -252,6 +252,34 @@ def test_F10_a_bulk_change_of_datestamps_is_no_news(store: Database) -> None:
     assert tell(store, now=NOW + DAY) == []
 
 
+def test_a_record_told_as_before_is_known_however_its_source_calls_it(store: Database) -> None:
+    names = (
+        'a"b',
+        "back\\slash",
+        "two\nlines",
+        "\u00fc\u6f22\U0001f600",
+        "{1}",
+        "null",
+        "x" * 600,
+        "7",
+    )
+    told = [Paper(f"A Title of Its Own {number}", raw_id=name) for number, name in enumerate(names)]
+    assert read(store, "feed", *told).counts()["new"] == len(names)
+    again = read(store, "feed", *told)
+    assert (again.unchanged, again.decisions) == (len(names), ())
+    assert read(store, "other", *told).unchanged == 0
+
+
+def test_records_under_one_name_are_each_known_or_decided_on(store: Database) -> None:
+    one, other = (Paper(title, raw_id="7") for title in ("Agents That Plan", "Folding of Chains"))
+    assert read(store, "feed", one).counts()["new"] == 1
+    assert read(store, "feed", one, other, one).counts()["new"] == 1
+    for told in ((one, other), (other, one)):
+        counts = read(store, "feed", *told).counts()
+        assert (counts["new"], counts["known"]) == (0, 2)
+    assert ids(store) == [1, 2]
+
+
 def test_a_text_that_flaps_stops_being_a_revision(store: Database) -> None:
     counted = [replace(PREPRINT, abstract=f"Read {n} times. {PREPRINT.abstract}") for n in range(9)]
     kinds = [read(store, "page", one).decisions[0].kind for one in counted]

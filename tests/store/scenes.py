@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -24,7 +23,7 @@ from monitor.model import (
     Rendered,
     Topic,
 )
-from monitor.store import candidates, digests, lookups, matches, papers
+from monitor.store import candidates, digests, matches, papers
 from monitor.store.database import Database, Transaction
 from monitor.store.digests import Planned
 
@@ -58,10 +57,7 @@ def ingest(
 
 def offered(tx: Transaction, source: str, incoming: Sequence[Keyed]) -> list[tuple[Candidate, ...]]:
     """All stored papers that incoming ones may be: a glance tells none apart."""
-    by_raw_id = defaultdict(list)
-    for name, _, id in lookups.said_before(tx, source, [one.raw_id for one in incoming]):
-        by_raw_id[name].append(id)
-    return candidates.find(tx, source, incoming, by_raw_id, lambda *_: True)
+    return candidates.find(tx, source, incoming, lambda *_: True)
 
 
 def arrive(store: Database, *numbers: str, now: datetime = NOW) -> list[int]:
