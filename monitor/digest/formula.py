@@ -170,7 +170,7 @@ class _Reader:
         if not name.isalpha():
             return _SIGNS_WRITTEN.get(name, "")
         if name in _SYMBOLS:
-            return self.symbol(_SYMBOLS[name])
+            return self.symbol(name)
         if name in _DROPPED:
             self.argument()
             return ""
@@ -182,10 +182,10 @@ class _Reader:
             return self.styled(name)
         return name
 
-    def symbol(self, written: str) -> str:
-        if written.isalpha() and not self.maths:
+    def symbol(self, name: str) -> str:
+        if name in _OF_WORDS and not self.maths:
             self.leave(self.ahead().lstrip())  # TeX swallows the space behind a letter's name
-        return written
+        return _SYMBOLS[name]
 
     def styled(self, name: str) -> str:
         """The text that a command only makes look different; a name with no text is the text."""
@@ -284,6 +284,9 @@ _SYMBOLS: Mapping[str, str] = {
     ),
     **dict.fromkeys(("quad", "qquad", "newline", "space", "enspace"), " "),
 }
+# Letters that words are made of. Of what should stand in formulas the space is kept in prose, where
+# authors forget the signs of a formula: "\\pi\\pi phase shifts".
+_OF_WORDS = _names("o O l L ss ae AE oe OE aa AA i j")
 _LOOKS = _names(
     "left right mleft mright middle big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle "
     "limits nolimits rm it bf em sl sc tt sf cal normalfont small large item protect ensuremath "

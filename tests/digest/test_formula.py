@@ -47,6 +47,7 @@ def test_mathematics_is_readable(latex: str, text: str) -> None:
         (r"\url{https://example.org/a_b}", "https://example.org/a_b"),
         ("H<sub>2</sub>O and <i>in vivo</i>", "H₂O and in vivo"),
         (r"\LaTeX{} and \unknown{kept}", "LaTeX and kept"),
+        (r"I=0 \pi\pi phase shifts", "I=0 ππ phase shifts"),
     ],
 )
 def test_commands_accents_and_tags_in_prose(latex: str, text: str) -> None:
