@@ -32,6 +32,7 @@ _LIST_BEGINS = re.compile(rf'\s*(?:\[|\{{.{{0,4000}}?"(?:{_LISTS})"\s*:\s*\[)', 
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|!--|[\w:]+[\s>])", re.IGNORECASE)
 _NEXT_OBJECT = re.compile(r"\}\s*,?\s*(?=\{)")
 _DELIMITERS = ",\t;|"
+_EMPTY = re.compile(rb"((?:(?<=\n)|\A)(?:\r?\n){9999,})")
 
 # (number, begin, end, told, plain): a record, or why there is none, between two bytes. `number`
 # counts lines, of a list records, from 1. `plain` promises that its texts hold no mark-up, and
@@ -257,11 +258,19 @@ def _header(text: str, sign: str, titles: Sequence[str]) -> list[str]:
 def _lines(tape: Tape, number: int) -> Iterator[tuple[int, int, int, bytes | None]]:
     """Yield (number, begin, end, line); no line where it is too long to be held."""
     for begin, end, block in blocks(tape):
-        for line in block.removesuffix(b"\n").split(b"\n") if block else (None,):
+        if not block:
             number += 1
-            behind = end if line is None else min(begin + len(line) + 1, end)
-            yield number, begin, behind, line
-            begin = behind
+            yield number, begin, end, None
+        for place, part in enumerate(_EMPTY.split(block)):
+            if place % 2:  # no record is in it, nor a value that may be as long
+                number += part.count(b"\n")
+                begin += len(part)
+                continue
+            for line in part.removesuffix(b"\n").split(b"\n") if part else ():
+                number += 1
+                behind = min(begin + len(line) + 1, end)
+                yield number, begin, behind, line
+                begin = behind
 
 
 class _Lines:
