@@ -140,10 +140,14 @@ def _authors(content: object) -> Iterator[str]:
     told = many(_value(content, "authors"))
     line = [one for one in told if isinstance(one, str)] if len(told) == 1 else []
     for one in authors(line) if line else told:
-        parts = " ".join(filter(None, (raw(one, "first"), raw(one, "last"))))
-        name = raw(one, "fullname") or raw(one, "name") or parts or raw(one)
+        name = one.strip() if isinstance(one, str) else _named(one)
         if name.lower() not in ("anonymous", "anonymous authors"):
             yield name
+
+
+def _named(author: object) -> str:
+    parts = " ".join(filter(None, (raw(author, "first"), raw(author, "last"))))
+    return raw(author, "fullname") or raw(author, "name") or parts or raw(author)
 
 
 def _keys(record: Record, content: object, forum: str) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_FOREIGN = re.compile(r"[^\x00-\x7f\ufffd]")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f]")
 
 
@@ -71,7 +72,6 @@ def _whole(content: bytes, encoding: str) -> tuple[str, bool]:
 def _line(line: bytes) -> str:
     """A line of a file in mixed encodings: UTF-8 with faults, or Windows-1252."""
     mended = line.decode("utf-8", "replace")
-    good = sum(c > "\x7f" and c != "\ufffd" for c in mended)
-    if good or "\ufffd" not in mended:
+    if _FOREIGN.search(mended) or "\ufffd" not in mended:
         return mended
     return line.decode("cp1252", "replace")
