@@ -458,6 +458,9 @@ def resuming(
     web.decides("/", decide)
 
 
+ETAG = {"ETag": '"1"'}
+
+
 def part(begin: int, end: int, **headers: str) -> Answer:
     told = {"Content-Range": f"bytes {begin}-{end - 1}/{len(BODY)}", "ETag": '"1"', **headers}
     return Answer(206, body=BODY[begin:end], headers=told)
@@ -514,6 +517,23 @@ def test_F02_a_file_that_never_comes_whole_is_not_asked_for_for_ever(
     resuming(web, {"ETag": '"1"'}, lambda begin: part(begin, begin + 10))
     content, answer = saved(web, door, tmp_path)
     assert not answer.complete and BODY.startswith(content) and len(web.requests) == 11
+
+
+def test_F04_a_file_that_is_taken_up_again_has_no_more_time(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    time = Time(0.0)
+
+    def late(asked: Asked) -> Answer:
+        time.now += 11 * 3600
+        begin = int(asked.headers.get("range", "bytes=0-")[6:-1])
+        return part(begin, begin + 10) if begin else Answer(body=BODY[:10], headers=ETAG, length=99)
+
+    web.decides("/", late)
+    door = Door(version="1", gate_dir=tmp_path, monotonic=time)
+    with (tmp_path / "saved").open("w+b") as file:
+        answer = door.save(web.url("/"), file, max_bytes=9999, allow_private=True)
+    assert not answer.complete and len(web.requests) == 2
 
 
 def test_F04_a_transfer_into_a_file_has_a_least_rate(

@@ -17,7 +17,7 @@ from monitor.sources.base import Source
 from monitor.sources.shared import bibentries
 from monitor.sources.shared.bibentries import Entry, Fields
 from monitor.sources.shared.dates import day_of, partial_date, printed
-from monitor.sources.shared.encoding import decode, looks_binary
+from monitor.sources.shared.encoding import SAMPLE, decode, looks_binary
 from monitor.sources.shared.entries import MAX_ENTRY, http_link, identifiers
 from monitor.sources.shared.latex import bare, unlatex
 from monitor.sources.shared.markup import text
@@ -54,7 +54,7 @@ class BibTex(Source):
             return Reading(error=fault, complete=False)
         found = list(_entries(content, self._clock()))
         if not found:
-            is_text = not looks_binary(content[:100_000])
+            is_text = not looks_binary(content[:SAMPLE])
             error = "no BibTeX entry in the document" if is_text else "the document is not text"
             return Reading(error=error, complete=False)
         return reading(found, whole and not _is_cut(content, found))
@@ -67,6 +67,8 @@ def _unreadable(content: str, size: int) -> str:
         return f"the document is larger than {MAX_BYTES:,} bytes"
     if _MARKUP.match(content):
         return "the document is HTML or XML, not BibTeX"
+    if len(content) > SAMPLE and looks_binary(content[:SAMPLE]):
+        return "the document is not text"
     many = sum(1 for _ in bibentries.BEGINS.finditer(content)) > MAX_ENTRIES
     return f"the document has more than {MAX_ENTRIES:,} entries" if many else ""
 

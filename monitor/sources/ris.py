@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source
 from monitor.sources.shared.dates import partial_date, printed
-from monitor.sources.shared.encoding import decode, looks_binary
+from monitor.sources.shared.encoding import SAMPLE, decode, looks_binary
 from monitor.sources.shared.entries import MAX_ENTRY, http_link, identifiers
 from monitor.sources.shared.markup import text
 from monitor.sources.shared.readings import reading
@@ -81,12 +81,14 @@ def _unreadable(content: str, size: int) -> str:
         return "the document is empty"
     if size > MAX_BYTES:
         return f"the document is larger than {MAX_BYTES:,} bytes"
+    if len(content) > SAMPLE and looks_binary(content[:SAMPLE]):
+        return "the document is not text"
     return "the document is HTML or XML, not RIS" if _MARKUP.match(content) else ""
 
 
 def _no_reference(content: str) -> str:
     """Say which other format of references a document is in, where that is known."""
-    if looks_binary(content[:100_000]):
+    if looks_binary(content[:SAMPLE]):
         return "the document is not text"
     beginning = content.lstrip()[:40]
     other = next((name for sign, name in _OTHERS.items() if beginning.startswith(sign)), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -9,7 +10,10 @@ from types import FrameType
 
 import pytest
 
-from monitor.model import Paper
+from monitor.model import Paper, Reading
+from monitor.sources.base import Source
+from monitor.sources.bibtex import BibTex
+from monitor.sources.crossref import Crossref
 from monitor.sources.huggingface import MAX_BLOCKS, MAX_LINES, HuggingFacePage
 from monitor.sources.jsonl import Jsonl
 from monitor.sources.ris import Ris
@@ -113,3 +117,14 @@ def test_empty_lines_of_a_table_are_passed_over_at_once() -> None:
     (reading,) = found
     assert [paper.title for paper in reading.papers] == ["Sand"]
     assert reading.rejected[0].where.startswith("line 3000003")
+
+
+@pytest.mark.parametrize("kind", [BibTex, Ris, Crossref])
+def test_F06_what_is_no_text_is_not_mended_line_by_line(kind: type[Source]) -> None:
+    noise = random.Random(1).randbytes(1_000_000) + b"@a{b, title={c}}\nTY  - JOUR\n"
+    found: list[Reading] = []
+    tracemalloc.start()
+    assert calls(lambda: found.append(read(kind, noise))) < 20_000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found[0].error == "the document is not text" and peak < 8 * len(noise)

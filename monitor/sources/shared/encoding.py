@@ -12,6 +12,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+SAMPLE = 100_000
 _FOREIGN = re.compile(r"[^\x00-\x7f\ufffd]")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f]")
 
@@ -66,6 +67,8 @@ def _whole(content: bytes, encoding: str) -> tuple[str, bool]:
     except UnicodeDecodeError:
         if encoding != "utf-8":
             return content.decode(encoding, "replace"), False
+    if looks_binary(content[:SAMPLE].decode("latin-1")):
+        return content.decode("latin-1"), False  # no text, and not worth to be mended
     return "".join(_line(line) for line in content.splitlines(keepends=True)), True
 
 
