@@ -285,7 +285,7 @@ _SYMBOLS: Mapping[str, str] = {
     **dict.fromkeys(("quad", "qquad", "newline", "space", "enspace"), " "),
 }
 # Letters that words are made of. Of what should stand in formulas the space is kept in prose, where
-# authors forget the signs of a formula: "\\pi\\pi phase shifts".
+# authors forget the signs of a formula: "\pi\pi phase shifts".
 _OF_WORDS = _names("o O l L ss ae AE oe OE aa AA i j")
 _LOOKS = _names(
     "left right mleft mright middle big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle "
