@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import json
 import threading
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from monitor.model import (
     Decision,
@@ -17,7 +20,7 @@ from monitor.model import (
     TopicWhy,
     Why,
 )
-from monitor.store import deliveries, digests
+from monitor.store import deliveries, digests, schema
 from monitor.store.database import Database
 from tests.store.scenes import (
     DAY,
@@ -459,3 +462,31 @@ def test_what_a_digest_covers_begins_with_the_last_one_that_stands(store: Databa
     freeze(store, digest(unsent(store), "3", due=days[3]), now=days[3])
     attempt(store, State.SENT)
     assert last() == (days[3], days[3])
+
+
+def test_what_an_earlier_release_froze_is_read_as_it_was(store: Database) -> None:
+    written = (Path(__file__).parent / "frozen.json").read_text(encoding="utf-8")
+    digest_id = freeze(store, digest([]))
+    with store.writing() as tx:
+        tx.execute(sa.update(schema.digest).values(content=json.loads(written)))
+    with store.reading() as tx:
+        assert digest_id is not None
+        found = digests.get(tx, digest_id)
+    assert found is not None
+    [entry] = found.groups[0].entries
+    assert entry.paper == Paper(
+        "β-nets",
+        "Nets of few nodes.",
+        ("Ada One", "Bo Two", "Cy Three"),
+        url="https://example.org/abs/1",
+        published=datetime(2026, 11, 19, tzinfo=UTC),
+        updated=datetime(2026, 11, 20, 23, tzinfo=UTC),
+        keys={"doi": ("10.1000/a", "10.1000/b"), "arxiv": "2601.00001"},
+        version=2,
+    )
+    assert (entry.kind, entry.score, entry.matched[0].why[0].spans) == (Kind.NEW, 1.5, ((2, 6),))
+    assert (found.report[0].error, found.waiting, found.covers_from) == (
+        "no answer",
+        4,
+        datetime(2026, 11, 18, 23, tzinfo=UTC),
+    )
