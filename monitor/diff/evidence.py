@@ -10,9 +10,10 @@ from itertools import pairwise
 
 from monitor.diff import people, titles, venues
 from monitor.diff.blocks import rarity
+from monitor.diff.forms import near
 from monitor.diff.keys import LINK, identifiers
 from monitor.diff.people import Agreement
-from monitor.diff.titles import Likeness
+from monitor.diff.titles import Likeness, Title
 from monitor.model import Paper
 from monitor.text import plain
 
@@ -32,17 +33,20 @@ _PREPRINT_DOI = re.compile(
 class Evidence:
     """What two records have in common; None where one of them does not say.
 
-    `abstract` is the share of the shorter abstract's pairs of words that the longer has,
-    `terms` the share of its rare words.
+    `cut`: the place was cut out of a citation. `abstract` is the share of the shorter abstract's
+    pairs of words that the longer has, `terms` the share of its rare words. `other_subject`: each
+    title has a rare word that its abstract says, too, and nothing in the other record does.
     """
 
     title: Likeness
     authors: Agreement | None
     series: bool | None
     two_publications: bool
+    cut: bool
     years_apart: int | None
     abstract: float | None
     terms: float | None
+    other_subject: bool
 
 
 def gather(a: Paper, b: Paper) -> Evidence | None:
@@ -61,10 +65,21 @@ def gather(a: Paper, b: Paper) -> Evidence | None:
         authors=authors,
         series=venues.same_series(here, there),
         two_publications=venues.two_publications(here, there),
-        years_apart=_years_apart(a, b),
+        cut=here.cut or there.cut,
+        years_apart=_years_apart(_year(a) or here.year, _year(b) or there.year),
         abstract=pairs,
         terms=terms,
+        other_subject=pairs is not None
+        and _subject(ours, a.abstract, theirs, b.abstract)
+        and _subject(theirs, b.abstract, ours, a.abstract),
     )
+
+
+def _subject(one: Title, abstract: str, other: Title, elsewhere: str) -> bool:
+    """Whether one record says in title and abstract a rare word that the other never says."""
+    own = (one.distinct - other.distinct) & _shingles(abstract).terms
+    words = other.distinct | _shingles(elsewhere).terms
+    return any(not any(near(word, there) for there in words) for word in own - words)
 
 
 def identified(a: Paper, b: Paper) -> tuple[str, str]:
@@ -101,8 +116,7 @@ def _explained(authors: tuple[str, ...], venue: str) -> frozenset[str]:
     return venues.venue(venue).words.union(*people.people(authors))
 
 
-def _years_apart(a: Paper, b: Paper) -> int | None:
-    ours, theirs = _year(a), _year(b)
+def _years_apart(ours: int | None, theirs: int | None) -> int | None:
     return abs(ours - theirs) if ours and theirs else None
 
 

@@ -18,6 +18,12 @@ _WORD = re.compile(r"[^\W\d_]+")
 _TITLES = frozenset("jr sr dr prof and mr mrs ms phd md ed eds".split())  # noqa: SIM905
 # Mueller is Müller and Moeller Möller; folding leaves Muller and Moller.
 _DIGRAPH = re.compile("(?<=[aou])e")
+# As passports write Cyrillic, near enough.
+_CYRILLIC = str.maketrans(
+    dict(zip("абвгдезийклмнопрстуфыэієґў", "abvgdeziiklmnoprstufyeiegu", strict=True))
+    | {"ё": "e", "ж": "zh", "х": "kh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "shch", "ї": "i"}
+    | {"ъ": "", "ь": "", "ю": "yu", "я": "ya", "ј": "j", "љ": "lj", "њ": "nj", "ђ": "dj", "ћ": "c"}
+)
 _PARTING = re.compile(r"[;,&]| and ")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,3}")
 
@@ -103,8 +109,14 @@ def _parted(told: str) -> Iterator[str]:
 def _name(told: str) -> Name:
     family, comma, given = told.partition(",")
     folded = plain(f"{given} {family}" if comma else told)
-    words = (_DIGRAPH.sub("", word) for word in _WORD.findall(folded))
-    return tuple(word for word in words if word not in _TITLES)
+    words = (_DIGRAPH.sub("", word) for word in _WORD.findall(folded.translate(_CYRILLIC)))
+    name = tuple(word for word in words if word not in _TITLES)
+    # Scripts without spaces write each letter as a word.
+    return ("".join(name),) if not name[1:] or all(map(_lone, name)) else name
+
+
+def _lone(word: str) -> bool:
+    return len(word) == 1 and not word.isascii()
 
 
 def same_person(a: Name, b: Name) -> bool:

@@ -21,9 +21,19 @@ __all__ = ["SAME_ABSTRACT", "Verdict", "abstract_agreement", "same_work"]
 SAME_ABSTRACT = 0.6
 # A merge that is wrong hides a paper for ever, and so weighs ten misses: ln 10 = 2.3, less what
 # the conditions below already keep away.
-SURE = 1.1
+SURE = 0.6
 # Three rare words, or as much in commoner ones: no title that two papers hit upon.
 TELLING_TITLE = 6.5
+# Four rare words, or more: nobody writes such a title twice in a year, wherever it is printed.
+UNHEARD_OF = 8.5
+# What a title and the authors in common must tell together: a rare word and two people.
+TELLING_TOGETHER = 4.0
+# Each title says a rare word of its own: "in Kenya" and "in Ghana".
+SWAPPED = 2.0
+# So much of an abstract is kept where a paper is retitled and reworked.
+ALIKE_ABSTRACT = 0.3
+# And this little is common to any two of one field.
+UNLIKE_ABSTRACT = 0.04
 # Two identifiers of one scheme, or two parts of a series, are two works, however alike.
 CONTRADICTED = -1.0
 
@@ -59,15 +69,22 @@ def _share(odds: float) -> float:
 def _witnessed(found: Evidence) -> bool:
     """A title alone never proves it: authors, abstract, or venue and year must bear it out."""
     if found.authors is not None and found.authors.met:
-        return True
+        # One author in common, and "Agents": anyone has written that twice.
+        telling = found.title.shared + found.authors.met >= TELLING_TOGETHER
+        return telling or (found.abstract or 0.0) >= SAME_ABSTRACT or _same_place(found)
     # Nobody is met where a list is missing or damaged beyond reading.
     if not found.title.equal:
         return False
     if found.abstract is not None:
         return found.abstract >= SAME_ABSTRACT
+    if found.authors is None and found.years_apart == 0 and found.title.shared >= UNHEARD_OF:
+        return found.series is not False
     # A venue does not print one telling title twice in a year.
-    there = bool(found.series) and found.years_apart == 0
-    return there and found.title.shared >= TELLING_TITLE
+    return _same_place(found) and found.title.shared >= TELLING_TITLE
+
+
+def _same_place(found: Evidence) -> bool:
+    return bool(found.series) and found.years_apart == 0
 
 
 def _apart(found: Evidence) -> Iterator[bool]:
@@ -76,6 +93,10 @@ def _apart(found: Evidence) -> Iterator[bool]:
     yield found.title.other_number
     yield found.title.about
     yield found.title.column and not same_text
+    yield found.title.another and not same_text
+    yield found.title.either >= SWAPPED and (found.abstract or 0.0) < ALIKE_ABSTRACT
+    yield found.other_subject
+    yield found.abstract is not None and found.abstract < UNLIKE_ABSTRACT > (found.terms or 0.0)
     yield found.title.preceded and not same_text
     yield found.two_publications and bool(found.years_apart) and not same_text
     yield found.series is False and not same_text
@@ -98,6 +119,8 @@ def _words(found: Evidence, conflict: str) -> Iterator[str]:
         yield "abstracts not comparable"
     else:
         yield f"abstracts agree to {found.abstract:.0%}"
+    if found.other_subject:
+        yield "each abstract bears out its own title"
 
 
 def _of_titles(found: Evidence) -> Iterator[str]:
@@ -107,6 +130,8 @@ def _of_titles(found: Evidence) -> Iterator[str]:
         yield "a title that returns with every issue"
     if title.other_part or title.other_number:
         yield "another part or number"
+    if title.another:
+        yield "one says that it is another"
     if title.preceded:
         yield "one has words before the other's title"
     if title.about:

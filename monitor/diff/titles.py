@@ -8,72 +8,40 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import fsum
 
-from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel
 
 from monitor.diff.blocks import rarity
+from monitor.diff.conventions import (
+    ABOUT,
+    ANOTHER,
+    COLUMN,
+    COUNTED,
+    COUNTED_OFF,
+    LEFT_BEHIND,
+    NUMBER,
+    PART,
+    contrary,
+)
+from monitor.diff.forms import initials, missing, numbered_apart
 from monitor.diff.mend import mended
+from monitor.diff.pieces import pieces
 from monitor.text import plain
 
 _WORD = re.compile(r"[^\W_]+")
 _SIGN = re.compile(r"[.:;,)\]?!]")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
-_COUNTING = (
-    ("1", "i one first 1st"),
-    ("2", "ii two second 2nd"),
-    ("3", "iii three third 3rd"),
-    ("4", "iv four fourth 4th"),
-    ("5", "v fifth 5th"),
-    ("6", "vi sixth 6th"),
-    ("7", "vii seventh 7th"),
-    ("8", "viii eighth 8th"),
-    ("9", "ix ninth 9th"),
-)
-_NUMBER = {word: number for number, words in _COUNTING for word in words.split()}
-# What counts wherever it stands; "one" and "first" say nothing outside "part one".
-_COUNTED = {w: n for w, n in _NUMBER.items() if w not in ("i", "v", "one", "two", "three", "four")}
-_PART = re.compile(r"\b(?:part|volume|vol|chapter|lecture) (\d+|[ivx]+|one|two|three|four)\b")
-
-# Titles that return with every issue: nothing in them tells one from the next.
-_COLUMN_WORDS = """
-abstract abstracts address announcement announcements article articles back board book books call
-calendar chair chairs charter column columns comments committee contents contributors correction
-corrections correspondence cover directions discussion distinguished editor editorial editorials
-editors errata erratum first foreword from front guest in index industry influential international
-interview introduction invited issue issues keynote letter letters matter memoriam message messages
-news note notes obituary page panel paper papers perspectives preface preliminary president
-proceedings profiles program record reminiscences report reports research review reviewers reviews
-scope secretary section session special standards practice summary table talk title treasurer
-tutorial welcome workshop
-"""
-_COLUMN = frozenset(_COLUMN_WORDS.split())
-# A work about a work bears its title.
-_ABOUT_WORDS = """
-addendum comment comments commentary corrigendum correction corrections discussion errata erratum
-rejoinder reply response retracted retraction
-"""
-_ABOUT = frozenset(_ABOUT_WORDS.split())
-# What catalogues leave in a title: the form it was given in, and where it came from.
-_LEFT_BEHIND_WORDS = """
-abstract acm addison almaden appear appendix april august award best c ca conf conference corp
-corporation corr december demo demonstration department dept description ed edbt eds experience
-extended february full hellip icde ieee in inc int international intl j jan january journal july
-june lab laboratory labs lncs m march may nd no november october of on page pages panel paper pods
-poster pp preliminary preprint press proc proceeding proceedings publication rd record rep report
-sept september session short sigkdd sigmod st submitted summary symposium syst tech technical th
-the thesis to tods tr trans transactions tutorial univ university v version vldb vol volume
-washington workshop
-"""
-_LEFT_BEHIND = frozenset(_LEFT_BEHIND_WORDS.split())
-
-
+NEARLY = 0.97  # titles so alike are compared no further
+_LEADING = frozenset(("for", "of", "on", "to"))
 _ARTICLES = frozenset(("a", "an", "the", "on"))
 
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """A title made ready for comparing: folded words in order, as a set, and run together."""
+    """A title made ready for comparing: folded words in order, as a set, and run together.
+
+    `part` is the number that it gives itself as a part; `counted`, where only signs say so.
+    """
 
     words: tuple[str, ...]
     distinct: frozenset[str]
@@ -83,6 +51,7 @@ class Title:
     numbers: frozenset[str]
     years: frozenset[str]
     part: str
+    counted: str
     column: bool
     told: str
 
@@ -92,31 +61,36 @@ class Likeness:
     """How alike two titles are.
 
     `letters` and `sorted` are shares of letters that agree, in order and with the words sorted;
-    `covered` the share of the shorter title's words, by rarity, that the other has. `alone` is
-    what one says and the other does not, by rarity, `either` what both do: words swapped.
-    `preceded`: one is the other with something before it ("Overview of ...").
+    `core` the same of the pieces that agree best, between two signs; `covered` the share of the
+    shorter title's words, by rarity, that the other has. `alone` is what one says and the other
+    does not, by rarity, `either` what both do: words swapped. `preceded`: one is the other with
+    something before it ("Overview of ..."); `another`: one says that it is another work.
     """
 
     equal: bool
-    letters: float
-    sorted: float
-    covered: float
-    shared: float
-    alone: float
-    either: float
-    other_part: bool
-    other_number: bool
-    about: bool
-    column: bool
-    preceded: bool
+    letters: float = 1.0
+    sorted: float = 1.0
+    core: float = 1.0
+    covered: float = 1.0
+    shared: float = 0.0
+    alone: float = 0.0
+    either: float = 0.0
+    other_part: bool = False
+    other_number: bool = False
+    about: bool = False
+    another: bool = False
+    column: bool = False
+    preceded: bool = False
 
 
 @lru_cache(maxsize=8192)
 def title(told: str) -> Title:
-    folded = plain(mended(told))
+    whole = mended(told)
+    folded = plain(whole)
     words = tuple(_WORD.findall(folded))
     distinct = frozenset(words)
-    part = _PART.search(folded)
+    part = PART.search(folded)
+    counted = COUNTED_OFF.search(whole.lower())
     return Title(
         words=words,
         distinct=distinct,
@@ -124,14 +98,15 @@ def title(told: str) -> Title:
         sorted="".join(sorted(words)),
         weight=fsum(map(rarity, distinct)),
         numbers=frozenset(
-            _COUNTED.get(word, word)
+            COUNTED.get(word, word)
             for word in distinct
-            if word in _COUNTED or (word.isdigit() and not _YEAR.fullmatch(word))
+            if word in COUNTED or (word.isdigit() and not _YEAR.fullmatch(word))
         ),
         years=frozenset(filter(_YEAR.fullmatch, distinct)),
-        part=_NUMBER.get(part[1], part[1]) if part else "",
+        part=_number(part[1]) if part else "",
+        counted=_number(counted[counted.lastindex or 0]) if counted else "",
         column=bool(words)
-        and all(word in _COLUMN or word.isdigit() or rarity(word) < 1 for word in words),
+        and all(word in COLUMN or word.isdigit() or rarity(word) < 1 for word in words),
         told=told,
     )
 
@@ -143,28 +118,65 @@ def letters_agree(a: Title, b: Title) -> float:
 
 def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
     """Compare two titles; `explained` are words that authors or venue account for."""
+    column = a.column and b.column
     if a.letters == b.letters:
-        weight = max(a.weight, b.weight)
-        column = a.column and b.column
-        return Likeness(True, 1.0, 1.0, 1.0, weight, 0.0, 0.0, False, False, False, column, False)
-    ours, theirs = _missing(a, b), _missing(b, a)
+        return Likeness(equal=True, shared=max(a.weight, b.weight), column=column)
+    just_a, just_b = a.distinct - b.distinct, b.distinct - a.distinct
+    short = initials(a.words, just_b) | initials(b.words, just_a)
+    ours = missing([w for w in just_a if w not in short], a.letters, just_b, b.letters)
+    theirs = missing([w for w in just_b if w not in short], b.letters, just_a, a.letters)
     shared_a = a.weight - fsum(map(rarity, ours))
     shared_b = b.weight - fsum(map(rarity, theirs))
     lonely = sorted((_told(ours, explained), _told(theirs, explained)))
+    letters = letters_agree(a, b)
     return Likeness(
         equal=False,
-        letters=letters_agree(a, b),
+        letters=letters,
         sorted=Indel.normalized_similarity(a.sorted, b.sorted),
+        core=letters if letters > NEARLY else max(letters, _pieces_agree(a.told, b.told)),
         covered=max(shared_a / max(a.weight, 0.1), shared_b / max(b.weight, 0.1)),
         shared=max(shared_a, shared_b),
         alone=lonely[1],
         either=lonely[0],
-        other_part=a.part != b.part,
-        other_number=_other_number(a, b),
-        about=bool(_ABOUT & a.distinct) != bool(_ABOUT & b.distinct),
-        column=a.column and b.column,
+        other_part=_other_part(a, b),
+        other_number=_other_number(a, b) or numbered_apart(ours, theirs),
+        about=bool(ABOUT & a.distinct) != bool(ABOUT & b.distinct),
+        another=not (just_a | just_b).isdisjoint(ANOTHER)
+        or contrary(just_a, just_b)
+        or _counted_on(a, b),
+        column=column,
         preceded=_preceded(a, b, explained) or _preceded(b, a, explained),
     )
+
+
+def _pieces_agree(a: str, b: str) -> float:
+    best = 0.0
+    for ours in pieces(a):
+        for theirs in pieces(b):
+            best = max(best, Indel.normalized_similarity(ours, theirs, score_cutoff=best))
+    return best
+
+
+def _other_part(a: Title, b: Title) -> bool:
+    """Two parts, or one where the other does not say its number in any way."""
+    if a.part and b.part:
+        return a.part != b.part
+    if a.part or b.part:
+        return not _says(b if a.part else a, a.part or b.part)
+    return bool(a.counted and b.counted) and a.counted != b.counted
+
+
+def _counted_on(a: Title, b: Title) -> bool:
+    """One is counted, and the other does not say the number: the second of a series."""
+    return not (_says(a, b.counted) and _says(b, a.counted))
+
+
+def _says(one: Title, number: str) -> bool:
+    return not number or any(_number(word) == number for word in one.distinct)
+
+
+def _number(word: str) -> str:
+    return NUMBER.get(word, word)
 
 
 def _other_number(a: Title, b: Title) -> bool:
@@ -179,12 +191,14 @@ def _other_number(a: Title, b: Title) -> bool:
 def _preceded(longer: Title, shorter: Title, explained: Set[str]) -> bool:
     """Say whether one title goes on from words of its own into the other: "Overview of ...".
 
-    What a sign sets off is a name ("Quartz: ...") or what a catalogue left in front.
+    What a sign sets off is a name ("Quartz: ..."), unless it leads on ("Data for: ..."), or what
+    a catalogue left in front.
     """
     for count in range(1, min(5, len(longer.words))):
         if "".join(longer.words[count : count + 3]) == "".join(shorter.words[:3]):
             added = [word for word in longer.words[:count] if word not in _ARTICLES]
-            return _told(added, explained) > 0 and not _set_off(longer.told, count)
+            named = longer.words[count - 1] not in _LEADING and _set_off(longer.told, count)
+            return _told(added, explained) > 0 and not named
     return False
 
 
@@ -194,34 +208,13 @@ def _set_off(told: str, count: int) -> bool:
     return any(len(_WORD.findall(plain(told[: sign.start()]))) == count for sign in signs)
 
 
-def _missing(one: Title, other: Title) -> list[str]:
-    """Return the words of one title that the other has in no form."""
-    rest = other.distinct - one.distinct
-    return [word for word in one.distinct - other.distinct if not _met(word, other.letters, rest)]
-
-
-def _met(word: str, letters: str, others: Set[str]) -> bool:
-    """Met joined to its neighbours, in another form, mistyped, or itself a run of joined words."""
-    if len(word) < 4:
-        return False
-    if word in letters or any(_near(word, other) for other in others):
-        return True
-    return len(word) > 12 and fuzz.partial_ratio(word, letters) >= 88
-
-
-def _near(a: str, b: str) -> bool:
-    if len(b) < 4 or not -5 < len(a) - len(b) < 5:
-        return False
-    return a[:5] == b[:5] or fuzz.ratio(a, b, score_cutoff=76) > 0
-
-
 def _told(words: list[str], explained: Set[str]) -> float:
     return fsum(
         rarity(word)
         for word in words
         if len(word) > 1
         and word not in explained
-        and word not in _LEFT_BEHIND
+        and word not in LEFT_BEHIND
         and not word.isdigit()
         and not _ORDINAL.fullmatch(word)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from monitor.diff.mend import mended
 from monitor.text import plain
@@ -27,7 +27,7 @@ _KINDS = (
     (
         Kind.JOURNAL,
         "journal|transactions|trans|letters|magazine|record|rec|bulletin|review|reviews|annals"
-        "|communications|surveys|computer|systems|tods|tkde|tois|pami|tpami|jmlr|tmlr|j",
+        "|communications|surveys|information systems|tods|tkde|tois|pami|tpami|jmlr|tmlr|j",
     ),
     (
         Kind.CONFERENCE,
@@ -45,16 +45,41 @@ _SERIES = {
     "transactions on database": "tods",
     "trans database": "tods",
     "trans on database": "tods",
+    "principles of database": "pods",
+    "extending database": "edbt",
     "knowledge discovery and data mining": "kdd",
+    "transactions on knowledge and data": "tkde",
+    "development in information retrieval": "sigir",
     "neural information processing": "nips",
     "neurips": "nips",
+    "conference on machine learning": "icml",
+    "learning representations": "iclr",
+    "journal of machine learning research": "jmlr",
+    "mach learn res": "jmlr",
+    "pattern analysis and machine": "tpami",
     "computer vision and pattern": "cvpr",
+    "international conference on computer vision": "iccv",
+    "european conference on computer vision": "eccv",
+    "association for computational linguistics": "acl",
+    "empirical methods in natural": "emnlp",
+    "joint conference on artificial": "ijcai",
+    "artificial intelligence and statistics": "aistats",
+    "uncertainty in artificial": "uai",
+    "learning theory": "colt",
+    "robotics and automation": "icra",
+    "acoustics speech": "icassp",
+    "human factors in computing": "chi",
+    "symposium on theory of computing": "stoc",
+    "foundations of computer science": "focs",
+    "discrete algorithms": "soda",
 }
 _LETTERS = re.compile(
     r"\b(?:sigmod|vldb|tods|icde|pods|edbt|kdd|sigkdd|sigir|www|nips|icml|iclr|aaai|ijcai|acl"
     r"|emnlp|naacl|coling|cvpr|iccv|eccv|aistats|colt|uai|acml|icra|iros|rss|corl|interspeech"
     r"|icassp|chi|stoc|focs|soda|tkde|tois|tpami|jmlr|tmlr)\b"
 )
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_CUT = re.compile(r",\s*$|& ?hellip ?;|…|\.\.\.")
 # Said by too many venues to tell one from another.
 _GENERIC = """
 acm ieee the of on in and for a an to j hellip international intl int national conference conf
@@ -66,11 +91,17 @@ _SAID_BY_MANY = frozenset(_GENERIC.split())
 
 @dataclass(frozen=True, slots=True)
 class Venue:
-    """`series` are letters that name it, `words` the telling ones of its name."""
+    """`series` are letters that name it, `words` the telling ones of its name.
+
+    `cut`: a machine cut it out of a citation, and what it cites may be any version of a work.
+    `year` is the one that it says, if just one.
+    """
 
     kind: Kind | None
     series: frozenset[str]
     words: frozenset[str]
+    cut: bool
+    year: int | None
 
 
 @lru_cache(maxsize=4096)
@@ -80,16 +111,36 @@ def venue(told: str) -> Venue:
     kind = next((kind for kind, pattern in _KIND if pattern.search(folded)), None)
     series = {letters for name, letters in _SERIES.items() if name in folded}
     words = {w for w in folded.split() if w not in _SAID_BY_MANY and not w.isdigit()}
-    return Venue(kind, frozenset(series | set(_LETTERS.findall(folded))), frozenset(words))
+    years = set(_YEAR.findall(folded))
+    return Venue(
+        kind,
+        frozenset(series | set(_LETTERS.findall(folded))),
+        frozenset(words),
+        cut=_CUT.search(told) is not None,
+        year=int(years.pop()) if len(years) == 1 else None,
+    )
 
 
 def same_series(a: Venue, b: Venue) -> bool | None:
-    """Say whether two venues are of one series; None where one does not say."""
+    """Say whether two venues are of one series; None where one does not say.
+
+    A conference and a journal may share their letters, and are not one.
+    """
+    if two_publications(a, b) and a.series & b.series:
+        return None
     if a.series and b.series:
         return bool(a.series & b.series)
     if not a.words or not b.words:
         return None
-    return True if 2 * len(a.words & b.words) >= min(len(a.words), len(b.words)) else None
+    fewer, more = sorted((a.words, b.words), key=len)
+    shared = sum(any(map(partial(_abbreviates, word), more)) for word in fewer)
+    return True if 2 * shared >= len(fewer) else None
+
+
+def _abbreviates(a: str, b: str) -> bool:
+    """Phys. Rev. Lett. is Physical Review Letters."""
+    shorter, longer = (a, b) if len(a) <= len(b) else (b, a)
+    return a == b or (len(shorter) > 2 and longer.startswith(shorter))
 
 
 def two_publications(a: Venue, b: Venue) -> bool:

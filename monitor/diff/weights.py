@@ -33,12 +33,14 @@ def measures(found: Evidence) -> dict[str, float | None]:
     """Return the evidence as numbers, each the greater the more it speaks for one work."""
     title, authors = found.title, found.authors
     years = found.years_apart
-    twice = found.two_publications and bool(years)
+    twice = found.two_publications and bool(years) and not found.cut
+    bare = authors is None and (years is None or years > 1)
     # A column returns with every issue: only its year and all its authors tell which.
     returned = title.column and (years != 0 or authors is None or authors.share < 1)
     return {
         "letters": title.letters,
         "sorted": title.sorted,
+        "core": title.core,
         "covered": title.covered,
         "shared": title.shared,
         "alone": -title.alone,
@@ -51,7 +53,8 @@ def measures(found: Evidence) -> dict[str, float | None]:
         "named": authors.met / authors.fewer if authors else None,
         "met": authors.met if authors else None,
         "first": authors.first if authors else None,
-        "series": found.series,
+        "bare": -bare,
+        "series": False if found.two_publications else found.series,
         "kinds": -found.two_publications,
         "years": None if years is None else -years,
         "twice": -twice,
@@ -61,53 +64,45 @@ def measures(found: Evidence) -> dict[str, float | None]:
     }
 
 
-BIAS = -29.39
+BIAS = -32.83
 
 SCALES: Mapping[str, Scale] = {
     # Letters of the titles, in order: a typo costs little, another word much.
-    "letters": Scale(
-        0.0,
-        (
-            (0.6, 1.01),
-            (0.68, 1.57),
-            (0.75, 2.03),
-            (0.8, 2.39),
-            (0.85, 3.14),
-            (0.94, 3.24),
-            (0.97, 4.62),
-            (0.999, 4.83),
-        ),
-    ),
+    "letters": Scale(0.0, ((0.6, 0.8), (0.68, 1.23), (0.97, 3.03), (0.999, 3.07))),
     # The same with the words sorted: a retitled copy often only turns its title round.
-    "sorted": Scale(0.0, ((0.7, 0.23), (0.78, 0.4), (0.999, 0.88))),
+    "sorted": Scale(0.0, ((0.7, 0.25), (0.999, 0.84))),
+    # The same of the pieces between signs that agree best: subtitles and leftovers come and go.
+    "core": Scale(0.0, ((0.75, 0.49), (0.8, 1.21), (0.85, 2.17), (0.9, 2.83))),
     # How much of the shorter title the longer has, by rarity: subtitles come and go.
-    "covered": Scale(0.0, ((0.6, 1.13), (0.75, 1.4), (0.88, 2.39), (0.97, 2.58))),
+    "covered": Scale(0.0, ((0.6, 1.21), (0.75, 1.54), (0.88, 2.59))),
     # How much they share, by rarity: five rare words in common are no chance.
-    "shared": Scale(0.0, ((2.5, 0.44), (4.5, 1.15), (6.5, 1.69), (9, 1.8), (12, 2.32))),
+    "shared": Scale(0.0, ((2.5, 0.14), (4.5, 0.48), (6.5, 0.85), (9, 1.31), (12, 1.64))),
     # What one title says alone, and what both say against each other.
-    "alone": Scale(0.0, ((-4.1, 0.03), (-1.1, 0.47))),
-    "either": Scale(0.0, ((-4.1, 0.6), (-0.1, 1.17))),
+    "alone": Scale(0.0, ((-4.1, 0.47), (-1.1, 0.8), (-0.1, 0.84))),
+    "either": Scale(0.0, ((-4.1, 0.34),)),
     # No column (Editorial, Chair's Message); the same about another; no other part or number.
-    "column": Scale(0.0, ((-0.5, 4.93),)),
-    "about": Scale(0.0, ((-0.5, 2.12),)),
-    "part": Scale(0.0, ((-0.5, 1.14),)),
+    "column": Scale(0.0, ((-0.5, 5.05),)),
+    "about": Scale(0.0, ((-0.5, 2.01),)),
+    "part": Scale(0.0, ((-0.5, 1.17),)),
     # Nor the same with words before it ("Overview of ...").
-    "preceded": Scale(0.0, ((-0.5, 1.46),)),
+    "preceded": Scale(0.0, ((-0.5, 1.26),)),
     # Of all the authors, of the shorter list, how many, and the first.
-    "authors": Scale(0.59, ((0.01, 0.66), (0.7, 1.08))),
-    "named": Scale(0.59, ((0.01, 0.68),)),
-    "met": Scale(0.59, ((1, 0.63), (2, 0.88), (3, 0.92))),
-    "first": Scale(0.59, ((0.5, 2.05),)),
+    "authors": Scale(0.8, ((0.01, 0.91), (0.7, 1.41))),
+    "named": Scale(0.8, ((0.4, 0.37),)),
+    "met": Scale(0.8, ((1, 0.91), (2, 1.28), (3, 1.37))),
+    "first": Scale(0.8, ((0.5, 1.66),)),
+    # Without authors, the year at least must agree.
+    "bare": Scale(0.0, ((-0.5, 2.12),)),
     # One series of venues, not one in a journal and one at a conference, above all not both in
     # other years: an extended version is another work.
-    "series": Scale(1.74, ((0.5, 2.54),)),
-    "kinds": Scale(0.0, ((-0.5, 1.53),)),
-    "years": Scale(1.78, ((-2, 0.36), (0, 2.19))),
-    "twice": Scale(0.0, ((-0.5, 1.55),)),
-    "returned": Scale(0.0, ((-0.5, 0.81),)),
+    "series": Scale(1.38, ((0.5, 2.29),)),
+    "kinds": Scale(0.0, ()),
+    "years": Scale(1.6, ((-2, 0.51), (0, 1.72))),
+    "twice": Scale(0.0, ((-0.5, 5.0),)),
+    "returned": Scale(0.0, ((-0.5, 0.97),)),
     # Abstracts: neighbouring words, and rare words. The strongest evidence of a retitled copy.
-    "abstract": Scale(1.4, ((0.04, 0.07), (0.13, 0.26), (0.2, 2.23), (0.3, 5.15), (0.5, 7.15))),
-    "terms": Scale(0.85, ((0.2, 0.25), (0.35, 1.68), (0.5, 4.4), (0.65, 5.43))),
+    "abstract": Scale(0.93, ((0.13, 0.26), (0.2, 2.07), (0.3, 5.13), (0.5, 6.87))),
+    "terms": Scale(0.93, ((0.2, 0.08), (0.35, 1.56), (0.5, 4.19), (0.65, 5.19))),
 }
 
 

@@ -1,0 +1,103 @@
+"""Is a word of one title met in another: in another form, mistyped, joined, or by its initials?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence, Set
+
+from rapidfuzz import fuzz
+from rapidfuzz.distance import OSA, Prefix
+
+# What may stand behind a stem of four letters: networks, networked; optimise, optimization.
+_ENDINGS = re.compile(
+    r"(?:e?s|e?d|e|y|ing|ings|e?rs?|ors?|ed|ies|ied|al|ally|ly|ics?|ical|ive|ity|ate|ated|ating"
+    r"|(?:i[sz])?(?:e|ed|es|ing|ations?)|ation|ations|ational|ions?|ment|ments|able|ness)?"
+)
+# Two words that differ in this much of their beginning only say the contrary of each other.
+_CONTRARY = (
+    ("hyper", "hypo"),
+    ("inter", "intra"),
+    ("macro", "micro"),
+    ("pre", "post"),
+    ("endo", "exo"),
+    ("in", "ex"),
+    ("over", "under"),
+    ("mono", "poly"),
+)
+# Ueber is über, and folding leaves uber.
+_DIGRAPH = re.compile("(?<=[aou])e")
+_DIGITS = re.compile(r"\d+")
+# Runs of letters with no spaces left in them are met where most of them is, damaged or not.
+_RUN = 12
+_MOST = 88
+
+
+def missing(ours: Sequence[str], own: str, theirs: Set[str], letters: str) -> list[str]:
+    """Return which of our words, not theirs, they have in no form.
+
+    `theirs` are the words that they have alone; `own` and `letters` are all letters of the two
+    titles, run together.
+    """
+    return [word for word in ours if not _met(word, own, theirs, letters)]
+
+
+def _met(word: str, own: str, theirs: Set[str], letters: str) -> bool:
+    if len(word) < 4:
+        return False
+    within = [other for other in theirs if word in other]
+    if within:  # joined to words of ours; "supervised" is not met in "unsupervised"
+        return any(other in own or near(word, other) or _damaged(other, own) for other in within)
+    return word in letters or any(near(word, other) for other in theirs) or _damaged(word, letters)
+
+
+def _damaged(run: str, letters: str) -> bool:
+    return len(run) > _RUN and fuzz.partial_ratio(run, letters) >= _MOST
+
+
+def near(a: str, b: str) -> bool:
+    """Another form of one word, or a mistake in typing it; YOLOv7 and YOLOv8 are two."""
+    if min(len(a), len(b)) < 4 or _DIGITS.findall(a) != _DIGITS.findall(b):
+        return False
+    stem = Prefix.similarity(a, b)
+    if stem >= 4 and _ENDINGS.fullmatch(a, stem) and _ENDINGS.fullmatch(b, stem):
+        return True
+    if _DIGRAPH.sub("", a) == _DIGRAPH.sub("", b):
+        return True
+    if _contrary(a, b) or _contrary(b, a):
+        return False
+    return _mistyped(a, b)
+
+
+def _contrary(a: str, b: str) -> bool:
+    return any(a.startswith(one) and b.startswith(other) for one, other in _CONTRARY)
+
+
+def _mistyped(a: str, b: str) -> bool:
+    """One letter of five, two of eight; nobody mistypes the first of a short word."""
+    shorter = min(len(a), len(b))
+    if shorter < 5 or (shorter < 8 and a[0] != b[0]):
+        return False
+    most = 1 if shorter < 8 else 2
+    return OSA.distance(a, b, score_cutoff=most) <= most
+
+
+def numbered_apart(ours: Iterable[str], theirs: Iterable[str]) -> bool:
+    """Say whether a word of each differs from one of the other in its digits alone."""
+    bare = {_DIGITS.sub("", word) for word in ours if _has_both(word)}
+    return not bare.isdisjoint(_DIGITS.sub("", word) for word in theirs if _has_both(word))
+
+
+def _has_both(word: str) -> bool:
+    return not word.isalpha() and not word.isdigit()
+
+
+def initials(words: Sequence[str], short: Iterable[str]) -> set[str]:
+    """Return the words that `short`, three letters or more, are the initials of, and those."""
+    firsts = "".join(word[0] for word in words)
+    found: set[str] = set()
+    for one in short:
+        letters = one.removesuffix("s") if len(one) > 3 else one
+        place = firsts.find(letters) if 2 < len(letters) < 7 and letters.isalpha() else -1
+        if place >= 0:
+            found.update((one, *words[place : place + len(letters)]))
+    return found
