@@ -41,12 +41,15 @@ decentralized distributed|classical quantum|continuous discrete|deterministic st
 |photon electron proton neutron|private public|rural urban|sequential parallel|single multiple
 |static dynamic|strong weak|supervised unsupervised semisupervised|with without
 """
-_SIDES = [frozenset(group.split()) for group in _CONTRARY.split("|")]
+_QUESTION = {
+    word: number for number, group in enumerate(_CONTRARY.split("|")) for word in group.split()
+}
 
 
 def contrary(ours: Iterable[str], theirs: Iterable[str]) -> bool:
     """Say whether each says a word that is the contrary of one of the other."""
-    return any(not group.isdisjoint(ours) and not group.isdisjoint(theirs) for group in _SIDES)
+    asked = {_QUESTION[word] for word in ours if word in _QUESTION}
+    return bool(asked) and any(_QUESTION.get(word) in asked for word in theirs)
 
 
 # Titles that return with every issue: nothing in them tells one from the next.

@@ -32,7 +32,7 @@ _RUN = 12
 _MOST = 88
 
 
-def missing(ours: Sequence[str], own: str, theirs: Set[str], letters: str) -> list[str]:
+def missing(ours: Set[str], own: str, theirs: Set[str], letters: str) -> list[str]:
     """Return which of our words, not theirs, they have in no form.
 
     `theirs` are the words that they have alone; `own` and `letters` are all letters of the two
@@ -56,16 +56,17 @@ def _damaged(run: str, letters: str) -> bool:
 
 def near(a: str, b: str) -> bool:
     """Another form of one word, or a mistake in typing it; YOLOv7 and YOLOv8 are two."""
-    if min(len(a), len(b)) < 4 or _DIGITS.findall(a) != _DIGITS.findall(b):
+    if a[0] != b[0]:  # nobody mistypes the first letter
         return False
-    stem = Prefix.similarity(a, b)
-    if stem >= 4 and _ENDINGS.fullmatch(a, stem) and _ENDINGS.fullmatch(b, stem):
-        return True
-    if _DIGRAPH.sub("", a) == _DIGRAPH.sub("", b):
-        return True
-    if _contrary(a, b) or _contrary(b, a):
+    if a[:4] == b[:4] and len(a) > 3 < len(b):
+        stem = Prefix.similarity(a, b)
+        if _ENDINGS.fullmatch(a, stem) and _ENDINGS.fullmatch(b, stem):
+            return True
+    if not -3 < len(a) - len(b) < 3:
         return False
-    return _mistyped(a, b)
+    if not _mistyped(a, b) and (len(a) < 4 or _DIGRAPH.sub("", a) != _DIGRAPH.sub("", b)):
+        return False
+    return not (_contrary(a, b) or _contrary(b, a)) and _DIGITS.findall(a) == _DIGITS.findall(b)
 
 
 def _contrary(a: str, b: str) -> bool:
@@ -73,9 +74,9 @@ def _contrary(a: str, b: str) -> bool:
 
 
 def _mistyped(a: str, b: str) -> bool:
-    """One letter of five, two of eight; nobody mistypes the first of a short word."""
+    """One letter of five, two of eight."""
     shorter = min(len(a), len(b))
-    if shorter < 5 or (shorter < 8 and a[0] != b[0]):
+    if shorter < 5:
         return False
     most = 1 if shorter < 8 else 2
     return OSA.distance(a, b, score_cutoff=most) <= most
@@ -91,13 +92,11 @@ def _has_both(word: str) -> bool:
     return not word.isalpha() and not word.isdigit()
 
 
-def initials(words: Sequence[str], short: Iterable[str]) -> set[str]:
-    """Return the words that `short`, three letters or more, are the initials of, and those."""
-    firsts = "".join(word[0] for word in words)
+def initials(words: Sequence[str], firsts: str, short: Iterable[str]) -> set[str]:
+    """Return the words whose `firsts` one of `short` is, of three letters or more, and that."""
     found: set[str] = set()
     for one in short:
         letters = one.removesuffix("s") if len(one) > 3 else one
-        place = firsts.find(letters) if 2 < len(letters) < 7 and letters.isalpha() else -1
-        if place >= 0:
+        if 2 < len(letters) < 7 and (place := firsts.find(letters)) >= 0:
             found.update((one, *words[place : place + len(letters)]))
     return found

@@ -34,7 +34,7 @@ SWAPPED = 2.0
 ALIKE_ABSTRACT = 0.3
 # And this little is common to any two of one field.
 UNLIKE_ABSTRACT = 0.04
-# Two identifiers of one scheme, or two parts of a series, are two works, however alike.
+# Two identifiers of one scheme, two parts or numbers, are two works, however alike.
 CONTRADICTED = -1.0
 
 
@@ -56,10 +56,19 @@ def same_work(a: Paper, b: Paper) -> Verdict:
     if found is None:
         return Verdict(0.0, False, ("titles differ", "no author in common"))
     odds = balance(found)
-    if (conflict and not _to_the_letter(found)) or found.title.other_part:
+    if (conflict and not _to_the_letter(found)) or _counted_apart(found):
         odds = min(odds, 0.0) + CONTRADICTED
     same = odds >= SURE and _witnessed(found) and not any(_apart(found))
     return Verdict(_share(odds), same, tuple(_words(found, conflict)))
+
+
+def _counted_apart(found: Evidence) -> bool:
+    """Two parts, or another number in the title, unless the same is said under it."""
+    return found.title.other_part or (found.title.other_number and not _same_text(found))
+
+
+def _same_text(found: Evidence) -> bool:
+    return found.abstract is not None and found.abstract >= SAME_ABSTRACT
 
 
 def _share(odds: float) -> float:
@@ -71,7 +80,7 @@ def _witnessed(found: Evidence) -> bool:
     if found.authors is not None and found.authors.met:
         # One author in common, and "Agents": anyone has written that twice.
         telling = found.title.shared + found.authors.met >= TELLING_TOGETHER
-        return telling or (found.abstract or 0.0) >= SAME_ABSTRACT or _same_place(found)
+        return telling or _same_text(found) or _same_place(found)
     # Nobody is met where a list is missing or damaged beyond reading.
     if not found.title.equal:
         return False
@@ -89,7 +98,7 @@ def _same_place(found: Evidence) -> bool:
 
 def _apart(found: Evidence) -> Iterator[bool]:
     """What tells two works of like titles apart, whatever else agrees."""
-    same_text = found.abstract is not None and found.abstract >= SAME_ABSTRACT
+    same_text = _same_text(found)
     yield found.title.other_number
     yield found.title.about
     yield found.title.column and not same_text

@@ -24,7 +24,7 @@ from monitor.diff.conventions import (
 )
 from monitor.diff.forms import initials, missing, numbered_apart
 from monitor.diff.mend import mended
-from monitor.diff.pieces import pieces
+from monitor.diff.pieces import TELLING, pieces
 from monitor.text import plain
 
 _WORD = re.compile(r"[^\W_]+")
@@ -46,6 +46,7 @@ class Title:
     words: tuple[str, ...]
     distinct: frozenset[str]
     letters: str
+    firsts: str
     sorted: str
     weight: float
     numbers: frozenset[str]
@@ -95,6 +96,7 @@ def title(told: str) -> Title:
         words=words,
         distinct=distinct,
         letters="".join(words),
+        firsts="".join(word[0] for word in words),
         sorted="".join(sorted(words)),
         weight=fsum(map(rarity, distinct)),
         numbers=frozenset(
@@ -122,20 +124,21 @@ def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
     if a.letters == b.letters:
         return Likeness(equal=True, shared=max(a.weight, b.weight), column=column)
     just_a, just_b = a.distinct - b.distinct, b.distinct - a.distinct
-    short = initials(a.words, just_b) | initials(b.words, just_a)
-    ours = missing([w for w in just_a if w not in short], a.letters, just_b, b.letters)
-    theirs = missing([w for w in just_b if w not in short], b.letters, just_a, a.letters)
+    short = initials(a.words, a.firsts, just_b) | initials(b.words, b.firsts, just_a)
+    ours = missing(just_a - short, a.letters, just_b, b.letters)
+    theirs = missing(just_b - short, b.letters, just_a, a.letters)
     shared_a = a.weight - fsum(map(rarity, ours))
     shared_b = b.weight - fsum(map(rarity, theirs))
     lonely = sorted((_told(ours, explained), _told(theirs, explained)))
-    letters = letters_agree(a, b)
+    letters, shared = letters_agree(a, b), max(shared_a, shared_b)
+    compared = letters < NEARLY and shared >= TELLING
     return Likeness(
         equal=False,
         letters=letters,
         sorted=Indel.normalized_similarity(a.sorted, b.sorted),
-        core=letters if letters > NEARLY else max(letters, _pieces_agree(a.told, b.told)),
+        core=max(letters, _pieces_agree(a.told, b.told)) if compared else letters,
         covered=max(shared_a / max(a.weight, 0.1), shared_b / max(b.weight, 0.1)),
-        shared=max(shared_a, shared_b),
+        shared=shared,
         alone=lonely[1],
         either=lonely[0],
         other_part=_other_part(a, b),

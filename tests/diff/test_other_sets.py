@@ -1,0 +1,273 @@
+"""Records as other catalogues write them, and works that others take for one: both orders."""
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.diff import same_work
+from monitor.model import Paper
+
+TITLE = "Learning to Plan with Language Agents in Open Worlds"
+ABSTRACT = (
+    "We study how language agents learn to plan in open worlds. Our method searches over "
+    "programs and reuses what it finds. On three benchmarks it halves the number of steps."
+)
+OTHER = (
+    "Protein folding remains a challenge for molecular dynamics. We present a sampler that "
+    "respects symmetries and show that it reaches equilibrium in a tenth of the time."
+)
+REVIEW = (
+    "This is a protocol for a review. The objectives are as follows: to assess what {} does in "
+    "adults with {}, in trials of any length, wherever they were made and however they ended."
+)
+AUTHORS = ("Ada Lovelace", "Alan M. Turing", "Grace Hopper")
+ONE = ("Ada Lovelace",)
+
+
+def by(title=TITLE, authors=AUTHORS, **more):
+    return Paper(title, authors=authors, **more)
+
+
+def at(venue, year=None, **more):
+    return by(venue=venue, year=year, **more)
+
+
+SAME = {
+    "lower case, no year, the venue by its name": (
+        at("NeurIPS", 2023),
+        by(
+            TITLE.lower(),
+            ("ada lovelace", "alan turing", "grace hopper"),
+            venue="Advances in Neural Information Processing Systems 36",
+        ),
+    ),
+    "a conference by its letters and by its name": (
+        at("CVPR 2023", 2023),
+        at("2023 IEEE/CVF Conference on Computer Vision and Pattern Recognition (CVPR)", 2023),
+    ),
+    "a journal abbreviated": (
+        at("Phys. Rev. Lett.", 2021),
+        at("Physical Review Letters", 2021),
+    ),
+    "a journal abbreviated without signs": (
+        at("Nat Commun", 2021),
+        at("Nature Communications", 2021),
+    ),
+    "a preprint, and a conference two years later": (at("CoRR", 2021), at("ICLR", 2023)),
+    "a preprint, and a journal a year later": (by(year=2022), at("Journal of Planning", 2023)),
+    "initials in one string": (by(), by(authors=("A. Lovelace, A. M. Turing, G. Hopper",))),
+    "initials behind, in one string": (by(), by(authors=("Lovelace A, Turing AM, Hopper G",))),
+    "family names first, in one string": (
+        by(),
+        by(authors=("Lovelace, A., Turing, A. M., Hopper, G.",)),
+    ),
+    "as BibTeX writes a list": (
+        by(),
+        by(authors=("Lovelace, Ada and Turing, Alan M. and Hopper, Grace",)),
+    ),
+    "capitals, family names first, no comma": (
+        by(),
+        by(TITLE.upper(), ("LOVELACE ADA", "TURING ALAN", "HOPPER GRACE")),
+    ),
+    "names in LaTeX": (
+        by(authors=("Jürgen Müller", "Paul Erdős")),
+        by(authors=(r"J{\"u}rgen M{\"u}ller", r"Paul Erd{\H o}s")),
+    ),
+    "German, transliterated": (
+        by("Über die Lösung großer Gleichungssysteme", ("Jürgen Groß", "A. Weiß")),
+        by("Ueber die Loesung grosser Gleichungssysteme", ("J. Gross", "A. Weiss")),
+    ),
+    "French, without accents": (
+        by("Sur l'intégration des équations différentielles", ("Émile Borel", "H. Poincaré")),
+        by("Sur l integration des equations differentielles", ("E. Borel", "H. Poincare")),
+    ),
+    "Cyrillic names": (
+        by(authors=("Юрий Иванов", "Анна Петрова")),
+        by(authors=("Yuri Ivanov", "Anna Petrova")),
+    ),
+    "Chinese": (
+        by("基于深度学习的图像分类方法研究", ("张伟", "李小明"), year=2020),
+        by("基于深度学习的图像分类方法研究", ("张伟", "李小明"), year=2021),
+    ),
+    "family names first, by custom": (
+        by(authors=("Wei Zhang", "Xiaoming Li")),
+        by(authors=("Zhang Wei", "Li Xiao-Ming")),
+    ),
+    "family names of two words": (
+        by(authors=("Maria Garcia-Molina", "Gabriel García Márquez")),
+        by(authors=("M. Garcia Molina", "G. García")),
+    ),
+    "mathematics": (
+        by(r"Improved bounds for $k$-means++ in $\mathbb{R}^d$ with $O(n\log n)$ queries"),
+        by("Improved bounds for k-means++ in R^d with O(n log n) queries"),
+    ),
+    "chemistry": (
+        by("Role of Ca<sup>2+</sup> in &alpha;-synuclein aggregation of neurons"),
+        by("Role of Ca2+ in α-synuclein aggregation of neurons"),
+    ),
+    "British and American": (
+        by("Optimisation of Colour Behaviour in Neural Modelling"),
+        by("Optimization of color behavior in neural modeling"),
+    ),
+    "by its initials": (
+        by("Efficient Fine-Tuning of Large Language Models on Graphs"),
+        by("Efficient Finetuning of LLMs on Graphs"),
+    ),
+    "the title cut short": (by(), by("Learning to Plan with Language Agents ...")),
+    "the place left behind the title": (
+        by("Implementing Data Cubes Efficiently"),
+        by("Implementing data cubes efficiently. In: Proc. SIGMOD, May 1996, available by FTP"),
+    ),
+    "one number in two notations": (
+        by("Lectures on Agents, Part II: Planning"),
+        by("Lectures on agents II: planning"),
+    ),
+    "an author more": (by(abstract=ABSTRACT), by(abstract=ABSTRACT, authors=(*AUTHORS, "E. Noe"))),
+    "one author, retitled, the abstract kept": (
+        by(authors=ONE, abstract=ABSTRACT, year=2022),
+        by("Program Search for Planning", ONE, abstract=ABSTRACT, year=2023),
+    ),
+    "retitled by a name, a sentence more": (
+        by(abstract=ABSTRACT, year=2022),
+        at("ICML", 2023, title="Laplace: Open Planning", abstract=f"{ABSTRACT} Code is given."),
+    ),
+    "nobody named, one long title of one year": (
+        by("Report on the Fourth Colloquium on Submodular Crowdsourcing", (), year=2003),
+        by("Report on the fourth colloquium on submodular crowdsourcing.", year=2003),
+    ),
+}
+
+
+def swapped(one, other, *rest):
+    """Two titles of one form by the same people, of two things."""
+    return by(one.join(rest)), by(other.join(rest))
+
+
+DIFFERENT = {
+    "counted off by signs": (by("Agents I: Planning"), by("Agents II: Acting")),
+    "of a series": (
+        by("Planets around evolved stars. IV. A giant in the desert"),
+        by("Planets around evolved stars. V. A dwarf in the desert"),
+    ),
+    "a sequel": (by(), by(f"{TITLE} II")),
+    "a sequel by a digit": (by(), by(f"{TITLE} 2")),
+    "another version of a system": swapped("v7", "v8", "YOLO", ": trainable, real-time detectors"),
+    "the second version of a system": swapped("", "V2", "PlanNet", ": Planning Networks"),
+    "another release": swapped("Tenth", "Eleventh", "The ", " Data Release of the Open Sky Survey"),
+    "another energy": swapped("7", "13", "Jet production in collisions at ", " TeV"),
+    "Teil": swapped("1", "2", "Einführung in die Planung, Teil ", ""),
+    "Chinese parts": (by("深度学习综述（一）", ("张伟",)), by("深度学习综述（二）", ("张伟",))),
+    "a reply": (by(abstract=ABSTRACT), by(f"Reply to: {TITLE}")),
+    "a comment and its reply": (
+        by(f'Comment on "{TITLE}"', ("Emmy Noether",)),
+        by(f'Reply to Comment on "{TITLE}"'),
+    ),
+    "a correction": (by(abstract=ABSTRACT), by(f"Author Correction: {TITLE}", abstract=ABSTRACT)),
+    "an erratum with its reference": (
+        by(year=2020),
+        by(f"Erratum: {TITLE} [Phys. Rev. Lett. 120, 1 (2018)]", year=2020),
+    ),
+    "a retraction": (by(abstract=ABSTRACT), by(f"Retraction Note: {TITLE}")),
+    "its supplement": (by(), by(f"Supplementary material for: {TITLE}")),
+    "its supporting information": (by(), by(f"Supporting Information: {TITLE}")),
+    "its appendix": (by(), by(f"Appendix to {TITLE}")),
+    "its data": (by(), by(f"Data for: {TITLE}")),
+    "its code": (by(), by(f'Code for "{TITLE}"')),
+    "revisited": (by(), by(f"{TITLE} Revisited")),
+    "its protocol": (
+        by("Exercise for migraine in adults: a randomised trial"),
+        by("Exercise for migraine in adults: protocol for a randomised trial"),
+    ),
+    "front matter": (
+        by("Front Matter", (), venue="J. Agents", year=2001),
+        by("Front Matter", (), venue="J. Agents", year=2001),
+    ),
+    "an editorial of the same year": (
+        by("Editorial", ONE, venue="J. Agents", year=2002),
+        by("Editorial", ONE, venue="J. Agents", year=2002),
+    ),
+    "authors' replies": (by("Author's reply", ONE), by("Authors' reply", ONE)),
+    "one word, one author": (by("Agents", ONE), by("Agents", ONE, year=1999)),
+    "proceedings": (
+        by("Proceedings of the 3rd Workshop on Language Agents", ONE, year=2002),
+        by("Proceedings of the 4th Workshop on Language Agents", ONE, year=2003),
+    ),
+    "each year's overview": swapped("2019", "2020", "Overview of the ", " Lab on Language Agents"),
+    "proteins": swapped("folding", "docking", "Deep learning for protein ", ""),
+    "particles": swapped("top quark", "W boson", "Measurement of the ", " mass in dileptons"),
+    "sides": swapped("left", "right", "Hippocampal volume of the ", " hemisphere in mice"),
+    "with and without": swapped("with", "without", "Convergence of gradient descent ", " momentum"),
+    "bounds": swapped("Upper", "Lower", "", " bounds for sorting networks of small depth"),
+    "linear and not": swapped("Linear", "Nonlinear", "", " control of submodular rankings"),
+    "supervised and not": swapped("Supervised", "Unsupervised", "", " ranking of crowds"),
+    "organs": swapped(
+        "pancreatitis", "pericarditis", "Acute ", " after vaccination: a case report"
+    ),
+    "drugs": swapped("amberol", "cobaltol", "Safety of ", " in patients with migraine: a trial"),
+    "countries": swapped("Kenya", "Ghana", "Prevalence of diabetes in ", ": a survey of clinics"),
+    "a system and one of its parts": (
+        at("VLDB", 2003, title="Strato: a system for stream joins"),
+        at("SIGMOD", 2004, title="Optimization of joins in Strato, a system for stream joins"),
+    ),
+    "a conference paper and its article": (at("NeurIPS", 2019), at("IEEE Trans. on Plans", 2021)),
+    "two conferences": (at("NeurIPS", 2019), at("CVPR", 2021)),
+    "a common name, a common title": (
+        by("Deep Learning for Image Classification", ("Wei Wang",), abstract=ABSTRACT),
+        by("Deep Learning for Image Classification", ("Wei Wang",), abstract=OTHER),
+    ),
+    "a title that many hit upon": (
+        by("A Survey on Deep Learning", ("Wei Wang", "Li Na")),
+        by("A Survey on Deep Learning", ("Hans Maier", "Otto Klein")),
+    ),
+    "a form filled in twice": (
+        by("Amber for colds in adults: a review", abstract=REVIEW.format("amber", "colds")),
+        by("Basil for asthma in adults: a review", abstract=REVIEW.format("basil", "asthma")),
+    ),
+}
+
+
+@pytest.mark.parametrize("pair", SAME.values(), ids=SAME)
+def test_same(pair):
+    assert same_work(*pair).same, same_work(*pair)
+
+
+@pytest.mark.parametrize("pair", DIFFERENT.values(), ids=DIFFERENT)
+def test_different(pair):
+    assert not same_work(*pair).same, same_work(*pair)
+
+
+COUNTED = ["counted off by signs", "another version of a system", "another energy", "Teil"]
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_another_number_is_likelier_another_work(name):
+    assert same_work(*DIFFERENT[name]).score < 0.5
+
+
+RECORDS = [paper for pairs in (SAME, DIFFERENT) for pair in pairs.values() for paper in pair]
+
+
+def test_the_order_of_no_two_records_matters():
+    for a, b in combinations(RECORDS, 2):
+        assert same_work(a, b) == same_work(b, a), (a, b)
+
+
+TITLES = st.sampled_from([record.title for record in RECORDS])
+PEOPLE = st.sampled_from([record.authors for record in RECORDS])
+VENUES = st.sampled_from(["", "VLDB", "VLDB J.", "SIGMOD Record ,", "arXiv", "Nat Commun"])
+PAPERS = st.builds(
+    Paper,
+    title=st.builds(lambda one, cut: one[: cut + 8], TITLES, st.integers(0, 60)),
+    abstract=st.sampled_from(["", ABSTRACT, ABSTRACT[40:], OTHER]),
+    authors=st.builds(lambda one, turn: one[turn:] + one[:turn], PEOPLE, st.integers(0, 3)),
+    venue=VENUES,
+    year=st.sampled_from([None, 2001, 2002]),
+    keys=st.sampled_from([{}, {}, {"arxiv": "2401.01234"}, {"arxiv": "2401.01235"}]),
+)
+
+
+@given(PAPERS, PAPERS)
+def test_the_order_matters_for_no_records(a, b):
+    assert same_work(a, b) == same_work(b, a)
