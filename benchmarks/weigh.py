@@ -57,6 +57,7 @@ STRICTER = 0.5
 SETTLED = 1e-5
 
 Feature = tuple[str, float | None]
+Record = tuple[str, tuple[str, ...], str, int | None]
 
 
 Numbers = npt.NDArray[np.float64]
@@ -68,7 +69,7 @@ class Row(NamedTuple):
     kind: str
     features: tuple[int, ...]
     same: bool
-    work: Paper
+    work: Record
 
 
 FEATURES: list[Feature] = [("", None)] + [
@@ -76,7 +77,7 @@ FEATURES: list[Feature] = [("", None)] + [
 ]
 
 
-def row(kind: str, a: Paper, b: Paper, same: bool, work: Paper) -> Row | None:
+def row(kind: str, a: Paper, b: Paper, same: bool, work: Record) -> Row | None:
     found = gather(a, b)
     if found is None:
         return None
@@ -162,18 +163,19 @@ def folded(rows: Sequence[Row], folds: int, seed: int) -> list[str]:
     return [parts[one.work] for one in rows]
 
 
-def works(pairs: Sequence[labelled.Pair]) -> list[Paper]:
+def works(pairs: Sequence[labelled.Pair]) -> list[Record]:
     """Return for each pair the work that its first record is of: one record of those joined."""
-    leading: dict[Paper, Paper] = {}
+    leading: dict[Record, Record] = {}
 
-    def first(paper: Paper) -> Paper:
-        while (other := leading.get(paper, paper)) is not paper:
-            paper = other
-        return paper
+    def first(paper: Paper) -> Record:
+        record = paper.title, paper.authors, paper.venue, paper.year
+        while record in leading:
+            record = leading[record]
+        return record
 
     for pair in pairs:
         a, b = first(pair.a), first(pair.b)
-        if pair.same and a is not b and a != b:
+        if pair.same and a != b:
             leading[b] = a
     return [first(pair.a) for pair in pairs]
 
