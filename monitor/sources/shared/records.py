@@ -208,7 +208,11 @@ def many(told: object, *path: str) -> list[object]:
 
 def raw(told: object, *path: str) -> str:
     """Return a text or number at a path as text; the first one of a list; else ""."""
-    for one in many(told, *path):
+    for name in path:
+        told = told.get(name) if isinstance(told, dict) else member(told, name)
+        if told is None:
+            return ""
+    for one in told if isinstance(told, list) else (told,):
         if isinstance(one, (str, int, float)) and not isinstance(one, bool):
             word = str(one).strip() if isinstance(one, str) or abs(one) < 1e18 else ""
             if word and (word.isprintable() or (word := clean(word))):
