@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 FUZZ_SECONDS ?= 90
 SOAK_KILLS ?= 1000
 
-.PHONY: demo test check format bench duel faults soak fuzz month same picture clean big
+.PHONY: demo test check format bench duel faults soak fuzz awkward month same picture clean big
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -49,6 +49,9 @@ soak: $(VENV)/.developing         ## SOAK_KILLS kills at random moments; all tim
 
 fuzz: $(VENV)/.developing         ## spoiled documents of every kind, for FUZZ_SECONDS
 	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
+
+awkward: $(VENV)/.developing      ## documents of 20 MB of every format that are hard to read: seconds and memory
+	$(BIN)/python -m tests.awkward
 
 month: $(VENV)/.developing        ## thirty days on PostgreSQL, two schedulers and three workers, one killed at each step
 	$(BIN)/python -m tests.month --days 30
