@@ -57,8 +57,8 @@ def unite(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
     stored = papers.load(tx, ids)
     kept = {lost: to for lost, to in kept.items() if lost in stored and to in stored}
     into = {id: kept.get(id, id) for id in stored}
-    renumbered = _unite_news(tx, into)
-    _write_paper(tx, stored, into, renumbered)
+    renumbered = _unite_news(tx, stored, into)
+    _write_paper(tx, stored, into, renumbered, now)
     _move_names(tx, into)
     _lead_on(tx, kept, reasons, now)
     tx.execute(sa.delete(schema.paper).where(among(tx, _paper.id, kept)))
@@ -85,9 +85,14 @@ def _kept(pairs: Iterable[tuple[int, int, str]]) -> dict[int, int]:
 # ── what was told ───────────────────────────────────────────────────────────────────
 
 
-def _unite_news(tx: Transaction, into: Mapping[int, int]) -> Renumbered:
+def _unite_news(
+    tx: Transaction, stored: Mapping[int, Stored], into: Mapping[int, int]
+) -> Renumbered:
+    """A paper that was purged had been told to all who were to be: the other is no news then."""
+    told = {into[id] for id, one in stored.items() if one.purged and one.news_at}
     of_change = sa.select(schema.change).where(among(tx, _change.paper_id, into))
-    rows = tx.execute(of_change.order_by(_change.at, _change.paper_id).with_for_update()).all()
+    every = tx.execute(of_change.order_by(_change.at, _change.paper_id).with_for_update()).all()
+    rows = [row for row in every if row.kind not in _FIRST or into[row.paper_id] not in told]
     matched = tx.execute(sa.select(schema.match).where(among(tx, _match.paper_id, into))).all()
     items = tx.execute(
         sa.select(schema.digest_item, reached(_item.digest_id).label("reached"))
@@ -131,6 +136,8 @@ def _united_matches(
 ) -> list[dict[str, Any]]:
     best: dict[tuple[str, int, int], dict[str, Any]] = {}
     for row in sorted(rows, key=lambda row: -row.score):
+        if (row.paper_id, row.revision) not in numbered:  # of what is no news any more
+            continue
         paper_id, revision = into[row.paper_id], numbered[row.paper_id, row.revision]
         moved = row._asdict() | {"paper_id": paper_id, "revision": revision}
         best.setdefault((row.topic, paper_id, revision), moved)
@@ -163,6 +170,7 @@ def _write_paper(
     stored: Mapping[int, Stored],
     into: Mapping[int, int],
     numbered: Renumbered,
+    now: datetime,
 ) -> None:
     """Give the kept papers what they lack of the others, and the text of the latest version."""
     newest: dict[int, int] = defaultdict(int)
@@ -173,7 +181,8 @@ def _write_paper(
         before = whole.get(into[id])
         whole[into[id]] = _together(before, one) if before else one
     rows = [
-        papers.columns(replace(one, revision=max(newest[id], 1))) | {"of": id}
+        papers.columns(replace(one, revision=max(newest[id], 1)))
+        | {"of": id, "purged_at": now if one.purged else None}
         for id, one in whole.items()
     ]
     tx.execute(sa.update(schema.paper).where(_paper.id == sa.bindparam("of")), rows)
@@ -190,6 +199,7 @@ def _together(kept: Stored, lost: Stored) -> Stored:
         paper=structs.replace(paper, withdrawn=withdrawn),
         first_seen=min(kept.first_seen, lost.first_seen),
         news_at=min(told, default=None),
+        purged=kept.purged and lost.purged,
     )
 
 

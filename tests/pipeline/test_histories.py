@@ -98,6 +98,8 @@ class Work:
     # And how often they may be: once, and once more for a half parted before they were told.
     may: Counter[str] = field(default_factory=lambda: Counter(READERS))
     seen: bool = False
+    # Whether its article was told before anything linked the two.
+    apart: bool = False
 
     def preprint(self) -> Paper:
         return Paper(
@@ -164,17 +166,26 @@ class History:
 
     def link(self, work: Work) -> None:
         work.seen = True
-        self.linked.add(work.number)
         self._read("arxiv", work.linked())
+        if work.number not in self.linked:
+            self._is_one(work)
+
+    def _is_one(self, work: Work) -> None:
+        """From now on nobody is told more of it than they were, or than once."""
+        self.linked.add(work.number)
+        work.may = Counter({name: max(1, work.told[name]) for name in READERS})
 
     def publish(self, work: Work) -> None:
         """The journal's copy, under another title; it is known to be the same once linked."""
-        if work.number in self.linked:
-            self._read("journal", work.article())
-        elif not work.seen:
-            work.seen = True
-            self.linked.add(work.number)
-            self._read("journal", work.article(), work.linked())
+        if work.number not in self.linked:
+            if work.seen and not work.apart:
+                work.apart = True
+                work.may.update(READERS)
+            elif not work.seen:
+                self._read("journal", work.article(), work.linked())
+                work.seen = True
+                self._is_one(work)
+        self._read("journal", work.article())
 
     def digest(self, work: Work) -> None:
         for name in READERS[: 1 + work.number % 2]:
@@ -196,13 +207,14 @@ class History:
             retention.purge(tx, self.now, None, self.now, 100)
 
     def merge(self, work: Work) -> None:
-        """What a person says is one again, after it was split."""
+        """What a person says is one: again, after it was split, or before anything linked it."""
         ids = sorted(self.papers_of(work))
         if len(ids) > 1:
             with self.store.ingesting() as tx:
                 names = rulings.names_of(tx, ids)
                 rulings.rule(tx, names[ids[0]], names[ids[1]], rulings.SAME, self.now)
                 joins.unite(tx, [(ids[0], ids[1], "a person")], self.now)
+            self._is_one(work)
 
     def split(self, work: Work) -> None:
         """A person parts the article from the preprint; both have been told of as before."""
