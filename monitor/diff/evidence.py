@@ -57,14 +57,15 @@ def gather(a: Paper, b: Paper) -> Evidence | None:
     if not met and titles.letters_agree(ours, theirs) < UNLIKE:
         return None
     here, there = venues.venue(a.venue), venues.venue(b.venue)
+    series, two_publications = _places(a.venue, b.venue)
     pairs, terms = _abstracts(a.abstract, b.abstract)
     return Evidence(
         title=titles.likeness(
             ours, theirs, _explained(a.authors, a.venue) | _explained(b.authors, b.venue)
         ),
         authors=authors,
-        series=venues.same_series(here, there),
-        two_publications=venues.two_publications(here, there),
+        series=series,
+        two_publications=two_publications,
         cut=here.cut or there.cut,
         years_apart=_years_apart(_year(a) or here.year, _year(b) or there.year),
         abstract=pairs,
@@ -73,6 +74,13 @@ def gather(a: Paper, b: Paper) -> Evidence | None:
         and _subject(ours, a.abstract, theirs, b.abstract)
         and _subject(theirs, b.abstract, ours, a.abstract),
     )
+
+
+@lru_cache(maxsize=8192)
+def _places(a: str, b: str) -> tuple[bool | None, bool]:
+    """Of two venues: whether they are one series, and whether they are two publications."""
+    here, there = venues.venue(a), venues.venue(b)
+    return venues.same_series(here, there), venues.two_publications(here, there)
 
 
 def _subject(one: Title, abstract: str, other: Title, elsewhere: str) -> bool:

@@ -44,10 +44,16 @@ def missing(ours: Set[str], own: str, theirs: Set[str], letters: str) -> list[st
 def _met(word: str, own: str, theirs: Set[str], letters: str) -> bool:
     if len(word) < 4:
         return False
-    within = [other for other in theirs if word in other]
-    if within:  # joined to words of ours; "supervised" is not met in "unsupervised"
-        return any(other in own or near(word, other) or _damaged(other, own) for other in within)
-    return word in letters or any(near(word, other) for other in theirs) or _damaged(word, letters)
+    first = word[0]
+    within = False
+    for other in theirs:
+        if word in other:  # joined to words of ours; "supervised" is not met in "unsupervised"
+            if other in own or near(word, other) or _damaged(other, own):
+                return True
+            within = True
+        elif other[0] == first and near(word, other):
+            return True
+    return not within and (word in letters or _damaged(word, letters))
 
 
 def _damaged(run: str, letters: str) -> bool:

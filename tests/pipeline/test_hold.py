@@ -128,6 +128,17 @@ def test_F08_a_few_late_additions_are_not_held(fed: House, web: MisbehavingServe
     assert read(fed) == ("ok", 10, 4)
 
 
+@pytest.mark.parametrize(("known", "outcome"), [(5, "ok"), (4, "failed")])
+def test_F08_half_of_the_old_entries_may_be_new_and_no_more(
+    fed: House, web: MisbehavingServer, known: int, outcome: str
+) -> None:
+    told(web, *(item(SUBJECTS[n], old(n)) for n in range(known)))
+    read(fed)
+    fed.clock.move(days=1)
+    told(web, *(item(SUBJECTS[n], old(n)) for n in (*range(known), *range(5, 10))))
+    assert read(fed)[0] == outcome
+
+
 def test_F08_a_list_is_never_held(house: House) -> None:
     for name in ("1.txt", "2.txt"):
         house.add(name, *((f"{one} Agents of {name}", "Of agents. Yes.") for one in SUBJECTS))
