@@ -5,7 +5,7 @@ r"""The entries of a BibTeX file, with their fields as they are written.
       year = 2024             the comma behind the last may be missing
     }
 
-What is written like that is read here, in one pass. All else (abbreviations, values that `#` joins,
+What is written like that, or joined by `#`, is read here, in one pass. All else (abbreviations,
 parentheses, what is broken) is left to bibtexparser, block by block. A test holds both equal.
 """
 
@@ -19,9 +19,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.model import Rejected
+from monitor.sources.shared.entries import MAX_ENTRY
 
 if TYPE_CHECKING:
     from bibtexparser.model import Block
+
+MAX_BLOCK = 4 * MAX_ENTRY  # characters, of which those of an entry are most
+BEGINNING = 64 * 1024  # characters of a longer one, which may hold an abbreviation
 
 BEGINS = re.compile(r"@\w*[ \t]*[{(]")
 
@@ -50,11 +54,10 @@ def _braces(depth: int) -> str:
     return rf"\{{(?:[^{{}}\\]++|\\++[{{}}]?+{inner})*+\}}"
 
 
-_BLOCK = re.compile(r"^\s*(?=@\w*[ \t]*[{(])", re.MULTILINE)
+_BLOCK = re.compile(r"^[^\S\n]*+(?=@\w*[ \t]*[{(])", re.MULTILINE)
 _HEAD = re.compile(r"@(\w*)[ \t]*\{([^,{}=\"\\\n]*),")
-_FIELD = re.compile(
-    rf"\s*+([\w:-]++)\s*+=\s*+({_braces(8)}|\"(?:[^\"\\]++|\\++\"?+)*+\"|[\w.:+-]++)\s*+([,}}])"
-)
+_VALUE = rf"(?:{_braces(8)}|\"(?:[^\"\\]++|\\++\"?+)*+\"|[\w.:+-]++)"
+_FIELD = re.compile(rf"\s*+([\w:-]++)\s*+=\s*+({_VALUE}(?:\s*+#\s*+{_VALUE})*+)\s*+([,}}])")
 # What a broken entry holds that is whole: values behind a name that begins a line or a field.
 _LOOSE_HEAD = re.compile(r"@(\w+)[ \t]*[{(]([^,\n]*)")
 _LOOSE = re.compile(
@@ -82,9 +85,21 @@ def read(content: str) -> File:
         entry = _plain(content, start, end, line)
         if entry:
             entries.append(entry)
+        elif end - start <= MAX_BLOCK:
+            is_last = end == len(content)
+            entries += _others(content[start:end].rstrip(), line, strings, is_last=is_last)
         else:
-            entries += _others(content[start:end], line, strings, is_last=end == len(content))
+            entries += _first(content[start : start + BEGINNING], line, strings)
     return File(entries, strings)
+
+
+def _first(written: str, line: int, strings: dict[str, str]) -> list[Entry | Rejected]:
+    """Read how a block begins that is longer than any entry: it may define an abbreviation."""
+    head = _LOOSE_HEAD.match(written)
+    if head and not head[1].lower().startswith(_NO_ENTRY):
+        return [Rejected(f"line {line}", f"entry is larger than {MAX_ENTRY:,} characters")]
+    told = _others(written, line, strings, is_last=False)
+    return [one for one in told if isinstance(one, Entry)]
 
 
 def _plain(content: str, start: int, end: int, line: int) -> Entry | None:
@@ -96,7 +111,7 @@ def _plain(content: str, start: int, end: int, line: int) -> Entry | None:
     place, sign = head.end(), ","
     while sign == "," and (field := _FIELD.match(content, place, end)):
         name, value, sign = field.groups()
-        if value[0] == '"' and '{"' in value:
+        if '"' in value and '{"' in value:
             return None  # a quote in braces does not end a value
         fields.setdefault(name.lower(), value)
         place = field.end()
