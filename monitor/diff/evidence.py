@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from msgspec import structs
+
 from monitor.diff import people, titles, venues
 from monitor.diff.blocks import rarity
 from monitor.diff.forms import near
 from monitor.diff.keys import LINK, identifiers
+from monitor.diff.mend import mended
 from monitor.diff.people import Agreement
 from monitor.diff.titles import Likeness, Title
 from monitor.model import Paper
@@ -19,6 +22,9 @@ from monitor.text import plain
 
 # Words that an abstract must have before its agreement says anything.
 TELLING_WORDS = 20
+# A title has so many words before the names that were run into it.
+FEWEST_WORDS = 2
+MOST_OF_A_NAME = 4
 # Titles less alike than this are compared no further where no author is shared either.
 UNLIKE = 0.5
 # Who hands out DOIs for preprints: one of theirs beside a publisher's is the usual case.
@@ -51,6 +57,7 @@ class Evidence:
 
 def gather(a: Paper, b: Paper) -> Evidence | None:
     """Return the evidence, or None where two records have clearly nothing in common."""
+    a, b = _untangled(a, b), _untangled(b, a)
     ours, theirs = titles.title(a.title), titles.title(b.title)
     authors = people.agreement(a.authors, b.authors)
     met = authors.met if authors else 0
@@ -88,6 +95,29 @@ def _subject(one: Title, abstract: str, other: Title, elsewhere: str) -> bool:
     own = (one.distinct - other.distinct) & _shingles(abstract).terms
     words = other.distinct | _shingles(elsewhere).terms
     return any(not any(near(word, there) for there in words) for word in own - words)
+
+
+def _untangled(one: Paper, other: Paper) -> Paper:
+    """Give a record the authors back that a catalogue ran into its title, the other's all.
+
+    Whatever else follows them there, place and year, is told as the place.
+    """
+    if one.authors or not other.authors:
+        return one
+    names = people.people(other.authors)
+    words = plain(mended(one.title)).split()
+    met = [(words.index(name[-1]), name) for name in names if name[-1] in words]
+    if not met or 3 * len(met) < 2 * len(names):
+        return one
+    first, name = min(met)
+    last = max(place for place, _ in met)
+    for given in reversed(name[:-1]):
+        first -= words[first - 1][0] == given[0]
+    if first < FEWEST_WORDS or last - first >= MOST_OF_A_NAME * len(names):
+        return one
+    title, place = words[:first], words[last + 1 :]
+    venue = one.venue or " ".join(place)
+    return structs.replace(one, title=" ".join(title), authors=other.authors, venue=venue)
 
 
 def identified(a: Paper, b: Paper) -> tuple[str, str]:

@@ -44,14 +44,14 @@ def missing(ours: Set[str], own: str, theirs: Set[str], letters: str) -> list[st
 def _met(word: str, own: str, theirs: Set[str], letters: str) -> bool:
     if len(word) < 4:
         return False
-    first = word[0]
+    first, rest = word[0], word[1:5]
     within = False
     for other in theirs:
         if word in other:  # joined to words of ours; "supervised" is not met in "unsupervised"
             if other in own or near(word, other) or _damaged(other, own):
                 return True
             within = True
-        elif other[0] == first and near(word, other):
+        elif (other[0] == first or other[1:5] == rest) and near(word, other):
             return True
     return not within and (word in letters or _damaged(word, letters))
 
@@ -62,7 +62,7 @@ def _damaged(run: str, letters: str) -> bool:
 
 def near(a: str, b: str) -> bool:
     """Another form of one word, or a mistake in typing it; YOLOv7 and YOLOv8 are two."""
-    if a[0] != b[0]:  # nobody mistypes the first letter
+    if a[0] != b[0] and a[1:5] != b[1:5]:  # the first letter is seldom mistyped
         return False
     if a[:4] == b[:4] and len(a) > 3 < len(b):
         stem = Prefix.similarity(a, b)
@@ -82,7 +82,7 @@ def _contrary(a: str, b: str) -> bool:
 def _mistyped(a: str, b: str) -> bool:
     """One letter of five, two of eight."""
     shorter = min(len(a), len(b))
-    if shorter < 5:
+    if shorter < 5 or (shorter < 8 and a[0] != b[0]):
         return False
     most = 1 if shorter < 8 else 2
     return OSA.distance(a, b, score_cutoff=most) <= most

@@ -120,6 +120,10 @@ SAME = {
         by("Implementing Data Cubes Efficiently"),
         by("Implementing data cubes efficiently. In: Proc. SIGMOD, May 1996, available by FTP"),
     ),
+    "authors and place run into the title": (
+        by(f"{TITLE.lower()} grace hopper , ada lovelace , alan m. turing icml 2023", ()),
+        at("ICML", 2023),
+    ),
     "one number in two notations": (
         by("Lectures on Agents, Part II: Planning"),
         by("Lectures on agents II: planning"),
@@ -217,6 +221,11 @@ DIFFERENT = {
         by("Deep Learning for Image Classification", ("Wei Wang",), abstract=ABSTRACT),
         by("Deep Learning for Image Classification", ("Wei Wang",), abstract=OTHER),
     ),
+    "a review of it that names its authors": (
+        by(f"A Review of {TITLE} by Ada Lovelace, Alan Turing and Grace Hopper", ()),
+        by(),
+    ),
+    "an obituary of its authors": (by("In Memory of Ada Lovelace and Grace Hopper", ()), by()),
     "a title that many hit upon": (
         by("A Survey on Deep Learning", ("Wei Wang", "Li Na")),
         by("A Survey on Deep Learning", ("Hans Maier", "Otto Klein")),
