@@ -31,6 +31,7 @@ _WORD = re.compile(r"[^\W_]+")
 _SIGN = re.compile(r"[.:;,)\]?!]")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+MISTYPED = 0.85  # "Book Rewiev" is a column, too
 NEARLY = 0.97  # titles so alike are compared no further
 _LEADING = frozenset(("for", "of", "on", "to"))
 _ARTICLES = frozenset(("a", "an", "the", "on"))
@@ -120,9 +121,9 @@ def letters_agree(a: Title, b: Title) -> float:
 
 def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
     """Compare two titles; `explained` are words that authors or venue account for."""
-    column = a.column and b.column
+    one = a.column or b.column
     if a.letters == b.letters:
-        return Likeness(equal=True, shared=max(a.weight, b.weight), column=column)
+        return Likeness(equal=True, shared=max(a.weight, b.weight), column=one)
     just_a, just_b = a.distinct - b.distinct, b.distinct - a.distinct
     short = initials(a.words, a.firsts, just_b) | initials(b.words, b.firsts, just_a)
     ours = missing(just_a - short, a.letters, just_b, b.letters)
@@ -147,7 +148,7 @@ def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
         another=not (just_a | just_b).isdisjoint(ANOTHER)
         or contrary(just_a, just_b)
         or _counted_on(a, b),
-        column=column,
+        column=(a.column and b.column) or (one and letters > MISTYPED),
         preceded=_preceded(a, b, explained) or _preceded(b, a, explained),
     )
 

@@ -192,6 +192,10 @@ DIFFERENT = {
         by("Editorial", ONE, venue="J. Agents", year=2002),
         by("Editorial", ONE, venue="J. Agents", year=2002),
     ),
+    "a column, mistyped": (
+        by("Book Rewiev Column", ONE, venue="SIGMOD Record", year=2001),
+        by("Book Review Column", ONE, venue="SIGMOD Record", year=2002),
+    ),
     "authors' replies": (by("Author's reply", ONE), by("Authors' reply", ONE)),
     "one word, one author": (by("Agents", ONE), by("Agents", ONE, year=1999)),
     "proceedings": (
