@@ -15,7 +15,7 @@ from monitor.sources.shared.records import Record
 
 
 class Greedy(Source):
-    """Begins a document with what it does: `loop`, `eat`, `die`, `raise`; else it reads."""
+    """Begins a document with what it does: `loop`, `eat`, `die`, `raise`, `ring`; else it reads."""
 
     kind: ClassVar[str] = "greedy"
     default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
@@ -30,6 +30,9 @@ class Greedy(Source):
                 return Reading((Paper(str(len(b"x" * 2**31))),))
             case b"die":
                 os._exit(3)
+            case b"ring":
+                ring: list[object] = [bytearray(160 * 1024 * 1024)]
+                ring.append(ring)
             case b"raise":
                 raise KeyError("nobody thought of it")
         return Reading((Paper(f"read by {os.getpid()}"),))

@@ -45,6 +45,10 @@ def test_a_worker_reads_one_document_after_the_other() -> None:
     assert ask(b"") == ask(b"")
 
 
+def test_F06_nothing_of_a_document_is_held_when_the_next_comes() -> None:
+    assert len({ask(b"ring ") for _ in range(4)}) == 1
+
+
 @pytest.mark.parametrize(
     ("does", "why", "lives"),
     [
