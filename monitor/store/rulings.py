@@ -23,7 +23,7 @@ DIFFERENT = "different"
 _ruling = schema.ruling.c
 _key = schema.paper_key.c
 _sighting = schema.sighting.c
-_FIRST = sa.select(_ruling.one).limit(1)
+_FIRST = "SELECT 1 FROM ruling LIMIT 1"
 
 
 def name(scheme: str, value: str) -> str:
@@ -120,7 +120,7 @@ def of_names(tx: Transaction, names: Iterable[str]) -> list[tuple[str, str, str,
 
 
 def _any(tx: Transaction) -> bool:
-    return tx.scalar(_FIRST) is not None
+    return tx.exec_driver_sql(_FIRST).first() is not None
 
 
 def _on(tx: Transaction, names: Iterable[str]) -> dict[str, dict[str, str]]:
