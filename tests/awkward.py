@@ -231,7 +231,7 @@ SAID: dict[str, tuple[str, str, Sequence[str]]] = {
 
 def _said(form: Format, said: str) -> bytes:
     size, parts = len(form.head) + len(form.tail), [form.head]
-    for number in count(1):
+    for number in (1,) if said.startswith("one") else count(1):
         part = form.record(Told(number, *SAID[said]))
         size += len(part.encode())
         if size > SIZE and number > 1:
