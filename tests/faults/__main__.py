@@ -147,6 +147,7 @@ def _tables(wanted: Sequence[Cell], results: Sequence[tuple[Cell, Verdict | str]
 
 
 def _trace() -> None:
+    set_up_logging(logging.CRITICAL)
     with tempfile.TemporaryDirectory(prefix="faults-") as folder, stage(Path(folder)) as opened:
         lines = [f"{scene} | {point}" for scene in SCENES for point in traced(opened, scene)]
     BOUNDARIES.write_text("\n".join(lines) + "\n", encoding="utf-8")

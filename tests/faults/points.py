@@ -381,9 +381,9 @@ def _door(points: Points) -> None:
     told: Any = door.Door
     exchange, judged = told._exchange, told._judged
 
-    def _exchange(self: Any, request: Any) -> Any:
+    def _exchange(self: Any, request: Any, watch: Any) -> Any:
         points.reach("fetch: asked", _unreachable)
-        answer = exchange(self, request)
+        answer = exchange(self, request, watch)
         points.reach("fetch: read", lambda: None)
         return answer
 
