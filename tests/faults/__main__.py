@@ -86,9 +86,11 @@ def _all(wanted: Sequence[Cell], jobs: int) -> list[tuple[Cell, Verdict | str]]:
 
 
 def _told(results: Iterator[Verdict | str], count: int) -> Iterator[Verdict | str]:
+    watched = sys.stderr.isatty()
     for n, result in enumerate(results, 1):
-        if sys.stderr.isatty() or n % 50 == 0 or n == count:
-            print(f"\r{n} of {count}", end="\n" if n == count else "", file=sys.stderr, flush=True)
+        if watched or n % 50 == 0 or n == count:
+            begin, end = ("\r", "\n" if n == count else "") if watched else ("", "\n")
+            print(f"{begin}{n} of {count}", end=end, file=sys.stderr, flush=True)
         yield result
 
 
