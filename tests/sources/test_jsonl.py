@@ -656,6 +656,12 @@ def test_lines_that_are_read_many_at_once_are_read_as_each_alone(
     assert [one.why for one in many.rejected] == [one.why for one in alone.rejected]
 
 
+def test_F02_a_dump_that_ends_within_an_escape_is_read_to_there():
+    reading = read(b'{"title": "A"}\n{"title": "B\\')
+    assert [paper.title for paper in reading.papers] == ["A"]
+    assert not reading.complete
+
+
 @pytest.mark.parametrize(
     ("told", "title"),
     [

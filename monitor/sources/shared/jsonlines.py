@@ -123,8 +123,8 @@ def _signs(block: bytes) -> tuple[list[int], list[int]]:
             odd += _all(block, character.encode())
     at = block.find(b"\\")
     while at >= 0:
-        behind = block[at + 1]
-        if behind in _WHITE:
+        behind = block[at + 1 : at + 2]  # none at the end of what was cut
+        if behind and behind in _WHITE:
             spaces.append(at)
         elif behind not in _OPEN and _hides(block[at : at + 6]):
             odd.append(at)
