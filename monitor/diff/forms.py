@@ -24,8 +24,8 @@ _CONTRARY = (
     ("over", "under"),
     ("mono", "poly"),
 )
-# Ueber is über, and folding leaves uber.
-_DIGRAPH = re.compile("(?<=[aou])e")
+# Ueber is über, and Mueller Müller; folding leaves uber and Muller.
+DIGRAPH = re.compile("(?<=[aou])e")
 _DIGITS = re.compile(r"\d+")
 # Runs of letters with no spaces left in them are met where most of them is, damaged or not.
 _RUN = 12
@@ -70,7 +70,7 @@ def near(a: str, b: str) -> bool:
             return True
     if not -3 < len(a) - len(b) < 3:
         return False
-    if not _mistyped(a, b) and (len(a) < 4 or _DIGRAPH.sub("", a) != _DIGRAPH.sub("", b)):
+    if not _mistyped(a, b) and (len(a) < 4 or DIGRAPH.sub("", a) != DIGRAPH.sub("", b)):
         return False
     return not (_contrary(a, b) or _contrary(b, a)) and _DIGITS.findall(a) == _DIGITS.findall(b)
 

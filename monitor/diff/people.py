@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from rapidfuzz import fuzz
 
+from monitor.diff.forms import DIGRAPH
 from monitor.diff.mend import mended
 from monitor.text import plain
 
@@ -16,8 +17,6 @@ from monitor.text import plain
 _CUT = re.compile(r"\bet\.? al\b\.?|\band others\b|…|\.\.\.|& ?hellip ?;|â ?\? ?¦", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
 _TITLES = frozenset("jr sr dr prof and mr mrs ms phd md ed eds".split())  # noqa: SIM905
-# Mueller is Müller and Moeller Möller; folding leaves Muller and Moller.
-_DIGRAPH = re.compile("(?<=[aou])e")
 # As passports write Cyrillic, near enough.
 _CYRILLIC = str.maketrans(
     dict(zip("абвгдезийклмнопрстуфыэієґў", "abvgdeziiklmnoprstufyeiegu", strict=True))
@@ -109,7 +108,7 @@ def _parted(told: str) -> Iterator[str]:
 def _name(told: str) -> Name:
     family, comma, given = told.partition(",")
     folded = plain(f"{given} {family}" if comma else told)
-    words = (_DIGRAPH.sub("", word) for word in _WORD.findall(folded.translate(_CYRILLIC)))
+    words = (DIGRAPH.sub("", word) for word in _WORD.findall(folded.translate(_CYRILLIC)))
     name = tuple(word for word in words if word not in _TITLES)
     # Scripts without spaces write each letter as a word.
     return ("".join(name),) if not name[1:] or all(map(_lone, name)) else name

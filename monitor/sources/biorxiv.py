@@ -79,8 +79,6 @@ class BioRxiv(ApiSource):
 
     def listing(self, told: object) -> Listing:
         """Find the rows; "no posts found" is an answer, any other status an error."""
-        if isinstance(told, list):
-            return super().listing(told)
         messages = many(told, "messages")
         status = raw(messages[0] if messages else None, "status")
         rows = member(told, "collection")

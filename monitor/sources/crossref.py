@@ -85,8 +85,6 @@ class Crossref(ApiSource):
 
     def listing(self, told: object) -> Listing:
         """Find the works; /works/DOI answers with one alone, and doi.org without its envelope."""
-        if isinstance(told, list):
-            return super().listing(told)
         message = told if raw(told, "DOI") else member(told, "message")
         if raw(message, "DOI"):
             return Listing((message,))

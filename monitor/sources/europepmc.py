@@ -93,8 +93,6 @@ class EuropePmc(ApiSource):
 
     def listing(self, told: object) -> Listing:
         """Find the results, their number and the mark of the next page."""
-        if isinstance(told, list):
-            return super().listing(told)
         found = member(told, "resultList", "result")
         count = number(told, "hitCount")
         if found is None and count == 0 and not raw(told, "errMsg"):

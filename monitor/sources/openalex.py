@@ -59,8 +59,6 @@ class OpenAlex(ApiSource):
 
     def listing(self, told: object) -> Listing:
         """Find the works; /works/ID answers with one alone."""
-        if isinstance(told, list):
-            return super().listing(told)
         found = member(told, "results")
         if not isinstance(found, list):
             alone = _name(raw(told, "id")) and member(told, "error") is None

@@ -87,13 +87,8 @@ class JsonSource(Source):
         return Reading(papers, rejected, error, complete=whole and cut is None and not error)
 
     def listing(self, told: object) -> Listing:
-        """Find the records of a whole answer, which is what `json.loads` made of it.
-
-        Programs that ask the services save a list of records alone.
-        """
+        """Find the records of a whole answer, which is what `json.loads` made of it."""
         found = next((v for n in self.lists if isinstance(v := member(told, n), list)), None)
-        if isinstance(told, list) and told:
-            found = told
         if found is None:
             return Listing(error=self.no_answer(told))
         return Listing(found)
@@ -111,7 +106,8 @@ class JsonSource(Source):
 
     def _judged(self, told: object, cut: Sequence[object] | None, text: str) -> Listing:
         if cut is None:
-            listing = self.listing(told)
+            # Programs that ask the services save a list of records alone.
+            listing = Listing(told) if isinstance(told, list) and told else self.listing(told)
         elif cut:
             listing = Listing(cut)
         else:
