@@ -277,9 +277,7 @@ class Door:
     def _exchange(self, request: _Request, watch: Watch) -> Response | _Moved:
         try:
             with (
-                httpx.Client(
-                    transport=self._transport(request, watch), timeout=TIMEOUT, trust_env=False
-                ) as client,
+                httpx.Client(transport=self._transport(request, watch), timeout=TIMEOUT) as client,
                 client.stream("GET", request.url, headers=self._headers(request)) as response,
             ):
                 return self._judged(request, response, watch)

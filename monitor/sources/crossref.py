@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 from monitor.model import FirstRun, Paper
 from monitor.sources.shared.dates import long_over, printed
 from monitor.sources.shared.entries import http_link, identifiers
+from monitor.sources.shared.markup import unescaped
 from monitor.sources.shared.records import (
     Listing,
     NoPaperError,
@@ -54,10 +55,6 @@ _TEX_DOCUMENT = re.compile(
     r"\\documentclass(?:(?!\\(?:documentclass|begin\{)).)*+\\begin\{document\}"
     r"(?P<tex>(?:(?!\\documentclass).)*?)\\end\{document\}",
     re.DOTALL,
-)
-_ESCAPED = re.compile(
-    r"&lt;(?P<tag>/?(?:i|b|u|em|strong|sub|sup|scp|p|br|(?:jats|mml):[\w-]+)\b[^&<>]{0,200}?)&gt;",
-    re.I,
 )
 _WITHDRAWN = re.compile(r"(?:retracted|withdrawn|removed)(?: article| paper)?\s*:", re.IGNORECASE)
 _SAME_WORK = ("is-preprint-of", "has-preprint", "is-version-of", "has-version")
@@ -101,13 +98,13 @@ class Crossref(ApiSource):
         if not doi:
             raise NoPaperError("record has no DOI")
         titles = (*many(record, "title"), *many(record, "original-title"))
-        title = title_of(*(_unescaped(bounded(raw(one))) for one in titles))
+        title = title_of(*(unescaped(bounded(raw(one))) for one in titles))
         year, published = _published(record, now)
         return Paper(
             title=title,
             abstract=_abstract(raw(record, "abstract")),
             authors=names_of(_authors(record)),
-            venue=prose(_unescaped(_venue(record))),
+            venue=prose(unescaped(_venue(record))),
             year=year,
             published=published,
             announced=None if published else long_over(year, now),
@@ -135,14 +132,9 @@ class Crossref(ApiSource):
         return f"{self.base}/works?{urlencode(told | named)}"
 
 
-def _unescaped(told: str) -> str:
-    """Some publishers escape the tags of a title once more."""
-    return _ESCAPED.sub(r"<\g<tag>>", told)
-
-
 def _abstract(jats: str) -> str:
     """Abstract without the heading that says so, and with one form of each formula."""
-    told = _ALTERNATIVES.sub(_one_form, _JATS_HEADING.sub(" ", _unescaped(bounded(jats))))
+    told = _ALTERNATIVES.sub(_one_form, _JATS_HEADING.sub(" ", unescaped(bounded(jats))))
     return _HEADING.sub("", prose(_TEX_DOCUMENT.sub(r"\g<tex>", told)))
 
 

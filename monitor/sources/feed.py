@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from time import struct_time
@@ -20,6 +21,7 @@ from xml.sax import SAXException
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source
 from monitor.sources.shared import jsonfeed
+from monitor.sources.shared.dates import partial_date
 from monitor.sources.shared.entries import Entry, paper, parse_date
 from monitor.sources.shared.feedxml import each_entry
 
@@ -36,6 +38,8 @@ _ENTRY = re.compile(rb"<(?:\w{1,20}:)?(?:item|entry)[\s>]")
 _ENTRY_END = re.compile(rb"</(?:\w{1,20}:)?(?:item|entry)\s*>")
 _ROOT_END = re.compile(rb"</(?:\w{1,20}:)?(?:rss|feed|RDF)\s*>(?:\s|<!--.*?-->|\0)*$", re.DOTALL)
 _NUMBERED = re.compile(rb"&#(\d{1,9}|[xX][0-9a-fA-F]{1,8});?")
+# Dates for which feedparser makes up a day: 2024, 2024-00-00, 2024/03/21
+_MISREAD = re.compile(r"\d{4}(?:/|(?:-\d\d)?(?:-00)?$)")
 _VENUES = ("prism_publicationname", "arxiv_journal_ref", "arxiv_journal_reference")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
 _BOM = b"\xef\xbb\xbf"
@@ -138,7 +142,7 @@ def read_tolerantly(content: bytes, document: Document, now: datetime) -> Readin
     error = _no_feed(parsed)
     if error:
         return _failed(error)
-    issued = _date(parsed.feed, "updated_parsed")
+    issued = _date(parsed.feed, "updated")
     entries: list[Entry | str] = [_entry(e, parsed.version, issued) for e in parsed.entries]
     cut = not _ROOT_END.search(content[-4096:])
     if cut and entries and _ends_inside_entry(content):
@@ -252,8 +256,8 @@ def _ends_inside_entry(content: bytes) -> bool:
 def _entry(told: Any, version: str, issued: datetime | None) -> Entry:
     content = max((part.get("value", "") for part in told.get("content", ())), key=len, default="")
     summary = _said(told, "summary")
-    updated = _date(told, "updated_parsed")
-    published = _date(told, "published_parsed") or parse_date(_said(told, "prism_publicationdate"))
+    updated = _date(told, "updated")
+    published = _date(told, "published") or parse_date(_said(told, "prism_publicationdate"))
     if not published and version.startswith("rss"):
         published = updated  # dc:date of RDF and RSS
     return Entry(
@@ -290,9 +294,10 @@ def _said(told: Any, name: str) -> str:
 
 
 def _link(told: Any) -> str:
-    """The page of an entry; a guid only when it is an address itself."""
+    """The page of an entry, not the one that counts its readers; a guid where it is an address."""
     link = _href(told, lambda link: link.get("rel") == "alternate")
     name = _said(told, "id")
+    link = _said(told, "feedburner_origlink") or link
     return link or (name if name.startswith(("http://", "https://")) else "")
 
 
@@ -311,11 +316,13 @@ def _identifiers(told: Any) -> Iterator[str]:
 
 
 def _date(told: Any, name: str) -> datetime | None:
-    """A date as feedparser read it: UTC, or None; `dict.get`, since its own falls back."""
-    at = dict.get(told, name)
-    if not isinstance(at, struct_time):
-        return None
-    try:
-        return datetime(*at[:5], min(at[5], 59), tzinfo=UTC)
-    except ValueError:
-        return None
+    """A date, None for a year alone; `dict.get`, since feedparser's own falls back.
+
+    What feedparser cannot read, or takes for another day, is read as people write it.
+    """
+    said = str(dict.get(told, name) or "").strip()
+    at = dict.get(told, f"{name}_parsed")
+    if isinstance(at, struct_time) and not _MISREAD.match(said):
+        with suppress(ValueError):
+            return datetime(*at[:5], min(at[5], 59), tzinfo=UTC)
+    return parse_date(said) or partial_date(said[:100])[1]

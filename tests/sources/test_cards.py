@@ -51,6 +51,44 @@ def entry(inside: str) -> Paper:
             "Sand moves.",
         ),
         (
+            f"<description>CONCLUSION: Sand.</description><content:encoded>{WHOLE}"
+            '<p>PMID:<a href="x">38000001</a></p>]]></content:encoded>',
+            "Sand moves.",
+        ),
+        (
+            "<dc:creator>Ada Byron, Jane Roe, and Cy Oakes</dc:creator>"
+            + said(
+                "&lt;p>Author(s): Ada Byron, Jane Roe, and Cy Oakes&lt;/p>&lt;p>Sand moves.&lt;/p>"
+                "&lt;br/>[Phys. Rev. Lett. 132, 101001] Published Tue Mar 05, 2024"
+            ),
+            "Sand moves.",
+        ),
+        (
+            "<dc:creator>Ada Byron</dc:creator><dc:creator>Jane Roe</dc:creator>"
+            + said(
+                "Sensors, Vol. 24, Pages 123: T: A Review Sensors doi: 10.3390/s24010123 Authors:"
+                " Ada Byron Jane Roe  Sand moves."
+            ),
+            "Sand moves.",
+        ),
+        (
+            said("Advanced Sand, Volume 36, Issue 10, March 2025. ")
+            + "<content:encoded>&lt;p>Teaser.&lt;/p>&lt;br />&lt;h2>ABSTRACT&lt;/h2>&lt;p>Sand "
+            "moves.&lt;/p></content:encoded>",
+            "Sand moves.",
+        ),
+        (
+            said(
+                '&lt;span class="x">&lt;div class="boxTitle">Abstract&lt;/div>Sand moves.&lt;/span>'
+            ),
+            "Sand moves.",
+        ),
+        (
+            said("&lt;sec>&lt;title>Aim&lt;/title>&lt;p>Sand moves.&lt;/p>&lt;/sec>"),
+            "Aim Sand moves.",
+        ),
+        (said("See 10.5194/acp-24-1-2024 &lt;br> of sand."), "See 10.5194/acp-24-1-2024 of sand."),
+        (
             "<description>In mice, volumes of 2025 grew. So did men.</description>",
             "In mice, volumes of 2025 grew. So did men.",
         ),
@@ -70,8 +108,72 @@ def test_the_card_of_elsevier_is_read() -> None:
     assert paper.published == datetime(2025, 3, 1, tzinfo=UTC)
 
 
-def test_a_title_does_not_say_that_it_is_new() -> None:
-    assert read(Feed, rss("<title>[ASAP] Sand</title>").encode()).papers[0].title == "Sand"
+RSC = (
+    "&lt;div>&lt;i>&lt;b>Chem. Sand.&lt;/b>&lt;/i>, 2025, Advance Article&lt;br/>&lt;b>DOI&lt;/b>: "
+    "10.1039/D5SC00001A, Edge Article&lt;/div>&lt;div>&amp;nbsp Open Access&lt;/div>&lt;div>This "
+    "article is licensed under CC BY.&lt;/div>&lt;div>%sSand moves.&lt;br/>To cite this article "
+    "before page numbers are assigned, use the DOI form of citation above.&lt;br/>The content of "
+    "this RSS Feed (c) The Royal Society of Chemistry&lt;/div>"
+)
+COPERNICUS = (
+    "&lt;b>T&lt;/b>&lt;br>\nAda Byron and Jane Roe&lt;br>\nSand Chem. Phys.%s"
+    "https://doi.org/10.5194/scp-24-1-2025, 2025&lt;br>\n%sSand moves."
+)
+
+
+@pytest.mark.parametrize(
+    ("told", "names", "venue", "doi"),
+    [
+        (
+            RSC % "Ada Byron, Jane Roe&lt;br/>",
+            ("Ada Byron", "Jane Roe"),
+            "Chem. Sand.",
+            "1039/d5sc00001a",
+        ),
+        (RSC % "", (), "Chem. Sand.", "1039/d5sc00001a"),
+        (
+            COPERNICUS % (", 24, 1–20, ", ""),
+            ("Ada Byron", "Jane Roe"),
+            "Sand Chem. Phys.",
+            "5194/scp-24-1-2025",
+        ),
+        (
+            COPERNICUS
+            % (
+                " Discuss., ",
+                "&lt;b>Preprint under review for SCP&lt;/b> (discussion: open, 0 comments)&lt;br>",
+            ),
+            ("Ada Byron", "Jane Roe"),
+            "Sand Chem. Phys. Discuss.",
+            "5194/scp-24-1-2025",
+        ),
+    ],
+)
+def test_a_text_of_lines_is_read_line_by_line(
+    told: str, names: tuple[str, ...], venue: str, doi: str
+) -> None:
+    paper = entry(said(told))
+    assert (paper.abstract, paper.authors, paper.venue) == ("Sand moves.", names, venue)
+    assert paper.keys == {"doi": f"10.{doi}"}
+
+
+@pytest.mark.parametrize(
+    ("told", "title"),
+    [
+        ("[ASAP] Sand", "Sand"),
+        ("Sensors, Vol. 24, Pages 123: Sand: A Review", "Sand: A Review"),
+        ("Sensors, Vol. 24, Pages 123-130: Sand", "Sand"),
+        ("The Book of Sand, Vol. 2", "The Book of Sand, Vol. 2"),
+        ("&amp;lt;i&amp;gt;E. coli&amp;lt;/i&amp;gt; in sand", "E. coli in sand"),
+    ],
+)
+def test_a_title_stands_alone(told: str, title: str) -> None:
+    assert read(Feed, rss(f"<title>{told}</title>").encode()).papers[0].title == title
+
+
+def test_numbers_of_notes_are_no_part_of_names() -> None:
+    names = "Ada Byron&lt;sup>1&lt;/sup>, Jane Roe&lt;sup>2,3&lt;/sup>"
+    assert entry(f"<dc:creator>{names}</dc:creator>").authors == ("Ada Byron", "Jane Roe")
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,33 @@ def test_json_that_looks_like_a_feed_is_read_as_one(content: Any) -> None:
     )
 
 
+def test_json_of_other_readers_is_read_as_a_feed() -> None:
+    """As rss2json gives it, and the services that have the API of Google Reader."""
+    papers = read(
+        json_feed(
+            {"title": "A", "pubDate": "2024-03-21 04:00:00", "link": "https://e.org/a"},
+            {
+                "title": "B",
+                "published": 1711012615000,
+                "summary": {"content": "<p>Text</p>"},
+                "alternate": [{"href": "https://doi.org/10.1000/b", "type": "text/html"}],
+            },
+            {
+                "title": "C",
+                "date_published": "March 2024",
+                "attachments": [{"url": "https://e.org/c.pdf", "mime_type": "application/pdf"}],
+            },
+        )
+    ).papers
+    told = [(f"{paper.published:%m-%d %H}", paper.url, paper.pdf_url) for paper in papers]
+    assert told == [
+        ("03-21 04", "https://e.org/a", ""),
+        ("03-21 09", "https://doi.org/10.1000/b", ""),
+        ("03-01 00", "", "https://e.org/c.pdf"),
+    ]
+    assert papers[1].abstract == "Text" and papers[1].keys == {"doi": "10.1000/b"}
+
+
 def test_arxiv_says_how_it_announced() -> None:
     found = one(
         "<title>Agents</title><link>https://arxiv.org/abs/2508.13426</link>"
@@ -260,6 +287,7 @@ def test_the_card_of_an_overview_page_is_no_abstract() -> None:
         (["LAPALU, N., SIMON, A., Lu, P.-L."], ["LAPALU, N.", "SIMON, A.", "Lu, P.-L."]),
         (["Doe, Jane", "Roe, Rik"], ["Doe, Jane", "Roe, Rik"]),
         (["Doe, Jane"], ["Doe, Jane"]),
+        (["Ada L. | Bo N."], ["Ada L.", "Bo N."]),
         (["John Smith, Jr., Ada L."], ["John Smith, Jr.", "Ada L."]),
         (["Ada L., et al."], ["Ada L."]),
         (["Ada Lovel , Bo Nilsen, Cy Oakes"], ["Ada Lovel", "Bo Nilsen", "Cy Oakes"]),
@@ -349,6 +377,27 @@ def test_F13_an_entry_is_named_by_guid_else_link_else_nothing(item: str, raw_id:
 def test_F15_dates_that_cannot_be_meant_are_dropped(told: str, year: int | None) -> None:
     published = one(f"<title>T</title><pubDate>{told}</pubDate>").published
     assert (published and published.year) == year
+
+
+@pytest.mark.parametrize(
+    ("told", "day"),
+    [
+        ("THU , 21 MAR 2024 09:16:55 -0400", "2024-03-21"),
+        ("Thu, 21 Mar 2024 09:16:55", "2024-03-21"),
+        ("2024/03/21", "2024-03-21"),
+        ("March 21, 2024", "2024-03-21"),
+        ("Mar 2024", "2024-03-01"),
+        ("2024-03", "2024-03-01"),
+    ],
+)
+def test_dates_are_read_as_people_write_them(told: str, day: str) -> None:
+    published = one(f"<title>T</title><pubDate>{told}</pubDate>").published
+    assert published and f"{published:%Y-%m-%d}" == day
+
+
+@pytest.mark.parametrize("told", ["2024", "2024-00-00", "Spring 2024"])
+def test_a_year_alone_is_no_date(told: str) -> None:
+    assert one(f"<title>T</title><dc:date>{told}</dc:date>").published is None
 
 
 def test_the_time_of_a_scrape_is_never_a_date_of_publication() -> None:
@@ -459,6 +508,14 @@ def test_one_entry_without_a_title_or_text_does_not_stop_the_others() -> None:
 def test_links_are_relative_to_the_feed_where_nobody_knows_its_address(content: str) -> None:
     (paper,) = read(content).papers
     assert paper.url == "https://e.org/papers/1"
+
+
+def test_a_page_that_counts_its_readers_is_not_the_one_that_is_meant() -> None:
+    found = one(
+        "<title>T</title><link>https://feedproxy.example/~3/x</link><fb:origLink "
+        'xmlns:fb="http://rssnamespace.org/feedburner/ext/1.0">https://doi.org/10.1000/x</fb:origLink>'
+    )
+    assert found.url == "https://doi.org/10.1000/x" and found.keys == {"doi": "10.1000/x"}
 
 
 def test_an_element_of_authors_is_read_as_the_feeds_of_ieee_have_it() -> None:

@@ -1,8 +1,10 @@
-"""What publishers' feeds write in front of an abstract, or where it should be.
+"""What publishers' feeds write around an abstract, or where it should be.
 
 Elsevier gives a card of date, journal and authors; Wiley, Science, PNAS and Taylor & Francis
-begin with the issue; the American Chemical Society gives journal and DOI, PLOS the authors;
-PubMed gives the beginning of the abstract, and behind it the whole page of the article.
+begin with the issue, Wiley and Oxford give a heading; the American Chemical Society gives journal
+and DOI, PLOS, the American Physical Society and MDPI the authors, MDPI the title, too; the Royal
+Society of Chemistry and Copernicus give several of these, a line each; PubMed gives a part of the
+abstract, and behind it the whole page of the article.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from monitor.sources.shared.dates import partial_date
+from monitor.sources.shared.markup import text
 
 _NATURE = re.compile(r"[\w ]{1,99}, Published online: [^;]{0,40}; ?doi: ?10\.\S+\s*")
 _ELSEVIER = re.compile(
@@ -24,6 +27,8 @@ _ISSUE = re.compile(
     r"|EarlyView|Ahead of Print|Accepted Article)\s?\.\s*"
 )
 _JOURNAL_AND_DOI = re.compile(r"[A-Z][^.:]{2,120} DOI: 10\.\d{4,9}/\S+$")
+_MDPI = re.compile(r".{2,900}? doi: 10\.3390/\S+ Authors: ")
+_APS_ISSUE = re.compile(r" ?\[[^\[\]]{5,80}\] Published \w{3} \w{3} \d\d?, \d{4}$")
 _PUBMED = re.compile(r".{0,500}?\bABSTRACT (?P<abstract>.+?)\s*PMID:\s?\d+\b", re.DOTALL)
 _HEADING = re.compile(r"(?:ABSTRACT|Abstract)\s?: ?|ABSTRACT\s")
 _BEFORE = (_NATURE, _ISSUE, _HEADING)
@@ -35,6 +40,20 @@ _SIGNS = (
 )
 MAX_BEFORE = 200  # where they stand at the latest
 _MARKED_HEADING = re.compile(r"\s*<(h\d|b|strong|p)>\s*abstract[\s:.]*</\1>", re.IGNORECASE)
+# What stands before a heading of its own is a teaser.
+_HEADING_WITHIN = re.compile(r"<(h\d|div)\b[^<>]{0,100}>\s*abstract[\s:.]*</\1>", re.IGNORECASE)
+_IN_PLACE = re.compile(r"[^:]{2,120}, Vol\. \d+, Pages? [\w-]{1,20}: ")
+# The line of the journal, of publishers whose texts are lines.
+_PLACE = re.compile(
+    r"(?:(?P<venue>[^,\d]{3,80}), .{0,60}?https?://doi\.org/|DOI ?: )"
+    r"(?P<doi>10\.(?:1039|5194)/[^\s,]{3,100}), ?(?:\d{4}|[A-Z].{0,60})$"
+)
+_LINE_ENDS = re.compile(r"<br\s*/?>|</?(?:div|p)\b[^<>]{0,200}>", re.IGNORECASE)
+_NO_TEXT = re.compile(
+    r"\W*(?:open access$|this article is licensed|to cite this article|the content of this rss feed"
+    r"|preprint (?:under|withdrawn|has)|revised manuscript)",
+    re.IGNORECASE,
+)
 
 
 class Card(NamedTuple):
@@ -44,6 +63,7 @@ class Card(NamedTuple):
     names: str = ""
     venue: str = ""
     published: datetime | None = None
+    doi: str = ""
 
 
 def read_card(text: str, names: Sequence[str]) -> Card:
@@ -51,25 +71,56 @@ def read_card(text: str, names: Sequence[str]) -> Card:
     if found := _ELSEVIER.match(text):
         _, day = partial_date(found["date"] or "")
         return Card("", found["names"] or "", found["venue"], day)
-    if text.startswith("by ") and names:
-        by = f"by {', '.join(names)}"
-        text = text[len(by) :].lstrip() if text.startswith(by) else text
+    if text.startswith(("by ", "Author(s): ")) and names:
+        for begin in ("by ", "Author(s): "):
+            text = text.removeprefix(begin + ", ".join(names)).lstrip()
+        text = _APS_ISSUE.sub("", text)
     if any(map(text[:MAX_BEFORE].__contains__, _SIGNS)):
         if _JOURNAL_AND_DOI.match(text):
             return Card("")
         for before in _BEFORE:
             if found := before.match(text, 0, 400):
                 text = text[found.end() :]
+    if ", Vol. " in text[:MAX_BEFORE] and (found := _MDPI.match(text)):
+        text = text[found.end() :].removeprefix(" ".join(names)).lstrip()
     return Card(text)
 
 
 def without_heading(markup: str) -> str:
     """Drop the heading of an abstract that says that it is one."""
-    found = _MARKED_HEADING.match(markup, 0, 400)
+    if "<" not in markup:
+        return markup
+    found = _MARKED_HEADING.match(markup, 0, 400) or _HEADING_WITHIN.search(markup, 0, 4_000)
     return markup[found.end() :] if found else markup
+
+
+def without_place(title: str) -> str:
+    """Drop what is put before a title: "[ASAP]", or journal, volume and pages."""
+    found = _IN_PLACE.match(title) if ", Vol. " in title[:MAX_BEFORE] else None
+    return title[found.end() :] if found else title.removeprefix("[ASAP] ")
+
+
+def card_of_lines(markup: str, title: str) -> Card | None:
+    """Read a text of lines: title, journal with DOI, authors, abstract; None for any other.
+
+    The authors stand before the journal (Copernicus), or behind it.
+    """
+    if "<" not in markup or ("10.1039/" not in markup and "10.5194/" not in markup):
+        return None
+    lines = [line for part in _LINE_ENDS.split(markup) if (line := text(part))]
+    found = ((at, place) for at, line in enumerate(lines) if (place := _PLACE.match(line)))
+    at, place = next(found, (0, None))
+    if place is None:
+        return None
+    told = [line for line in lines[at + 1 :] if not _NO_TEXT.match(line)]
+    before = lines[at - 1] if at and lines[at - 1] != title else ""
+    if place["venue"]:
+        return Card(" ".join(told), before, place["venue"], doi=place["doi"])
+    names = told.pop(0) if told[1:] else ""
+    return Card(" ".join(told), names, before.partition(", ")[0].strip(), doi=place["doi"])
 
 
 def pubmed_abstract(content: str) -> str:
     """Return the abstract of an article's page in PubMed's feeds, or ""."""
-    found = _PUBMED.match(content)
+    found = _PUBMED.match(content) if "ABSTRACT " in content[:600] else None
     return found["abstract"] if found else ""

@@ -12,9 +12,17 @@ from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from monitor.model import Paper
+from monitor.sources.shared import markup
 from monitor.sources.shared.arxivtext import accents, withdrawn, without_affiliations
-from monitor.sources.shared.cards import Card, pubmed_abstract, read_card, without_heading
-from monitor.sources.shared.markup import text, texts
+from monitor.sources.shared.cards import (
+    Card,
+    card_of_lines,
+    pubmed_abstract,
+    read_card,
+    without_heading,
+    without_place,
+)
+from monitor.sources.shared.markup import text, unescaped
 from monitor.text import clean
 
 MAX_ENTRY = 256 * 1024
@@ -95,9 +103,9 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     """Turn an entry into a paper, or say why it is none; relative links are relative to `base`."""
     if entry.size() > MAX_ENTRY:
         return f"entry is larger than {MAX_ENTRY:,} characters"
-    title = text(entry.title)
+    title = text(unescaped(entry.title))
     old = _OLD_ARXIV.search(title) if title.endswith(")") else None
-    title = (title[: old.start()] if old else title).removeprefix("[ASAP] ")
+    title = without_place(title[: old.start()] if old else title)
     card, announced = _abstract(entry, title)
     abstract = card.abstract
     # RSS 2.0 and JSON Feed permit entries without a title, if they have a text.
@@ -106,8 +114,8 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
         return "entry has no title and no text"
     how = entry.announce or announced or (_OLD_ANNOUNCE.get(old["how"], "") if old else "")
     url = http_link(entry.link, base)
-    keys, version = identifiers((*entry.identifiers, url, old["id"] if old else ""))
-    names = texts(entry.names or (card.names,))
+    keys, version = identifiers((*entry.identifiers, url, card.doi, old["id"] if old else ""))
+    names = markup.names(entry.names or (card.names,))
     listed = _listed(names[0]) if len(names) == 1 else None
     if "arxiv" in keys and not listed and any(map("\n".join(names).__contains__, _ARXIV_SIGNS)):
         names = [accents(without_affiliations(name)) for name in names]
@@ -140,17 +148,20 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
 
 def _abstract(entry: Entry, title: str) -> tuple[Card, str]:
     """Return the abstract without what feeds put before it, and how arXiv announced it."""
+    if card := card_of_lines(entry.summary, title):
+        return card, ""
     summary = text(without_heading(entry.summary))
     content = text(without_heading(entry.content)) if entry.content else ""
     told = _ARXIV_SUMMARY.match(summary)
     if told:
         return Card(summary[told.end() :]), told["how"]
+    if whole := pubmed_abstract(content):
+        return Card(whole), ""
     card = read_card(summary, entry.names)
     if summary.endswith(_CUT_OFF) and len(content) > len(summary):
         card = Card("")
     if not (card.abstract or card.venue) and content:
-        rest = read_card(_prose(content, title), entry.names)
-        card = rest._replace(abstract=pubmed_abstract(content) or rest.abstract)
+        card = read_card(_prose(content, title), entry.names)
     return card, ""
 
 
@@ -201,8 +212,8 @@ def _split(names: str) -> list[str]:
     lowered = names.lower()
     if "et al" in lowered or "additional" in lowered:
         names = _NOT_SHOWN.sub("", names)
-    if ";" in names:
-        return [name.strip() for name in names.split(";")]
+    if ";" in names or " | " in names:
+        return [name.strip() for name in names.replace(" | ", ";").split(";")]
     parts = [part.strip() for part in _BETWEEN_NAMES.split(names)]
     parts = [part for part in parts if part]
     if len(parts) == 2 and all(" " not in part for part in parts) and "," in names:

@@ -6,8 +6,10 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
+from monitor.sources.shared.dates import partial_date
 from monitor.sources.shared.encoding import decode
 from monitor.sources.shared.entries import Entry, parse_date
 from monitor.sources.shared.salvage import salvaged
@@ -15,9 +17,11 @@ from monitor.sources.shared.salvage import salvaged
 _LISTS = ("items", "entries", "papers", "articles")
 _SUMMARIES = ("abstract", "summary", "description")
 _CONTENTS = ("content_text", "content_html", "content")
-_DATES = ("date_published", "published", "published_at", "date")
+_DATES = ("date_published", "published", "published_at", "date", "pubDate", "isoDate")
 _UPDATES = ("date_modified", "updated", "updated_at")
-_IDENTIFIERS = ("id", "guid", "url", "link", "external_url", "doi", "arxiv", "arxiv_id")
+_LINKS = ("url", "link", "external_url", "canonical", "alternate")
+_IDENTIFIERS = ("id", "guid", *_LINKS, "doi", "arxiv", "arxiv_id")
+_PDF = "application/pdf"
 _LIST_BEGINS = re.compile(rf'"(?:{"|".join(_LISTS)})"\s*:\s*\[|^\s*\[')
 
 
@@ -66,19 +70,40 @@ def entry(item: Mapping[str, Any]) -> Entry:
         content=_text(item, _CONTENTS),
         names=tuple(_names(item.get("authors")) or _names(item.get("author"))),
         id=_text(item, ("id", "guid")),
-        link=_text(item, ("url", "link", "external_url")),
-        pdf=_text(item, ("pdf_url", "pdf")),
+        link=_text(item, _LINKS),
+        pdf=_text(item, ("pdf_url", "pdf")) or _attached(item),
         identifiers=tuple(_known(key, _text(item, (key,))) for key in _IDENTIFIERS),
-        published=parse_date(_text(item, _DATES)),
-        updated=parse_date(_text(item, _UPDATES)),
+        published=_date(_text(item, _DATES)),
+        updated=_date(_text(item, _UPDATES)),
         categories=tuple(_names(item.get("tags")) or _names(item.get("categories"))),
     )
 
 
 def _text(item: Mapping[str, Any], names: tuple[str, ...]) -> str:
     """The first of several fields that says something."""
-    told = (item.get(name) for name in names)
-    return next((str(v) for v in told if isinstance(v, (str, int, float)) and str(v).strip()), "")
+    return next(filter(None, (_said(item.get(name)) for name in names)), "")
+
+
+def _said(told: object) -> str:
+    """A text or number, also of the first object of a list, as Google Reader's heirs have it."""
+    if isinstance(told, list):
+        told = told[0] if told else None
+    if isinstance(told, Mapping):
+        told = next((told[name] for name in ("content", "value", "href") if told.get(name)), None)
+    return str(told) if isinstance(told, (str, int, float)) and str(told).strip() else ""
+
+
+def _attached(item: Mapping[str, Any]) -> str:
+    told = item.get("attachments")
+    files = [one for one in told if isinstance(one, Mapping)] if isinstance(told, list) else []
+    return next((_said(one.get("url")) for one in files if one.get("mime_type") == _PDF), "")
+
+
+def _date(told: str) -> datetime | None:
+    """A date as standards or people write it, or milliseconds since 1970."""
+    if told.isascii() and told.isdecimal() and len(told) == 13:
+        return datetime.fromtimestamp(int(told) / 1000, UTC)
+    return parse_date(told) or partial_date(told[:100])[1]
 
 
 def _known(key: str, value: str) -> str:

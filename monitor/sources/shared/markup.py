@@ -17,6 +17,8 @@ _NAMES = (
     "|label|li|link|main|mark|math|meta|nav|object|ol|p|pre|q|s|samp|script|section|small|source"
     "|span|strike|strong|style|sub|sup|svg|table|tbody|td|tfoot|th|thead|time|title|tr|tt|u|ul"
     "|var|video"
+    # of JATS, which some give without its prefix
+    "|bold|disp-formula|ext-link|inline-formula|italic|list-item|monospace|sec|tex-math|xref"
 )
 # A "<" begins a tag only before a name that HTML has, or one with a prefix (jats:p, mml:math),
 # that ends there or has attributes with values: "a <b and c> d" stays what it is.
@@ -43,6 +45,11 @@ _LOOK = re.compile(
     rf"</?(?:i|b|u|em|strong|su[bp]|tt|span|small|[a-z]{{1,9}}:[a-z][a-z-]{{0,30}}){_ATTRIBUTES}",
     re.IGNORECASE,
 )
+_ESCAPED = re.compile(
+    r"&lt;(?P<tag>/?(?:i|b|u|em|strong|sub|sup|scp|p|br|(?:jats|mml):[\w-]+)\b[^&<>]{0,200}?)&gt;",
+    re.IGNORECASE,
+)
+_NOTE = re.compile(r"<sup\b[^<>]{0,100}>[^<>]{0,40}</sup>")
 # What mark-up, or spaces that go, has in a line of texts with | between them.
 _SIGNS = ("<", "&", "  ", " |", "| ")
 
@@ -61,15 +68,27 @@ def text(markup: str) -> str:
     return clean(html.unescape(markup) if "&" in markup else markup)
 
 
-def texts(markup: Sequence[str]) -> list[str]:
-    """Return the clean text of each. Most lists need no cleaning: one look at all of it tells."""
+def names(markup: Sequence[str]) -> list[str]:
+    """Return the clean text of each name, without the numbers of notes that are raised behind it.
+
+    Most lists need no cleaning: one look at all of it tells.
+    """
     if len(markup) == 1:
-        return [text(markup[0])]
+        return [_name(markup[0])]
     line = "|".join(markup)
     plain = line.isprintable() and unicodedata.is_normalized("NFC", line)
     if plain and line == line.strip(" ") and not any(map(line.__contains__, _SIGNS)):
         return list(markup)
-    return [text(one) for one in markup]
+    return [_name(one) for one in markup]
+
+
+def _name(markup: str) -> str:
+    return text(_NOTE.sub("", markup) if "<sup" in markup else markup)
+
+
+def unescaped(markup: str) -> str:
+    """Undo what some publishers do: they escape the tags of a title once more."""
+    return _ESCAPED.sub(r"<\g<tag>>", markup) if "&lt;" in markup else markup
 
 
 def _without_tags(markup: str) -> str:

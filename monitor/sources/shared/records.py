@@ -263,7 +263,7 @@ def year_of(told: str, at: datetime | None = None) -> int | None:
 def names_of(told: Iterable[str]) -> tuple[str, ...]:
     """Return clean names, in order, without those that have no letter."""
     names = [bounded(name) for name in islice(told, MAX_NAMES)]
-    found = markup.texts(names)
+    found = markup.names(names)
     return tuple(name for name in found if name[:1].isalpha() or any(map(str.isalpha, name)))
 
 
