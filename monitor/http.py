@@ -494,7 +494,7 @@ def _received(request: _Request, response: httpx.Response, watch: Watch, now: fl
         validators=_validators(response.headers) if complete else {},
         complete=complete,
         lifetime=lifetime(response.headers, now) if complete else timedelta(0),
-        tag="" if complete or encoding not in ("", "identity") else _tag(response.headers),
+        tag="" if encoding not in ("", "identity") else _tag(response.headers),
     )
 
 

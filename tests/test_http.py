@@ -203,10 +203,11 @@ def test_gzip_is_decoded_also_in_several_members(web: MisbehavingServer, door: D
 def test_F02_a_body_shorter_than_its_length_is_kept_without_validators(
     web: MisbehavingServer, door: Door
 ) -> None:
-    web.answers("/", body=b"<rss><item/>", length=1000, headers={"ETag": '"1"'})
+    told = {"ETag": '"1"', "Cache-Control": "max-age=3600"}
+    web.answers("/", body=b"<rss><item/>", length=1000, headers=told)
     answer = door.get(web.url("/"), allow_private=True)
     assert answer.content == b"<rss><item/>"
-    assert not answer.complete and answer.validators == {}
+    assert not answer.complete and answer.validators == {} and not answer.lifetime
 
 
 def test_F02_a_gzip_that_is_cut_is_kept_without_validators(

@@ -8,7 +8,8 @@ from email.utils import format_datetime
 
 import pytest
 
-from monitor.model import RunOutcome
+from monitor.model import Run, RunOutcome
+from monitor.pipeline.ingest import ingest
 from monitor.questions.status import status
 from tests.house import SATURDAY, House
 from tests.servers.web import Answer, Asked, MisbehavingServer
@@ -103,6 +104,28 @@ def test_F02_a_transfer_that_is_cut_is_partial_keeps_no_validator_and_deletes_no
     one(fed)
     assert web.requests[2].headers["if-none-match"] == '"whole"'
     assert len(fed.command("papers", "--json").json["papers"]) == 3
+
+
+def test_F02_a_feed_that_is_cut_in_the_same_place_again_is_partial_again(
+    fed: House, web: MisbehavingServer
+):
+    whole = feed(item(1), item(2))
+    web.answers("/feed", body=whole, headers=RSS, length=len(whole) + 9)
+    assert one(fed) == ("partial", 2, 2)
+    assert one(fed) == ("partial", 0, 0)  # asked again, and nothing is left of it to store
+
+
+def test_F02_a_cut_feed_keeps_no_validator_although_its_run_is_interrupted(
+    fed: House, web: MisbehavingServer
+):
+    def stop(_: Run) -> None:
+        raise KeyboardInterrupt
+
+    serve(web, feed(item(1), item(2), item(3))[:-60], ETag='"cut"')
+    with fed.opened() as app, pytest.raises(KeyboardInterrupt):
+        ingest(app.parts, "journal", stop)
+    one(fed)
+    assert "if-none-match" not in web.requests[1].headers
 
 
 def test_an_empty_feed_is_a_success(fed: House, web: MisbehavingServer):

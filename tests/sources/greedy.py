@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+import signal
 from datetime import datetime
 from typing import ClassVar
 
@@ -15,7 +17,7 @@ from monitor.sources.shared.records import Record
 
 
 class Greedy(Source):
-    """Begins a document with what it does: `loop`, `eat`, `die`, `raise`, `ring`; else it reads."""
+    """Begins a document with what it does: `hang`, `eat`, `die`, ..."""
 
     kind: ClassVar[str] = "greedy"
     default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
@@ -23,9 +25,11 @@ class Greedy(Source):
 
     def read(self, document: Document) -> Reading:
         match document.content[:5].strip():
-            case b"loop":
+            case b"hang":
                 while True:
-                    pass
+                    signal.pause()
+            case b"bound":
+                return Reading((Paper(f"{resource.getrlimit(resource.RLIMIT_CPU)[0]}"),))
             case b"eat":
                 return Reading((Paper(str(len(b"x" * 2**31))),))
             case b"die":

@@ -431,6 +431,7 @@ def test_F3_a_feed_without_entries_is_a_success() -> None:
         ("<data><item><title>x</title></item></data>", "neither RSS"),
         ('{"error": "rate limited"}', "no list of items"),
         ('{"items": []}', "no list of items"),
+        ('{"items": [1, 2]}', "no entry is a paper: entry is not an object"),
         ("{not json", "cannot be read"),
         ("[" * 100_000, "cannot be read|too deeply"),
         ('<rss version="2.0"><channel><title>c', "before its first entry"),
@@ -538,11 +539,13 @@ def test_an_entry_without_a_title_is_called_by_how_its_text_begins() -> None:
         ('<!DOCTYPE r [<!ELEMENT r ANY>]><rss version="2.0"/>', "declares entities"),
         ('<!ENTITY x SYSTEM "file:///etc/passwd"><rss version="2.0"/>', "declares entities"),
         ("<rss version='2.0'>" + "<a>" * 100_000, "deeper than 256"),
+        (rss(*["<title>x</title>"]).replace("<item>", "<a>" * 300 + "</a>" * 300 + "<item>"),
+         "deeper than 256"),
         (rss(*["<title>x</title>"] * 5_001), "more than 5,000 entries"),
         (json_feed(*[{"title": "x"}] * 5_001), "more than 5,000 entries"),
         ("<rss version='2.0'>" + "a<b " * 600_000, "large and not well-formed"),
     ],
-)
+)  # fmt: skip
 def test_F06_documents_that_would_hurt_are_refused(content: str, why: str) -> None:
     assert why in read(content).error
 
@@ -570,9 +573,15 @@ def test_F12_what_a_doctype_might_define_is_not_lost() -> None:
     assert paper.title == "Poincaré"
 
 
-def test_a_feed_about_entities_is_not_refused() -> None:
-    item = "<title>The <![CDATA[<!ENTITY x]]> of XML</title>"
+@pytest.mark.parametrize("unusual", ["", "<media:title>x</media:title>"])
+def test_a_feed_about_entities_is_not_refused(unusual: str) -> None:
+    item = f"<title>The <![CDATA[<!ENTITY x]]> of XML</title>{unusual}"
     assert read(rss(item)).error == ""
+
+
+def test_F06_a_feed_larger_than_any_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("monitor.sources.feed.MAX_BYTES", 100)
+    assert "larger than 100 bytes" in read(rss(*items(2))).error
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
@@ -604,8 +613,8 @@ def test_a_field_in_another_form_costs_itself_only(field: str) -> None:
 
 
 def test_the_bytes_of_a_document_are_never_taken_for_a_path(tmp_path: Path) -> None:
-    (tmp_path / "feed.xml").write_text(rss(*items(1)))
-    assert read(str(tmp_path / "feed.xml")).papers == ()
+    (tmp_path / "feed.xml").write_text(rss(*items(2)))
+    assert "neither RSS" in read(str(tmp_path / "feed.xml")).error
 
 
 def test_the_cap_of_an_entry_is_on_all_its_text() -> None:

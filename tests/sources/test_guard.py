@@ -52,7 +52,7 @@ def test_F06_nothing_of_a_document_is_held_when_the_next_comes() -> None:
 @pytest.mark.parametrize(
     ("does", "why", "lives"),
     [
-        (b"loop ", "no papers within 3 s", False),
+        (b"hang ", "no papers within 3 s", False),
         (b"eat  ", "more memory", True),
         (b"die  ", "broke its reader", False),
         (b"raise", "unexpected KeyError: 'nobody", True),
@@ -67,6 +67,11 @@ def test_F06_F12_a_document_that_would_hang_or_break_the_service_is_told(
     assert (ask(b"") == worker) is lives
 
 
+def test_F06_a_reader_whose_master_is_killed_does_not_go_on_for_ever() -> None:
+    """The operating system ends it: nobody is left to do so."""
+    assert 0 < int(ask(b"bound")) < 1_000
+
+
 def test_a_fault_of_a_small_document_is_told_too() -> None:
     with pytest.raises(DocumentError, match="unexpected KeyError"):
         guard.read(opened(Greedy), Document("x", b"raise", NOW))
@@ -77,7 +82,7 @@ def test_F06_one_document_that_hangs_holds_up_no_other() -> None:
 
     def hang() -> None:
         with pytest.raises(DocumentError) as told:
-            ask(b"loop ", seconds=3)
+            ask(b"hang ", seconds=3)
         refused.append(str(told.value))
 
     thread = Thread(target=hang)

@@ -511,6 +511,17 @@ def test_F01_an_answer_that_is_none_moves_nothing(
     assert [document.validators for document in told] == [before]  # whoever reads it
 
 
+def test_F02_a_page_whose_transfer_was_cut_moves_nothing(
+    web: MisbehavingServer, door: Door
+) -> None:
+    reader = oai(Shelf(), web, door)
+    reader.state = before = {"until": (MONDAY - DAY).isoformat()}
+    body = envelope(listed([1, 2], ""), MONDAY).encode()
+    web.decides("*", lambda _: Answer(body=body, length=len(body) + 9))
+    told = [document for one in reader.source.find(before) if (document := one.load())]
+    assert [document.validators for document in told] == [before]
+
+
 @pytest.mark.parametrize(("overlap", "read"), [(1, 0), (7, 11)])
 def test_a_piece_of_too_many_pages_is_cut_in_two_across_restarts(
     web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch, overlap: int, read: int

@@ -14,11 +14,14 @@ from monitor.model import Paper, Reading
 from monitor.sources.base import Source
 from monitor.sources.bibtex import BibTex
 from monitor.sources.crossref import Crossref
+from monitor.sources.dblp import Dblp
 from monitor.sources.huggingface import MAX_BLOCKS, MAX_LINES, HuggingFacePage
 from monitor.sources.jsonl import Jsonl
 from monitor.sources.ris import Ris
 from monitor.sources.shared.oaipmh import Record, read_envelope
+from monitor.sources.shared.records import MAX_PARSED
 from monitor.sources.shared.xmlmend import apart
+from monitor.sources.shared.xmlstream import records
 from tests.sources.scenario import read
 
 OAI = (
@@ -146,3 +149,39 @@ def test_an_entry_larger_than_any_is_rejected_and_the_next_read() -> None:
     assert [(one.where, one.why[:20]) for one in reading.rejected] == [
         ("line 1", "entry is larger than")
     ]
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        ("<article key='a'>" + "<a/>" * 101, "a record has more than 100 elements"),
+        ("<a>" * 9 + "<a/>" * 101, "a record has more than 100 elements"),
+        ("<www/>" * 51, "the document has more than 50 records"),
+    ],
+)
+def test_F12_what_no_document_of_records_holds_is_refused(
+    content: str, error: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("monitor.sources.shared.xmlstream.MAX_ELEMENTS", 100)
+    monkeypatch.setattr("monitor.sources.shared.xmlstream.MAX_RECORDS", 50)
+    reading = read(Dblp, f"<dblp>{content}</dblp>".encode())
+    assert error in [reading.error, *(one.why for one in reading.rejected)]
+    assert not reading.complete
+
+
+def test_F12_a_value_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("monitor.sources.shared.xmlstream.PIECE", 1024)
+    content = b"<dblp><article><title>" + b"sand " * 9_000 + b"</title></article></dblp>"
+    assert "one value of the document is larger" in read(Dblp, content).error
+
+
+def test_F12_a_record_is_let_go_when_the_next_one_comes() -> None:
+    stream = records(b"<dblp>" + b"<article/>" * 9 + b"</dblp>", ("article",))
+    root = next(stream)
+    assert [len(root) for _ in stream] == [0] * 9
+
+
+@pytest.mark.parametrize("piece", [b"{},", b"[],"])
+def test_F12_json_that_would_not_fit_into_memory_is_refused_unread(piece: bytes) -> None:
+    content = b'{"message": {"items": [' + piece * (MAX_PARSED // 70)
+    assert "more objects and lists than any answer" in read(Crossref, content).error

@@ -98,6 +98,8 @@ def test_F02_a_cut_update_file_is_partial() -> None:
     packed = gzip.compress(libraries.pubmed(range(5000)))
     reading = read(PubMed, packed[: len(packed) // 2])
     assert 0 < len(reading.papers) < 5000 and not reading.complete
+    without_its_sum = read(PubMed, packed[:-6])
+    assert len(without_its_sum.papers) == 5000 and not without_its_sum.complete
 
 
 def test_a_compression_bomb_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:

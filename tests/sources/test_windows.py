@@ -146,6 +146,15 @@ def test_F01_a_failed_page_ends_the_run_and_moves_nothing(
         assert [document.validators for document in documents] == [YESTERDAY, YESTERDAY]
 
 
+def test_F02_a_page_whose_transfer_was_cut_moves_nothing(
+    web: MisbehavingServer, door: Door
+) -> None:
+    body = answer(Crossref, 2, **{"total-results": 2})
+    web.decides("*", lambda _: Answer(body=body, length=len(body) + 9))
+    documents = loaded(opened(Crossref, web, door, query="x"), YESTERDAY)
+    assert [document.validators for document in documents] == [YESTERDAY]
+
+
 def test_F01_a_piece_that_failed_is_not_passed_over(web: MisbehavingServer, door: Door) -> None:
     web.decides("*", lambda _: Answer(503, headers={"Retry-After": "90"}))
     found = opened(BioRxiv, web, door).find({"until": "2025-03-01T00:00:00+00:00"})

@@ -128,7 +128,7 @@ class ApiSource(JsonSource):
     def outline(self, document: Document, asked: Asked) -> Outline:
         """Read of a page what leads on from it."""
         reading = self.read(document)
-        if reading.error or not (document.complete and reading.complete):
+        if not (document.complete and reading.complete):
             return Outline()
         listing = self.listing(value_of(document.content))
         mark = hashlib.sha256(json.dumps(listing.items).encode()).hexdigest()
