@@ -17,10 +17,12 @@ from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
 from monitor.sources.huggingface import MAX_BLOCKS, MAX_LINES, HuggingFacePage
 from monitor.sources.jsonl import Jsonl
+from monitor.sources.oai import Oai
+from monitor.sources.openalex import OpenAlex
 from monitor.sources.ris import Ris
 from monitor.sources.shared.oaipmh import Record, read_envelope
 from monitor.sources.shared.records import MAX_PARSED
-from monitor.sources.shared.xmlmend import apart
+from monitor.sources.shared.xmlmend import apart, mended
 from monitor.sources.shared.xmlstream import records
 from tests.sources.scenario import read
 
@@ -185,3 +187,54 @@ def test_F12_a_record_is_let_go_when_the_next_one_comes() -> None:
 def test_F12_json_that_would_not_fit_into_memory_is_refused_unread(piece: bytes) -> None:
     content = b'{"message": {"items": [' + piece * (MAX_PARSED // 70)
     assert "more objects and lists than any answer" in read(Crossref, content).error
+
+
+ONE = RECORD.format(1, "<a/>" * 30)
+BROKEN = b"<dblp><article><title>A</b></title></article><article><title>B</title></article></dblp>"
+HITS = b'{"result": {"hits": {"hit": [{"info": {"title": "A"}}, {"info": {"title": "B"}}]}}}'
+
+
+@pytest.mark.parametrize(
+    ("cap", "kind", "content", "error"),
+    [
+        ("oaipmh.MAX_TAGS", Oai, OAI.format(ONE).encode(), "the document has more than 20 tags"),
+        ("oaipmh.MAX_BYTES", Oai, OAI.format(ONE).encode(), "the document is larger than 20 bytes"),
+        ("oaipmh.MAX_PARTS", Oai, OAI.format(ONE).encode(), "more than 20 elements"),
+        ("records.MAX_BYTES", Crossref, b" " * 20 + b"{}", "the document is larger than 20 bytes"),
+        ("records.MAX_RECORDS", Crossref, b"[%s1]" % (b"1," * 20), "more than 20 records"),
+        ("xmlrescue.MAX_MENDED", Dblp, BROKEN, "not well-formed"),
+        ("xmlrescue.MAX_ESCAPES", Dblp, BROKEN + b"&lt;" * 30, "not well-formed"),
+    ],
+)
+def test_F12_caps_are_kept_to(
+    cap: str, kind: type[Source], content: bytes, error: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"monitor.sources.shared.{cap}", 20)
+    reading = read(kind, content)
+    assert not (reading.papers or reading.complete) and error in reading.error
+
+
+def test_F12_more_hits_than_any_search_gives_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("monitor.sources.dblp.MAX_RECORDS", 1)
+    assert read(Dblp, HITS).error == "the answer has more than 1 records"
+
+
+def test_F12_a_text_of_escapes_is_not_mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert mended(b"<a>&uuml;</a>") == "<a>\u00fc</a>"
+    monkeypatch.setattr("monitor.sources.shared.xmlmend.MAX_ESCAPES", 1)
+    assert mended(b"<a>&uuml;&uuml;</a>") == "<a>&uuml;&uuml;</a>"
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        (Dblp, f"<dblp><article><title>{'sand ' * 60_000}</title></article></dblp>"),
+        (
+            OpenAlex,
+            '{"results": [{"title": "T", "abstract_inverted_index": {"a": %s}}]}' % ([1] * 270_000),
+        ),
+    ],
+)
+def test_F12_a_record_larger_than_any_is_rejected(kind: type[Source], content: str) -> None:
+    reading = read(kind, content.encode())
+    assert reading.papers == () and "record is larger than 262,144" in reading.rejected[0].why
