@@ -87,6 +87,12 @@ def entry(inside: str) -> Paper:
             said("&lt;sec>&lt;title>Aim&lt;/title>&lt;p>Sand moves.&lt;/p>&lt;/sec>"),
             "Aim Sand moves.",
         ),
+        (
+            "<dc:creator>Byron, Ada</dc:creator><dc:creator>Roe, Jane</dc:creator>"
+            + said("&lt;p>T&lt;/p>&lt;p>Byron, Ada; Roe, Jane&lt;/p>&lt;p>Sand moves.&lt;/p>"),
+            "Sand moves.",
+        ),
+        (said("T moves and sand stays."), "T moves and sand stays."),
         (said("See 10.5194/acp-24-1-2024 &lt;br> of sand."), "See 10.5194/acp-24-1-2024 of sand."),
         (
             "<description>In mice, volumes of 2025 grew. So did men.</description>",
@@ -164,11 +170,17 @@ def test_a_text_of_lines_is_read_line_by_line(
         ("Sensors, Vol. 24, Pages 123: Sand: A Review", "Sand: A Review"),
         ("Sensors, Vol. 24, Pages 123-130: Sand", "Sand"),
         ("The Book of Sand, Vol. 2", "The Book of Sand, Vol. 2"),
+        ("Sand -- by other means", "Sand -- by other means"),
         ("&amp;lt;i&amp;gt;E. coli&amp;lt;/i&amp;gt; in sand", "E. coli in sand"),
     ],
 )
 def test_a_title_stands_alone(told: str, title: str) -> None:
     assert read(Feed, rss(f"<title>{told}</title>").encode()).papers[0].title == title
+
+
+def test_authors_behind_a_title_are_none_of_it() -> None:
+    (paper,) = read(Feed, rss("<title>Sand -- by Ada Byron, Jane Roe</title>").encode()).papers
+    assert (paper.title, paper.authors) == ("Sand", ("Ada Byron", "Jane Roe"))
 
 
 def test_numbers_of_notes_are_no_part_of_names() -> None:

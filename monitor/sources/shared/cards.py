@@ -3,7 +3,8 @@
 Elsevier gives a card of date, journal and authors; Wiley, Science, PNAS and Taylor & Francis
 begin with the issue, Wiley and Oxford give a heading; the American Chemical Society gives journal
 and DOI, PLOS, the American Physical Society and MDPI the authors, MDPI the title, too; the Royal
-Society of Chemistry and Copernicus give several of these, a line each; PubMed gives a part of the
+Society of Chemistry and Copernicus give several of these, a line each, and repositories (DSpace)
+title and authors, too; the NBER gives the authors behind the title; PubMed gives a part of the
 abstract, and behind it the whole page of the article.
 """
 
@@ -43,6 +44,7 @@ _MARKED_HEADING = re.compile(r"\s*<(h\d|b|strong|p)>\s*abstract[\s:.]*</\1>", re
 # What stands before a heading of its own is a teaser.
 _HEADING_WITHIN = re.compile(r"<(h\d|div)\b[^<>]{0,100}>\s*abstract[\s:.]*</\1>", re.IGNORECASE)
 _IN_PLACE = re.compile(r"[^:]{2,120}, Vol\. \d+, Pages? [\w-]{1,20}: ")
+_BY = re.compile(r" -- by (?P<names>[A-Z][^,]{3,60}(?:, [A-Z].{3,400})?)$")
 # The line of the journal, of publishers whose texts are lines.
 _PLACE = re.compile(
     r"(?:(?P<venue>[^,\d]{3,80}), .{0,60}?https?://doi\.org/|DOI ?: )"
@@ -66,11 +68,13 @@ class Card(NamedTuple):
     doi: str = ""
 
 
-def read_card(text: str, names: Sequence[str]) -> Card:
+def read_card(text: str, names: Sequence[str], title: str = "") -> Card:
     """Part an abstract from what its publisher put around it; `names` are the known authors."""
     if found := _ELSEVIER.match(text):
         _, day = partial_date(found["date"] or "")
         return Card("", found["names"] or "", found["venue"], day)
+    if names and title and text.startswith(f"{title} {names[0]}"):
+        return Card(_behind(text[len(title) + 1 :], names))
     if text.startswith(("by ", "Author(s): ")) and names:
         for begin in ("by ", "Author(s): "):
             text = text.removeprefix(begin + ", ".join(names)).lstrip()
@@ -86,6 +90,12 @@ def read_card(text: str, names: Sequence[str]) -> Card:
     return Card(text)
 
 
+def _behind(text: str, names: Sequence[str]) -> str:
+    """Return what stands behind the authors in one line, or the whole text where they do not."""
+    lines = (between.join(names) for between in ("; ", ", "))
+    return next((text[len(line) :].lstrip() for line in lines if text.startswith(line)), text)
+
+
 def without_heading(markup: str) -> str:
     """Drop the heading of an abstract that says that it is one."""
     if "<" not in markup:
@@ -94,10 +104,16 @@ def without_heading(markup: str) -> str:
     return markup[found.end() :] if found else markup
 
 
-def without_place(title: str) -> str:
-    """Drop what is put before a title: "[ASAP]", or journal, volume and pages."""
+def bare_title(title: str) -> tuple[str, str]:
+    """Return a title alone, and the authors that are told behind it (NBER).
+
+    What is put before it goes: "[ASAP]", or journal, volume and pages.
+    """
+    by = _BY.search(title) if " -- by " in title else None
+    title = title[: by.start()] if by else title
     found = _IN_PLACE.match(title) if ", Vol. " in title[:MAX_BEFORE] else None
-    return title[found.end() :] if found else title.removeprefix("[ASAP] ")
+    bare = title[found.end() :] if found else title.removeprefix("[ASAP] ")
+    return bare, by["names"] if by else ""
 
 
 def card_of_lines(markup: str, title: str) -> Card | None:

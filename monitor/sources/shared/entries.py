@@ -16,11 +16,11 @@ from monitor.sources.shared import markup
 from monitor.sources.shared.arxivtext import accents, withdrawn, without_affiliations
 from monitor.sources.shared.cards import (
     Card,
+    bare_title,
     card_of_lines,
     pubmed_abstract,
     read_card,
     without_heading,
-    without_place,
 )
 from monitor.sources.shared.markup import text, unescaped
 from monitor.text import clean
@@ -105,7 +105,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
         return f"entry is larger than {MAX_ENTRY:,} characters"
     title = text(unescaped(entry.title))
     old = _OLD_ARXIV.search(title) if title.endswith(")") else None
-    title = without_place(title[: old.start()] if old else title)
+    title, by = bare_title(title[: old.start()] if old else title)
     card, announced = _abstract(entry, title)
     abstract = card.abstract
     # RSS 2.0 and JSON Feed permit entries without a title, if they have a text.
@@ -115,7 +115,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     how = entry.announce or announced or (_OLD_ANNOUNCE.get(old["how"], "") if old else "")
     url = http_link(entry.link, base)
     keys, version = identifiers((*entry.identifiers, url, card.doi, old["id"] if old else ""))
-    names = markup.names(entry.names or (card.names,))
+    names = markup.names(entry.names or (card.names or by,))
     listed = _listed(names[0]) if len(names) == 1 else None
     if "arxiv" in keys and not listed and any(map("\n".join(names).__contains__, _ARXIV_SIGNS)):
         names = [accents(without_affiliations(name)) for name in names]
@@ -157,7 +157,7 @@ def _abstract(entry: Entry, title: str) -> tuple[Card, str]:
         return Card(summary[told.end() :]), told["how"]
     if whole := pubmed_abstract(content):
         return Card(whole), ""
-    card = read_card(summary, entry.names)
+    card = read_card(summary, entry.names, title)
     if summary.endswith(_CUT_OFF) and len(content) > len(summary):
         card = Card("")
     if not (card.abstract or card.venue) and content:
