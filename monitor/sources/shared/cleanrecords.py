@@ -8,7 +8,7 @@ ask of each record. What it has no rule for it declines.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain
@@ -27,6 +27,8 @@ _TYPES: dict[str, Any] = {
     "year": int | str | None,
     "raw_id": Any,
 }
+# Of names with line ends around them: one with no letter that is known here, or a space around it.
+_UNTIDY = re.compile("\n(?: |(?<= \n)|[^A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\u024f\n]*+\n)")
 _UNUSUAL = re.compile(r'["\\\x00-\x1f]')  # names that a decoder cannot be told
 
 
@@ -147,25 +149,29 @@ def _fold(told: Any) -> None:
 
 def _folded(text: str) -> str:
     text = text.replace("\n", " ").replace("\r", " ").replace("\t", " ")
-    while text.rfind("  ") >= 0:  # three times as fast as to look from the start
-        text = text.replace("  ", " ")
-    return text
+    parts = text.rsplit("  ")  # three times as fast as from the start
+    if len(parts) == 1:
+        return text
+    return " ".join([part for spaced in parts if (part := spaced.strip(" "))])
 
 
 def _authors(told: Sequence[Any]) -> Sequence[Any]:
     """Return the authors of records. Most are names as they should be: one look at all tells."""
-    if set(map(type, told)) == {tuple}:
-        names = list(chain.from_iterable(told))
-        line = "\n".join(names)  # no name has the end of a line
-        initials = "".join([name[:1] for name in names])
-        tidy = initials.isalpha() and len(initials) == len(names) and not line.endswith(" ")
-        if tidy and "," not in line and " \n" not in line:
-            return told
+    if set(map(type, told)) == {tuple} and _tidy(chain.from_iterable(told)):
+        return told
     return list(map(_names, told))
 
 
 def _names(told: tuple[str, ...] | str | None) -> Any:
     if type(told) is not tuple:
         return FORMS["authors"](told, False) if told else ()
+    if _tidy(told):
+        return told
     names = [natural(name.strip()) for name in told]
     return tuple([name for name in names if any(map(str.isalpha, name))])
+
+
+def _tidy(names: Iterable[str]) -> bool:
+    """Say whether names are in natural order, have letters, and no space around them."""
+    told = "\n".join(("", *names, ""))  # no name has the end of a line
+    return "," not in told and not _UNTIDY.search(told)
