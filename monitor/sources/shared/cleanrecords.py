@@ -140,11 +140,17 @@ def _papers(found: Sequence[Any]) -> list[Paper]:
 
 def _fold(told: Any) -> None:
     """Make one space of all white space in a row."""
-    for field in ("title", "abstract", "venue", "raw_id"):
-        if type(text := getattr(told, field)) is str:
-            setattr(told, field, _folded(text))
-    if type(told.authors) is tuple:
-        told.authors = tuple(_folded("\0".join(told.authors)).split("\0"))
+    texts = [told.title or "", told.abstract or "", told.venue or ""]
+    listed = type(told.authors) is tuple
+    if listed:
+        texts += told.authors
+    if type(told.raw_id) is str:
+        texts.append(told.raw_id)
+    told.title, told.abstract, told.venue, *others = _folded("\0".join(texts)).split("\0")
+    if type(told.raw_id) is str:
+        told.raw_id = others.pop()
+    if listed:
+        told.authors = tuple(others)
 
 
 def _folded(text: str) -> str:
