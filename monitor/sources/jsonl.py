@@ -171,6 +171,7 @@ class Parts:
                     offset, rest = told.ends[room - 1], Run(left, told.ends[room:])
                     self._left = ((number, offset, end, rest, plain),)
                     number -= len(left)
+                self._tape.passed(offset)
             elif isinstance(told, dict):
                 try:
                     papers.append(self._read(told, self._now, plain))

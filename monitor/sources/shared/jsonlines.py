@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from monitor.sources.shared.rows import HEAD, TOO_LARGE, TOO_MANY, ReadRun, Row, Run, costly, mended
 
@@ -26,6 +25,7 @@ MOST = 40  # lines of a run
 
 _OPEN = frozenset(b'"\\/')  # what may stand behind a \ for itself
 _WHITE = frozenset(b"nrt")  # ... and for white space
+_OPENS, _CLOSES = b"{}"
 _NO_TAG = frozenset(b" 0123456789=$")  # behind a < it begins none
 _NO_ENTITY = frozenset(b" ")
 _NUMBERED = re.compile(rb"\\u[0-9a-fA-F]{4}")
@@ -75,9 +75,6 @@ def _row(number: int, begin: int, line: bytes, plain: bool) -> Row | None:
     return number, begin, end, told, plain
 
 
-_CLEAN, _SPACED, _ODD = 0, 1, 2
-
-
 def _runs(block: bytes) -> Iterator[tuple[int, list[int], list[int] | None]]:
     """Yield (start, ends, spaced): lines in a row, and in which of them is white space to fold.
 
@@ -89,30 +86,33 @@ def _runs(block: bytes) -> Iterator[tuple[int, list[int], list[int] | None]]:
             yield from _runs(block[:last])
         yield last, [len(block)], None
         return
-    codes = np.frombuffer(block, np.uint8)
-    ends = np.array(_all(block, b"\n"), np.int64) + 1
-    begins = np.concatenate(([0], ends[:-1]))
-    how = np.full(len(ends), _CLEAN)
-    spaces, odd = _signs(block)
-    how[np.searchsorted(ends, np.concatenate((spaces, _two_spaces(codes))), side="right")] = _SPACED
-    how[np.searchsorted(ends, odd, side="right")] = _ODD
-    # One value a line is sure: in none does a "{" follow a "}" over a line's end.
-    whole = (codes[begins] == ord("{")) & (codes[ends - 2] == ord("}"))
-    how[~whole | (ends - begins > LONG)] = _ODD
-    at, told, first = begins.tolist(), ends.tolist(), 0
-    spaced = np.flatnonzero(how == _SPACED).tolist()
-    for alone in [*np.flatnonzero(how == _ODD).tolist(), len(at)]:
+    ends = [at + 1 for at in _all(block, b"\n")]
+    begins = [0, *ends[:-1]]
+    spaces, signs = _signs(block)
+    spaced = sorted({bisect_right(ends, at) for at in spaces + _two_spaces(block)})
+    odd = {bisect_right(ends, at) for at in signs}
+    # One value a line is sure of all others: in none does a "{" follow a "}" over a line's end.
+    odd |= {
+        line
+        for line, (begin, end) in enumerate(zip(begins, ends, strict=True))
+        if block[begin] != _OPENS or block[end - 2] != _CLOSES or end - begin > LONG
+    }
+    first = 0
+    for alone in [*sorted(odd), len(ends)]:
         for begin in range(first, alone, MOST):
             end = min(begin + MOST, alone)
             within = spaced[bisect_left(spaced, begin) : bisect_left(spaced, end)]
-            yield at[begin], told[begin:end], [place - begin for place in within]
-        if alone < len(at):
-            yield at[alone], told[alone : alone + 1], None
+            yield begins[begin], ends[begin:end], [place - begin for place in within]
+        if alone < len(ends):
+            yield begins[alone], ends[alone : alone + 1], None
         first = alone + 1
 
 
-def _two_spaces(codes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-    return np.flatnonzero((codes[1:] | codes[:-1]) == ord(" "))  # or beside a \0, which is odd
+def _two_spaces(block: bytes) -> list[int]:
+    codes = np.frombuffer(block, np.uint8)
+    # Where this is of no space and a \0, the line is odd.
+    found: list[int] = np.flatnonzero((codes[1:] | codes[:-1]) == ord(" ")).tolist()
+    return found
 
 
 def _signs(block: bytes) -> tuple[list[int], list[int]]:

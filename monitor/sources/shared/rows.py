@@ -141,7 +141,7 @@ def blocks(tape: Tape) -> Iterator[tuple[int, int, bytes]]:
             yield begin, begin + dropped, b""
             begin, piece, dropped = begin + dropped, piece[behind:], 0
         if behind := piece.rfind(b"\n") + 1:
-            lines, held = held + piece[:behind], piece[behind:]
+            lines, held = b"".join((held, memoryview(piece)[:behind])), piece[behind:]
             yield begin, begin + len(lines), lines
             begin += len(lines)
         else:

@@ -38,7 +38,7 @@ class Tape:
         self.fault = ""
         self._pieces = _in_utf8(_unpacked(file))
         self._ahead = b""
-        self._undigested: deque[bytes] = deque()
+        self._undigested: deque[memoryview] = deque()
         self._digest = hashlib.sha256()
         self._digested = 0
 
@@ -53,7 +53,7 @@ class Tape:
         piece, self._ahead = self._ahead or self._next(), b""
         self.given += len(piece)
         if piece:
-            self._undigested.append(piece)
+            self._undigested.append(memoryview(piece))
         return piece
 
     def skip(self, offset: int) -> bool:
@@ -64,20 +64,24 @@ class Tape:
                 return False
             if self.given > offset:
                 self._ahead = piece[offset - self.given :]
-                self._undigested[-1] = piece[: offset - self.given]
+                self._undigested[-1] = memoryview(piece)[: offset - self.given]
                 self.given = offset
-            self.digest(self.given)
+            self.passed(self.given)
         return True
+
+    def passed(self, offset: int) -> None:
+        """Digest all bytes before `offset`, which never goes back, while caches hold them still."""
+        while self._undigested and self._digested < offset:
+            piece = self._undigested.popleft()
+            told = piece[: offset - self._digested]
+            if len(told) < len(piece):
+                self._undigested.appendleft(piece[len(told) :])
+            self._digest.update(told)
+            self._digested += len(told)
 
     def digest(self, offset: int) -> str:
         """Return the digest of all bytes before `offset`, which never goes back."""
-        while self._undigested and self._digested < offset:
-            piece = self._undigested.popleft()
-            wanted = offset - self._digested
-            if len(piece) > wanted:
-                self._undigested.appendleft(piece[wanted:])
-            self._digest.update(piece[:wanted])
-            self._digested += min(len(piece), wanted)
+        self.passed(offset)
         return self._digest.hexdigest()
 
     def _next(self) -> bytes:
