@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from monitor.model import Paper
 from monitor.sources.shared.fields import FORMS, MAX_KEY, SLOTS, Fields, set_dates, set_keys
@@ -25,7 +26,7 @@ _TYPES: dict[str, Any] = {
     **dict.fromkeys(("title", "abstract", "venue"), str | None),
     **dict.fromkeys(("authors", "categories"), tuple[str, ...] | str | None),
     "year": int | str | None,
-    "raw_id": Any,
+    "raw_id": Annotated[str, Meta(max_length=MAX_KEY)] | int | None,
 }
 # Of names with line ends around them: one with no letter that is known here, or a space around it.
 _UNTIDY = re.compile("\n(?: |(?<= \n)|[^A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\u024f\n]*+\n)")
@@ -130,9 +131,7 @@ def _papers(found: Sequence[Any]) -> list[Paper]:
             "",
             None,
             False,
-            one.raw_id.strip()[:MAX_KEY]
-            if type(one.raw_id) is str
-            else FORMS["raw_id"](one.raw_id, True),  # type: ignore[arg-type]
+            one.raw_id.strip() if type(one.raw_id) is str else FORMS["raw_id"](one.raw_id, True),  # type: ignore[arg-type]
         )
         for one, authors in zip(found, _authors([one.authors for one in found]), strict=True)
     ]
