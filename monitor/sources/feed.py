@@ -28,6 +28,7 @@ from monitor.sources.shared.feedxml import each_entry
 MAX_BYTES = 64 * 1024 * 1024
 MAX_ENTRIES = 5_000
 MAX_DEPTH = 256
+MAX_PARTS = 20_000  # elements of one entry: papers have up to some 5,000 authors
 MAX_ILL_FORMED = 2 * 1024 * 1024  # the tolerant parser is slow
 
 _HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
@@ -187,28 +188,31 @@ def _refusal(content: bytes) -> str:
         return "the document declares entities, which no feed needs"
     if sum(1 for _ in _ENTRY.finditer(plain)) > MAX_ENTRIES:
         return f"the feed has more than {MAX_ENTRIES:,} entries"
-    depth, well_formed = _survey(content)
-    if depth > MAX_DEPTH:
-        return f"the document is nested deeper than {MAX_DEPTH} levels"
+    try:
+        well_formed = _is_well_formed(content)
+    except _RefusedError as why:
+        return str(why)
     if not well_formed and len(content) > MAX_ILL_FORMED:
         return "the document is large and not well-formed XML"
     return ""
 
 
-class _TooDeepError(Exception):
+class _RefusedError(Exception):
     pass
 
 
-def _survey(content: bytes) -> tuple[int, bool]:
-    """Return how deep the elements of a document go, and whether it is well-formed."""
-    depth = deepest = 0
+def _is_well_formed(content: bytes) -> bool:
+    """Look at all elements; _RefusedError for more, or deeper ones, than the parser should see."""
+    depth = parts = 0
 
-    def opened(_name: str, _attributes: object) -> None:
-        nonlocal depth, deepest
+    def opened(name: str, _attributes: object) -> None:
+        nonlocal depth, parts
         depth += 1
-        deepest = max(depth, deepest)
+        parts = 0 if name.endswith(("item", "entry")) else parts + 1
         if depth > MAX_DEPTH:
-            raise _TooDeepError
+            raise _RefusedError(f"the document is nested deeper than {MAX_DEPTH} levels")
+        if parts > MAX_PARTS:
+            raise _RefusedError(f"an entry has more than {MAX_PARTS:,} elements")
 
     def closed(_name: str) -> None:
         nonlocal depth
@@ -218,11 +222,9 @@ def _survey(content: bytes) -> tuple[int, bool]:
     parser.StartElementHandler, parser.EndElementHandler = opened, closed
     try:
         parser.Parse(content, True)
-    except _TooDeepError:
-        return deepest, True
     except (expat.ExpatError, LookupError, ValueError):
-        return deepest, False
-    return deepest, True
+        return False
+    return True
 
 
 def _no_feed(parsed: Any) -> str:

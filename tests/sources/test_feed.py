@@ -543,6 +543,7 @@ def test_an_entry_without_a_title_is_called_by_how_its_text_begins() -> None:
          "deeper than 256"),
         (rss(*["<title>x</title>"] * 5_001), "more than 5,000 entries"),
         (json_feed(*[{"title": "x"}] * 5_001), "more than 5,000 entries"),
+        (rss("<title>x</title>" + "<dc:creator>Ada</dc:creator>" * 40_000), "than 20,000 elements"),
         ("<rss version='2.0'>" + "a<b " * 600_000, "large and not well-formed"),
     ],
 )  # fmt: skip
