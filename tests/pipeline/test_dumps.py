@@ -232,6 +232,17 @@ def test_F02_a_dump_by_address_that_was_cut_goes_on_where_it_ended(house: House)
         assert (run.outcome, run.seen, run.new) == (RunOutcome.OK, 2, 2)
 
 
+def test_F02_a_dump_by_address_that_was_cut_between_two_lines_is_partial(house: House):
+    with misbehaving_server() as web:
+        house.told["sources"] = {
+            "all": {"kind": "jsonl", "url": web.url("/a"), "allow_private": True}
+        }
+        whole = lines(range(5))
+        web.answers("/a", body=lines(range(3)), length=len(whole))
+        (run,) = house.ingest()
+        assert (run.outcome, run.new) == (RunOutcome.PARTIAL, 3)
+
+
 # ── memory ──────────────────────────────────────────────────────────────────────────
 
 # Reads a dump as an ingest does, and tells the peak of its memory in MB. (`ru_maxrss` would be

@@ -238,3 +238,9 @@ def test_F12_a_text_of_escapes_is_not_mended(monkeypatch: pytest.MonkeyPatch) ->
 def test_F12_a_record_larger_than_any_is_rejected(kind: type[Source], content: str) -> None:
     reading = read(kind, content.encode())
     assert reading.papers == () and "record is larger than 262,144" in reading.rejected[0].why
+
+
+def test_empty_lines_of_a_cut_list_are_passed_over_at_once() -> None:
+    content = b'{"message": {"items": [' + b"\n" * 10_000
+    read(Crossref, content)
+    assert calls(lambda: read(Crossref, content)) < 1_000

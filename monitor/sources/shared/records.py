@@ -77,14 +77,14 @@ class JsonSource(Source):
             return _failed(f"the document is larger than {MAX_BYTES:,} bytes")
         if content.count(b"{") * 200 + content.count(b"[") * 70 > MAX_PARSED:
             return _failed("the JSON has more objects and lists than any answer")
-        text, whole = decode(content)
+        text, _ = decode(content)
         told, cut = _parsed(text, self.lists)
         listing = self._judged(told, cut, text)
         if listing.error:
             return _failed(listing.error)
         papers, rejected = self._papers(listing.items)
         error = "" if papers or not rejected else f"no record is a paper: {rejected[0].why}"
-        return Reading(papers, rejected, error, complete=whole and cut is None and not error)
+        return Reading(papers, rejected, error, complete=cut is None and not error)
 
     def listing(self, told: object) -> Listing:
         """Find the records of a whole answer, which is what `json.loads` made of it."""

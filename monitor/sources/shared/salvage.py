@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Iterator
 
+_BETWEEN = re.compile(r"[ \t\r\n,]*")
+
 
 def salvaged(text: str, begins: re.Pattern[str]) -> Iterator[object]:
     """Yield the whole values of a list whose end is missing; `begins` finds its start."""
@@ -22,6 +24,5 @@ def salvaged(text: str, begins: re.Pattern[str]) -> Iterator[object]:
 
 
 def _skip(text: str, position: int) -> int:
-    while position < len(text) and text[position] in " \t\r\n,":
-        position += 1
-    return position
+    found = _BETWEEN.match(text, position)
+    return found.end() if found else position
