@@ -596,6 +596,19 @@ def test_F12_control_characters_do_not_break_a_feed() -> None:
     assert reading.papers[0].title == "Ab" and reading.complete
 
 
+def test_a_feed_in_which_its_reader_breaks_is_read_without_what_breaks_it() -> None:
+    gml = 'xmlns:gml="http://www.opengis.net/gml"'
+    reading = read(rss(f"<title>T</title><gml:Point {gml}><gml:pos>1 2</gml:pos></gml:Point>"))
+    assert [paper.title for paper in reading.papers] == ["T"] and reading.complete
+
+
+def test_F06_a_feed_that_breaks_its_reader_is_an_error() -> None:
+    """Nobody writes this; but whatever feedparser does not expect must come out as an error."""
+    licence = "<creativecommons_license>x<channel/></creativecommons_license>"
+    reading = read(rss(f"<title>T</title><dc:rights>{licence}</dc:rights>"))
+    assert "the feed broke its reader: KeyError" in reading.error
+
+
 @pytest.mark.parametrize("number", ["#xD800", "#55296", "#0", "#x110000", "#99999999999"])
 def test_F12_a_character_that_there_is_not_costs_itself_only(number: str) -> None:
     reading = read(rss(f"<title>A&{number};b</title>", *items(1)))
