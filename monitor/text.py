@@ -26,8 +26,8 @@ _UNWANTED = re.compile(
 )
 
 
-# Bytes as they are, but control characters as spaces.
-_SHOWN = bytes(code if 32 <= code != 127 else 32 for code in range(256))
+# All of ASCII but the control characters.
+_SHOWN = bytes(range(32, 127))
 
 
 def clean(text: str) -> str:
@@ -50,8 +50,7 @@ def clean(text: str) -> str:
 def _has_controls(ascii_line: str) -> bool:
     if len(ascii_line) < 100:
         return not ascii_line.isprintable()
-    written = ascii_line.encode()
-    return written.translate(_SHOWN) != written
+    return ascii_line.encode().translate(None, _SHOWN) != b""
 
 
 # ── folding ─────────────────────────────────────────────────────────────────────────

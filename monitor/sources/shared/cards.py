@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+
+import msgspec
 
 from monitor.sources.shared.dates import partial_date
 from monitor.sources.shared.markup import text
@@ -58,7 +59,7 @@ _NO_TEXT = re.compile(
 )
 
 
-class Card(NamedTuple):
+class Card(msgspec.Struct, frozen=True, gc=False):
     """The abstract alone, and what stood there besides."""
 
     abstract: str

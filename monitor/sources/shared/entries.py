@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from textwrap import shorten
-from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
+
+import msgspec
 
 from monitor.model import Paper
 from monitor.sources.shared import markup
@@ -69,7 +70,7 @@ _INITIALS = re.compile(r"^(?:[^\W\d_]{1,2}\.[ -]?)+$")
 _SUFFIX = re.compile(r"^(?:jr|sr|ii|iii|iv|phd|md)\.?$", re.IGNORECASE)
 
 
-class Entry(NamedTuple):
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """What a feed says of one entry, still as mark-up.
 
     `names` are the values of its author fields, `identifiers` of all fields that may name one
@@ -94,9 +95,8 @@ class Entry(NamedTuple):
     comment: str = ""
 
     def size(self) -> int:
-        texts = len(self.title) + len(self.summary) + len(self.content)
-        named = len(self.id) + len(self.link)
-        return texts + named + len("".join(self.names)) + len("".join(self.categories))
+        texts = (self.title, self.summary, self.content, self.id, self.link)
+        return len("".join((*texts, *self.names, *self.categories)))
 
 
 def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
@@ -199,13 +199,12 @@ def _single(names: Iterable[str]) -> list[str]:
 
 def _listed(names: str) -> list[str]:
     """Return the names of a line in which there are but letters, commas and full names."""
-    letters = names.replace(", ", "").replace(" ", "").replace("-", "")
-    if not letters.isalpha() or " and " in names or " et " in names:
-        return []
-    if " ," in names or " al" in names or "AL" in names:
+    if " and " in names or " et " in names or " ," in names or " al" in names or "AL" in names:
         return []
     found = names.split(", ")
-    return found if len(found) > 2 and min(map(len, found)) > 4 else []  # longer than any suffix
+    if len(found) < 3 or not "".join(found).replace(" ", "").replace("-", "").isalpha():
+        return []
+    return found if min(map(len, found)) > 4 else []  # longer than any suffix
 
 
 def _split(names: str) -> list[str]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from monitor.sources.shared.feedtags import DeclinedError, Tag, tag, value
 
-class DeclinedError(Exception):
-    """Says that a document is left to feedparser; it never leaves the fast reader."""
-
+MAX_TAGS = 1_000  # that are kept
 
 _ATOM = "http://www.w3.org/2005/Atom"
 _RSS_1 = "http://purl.org/rss/1.0/"
@@ -69,6 +68,7 @@ _ATTRIBUTES = {
     "category": frozenset({"term", "scheme", "domain", "label"}),
 }
 _NONE: frozenset[str] = frozenset()
+_ALL_DIFFER = ("link", "enclosure")
 _TEXTS = ("title", "summary", "content")
 _TEXT_TYPES = ("text", "html", "plain", "text/plain", "text/html")
 
@@ -82,7 +82,9 @@ class Names:
         self._space, self.parents = _ROOTS[root]
         self.is_rss = root != "feed"
         self._prefixes: dict[str, str] = {}
-        self.roles: dict[str, str] = {}
+        # What was told between < and > in entries, each with what it says as its name.
+        self.tags: dict[str, Tag] = {}
+        self._alike: dict[str, Tag] = {}  # by what is not between quotes
         declared = {key: uri for key, uri in attributes.items() if key.startswith("xmlns")}
         if declared.pop("xmlns", None) != self._space or _has_base(attributes):
             raise DeclinedError
@@ -116,13 +118,21 @@ class Names:
             raise DeclinedError
         return f"{own}:{local}".lower() if own else local.lower()
 
-    def learn(self, name: str, attributes: dict[str, str]) -> str:
-        """Return what an element of an entry says, and keep it in `roles`."""
-        if own := self._declared_here(name, attributes):
-            return _role(own)  # for this once
-        role = _role(self.canonical(name))
-        self.roles[name] = role
-        return role
+    def learn(self, told: str) -> Tag:
+        """Read a tag of an entry. Most are the same in all entries, or but for their values."""
+        texts = told.split('"')
+        if alike := self._alike.get(shape := '"'.join(texts[::2])):
+            role, attributes, is_empty = alike
+            return role, dict(zip(attributes, map(value, texts[1::2]), strict=True)), is_empty
+        name, attributes, is_empty = tag(told)
+        role = _role(self._declared_here(name, attributes) or self.canonical(name))
+        if attributes and not self.allows(role, attributes):
+            raise DeclinedError
+        found = role, attributes, is_empty
+        kept = self._alike if role in _ALL_DIFFER and "'" not in told else self.tags
+        if len(kept) < MAX_TAGS:
+            kept[shape if kept is self._alike else told] = found
+        return found
 
     def allows(self, role: str, attributes: Mapping[str, str]) -> bool:
         """Say whether there is a rule for all attributes: what is ignored may have most of them."""

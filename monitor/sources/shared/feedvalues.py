@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from urllib.parse import urljoin
 
-from monitor.sources.shared.feednames import DeclinedError
+from monitor.sources.shared.feedtags import DeclinedError
 
 _DECLARATION = re.compile(rb"<\?xml\s[^>\n]{0,200}\?>")
 _ENCODING = re.compile(rb"encoding=[\"']([\w.:-]*)[\"']")

@@ -1,7 +1,7 @@
-"""Well-formed XML feeds to entries, fast: expat, and elements that are let go once they are read.
+"""Well-formed XML feeds to entries, fast: cut at their tags, without a tree.
 
-    bytes ──> plain UTF-8? ──> expat ──> only what has a rule here? ──> entries, one by one
-                 └── no ──────────────────────────┴── no ──> None: feedparser reads it
+    bytes ──> plain UTF-8? ──> well-formed? ──> only what has a rule here? ──> entries, one by one
+                 └── no ───────────┴── no ────────────────┴── no ──> None: feedparser reads it
 
 Whatever this reads, feedparser reads the same, as a test holds for every fixture and for generated
 feeds. What it has no rule for it declines rather than differ: markup inside of texts, xml:base,
@@ -11,28 +11,30 @@ of mail as authors. The rules are those of feedparser's `mixin` and `namespaces`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import NamedTuple, TypeVar
-from xml.etree.ElementTree import Element, TreeBuilder
+from typing import TypeVar
 from xml.parsers import expat
 
 from monitor.sources.shared.entries import Entry, parse_date
-from monitor.sources.shared.feednames import DeclinedError, Names
+from monitor.sources.shared.feednames import IGNORED, Names
+from monitor.sources.shared.feedtags import DeclinedError, decoded, last_aside, tag, without_asides
 from monitor.sources.shared.feedvalues import is_utf8, joined, mended, moment
 
-PIECE = 64 * 1024
-MAX_PIECES = 16  # in which nothing ends
+BLOCK = 64 * 1024
+MAX_BLOCK = 1024 * 1024  # what has no end of an entry in it for so long is no feed of papers
 MAX_DEPTH = 16  # beside the entries
 T = TypeVar("T")
 
+_ROOT = re.compile(rb"<([A-Za-z][\w:.-]*)")
 _FEED_DATES = ("lastbuilddate", "updated", "modified", "dc:date", "dcterms:modified")
 _NOT_BESIDE = ("source", "rss", "feed", "rdf:rdf", "channel", "item", "entry")
 _IDENTIFIERS = ("dc:identifier", "prism:doi", "arxiv:doi")
 _VENUES = ("prism:publicationname", "arxiv:journal_ref", "arxiv:journal_reference")
 _ONCE = frozenset({"summary", "published", "updated", "id"})
 _MANY = frozenset({"title", "category", "link", "author", "content", "enclosure"})
-_OF_PERSONS = ("name", "email", "uri")
+_OF_PERSONS = ("email", "uri")
 _OF_NAMED = ("arxiv:affiliation",)
 _PDF = "application/pdf"
 _NONE: dict[str, str] = {}
@@ -53,151 +55,157 @@ def each_entry(
     if not is_utf8(content, url, content_type):
         return None
     try:
-        return [told(entry) for entry in _Walk(url, most).entries_of(content)] or None
-    except (DeclinedError, expat.ExpatError, UnicodeDecodeError):
+        return [told(entry) for entry in _Walk(url, most).entries(content)] or None
+    except (DeclinedError, expat.ExpatError):
         return None
 
 
 class _Walk:
-    """A document on its way through expat, which builds elements of it without us."""
+    """A document on its way from tag to tag."""
 
     def __init__(self, url: str, most: int) -> None:
         self.base = joined(url, url) if url else ""
         self.issued: datetime | None = None
-        self.read = self.entries = 0
-        self.most = most
-        self.root: Element | None = None
-        self.tree = tree = TreeBuilder()
-        self.parser = parser = expat.ParserCreate("utf-8")
-        parser.buffer_text, parser.buffer_size = True, PIECE
-        parser.StartDoctypeDeclHandler = _declined
-        parser.StartElementHandler = self.begins
-        parser.EndElementHandler, parser.CharacterDataHandler = tree.end, tree.data
+        self.most, self.count = most, 0
+        self.open: list[str] = []  # the elements around what is read
+        self.text = ""  # behind the last tag beside the entries
 
-    def begins(self, name: str, attributes: dict[str, str]) -> None:
-        """Begin the root, and nothing else."""
-        self.names = Names(name, attributes)
-        self.root = self.tree.start(name, attributes)
-        self.parser.StartElementHandler = self.tree.start
+    def entries(self, content: bytes) -> Iterator[Entry]:
+        last, root = last_aside(content), _ROOT.search(content)
+        kind = "entry" if root and root[1] == b"feed" else "item"
+        for begin, block in _blocks(content, f"</{kind}>".encode()):
+            text = _lines(block)
+            tokens = iter((text if begin > last else without_asides(text)).split("<"))
+            next(tokens)  # in front of the first tag
+            for token in tokens:
+                told, _, behind = token.partition(">")
+                if told == kind:
+                    yield self.entry(_NONE, tokens)
+                elif told.startswith(kind) and (opened := tag(told))[::2] == (kind, False):
+                    yield self.entry(opened[1], tokens)
+                else:
+                    self.beside(told, behind)
 
-    def entries_of(self, content: bytes) -> Iterator[Entry]:
-        read, since = 0, 0
-        for begin in range(0, len(content), PIECE):
-            self.parser.Parse(content[begin : begin + PIECE], False)
-            yield from self.taken(self.root, ended=False)
-            read, since = self.read, 0 if self.read > read else since + 1
-            if since > MAX_PIECES:
-                raise DeclinedError
-        self.parser.Parse(b"", True)
-        yield from self.taken(self.root, ended=True)
-
-    def taken(self, parent: Element | None, ended: bool) -> Iterator[Entry]:
-        """Read what has ended of the children of a feed or its channel, and let it go."""
-        if parent is None:
-            return
-        inside = parent.tag.lower()
-        children = parent[:] if ended else parent[:-1]
-        for child in children:
-            self.read += 1
-            known = self.names.beside(child.tag, child.attrib)
-            if known in ("item", "entry"):
-                yield self.entry(child, inside)
-            elif known == "channel":
-                if parent is not self.root or child.attrib.keys() - {"rdf:about"}:
-                    raise DeclinedError
-                yield from self.taken(child, ended=True)
-            else:
-                self.beside(child, known, inside, 1)
-        del parent[: len(children)]
-        for child in parent:
-            if parent is self.root and child.tag == "channel":
-                yield from self.taken(child, ended=False)
-
-    def entry(self, element: Element, inside: str) -> Entry:
-        self.entries += 1
-        allowed = element.attrib.keys() <= {"rdf:about", "xml:lang"}
-        if not allowed or inside not in self.names.parents or self.entries > self.most:
+    def entry(self, attributes: dict[str, str], tokens: Iterator[str]) -> Entry:
+        self.count += 1
+        allowed = not attributes or attributes.keys() <= {"rdf:about", "xml:lang"}
+        inside = self.open[-1] if self.open else ""
+        if not allowed or inside not in self.names.parents or self.count > self.most:
             raise DeclinedError
-        entry = _entry(element, self.names, self.base, self.issued)
+        about = attributes.get("rdf:about", "")
+        entry = _entry(tokens, self.names, self.base, about, self.issued)
         if "arxiv.org/api/errors" in entry.id:
             raise DeclinedError
         return entry
 
-    def beside(self, element: Element, known: str, inside: str, depth: int) -> None:
+    def beside(self, told: str, behind: str) -> None:
         """Read what stands beside the entries: the date of the feed alone matters."""
-        if known in _NOT_BESIDE or depth > MAX_DEPTH:
-            raise DeclinedError
-        for part in element:
-            self.beside(part, self.names.beside(part.tag, part.attrib), known, depth + 1)
-        text = (element[-1].tail if len(element) else element.text) or ""
-        if known in _FEED_DATES:
-            if inside not in ("channel", "feed"):
+        if told[0] == "/":
+            self.ends()
+        elif told[0] != "?":  # the declaration
+            name, attributes, is_empty = tag(told)
+            self.begins(name, attributes)
+            self.text = ""
+            if is_empty:
+                self.ends()
+        self.text = behind
+
+    def begins(self, name: str, attributes: dict[str, str]) -> None:
+        if not self.open:
+            self.names, known = Names(name, attributes), name.lower()
+        elif (known := self.names.beside(name, attributes)) == "channel":
+            if len(self.open) > 1 or attributes.keys() - {"rdf:about"}:
                 raise DeclinedError
-            issued = moment(text.strip())
-            if self.entries and issued != self.issued:
+        elif known in _NOT_BESIDE or len(self.open) > MAX_DEPTH:
+            raise DeclinedError
+        self.open.append(known)
+
+    def ends(self) -> None:
+        known = self.open.pop()
+        text = decoded(self.text).strip()
+        if known in _FEED_DATES:
+            if self.open[-1] not in ("channel", "feed"):
+                raise DeclinedError
+            issued = moment(text)
+            if self.count and issued != self.issued:
                 raise DeclinedError  # the entries before it have another
             self.issued = issued
-        elif known == "title" and text.strip().startswith("Feed error for query:"):
+        elif known == "title" and text.startswith("Feed error for query:"):
             raise DeclinedError
 
 
-def _declined(*_: object) -> None:
-    raise DeclinedError
+def _blocks(content: bytes, ending: bytes) -> Iterator[tuple[int, bytes]]:
+    """Cut a document where an entry ends; where each block begins, and its bytes."""
+    done = 0
+    while done < len(content):
+        end = content.rfind(ending, done, done + BLOCK)
+        end = content.find(ending, done) if end < 0 else end
+        end = end + len(ending) if end >= 0 else len(content)
+        if end - done > MAX_BLOCK:
+            raise DeclinedError
+        yield done, content[done:end]
+        done = end
 
 
-def _person(author: Element) -> str:
-    """Return whom an author in parts names."""
+def _lines(told: bytes) -> str:
+    """Return a part of a document with the ends of lines as XML tells them (section 2.11)."""
+    text = told.decode()
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _person(token: str, tokens: Iterator[str]) -> str:
+    """Return whom an author in parts names, of which `token` is the first."""
     person = ""
-    for part in author:
-        if len(part) or part.keys():
+    while token[0] != "/":
+        part, _, text = token.partition(">")
+        if part[-1:] == "/":
+            part, text = part[:-1], ""
+        elif next(tokens, " ")[0] != "/":
             raise DeclinedError
-        person = _named(part.tag, (part.text or "").strip(), person)
+        if part == "name":
+            person = (decoded(text) if "&" in text else text).strip()
+        elif part not in _OF_PERSONS and not (part in _OF_NAMED and person):
+            raise DeclinedError
+        token = next(tokens, " ")
     return person
 
 
-def _named(part: str, text: str, person: str) -> str:
-    if part == "name":
-        return text
-    if part in _OF_PERSONS or (part in _OF_NAMED and person):
-        return person
-    raise DeclinedError
+# The fields of an entry, sorted by what they say: title, what is said once, contents, categories,
+# people, authors in parts, links (role, attributes, text), whether the identifier is an address.
+_Link = tuple[str, dict[str, str], str]
+_Texts = list[str]
+_Fields = tuple[str, dict[str, str], _Texts, _Texts, _Texts, _Texts, list[_Link], bool]
 
 
-class _Fields(NamedTuple):
-    """The fields of an entry, sorted by what they say."""
-
-    title: str
-    said: dict[str, str]  # what is said once
-    contents: list[str]
-    categories: list[str]
-    people: list[str]
-    persons: list[str]  # authors in parts
-    links: list[tuple[str, dict[str, str], str]]
-    is_address: bool  # the identifier
-
-
-def _fields(element: Element, names: Names) -> _Fields:
+def _fields(tokens: Iterator[str], names: Names) -> _Fields:
+    """Read the elements of an entry, each from its tag and the text behind that."""
     title = ""
     said: dict[str, str] = {}
     contents: list[str] = []
     categories: list[str] = []
     people: list[str] = []
     persons: list[str] = []
-    links: list[tuple[str, dict[str, str], str]] = []
+    links: list[_Link] = []
     is_address = True
-    roles = names.roles
-    for field in element:
-        # What has no attributes would make a dictionary of them.
-        attributes = field.attrib if field.keys() else _NONE
-        role = roles.get(field.tag) or names.learn(field.tag, attributes)
-        if attributes and not names.allows(role, attributes):
-            raise DeclinedError
-        if len(field):
+    known = names.tags
+    for token in tokens:
+        told, _, text = token.partition(">")
+        field = known.get(told)
+        if field is None:
+            if told[0] == "/":
+                break  # the entry ends: the ends of its parts are taken below
+            field = names.learn(told)
+        role, attributes, is_empty = field
+        if is_empty:
+            text = ""
+        elif (behind := next(tokens, " "))[0] != "/":
             if role != "author":
                 raise DeclinedError
-            persons.append(_person(field))
+            persons.append(_person(behind, tokens))
             continue
-        text = (field.text or "").strip()
+        if role == IGNORED:
+            continue
+        text = (decoded(text) if "&" in text else text).strip()
         if role not in _MANY:
             if role in said and role in _ONCE:
                 raise DeclinedError
@@ -207,30 +215,35 @@ def _fields(element: Element, names: Names) -> _Fields:
         elif role == "author":
             people.append(mended(text))
         elif role == "category":
-            if attributes:
-                categories.append(attributes.get("term", ""))
-            categories.append(mended(text))
+            if attributes and (term := attributes.get("term")):
+                categories.append(term)
+            if text:
+                categories.append(mended(text))
         elif role == "title":
             title = title or mended(text)
         elif role == "content":
             contents.append(mended(text))
         else:
             links.append((role, attributes, text))
-    return _Fields(title, said, contents, categories, people, persons, links, is_address)
+    return title, said, contents, categories, people, persons, links, is_address
 
 
-def _entry(element: Element, names: Names, base: str, issued: datetime | None) -> Entry:
-    title, said, contents, categories, people, persons, links, is_address = _fields(element, names)
+def _entry(
+    tokens: Iterator[str], names: Names, base: str, own: str, issued: datetime | None
+) -> Entry:
+    title, said, contents, categories, people, persons, links, is_address = _fields(tokens, names)
     content = max(contents, key=len) if contents else ""
     summary = mended(said["summary"]) if "summary" in said else (contents or ("",))[0]
     updated = moment(said.get("updated", ""))
-    own = element.get("rdf:about", "")
     if "id" in said:
         own = _identifier(said["id"], base if is_address else None)
     page, pdf, linked = _linked(links, base)
     page = page or (own if own.startswith(("http://", "https://")) else "")
     if page and not base and "://" not in page:
         raise DeclinedError
+    named = [own, *[mended(said[role]) for role in _IDENTIFIERS if role in said], *linked]
+    if summary.startswith("arXiv:"):
+        named.append(summary[:40].partition(" Announce ")[0])
     return Entry(
         title,
         "" if summary == content else summary,
@@ -239,18 +252,13 @@ def _entry(element: Element, names: Names, base: str, issued: datetime | None) -
         own,
         page,
         pdf,
-        (
-            own,
-            *[mended(said[role]) for role in _IDENTIFIERS if role in said],
-            *linked,
-            summary[:40].partition(" Announce ")[0] if summary.startswith("arXiv:") else "",
-        ),
+        tuple(named),
         _published(said) or (updated if names.is_rss else None),
         updated,
         issued,
-        tuple(filter(None, categories)),
+        tuple(categories),
         mended(said.get("arxiv:announce_type", "")),
-        next((mended(said[role]) for role in _VENUES if said.get(role)), ""),
+        mended(next(filter(None, map(said.get, _VENUES)), "")),
         mended(said.get("arxiv:comment", "")),
     )
 
@@ -264,7 +272,7 @@ def _authors(texts: list[str], persons: list[str]) -> tuple[str, ...]:
     return tuple(texts or persons)
 
 
-def _linked(told: list[tuple[str, dict[str, str], str]], base: str) -> tuple[str, str, list[str]]:
+def _linked(told: list[_Link], base: str) -> tuple[str, str, list[str]]:
     """Return the page, the PDF, and the addresses that may name an identifier."""
     page, pdf, named = "", "", []
     for role, link, text in told:
@@ -274,12 +282,14 @@ def _linked(told: list[tuple[str, dict[str, str], str]], base: str) -> tuple[str
             address = joined(base, link["href"])
         else:
             address = mended(joined(base, text)).replace("&amp;", "&") if text else ""
-        is_page = role == "link" and link.get("rel", "alternate").lower() == "alternate"
+        is_page = role == "link" and (
+            not link or link.get("rel", "alternate").lower() == "alternate"
+        )
         if is_page:
             page = page or address
         if is_page or link.get("title") == "doi":
             named.append(address)
-        if link.get("type", "").lower() == _PDF:
+        if link and link.get("type", "").lower() == _PDF:
             pdf = pdf or address
     return page, pdf, named
 
