@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from monitor.model import Paper, Reading
 from monitor.sources.feed import Feed
@@ -300,6 +302,36 @@ def test_the_card_of_an_overview_page_is_no_abstract() -> None:
 )  # fmt: skip
 def test_author_fields_are_parted_into_names(told: list[str], names: list[str]) -> None:
     assert list(authors(told)) == names
+
+
+NAME_PARTS = st.sampled_from(
+    [
+        "Ada",
+        "Bo",
+        "van",
+        "Çelik",
+        "Al",
+        "al",
+        "AL",
+        "Jr",
+        "III",
+        "R.",
+        "O-Neill",
+        "and",
+        "et",
+        "Roe",
+    ]
+)
+NAMES = st.lists(st.lists(NAME_PARTS, min_size=1, max_size=3).map(" ".join), min_size=1, max_size=4)
+
+
+@given(NAMES, st.sampled_from([", ", ",", " , "]))
+@settings(deadline=None)
+def test_plain_lines_of_names_are_parted_as_all_others(names: list[str], comma: str) -> None:
+    line = comma.join(names)
+    assert list(one(f"<title>T</title><dc:creator>{line}</dc:creator>").authors) == list(
+        authors([line])
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from monitor.model import Document, Reading
 from monitor.sources import feed
+from monitor.sources.shared import feedxml
 from monitor.sources.shared.feedxml import each_entry
 from tests.sources.scenario import FIXTURES, NOW, opened, samples
 
@@ -137,7 +138,14 @@ FIELD = st.one_of(
                      f'<arxiv:comment xmlns:arxiv="{MODULES["arxiv"]}">5 p</arxiv:comment>',
                      "<author><email>a@b.org</email></author>", "<author>x<name>y</name></author>",
                      "<contributor><name>C</name></contributor>", '<media:thumbnail url="u"/>',
-                     '<entry xml:base="http://x/"/>'])
+                     '<entry xml:base="http://x/"/>', "<item/>", "<title\n>n</title\t>",
+                     "<!-- <item><title>old</title></item> -->", "<?p <item></item> ?>",
+                     "<description><![CDATA[a </item><item> <!-- b]]> c</description>",
+                     "<summary>&#38;lt; &#x27;&#8217;&#128; &quot;</summary>",
+                     "<link href='a>b' title='\"'/>", "<category term = 'a\n\tb&#10;c' />",
+                     '<link href="http://x/?a=1&amp;b" rel="alternate" type="text/html"/>',
+                     '<link href="http://y/" rel="related" type="text/html" />',
+                     "<guid>http://x/a\r\nb</guid>", "<author><name/><name >B</name></author>"])
 )  # fmt: skip
 ENTRY = st.lists(FIELD, max_size=7)
 BESIDE = st.sampled_from(
@@ -146,7 +154,9 @@ BESIDE = st.sampled_from(
      "<image><title>i</title><url>u</url><link>l</link></image>", "<language>en-us</language>",
      "<skipDays><day>Sunday</day></skipDays>", "<description>d</description>",
      '<atom:link href="x" rel="self"/>', "<author><name>N</name></author>", "<x>y</x>",
-     "<textInput><title>t</title></textInput>", "<title>Feed error for query: x</title>"]
+     "<textInput><title>t</title></textInput>", "<title>Feed error for query: x</title>",
+     "<!-- <item><title>old</title></item> -->", "<title><![CDATA[<item>]]></title>",
+     "<dc:date>2025-05-19<title>t</title></dc:date>", '<image nowhere:at="x"/>']
 )  # fmt: skip
 
 
@@ -197,6 +207,22 @@ def test_generated_feeds_are_read_alike(
 @example(["<title/>", "<dc:title>second</dc:title>"], "rdf")
 def test_single_fields_are_read_alike(fields: list[str], root: str) -> None:
     same(document(root, [["<title>T</title>", *fields]], [], []).encode())
+
+
+@pytest.mark.parametrize("aside", ["<!-- {} -->", "<title><![CDATA[{}]]></title>", "<?p {} ?>"])
+@pytest.mark.parametrize("within", ["<item>", "<![CDATA[", "</item>", "<item>old</item>"])
+@pytest.mark.parametrize("block", [1, feedxml.BLOCK])
+def test_what_looks_like_an_entry_is_none(
+    aside: str, within: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Documents are cut where an entry ends: in the middle of an aside that says so, too."""
+    monkeypatch.setattr(feedxml, "BLOCK", block)
+    told, ends = aside.format(within), "</item>" in within
+    entries = [["<title>A</title>"], ["<title>B</title>"]]
+    assert same(document("2.0", entries, [told], []).encode()) == (block > 1)
+    within_entry = [[*entries[0], told], entries[1]]
+    assert same(document("2.0", within_entry, [], []).encode()) == (block > 1 or not ends)
+    assert same(document("2.0", entries, [], [told]).encode()) == (block > 1 and not ends)
 
 
 def test_F06_an_entry_of_megabytes_is_left_to_the_tolerant_reader() -> None:

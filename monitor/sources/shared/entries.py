@@ -116,9 +116,11 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     url = http_link(entry.link, base)
     keys, version = identifiers((*entry.identifiers, url, card.doi, old["id"] if old else ""))
     names = markup.names(entry.names or (card.names or by,))
-    listed = _listed(names[0]) if len(names) == 1 else None
-    if "arxiv" in keys and not listed and any(map("\n".join(names).__contains__, _ARXIV_SIGNS)):
-        names = [accents(without_affiliations(name)) for name in names]
+    people = _listed(names[0]) if len(names) == 1 else []
+    if not people:
+        if "arxiv" in keys and any(map("\n".join(names).__contains__, _ARXIV_SIGNS)):
+            names = [accents(without_affiliations(name)) for name in names]
+        people = _single(names)
     terms = (*entry.categories, old["category"] if old else "")
     # arXiv's old feeds date the day, not its entries.
     published = entry.published or card.published or (entry.issued if old else None)
@@ -126,7 +128,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     return Paper(
         title,
         abstract,
-        tuple(listed or _single(names)),
+        tuple(people),
         text(entry.venue) or card.venue,
         None,  # the year
         published,
@@ -189,7 +191,7 @@ def authors(names: Iterable[str]) -> Iterator[str]:
 def _single(names: Iterable[str]) -> list[str]:
     told = [name for name in names if name]
     if len(told) == 1:
-        told = _listed(told[0]) or _split(told[0])
+        told = _split(told[0])
     return [
         name
         for name in told
@@ -198,13 +200,18 @@ def _single(names: Iterable[str]) -> list[str]:
 
 
 def _listed(names: str) -> list[str]:
-    """Return the names of a line in which there are but letters, commas and full names."""
+    """Return the names of a line in which there are but letters, commas and full names.
+
+    As `_split` parts them, in a fifth of its time; none of any other line.
+    """
     if " and " in names or " et " in names or " ," in names or " al" in names or "AL" in names:
         return []
     found = names.split(", ")
-    if len(found) < 3 or not "".join(found).replace(" ", "").replace("-", "").isalpha():
+    if min(map(len, found)) < 5:  # a suffix is no longer
         return []
-    return found if min(map(len, found)) > 4 else []  # longer than any suffix
+    if len(found) == 2 and not (" " in found[0] and " " in found[1]):  # "Doe, Jane"
+        return []
+    return found if "".join(found).replace(" ", "").replace("-", "").isalpha() else []
 
 
 def _split(names: str) -> list[str]:
@@ -244,17 +251,17 @@ _few_categories = lru_cache(maxsize=1024)(_categories)  # most papers share thei
 
 def identifiers(told: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]], int | None]:
     """Return keys (arxiv without version, doi in lower case, pmid) and the version named."""
-    arxiv: dict[str, None] = {}
-    doi: dict[str, None] = {}
-    pmid: dict[str, None] = {}
+    arxiv: list[str] = []
+    doi: list[str] = []
+    pmid: list[str] = []
     version: int | None = None
     name = tail = ""
-    for value in dict.fromkeys(told):
+    for value in told:
         if not value:
             continue
         if name and name in value:
             before, _, behind = value.partition(name)
-            if before in _BEFORE_ARXIV and behind in ("", tail):
+            if before in _BEFORE_ARXIV and (not behind or behind == tail):
                 continue  # another spelling of the same
         if "%" in value:
             value = unquote(value)
@@ -264,19 +271,20 @@ def identifiers(told: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]
         if "arxiv" in value and (found := _ARXIV.search(value)):
             name, said = found.groups()
             tail = f"v{said}" if said else ""
-            arxiv[name] = None
+            arxiv.append(name)
             version = version or (int(said) if said else None)
         elif "10." in value and (found := _DOI.search(value)):
             if len(found.group()) <= MAX_KEY:
                 article, number = _article(found.group())
-                doi[article] = None
+                doi.append(article)
                 version = version or number
         elif ("pubmed" in value or "pmid" in value) and (found := _PMID.search(value)):
-            pmid[found["id"]] = None
+            pmid.append(found["id"])
     keys: dict[str, str | tuple[str, ...]] = {}
     for scheme, values in (("arxiv", arxiv), ("doi", doi), ("pmid", pmid)):
         if values:
-            keys[scheme] = next(iter(values)) if len(values) == 1 else tuple(values)
+            several = len(values) > 1 and tuple(dict.fromkeys(values))
+            keys[scheme] = several if several and several[1:] else values[0]
     return keys, version
 
 

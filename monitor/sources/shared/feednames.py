@@ -83,8 +83,8 @@ class Names:
         self.is_rss = root != "feed"
         self._prefixes: dict[str, str] = {}
         # What was told between < and > in entries, each with what it says as its name.
-        self.tags: dict[str, Tag] = {}
-        self._alike: dict[str, Tag] = {}  # by what is not between quotes
+        self.tags: dict[bytes, Tag] = {}
+        self._alike: dict[bytes, Tag] = {}  # by what is not between quotes
         declared = {key: uri for key, uri in attributes.items() if key.startswith("xmlns")}
         if declared.pop("xmlns", None) != self._space or _has_base(attributes):
             raise DeclinedError
@@ -118,18 +118,22 @@ class Names:
             raise DeclinedError
         return f"{own}:{local}".lower() if own else local.lower()
 
-    def learn(self, told: str) -> Tag:
+    def learn(self, told: bytes) -> Tag:
         """Read a tag of an entry. Most are the same in all entries, or but for their values."""
-        texts = told.split('"')
-        if alike := self._alike.get(shape := '"'.join(texts[::2])):
+        texts = told.split(b'"')
+        if alike := self._alike.get(shape := b'"'.join(texts[::2])):
             role, attributes, is_empty = alike
-            return role, dict(zip(attributes, map(value, texts[1::2]), strict=True)), is_empty
+            return (
+                role,
+                dict(zip(attributes, map(value, map(bytes.decode, texts[1::2])), strict=True)),
+                is_empty,
+            )
         name, attributes, is_empty = tag(told)
         role = _role(self._declared_here(name, attributes) or self.canonical(name))
         if attributes and not self.allows(role, attributes):
             raise DeclinedError
         found = role, attributes, is_empty
-        kept = self._alike if role in _ALL_DIFFER and "'" not in told else self.tags
+        kept = self._alike if role in _ALL_DIFFER and b"'" not in told else self.tags
         if len(kept) < MAX_TAGS:
             kept[shape if kept is self._alike else told] = found
         return found

@@ -15,8 +15,8 @@ class DeclinedError(Exception):
 
 
 _ASIDE = re.compile(
-    r"<!--.*?(?P<comment>-->|\Z)|<!\[CDATA\[(?P<text>.*?)(?P<section>\]\]>|\Z)"
-    r"|<\?.*?(?P<instruction>\?>|\Z)",
+    rb"<!--.*?(?P<comment>-->|\Z)|<!\[CDATA\[(?P<text>.*?)(?P<section>\]\]>|\Z)"
+    rb"|<\?.*?(?P<instruction>\?>|\Z)",
     re.DOTALL,
 )
 _TAG = re.compile(r"([^\s/]+)((?:\s+[^\s=]+\s*=\s*(?:\"[^\"]*\"|'[^']*'))*)\s*(/?)")
@@ -32,10 +32,13 @@ Tag = tuple[str, dict[str, str], bool]
 def last_aside(content: bytes) -> int:
     """Return the byte at which the last aside of a UTF-8 document begins, -1 for none.
 
-    Raises ExpatError where it is not well-formed, and DeclinedError where it declares a type.
+    Raises ExpatError where it is not well-formed, its namespaces included, and DeclinedError where
+    it declares a type.
     """
+    if b"\0" in content:
+        raise DeclinedError  # UTF-16, which expat would read
     last = -1
-    parser = expat.ParserCreate("utf-8")
+    parser = expat.ParserCreate("utf-8", " ")
 
     def aside(*_: object) -> None:
         nonlocal last
@@ -52,7 +55,7 @@ def _declined(*_: object) -> None:
     raise DeclinedError
 
 
-def without_asides(told: str) -> str:
+def without_asides(told: bytes) -> bytes:
     """Return a part of a document in which the texts of CDATA sections are texts as others.
 
     Raises DeclinedError where an aside does not end in this part.
@@ -60,15 +63,15 @@ def without_asides(told: str) -> str:
     return _ASIDE.sub(_plain, told)
 
 
-def _plain(aside: re.Match[str]) -> str:
+def _plain(aside: re.Match[bytes]) -> bytes:
     if not any(aside.group("comment", "section", "instruction")):
         raise DeclinedError
-    return (aside["text"] or "").replace("&", "&amp;").replace("<", "&lt;")
+    return (aside["text"] or b"").replace(b"&", b"&amp;").replace(b"<", b"&lt;")
 
 
-def tag(told: str) -> Tag:
+def tag(told: bytes) -> Tag:
     """Read a tag; DeclinedError for one with a > in it, at which it was cut."""
-    found = _TAG.fullmatch(told)
+    found = _TAG.fullmatch(told.decode())
     if not found:
         raise DeclinedError
     name, attributes, end = found.groups()

@@ -23,21 +23,22 @@ from monitor.sources.shared.feedtags import DeclinedError, decoded, last_aside, 
 from monitor.sources.shared.feedvalues import is_utf8, joined, mended, moment
 
 BLOCK = 64 * 1024
-MAX_BLOCK = 1024 * 1024  # what has no end of an entry in it for so long is no feed of papers
+MAX_BLOCK = 1024 * 1024  # an entry that ends so late is none of a paper
 MAX_DEPTH = 16  # beside the entries
+MAX_KNOWN = 1_000
 T = TypeVar("T")
 
 _ROOT = re.compile(rb"<([A-Za-z][\w:.-]*)")
 _FEED_DATES = ("lastbuilddate", "updated", "modified", "dc:date", "dcterms:modified")
 _NOT_BESIDE = ("source", "rss", "feed", "rdf:rdf", "channel", "item", "entry")
 _IDENTIFIERS = ("dc:identifier", "prism:doi", "arxiv:doi")
-_VENUES = ("prism:publicationname", "arxiv:journal_ref", "arxiv:journal_reference")
 _ONCE = frozenset({"summary", "published", "updated", "id"})
 _MANY = frozenset({"title", "category", "link", "author", "content", "enclosure"})
-_OF_PERSONS = ("email", "uri")
-_OF_NAMED = ("arxiv:affiliation",)
+_OF_PERSONS = (b"email", b"uri")
+_OF_NAMED = (b"arxiv:affiliation",)
 _PDF = "application/pdf"
 _NONE: dict[str, str] = {}
+_ENDS = ord("/")
 
 
 def each_entry(
@@ -68,25 +69,25 @@ class _Walk:
         self.issued: datetime | None = None
         self.most, self.count = most, 0
         self.open: list[str] = []  # the elements around what is read
-        self.text = ""  # behind the last tag beside the entries
+        self.text = b""  # behind the last tag beside the entries
+        self.known: dict[bytes, tuple[str, bool]] = {}  # tags beside the entries
 
     def entries(self, content: bytes) -> Iterator[Entry]:
         last, root = last_aside(content), _ROOT.search(content)
-        kind = "entry" if root and root[1] == b"feed" else "item"
-        for begin, block in _blocks(content, f"</{kind}>".encode()):
-            text = _lines(block)
-            tokens = iter((text if begin > last else without_asides(text)).split("<"))
+        kind = b"entry" if root and root[1] == b"feed" else b"item"
+        for begin, block in _blocks(content, kind):
+            tokens = iter((block if begin > last else without_asides(block)).split(b"<"))
             next(tokens)  # in front of the first tag
             for token in tokens:
-                told, _, behind = token.partition(">")
+                told, _, behind = token.partition(b">")
                 if told == kind:
                     yield self.entry(_NONE, tokens)
-                elif told.startswith(kind) and (opened := tag(told))[::2] == (kind, False):
+                elif told.startswith(kind) and (opened := tag(told))[::2] == (kind.decode(), False):
                     yield self.entry(opened[1], tokens)
                 else:
                     self.beside(told, behind)
 
-    def entry(self, attributes: dict[str, str], tokens: Iterator[str]) -> Entry:
+    def entry(self, attributes: dict[str, str], tokens: Iterator[bytes]) -> Entry:
         self.count += 1
         allowed = not attributes or attributes.keys() <= {"rdf:about", "xml:lang"}
         inside = self.open[-1] if self.open else ""
@@ -98,76 +99,100 @@ class _Walk:
             raise DeclinedError
         return entry
 
-    def beside(self, told: str, behind: str) -> None:
+    def beside(self, told: bytes, behind: bytes) -> None:
         """Read what stands beside the entries: the date of the feed alone matters."""
-        if told[0] == "/":
+        if told[0] == _ENDS:
             self.ends()
-        elif told[0] != "?":  # the declaration
-            name, attributes, is_empty = tag(told)
-            self.begins(name, attributes)
-            self.text = ""
+        elif not told.startswith(b"?"):  # the declaration
+            known, is_empty = self.known.get(told) or self.learn(told)
+            self.begins(known)
             if is_empty:
+                self.text = b""
                 self.ends()
         self.text = behind
 
-    def begins(self, name: str, attributes: dict[str, str]) -> None:
-        if not self.open:
-            self.names, known = Names(name, attributes), name.lower()
-        elif (known := self.names.beside(name, attributes)) == "channel":
-            if len(self.open) > 1 or attributes.keys() - {"rdf:about"}:
-                raise DeclinedError
-        elif known in _NOT_BESIDE or len(self.open) > MAX_DEPTH:
+    def begins(self, known: str) -> None:
+        depth = len(self.open)
+        is_channel = known == "channel" and depth == 1
+        if (depth and known in _NOT_BESIDE and not is_channel) or depth > MAX_DEPTH:
+            raise DeclinedError
+        if depth and self.open[-1] in _FEED_DATES:
             raise DeclinedError
         self.open.append(known)
 
+    def learn(self, told: bytes) -> tuple[str, bool]:
+        """Return what a tag beside the entries is called, and whether its element ends at once."""
+        name, attributes, is_empty = tag(told)
+        if not self.open:
+            self.names = Names(name, attributes)
+            return name.lower(), is_empty
+        known = self.names.beside(name, attributes)
+        if known == "channel" and attributes.keys() - {"rdf:about"}:
+            raise DeclinedError
+        if len(self.known) < MAX_KNOWN:
+            self.known[told] = known, is_empty
+        return known, is_empty
+
     def ends(self) -> None:
         known = self.open.pop()
-        text = decoded(self.text).strip()
         if known in _FEED_DATES:
             if self.open[-1] not in ("channel", "feed"):
                 raise DeclinedError
-            issued = moment(text)
+            issued = moment(_said(self.text))
             if self.count and issued != self.issued:
                 raise DeclinedError  # the entries before it have another
             self.issued = issued
-        elif known == "title" and text.startswith("Feed error for query:"):
+        elif known == "title" and _said(self.text).startswith("Feed error for query:"):
             raise DeclinedError
 
 
-def _blocks(content: bytes, ending: bytes) -> Iterator[tuple[int, bytes]]:
-    """Cut a document where an entry ends; where each block begins, and its bytes."""
+def _blocks(content: bytes, kind: bytes) -> Iterator[tuple[int, bytes]]:
+    """Cut a document where an entry ends, or before a tag where none has begun.
+
+    Gives where each block begins, and its bytes, in which lines end as XML tells them (2.11).
+    """
+    begins, ends = b"<" + kind, b"</%b>" % kind
     done = 0
     while done < len(content):
-        end = content.rfind(ending, done, done + BLOCK)
-        end = content.find(ending, done) if end < 0 else end
-        end = end + len(ending) if end >= 0 else len(content)
-        if end - done > MAX_BLOCK:
+        most = done + BLOCK
+        end = content.rfind(ends, done, most)
+        if end < 0 and content.find(begins, done, most + len(begins)) < 0:
+            last = content.rfind(b"<", done + 1, most)
+            end = last if last >= 0 else content.find(b"<", most)
+        else:
+            end = end if end >= 0 else content.find(ends, done)
+            end = end + len(ends) if end >= 0 else end
+        block = content[done : end if end >= 0 else len(content)]
+        if len(block) > MAX_BLOCK:
             raise DeclinedError
-        yield done, content[done:end]
-        done = end
+        yield done, _with_plain_lines(block)
+        done += len(block)
 
 
-def _lines(told: bytes) -> str:
-    """Return a part of a document with the ends of lines as XML tells them (section 2.11)."""
-    text = told.decode()
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+def _with_plain_lines(block: bytes) -> bytes:
+    return block.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in block else block
 
 
-def _person(token: str, tokens: Iterator[str]) -> str:
+def _person(token: bytes, tokens: Iterator[bytes]) -> str:
     """Return whom an author in parts names, of which `token` is the first."""
     person = ""
-    while token[0] != "/":
-        part, _, text = token.partition(">")
-        if part[-1:] == "/":
-            part, text = part[:-1], ""
-        elif next(tokens, " ")[0] != "/":
+    while token[0] != _ENDS:
+        part, _, text = token.partition(b">")
+        if part.endswith(b"/"):
+            part, text = part[:-1], b""
+        elif next(tokens, b" ")[0] != _ENDS:
             raise DeclinedError
-        if part == "name":
-            person = (decoded(text) if "&" in text else text).strip()
+        if part == b"name":
+            person = _said(text)
         elif part not in _OF_PERSONS and not (part in _OF_NAMED and person):
             raise DeclinedError
-        token = next(tokens, " ")
+        token = next(tokens, b" ")
     return person
+
+
+def _said(text: bytes) -> str:
+    said = text.decode()
+    return (decoded(said) if "&" in said else said).strip()
 
 
 # The fields of an entry, sorted by what they say: title, what is said once, contents, categories,
@@ -177,7 +202,7 @@ _Texts = list[str]
 _Fields = tuple[str, dict[str, str], _Texts, _Texts, _Texts, _Texts, list[_Link], bool]
 
 
-def _fields(tokens: Iterator[str], names: Names) -> _Fields:
+def _fields(tokens: Iterator[bytes], names: Names) -> _Fields:
     """Read the elements of an entry, each from its tag and the text behind that."""
     title = ""
     said: dict[str, str] = {}
@@ -189,23 +214,23 @@ def _fields(tokens: Iterator[str], names: Names) -> _Fields:
     is_address = True
     known = names.tags
     for token in tokens:
-        told, _, text = token.partition(">")
+        told, _, behind = token.partition(b">")
         field = known.get(told)
         if field is None:
-            if told[0] == "/":
+            if told[0] == _ENDS:
                 break  # the entry ends: the ends of its parts are taken below
             field = names.learn(told)
         role, attributes, is_empty = field
         if is_empty:
-            text = ""
-        elif (behind := next(tokens, " "))[0] != "/":
+            behind = b""
+        elif (following := next(tokens, b" "))[0] != _ENDS:
             if role != "author":
                 raise DeclinedError
-            persons.append(_person(behind, tokens))
+            persons.append(_person(following, tokens))
             continue
         if role == IGNORED:
             continue
-        text = (decoded(text) if "&" in text else text).strip()
+        text = _said(behind)
         if role not in _MANY:
             if role in said and role in _ONCE:
                 raise DeclinedError
@@ -229,7 +254,7 @@ def _fields(tokens: Iterator[str], names: Names) -> _Fields:
 
 
 def _entry(
-    tokens: Iterator[str], names: Names, base: str, own: str, issued: datetime | None
+    tokens: Iterator[bytes], names: Names, base: str, own: str, issued: datetime | None
 ) -> Entry:
     title, said, contents, categories, people, persons, links, is_address = _fields(tokens, names)
     content = max(contents, key=len) if contents else ""
@@ -258,7 +283,7 @@ def _entry(
         issued,
         tuple(categories),
         mended(said.get("arxiv:announce_type", "")),
-        mended(next(filter(None, map(said.get, _VENUES)), "")),
+        mended(_venue(said)),
         mended(said.get("arxiv:comment", "")),
     )
 
@@ -296,6 +321,11 @@ def _linked(told: list[_Link], base: str) -> tuple[str, str, list[str]]:
 
 def _identifier(told: str, base: str | None) -> str:
     return mended(told if base is None or not told else joined(base, told))
+
+
+def _venue(said: dict[str, str]) -> str:
+    arxiv = said.get("arxiv:journal_ref") or said.get("arxiv:journal_reference")
+    return said.get("prism:publicationname") or arxiv or ""
 
 
 def _published(said: dict[str, str]) -> datetime | None:
