@@ -249,7 +249,8 @@ class SmtpServer:
         if self._tls != "starttls":
             return
         if not session.has_extn("starttls"):
-            raise self._down("offers no STARTTLS, and mail is not sent in the clear")
+            here = " (of this machine: smtp.tls: none)" if _is_loopback(self.host) else ""
+            raise self._down(f"offers no STARTTLS, and mail is not sent in the clear{here}")
         try:
             session.starttls(context=self._context())
         except ssl.SSLError as error:
