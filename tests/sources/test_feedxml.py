@@ -225,6 +225,14 @@ def test_what_looks_like_an_entry_is_none(
     assert same(document("2.0", entries, [], [told]).encode()) == (block > 1 and not ends)
 
 
+@pytest.mark.parametrize(
+    "content",
+    ["<item><title>T</title></item>", "<entry/>", "<updated>2025-05-21</updated>", "<a/>"],
+)
+def test_what_is_no_feed_is_left_to_the_tolerant_reader(content: str) -> None:
+    assert not same(content.encode())
+
+
 def test_F06_an_entry_of_megabytes_is_left_to_the_tolerant_reader() -> None:
     """Elements are held until their entry ends: so many are not."""
     huge = "<title>T</title>" + "<category>c</category>" * 80_000

@@ -89,9 +89,9 @@ class _Walk:
 
     def entry(self, attributes: dict[str, str], tokens: Iterator[bytes]) -> Entry:
         self.count += 1
-        allowed = not attributes or attributes.keys() <= {"rdf:about", "xml:lang"}
-        inside = self.open[-1] if self.open else ""
-        if not allowed or inside not in self.names.parents or self.count > self.most:
+        if not self.open or self.open[-1] not in self.names.parents or self.count > self.most:
+            raise DeclinedError
+        if attributes and not attributes.keys() <= {"rdf:about", "xml:lang"}:
             raise DeclinedError
         about = attributes.get("rdf:about", "")
         entry = _entry(tokens, self.names, self.base, about, self.issued)
