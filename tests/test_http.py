@@ -13,6 +13,7 @@ import tracemalloc
 import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -85,6 +86,13 @@ def test_the_user_agent_names_version_and_contact(web: MisbehavingServer, door: 
     web.answers("/")
     door.get(web.url("/"), allow_private=True)
     assert web.requests[0].headers["user-agent"] == "paper-monitor/1.2 (+ops@example.org)"
+
+
+def test_a_user_agent_without_a_contact_names_the_version_alone(web: MisbehavingServer) -> None:
+    web.answers("/")
+    with closing(Door(version="1")) as door:
+        door.get(web.url("/"), allow_private=True)
+    assert web.requests[0].headers["user-agent"] == "paper-monitor/1"
 
 
 def test_a_contact_that_no_header_can_hold_is_made_printable(web: MisbehavingServer) -> None:

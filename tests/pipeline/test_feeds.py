@@ -128,6 +128,13 @@ def test_F02_a_cut_feed_keeps_no_validator_although_its_run_is_interrupted(
     assert "if-none-match" not in web.requests[1].headers
 
 
+def test_F16_a_server_is_told_whom_to_write_to(fed: House, web: MisbehavingServer):
+    fed.told["contact"] = "ops@example.org"
+    serve(web, feed(item(1)))
+    one(fed)
+    assert web.requests[0].headers["user-agent"].endswith(" (+ops@example.org)")
+
+
 def test_an_empty_feed_is_a_success(fed: House, web: MisbehavingServer):
     serve(web, feed())
     assert one(fed) == ("ok", 0, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.errors import FetchError
+from monitor.http import Door
 from monitor.sources import base
 from monitor.sources.base import SourceOptions, documents_in, read_file
 from monitor.sources.feed import Feed
@@ -93,6 +95,23 @@ def test_a_file_beyond_the_cap_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "a.txt").write_text("four")
     with pytest.raises(FetchError, match="larger than 3 bytes"):
         read_file(tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize(
+    ("contact", "mail"),
+    [
+        ("ops@example.org", "ops@example.org"),
+        ("mailto:ops@example.org", "ops@example.org"),
+        ("https://example.org/bot", ""),
+        ("Ada Byron ada@example.org", ""),
+        ("", ""),
+    ],
+)
+def test_F16_services_that_ask_for_an_address_of_mail_get_one_or_nothing(
+    contact: str, mail: str
+) -> None:
+    with closing(Door(version="1", contact=contact)) as door:
+        assert Feed("x", SourceOptions(path="x"), door, lambda: NOW).contact == mail
 
 
 def test_a_url_source_without_a_door_is_a_failure() -> None:

@@ -244,8 +244,18 @@ def test_W04_hostile_fields_are_inert() -> None:
         "<title>&lt;img src=x onerror=alert(1)&gt;Agents</title>"
         "<link>javascript:alert(1)</link><guid isPermaLink='false'>x</guid>"
         "<dc:creator>&lt;script&gt;x&lt;/script&gt;Ada L.</dc:creator>"
+        "<description>&lt;svg onload=x&gt;They act.</description>"
+        "<prism:publicationName>&lt;b onclick='x'&gt;Sand&lt;/b&gt;</prism:publicationName>"
+        "<category>&lt;i&gt;dunes&lt;/i&gt;</category>"
     )
     assert (found.title, found.url, found.authors) == ("Agents", "", ("Ada L.",))
+    assert (found.abstract, found.venue, found.categories) == ("They act.", "Sand", ("dunes",))
+
+
+def test_labels_are_few_and_short() -> None:
+    told = [f"<category>{n}</category>" for n in range(60)]
+    assert len(one(f"<title>T</title>{''.join(told)}").categories) == 50
+    assert one(f"<title>T</title><category>{'x' * 101}</category>").categories == ()
 
 
 def test_a_cut_summary_gives_way_to_the_content() -> None:
@@ -373,6 +383,8 @@ def test_several_identifiers_of_one_scheme_are_kept() -> None:
         ("javascript:alert(1)", ""),
         ("data:text/html,x", ""),
         ("http://[bad", ""),
+        ("ftp://example.org/p", ""),
+        ("https://:80/p", ""),
         ("", ""),
     ],
 )

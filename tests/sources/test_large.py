@@ -240,6 +240,22 @@ def test_F12_a_record_larger_than_any_is_rejected(kind: type[Source], content: s
     assert reading.papers == () and "record is larger than 262,144" in reading.rejected[0].why
 
 
+def test_F12_the_words_of_a_record_larger_than_any_are_not_collected() -> None:
+    told = b'{"results": [{"title": "T", "abstract_inverted_index": {"a": [%s]}}]}'
+    content = told % b",".join([b"1"] * 600_000)
+    tracemalloc.start()
+    reading = read(OpenAlex, content)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert reading.papers == () and peak < 24 * 1024 * 1024
+
+
+def test_F12_a_record_has_no_more_names_than_any_paper() -> None:
+    people = ",".join(['{"author": {"display_name": "A"}}'] * 10_001)
+    content = f'{{"results": [{{"title": "T", "authorships": [{people}]}}]}}'
+    assert len(read(OpenAlex, content.encode()).papers[0].authors) == 10_000
+
+
 def test_empty_lines_of_a_cut_list_are_passed_over_at_once() -> None:
     content = b'{"message": {"items": [' + b"\n" * 10_000
     read(Crossref, content)
