@@ -5,7 +5,7 @@ https://developers.openalex.org: /works with cursor paging; any field may be nul
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 from typing import ClassVar
 from urllib.parse import urlencode
@@ -13,11 +13,11 @@ from urllib.parse import urlencode
 from pydantic import Field, SecretStr
 
 from monitor.model import FirstRun, Paper
-from monitor.sources.shared.entries import MAX_ENTRY, http_link, identifiers
+from monitor.sources.shared.entries import http_link, identifiers
 from monitor.sources.shared.records import (
     Listing,
-    NoPaperError,
     Record,
+    in_order,
     keys_of,
     many,
     member,
@@ -77,7 +77,7 @@ class OpenAlex(ApiSource):
         links = (raw(record, "doi"), raw(place, "landing_page_url"), raw(record, "id"))
         return Paper(
             title=title_of(raw(record, "title"), raw(record, "display_name")),
-            abstract=prose(_abstract(member(record, "abstract_inverted_index"))),
+            abstract=prose(in_order(member(record, "abstract_inverted_index"))),
             authors=names_of(_authors(record)),
             venue=prose(_venue(record)),
             year=year_of(raw(record, "publication_year"), published),
@@ -112,21 +112,6 @@ def _name(told: str) -> str:
     """ "https://openalex.org/W123" as W123."""
     name = told.rstrip("/").rsplit("/", 1)[-1].upper()
     return name if name[:1] == "W" and name[1:].isdigit() else ""
-
-
-def _abstract(index: object) -> str:
-    """Put each word at its positions: {"deep": [0, 3], "learning": [1]}.
-
-    Positions are only compared, so a false one costs nothing; the number of words is bounded.
-    """
-    if not isinstance(index, Mapping):
-        return ""
-    words: list[tuple[int, str]] = []
-    for word, places in index.items():
-        if len(words) + len(many(places)) > MAX_ENTRY:
-            raise NoPaperError(f"record is larger than {MAX_ENTRY:,} characters")
-        words += [(at, str(word)) for at in many(places) if type(at) is int]
-    return " ".join(word for _, word in sorted(words))
 
 
 def _authors(record: Record) -> Iterator[str]:

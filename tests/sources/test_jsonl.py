@@ -359,6 +359,45 @@ def test_fields_maps_names_and_paths_with_others_to_fall_back_on():
     assert paper.keys == {"doi": "10.1000/1"}
 
 
+@pytest.mark.parametrize(
+    ("table", "names", "year"),
+    [
+        (  # Scopus
+            "Authors,Author full names,Author(s) ID,Title,Year,Source title,DOI\n"
+            '"Byron A.; Roe J.","Byron, Ada (57200000001); Roe, Jane (57200000002)",1,T,2024,S,'
+            "10.1000/x\n",
+            ("Ada Byron", "Jane Roe"),
+            2024,
+        ),
+        (  # Web of Science
+            "PT\tAU\tAF\tTI\tSO\tAB\tPY\tDI\n"
+            "J\tByron, A; Roe, J\tByron, Ada; Roe, Jane\tT\tS\tSand.\t2024\t10.1000/x\n",
+            ("Ada Byron", "Jane Roe"),
+            2024,
+        ),
+        (  # IEEE Xplore
+            '"Document Title",Authors,"Publication Title","Publication Year","DOI"\n'
+            '"T","A. Byron; J. Roe","S","2024","10.1000/x"\n',
+            ("A. Byron", "J. Roe"),
+            2024,
+        ),
+    ],
+)
+def test_tables_that_others_export_are_read(table: str, names: tuple[str, ...], year: int):
+    [paper] = read(table.encode()).papers
+    assert (paper.title, paper.authors, paper.year, paper.venue) == ("T", names, year, "S")
+    assert paper.keys == {"doi": "10.1000/x"}
+
+
+def test_records_of_aminer_and_semantic_scholar_are_read():
+    index = {"IndexLength": 2, "InvertedIndex": {"moves.": [1], "Sand": [0]}}
+    paper = only({"title": "T", "indexed_abstract": index, "venue": {"raw": "S", "id": 1}})
+    assert (paper.abstract, paper.venue) == ("Sand moves.", "S")
+    told = {"ArXiv": "2403.00001", "PubMed": "7", "PubMedCentral": "8", "DBLP": None}
+    keys = only({"title": "T", "externalids": told}).keys
+    assert keys == {"arxiv": "2403.00001", "pmid": "7", "pmcid": "8"}
+
+
 def test_fields_names_the_column_of_a_table():
     [paper] = read(b"Name of work,Who\nA,Ada Byron\n", fields={"title": "Name of work"}).papers
     assert paper.title == "A"

@@ -33,6 +33,7 @@ from monitor.sources.shared.records import (
     NoPaperError,
     Record,
     bounded,
+    in_order,
     many,
     natural,
     prose,
@@ -55,18 +56,23 @@ _VERSION_WORD = re.compile(r"[vV]?(\d{1,4})$")
 _HTTP = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d+)?(?:[/?#][!-~]*)?$")
 _RFC = re.compile(r"(?:\w{3}, )?\d{1,2} \w{3} \d{4} ")
 _AND = re.compile(r"\s+and\s+")
+_NUMBER = re.compile(r" \(\d{4,15}\)(?=;|$)")  # of an author, in Scopus
 _NO = frozenset(("", "0", "false", "no", "n", "none", "null", "nan", "0.0"))
 
 # The names that are looked for where the configuration tells none.
 NAMES: Mapping[str, tuple[str, ...]] = {
-    "title": ("title", "paper_title", "article_title", "display_name"),
-    "abstract": ("abstract", "abstract_note", "summary", "description", "tldr"),
-    "authors": ("authors", "author", "author_full_names", "creators", "creator", "author_names"),
+    "title": ("title", "paper_title", "article_title", "document_title", "display_name", "ti"),
+    "abstract": (
+        "abstract", "abstract_note", "summary", "description", "indexed_abstract", "tldr", "ab",
+    ),
+    "authors": (
+        "author_full_names", "authors", "author", "creators", "creator", "author_names", "af", "au",
+    ),
     "venue": (
         "venue", "journal", "journal_name", "publication_title", "source_title", "booktitle",
-        "container_title", "conference", "journal_ref",
+        "container_title", "conference", "journal_ref", "so",
     ),
-    "year": ("year", "publication_year", "pub_year", "published_year"),
+    "year": ("year", "publication_year", "pub_year", "published_year", "py"),
     "published": (
         "published", "published_at", "published_date", "publication_date", "publicationdate",
         "date_published", "publish_time", "pub_date", "date", "issued", "submitted",
@@ -84,13 +90,17 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "version": ("version",),
     "withdrawn": ("withdrawn", "is_withdrawn", "retracted", "is_retracted"),
     "raw_id": ("raw_id", "id", "paper_id", "paperid", "key", "uid"),
-    "keys": ("keys",),
-    "keys.doi": ("doi", "doi_url"),
+    "keys": ("keys", "external_ids", "externalids"),
+    "keys.doi": ("doi", "doi_url", "di"),
     "keys.arxiv": ("arxiv_id", "arxiv", "arxivid", "eprint"),
     "keys.pmid": ("pmid", "pubmed_id"),
     "keys.pmcid": ("pmcid", "pmc_id"),
     "keys.openreview": ("openreview", "openreview_id", "forum"),
 }  # fmt: skip
+
+_TEXTS = ("value", "raw", "name")  # under which an object says its text
+# As Semantic Scholar calls them; Microsoft's graph is no more.
+_SCHEMES = {"pubmed": "pmid", "pubmedcentral": "pmcid", "mag": ""}
 
 Path = tuple[str, ...]
 # A value of any type to what a Paper holds; nothing where it says nothing. See `plain` of `paper`.
@@ -266,7 +276,8 @@ def _identifiers(scheme: str, told: object) -> Iterator[tuple[str, str, int | No
     if not scheme:
         told = _literal(told) if isinstance(told, str) else told
         for name, values in told.items() if isinstance(told, Mapping) else ():
-            yield from _identifiers(re.sub(r"\W", "", str(name).lower())[:30] or "?", values)
+            word = re.sub(r"\W", "", str(name).lower())[:30] or "?"
+            yield from _identifiers(_SCHEMES.get(word, word), values)
         return
     for one in told if isinstance(told, list) else (told,):
         value = raw(one)[:MAX_KEY]
@@ -288,7 +299,7 @@ def _named_in(told: str) -> Iterator[tuple[str, str, int | None]]:
 
 def _text(told: Any, plain: bool) -> str:
     if type(told) is not str:
-        return prose(raw(told) or raw(told, "value"))
+        return prose(raw(told) or next(filter(None, (raw(told, name) for name in _TEXTS)), ""))
     if not plain or len(told) > MAX_ENTRY:
         return prose(told)
     if not told.isascii():
@@ -301,6 +312,8 @@ def _text(told: Any, plain: bool) -> str:
 
 def _abstract(told: Any, plain: bool) -> str:
     """A text, or paragraphs: texts or objects with a `text`."""
+    if type(told) is dict and type(index := told.get("InvertedIndex")) is dict:
+        return prose(in_order(index))  # of AMiner's dumps
     if type(told) is not list:
         return _text(told, plain)
     return prose("\n".join(raw(one) or raw(one, "text") for one in told[:MAX_NAMES]))
@@ -371,7 +384,7 @@ def _of_text(told: str) -> Iterator[str]:
     if len(parts) > 1 and all(part.count(",") == 1 for part in parts):
         yield from map(natural, parts)
     else:
-        yield from map(natural, authors([told.replace("|", ";")]))
+        yield from map(natural, authors([_NUMBER.sub("", told).replace("|", ";")]))
 
 
 def _of_object(told: Mapping[str, Any]) -> Iterator[str]:

@@ -228,6 +228,21 @@ def prose(marked: str) -> str:
     return markup.text(bounded(marked))
 
 
+def in_order(index: object) -> str:
+    """Return the text of an inverted index: {"deep": [0, 3], "learning": [1]}.
+
+    Positions are only compared, so a false one costs nothing; the number of words is bounded.
+    """
+    if not isinstance(index, Mapping):
+        return ""
+    words: list[tuple[int, str]] = []
+    for word, places in index.items():
+        if len(words) + len(many(places)) > MAX_ENTRY:
+            raise NoPaperError(f"record is larger than {MAX_ENTRY:,} characters")
+        words += [(at, str(word)) for at in many(places) if type(at) is int]
+    return " ".join(word for _, word in sorted(words))
+
+
 def title_of(*told: str) -> str:
     """Return the first title that has any words in it; NoPaperError when there is none."""
     title = next((words for one in told if (words := prose(one))), "")
