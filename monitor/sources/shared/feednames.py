@@ -84,7 +84,7 @@ class Names:
         self._prefixes: dict[str, str] = {}
         # What was told between < and > in entries, each with what it says as its name.
         self.tags: dict[bytes, Tag] = {}
-        self._alike: dict[bytes, Tag] = {}  # by what is not between quotes
+        self._alike: dict[str, Tag] = {}  # by what is not between quotes
         declared = {key: uri for key, uri in attributes.items() if key.startswith("xmlns")}
         if declared.pop("xmlns", None) != self._space or _has_base(attributes):
             raise DeclinedError
@@ -120,22 +120,22 @@ class Names:
 
     def learn(self, told: bytes) -> Tag:
         """Read a tag of an entry. Most are the same in all entries, or but for their values."""
-        texts = told.split(b'"')
-        if alike := self._alike.get(shape := b'"'.join(texts[::2])):
+        said = told.decode()
+        texts = said.split('"')
+        if alike := self._alike.get(shape := '"'.join(texts[::2])):
             role, attributes, is_empty = alike
-            return (
-                role,
-                dict(zip(attributes, map(value, map(bytes.decode, texts[1::2])), strict=True)),
-                is_empty,
-            )
+            plain = said.isprintable() and "&" not in said
+            values = texts[1::2] if plain else map(value, texts[1::2])
+            return role, dict(zip(attributes, values, strict=True)), is_empty
         name, attributes, is_empty = tag(told)
         role = _role(self._declared_here(name, attributes) or self.canonical(name))
         if attributes and not self.allows(role, attributes):
             raise DeclinedError
         found = role, attributes, is_empty
-        kept = self._alike if role in _ALL_DIFFER and b"'" not in told else self.tags
-        if len(kept) < MAX_TAGS:
-            kept[shape if kept is self._alike else told] = found
+        if role in _ALL_DIFFER and "'" not in said and len(self._alike) < MAX_TAGS:
+            self._alike[shape] = found
+        elif len(self.tags) < MAX_TAGS:
+            self.tags[told] = found
         return found
 
     def allows(self, role: str, attributes: Mapping[str, str]) -> bool:

@@ -221,16 +221,16 @@ def _fields(tokens: Iterator[bytes], names: Names) -> _Fields:
                 break  # the entry ends: the ends of its parts are taken below
             field = names.learn(told)
         role, attributes, is_empty = field
-        if is_empty:
-            behind = b""
-        elif (following := next(tokens, b" "))[0] != _ENDS:
-            if role != "author":
-                raise DeclinedError
-            persons.append(_person(following, tokens))
-            continue
-        if role == IGNORED:
-            continue
-        text = _said(behind)
+        text = ""
+        if not is_empty:
+            following = next(tokens, b" ")
+            if following[0] != _ENDS:
+                if role != "author":
+                    raise DeclinedError
+                persons.append(_person(following, tokens))
+                continue
+            if role != IGNORED:
+                text = _said(behind)
         if role not in _MANY:
             if role in said and role in _ONCE:
                 raise DeclinedError
