@@ -265,7 +265,7 @@ def _paper(record: _Record, where: str, now: datetime) -> Paper | Rejected:
     named = [*record.dois, *record.links, f"arxiv:{volume[1]}" if volume else ""]
     keys, _ = identifiers(named)
     review = next(filter(None, map(_OPENREVIEW.search, record.links)), None)
-    own = {"dblp": record.key} if record.key else {}
+    key = text(record.key)
     year = record.year.strip()
     return Paper(
         title=title,
@@ -274,10 +274,12 @@ def _paper(record: _Record, where: str, now: datetime) -> Paper | Rejected:
         year=int(year) if year.isascii() and year.isdigit() and len(year) == 4 else None,
         updated=within_reason(parse_date(record.changed), now),
         url=_link(record),
-        keys=own | dict(keys) | ({"openreview": review[1]} if review else {}),
+        keys=({"dblp": key} if key else {})
+        | dict(keys)
+        | ({"openreview": review[1]} if review else {}),
         categories=(text(record.type),) if record.type.strip() else (),
         withdrawn=record.withdrawn or "withdrawn" in record.type.lower(),
-        raw_id=record.key,
+        raw_id=key,
     )
 
 

@@ -200,7 +200,7 @@ def _paper(
     categories: list[Element],
     withdrawn: bool,
 ) -> Paper:
-    pmid = _all(named).strip()
+    pmid = text(_all(named))
     version = named.get("Version", "") if named is not None else ""
     return Paper(
         title=title,
