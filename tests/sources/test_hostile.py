@@ -75,7 +75,8 @@ AS_JSON: list[tuple[type[Source], str]] = [
     (
         Jsonl,
         '{"title": "EVIL", "abstract": "EVIL", "authors": ["EVIL"], "venue": "EVIL", "id": "NAME",'
-        ' "url": "LINK", "pdf_url": "LINK", "categories": ["EVIL"], "keys": {"own": "NAME"}}',
+        ' "url": "LINK", "pdf_url": "LINK", "categories": ["EVIL", {"name": "EVIL"}],'
+        ' "keys": {"own": "NAME"}}',
     ),
     (
         OpenAlex,
@@ -175,6 +176,17 @@ def test_F17_what_is_hostile_is_inert(kind: type[Source], content: str) -> None:
     assert set(texts(paper)) - {"", "Journal Articles"} == {"Sand"}
     assert WEB.fullmatch(paper.url) and WEB.fullmatch(paper.pdf_url)
     assert "<" not in f"{paper.keys}"
+
+
+def test_F17_names_are_texts_however_many_there_are() -> None:
+    told = {"title": "T", "authors": ["Ada", "<b>Jane</b>", "Cy&nbsp;O. ", "Bo <sup>2</sup>"]}
+    (paper,) = read(Feed, json.dumps([told]).encode()).papers
+    assert paper.authors == ("Ada", "Jane", "Cy O.", "Bo")
+
+
+def test_an_identifier_without_end_is_none() -> None:
+    told = {"DOI": f"10.1000/{'x' * 300}", "title": ["T"]}
+    assert read(Crossref, json.dumps(told).encode()).papers[0].keys == {}
 
 
 def test_F17_a_deleted_record_is_called_by_a_name_without_markup() -> None:

@@ -211,7 +211,7 @@ class _Answer:
 def deleted(record: Record, keys: Mapping[str, str], url: str = "") -> Paper:
     """A deleted record as a withdrawn paper: nothing but its identifier is left to call it."""
     return Paper(
-        title=markup.text(record.identifier),
+        title=record.identifier,
         url=url,
         keys=keys,
         withdrawn=True,
