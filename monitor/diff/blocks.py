@@ -153,7 +153,6 @@ def of_authors(authors: Sequence[str]) -> tuple[int, ...]:
     return (_hash("authors " + " ".join(sorted(people))),) if len(people) > 1 else ()
 
 
-@lru_cache(maxsize=8192)
 def _person(name: str) -> str:
     """Return "lovelace a" for Ada Lovelace, A. Lovelace and Lovelace, Ada."""
     family, comma, given = name.partition(",")

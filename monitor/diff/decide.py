@@ -53,10 +53,12 @@ def decide_chunk(
 
 def _near(incoming: Sequence[Keyed]) -> dict[int, list[int]]:
     """Return for each position the earlier ones that share a block with it."""
-    counts = [len(one.blocks) for one in incoming]
-    keys = np.fromiter(chain.from_iterable(one.blocks for one in incoming), np.int64)
     found: dict[int, list[int]] = defaultdict(list)
-    for earlier, later in sharing(keys, np.repeat(np.arange(len(incoming)), counts)).tolist():
+    blocks = list(chain.from_iterable(one.blocks for one in incoming))
+    if len(set(blocks)) == len(blocks):
+        return found  # as it is of few papers
+    owners = np.repeat(np.arange(len(incoming)), [len(one.blocks) for one in incoming])
+    for earlier, later in sharing(np.array(blocks, np.int64), owners).tolist():
         found[later].append(earlier)
     return found
 

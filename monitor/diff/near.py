@@ -12,12 +12,23 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from monitor.diff.blocks import COMMON_FROM, RAREST, SIGNS, STOP_FROM, folded, number, of_words
+from monitor.diff.blocks import (
+    COMMON_FROM,
+    RAREST,
+    SIGNS,
+    STOP_FROM,
+    folded,
+    number,
+    of_words,
+    words,
+)
 
 Numbers = npt.NDArray[np.int64]
 
 # A block with more papers than this tells little; each is compared with so many that follow.
 MOST_IN_BLOCK = 32
+# To set columns up takes as long as so many titles, one by one.
+FEW = 200
 # No row is wider. The few titles with as many words are worked out one by one.
 LONGEST = 40
 
@@ -86,8 +97,8 @@ def blocks(rows: Numbers) -> tuple[Numbers, Numbers]:
 
 def blocks_of(titles: Sequence[str]) -> list[tuple[int, ...]]:
     """Return what `blocks.of_words` gives for the words of each title, in another order."""
-    if not titles:
-        return []
+    if len(titles) < FEW:
+        return [of_words(words(title)) for title in titles]
     told = lines(titles)
     keys, owners = blocks(rows(told))
     order = np.argsort(owners, kind="stable")

@@ -136,7 +136,7 @@ def _spoken(authors: tuple[str, ...]) -> str:
     return folded(" ".join(authors)).casefold()
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16)  # a paper's candidates come one after another
 def _names(authors: tuple[str, ...]) -> frozenset[str]:
     """Return the words of names, without initials."""
     return frozenset(_NAME.findall(_spoken(authors)))

@@ -68,9 +68,9 @@ def decide(
     anew = lookups.not_as_before(tx, source, says)
     # Of records under one name the last is asked for: others are changed, or say the same.
     changed = [
-        (paper, name, number)
-        for paper, name, place, number in zip(told, names, places, marks, strict=True)
-        if place in anew or says[place] != number
+        (told[at], names[at], marks[at])
+        for at, place in enumerate(places)
+        if place in anew or says[place] != marks[at]
     ]
     as_before = tuple(name for name in says if name not in anew)
     unchanged = len(told) - len(changed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from heapq import nlargest
 
 from monitor.model import Candidate, Keyed
 from monitor.store import lookups, papers, rulings
@@ -71,15 +70,17 @@ def _near(tx: Transaction, unproven: Sequence[tuple[Ways, Keyed]]) -> None:
 
 def _nearest(blocks: Iterable[int], by_block: Mapping[int, Sequence[int]]) -> Iterable[int]:
     """Return those that share most blocks, of those the ones that few others share; the newest."""
-    shared: dict[int, int] = defaultdict(int)
+    shared: dict[int, int] = {}
     for block in blocks:
         if ids := by_block.get(block):
             worth = ONE_MORE + ONE_MORE // (8 * len(ids))
             for id in ids:
-                shared[id] += worth
+                shared[id] = shared.get(id, 0) + worth
     if len(shared) <= NEAREST:
         return shared
-    return [id for _, id in nlargest(NEAREST, zip(shared.values(), shared, strict=True))]
+    least = sorted(shared.values())[-NEAREST]
+    best = [(worth, id) for id, worth in shared.items() if worth >= least]
+    return [id for _, id in sorted(best)[-NEAREST:]]
 
 
 def _look(

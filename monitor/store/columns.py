@@ -96,14 +96,14 @@ def each_pair(dialect: str, key: Any, value: Any) -> Any:
 def wanted(dialect: str, values: Iterable[Any]) -> dict[str, Any]:
     """Return the parameter of a statement with `each`; sorted, as an index is."""
     some = sorted(set(values))
-    return {"wanted": json.dumps(some) if dialect == "sqlite" else some}
+    return {"wanted": written(some) if dialect == "sqlite" else some}
 
 
 def wanted_pairs(dialect: str, pairs: Mapping[Any, Any]) -> dict[str, Any]:
     """Return the parameters of a statement with `each_pair`; sorted by key, as an index is."""
     some = {key: pairs[key] for key in sorted(pairs)}
     if dialect == "sqlite":
-        return {"wanted": json.dumps(some)}
+        return {"wanted": written(some)}
     return {"wanted": list(some), "told": list(some.values())}
 
 
@@ -185,6 +185,14 @@ def read_json(text: str | bytes) -> Any:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
         return json.loads(text)
+
+
+def written(value: Any) -> str:
+    """Return a value as JSON; `json` writes what only it reads (half a surrogate)."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return json.dumps(value)
 
 
 def earlier(

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
+from typing import Any
 
 import sqlalchemy as sa
 
 from monitor.model import Keyed
 from monitor.store import schema
-from monitor.store.columns import among, indexed, insert_or_update
+from monitor.store.columns import among, indexed, insert_or_update, raw_of
 from monitor.store.database import Transaction
 
 SAME = "same"
@@ -23,7 +25,6 @@ DIFFERENT = "different"
 _ruling = schema.ruling.c
 _key = schema.paper_key.c
 _sighting = schema.sighting.c
-_FIRST = "SELECT 1 FROM ruling LIMIT 1"
 
 
 def name(scheme: str, value: str) -> str:
@@ -120,7 +121,12 @@ def of_names(tx: Transaction, names: Iterable[str]) -> list[tuple[str, str, str,
 
 
 def _any(tx: Transaction) -> bool:
-    return tx.exec_driver_sql(_FIRST).first() is not None
+    return bool(raw_of(tx, _first, ()))
+
+
+@cache
+def _first(dialect: str) -> sa.Select[Any]:
+    return sa.select(sa.literal_column("1")).select_from(schema.ruling).limit(1)
 
 
 def _on(tx: Transaction, names: Iterable[str]) -> dict[str, dict[str, str]]:

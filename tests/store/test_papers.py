@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import threading
 from dataclasses import replace
 
@@ -8,7 +9,7 @@ import sqlalchemy as sa
 from msgspec import structs
 
 from monitor.model import Decision, Kind, Paper
-from monitor.store import candidates, lookups, papers
+from monitor.store import candidates, columns, lookups, papers
 from monitor.store.database import Database
 from tests.store.scenes import DAY, NOW, arrive, arxiv, ingest, keyed, new, offered, waiting
 
@@ -140,6 +141,11 @@ def test_of_near_papers_those_that_share_what_few_others_have_are_candidates(
     assert [c.stored.id for c in near] == [id, *ids[1 - candidates.NEAREST :]]
     [near] = found(store, replace(keyed("Something else"), blocks=(7, 8)))
     assert [c.stored.id for c in near] == ids[-candidates.NEAREST :]
+
+
+def test_half_a_surrogate_is_looked_up_as_any_other_text():
+    told = ["half \ud800", "whole \u00e9"]
+    assert json.loads(columns.written(told)) == told
 
 
 def test_keys_longer_than_an_index_entry_are_kept_and_found(store: Database) -> None:
