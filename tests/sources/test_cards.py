@@ -93,6 +93,7 @@ def entry(inside: str) -> Paper:
             "Sand moves.",
         ),
         (said("T moves and sand stays."), "T moves and sand stays."),
+        (said("&lt;p>Abstract: Sand moves.&lt;/p>"), "Sand moves."),
         (said("See 10.5194/acp-24-1-2024 &lt;br> of sand."), "See 10.5194/acp-24-1-2024 of sand."),
         (
             "<description>In mice, volumes of 2025 grew. So did men.</description>",
@@ -176,6 +177,17 @@ def test_a_text_of_lines_is_read_line_by_line(
 )
 def test_a_title_stands_alone(told: str, title: str) -> None:
     assert read(Feed, rss(f"<title>{told}</title>").encode()).papers[0].title == title
+
+
+def test_lines_may_say_what_they_are() -> None:
+    paper = entry(
+        "<description><![CDATA[<p>SandKeys 85: 73-85</p><p>DOI: 10.3897/sandkeys.85.1</p>"
+        "<p>Authors: Ada Byron, Jane Roe, Cy Oakes</p><p>Abstract: Sand moves: so it is.</p>"
+        '<p><a href="x">HTML</a></p>]]></description>'
+    )
+    assert (paper.abstract, paper.venue) == ("Sand moves: so it is.", "SandKeys")
+    assert paper.authors == ("Ada Byron", "Jane Roe", "Cy Oakes")
+    assert paper.keys == {"doi": "10.3897/sandkeys.85.1"}
 
 
 def test_authors_behind_a_title_are_none_of_it() -> None:

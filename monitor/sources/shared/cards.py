@@ -3,9 +3,9 @@
 Elsevier gives a card of date, journal and authors; Wiley, Science, PNAS and Taylor & Francis
 begin with the issue, Wiley and Oxford give a heading; the American Chemical Society gives journal
 and DOI, PLOS, the American Physical Society and MDPI the authors, MDPI the title, too; the Royal
-Society of Chemistry and Copernicus give several of these, a line each, and repositories (DSpace)
-title and authors, too; the NBER gives the authors behind the title; PubMed gives a part of the
-abstract, and behind it the whole page of the article.
+Society of Chemistry, Copernicus and Pensoft give several of these, a line each; DSpace gives title
+and authors, the NBER the authors behind the title; PubMed gives a part of the abstract, and behind
+it the whole page of the article.
 """
 
 from __future__ import annotations
@@ -51,6 +51,9 @@ _PLACE = re.compile(
     r"(?:(?P<venue>[^,\d]{3,80}), .{0,60}?https?://doi\.org/|DOI ?: )"
     r"(?P<doi>10\.(?:1039|5194)/[^\s,]{3,100}), ?(?:\d{4}|[A-Z].{0,60})$"
 )
+_LINED = ("10.1039/", "10.5194/", "Abstract: ")
+_LABELLED = re.compile(r"(DOI|Authors|Abstract): (.+)")
+_VOLUME = re.compile(r"(\D{3,80}?) \d+(?:\(\d+\))?: ")
 _LINE_ENDS = re.compile(r"<br\s*/?>|</?(?:div|p)\b[^<>]{0,200}>", re.IGNORECASE)
 _NO_TEXT = re.compile(
     r"\W*(?:open access$|this article is licensed|to cite this article|the content of this rss feed"
@@ -120,13 +123,18 @@ def bare_title(title: str) -> tuple[str, str]:
 def card_of_lines(markup: str, title: str) -> Card | None:
     """Read a text of lines: title, journal with DOI, authors, abstract; None for any other.
 
-    The authors stand before the journal (Copernicus), or behind it.
+    The authors stand before the journal (Copernicus), or behind it, or each line says what it is.
     """
-    if "<" not in markup or ("10.1039/" not in markup and "10.5194/" not in markup):
+    if "<" not in markup or not any(map(markup.__contains__, _LINED)):
         return None
     lines = [line for part in _LINE_ENDS.split(markup) if (line := text(part))]
-    found = ((at, place) for at, line in enumerate(lines) if (place := _PLACE.match(line)))
-    at, place = next(found, (0, None))
+    said = {found[1]: found[2] for line in lines if (found := _LABELLED.match(line))}
+    if "Abstract" in said and "Authors" in said:
+        journal = _VOLUME.match(lines[0])
+        venue = journal[1] if journal else ""
+        return Card(said["Abstract"], said["Authors"], venue, doi=said.get("DOI", ""))
+    places = ((at, place) for at, line in enumerate(lines) if (place := _PLACE.match(line)))
+    at, place = next(places, (0, None))
     if place is None:
         return None
     told = [line for line in lines[at + 1 :] if not _NO_TEXT.match(line)]
