@@ -190,6 +190,11 @@ def test_lines_may_say_what_they_are() -> None:
     assert paper.keys == {"doi": "10.3897/sandkeys.85.1"}
 
 
+def test_a_journal_is_not_called_as_its_article() -> None:
+    assert entry("<prism:publicationName>T</prism:publicationName>").venue == ""
+    assert entry("<prism:publicationName>Sand</prism:publicationName>").venue == "Sand"
+
+
 def test_authors_behind_a_title_are_none_of_it() -> None:
     (paper,) = read(Feed, rss("<title>Sand -- by Ada Byron, Jane Roe</title>").encode()).papers
     assert (paper.title, paper.authors) == ("Sand", ("Ada Byron", "Jane Roe"))

@@ -178,6 +178,10 @@ def test_json_of_other_readers_is_read_as_a_feed() -> None:
         ("03-01 00", "", "https://e.org/c.pdf"),
     ]
     assert papers[1].abstract == "Text" and papers[1].keys == {"doi": "10.1000/b"}
+    scraped = {
+        "elements": [{"title": "A", "contents": "<p>Sand moves.</p>", "link": "https://e.org"}]
+    }
+    assert [paper.abstract for paper in read(json.dumps(scraped)).papers] == ["Sand moves."]
 
 
 def test_arxiv_says_how_it_announced() -> None:
@@ -302,6 +306,7 @@ def test_the_card_of_an_overview_page_is_no_abstract() -> None:
         (["Ada L. | Bo N."], ["Ada L.", "Bo N."]),
         (["John Smith, Jr., Ada L."], ["John Smith, Jr.", "Ada L."]),
         (["Ada L., et al."], ["Ada L."]),
+        (["Margaret Al-Hakim, Bo N."], ["Margaret Al-Hakim", "Bo N."]),
         (["Ada Lovel , Bo Nilsen, Cy Oakes"], ["Ada Lovel", "Bo Nilsen", "Cy Oakes"]),
         (["<a href='x'>LHCb collaboration</a>: <a href='y'>R. Aaij</a>, et al. "
           "(909 additional authors not shown)"],

@@ -64,7 +64,7 @@ _CUT_OFF = ("...", "…", "[…]", "[...]")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
 # A link that needs no joining to be absolute.
 _PLAIN_LINK = re.compile(r"https?://[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d+)?/[\w/.~%+-]*", re.ASCII)
-_NOT_SHOWN = re.compile(r",?\s*et al\.?(?=\W|$)|\(\d+ additional authors not shown\)", re.I)
+_NOT_SHOWN = re.compile(r",?\s*\bet al\.?(?=\W|$)|\(\d+ additional authors not shown\)", re.I)
 _BETWEEN_NAMES = re.compile(r",|\s(?:and|&)\s|(?<=ollaboration):")
 _INITIALS = re.compile(r"^(?:[^\W\d_]{1,2}\.[ -]?)+$")
 _SUFFIX = re.compile(r"^(?:jr|sr|ii|iii|iv|phd|md)\.?$", re.IGNORECASE)
@@ -115,6 +115,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     how = entry.announce or announced or (_OLD_ANNOUNCE.get(old["how"], "") if old else "")
     url = http_link(entry.link, base)
     keys, version = identifiers((*entry.identifiers, url, card.doi, old["id"] if old else ""))
+    venue = text(entry.venue) or card.venue
     names = markup.names(entry.names or (card.names or by,))
     people = _listed(names[0]) if len(names) == 1 else []
     if not people:
@@ -129,7 +130,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
         title,
         abstract,
         tuple(people),
-        text(entry.venue) or card.venue,
+        "" if venue == title else venue,  # Taylor & Francis call the article so
         None,  # the year
         published,
         within_reason(entry.updated, now),
@@ -204,7 +205,7 @@ def _listed(names: str) -> list[str]:
 
     As `_split` parts them, in a fifth of its time; none of any other line.
     """
-    if " and " in names or " et " in names or " ," in names or " al" in names or "AL" in names:
+    if " and " in names or " ," in names or "et al" in names.lower():
         return []
     found = names.split(", ")
     if min(map(len, found)) < 5:  # a suffix is no longer

@@ -14,9 +14,9 @@ from monitor.sources.shared.encoding import decode
 from monitor.sources.shared.entries import Entry, parse_date
 from monitor.sources.shared.salvage import salvaged
 
-_LISTS = ("items", "entries", "papers", "articles")
+_LISTS = ("items", "entries", "papers", "articles", "elements")
 _SUMMARIES = ("abstract", "summary", "description")
-_CONTENTS = ("content_text", "content_html", "content")
+_CONTENTS = ("content_text", "content_html", "content", "contents")
 _DATES = ("date_published", "published", "published_at", "date", "pubDate", "isoDate")
 _UPDATES = ("date_modified", "updated", "updated_at")
 _LINKS = ("url", "link", "external_url", "canonical", "alternate")
