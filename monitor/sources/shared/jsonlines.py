@@ -9,6 +9,7 @@ characters, characters that are not printed or not composed (NFC). White space i
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
@@ -26,8 +27,9 @@ MOST = 40  # lines of a run
 _OPEN = frozenset(b'"\\/')  # what may stand behind a \ for itself
 _WHITE = frozenset(b"nrt")  # ... and for white space
 _OPENS, _CLOSES = b"{}"
-_NO_TAG = frozenset(b" 0123456789=$")  # behind a < it begins none
-_NO_ENTITY = frozenset(b" ")
+# What may stand behind a < that begins a tag, by `markup.text`; a / may be escaped.
+_TAG = frozenset(b"/!\\") | {code for code in range(256) if code > 127 or chr(code).isalpha()}
+_ENTITY = 34  # so long is the longest, with & and ;
 _NUMBERED = re.compile(rb"\\u[0-9a-fA-F]{4}")
 _ASCII = bytes(range(128))
 _BEYOND_ASCII = np.uint64(0x8080808080808080)
@@ -119,8 +121,8 @@ def _signs(block: bytes) -> tuple[list[int], list[int]]:
     """Return where other white space stands in lines, and where what else cleaning may change."""
     spaces: list[int] = []
     odd = _all(block, b"\x7f")
-    odd += [at for at in _all(block, b"<") if block[at + 1] not in _NO_TAG]
-    odd += [at for at in _all(block, b"&") if block[at + 1] not in _NO_ENTITY]
+    odd += [at for at in _all(block, b"<") if block[at + 1] in _TAG]
+    odd += [at for at in _all(block, b"&") if _is_entity(block[at : at + _ENTITY])]
     for character in _beyond_ascii(block):
         if not _is_settled(character):
             odd += _all(block, character.encode())
@@ -144,6 +146,11 @@ def _all(block: bytes, sign: bytes) -> list[int]:
         found.append(at)
         at = block.find(first, at + 1)
     return found if first == sign else [at for at in found if block.startswith(sign, at)]
+
+
+def _is_entity(told: bytes) -> bool:
+    text = told.decode("latin-1")
+    return html.unescape(text) != text
 
 
 @lru_cache(maxsize=4096)
