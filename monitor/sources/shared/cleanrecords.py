@@ -138,17 +138,19 @@ def _papers(found: Sequence[Any]) -> list[Paper]:
 
 
 def _fold(told: Any) -> None:
-    """Make one space of all white space in a row."""
-    texts = [told.title or "", told.abstract or "", told.venue or ""]
-    listed = type(told.authors) is tuple
-    if listed:
-        texts += told.authors
+    """Make one space of all white space in a row. Most of it is in the abstract."""
+    told.abstract = _folded(told.abstract or "")
+    texts = [told.title or "", told.venue or ""]
     if type(told.raw_id) is str:
         texts.append(told.raw_id)
-    told.title, told.abstract, told.venue, *others = _folded("\0".join(texts)).split("\0")
+    names = told.authors if type(told.authors) is tuple else ()
+    line = "\0".join((*texts, *names))
+    if (folded := _folded(line)) == line:
+        return
+    told.title, told.venue, *others = folded.split("\0")
     if type(told.raw_id) is str:
-        told.raw_id = others.pop()
-    if listed:
+        told.raw_id = others.pop(0)
+    if names:
         told.authors = tuple(others)
 
 

@@ -14,7 +14,7 @@ _MARKS = (
 )
 SAMPLE = 100_000
 _FOREIGN = re.compile(r"[^\x00-\x7f\ufffd]")
-_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f]")
+_SHOWN = bytes(code for code in range(256) if code >= 32 or 9 <= code <= 13)
 
 
 def decode(content: bytes) -> tuple[str, bool]:
@@ -45,7 +45,7 @@ def decode_line(line: bytes) -> str:
 
 def looks_binary(text: str) -> bool:
     """Say whether a decoded text is none: control characters are over one in a hundred."""
-    return len(_CONTROLS.findall(text)) * 100 > len(text)
+    return len(text.encode(errors="replace").translate(None, _SHOWN)) * 100 > len(text)
 
 
 def _guess(content: bytes) -> str:
