@@ -271,6 +271,7 @@ class _Ingest:
             if part.papers or mark.offset:
                 mark = part.mark
                 self._store(part.papers, dump, self._read_to(dump, mark))
+            del part  # before the next is made
             size = _paced(size, time.thread_time() - began)
         return None
 

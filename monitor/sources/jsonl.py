@@ -168,7 +168,8 @@ class Parts:
                 room = most - len(papers) - len(rejected)
                 papers += told.papers[:room]
                 if left := told.papers[room:]:
-                    offset, rest = told.ends[room - 1], Run(left, told.ends[room:])
+                    offset = told.begin + told.ends[room - 1]
+                    rest = Run(left, told.begin, told.ends[room:])
                     self._left = ((number, offset, end, rest, plain),)
                     number -= len(left)
                 self._tape.passed(offset)

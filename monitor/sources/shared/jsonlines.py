@@ -43,19 +43,19 @@ def rows(
     blocks: Iterable[tuple[int, int, bytes]], number: int, read_run: ReadRun | None
 ) -> Iterator[Row]:
     """Yield the records of whole lines, which are counted on from `number`; see `Row`."""
+    alone = {0}  # the first line: it tells the names in all others
     for begin, end, block in blocks:
         if not block:
             number += 1
             yield number, begin, end, TOO_LARGE, False
             continue
-        for start, ends, spaced in _runs(block):
+        for start, ends, spaced in _runs(block, alone):
             papers = None
             if read_run and spaced is not None:
                 papers = read_run(block[start : ends[-1]], len(ends), spaced)
             if papers is not None:
                 number += len(ends)
-                told = Run(papers, [begin + end for end in ends])
-                yield number, begin + start, begin + ends[-1], told, True
+                yield number, begin + start, begin + ends[-1], Run(papers, begin, ends), True
                 continue
             for place, end in enumerate(ends):
                 number += 1
@@ -63,6 +63,7 @@ def rows(
                 if row := _row(number, begin + start, block[start:end], plain):
                     yield row
                 start = end
+        alone = set()
 
 
 def _row(number: int, begin: int, line: bytes, plain: bool) -> Row | None:
@@ -77,22 +78,22 @@ def _row(number: int, begin: int, line: bytes, plain: bool) -> Row | None:
     return number, begin, end, told, plain
 
 
-def _runs(block: bytes) -> Iterator[tuple[int, list[int], list[int] | None]]:
+def _runs(block: bytes, alone: set[int]) -> Iterator[tuple[int, list[int], list[int] | None]]:
     """Yield (start, ends, spaced): lines in a row, and in which of them is white space to fold.
 
-    None instead of these is of one line alone that is odd in any other way.
+    None instead of these is of one line that is odd in any other way, or of those to read `alone`.
     """
     last = block.rfind(b"\n") + 1
     if last < len(block):  # it has no end
         if last:
-            yield from _runs(block[:last])
+            yield from _runs(block[:last], alone)
         yield last, [len(block)], None
         return
     ends = [at + 1 for at in _all(block, b"\n")]
     begins = [0, *ends[:-1]]
     spaces, signs = _signs(block)
     spaced = sorted({bisect_right(ends, at) for at in spaces + _two_spaces(block)})
-    odd = {bisect_right(ends, at) for at in signs}
+    odd = alone | {bisect_right(ends, at) for at in signs}
     # One value a line is sure of all others: in none does a "{" follow a "}" over a line's end.
     odd |= {
         line
@@ -100,14 +101,14 @@ def _runs(block: bytes) -> Iterator[tuple[int, list[int], list[int] | None]]:
         if block[begin] != _OPENS or block[end - 2] != _CLOSES or end - begin > LONG
     }
     first = 0
-    for alone in [*sorted(odd), len(ends)]:
-        for begin in range(first, alone, MOST):
-            end = min(begin + MOST, alone)
+    for one in [*sorted(odd), len(ends)]:
+        for begin in range(first, one, MOST):
+            end = min(begin + MOST, one)
             within = spaced[bisect_left(spaced, begin) : bisect_left(spaced, end)]
             yield begins[begin], ends[begin:end], [place - begin for place in within]
-        if alone < len(ends):
-            yield begins[alone], ends[alone : alone + 1], None
-        first = alone + 1
+        if one < len(ends):
+            yield begins[one], ends[one : one + 1], None
+        first = one + 1
 
 
 def _two_spaces(block: bytes) -> list[int]:

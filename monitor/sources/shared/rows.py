@@ -55,9 +55,10 @@ TOO_MANY = Unreadable("record has more objects and lists than any paper")
 
 
 class Run(NamedTuple):
-    """In place of a record: the papers of lines in a row, and the byte behind each line."""
+    """In place of a record: the papers of lines in a row; each line ends behind `begin` there."""
 
     papers: Sequence[Paper]
+    begin: int
     ends: Sequence[int]
 
 
