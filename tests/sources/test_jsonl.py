@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from contextlib import closing
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -677,6 +678,19 @@ _WILD = st.fixed_dictionaries({"title": _VALUES}, optional=dict.fromkeys(_OTHERS
 @example([{"title": "T"}], [{"title": "U", "published": "2020 -  03"}], "", False, True)
 @example([{"title": "T"}], [{"title": "U", "venue": "V"}], "", False, False)
 @example([{"title": "T"}], [], '{"title":\n"A"}\n{"title": "B"}{"title": "C"}', False, True)
+@example([{"title": "T   x", "abstract": "a  b", "venue": "\tv"}], [], "", False, True)
+@example([{"title": "T", "authors": ["A  B", "C"], "id": "1  2"}], [], "", True, True)
+@example([{"title": "T", "authors": ["Ada ", "Bob"]}], [], "", False, True)
+@example([{"title": "T", "authors": ["Ada", " Bob"]}], [], "", False, True)
+@example([{"title": "T", "authors": ["Ada", "1", "李"]}], [], "", False, True)
+@example([{"title": "T", "abstract": "&lt; &ltb &x;"}], [], "", False, True)
+@example(
+    [{"title": "T"}],
+    [{"title": "U", "keys": {}}],
+    '{"title": "A", "keys":\n{}}\n{"title": "B"}{"title": "C"}',
+    False,
+    True,
+)
 @settings(max_examples=400, deadline=None)
 def test_lines_that_are_read_many_at_once_are_read_as_each_alone(
     records: list[dict[str, Any]],
@@ -714,6 +728,14 @@ def test_F02_a_dump_that_ends_within_an_escape_is_read_to_there():
 def test_F12_what_no_text_may_hold_is_gone_from_each_line(told: str, title: str):
     content = "\n".join([json.dumps({"title": told}, ensure_ascii=False)] * 3 + [""]).encode()
     assert [paper.title for paper in read(content).papers] == [title] * 3
+
+
+def test_a_mark_among_lines_that_were_read_at_once_is_where_one_ends():
+    content = lines(*({"title": f"T {n}", "abstract": "word " * 200} for n in range(300)))
+    ends = list(accumulate(map(len, content.splitlines(keepends=True))))
+    marks = [mark for _, mark in taken(content, 70)]
+    assert [mark.number for mark in marks] == [70, 140, 210, 280, 300]
+    assert [mark.offset for mark in marks] == [ends[mark.number - 1] for mark in marks]
 
 
 def test_clean_lines_are_read_many_at_once(monkeypatch: pytest.MonkeyPatch):
