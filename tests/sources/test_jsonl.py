@@ -684,13 +684,6 @@ _WILD = st.fixed_dictionaries({"title": _VALUES}, optional=dict.fromkeys(_OTHERS
 @example([{"title": "T", "authors": ["Ada", " Bob"]}], [], "", False, True)
 @example([{"title": "T", "authors": ["Ada", "1", "李"]}], [], "", False, True)
 @example([{"title": "T", "abstract": "&lt; &ltb &x;"}], [], "", False, True)
-@example(
-    [{"title": "T"}],
-    [{"title": "U", "keys": {}}],
-    '{"title": "A", "keys":\n{}}\n{"title": "B"}{"title": "C"}',
-    False,
-    True,
-)
 @settings(max_examples=400, deadline=None)
 def test_lines_that_are_read_many_at_once_are_read_as_each_alone(
     records: list[dict[str, Any]],
@@ -707,6 +700,21 @@ def test_lines_that_are_read_many_at_once_are_read_as_each_alone(
     alone = read(content.replace(b"\n", b" \n"))
     assert many.papers == alone.papers
     assert [one.why for one in many.rejected] == [one.why for one in alone.rejected]
+
+
+def test_of_lines_that_are_read_at_once_each_is_one_record():
+    known, over_two, two = (
+        '{"title": "K", "keys": {}}',
+        '{"title": "A", "keys":\n{}}',
+        '{"title": "B"}',
+    )
+    reading = read(f"{known}\n{known}\n{over_two}\n{two}{two}\n".encode())
+    assert [paper.title for paper in reading.papers] == ["K", "K"]
+    assert [one.where for one in reading.rejected] == [
+        "line 3, byte 54",
+        "line 4, byte 77",
+        "line 5, byte 81",
+    ]
 
 
 def test_F02_a_dump_that_ends_within_an_escape_is_read_to_there():
