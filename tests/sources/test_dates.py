@@ -127,3 +127,9 @@ def test_F13_dates_that_no_paper_can_have_are_dropped(form: int) -> None:
     kind, content = forms((2025, 3, 1))[form]
     (paper,) = read(kind, content.encode()).papers
     assert {f"{at:%Y-%m-%d}" for at in dates(paper)} == {"2025-03-01"}
+
+
+def test_F13_a_year_that_is_not_yet_is_no_year_of_a_record() -> None:
+    for year, told in ((2099, None), (2025, 2025)):
+        (paper,) = read(Oai, dublin(f"{year}", "oai:x:1").encode()).papers
+        assert paper.year == told
