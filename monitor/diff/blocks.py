@@ -157,10 +157,10 @@ def _person(name: str) -> str:
     """Return "lovelace a" for Ada Lovelace, A. Lovelace and Lovelace, Ada."""
     family, comma, given = name.partition(",")
     told = f"{given} {family}" if comma else name
-    if not told.isascii() or _MORE_THAN_LETTERS.search(told):
-        words = plain(told).split()
+    if told.isascii() and told.replace(" ", "").isalpha():
+        words = told.lower().split()
+    elif told.isascii() and not _MORE_THAN_LETTERS.search(told):
+        words = told.lower().translate(SIGNS).split()
     else:
-        letters = told.lower()
-        alone = letters.replace(" ", "").isalpha()
-        words = (letters if alone else letters.translate(SIGNS)).split()
+        words = plain(told).split()
     return f"{words[-1]} {words[0][0]}" if words else ""

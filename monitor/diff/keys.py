@@ -104,22 +104,21 @@ def identifiers(paper: Paper) -> tuple[tuple[str, str], ...]:
 def _told(paper: Paper) -> Iterator[tuple[str, str]]:
     for scheme, told in sorted(paper.keys.items()):
         for value in (told,) if isinstance(told, str) else told:
-            yield from _normalised(scheme, value)
+            yield _normalised(scheme, value)
     for url in (paper.url, paper.pdf_url):
         letters = url.lower()
         if "arxiv" in letters:
             yield "arxiv", arxiv_id(url)
         if "doi" in letters and _DOI_PREFIX.match(url.strip()):
-            yield from _normalised("doi", url)
+            yield _normalised("doi", url)
     yield LINK, link(paper.url)
 
 
-def _normalised(scheme: str, value: str) -> Iterator[tuple[str, str]]:
+def _normalised(scheme: str, value: str) -> tuple[str, str]:
     normal = _NORMALISE.get(scheme, str.strip)(value)
     if scheme == "doi" and _ARXIV_DOI.match(normal):
-        yield "arxiv", arxiv_id(normal)
-    else:
-        yield scheme, normal
+        return "arxiv", arxiv_id(normal)
+    return scheme, normal
 
 
 def fingerprint(paper: Paper) -> str:
