@@ -122,7 +122,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
         if "arxiv" in keys and any(map("\n".join(names).__contains__, _ARXIV_SIGNS)):
             names = [accents(without_affiliations(name)) for name in names]
         people = _single(names)
-    terms = (*entry.categories, old["category"] if old else "")
+    terms = (*entry.categories, old["category"]) if old else entry.categories
     # arXiv's old feeds date the day, not its entries.
     published = entry.published or card.published or (entry.issued if old else None)
     published = within_reason(published, now)

@@ -215,12 +215,12 @@ def _fields(tokens: Iterator[bytes], names: Names) -> _Fields:
     known = names.tags
     for token in tokens:
         told, _, behind = token.partition(b">")
-        field = known.get(told)
-        if field is None:
-            if told[0] == _ENDS:
-                break  # the entry ends: the ends of its parts are taken below
-            field = names.learn(told)
-        role, attributes, is_empty = field
+        if told in known:
+            role, attributes, is_empty = known[told]
+        elif told[0] == _ENDS:
+            break  # the entry ends: the ends of its parts are taken below
+        else:
+            role, attributes, is_empty = names.learn(told)
         text = ""
         if not is_empty:
             following = next(tokens, b" ")
@@ -230,7 +230,8 @@ def _fields(tokens: Iterator[bytes], names: Names) -> _Fields:
                 persons.append(_person(following, tokens))
                 continue
             if role != IGNORED:
-                text = _said(behind)
+                text = behind.decode()
+                text = (decoded(text) if "&" in text else text).strip()
         if role not in _MANY:
             if role in said and role in _ONCE:
                 raise DeclinedError
