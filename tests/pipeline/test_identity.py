@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
+from monitor.diff import keys
 from monitor.diff.keys import keyed
 from monitor.model import FirstRun, Kind, Paper
 from monitor.store import digests, joins, matches, papers
@@ -307,3 +308,18 @@ def test_a_near_title_is_found_by_its_blocks(store: Database) -> None:
     with store.reading() as tx:
         [[candidate]] = offered(tx, "list", [keyed(typo)])
     assert candidate.found_by == {"block"}
+
+
+def test_what_another_release_stored_is_known_when_it_comes_again(
+    store: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record is marked by what it says, and releases may mark in other ways: that is no news."""
+    with monkeypatch.context() as another:
+        another.setattr(keys, "MARK_VERSION", "0")
+        read(store, "arxiv", PREPRINT, OTHER)
+    assert tell(store) == [1, 2]
+    again = read(store, "arxiv", PREPRINT, OTHER, now=NOW + DAY)
+    assert (again.counts()["known"], again.unchanged) == (2, 0)
+    assert tell(store, now=NOW + DAY) == []
+    assert [change.kind for change in origin(store, 1).changes] == [Kind.NEW]
+    assert read(store, "arxiv", PREPRINT, OTHER, now=NOW + 2 * DAY).unchanged == 2
