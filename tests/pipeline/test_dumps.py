@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from monitor.model import Run, RunOutcome
-from monitor.store import papers
+from monitor.store import papers, schema
 from tests.house import House
 from tests.servers.web import misbehaving_server
 
@@ -92,6 +93,24 @@ def test_a_dump_that_changed_before_its_end_is_read_again_and_repeats_no_paper(d
     put(dumped, lines([9, *range(5)]))
     [run] = dumped.ingest()
     assert (run.seen, run.new, run.known) == (6, 1, 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "ended"), [("a.jsonl", True), ("a.jsonl", False), ("b.jsonl", True)]
+)
+def test_behind_a_mark_of_a_former_release_all_is_read_again_and_no_paper_repeated(
+    dumped: House, name: str, ended: bool
+):
+    put(dumped, lines(range(5)))
+    dumped.ingest()
+    with dumped.opened() as app, app.parts.database.writing() as tx:
+        former = hashlib.sha256(lines(range(5))).hexdigest()
+        tx.execute(sa.update(schema.dump).values(digest=former, ended=ended))
+    put(dumped, lines(range(7)), name)
+    [run] = dumped.ingest()
+    assert (run.outcome, run.seen, run.new, run.known) == (RunOutcome.OK, 7, 2, 5)
+    put(dumped, lines(range(8)), name)
+    assert told(dumped.ingest()) == [(name, "ok", 1, 1, 0)]
 
 
 def test_F02_a_packed_file_that_is_cut_is_partial_until_the_rest_comes(dumped: House):
