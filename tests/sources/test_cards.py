@@ -190,6 +190,47 @@ def test_lines_may_say_what_they_are() -> None:
     assert paper.keys == {"doi": "10.3897/sandkeys.85.1"}
 
 
+def test_an_abstract_that_says_what_it_is_may_have_paragraphs() -> None:
+    paper = entry(
+        "<description><![CDATA[Phase 2: sand<br>Authors: Ada Byron, Jane Roe<br>Abstract: Sand."
+        '<br>It moves.<br><a href="x">HTML</a>]]></description>'
+    )
+    assert (paper.abstract, paper.venue) == ("Sand. It moves.", "")
+
+
+@pytest.mark.parametrize(
+    ("told", "abstract"),
+    [
+        ("<p>Sand moves.</p><div>Abstract</div>", "Sand moves. Abstract"),
+        ("<p>Sand moves.</p><div>Abstract</div><div>PDF</div>", "Sand moves. Abstract PDF"),
+        (
+            "<p>Sand moves.</p><p>A Sand, https://doi.org/10.1039/d5sc1, 2025</p>",
+            "Sand moves. A Sand, https://doi.org/10.1039/d5sc1, 2025",
+        ),
+        (
+            "<p>Sand moves.</p><p>DOI: 10.1039/d5sc1, Article</p><p>More</p>",
+            "Sand moves. DOI: 10.1039/d5sc1, Article More",
+        ),
+        ("Source: we take sand. It moves.", "Source: we take sand. It moves."),
+        ("The word ABSTRACT is of sand, PMID: 12 too.",) * 2,
+    ],
+)
+def test_what_only_looks_like_a_card_is_the_abstract(told: str, abstract: str) -> None:
+    assert entry(f"<content:encoded><![CDATA[{told}]]></content:encoded>").abstract == abstract
+    assert entry(f"<description><![CDATA[{told}]]></description>").abstract == abstract
+
+
+def test_a_word_that_begins_as_an_author_is_none() -> None:
+    told = entry("<dc:creator>Li</dc:creator>" + said("by Lipschitz continuity, sand moves."))
+    assert told.abstract == "by Lipschitz continuity, sand moves."
+
+
+def test_a_title_that_says_by_what_is_whole_where_authors_are_told() -> None:
+    feed = rss("<title>Sand -- by Design</title><dc:creator>Ada Byron</dc:creator>").encode()
+    (paper,) = read(Feed, feed).papers
+    assert (paper.title, paper.authors) == ("Sand -- by Design", ("Ada Byron",))
+
+
 def test_a_journal_is_not_called_as_its_article() -> None:
     assert entry("<prism:publicationName>T</prism:publicationName>").venue == ""
     assert entry("<prism:publicationName>Sand</prism:publicationName>").venue == "Sand"

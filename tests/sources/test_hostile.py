@@ -189,6 +189,13 @@ def test_an_identifier_without_end_is_none() -> None:
     assert read(Crossref, json.dumps(told).encode()).papers[0].keys == {}
 
 
+def test_what_begins_an_identifier_again_and_again_is_a_title() -> None:
+    title = "(arXiv:" * 7_000 + "1 [hep-ex])"
+    feed = f'<rss version="2.0"><channel><item><title>{title}</title></item></channel></rss>'
+    (paper,) = read(Feed, feed.encode()).papers
+    assert paper.title == title.removesuffix("(arXiv:1 [hep-ex])")
+
+
 def test_F17_a_deleted_record_is_called_by_a_name_without_markup() -> None:
     content = written(OAI % (' status="deleted"', ""), in_xml)
     (paper,) = read(Oai, content.encode()).papers

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import takewhile
 
 import msgspec
 
@@ -31,7 +32,7 @@ _ISSUE = re.compile(
 _JOURNAL_AND_DOI = re.compile(r"[A-Z][^.:]{2,120} DOI: 10\.\d{4,9}/\S+$")
 _MDPI = re.compile(r".{2,900}? doi: 10\.3390/\S+ Authors: ")
 _APS_ISSUE = re.compile(r" ?\[[^\[\]]{5,80}\] Published \w{3} \w{3} \d\d?, \d{4}$")
-_PUBMED = re.compile(r".{0,500}?\bABSTRACT (?P<abstract>.+?)\s*PMID:\s?\d+\b", re.DOTALL)
+_PUBMED = re.compile(r".{0,500}?\bABSTRACT (?P<abstract>.+?)\s*PMID:\s?\d+(?: \||$)", re.DOTALL)
 _HEADING = re.compile(r"(?:ABSTRACT|Abstract)\s?: ?|ABSTRACT\s")
 _BEFORE = (_NATURE, _ISSUE, _HEADING)
 # What stands before an abstract has one of these: few texts do, and to look for words is far
@@ -53,7 +54,8 @@ _PLACE = re.compile(
 )
 _LINED = ("10.1039/", "10.5194/", "Abstract: ")
 _LABELLED = re.compile(r"(DOI|Authors|Abstract): (.+)")
-_VOLUME = re.compile(r"(\D{3,80}?) \d+(?:\(\d+\))?: ")
+_VOLUME = re.compile(r"(\D{3,80}?) \d+(?:\(\d+\))?: e?\d[\w–-]*$")
+SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
 _LINE_ENDS = re.compile(r"<br\s*/?>|</?(?:div|p)\b[^<>]{0,200}>", re.IGNORECASE)
 _NO_TEXT = re.compile(
     r"\W*(?:open access$|this article is licensed|to cite this article|the content of this rss feed"
@@ -74,14 +76,17 @@ class Card(msgspec.Struct, frozen=True, gc=False):
 
 def read_card(text: str, names: Sequence[str], title: str = "") -> Card:
     """Part an abstract from what its publisher put around it; `names` are the known authors."""
-    if found := _ELSEVIER.match(text):
+    found = _ELSEVIER.match(text)
+    if found and (found["date"] or found["names"] or " Volume" in text):
         _, day = partial_date(found["date"] or "")
         return Card("", found["names"] or "", found["venue"], day)
     if names and title and text.startswith(f"{title} {names[0]}"):
         return Card(_behind(text[len(title) + 1 :], names))
     if text.startswith(("by ", "Author(s): ")) and names:
         for begin in ("by ", "Author(s): "):
-            text = text.removeprefix(begin + ", ".join(names)).lstrip()
+            by = begin + ", ".join(names)
+            if not text[len(by) : len(by) + 1].islower():  # else it is a word that begins so
+                text = text.removeprefix(by).lstrip()
         text = _APS_ISSUE.sub("", text)
     if any(map(text[:MAX_BEFORE].__contains__, _SIGNS)):
         if _JOURNAL_AND_DOI.match(text):
@@ -104,16 +109,20 @@ def without_heading(markup: str) -> str:
     """Drop the heading of an abstract that says that it is one."""
     if "<" not in markup:
         return markup
-    found = _MARKED_HEADING.match(markup, 0, 400) or _HEADING_WITHIN.search(markup, 0, 4_000)
-    return markup[found.end() :] if found else markup
+    if found := _MARKED_HEADING.match(markup, 0, 400):
+        return markup[found.end() :]
+    if found := _HEADING_WITHIN.search(markup, 0, 4_000):
+        teaser, behind = markup[: found.start()], markup[found.end() :]
+        return behind if len(text(teaser)) < len(text(behind)) else markup
+    return markup
 
 
-def bare_title(title: str) -> tuple[str, str]:
-    """Return a title alone, and the authors that are told behind it (NBER).
+def bare_title(title: str, names: Sequence[str] = ()) -> tuple[str, str]:
+    """Return a title alone, and the authors that are told behind it (NBER) and nowhere else.
 
     What is put before it goes: "[ASAP]", or journal, volume and pages.
     """
-    by = _BY.search(title) if " -- by " in title else None
+    by = _BY.search(title) if " -- by " in title and not names else None
     title = title[: by.start()] if by else title
     found = _IN_PLACE.match(title) if ", Vol. " in title[:MAX_BEFORE] else None
     bare = title[found.end() :] if found else title.removeprefix("[ASAP] ")
@@ -130,19 +139,27 @@ def card_of_lines(markup: str, title: str) -> Card | None:
     lines = [line for part in _LINE_ENDS.split(markup) if (line := text(part))]
     said = {found[1]: found[2] for line in lines if (found := _LABELLED.match(line))}
     if "Abstract" in said and "Authors" in said:
-        journal = _VOLUME.match(lines[0])
+        journal = _VOLUME.match(lines[0]) if lines[0] != title else None
         venue = journal[1] if journal else ""
-        return Card(said["Abstract"], said["Authors"], venue, doi=said.get("DOI", ""))
+        return Card(_paragraphs(lines), said["Authors"], venue, doi=said.get("DOI", ""))
     places = ((at, place) for at, line in enumerate(lines) if (place := _PLACE.match(line)))
     at, place = next(places, (0, None))
-    if place is None:
-        return None
+    in_front = [line for line in lines[:at] if line != title]
+    if place is None or any(map(SENTENCE_END.search, in_front)):
+        return None  # what it names is another's, or its own behind its text
     told = [line for line in lines[at + 1 :] if not _NO_TEXT.match(line)]
     before = lines[at - 1] if at and lines[at - 1] != title else ""
     if place["venue"]:
         return Card(" ".join(told), before, place["venue"], doi=place["doi"])
     names = told.pop(0) if told[1:] else ""
     return Card(" ".join(told), names, before.partition(", ")[0].strip(), doi=place["doi"])
+
+
+def _paragraphs(lines: Sequence[str]) -> str:
+    """Return the abstract that says that it is one, and the sentences in the lines behind it."""
+    begin = next(at for at, line in enumerate(lines) if line.startswith("Abstract: "))
+    behind = takewhile(SENTENCE_END.search, lines[begin + 1 :])
+    return " ".join((lines[begin].removeprefix("Abstract: "), *behind))
 
 
 def pubmed_abstract(content: str) -> str:

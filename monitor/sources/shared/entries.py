@@ -16,6 +16,7 @@ from monitor.model import Paper
 from monitor.sources.shared import markup
 from monitor.sources.shared.arxivtext import accents, withdrawn, without_affiliations
 from monitor.sources.shared.cards import (
+    SENTENCE_END,
     Card,
     bare_title,
     card_of_lines,
@@ -53,7 +54,7 @@ _DOI_PAGES = re.compile(r"(?:/(?:full|abstract|pdf|epdf|html|meta)|\.full|\.abst
 _PREPRINT_VERSION = re.compile(r"^(?P<doi>10\.(?:1101|64898)/.*\d)v(?P<version>\d{1,4})$")
 # arXiv's feeds before 2024: "Title. (arXiv:2107.03419v1 [hep-ex] UPDATED)"
 _OLD_ARXIV = re.compile(
-    r"\.?\s*\((?P<id>arXiv:\S+)\s+\[(?P<category>[\w.-]+)\](?:\s+(?P<how>[A-Z ]+))?\)$"
+    r"\.?\s*\((?P<id>arXiv:[^\s()]{1,40})\s+\[(?P<category>[\w.-]+)\](?:\s+(?P<how>[A-Z ]+))?\)$"
 )
 # Names that have none of these are plain.
 _ARXIV_SIGNS = ("(", ")", "\\", " ,", " ;")
@@ -61,7 +62,6 @@ _OLD_ANNOUNCE = {None: "new", "UPDATED": "replace", "CROSS LISTED": "cross"}
 # arXiv's feeds since: "arXiv:2508.13426v1 Announce Type: cross Abstract: As large ..."
 _ARXIV_SUMMARY = re.compile(r"^(?P<id>arXiv:\S+) Announce Type: (?P<how>[\w-]+) Abstract: ")
 _CUT_OFF = ("...", "…", "[…]", "[...]")
-_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
 # A link that needs no joining to be absolute.
 _PLAIN_LINK = re.compile(r"https?://[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d+)?/[\w/.~%+-]*", re.ASCII)
 _NOT_SHOWN = re.compile(r",?\s*\bet al\.?(?=\W|$)|\(\d+ additional authors not shown\)", re.I)
@@ -105,7 +105,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
         return f"entry is larger than {MAX_ENTRY:,} characters"
     title = text(unescaped(entry.title))
     old = _OLD_ARXIV.search(title) if title.endswith(")") else None
-    title, by = bare_title(title[: old.start()] if old else title)
+    title, by = bare_title(title[: old.start()] if old else title, entry.names)
     card, announced = _abstract(entry, title)
     abstract = card.abstract
     # RSS 2.0 and JSON Feed permit entries without a title, if they have a text.
@@ -176,7 +176,7 @@ def _prose(content: str, title: str) -> str:
     if not f"{content} ".startswith(f"{title} "):
         return content
     rest = content.removeprefix(title).strip()
-    if not _SENTENCE_END.search(rest):
+    if not SENTENCE_END.search(rest):
         return ""
     return rest if rest[0].isupper() else content  # else the title is how a sentence begins
 
