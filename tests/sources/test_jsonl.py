@@ -471,6 +471,26 @@ def test_a_withdrawn_paper_of_the_snapshot():
     assert only(gone, preset="arxiv-snapshot").withdrawn
 
 
+def nested(name: str, depth: int, told: Any) -> Any:
+    for _ in range(depth):
+        told = {name: told}
+    return told
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_names_within_too_many_objects_are_none(as_text: bool):
+    said = [nested("authors", depth, [{"name": "Ada Byron"}]) for depth in (2, 400)]
+    told = [{"title": "T", "authors": json.dumps(one) if as_text else one} for one in said]
+    assert [paper.authors for paper in read(lines(*told)).papers] == [("Ada Byron",), ()]
+
+
+def test_what_stands_in_a_name_of_a_scheme_that_is_left_out_is_left_out():
+    told = {"title": "T", "externalids": {"MAG": {"DOI": "10.1000/b"}, "DOI": "10.1000/a"}}
+    assert only(told).keys == {"doi": "10.1000/a"}
+    told["externalids"] = nested("MAG", 900, "1")
+    assert only(told).keys == {}
+
+
 PRESET_RECORDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "semanticscholar-papers": (
         {

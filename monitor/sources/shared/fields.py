@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 MAX_SHAPES = 1_000
 MAX_KNOWN = 200
 MAX_KEY = 300
+MAX_WITHIN = 8  # lists and objects around a name
 
 _ARXIV_ID = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Za-z]{2})?/\d{7})(?:v\d+)?$")
 _ARXIV_CATEGORY = re.compile(r"(?:[a-z-]+\.[A-Za-z-]+|[a-z]+-[a-z]+)$")
@@ -277,7 +278,8 @@ def _identifiers(scheme: str, told: object) -> Iterator[tuple[str, str, int | No
         told = _literal(told) if isinstance(told, str) else told
         for name, values in told.items() if isinstance(told, Mapping) else ():
             word = re.sub(r"\W", "", str(name).lower())[:30] or "?"
-            yield from _identifiers(_SCHEMES.get(word, word), values)
+            if own := _SCHEMES.get(word, word):
+                yield from _identifiers(own, values)
         return
     for one in told if isinstance(told, list) else (told,):
         value = raw(one)[:MAX_KEY]
@@ -360,13 +362,15 @@ def _listed(told: list[Any]) -> bool:
     return len(told) <= MAX_NAMES and set(map(type, told)) == {str}
 
 
-def _people(told: object) -> Iterator[str]:
+def _people(told: object, within: int = 0) -> Iterator[str]:
     """Names in natural order: of one text, of a list of texts, objects or parts, of an object."""
+    if within > MAX_WITHIN:
+        return
     if isinstance(told, str):
         listed = _literal(told) if told[:1] in ("[", "{") else told
         yield from _of_text(told) if isinstance(listed, (str, int, float)) else _people(listed)
     elif isinstance(told, Mapping):
-        yield from _of_object(told)
+        yield from _of_object(told, within + 1)
     elif isinstance(told, list):
         for one in told:
             if isinstance(one, str):
@@ -375,7 +379,7 @@ def _people(told: object) -> Iterator[str]:
                 last, first, suffix, *_ = *map(raw, one[:3]), "", "", ""
                 yield " ".join(filter(None, (first, last, suffix)))
             else:
-                yield from _people(one)
+                yield from _people(one, within + 1)
 
 
 def _of_text(told: str) -> Iterator[str]:
@@ -387,10 +391,10 @@ def _of_text(told: str) -> Iterator[str]:
         yield from map(natural, authors([_NUMBER.sub("", told).replace("|", ";")]))
 
 
-def _of_object(told: Mapping[str, Any]) -> Iterator[str]:
+def _of_object(told: Mapping[str, Any], within: int) -> Iterator[str]:
     for inner in ("author", "authors", "person"):
         if isinstance(told.get(inner), (Mapping, list)):
-            yield from _people(told[inner])
+            yield from _people(told[inner], within)
             return
     whole = next(filter(None, (raw(told, name) for name in _WHOLE)), "")
     parts = (
