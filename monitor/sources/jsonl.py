@@ -178,6 +178,8 @@ class Parts:
                     papers.append(self._read(told, self._now, plain))
                 except NoPaperError as fault:
                     self._rejects(rejected, number, begin, str(fault))
+                except RecursionError:
+                    self._rejects(rejected, number, begin, "record is nested too deep")
             else:
                 why = told.why if isinstance(told, Unreadable) else "record is not an object"
                 self._rejects(rejected, number, begin, why)

@@ -484,6 +484,18 @@ def test_names_within_too_many_objects_are_none(as_text: bool):
     assert [paper.authors for paper in read(lines(*told)).papers] == [("Ada Byron",), ()]
 
 
+@pytest.mark.parametrize("field", ["published", "externalids", "authors", "year"])
+def test_a_record_that_is_nested_as_deep_as_can_be_stops_no_dump(field: str):
+    deep = [
+        f'{{"title": "T", "{field}": {"[" * depth}1{"]" * depth}}}\n'.encode()
+        for depth in range(700, 1_100)
+    ]
+    plain = lines({"title": "T", field: "1"})
+    reading = read(plain * 2 + b"".join(deep) + plain)
+    assert len(reading.papers) + len(reading.rejected) == len(deep) + 3
+    assert len(reading.papers) > 3 and reading.error == ""
+
+
 def test_what_stands_in_a_name_of_a_scheme_that_is_left_out_is_left_out():
     told = {"title": "T", "externalids": {"MAG": {"DOI": "10.1000/b"}, "DOI": "10.1000/a"}}
     assert only(told).keys == {"doi": "10.1000/a"}

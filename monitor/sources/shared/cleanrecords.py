@@ -80,9 +80,12 @@ class CleanRecords:
         if not all([paper.title for paper in papers]):  # noqa: C419 - no generator is as fast
             return None
         if self._others or self._keys:
-            for place, paper in enumerate(papers):
-                plain = place not in spaced
-                papers[place] = self._with_others(paper, found[place], plain, now)
+            try:
+                for place, paper in enumerate(papers):
+                    plain = place not in spaced
+                    papers[place] = self._with_others(paper, found[place], plain, now)
+            except RecursionError:  # of one of them
+                return None
         return papers
 
     def _learn(self) -> Callable[[bytes], list[Any]] | None:
