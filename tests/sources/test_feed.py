@@ -524,6 +524,14 @@ def test_F02_a_truncated_feed_keeps_what_is_whole(where: str) -> None:
     assert [r.where for r in reading.rejected] == ["entry 6"] * inside
 
 
+def test_names_within_objects_without_end_are_none_and_stop_no_feed() -> None:
+    for depth in range(400, 1_000, 5):
+        name = '{"name":' * depth + '"Ada Byron"' + "}" * depth
+        content = f'{{"items": [{{"title": "T", "authors": [{name}, {{"name": ["Jane"]}}]}}]}}'
+        reading = read(content)
+        assert [paper.authors for paper in reading.papers] in ([("Jane",)], [])
+
+
 def test_F02_a_truncated_json_feed_keeps_what_is_whole() -> None:
     content = json_feed(*({"title": f"Paper {n}"} for n in range(4)))
     reading = read(content[: content.index("Paper 2")])

@@ -14,6 +14,7 @@ from monitor.sources.shared.encoding import decode
 from monitor.sources.shared.entries import Entry, parse_date
 from monitor.sources.shared.salvage import salvaged
 
+MAX_WITHIN = 8  # objects around a name
 _LISTS = ("items", "entries", "papers", "articles", "elements")
 _SUMMARIES = ("abstract", "summary", "description")
 _CONTENTS = ("content_text", "content_html", "content", "contents")
@@ -110,12 +111,14 @@ def _known(key: str, value: str) -> str:
     return f"arxiv:{value}" if key.startswith("arxiv") else value
 
 
-def _names(told: object) -> list[str]:
+def _names(told: object, within: int = 0) -> list[str]:
     """Names of authors or tags: a string, an object with a name, or a list of either."""
+    if within > MAX_WITHIN:
+        return []
     if isinstance(told, str):
         return [told] if told.strip() else []
     if isinstance(told, Mapping):
-        return _names(told.get("name") or told.get("term"))
+        return _names(told.get("name") or told.get("term"), within + 1)
     if isinstance(told, list):
-        return [name for one in told if not isinstance(one, list) for name in _names(one)]
+        return [name for one in told if not isinstance(one, list) for name in _names(one, within)]
     return []
