@@ -114,7 +114,10 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
         return "entry has no title and no text"
     how = entry.announce or announced or (_OLD_ANNOUNCE.get(old["how"], "") if old else "")
     url = http_link(entry.link, base)
-    keys, version = identifiers((*entry.identifiers, url, card.doi, old["id"] if old else ""))
+    named = entry.identifiers if url in entry.identifiers else (*entry.identifiers, url)
+    if card.doi or old:
+        named = (*named, card.doi, old["id"] if old else "")
+    keys, version = identifiers(named)
     venue = text(entry.venue) or card.venue
     names = markup.names(entry.names or (card.names or by,))
     people = _listed(names[0]) if len(names) == 1 else []
