@@ -156,6 +156,7 @@ class _Jobs:
         Not in `scheduler.shutdown`, which holds the lock that a job needs to wake another.
         """
         self.app.parts.stopping.set()
+        log.info("ending what is under way")
         self.scheduler.pause()
         for executor in self.executors.values():
             executor.shutdown(wait=True)

@@ -313,6 +313,7 @@ class Worker(Running):
             await asyncio.wait([woken, *at_work], return_when=asyncio.FIRST_COMPLETED)
             if woken.done():
                 app.parts.stopping.set()
+                log.info("ending what is under way")
             await _ended(at_work)
 
     async def _watch(self, app: App, jobs: procrastinate.App) -> None:
