@@ -325,8 +325,6 @@ def _identifiers(told: Any) -> Iterator[str]:
     for link in told.get("links", ()):
         if link.get("rel") == "alternate" or link.get("title") == "doi":
             yield link.get("href", "")
-    summary = _said(told, "summary")
-    yield summary[:40] if summary.startswith("arXiv:") else ""
 
 
 def _date(told: Any, name: str) -> datetime | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -32,6 +33,7 @@ MAX_CATEGORIES = 50
 MAX_LINK = 2_048
 MAX_KEY = 300
 MAX_OPENING = 100
+MAX_OWN_NAME = 40
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 FUTURE = timedelta(days=2)
 
@@ -118,13 +120,10 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     if card.doi or old:
         named = (*named, card.doi, old["id"] if old else "")
     keys, version = identifiers(named)
+    if version is None and entry.summary.startswith("arXiv:"):  # its own name is what comes first
+        keys, version = identifiers((*named, entry.summary[:MAX_OWN_NAME]))
     venue = text(entry.venue) or card.venue
-    names = markup.names(entry.names or (card.names or by,))
-    people = _listed(names[0]) if len(names) == 1 else []
-    if not people:
-        if "arxiv" in keys and any(map("\n".join(names).__contains__, _ARXIV_SIGNS)):
-            names = [accents(without_affiliations(name)) for name in names]
-        people = _single(names)
+    people = _people(entry.names or (card.names or by,), "arxiv" in keys)
     terms = (*entry.categories, old["category"]) if old else entry.categories
     # arXiv's old feeds date the day, not its entries.
     published = entry.published or card.published or (entry.issued if old else None)
@@ -192,6 +191,16 @@ def authors(names: Iterable[str]) -> Iterator[str]:
     yield from _single(map(text, names))
 
 
+def _people(told: Sequence[str], is_arxiv: bool) -> Sequence[str]:
+    """Return single names; of a line of names most need no cleaning."""
+    if len(told) == 1 and (people := _listed(told[0])):
+        return people
+    names = markup.names(told)
+    if is_arxiv and any(map("\n".join(names).__contains__, _ARXIV_SIGNS)):
+        names = [accents(without_affiliations(name)) for name in names]
+    return _single(names)
+
+
 def _single(names: Iterable[str]) -> list[str]:
     told = [name for name in names if name]
     if len(told) == 1:
@@ -206,16 +215,19 @@ def _single(names: Iterable[str]) -> list[str]:
 def _listed(names: str) -> list[str]:
     """Return the names of a line in which there are but letters, commas and full names.
 
-    As `_split` parts them, in a fifth of its time; none of any other line.
+    As `clean` leaves and `_split` parts them, in a fifth of the time; none of any other line.
     """
-    if " and " in names or " ," in names or "et al" in names.lower():
-        return []
     found = names.split(", ")
-    if min(map(len, found)) < 5:  # a suffix is no longer
+    if not "".join(found).replace(" ", "").replace("-", "").isalpha():
+        return []
+    if min(map(len, found)) < 5 or " and " in names:  # a suffix is no longer
+        return []
+    around = f" {names},"
+    if "  " in around or " ," in around or "et al" in names.lower():
         return []
     if len(found) == 2 and not (" " in found[0] and " " in found[1]):  # "Doe, Jane"
         return []
-    return found if "".join(found).replace(" ", "").replace("-", "").isalpha() else []
+    return found if unicodedata.is_normalized("NFC", names) else []
 
 
 def _split(names: str) -> list[str]:
@@ -285,11 +297,18 @@ def identifiers(told: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]
         elif ("pubmed" in value or "pmid" in value) and (found := _PMID.search(value)):
             pmid.append(found["id"])
     keys: dict[str, str | tuple[str, ...]] = {}
-    for scheme, values in (("arxiv", arxiv), ("doi", doi), ("pmid", pmid)):
-        if values:
-            several = len(values) > 1 and tuple(dict.fromkeys(values))
-            keys[scheme] = several if several and several[1:] else values[0]
+    if arxiv:
+        keys["arxiv"] = _one_or_all(arxiv)
+    if doi:
+        keys["doi"] = _one_or_all(doi)
+    if pmid:
+        keys["pmid"] = _one_or_all(pmid)
     return keys, version
+
+
+def _one_or_all(values: list[str]) -> str | tuple[str, ...]:
+    several = tuple(dict.fromkeys(values)) if values[1:] else ()
+    return several if several[1:] else values[0]
 
 
 def _article(doi: str) -> tuple[str, int | None]:

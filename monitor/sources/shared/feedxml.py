@@ -267,9 +267,8 @@ def _entry(
     page = page or (own if own.startswith(("http://", "https://")) else "")
     if page and not base and "://" not in page:
         raise DeclinedError
-    named = [own, *[mended(said[role]) for role in _IDENTIFIERS if role in said], *linked]
-    if summary.startswith("arXiv:"):
-        named.append(summary[:40].partition(" Announce ")[0])
+    if not said.keys().isdisjoint(_IDENTIFIERS):
+        linked = [*[mended(said[role]) for role in _IDENTIFIERS if role in said], *linked]
     return Entry(
         title,
         "" if summary == content else summary,
@@ -278,7 +277,7 @@ def _entry(
         own,
         page,
         pdf,
-        tuple(named),
+        (own, *linked),
         _published(said) or (updated if names.is_rss else None),
         updated,
         issued,
