@@ -10,9 +10,7 @@ import os
 import random
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,9 +19,9 @@ from typing import Any
 import psycopg
 
 from tests.house import House
+from tests.patience import PATIENCE, wait
 
 ROOT = Path(__file__).parent.parent
-PATIENCE = 60.0
 TICK = 0.25
 SYLLABLES = ("ba", "ce", "di", "fo", "gu", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "zo")
 
@@ -124,20 +122,27 @@ class Fleet:
         waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'relation'"
         return bool(self.ask(waits)[0][0])
 
+    def end(self, process: subprocess.Popen[bytes]) -> int:
+        """End one as `docker stop` does, when it is up; return its status."""
+        wait(lambda: self.is_up(process))
+        process.terminate()
+        self.running.remove(process)
+        return self._status(process)
+
     def stop(self) -> list[int]:
-        """End all as `docker stop` does; return their statuses."""
+        """End all at the same time; return their statuses."""
         wait(lambda: all(map(self.is_up, self.running)))
-        for process in self.running:
+        ending, self.running = self.running, []
+        for process in ending:
             process.terminate()
-        statuses = []
-        for process in self.running:
-            try:
-                statuses.append(process.wait(PATIENCE))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                statuses.append(process.wait())
-        self.running.clear()
-        return statuses
+        return [*map(self._status, ending)]
+
+    def _status(self, process: subprocess.Popen[bytes]) -> int:
+        try:
+            return process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
 
 
 @contextmanager
@@ -149,14 +154,6 @@ def fleet(house: House, store: str) -> Iterator[Fleet]:
         for process in made.running:
             process.kill()
             process.wait()
-
-
-def wait(until: Callable[[], Any], seconds: float = PATIENCE) -> None:
-    """Wait for something that another process brings about."""
-    deadline = time.monotonic() + seconds
-    while not until():
-        assert time.monotonic() < deadline, "it did not come about"
-        threading.Event().wait(0.05)
 
 
 def main(kind: str, path: str, calendar: str) -> None:

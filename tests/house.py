@@ -17,6 +17,7 @@ import yaml
 from monitor.app import App, open_app
 from monitor.config import load
 from monitor.model import Run
+from tests.patience import PATIENCE
 
 SATURDAY = datetime(2026, 11, 21, 6, tzinfo=UTC)
 
@@ -131,7 +132,7 @@ class Said:
     """What a command printed, and the status that it ended with."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.out, self.err = process.communicate(timeout=120)
+        self.out, self.err = process.communicate(timeout=PATIENCE)
         self.status = process.returncode
 
     @property

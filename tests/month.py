@@ -29,8 +29,9 @@ from pathlib import Path
 from monitor.digest.due import next_due, parse_schedule
 from monitor.store import deliveries
 from monitor.store.database import open_store
-from tests.fleet import Fleet, fleet, paper, wait
+from tests.fleet import Fleet, fleet, paper
 from tests.house import SATURDAY, House
+from tests.patience import wait
 from tests.servers import postgres
 from tests.servers.smtp import Patient, ScriptedSmtp
 

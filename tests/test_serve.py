@@ -6,43 +6,29 @@ import re
 import signal
 import subprocess
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
 from structlog.testing import capture_logs
 
+from monitor.app import App
 from monitor.errors import ConfigError
 from monitor.model import State
 from monitor.questions.alive import SERVICE
 from monitor.scheduler import Service, _Jobs
 from monitor.store import beats, deliveries, digests
 from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House
+from tests.patience import PATIENCE, wait
 from tests.servers.smtp import Hold, ScriptedSmtp
 
 TICK = timedelta(milliseconds=20)
 ZONES = {"tokyo": "Asia/Tokyo", "berlin": "Europe/Berlin", "angeles": "America/Los_Angeles"}
-
-
-class Rushing:
-    """A calendar in which an hour passes in a fraction of a second; tells when it is over."""
-
-    def __init__(self, start: datetime, end: datetime, hours_a_second: float) -> None:
-        self.start, self.end, self.speed = start, end, hours_a_second
-        self.began = time.monotonic()
-        self.over = threading.Event()
-
-    def now(self) -> datetime:
-        hours = (time.monotonic() - self.began) * self.speed
-        at = min(self.start + timedelta(hours=hours), self.end)
-        if at == self.end:
-            self.over.set()
-        return at
 
 
 def serving(service: Service) -> threading.Thread:
@@ -62,29 +48,49 @@ def test_two_days_in_three_zones_send_what_is_due_once(house: House, smtp: Scrip
         }
     house.told["topics"]["all"] = {"query": "agents OR bandits OR folding"}
     house.add("1.txt", AGENTS, BANDITS)
-    house.run()  # all are subscribed before the clock begins to rush
-    end = SATURDAY + timedelta(days=2)
-    clock = Rushing(SATURDAY, end, hours_a_second=12)
-    service = Service(house.write(), clock, TICK)
+    house.run()  # all are subscribed before the first hour passes
+    service = Service(house.write(), house.clock, TICK)
     thread = serving(service)
-    while clock.now() < SATURDAY + timedelta(days=1):
-        assert not clock.over.wait(0.05)
-    house.add("2.txt", FOLDING, AGENTS)
-    assert clock.over.wait(60)
-    house.clock.at = end
-    service.stop()
-    thread.join(30)
+    try:
+        with house.opened() as app:
+            for _ in range(48):
+                if house.clock.at == SATURDAY + timedelta(days=1):
+                    house.add("2.txt", FOLDING, AGENTS)
+                house.clock.move(hours=1)
+                due = slots(house.clock.at)
+                wait(lambda due=due: told(app).total() >= due.total())
+                assert told(app) == due
+    finally:
+        service.stop()
+        thread.join(PATIENCE)
     assert not thread.is_alive()
     house.run()
     sent = Counter(mail.recipient for mail in smtp.received)
     with house.opened() as app, app.parts.database.reading() as tx:
-        told = {name: digests.count(tx, name) for name in ZONES}
         by_state = Counter(delivery.state for delivery in deliveries.listing(tx))
     # Two slots a zone lie in the two days; what is new before each goes out at it, once.
-    assert told == {"tokyo": 2, "berlin": 2, "angeles": 2}
+    assert told(app) == {"tokyo": 2, "berlin": 2, "angeles": 2}
     assert set(sent) == {f"{name}@example.org" for name in ZONES}
     assert all(1 <= count <= 2 for count in sent.values())
     assert by_state == {State.SENT: sum(sent.values())}
+
+
+def told(app: App) -> Counter[str]:
+    """Return how many digests each zone has."""
+    with app.parts.database.reading() as tx:
+        return Counter({name: digests.count(tx, name) for name in ZONES})
+
+
+def slots(until: datetime) -> Counter[str]:
+    """Return how often it was eight o'clock in each zone since the start."""
+    hours = int((until - SATURDAY) / timedelta(hours=1))
+    passed = [SATURDAY + timedelta(hours=hour) for hour in range(1, hours + 1)]
+    return Counter(
+        name
+        for name, zone in ZONES.items()
+        for at in passed
+        if at.astimezone(ZoneInfo(zone)).hour == 8
+    )
 
 
 def test_a_changed_file_is_taken_up_and_a_faulty_one_is_not(house: House):
@@ -93,7 +99,7 @@ def test_a_changed_file_is_taken_up_and_a_faulty_one_is_not(house: House):
     house.told["topics"] = {"proteins": {"query": "proteins"}}
     service = Service(house.write(), house.clock, TICK)
     thread = serving(service)
-    assert service.serving.wait(30)
+    assert service.serving.wait(PATIENCE)
     try:
         house.config.write_text("topics: [", encoding="utf-8")
         wait(lambda: problems(house) != [])
@@ -104,7 +110,7 @@ def test_a_changed_file_is_taken_up_and_a_faulty_one_is_not(house: House):
         wait(lambda: problems(house) == [])
     finally:
         service.stop()
-        thread.join(30)
+        thread.join(PATIENCE)
     assert not thread.is_alive()
 
 
@@ -123,10 +129,10 @@ def test_D06_five_hundred_due_in_the_same_second_are_all_told(house: House, smtp
     service = Service(house.write(), house.clock, TICK)
     thread = serving(service)
     try:
-        wait(lambda: len(smtp.received) == 500, seconds=120)
+        wait(lambda: len(smtp.received) == 500)
     finally:
         service.stop()
-        thread.join(60)
+        thread.join(PATIENCE)
     assert set(Counter(mail.recipient for mail in smtp.received).values()) == {1}
     with house.opened() as app, app.parts.database.reading() as tx:
         assert deliveries.counts(tx) == {State.SENT: 500}
@@ -158,15 +164,6 @@ def problems(house: House) -> list[str]:
         return list(status(app.parts).problems)
 
 
-def wait(until: object, seconds: float = 30) -> None:
-    """Wait for something that another thread brings about."""
-    deadline = time.monotonic() + seconds
-    pause = threading.Event()
-    while not until():  # type: ignore[operator]
-        assert time.monotonic() < deadline, "it did not come about"
-        pause.wait(0.02)
-
-
 def test_a_faulty_file_at_the_start_is_refused(house: House):
     house.told["topics"]["agents"]["query"] = "(("
     with pytest.raises(ConfigError):
@@ -179,26 +176,27 @@ def test_K15_a_second_service_on_one_store_stands_by_says_so_and_takes_over(
     house.by_mail(smtp.port)
     house.told["subscriptions"]["lab"]["schedule"] = "immediately"
     house.told["sources"]["page"]["every"] = "1m"
-    clock = Rushing(SATURDAY, SATURDAY + timedelta(days=1), 1)
-    first, second = (Service(house.write(), clock, TICK) for _ in range(2))
+    first, second = (Service(house.write(), house.clock, TICK) for _ in range(2))
     threads = [serving(first)]
     try:
-        assert first.serving.wait(30)
+        assert first.serving.wait(PATIENCE)
         with capture_logs() as logs:
             threads.append(serving(second))
             wait(lambda: any(entry["event"] == "standing by" for entry in logs))
             house.add("1.txt", AGENTS)
+            house.clock.move(hours=1)
             wait(lambda: len(smtp.received) == 1)
         assert not second.serving.is_set()
         first.stop()
-        assert second.serving.wait(30)
+        assert second.serving.wait(PATIENCE)
         house.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
+        house.clock.move(hours=1)
         wait(lambda: len(smtp.received) == 2)
     finally:
         first.stop()
         second.stop()
         for thread in threads:
-            thread.join(30)
+            thread.join(PATIENCE)
     assert not any(thread.is_alive() for thread in threads)
     assert len(smtp.received) == 2
 
@@ -213,7 +211,7 @@ def in_a_hand_off(house: House, smtp: ScriptedSmtp) -> Iterator[subprocess.Popen
     smtp.script["dot"].append(Hold(until, "250 2.0.0 queued"))
     process = house.process("serve")
     try:
-        assert smtp.held.wait(60)
+        assert smtp.held.wait(PATIENCE)
         yield process
     finally:
         until.set()
@@ -222,17 +220,17 @@ def in_a_hand_off(house: House, smtp: ScriptedSmtp) -> Iterator[subprocess.Popen
 def test_K14_sigterm_finishes_the_hand_off_and_ends_with_0(house: House, smtp: ScriptedSmtp):
     with in_a_hand_off(house, smtp) as process:
         process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     with house.opened() as app, app.parts.database.reading() as tx:
         assert [delivery.state for delivery in deliveries.listing(tx)] == [State.SENT]
     assert len(smtp.received) == 1
 
 
-def _is_caught(pid: int, number: signal.Signals) -> bool:
-    told = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    [caught] = re.findall(r"^SigCgt:\s*([0-9a-f]+)$", told, re.MULTILINE)
-    return bool(int(caught, 16) >> (number - 1) & 1)
+def _are_caught(pid: int, *numbers: signal.Signals) -> bool:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    [caught] = re.findall(r"^SigCgt:\s*([0-9a-f]+)$", status, re.MULTILINE)
+    return any(int(caught, 16) >> (number - 1) & 1 for number in numbers)
 
 
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
@@ -241,11 +239,11 @@ def test_X09_a_second_signal_ends_it_at_once(
 ):
     with in_a_hand_off(house, smtp) as process:
         process.send_signal(signal.SIGTERM)
-        wait(lambda: not _is_caught(process.pid, signal.SIGTERM))
+        wait(lambda: not _are_caught(process.pid, signal.SIGTERM, signal.SIGINT))
         process.send_signal(second)
-        assert process.wait(30) == -second
+        assert process.wait(PATIENCE) == -second
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     with house.opened() as app, app.parts.database.reading() as tx:
         assert [delivery.state for delivery in deliveries.listing(tx)] == [State.HANDING_OFF]
 
@@ -256,12 +254,12 @@ def test_the_service_lives_while_it_ticks(house: House):
     service = Service(house.write(), house.clock, TICK)
     thread = serving(service)
     try:
-        assert service.serving.wait(30)
+        assert service.serving.wait(PATIENCE)
         with house.opened() as app:
             wait(lambda: all(check.ok for check in vital_signs(app.parts.database)))
     finally:
         service.stop()
-        thread.join(30)
+        thread.join(PATIENCE)
     with house.opened() as app, app.parts.database.reading() as tx:
         assert beats.signs(tx) == {}  # it has ended as it should, and is not missed
 
@@ -276,7 +274,7 @@ def test_after_days_of_being_down_the_digest_waits_for_the_first_reading(house: 
         wait(lambda: list(house.folder.glob("pages/lab/*.html")))
     finally:
         service.stop()
-        thread.join(30)
+        thread.join(PATIENCE)
     with house.opened() as app, app.parts.database.reading() as tx:
         found = digests.latest(tx, "lab")
         assert digests.count(tx, "lab") == 1
@@ -300,16 +298,17 @@ def test_a_mail_server_that_keeps_us_waiting_holds_up_nothing_else(
     smtp.script["dot"].append(Hold(until, "250 2.0.0 ok"))
     house.add("1.txt", AGENTS)
     house.told["sources"]["page"]["every"] = "1m"
-    service = Service(house.write(), Rushing(SATURDAY, SATURDAY + timedelta(days=1), 1), TICK)
+    service = Service(house.write(), house.clock, TICK)
     thread = serving(service)
     try:
-        assert smtp.held.wait(30)
+        assert smtp.held.wait(PATIENCE)
         house.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
+        house.clock.move(hours=1)
         wait(lambda: len(list(house.folder.glob("pages/files/*.html"))) == 2)
     finally:
         until.set()
         service.stop()
-        thread.join(30)
+        thread.join(PATIENCE)
     assert not thread.is_alive()
 
 

@@ -9,6 +9,7 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
+from tests.patience import PATIENCE
 from tests.servers.web import Answer, Asked, misbehaving_server
 
 FETCHES = """
@@ -41,7 +42,7 @@ def test_F1_two_processes_are_never_closer_than_three_seconds_to_arxiv(tmp_path:
         env["http_proxy"] = f"http://127.0.0.1:{web.port}"
         command = [sys.executable, "-c", FETCHES, str(tmp_path)]
         both = [subprocess.Popen([*command, *urls], env=env) for urls in ((RSS, API), (OAI, RSS))]
-        assert [process.wait(timeout=120) for process in both] == [0, 0]
+        assert [process.wait(timeout=PATIENCE) for process in both] == [0, 0]
         assert web.most_at_once == 1
     assert sorted(url for _, url in asked) == sorted((RSS, API, OAI, RSS))
     assert all(later - earlier >= 3.0 for (earlier, _), (later, _) in pairwise(asked))

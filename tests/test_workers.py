@@ -17,9 +17,10 @@ from monitor.app import App
 from monitor.questions.alive import SERVICE, WORKER, living_workers, sign_of_life, vital_signs
 from monitor.store.database import open_store
 from monitor.workers import Job, Queue
-from tests.fleet import Fleet, fleet, paper, wait
+from tests.fleet import Fleet, fleet, paper
 from tests.house import AGENTS, BANDITS, House
 from tests.month import month
+from tests.patience import PATIENCE, wait
 from tests.servers import postgres
 from tests.servers.smtp import Hold, ScriptedSmtp
 
@@ -176,23 +177,25 @@ STOPS = {
 def test_a_worker_killed_in_the_middle_of_a_job_leaves_it_to_another(
     lab: Fleet, smtp: ScriptedSmtp, job: Job
 ):
+    """The doomed one begins when the table is locked: it cannot be done before."""
     subscribed(lab)
-    doomed = lab.start("worker")
-    wait(lambda: alive(lab) == 1)
     lab.move(days=1)
     with at_the_queue(lab) as (app, queue):
         for done, what in ORDER:
             if done is job:
                 break
             workers.do(app.parts, queue, done, what)
+        queue.put(job, dict(ORDER)[job])
     with lab.locked(STOPS[job]):
-        with at_the_queue(lab) as (_, queue):
-            queue.put(job, dict(ORDER)[job])
+        doomed = lab.start("worker")
         wait(lab.is_blocked)
         lab.kill(doomed)
     lab.start("worker")
-    lab.start("serve")
+    replica = lab.start("serve")
     wait(lambda: sum(got(smtp).values()) >= SUBSCRIBERS)
+    lab.end(replica)  # the search waits until nothing else is asked for
+    with at_the_queue(lab) as (_, queue):
+        queue.put(Job.SEARCH)
     wait(lambda: lab.ask("SELECT count(*) FROM unsearched") == [(0,)])
     assert set(lab.stop()) == {0}
     assert got(smtp) == everybody(1)
@@ -208,7 +211,7 @@ def at_the_answer(
     wait(lambda: alive(lab) == 1)
     lab.start("serve")
     lab.move(days=1)
-    assert smtp.held.wait(60)
+    assert smtp.held.wait(PATIENCE)
     return worker
 
 
@@ -251,7 +254,7 @@ def test_K14_a_worker_finishes_the_hand_off_and_ends_with_0(lab: Fleet, smtp: Sc
     ending.send_signal(signal.SIGTERM)
     wait(lambda: "ending what is under way" in lab.logged("worker"))
     until.set()
-    assert ending.wait(60) == 0
+    assert ending.wait(PATIENCE) == 0
     assert lab.ask(f"SELECT state FROM delivery WHERE id = {handed}") == [("sent",)]
     assert lab.ask(f"SELECT id FROM delivery WHERE owner = '{owner}'") == []
     assert lab.logged("worker").count('"event": "delivery"') == 1
@@ -274,7 +277,7 @@ def test_a_database_that_restarts_in_the_middle_loses_and_repeats_nothing(
                 lab.start(kind)
             wait(lambda: alive(lab) == 2)
             lab.move(days=1)
-            assert smtp.held.wait(60)
+            assert smtp.held.wait(PATIENCE)
             postgres.restart(lab.store)
             until.set()
             wait(lambda: len(got(smtp)) == SUBSCRIBERS)
@@ -298,7 +301,7 @@ def test_the_queue_is_made_once_however_many_begin(postgres_url: str):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert sorted(done) == [[], [], [], ["schema"]]
     for store in stores:
         store.close()

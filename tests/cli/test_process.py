@@ -13,6 +13,7 @@ import threading
 import pytest
 
 from tests.house import AGENTS, BANDITS, House, Said
+from tests.patience import PATIENCE
 from tests.servers.smtp import Hold, ScriptedSmtp
 from tests.servers.web import misbehaving_server
 
@@ -90,7 +91,7 @@ def test_ctrl_c_finishes_the_hand_off_under_way_and_begins_no_other(
     smtp.script["dot"].append(Hold(answer, "250 2.0.0 queued"))
     process = house.process("run", "--now", "2026-11-22T09:00")
     try:
-        assert smtp.held.wait(30)
+        assert smtp.held.wait(PATIENCE)
         process.send_signal(signal.SIGINT)
     finally:
         answer.set()
@@ -164,5 +165,5 @@ def on_a_terminal(house: House, *words: str) -> str:
         pass
     finally:
         os.close(ours)
-    assert process.wait(30) == 0
+    assert process.wait(PATIENCE) == 0
     return shown.decode()

@@ -23,7 +23,7 @@ from tests.deliver.samples import (
     entry,
 )
 from tests.servers.slack import TOKEN, Fault, SlackServer
-from tests.servers.smtp import free_port
+from tests.servers.smtp import closed_port
 
 TEMPLATES = PlainTemplates()
 
@@ -35,13 +35,13 @@ def slack() -> Iterator[SlackServer]:
 
 
 def bot(
-    slack: SlackServer, channel: str = "#papers", token: str = TOKEN, timeout: int = 10
+    slack: SlackServer, channel: str = "#papers", token: str = TOKEN, timeout: int = 60
 ) -> Slack:
     return Slack("lab", channel=channel, token=token, base_url=slack.base_url, timeout=timeout)
 
 
 def hook(slack: SlackServer) -> Slack:
-    return Slack("lab", webhook=slack.webhook, timeout=10)
+    return Slack("lab", webhook=slack.webhook, timeout=60)
 
 
 def planned(part: Rendered, parent: str = "", **changes: Any) -> Delivery:
@@ -320,14 +320,15 @@ def test_L08_the_same_from_a_webhook(slack: SlackServer, name: str) -> None:
 
 
 def test_a_server_that_is_not_there_is_the_channels_fault() -> None:
-    url = f"http://127.0.0.1:{free_port()}/"
-    for ours in (
-        Slack("lab", channel="#papers", token=TOKEN, base_url=url),
-        Slack("lab", webhook=f"{url}services/T0/B0/secret"),
-    ):
-        [outcome] = send(ours)
-        assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
-        assert "Connection refused" in outcome.error
+    with closed_port() as port:
+        url = f"http://127.0.0.1:{port}/"
+        for ours in (
+            Slack("lab", channel="#papers", token=TOKEN, base_url=url),
+            Slack("lab", webhook=f"{url}services/T0/B0/secret"),
+        ):
+            [outcome] = send(ours)
+            assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+            assert "Connection refused" in outcome.error
 
 
 @pytest.mark.parametrize("channel", ["#papers", "papers", "C0PAPERS1"])

@@ -16,9 +16,20 @@ from monitor.deliver.policy import Timeouts
 from monitor.deliver.smtp import Letter, SmtpServer
 from monitor.model import State
 from tests.deliver.samples import Commit
-from tests.servers.smtp import Deaf, Drop, Hold, Patient, ScriptedSmtp, free_port, in_thread, inbox
+from tests.patience import PATIENCE
+from tests.servers.smtp import (
+    Deaf,
+    Drop,
+    Hold,
+    Patient,
+    ScriptedSmtp,
+    closed_port,
+    in_thread,
+    inbox,
+)
 
-QUICK = Timeouts(5, greeting=5, mail=5, rcpt=5, data=5, block=5, final=10, quit=1)
+LONG = dict.fromkeys(("connect", "greeting", "mail", "rcpt", "data", "block", "final"), PATIENCE)
+QUICK = Timeouts(**LONG, quit=1)
 CONTENT = b"Subject: a digest\r\n\r\n.a line that begins with a dot\r\nthe end\r\n"
 
 
@@ -90,7 +101,7 @@ def test_K10_a_store_that_cannot_record_the_hand_off_stops_the_dot(mx: ScriptedS
     ours = server(mx.port)
     with pytest.raises(OSError, match="No space left"):
         ours.send(letter(), disk_full)
-    assert mx.hung_up.wait(5)
+    assert mx.hung_up.wait(PATIENCE)
     assert ours.send(letter(), Commit()).state is State.SENT
     assert (len(mx.received), mx.connections) == (1, 2)
 
@@ -156,7 +167,8 @@ def test_M01_a_greeting_that_refuses_is_the_channels_fault(mx: ScriptedSmtp, gre
 
 
 def test_a_server_that_is_not_there_is_the_channels_fault() -> None:
-    outcome = server(free_port()).send(letter(), Commit())
+    with closed_port() as port:
+        outcome = server(port).send(letter(), Commit())
     assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
     assert "Connection refused" in outcome.error
 
@@ -428,7 +440,7 @@ def test_M07_an_answer_that_comes_late_is_waited_for(mx: ScriptedSmtp) -> None:
     mx.script["dot"].append(Hold(ready, "250 2.0.0 at last"))
     commit = Commit()
     outcome = in_thread(lambda: server(mx.port).send(letter(), commit))
-    assert mx.saw_dot.wait(5)
+    assert mx.saw_dot.wait(PATIENCE)
     assert commit.calls == 1
     ready.set()
     assert outcome().state is State.SENT
@@ -436,8 +448,9 @@ def test_M07_an_answer_that_comes_late_is_waited_for(mx: ScriptedSmtp) -> None:
 
 
 def test_M07_the_final_answer_has_a_longer_time_than_the_other_ones(mx: ScriptedSmtp) -> None:
+    """What was in force before it is the time of a piece of the text."""
     mx.script["dot"].append(Patient(0.5, "250 2.0.0 at last"))
-    ours = server(mx.port, timeouts=Timeouts(5, 0.2, 0.2, 0.2, 0.2, 0.2, final=20))
+    ours = server(mx.port, timeouts=replace(QUICK, block=0.1))
     assert ours.send(letter(), Commit()).state is State.SENT
 
 

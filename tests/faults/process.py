@@ -14,8 +14,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from tests.faults.points import Order, install
+from tests.patience import PATIENCE
 
-PATIENCE = 120
 KILLED = -9
 
 _server = multiprocessing.get_context("forkserver")

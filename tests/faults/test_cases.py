@@ -15,6 +15,7 @@ from tests.faults import process
 from tests.faults.points import Order
 from tests.faults.scenes import SCENES, Stage, at, opened
 from tests.house import AGENTS, House
+from tests.patience import PATIENCE
 from tests.servers.smtp import Hold, ScriptedSmtp
 
 MAIL = SCENES["mail"]
@@ -69,7 +70,7 @@ def test_K16_a_process_that_slept_past_its_lease_can_neither_send_nor_record(
     smtp.script["rcpt"].append(Hold(until, "250 2.1.5 ok"))
     asleep = house.process("digest", "--now", at(house.clock.at), "--json")
     try:
-        assert smtp.held.wait(60)
+        assert smtp.held.wait(PATIENCE)
         os.kill(asleep.pid, signal.SIGSTOP)
         house.run()
         assert smtp.received == [], "while its owner lives, a claim is nobody else's"
@@ -80,7 +81,7 @@ def test_K16_a_process_that_slept_past_its_lease_can_neither_send_nor_record(
     finally:
         until.set()
         os.kill(asleep.pid, signal.SIGCONT)
-        asleep.communicate(timeout=60)
+        asleep.communicate(timeout=PATIENCE)
     assert len(smtp.received) == 1
     with house.opened() as app, app.parts.database.reading() as tx:
         assert [one.state for one in deliveries.listing(tx)] == [State.SENT]

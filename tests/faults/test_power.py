@@ -18,6 +18,7 @@ from monitor.model import State
 from monitor.store import deliveries
 from monitor.store.database import Database
 from tests.house import AGENTS, House
+from tests.patience import PATIENCE
 from tests.servers.smtp import Hold, ScriptedSmtp
 
 SHIM = Path(__file__).with_name("power.c")
@@ -36,7 +37,7 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("POWER LOSS IS NOT TESTED: there is no C compiler")
     library = tmp_path_factory.mktemp("power") / "power.so"
     command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(SHIM), "-ldl"]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=PATIENCE)
     return library
 
 
@@ -86,9 +87,9 @@ def test_K09_an_answer_that_was_recorded_outlasts_the_power(
         env={"LD_PRELOAD": str(shim), "DISK_LOG": str(log)},
     )
     try:
-        assert smtp.held.wait(60)
+        assert smtp.held.wait(PATIENCE)
         os.kill(process.pid, signal.SIGKILL)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     finally:
         until.set()
     kept = Database(f"sqlite:///{disk_after(log, store, house.folder / 'image')}")
@@ -106,7 +107,7 @@ def test_K09_the_rig_can_tell_a_disk_that_forgets(
     store, log = tmp_path / "some.db", tmp_path / "disk.log"
     env = {**os.environ, "LD_PRELOAD": str(shim), "DISK_LOG": str(log)}
     command = [sys.executable, "-c", NORMAL.format(synchronous), str(store)]
-    subprocess.run(command, env=env, check=True, timeout=60)
+    subprocess.run(command, env=env, check=True, timeout=PATIENCE)
     with closing(sqlite3.connect(disk_after(log, store, tmp_path / "image"))) as kept:
         tables = kept.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         found = kept.execute("SELECT count(*) FROM t").fetchone()[0] if tables else 0

@@ -14,8 +14,8 @@ from monitor.model import State
 from monitor.pipeline import compose, deliver_line
 from monitor.store import deliveries, runs
 from tests.house import AGENTS, House
+from tests.patience import PATIENCE, wait
 from tests.servers.smtp import Hold, ScriptedSmtp
-from tests.test_serve import wait
 
 CONNECTIONS = 4
 READERS = 20
@@ -64,7 +64,7 @@ def test_no_last_byte_leaves_before_its_hand_off_is_committed(due: House, smtp: 
         assert smtp.received == []
     finally:
         until.set()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     assert states(due) == {State.SENT: READERS}
 
 
@@ -74,7 +74,7 @@ def test_K05_killed_with_several_under_way_as_many_are_unknown(due: House, smtp:
     try:
         wait(lambda: states(due)[State.HANDING_OFF] == CONNECTIONS)
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     finally:
         until.set()
     wait(lambda: not smtp.talking)
@@ -97,7 +97,7 @@ def answers_awaited(house: House, smtp: ScriptedSmtp) -> Iterator[App]:
             yield app
         finally:
             until.set()
-            thread.join(30)
+            thread.join(PATIENCE)
         assert not thread.is_alive()
 
 

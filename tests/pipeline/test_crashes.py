@@ -24,10 +24,10 @@ from monitor.questions.status import status
 from monitor.store import deliveries
 from monitor.store.database import Database, Transaction
 from tests.house import AGENTS, House
+from tests.patience import PATIENCE
 from tests.servers.slack import TOKEN, Fault, SlackServer
 from tests.servers.smtp import Drop, Hold, ScriptedSmtp
 
-WAIT = 30
 DELIVER = sys.modules["monitor.pipeline.deliver"]
 
 
@@ -52,9 +52,9 @@ def killed_while_held(house: House, smtp: ScriptedSmtp, phase: str) -> Iterator[
     smtp.script[phase].append(Hold(until, "250 2.0.0 ok"))
     process = digest(house)
     try:
-        assert smtp.held.wait(WAIT)
+        assert smtp.held.wait(PATIENCE)
         process.kill()
-        process.communicate(timeout=WAIT)
+        process.communicate(timeout=PATIENCE)
         yield
     finally:
         until.set()
@@ -103,14 +103,14 @@ def test_K04_killed_between_body_and_dot_it_is_sent_once_by_the_next(
     until = threading.Event()
     smtp.script["data"].append(Hold(until, "354 go on"))
     process = digest(due)
-    assert smtp.held.wait(WAIT)
+    assert smtp.held.wait(PATIENCE)
     with closing(sqlite3.connect(due.folder / "data" / "monitor.db")) as other:
         other.execute("BEGIN IMMEDIATE")
         until.set()
-        assert smtp.saw_body.wait(WAIT)
+        assert smtp.saw_body.wait(PATIENCE)
         process.kill()
-        process.communicate(timeout=WAIT)
-    assert smtp.hung_up.wait(WAIT)
+        process.communicate(timeout=PATIENCE)
+    assert smtp.hung_up.wait(PATIENCE)
     assert smtp.received == []
     assert states(due) == [State.CLAIMED]
     due.run()

@@ -20,9 +20,9 @@ import sqlalchemy as sa
 from monitor.model import Run, RunOutcome
 from monitor.store import papers, schema
 from tests.house import House
+from tests.patience import PATIENCE
 from tests.servers.web import misbehaving_server
 
-WAIT = 120
 LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
@@ -181,7 +181,7 @@ def offset(house: House) -> int:
     store = house.folder / "data" / "monitor.db"
     if not store.exists():
         return 0
-    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=30)) as other:
+    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=PATIENCE)) as other:
         try:
             return (other.execute("SELECT max(offset) FROM dump").fetchone() or (0,))[0] or 0
         except sqlite3.OperationalError:  # its tables are being made
@@ -196,7 +196,7 @@ def killed_when(process: subprocess.Popen[str], reached: Callable[[], bool]) -> 
             continue
         pytest.fail(f"it ended before it could be killed: {process.communicate()}")
     process.kill()
-    process.communicate(timeout=WAIT)
+    process.communicate(timeout=PATIENCE)
 
 
 def test_F13_killed_twice_it_goes_on_at_the_byte_and_ends_complete(on_sqlite: None, dumped: House):
@@ -286,7 +286,7 @@ print(count, int(status.split("VmHWM:")[1].split()[0]) // 1024)
 
 def peak(path: Path, papers_in_it: int) -> int:
     command = [sys.executable, "-c", READS, str(path)]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=True)
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
     count, memory = map(int, answer.stdout.split())
     assert count == papers_in_it
     return memory

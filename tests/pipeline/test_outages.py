@@ -14,6 +14,7 @@ from monitor.model import Run
 from monitor.sources.shared import oaiharvest
 from monitor.store import runs, schema
 from tests.house import SATURDAY, House
+from tests.patience import PATIENCE
 from tests.pipeline.test_apis import Service
 from tests.servers.web import Answer, Asked, MisbehavingServer
 from tests.sources.test_harvest import Shelf, month, numbered
@@ -60,9 +61,9 @@ def killed(house: House, web: MisbehavingServer, name: str, after: int) -> None:
     web._answers = {"*": hold}
     process = house.process("ingest", name, "--now", house.clock.at.isoformat())
     try:
-        web.wait_for_requests(arrived, within=90)  # a process has to start
+        web.wait_for_requests(arrived)
         os.kill(process.pid, signal.SIGKILL)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     finally:
         stopped.set()
         web._answers = before

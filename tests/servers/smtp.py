@@ -6,6 +6,7 @@ any phase: greeting, ehlo, starttls, auth, mail, rcpt, data, dot, rset, quit.
 
 from __future__ import annotations
 
+import asyncio
 import select
 import socket
 import ssl
@@ -16,15 +17,18 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from aiosmtpd.controller import Controller
 from aiosmtpd.handlers import Message
+from aiosmtpd.smtp import SMTP
 
-PATIENCE = 20.0
+from tests.patience import PATIENCE
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
+@contextmanager
+def closed_port() -> Iterator[int]:
+    """A port at which nobody listens, nor begins to."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield int(held.getsockname()[1])
 
 
 @dataclass(frozen=True)
@@ -266,13 +270,19 @@ class _Keep(Message):
 @contextmanager
 def inbox(**options: Any) -> Iterator[tuple[int, list[Any]]]:
     """A proper mail server; yields its port and the list of `email` messages it took."""
-    keep = _Keep()
-    controller = Controller(keep, hostname="127.0.0.1", port=free_port(), **options)
-    controller.start()
+    keep, loop = _Keep(), asyncio.new_event_loop()
+    serving = loop.create_server(lambda: SMTP(keep, loop=loop, **options), "127.0.0.1", 0)
+    server = loop.run_until_complete(serving)
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
     try:
-        yield controller.port, keep.received
+        yield server.sockets[0].getsockname()[1], keep.received
     finally:
-        controller.stop()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(PATIENCE)
+        server.close()
+        loop.run_until_complete(server.wait_closed())
+        loop.close()
 
 
 def in_thread(work: Callable[[], Any]) -> Callable[[], Any]:

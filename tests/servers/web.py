@@ -20,7 +20,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-TIMEOUT = 10.0
+from tests.patience import PATIENCE
+
 PAUSE = 0.05
 
 
@@ -52,9 +53,9 @@ class Answer:
 class MisbehavingServer:
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Asked] = []
-        self.at_once = 0
         self.most_at_once = 0
         self.arrived = threading.Condition()
+        self._unanswered: set[socket.socket] = set()
         self._answers: dict[str, Answer | Callable[[Asked], Answer]] = {}
         self._tls = tls
         self._stopping = threading.Event()
@@ -72,7 +73,7 @@ class MisbehavingServer:
         """Let a function answer a path; "*" is every path that has no answer of its own."""
         self._answers[target] = decide
 
-    def wait_for_requests(self, count: int, within: float = TIMEOUT) -> None:
+    def wait_for_requests(self, count: int, within: float = PATIENCE) -> None:
         with self.arrived:
             assert self.arrived.wait_for(lambda: len(self.requests) >= count, within)
 
@@ -89,21 +90,24 @@ class MisbehavingServer:
         self._listener.close()
 
     def _talk(self, connection: socket.socket) -> None:
-        connection.settimeout(TIMEOUT)
+        connection.settimeout(PATIENCE)
         with suppress(OSError), connection:
             if self._tls:
                 connection = self._tls.wrap_socket(connection, server_side=True)
             asked = _read(connection)
             with self.arrived:
                 self.requests.append(asked)
-                self.at_once += 1
-                self.most_at_once = max(self.most_at_once, self.at_once)
+                self._unanswered.add(connection)
+                self.most_at_once = max(self.most_at_once, len(self._unanswered))
                 self.arrived.notify_all()
             try:
                 self._send(connection, self._answer_to(asked))
             finally:
-                with self.arrived:
-                    self.at_once -= 1
+                self._answered(connection)
+
+    def _answered(self, connection: socket.socket) -> None:
+        with self.arrived:
+            self._unanswered.discard(connection)
 
     def _answer_to(self, asked: Asked) -> Answer:
         answer = self._answers.get(asked.target) or self._answers.get("*", Answer(404))
@@ -111,13 +115,15 @@ class MisbehavingServer:
 
     def _send(self, connection: socket.socket, answer: Answer) -> None:
         if answer.hold:
-            answer.hold.wait(TIMEOUT)
+            answer.hold.wait(PATIENCE)
         if answer.hang:
-            self._stopping.wait(TIMEOUT)
+            self._stopping.wait(PATIENCE)
             return
         message = _head(answer) + answer.body
         piece = answer.piece or len(message)
         for start in range(0, len(message), piece):
+            if start + piece >= len(message):
+                self._answered(connection)  # who has the last piece may ask the next thing
             connection.sendall(message[start : start + piece])
             if answer.piece and self._stopping.wait(PAUSE):
                 return
@@ -158,4 +164,4 @@ def misbehaving_server(tls: ssl.SSLContext | None = None) -> Iterator[Misbehavin
         yield server
     finally:
         server.stop()
-        thread.join(TIMEOUT)
+        thread.join(PATIENCE)

@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 from datetime import datetime
+from pathlib import Path
 from typing import ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading
@@ -17,7 +18,7 @@ from monitor.sources.shared.records import Record
 
 
 class Greedy(Source):
-    """Begins a document with what it does: `hang`, `eat`, `die`, ..."""
+    """Begins a document with what it does: `hang`, `eat`, `wait PIPE`, ..."""
 
     kind: ClassVar[str] = "greedy"
     default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
@@ -28,6 +29,9 @@ class Greedy(Source):
             case b"hang":
                 while True:
                     signal.pause()
+            case b"wait":
+                with Path(os.fsdecode(document.content.split()[1])).open() as end:
+                    end.readline()
             case b"bound":
                 return Reading((Paper(f"{resource.getrlimit(resource.RLIMIT_CPU)[0]}"),))
             case b"eat":

@@ -22,6 +22,7 @@ from monitor.sources.huggingface_api import HuggingFace
 from monitor.sources.jsonl import Jsonl
 from monitor.sources.oai import Oai
 from monitor.testing import SourceContract, keeps_the_contract
+from tests.patience import PATIENCE
 from tests.sources import answers, dumps, libraries
 from tests.sources.scenario import read
 
@@ -112,5 +113,5 @@ def test_sources_may_be_read_at_the_same_time() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert len(readings) == 8 and all(r == readings[0] for r in readings)

@@ -26,6 +26,7 @@ from monitor.model import (
 from monitor.store import candidates, digests, matches, papers
 from monitor.store.database import Database, Transaction
 from monitor.store.digests import Planned
+from tests.patience import PATIENCE
 
 NOW = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -144,7 +145,7 @@ def freeze(
 
 def until_another_waits(store: Database) -> None:
     """On PostgreSQL, until a session waits for another; on SQLite it cannot even begin."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     waiting = store.dialect == "sqlite"
     while not waiting:
         assert time.monotonic() < deadline

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from monitor.errors import StoreBusyError, StoreError
 from monitor.store import beats, database, papers, schema
 from monitor.store.database import Database, open_store
+from tests.patience import PATIENCE
 from tests.store.scenes import NOW, arrive
 
 
@@ -56,7 +57,7 @@ def test_X17_a_second_writer_waits_for_the_one_connection_that_writes(sqlite: Da
         tx.exec_driver_sql("COMMIT")  # the file is free: what they wait for is the connection
         assert not began.wait(0.2)
         tx.exec_driver_sql("BEGIN IMMEDIATE")
-    thread.join(30)
+    thread.join(PATIENCE)
     assert began.is_set()
 
 
@@ -113,7 +114,7 @@ def test_threads_that_write_take_turns(store: Database) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=PATIENCE)
     with store.reading() as tx:
         assert tx.exec_driver_sql("SELECT n FROM counter").scalar() == 100
 
@@ -138,7 +139,7 @@ def test_opening_an_up_to_date_store_needs_no_alembic(url: str) -> None:
         "open_store(sys.argv[1]).close();"
         "assert 'alembic' not in sys.modules and 'pydantic' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", script, url], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", script, url], check=True, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +258,7 @@ def test_X19_a_read_only_store_is_told_before_anything_is_sent(sqlite_template: 
         path.chmod(0o444)
         path.parent.chmod(0o555)
         command = [sys.executable, "-c", PROBES, f"sqlite:///{path}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
         path.parent.chmod(0o755)
     assert "monitor.db is read-only" in done.stdout
 

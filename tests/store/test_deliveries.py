@@ -9,6 +9,7 @@ from monitor.errors import UsageError
 from monitor.model import Delivery, Outcome, State
 from monitor.store import deliveries
 from monitor.store.database import Database
+from tests.patience import PATIENCE
 from tests.store.scenes import DAY, HOUR, NOW, digest, freeze, subscribe, until_another_waits
 
 ADA, BOB = "ada@example.org", "bob@example.org"
@@ -141,7 +142,7 @@ def test_two_claimers_never_share_a_delivery(store: Database) -> None:
 
     def work(owner: str) -> None:
         taken[owner] = []
-        start.wait(timeout=30)
+        start.wait(timeout=PATIENCE)
         while claimed := claim(store, owner, limit=3):
             taken[owner] += [d.id for d in claimed]
 
@@ -149,7 +150,7 @@ def test_two_claimers_never_share_a_delivery(store: Database) -> None:
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(timeout=60)
+        worker.join(timeout=PATIENCE)
     counted = Counter(id for ids in taken.values() for id in ids)
     assert len(counted) == 60
     assert set(counted.values()) == {1}
@@ -357,7 +358,7 @@ def test_what_another_process_moves_on_meanwhile_is_left_alone(store: Database, 
         slow.start()
         until_another_waits(store)
         deliveries.record(tx, {claimed.id: ""}, "other", Outcome(State.SENT), NOW)
-    slow.join(timeout=60)
+    slow.join(timeout=PATIENCE)
     assert one(store, claimed.id).state is State.SENT
 
 

@@ -22,6 +22,7 @@ from monitor.model import (
 )
 from monitor.store import deliveries, digests, schema
 from monitor.store.database import Database
+from tests.patience import PATIENCE
 from tests.store.scenes import (
     DAY,
     HOUR,
@@ -356,7 +357,7 @@ def test_a_claim_that_is_being_taken_is_waited_for(store: Database) -> None:
         assert len(deliveries.claim(tx, "me", NOW)) == 1
         composer.start()
         until_another_waits(store)
-    composer.join(timeout=60)
+    composer.join(timeout=PATIENCE)
     assert frozen == [None]
     assert states(store) == [State.CLAIMED]
 
@@ -380,7 +381,7 @@ def test_composers_that_race_freeze_no_paper_twice(store: Database, periods) -> 
     frozen: list[int | None] = []
 
     def compose(period: str) -> None:
-        start.wait(timeout=30)
+        start.wait(timeout=PATIENCE)
         frozen.append(freeze(store, replace(made, period=period)))
         attempt(store, State.SENT)
 
@@ -388,7 +389,7 @@ def test_composers_that_race_freeze_no_paper_twice(store: Database, periods) -> 
     for racer in racers:
         racer.start()
     for racer in racers:
-        racer.join(timeout=60)
+        racer.join(timeout=PATIENCE)
     assert len(frozen) == 4
     assert states(store).count(State.SENT) == 1
     assert set(states(store)) <= {State.SENT, State.SUPERSEDED}

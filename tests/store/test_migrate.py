@@ -21,6 +21,7 @@ from monitor.resources import resource
 from monitor.store import database, papers, schema
 from monitor.store.database import Database, open_store
 from monitor.store.migrate import upgrade
+from tests.patience import PATIENCE
 from tests.servers import postgres
 from tests.store.scenes import arrive
 
@@ -132,7 +133,7 @@ def test_the_migrations_make_sqlite_tables_to_the_letter(sqlite: Database, tmp_p
 def test_processes_that_start_together_make_one_store(blank: str) -> None:
     script = "import sys; from monitor.store.database import open_store; open_store(sys.argv[1])"
     started = [subprocess.Popen([sys.executable, "-c", script, blank]) for _ in range(3)]
-    assert [process.wait(timeout=60) for process in started] == [0, 0, 0]
+    assert [process.wait(timeout=PATIENCE) for process in started] == [0, 0, 0]
     store = open_store(blank)
     assert database.version(store) == schema.VERSION
     store.close()
@@ -177,7 +178,7 @@ def test_K08_a_process_killed_half_way_leaves_the_old_schema_whole(
         "from monitor.store.database import Database;"
         "upgrade(Database(sys.argv[1]), Path(sys.argv[2]))"
     )
-    done = subprocess.run([sys.executable, "-c", script, url, str(folder)], timeout=60)
+    done = subprocess.run([sys.executable, "-c", script, url, str(folder)], timeout=PATIENCE)
     assert done.returncode == -9
     assert (tables(store), columns(store)) == before
     arrive(store, "2")

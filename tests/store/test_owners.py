@@ -14,6 +14,7 @@ from monitor.model import State
 from monitor.store import deliveries, owners
 from monitor.store.database import Database, open_store
 from monitor.store.owners import Owner
+from tests.patience import PATIENCE
 from tests.store.scenes import NOW, digest, freeze, subscribe
 
 CLAIMS_TWO = """
@@ -58,8 +59,8 @@ def process(script: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[str
 def kill(running: subprocess.Popen[str], store: Database, name: str) -> None:
     """Kill a process; a PostgreSQL server takes a moment to notice that it is gone."""
     running.send_signal(signal.SIGKILL)
-    running.wait(timeout=30)
-    deadline = time.monotonic() + 30
+    running.wait(timeout=PATIENCE)
+    deadline = time.monotonic() + PATIENCE
     while owners.alive(store, name):
         assert time.monotonic() < deadline
 
@@ -222,13 +223,13 @@ def test_another_process_reads_a_source_until_it_ends(url: str, store: Database)
         with pytest.raises(StoreBusyError, match="the source feed is being read"):
             enter(owners.source_lock(store, "feed"))
         running.send_signal(signal.SIGKILL)
-        running.wait(timeout=30)
+        running.wait(timeout=PATIENCE)
         until_it_is_free(store)
 
 
 def until_it_is_free(store: Database) -> None:
     """A PostgreSQL server takes a moment to notice that a process is gone."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             with owners.source_lock(store, "feed"):

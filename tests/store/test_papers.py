@@ -11,6 +11,7 @@ from msgspec import structs
 from monitor.model import Decision, Kind, Paper
 from monitor.store import candidates, columns, lookups, papers
 from monitor.store.database import Database
+from tests.patience import PATIENCE
 from tests.store.scenes import DAY, NOW, arrive, arxiv, ingest, keyed, new, offered, waiting
 
 LATER = NOW + DAY
@@ -320,7 +321,7 @@ def test_two_ingests_never_both_insert_a_paper(store: Database) -> None:
     start = threading.Barrier(4)
 
     def read(source: str) -> None:
-        start.wait(timeout=30)
+        start.wait(timeout=PATIENCE)
         for number in range(10):
             with store.ingesting() as tx:
                 incoming = [arxiv(str(number))]
@@ -333,7 +334,7 @@ def test_two_ingests_never_both_insert_a_paper(store: Database) -> None:
     for reader in readers:
         reader.start()
     for reader in readers:
-        reader.join(timeout=60)
+        reader.join(timeout=PATIENCE)
     with store.reading() as tx:
         pages = papers.page(tx, 0, 100)
     assert len(pages) == 10

@@ -12,6 +12,7 @@ from monitor.store import deliveries, digests, papers
 from monitor.store.database import Database, open_store
 from monitor.store.owners import service_lock
 from monitor.store.restore import restore
+from tests.patience import PATIENCE
 from tests.store.scenes import DAY, NOW, arrive, digest, freeze, subscribe
 
 LATER = NOW + DAY
@@ -108,7 +109,7 @@ def test_K12_a_restore_that_is_killed_anywhere_sends_nothing_and_can_be_run_agai
 ) -> None:
     for steps in range(99):
         command = [sys.executable, "-c", DIES, sqlite_url, str(backup), LATER.isoformat()]
-        done = subprocess.run([*command, str(steps)], timeout=60)
+        done = subprocess.run([*command, str(steps)], timeout=PATIENCE)
         assert done.returncode in (0, 9)
         if (tmp_path / "monitor.db.restoring").exists():
             with pytest.raises(StoreError, match=r"a restore of .* is not finished"):

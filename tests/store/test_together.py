@@ -14,6 +14,7 @@ from monitor.errors import StoreError
 from monitor.store import beats
 from monitor.store.database import Database, Transaction
 from monitor.store.together import Step, Together
+from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 MANY = 8
@@ -27,7 +28,7 @@ def at_once(writes: Together, steps: Sequence[Step[str, Any]]) -> list[Any]:
     together, found = threading.Barrier(len(steps)), [None] * len(steps)
 
     def run(number: int) -> None:
-        together.wait()
+        together.wait(PATIENCE)
         try:
             found[number] = writes.write(steps[number], f"b{number}")
         except Exception as fault:
@@ -37,7 +38,7 @@ def at_once(writes: Together, steps: Sequence[Step[str, Any]]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     return found
 
 
@@ -98,7 +99,7 @@ def test_a_write_is_committed_when_it_returns(store: Database) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert seen_by == [True] * MANY
 
 
