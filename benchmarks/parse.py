@@ -186,7 +186,7 @@ def parsers() -> dict[str, Callable[[bytes], object]]:
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--entries", type=int, default=2_000)
-    options.add_argument("--runs", type=int, default=5)
+    options.add_argument("--runs", type=int, default=9)
     options.add_argument("--file", type=Path, action="append", default=[])
     told = options.parse_args()
     feeds = {"RSS": rss, "Atom": atom, "query API": query}

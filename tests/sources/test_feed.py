@@ -334,19 +334,32 @@ NAME_PARTS = st.sampled_from(
         "O-Neill",
         "and",
         "et",
+        "Et al",
         "Roe",
+        "  Wide",
+        "\u212bkesson",  # the sign of the unit, which is stored as the letter
+        "Chen\u0301",
+        "\u1112\u1161\u11ab",
     ]
 )
 NAMES = st.lists(st.lists(NAME_PARTS, min_size=1, max_size=3).map(" ".join), min_size=1, max_size=4)
 
 
 @given(NAMES, st.sampled_from([", ", ",", " , "]))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=400)
 def test_plain_lines_of_names_are_parted_as_all_others(names: list[str], comma: str) -> None:
     line = comma.join(names)
     assert list(one(f"<title>T</title><dc:creator>{line}</dc:creator>").authors) == list(
         authors([line])
     )
+
+
+def test_a_version_is_known_from_the_summary_alone() -> None:
+    found = one(
+        "<title>T</title><link>https://arxiv.org/abs/2508.13426</link>"
+        "<description>arXiv:2508.13426v3 Announce Type: replace \nAbstract: They act.</description>"
+    )
+    assert (found.keys, found.version) == ({"arxiv": "2508.13426"}, 3)
 
 
 @pytest.mark.parametrize(

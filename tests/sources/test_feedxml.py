@@ -209,6 +209,24 @@ def test_single_fields_are_read_alike(fields: list[str], root: str) -> None:
     same(document(root, [["<title>T</title>", *fields]], [], []).encode())
 
 
+@pytest.mark.parametrize(
+    ("link", "alike"),
+    [
+        (
+            '<link rel="alternate" href="http://x/1"/>',
+            '<link rel="alternate" href="http://x/2?a&amp;b"/>',
+        ),
+        ('<link title="a href=" href="http://x/1"/>', '<link title="a href=" rel="http://x/1"/>'),
+        ('<link title=\'href="\' href="http://x/1"/>', '<link title=\'href="\' rel="http://x/1"/>'),
+        ('<link href="http://x/1" rel="related"/>', '<link href="http://x/\n2" rel="related"/>'),
+        ('<link href="http://x/1" rel="related"/>', '<link href="http://x/2" rel="alternate"/>'),
+    ],
+)
+def test_links_that_look_alike_are_each_read(link: str, alike: str) -> None:
+    entries = [[f"<title>{n}</title>", one] for n, one in enumerate((link, link, alike, link))]
+    assert same(document("feed", entries, [], []).encode())
+
+
 @pytest.mark.parametrize("aside", ["<!-- {} -->", "<title><![CDATA[{}]]></title>", "<?p {} ?>"])
 @pytest.mark.parametrize("within", ["<item>", "<![CDATA[", "</item>", "<item>old</item>"])
 @pytest.mark.parametrize("block", [1, feedxml.BLOCK])

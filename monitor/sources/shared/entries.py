@@ -220,10 +220,11 @@ def _listed(names: str) -> list[str]:
     found = names.split(", ")
     if not "".join(found).replace(" ", "").replace("-", "").isalpha():
         return []
-    if min(map(len, found)) < 5 or " and " in names:  # a suffix is no longer
-        return []
+    for one in found:
+        if len(one) < 5:  # a suffix is no longer
+            return []
     around = f" {names},"
-    if "  " in around or " ," in around or "et al" in names.lower():
+    if "  " in around or " ," in around or " and " in names or "et al" in names.lower():
         return []
     if len(found) == 2 and not (" " in found[0] and " " in found[1]):  # "Doe, Jane"
         return []

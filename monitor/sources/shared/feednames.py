@@ -68,7 +68,6 @@ _ATTRIBUTES = {
     "category": frozenset({"term", "scheme", "domain", "label"}),
 }
 _NONE: frozenset[str] = frozenset()
-_ALL_DIFFER = ("link", "enclosure")
 _TEXTS = ("title", "summary", "content")
 _TEXT_TYPES = ("text", "html", "plain", "text/plain", "text/html")
 
@@ -84,7 +83,7 @@ class Names:
         self._prefixes: dict[str, str] = {}
         # What was told between < and > in entries, each with what it says as its name.
         self.tags: dict[bytes, Tag] = {}
-        self._alike: dict[str, Tag] = {}  # by what is not between quotes
+        self._alike: dict[tuple[bytes, bytes], Tag] = {}  # by what is around an address
         declared = {key: uri for key, uri in attributes.items() if key.startswith("xmlns")}
         if declared.pop("xmlns", None) != self._space or _has_base(attributes):
             raise DeclinedError
@@ -119,22 +118,21 @@ class Names:
         return f"{own}:{local}".lower() if own else local.lower()
 
     def learn(self, told: bytes) -> Tag:
-        """Read a tag of an entry. Most are the same in all entries, or but for their values."""
-        said = told.decode()
-        texts = said.split('"')
-        if alike := self._alike.get(shape := '"'.join(texts[::2])):
+        """Read a tag of an entry. Most are the same in all entries, or but for an address."""
+        before, href, rest = told.partition(b'href="')
+        address, _, behind = rest.partition(b'"')
+        if href and (alike := self._alike.get((before, behind))):
             role, attributes, is_empty = alike
-            plain = said.isprintable() and "&" not in said
-            values = texts[1::2] if plain else map(value, texts[1::2])
-            return role, dict(zip(attributes, values, strict=True)), is_empty
+            return role, {**attributes, "href": value(address.decode())}, is_empty
         name, attributes, is_empty = tag(told)
         role = _role(self._declared_here(name, attributes) or self.canonical(name))
         if attributes and not self.allows(role, attributes):
             raise DeclinedError
         found = role, attributes, is_empty
-        if role in _ALL_DIFFER and "'" not in said and len(self._alike) < MAX_TAGS:
-            self._alike[shape] = found
-        elif len(self.tags) < MAX_TAGS:
+        if role == "link" and href:
+            if b"'" not in told and before.count(b'"') % 2 == 0 and len(self._alike) < MAX_TAGS:
+                self._alike[before, behind] = found
+        elif role != "enclosure" and len(self.tags) < MAX_TAGS:
             self.tags[told] = found
         return found
 
