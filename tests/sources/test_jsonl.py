@@ -704,18 +704,21 @@ _WILD = st.fixed_dictionaries({"title": _VALUES}, optional=dict.fromkeys(_OTHERS
     spoilt=st.sampled_from(["", "", "{}", "[]", '{"title": "A"}{"title": "B"}', '{"title":\n"A"}']),
     ascii_only=st.booleans(),
     learnt=st.booleans(),
+    line_end=st.sampled_from(["\n", "\r\n"]),
 )
-@example([{"title": "T", "categories": "cs.AI cs.LG", "authors": "A B\nC"}], [], "", False, True)
-@example([{"title": "T", "authors": ["Doe, Jane", "Ada"]}], [], "", False, True)
-@example([{"title": "T"}], [{"title": "U", "published": "2020 -  03"}], "", False, True)
-@example([{"title": "T"}], [{"title": "U", "venue": "V"}], "", False, False)
-@example([{"title": "T"}], [], '{"title":\n"A"}\n{"title": "B"}{"title": "C"}', False, True)
-@example([{"title": "T   x", "abstract": "a  b", "venue": "\tv"}], [], "", False, True)
-@example([{"title": "T", "authors": ["A  B", "C"], "id": "1  2"}], [], "", True, True)
-@example([{"title": "T", "authors": ["Ada ", "Bob"]}], [], "", False, True)
-@example([{"title": "T", "authors": ["Ada", " Bob"]}], [], "", False, True)
-@example([{"title": "T", "authors": ["Ada", "1", "李"]}], [], "", False, True)
-@example([{"title": "T", "abstract": "&lt; &ltb &x;"}], [], "", False, True)
+@example(
+    [{"title": "T", "categories": "cs.AI cs.LG", "authors": "A B\nC"}], [], "", False, True, "\n"
+)
+@example([{"title": "T", "authors": ["Doe, Jane", "Ada"]}], [], "", False, True, "\n")
+@example([{"title": "T"}], [{"title": "U", "published": "2020 -  03"}], "", False, True, "\n")
+@example([{"title": "T"}], [{"title": "U", "venue": "V"}], "", False, False, "\n")
+@example([{"title": "T"}], [], '{"title":\n"A"}\n{"title": "B"}{"title": "C"}', False, True, "\n")
+@example([{"title": "T   x", "abstract": "a  b", "venue": "\tv"}], [], "", False, True, "\n")
+@example([{"title": "T", "authors": ["A  B", "C"], "id": "1  2"}], [], "", True, True, "\n")
+@example([{"title": "T", "authors": ["Ada ", "Bob"]}], [], "", False, True, "\n")
+@example([{"title": "T", "authors": ["Ada", " Bob"]}], [], "", False, True, "\n")
+@example([{"title": "T", "authors": ["Ada", "1", "李"]}], [], "", False, True, "\n")
+@example([{"title": "T", "abstract": "&lt; &ltb &x;"}], [], "", False, True, "\n")
 @settings(max_examples=400, deadline=None)
 def test_lines_that_are_read_many_at_once_are_read_as_each_alone(
     records: list[dict[str, Any]],
@@ -723,13 +726,14 @@ def test_lines_that_are_read_many_at_once_are_read_as_each_alone(
     spoilt: str,
     ascii_only: bool,
     learnt: bool,
+    line_end: str,
 ):
     told = [json.dumps(one, ensure_ascii=ascii_only) for one in [*records, *wild]]
     # Before a blank a line is read alone: the first, so that its names are known, and below all.
     known = {name: "Known" for one in [*records, *(wild if learnt else ())] for name in one}
-    content = "\n".join([f"{json.dumps(known)} ", *told, spoilt, ""]).encode()
+    content = line_end.join([f"{json.dumps(known)} ", *told, spoilt, ""]).encode()
     many = read(content)
-    alone = read(content.replace(b"\n", b" \n"))
+    alone = read(content.replace(line_end.encode(), b" " + line_end.encode()))
     assert many.papers == alone.papers
     assert [one.why for one in many.rejected] == [one.why for one in alone.rejected]
 
@@ -778,10 +782,11 @@ def test_a_mark_among_lines_that_were_read_at_once_is_where_one_ends():
     assert [mark.offset for mark in marks] == [ends[mark.number - 1] for mark in marks]
 
 
-def test_clean_lines_are_read_many_at_once(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
+def test_clean_lines_are_read_many_at_once(line_end: bytes, monkeypatch: pytest.MonkeyPatch):
     told = [{"title": f"Spin–glass $\\beta$ {n}", "authors": ["Ada Byron"]} for n in range(300)]
     alone: list[Any] = []
     one_by_one = Fields.paper
     monkeypatch.setattr(Fields, "paper", lambda *a: alone.append(a) or one_by_one(*a))
-    assert len(read(lines(*told)).papers) == 300
+    assert len(read(lines(*told).replace(b"\n", line_end)).papers) == 300
     assert len(alone) <= 100  # those from which the names are learnt

@@ -98,7 +98,9 @@ def _runs(block: bytes, alone: set[int]) -> Iterator[tuple[int, list[int], list[
     odd |= {
         line
         for line, (begin, end) in enumerate(zip(begins, ends, strict=True))
-        if block[begin] != _OPENS or block[end - 2] != _CLOSES or end - begin > LONG
+        if block[begin] != _OPENS
+        or (block[end - 2] != _CLOSES and block[end - 3 : end - 1] != b"}\r")
+        or end - begin > LONG
     }
     first = 0
     for one in [*sorted(odd), len(ends)]:
