@@ -31,6 +31,8 @@ def entry(inside: str) -> Paper:
         (said("Science, Volume 383, Issue 6682, Page 4-5, May 2025. &lt;br/>"), ""),
         (said("PNAS, Volume 1, Issue 2, May 2025. &lt;br/>Sand moves."), "Sand moves."),
         (said("Volume 38, Issue 1, January 2025, Page 1-20&lt;br/>. "), ""),
+        (said("Volume 4-5, January–June 2025 . Sand moves."), "Sand moves."),
+        (said("Volume 3D sand, since 2020, moves."), "Volume 3D sand, since 2020, moves."),
         (
             "<description>Advanced Sand, EarlyView. </description>"
             "<content:encoded>Sand moves.</content:encoded>",

@@ -625,8 +625,9 @@ def test_F06_refusals_hold_in_other_encodings() -> None:
     assert "declares" in read('<!DOCTYPE r [<!ENTITY a "x">]><rss/>'.encode("utf-16")).error
 
 
-def test_F06_one_huge_entry_is_rejected_and_the_others_are_kept() -> None:
-    huge = f"<title>T</title><description>{'<![CDATA[<div>]]>' * 60_000}</description>"
+@pytest.mark.parametrize("name", ["description", "prism:publicationName"])
+def test_F06_one_huge_entry_is_rejected_and_the_others_are_kept(name: str) -> None:
+    huge = f"<title>T</title><{name}>{'<![CDATA[<div>]]>' * 60_000}</{name}>"
     reading = read(rss(items(1)[0], huge, items(1)[0]))
     assert len(reading.papers) == 2
     assert reading.rejected[0].why == "entry is larger than 262,144 characters"

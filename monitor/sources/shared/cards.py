@@ -26,7 +26,8 @@ _ELSEVIER = re.compile(
     r"(?:,? Volumes? .{1,100}?)?(?: Author\(s\): (?P<names>.*))?$"
 )
 _ISSUE = re.compile(
-    r"(?:[A-Z][^.!?]{1,120}, )?(?:Volume \d[^.!?]{0,120}, (?:\w+ )?\d{4}[^.!?]{0,60}"
+    r"(?:[A-Z][^.!?]{1,120}, )?(?:Volume \d{1,5}(?:[-–/]\d{1,5})?, (?:[^.!?]{0,120}, )?"
+    r"(?:[\w–-]+ )?\d{4}\b[^.!?]{0,60}"
     r"|EarlyView|Ahead of Print|Accepted Article)\s?\.\s*"
 )
 _JOURNAL_AND_DOI = re.compile(r"[A-Z][^.:]{2,120} DOI: 10\.\d{4,9}/\S+$")

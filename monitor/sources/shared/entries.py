@@ -97,7 +97,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     comment: str = ""
 
     def size(self) -> int:
-        texts = (self.title, self.summary, self.content, self.id, self.link)
+        texts = (self.title, self.summary, self.content, self.id, self.link, self.venue)
         return len("".join((*texts, *self.names, *self.categories)))
 
 
