@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from monitor.store.database import open_store
 from tests.house import House
@@ -15,6 +16,13 @@ from tests.servers import postgres
 from tests.servers.slack import SlackServer
 from tests.servers.smtp import ScriptedSmtp
 from tests.servers.web import MisbehavingServer, misbehaving_server
+
+# The same examples each time, however long each takes: a change is judged by what it changes.
+# `--hypothesis-profile search` looks for others, from a new seed each time or `--hypothesis-seed`.
+_AT_ANY_PACE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("search", **_AT_ANY_PACE)
+settings.register_profile("same", derandomize=True, **_AT_ANY_PACE)
+settings.load_profile("same")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

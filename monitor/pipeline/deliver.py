@@ -45,6 +45,7 @@ def deliver(parts: Parts, *, probe: bool = False) -> list[Delivery]:
             attempted = [delivery_id for job in jobs for delivery_id in job.result()]
         except KeyboardInterrupt:
             parts.stopping.set()
+            log.warning("ending what is under way")
             raise
     with parts.database.reading() as tx:
         return [deliveries.get(tx, delivery_id) for delivery_id in sorted(attempted)]

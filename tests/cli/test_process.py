@@ -93,6 +93,8 @@ def test_ctrl_c_finishes_the_hand_off_under_way_and_begins_no_other(
     try:
         assert smtp.held.wait(PATIENCE)
         process.send_signal(signal.SIGINT)
+        assert process.stderr
+        assert "ending what is under way" in process.stderr.readline()
     finally:
         answer.set()
     said = Said(process)

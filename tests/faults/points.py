@@ -22,6 +22,8 @@ import smtplib
 import socket
 import sqlite3
 import sys
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
@@ -53,15 +55,18 @@ class Order:
 class Points:
     def __init__(self, order: Order) -> None:
         self.order = order
-        self.hits: dict[str, int] = {}
+        self.hits: Counter[str] = Counter()
+        self.counting = threading.Lock()
         self.full = False
 
     def reach(self, name: str, cut: Cut | None = None) -> None:
-        self.hits[name] = self.hits.get(name, 0) + 1
-        if self.order.trace:
-            with self.order.trace.open("a", encoding="utf-8") as trace:
-                trace.write(f"{name}\n")
-        if name != self.order.point or self.hits[name] != self.order.hit:
+        with self.counting:  # of those that send at the same time, one is the one
+            self.hits[name] += 1
+            hit = self.hits[name]
+            if self.order.trace:
+                with self.order.trace.open("a", encoding="utf-8") as trace:
+                    trace.write(f"{name}\n")
+        if (name, hit) != (self.order.point, self.order.hit):
             return
         match self.order.harm:
             case "kill":
@@ -77,7 +82,7 @@ class Points:
     def comes(self, name: str, harm: str) -> bool:
         """Say whether the harm is to be done when `name` is reached the next time."""
         order = self.order
-        return (order.point, order.harm, order.hit) == (name, harm, self.hits.get(name, 0) + 1)
+        return (order.point, order.harm, order.hit) == (name, harm, self.hits[name] + 1)
 
     def room(self) -> None:
         """Raise what a file system says that has no room left."""

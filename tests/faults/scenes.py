@@ -8,15 +8,12 @@ the receivers got: the mail server, Slack, the folder of pages.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import signal
 import ssl
-import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from email import message_from_bytes, policy
@@ -34,12 +31,15 @@ from monitor.store.database import Database
 from tests.faults import process
 from tests.faults.points import Order
 from tests.house import SATURDAY, House
+from tests.patience import PATIENCE, wait
 from tests.servers import postgres
 from tests.servers.slack import TOKEN, Fault, SlackServer
 from tests.servers.smtp import ScriptedSmtp
 from tests.servers.web import MisbehavingServer, misbehaving_server
 
 MORNING = SATURDAY + timedelta(days=1, hours=2)
+# Seconds that a service is left alone with a full disk.
+FULL_FOR = 30.0
 OPEN = (State.PLANNED, State.RETRY, State.CLAIMED, State.HANDING_OFF)
 READERS = ("ada@example.org", "grace@example.org")
 CROWD = tuple(f"reader-{number}@example.org" for number in range(8))
@@ -85,6 +85,11 @@ class Stage:
     @property
     def store(self) -> str:
         return "postgresql" if self.server else "sqlite"
+
+    def settle(self) -> None:
+        """Wait until the servers have dealt with all that came from processes that are gone."""
+        wait(lambda: not self.smtp.talking)
+        self.slack.settle()
 
     def clear(self) -> None:
         self.smtp.received.clear()
@@ -316,13 +321,10 @@ class Serving(ByMail):
 
     def act(self, folder: Path, order: Order) -> int:
         running = process.start(folder, "serve", "--now", at(self.now), order=order)
-        pause = threading.Event()
-        for _ in range(600):
-            pause.wait(0.05)
-            if not running.is_alive() or self._is_done(folder):
-                break
-        if running.is_alive() and running.pid:
-            os.kill(running.pid, signal.SIGTERM)
+        seconds = FULL_FOR if order.harm == "full" else PATIENCE
+        with suppress(AssertionError):
+            wait(lambda: not running.is_alive() or self._is_done(folder), seconds)
+        running.terminate()
         return process.ended(running)
 
     def _is_done(self, folder: Path) -> bool:
@@ -501,6 +503,7 @@ def play(stage: Stage, scene: Scene, order: Order) -> Verdict:
     """Do the harm, recover, and judge."""
     folder = stage.fresh(scene)
     status = scene.act(folder, order)
+    stage.settle()
     scene.recover(folder)
     unknown = standing(folder)[State.UNKNOWN]
     if scene.held:

@@ -9,7 +9,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ import sqlalchemy as sa
 
 from monitor.model import Run, RunOutcome
 from monitor.store import papers, schema
+from tests.faults import process
+from tests.faults.points import Order
 from tests.house import House
 from tests.patience import PATIENCE
 from tests.servers.web import misbehaving_server
@@ -178,34 +180,19 @@ def test_a_file_that_is_cut_is_parsed_once(house: House):
 
 def offset(house: House) -> int:
     """Return the byte that the store says the dump is read to."""
-    store = house.folder / "data" / "monitor.db"
-    if not store.exists():
-        return 0
-    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=PATIENCE)) as other:
-        try:
-            return (other.execute("SELECT max(offset) FROM dump").fetchone() or (0,))[0] or 0
-        except sqlite3.OperationalError:  # its tables are being made
-            return 0
-
-
-def killed_when(process: subprocess.Popen[str], reached: Callable[[], bool]) -> None:
-    while not reached():
-        try:
-            process.wait(0.01)
-        except subprocess.TimeoutExpired:
-            continue
-        pytest.fail(f"it ended before it could be killed: {process.communicate()}")
-    process.kill()
-    process.communicate(timeout=PATIENCE)
+    with closing(sqlite3.connect(house.folder / "data" / "monitor.db")) as other:
+        return int(other.execute("SELECT max(offset) FROM dump").fetchone()[0])
 
 
 def test_F13_killed_twice_it_goes_on_at_the_byte_and_ends_complete(on_sqlite: None, dumped: House):
     count = 5_000
     content = lines(range(count))
     put(dumped, gzip.compress(content, 1), "a.jsonl.gz")
+    dumped.write()
     reached = [0]
-    for _ in range(2):
-        killed_when(dumped.process("ingest"), lambda: offset(dumped) > reached[-1])
+    for parts in (2, 1):
+        killed = Order("chunk: committed", "kill", parts)
+        assert process.run(dumped.folder, "ingest", order=killed) == process.KILLED
         reached.append(offset(dumped))
     assert 0 < reached[1] < reached[2] < len(content)
     behind = content[reached[2] :].count(b"\n")

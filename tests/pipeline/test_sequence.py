@@ -55,7 +55,9 @@ START = datetime(2026, 11, 2, 6, tzinfo=UTC)
 
 
 @settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=8,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(st.lists(st.integers(0, 12), max_size=5), min_size=1, max_size=6))
 def test_any_sequence_brings_each_paper_once(

@@ -17,6 +17,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qs, urlparse
 
+from tests.patience import wait
+
 TOKEN = "xoxb-test-token"
 HOOK = "/services/T0/B0/a-secret-path"
 WHOLE_MESSAGE = 13_200
@@ -40,6 +42,18 @@ class Fault:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    begun = 0
+    ended = 0
+    ending = threading.Lock()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.begun += 1
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self.ending:
+            self.ended += 1
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Who asked was killed, perhaps: that is what is tested, and nobody's news."""
@@ -71,6 +85,13 @@ class SlackServer:
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+    def settle(self) -> None:
+        """Wait until all is answered that was asked before: requests are taken in their order."""
+        with socket.create_connection(self._server.server_address) as last:
+            last.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            last.recv(1)
+        wait(lambda: self._server.ended == self._server.begun)
 
     def delete(self, ts: str) -> None:
         self.posts = [post for post in self.posts if post["ts"] != ts]

@@ -127,13 +127,15 @@ class ScriptedSmtp:
 
     def _serve(self, connection: socket.socket) -> None:
         self.talking.add(threading.get_ident())
-        with suppress(OSError, _GoneError):
-            if self.implicit_tls and self.tls:
-                connection = self.tls.wrap_socket(connection, server_side=True)
-                self._open.append(connection)
-            _Conversation(self, connection).run()
-        connection.close()
-        self.talking.discard(threading.get_ident())
+        try:
+            with suppress(OSError, _GoneError):
+                if self.implicit_tls and self.tls:
+                    connection = self.tls.wrap_socket(connection, server_side=True)
+                    self._open.append(connection)
+                _Conversation(self, connection).run()
+        finally:
+            connection.close()
+            self.talking.discard(threading.get_ident())
 
 
 class _GoneError(Exception):
