@@ -35,7 +35,7 @@ class Running(ABC):
         self.serving = threading.Event()
         self._stopping = threading.Event()
         self._wake = threading.Event()
-        self._read = ""
+        self._read = self._seen = ""
         self._in_force = InForce()
 
     @abstractmethod
@@ -92,9 +92,14 @@ class Running(ABC):
         self.serving.set()
 
     def _take_up(self, app: App) -> None:
-        """Take up a changed file. One with a fault changes nothing, and the operator hears."""
-        found = config.watch(self.path)
-        if found == self._read:
+        """Take up a changed file. One with a fault changes nothing, and the operator hears.
+
+        It has to be the same at two looks: the half of a file that is being written may well be
+        a configuration, of fewer subscriptions.
+        """
+        found, before = config.watch(self.path), self._seen
+        self._seen = found
+        if found == self._read or found != before:
             return
         self._read = found
         try:

@@ -77,8 +77,10 @@ class House:
         return self.folder / "monitor.yaml"
 
     def write(self) -> Path:
-        self.config.write_text(yaml.safe_dump(self.told, sort_keys=False), encoding="utf-8")
-        return self.config
+        """Write the configuration, at once: a process may be looking at it."""
+        written = self.config.with_suffix(".new")
+        written.write_text(yaml.safe_dump(self.told, sort_keys=False), encoding="utf-8")
+        return written.replace(self.config)
 
     def add(self, name: str, *papers: tuple[str, str]) -> None:
         (self.folder / "dumps" / name).write_text(dump(*papers), encoding="utf-8")

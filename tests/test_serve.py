@@ -17,6 +17,7 @@ import pytest
 import yaml
 from structlog.testing import capture_logs
 
+from monitor import config
 from monitor.app import App
 from monitor.errors import ConfigError
 from monitor.model import State
@@ -112,6 +113,23 @@ def test_a_changed_file_is_taken_up_and_a_faulty_one_is_not(house: House):
         service.stop()
         thread.join(PATIENCE)
     assert not thread.is_alive()
+
+
+def test_half_of_a_file_that_is_being_written_is_not_taken_up(house: House):
+    whole = house.write().read_text("utf-8")
+    service = Service(house.config, house.clock, TICK)
+    service._read = config.watch(house.config)
+    service._settings = config.load(house.config)
+    with house.opened() as app:
+        for written in ("sources: {}\n", whole, "topics: {}\n", whole):
+            house.config.write_text(written, encoding="utf-8")
+            service._take_up(app)
+        assert not service._wake.is_set()
+        house.config.write_text("sources: {}\n", encoding="utf-8")
+        service._take_up(app)
+        assert not service._wake.is_set()
+        service._take_up(app)
+    assert service._wake.is_set()
 
 
 def test_D06_five_hundred_due_in_the_same_second_are_all_told(house: House, smtp: ScriptedSmtp):
