@@ -146,7 +146,7 @@ class Month:
 
     def until(self, come: Callable[[], bool]) -> None:
         """Wait; what is tried again later, or was interrupted, is helped on by the calendar."""
-        for _ in range(60):
+        for _ in range(200):
             try:
                 wait(come, 3)
                 return

@@ -20,6 +20,7 @@ from monitor.digest.render import JinjaTemplates
 from monitor.model import Digest
 from monitor.store import digests
 from tests.house import SATURDAY
+from tests.patience import PATIENCE
 
 WIDTHS = (375, 700)
 SCHEMES = ("light", "dark")
@@ -33,8 +34,11 @@ def browser() -> Iterator[Browser]:
     if not chromium:
         pytest.skip("PAGES ARE NOT LOOKED AT: Chromium is not installed")
     quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    quiet += ["--disable-dev-shm-usage"]  # a container has little of it
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=quiet)
+        launched = playwright.chromium.launch(
+            executable_path=chromium, args=quiet, timeout=PATIENCE * 1000
+        )
         yield launched
         launched.close()
 
@@ -70,6 +74,7 @@ def test_it_fits_fetches_nothing_and_can_be_read(
 ):
     size = {"width": width, "height": 800}
     view = browser.new_page(viewport=size, color_scheme=scheme)
+    view.set_default_timeout(PATIENCE * 1000)
     asked: list[str] = []
     complaints: list[str] = []
     view.on("request", lambda request: asked.append(request.url))
