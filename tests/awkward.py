@@ -253,6 +253,8 @@ def documents(form: Format) -> Iterator[tuple[str, bytes]]:
     yield "nested", head + deep * ((SIZE - len(head)) // len(deep))
     yield "one line", head + b"x" * (SIZE - len(head))
     yield "empty lines", head + b"\n" * (SIZE - len(head))
+    records = [form.record(Told(n, *SAID["plain"])).encode() for n in (1, 2)]
+    yield "gap", head + (b"\n" * (SIZE - 10_000)).join(records) + form.tail.encode()
     yield "begun", head + good[len(head) : len(head) + 60] * (SIZE // 61)
     yield "never closed", good.replace(b"</", b"<").replace(b"}", b" ")
     yield "ampersands", good.replace(b" ", b"&")

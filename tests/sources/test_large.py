@@ -183,6 +183,17 @@ def test_F12_a_record_is_let_go_when_the_next_one_comes() -> None:
     assert [len(root) for _ in stream] == [0] * 9
 
 
+@pytest.mark.parametrize(("gap", "found"), [(b"\n", 2), (b"x", 1)])
+def test_F12_a_gap_between_records_is_no_value_however_long(
+    gap: bytes, found: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("monitor.sources.shared.xmlstream.PIECE", 1024)
+    record = b"<article><title>T</title><year>2026</year></article>"
+    reading = read(Dblp, b"<dblp>" + record + gap * 40_000 + record + b"</dblp>")
+    assert len(reading.papers) == found
+    assert reading.complete == (found == 2)
+
+
 @pytest.mark.parametrize("piece", [b"{},", b"[],"])
 def test_F12_json_that_would_not_fit_into_memory_is_refused_unread(piece: bytes) -> None:
     content = b'{"message": {"items": [' + piece * (MAX_PARSED // 70)
