@@ -197,7 +197,7 @@ class _Ingest:
             return None
         if finished:
             offset = 0
-        reading = guard.read(self.watched.source, document)
+        reading = guard.read(self.watched.source, document, guard.at_work(document))
         whole = document.complete and reading.complete and not reading.error
         if self.accept is None and not offset:
             hold.look(self.parts, self.watched, reading.papers, self.parts.clock.now())

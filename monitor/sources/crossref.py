@@ -41,6 +41,7 @@ _DATES = ("published-online", "posted", "published", "issued", "published-print"
 _JATS_HEADING = re.compile(
     r"<(?:jats:)?title>\s*(?:abstract|summary)[\s:.]*</(?:jats:)?title>", re.I
 )
+_TWICE = re.compile(r"&amp;(?=(?:[lg]t|amp|quot|apos|nbsp|#x?[0-9a-f]{1,6});)", re.IGNORECASE)
 _HEADING = re.compile(r"^(?:ABSTRACT|Abstract:)[\s:.]*(?=\S)")
 # One formula in several forms: TeX is the source, MathML repeats it.
 _ALTERNATIVES = re.compile(
@@ -98,13 +99,13 @@ class Crossref(ApiSource):
         if not doi:
             raise NoPaperError("record has no DOI")
         titles = (*many(record, "title"), *many(record, "original-title"))
-        title = title_of(*(unescaped(bounded(raw(one))) for one in titles))
+        title = title_of(*(_once(raw(one)) for one in titles))
         year, published = _published(record, now)
         return Paper(
             title=title,
             abstract=_abstract(raw(record, "abstract")),
             authors=names_of(_authors(record)),
-            venue=prose(unescaped(_venue(record))),
+            venue=prose(_once(_venue(record))),
             year=year,
             published=published,
             announced=None if published else long_over(year, now),
@@ -134,8 +135,13 @@ class Crossref(ApiSource):
 
 def _abstract(jats: str) -> str:
     """Abstract without the heading that says so, and with one form of each formula."""
-    told = _ALTERNATIVES.sub(_one_form, _JATS_HEADING.sub(" ", unescaped(bounded(jats))))
+    told = _ALTERNATIVES.sub(_one_form, _JATS_HEADING.sub(" ", _once(jats)))
     return _HEADING.sub("", prose(_TEX_DOCUMENT.sub(r"\g<tex>", told)))
+
+
+def _once(told: str) -> str:
+    """A text whose signs and tags are escaped once, of which some publishers escape all again."""
+    return unescaped(_TWICE.sub("&", bounded(told)))
 
 
 def _one_form(found: re.Match[str]) -> str:

@@ -31,6 +31,7 @@ SECONDS = 8.0  # what is left of ten, for who waits at a terminal
 MEMORY = 400 * 1024 * 1024  # what is left of 512 MB, beside this process
 LARGE = 20 * 1024 * 1024  # from here on, time and memory grow with the document
 SECONDS_PER_MB = 0.5
+SECONDS_PER_MB_AT_WORK = 3.0  # where nobody waits: a machine that is busy reads as well
 KEPT = 2  # idle workers
 # Objects between two looks for rings of them. Papers, and what they are read from, form none; and
 # there are a hundred thousand of them, which the interpreter would look through again and again.
@@ -45,6 +46,11 @@ def read(
 ) -> Reading:
     """Read a document as `source` does. DocumentError where it cannot be read within bounds."""
     return cast("Reading", ask(source, "read", document, seconds=seconds, memory=memory))
+
+
+def at_work(document: Document) -> float:
+    """How many seconds it may take to read a document where nobody waits for it."""
+    return SECONDS + SECONDS_PER_MB_AT_WORK * len(document.content) / 2**20
 
 
 def ask(

@@ -9,6 +9,7 @@ https://www.ncbi.nlm.nih.gov/books/NBK25499/ the parameters.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import partial
@@ -37,6 +38,7 @@ _ROOTS = (
 )
 _NO_TITLE = ("", "[Not Available].", "[Not Available]")
 _UNTOLD = "UNLABELLED"
+_ADDRESS = re.compile(r"[\s.,;:]*\bElectronic address:.*", re.DOTALL)
 _RETRACTED = "Retracted Publication"
 
 
@@ -86,7 +88,7 @@ def _failed(error: str) -> Reading:
 
 
 def _elements(content: bytes) -> Iterator[Element | XmlError]:
-    stream = elements(content, _RECORDS, outer=_OUTER)
+    stream = elements(content, _RECORDS, outer=_OUTER, most="PubmedArticle")
     root = next(stream)
     if isinstance(root, XmlError):
         yield root
@@ -271,7 +273,7 @@ def _name(author: Element) -> str:
         )
     )
     name = " ".join(filter(None, (_said(author, part) for part in parts)))
-    return _said(author, "CollectiveName") or name
+    return _ADDRESS.sub("", _said(author, "CollectiveName")) or name
 
 
 def _keys(told: list[Element]) -> dict[str, str | tuple[str, ...]]:
@@ -307,7 +309,6 @@ def _date(element: Element | None) -> tuple[int | None, datetime | None]:
 
 def _entered(record: Element) -> datetime | None:
     """The day on which the record came into PubMed."""
-    days = {
-        day.get("PubStatus"): _date(day)[1] for day in record.iterfind("*/History/PubMedPubDate")
-    }
-    return days.get("entrez") or days.get("pubmed")
+    days = {day.get("PubStatus"): day for day in record.iterfind("*/History/PubMedPubDate")}
+    told = (_date(days.get(status))[1] for status in ("entrez", "pubmed"))
+    return next(filter(None, told), None)

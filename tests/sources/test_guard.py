@@ -73,6 +73,11 @@ def test_F06_a_reader_whose_master_is_killed_does_not_go_on_for_ever() -> None:
     assert 0 < int(ask(b"bound")) < 1_000
 
 
+def test_a_large_document_is_given_its_time_where_nobody_waits_for_it() -> None:
+    small, large = (Document("x", bytes(size), NOW) for size in (0, 20 * 1024 * 1024))
+    assert guard.at_work(small) == guard.SECONDS and guard.at_work(large) > 60
+
+
 def test_a_fault_of_a_small_document_is_told_too() -> None:
     with pytest.raises(DocumentError, match="unexpected KeyError"):
         guard.read(opened(Greedy), Document("x", b"raise", NOW))

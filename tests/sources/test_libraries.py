@@ -114,6 +114,13 @@ def test_a_record_that_is_titled_in_no_language_is_kept_as_it_says() -> None:
     assert paper.title == "[Not Available]." and paper.keys["pmid"] == "0"
 
 
+def test_a_group_is_named_without_its_electronic_address() -> None:
+    group = b"<CollectiveName>Sand Group. Electronic address: sand@example.org</CollectiveName>"
+    told = b"</ArticleTitle><AuthorList><Author>" + group + b"</Author></AuthorList>"
+    content = libraries.pubmed(range(1)).replace(b"</ArticleTitle>", told)
+    assert read(PubMed, content).papers[0].authors == ("Sand Group",)
+
+
 def test_another_format_of_references_is_named() -> None:
     assert "format of PubMed (.nbib)" in read(Ris, b"\nPMID- 38000001\nTI  - Sand\n").error
     assert read(Ris, b"no references").error == "no RIS reference in the document"
@@ -190,6 +197,7 @@ def test_fewer_hits_than_sent_are_partial() -> None:
         (r"the $\alpha^{2} \leq \beta$ law", r"the $\alpha^{2} \leq \beta$ law"),
         (r"pages 1--2 --- ``so'' a~b", "pages 1–2 — “so” a b"),
         (r"known \cite{a,b} facts", "known  facts"),
+        (r"{\noopsort{1973c}}1981", "1981"),
         ("plain text", "plain text"),
     ],
 )

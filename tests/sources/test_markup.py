@@ -43,6 +43,7 @@ def test_dropped_tags_leave_what_a_parser_of_html_leaves(markup: str) -> None:
         ("<p>We <i>show</i> H<sub>2</sub>O</p><p>p<0.05</p>", "We show H2O p<0.05"),
         ("<jats:title>Aim</jats:title><jats:p>Sand</jats:p>", "Aim Sand"),
         ('<mml:math xmlns:mml="x"><mml:mi>x</mml:mi></mml:math>', "x"),
+        ("H <scp>i</scp> in the <sc>DNA</sc>", "H i in the DNA"),
         ("a <<i>b> c", "a <b> c"),
         ("<i>x</i><script>evil()</script>", "x"),
         ("<table><tr><td>a</td><td>b</td></tr></table>", "a b"),

@@ -13,7 +13,9 @@ _SWITCH = re.compile(r"\\(?:em|it|bf|rm|sc|sf|sl|tt|itshape|bfseries|upshape|rel
 _STYLE = re.compile(
     r"\\(?!(?:ss|[ao]e|A[EA]|OE|aa|dh|DH|th|TH|dj|DJ|ng|NG)(?![A-Za-z]))[A-Za-z]{2,30}\*?\s*(?=\{)"
 )
-_SILENT = re.compile(r"\\(?:cite[a-z]{0,10}|label|ref|href|footnote)\*?\{[^{}]{0,2000}\}")
+_SILENT = re.compile(
+    r"\\(?:cite[a-z]{0,10}|label|ref|href|footnote|noopsort|SortNoop)\*?\s*\{[^{}]{0,2000}\}"
+)
 _WORDS = {
     "textendash": "–", "textemdash": "—", "textquoteright": "’", "textquoteleft": "‘",
     "textquotedblleft": "“", "textquotedblright": "”", "textbackslash": "\\", "newline": " ",

@@ -18,7 +18,9 @@ _NAMES = (
     "|span|strike|strong|style|sub|sup|svg|table|tbody|td|tfoot|th|thead|time|title|tr|tt|u|ul"
     "|var|video"
     # of JATS, which some give without its prefix
-    "|bold|disp-formula|ext-link|inline-formula|italic|list-item|monospace|sec|tex-math|xref"
+    "|bold|disp-formula|ext-link|inline-formula|italic|list-item|monospace|sc|sec|styled-content"
+    "|tex-math|underline|xref"
+    "|scp"  # of Wiley: small capitals
 )
 # A "<" begins a tag only before a name that HTML has, or one with a prefix (jats:p, mml:math),
 # that ends there or has attributes with values: "a <b and c> d" stays what it is.

@@ -19,15 +19,16 @@ def elements(
     names: Collection[str],
     heads: Collection[str] = (),
     outer: Collection[str] = (),
+    most: str = "",
 ) -> Iterator[Element | XmlError]:
     """Yield what `records` yields; of a document with faults, the records behind them too.
 
     An XmlError among them says what is missing there. `outer` are those of `names` that never
-    stand within another, where not all are.
+    stand within another, where not all are. `most` is what most of the records are called.
     """
     count = 0
     try:
-        for element in records(content, names, heads):
+        for element in records(content, names, heads, most):
             count += element.tag in names
             yield element
     except XmlError as fault:

@@ -12,9 +12,11 @@ from __future__ import annotations
 import html.entities
 import re
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
 from typing import Protocol, cast
-from xml.etree.ElementTree import Element, ParseError, XMLPullParser
+from xml.etree.ElementTree import XML, Element, ParseError, XMLPullParser
 from xml.parsers import expat
 
 from monitor.sources.shared.encoding import decode
@@ -27,6 +29,8 @@ MAX_DEPTH = 256
 MAX_ELEMENTS = 500_000  # of one record, or between two
 MAX_VALUE = 16  # pieces in which no element begins or ends
 MAX_RECORDS = 50_000
+LARGE = PIECE // 4  # from here on, it matters how fast a document is read
+MAX_HELD = 4 * PIECE
 
 _GZIP = b"\x1f\x8b"
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
@@ -35,6 +39,10 @@ _MARKS = (b"\xff\xfe", b"\xfe\xff")
 _ENCODING = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"'](?!utf-?8[\"'])", re.IGNORECASE)
 _DECLARED_UTF8 = re.compile(
     r"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']utf-?8[\"'][^>]{0,100}>", re.I
+)
+# What stands before the first record where nothing else does.
+_HEAD = re.compile(
+    rb"\s*(?:<\?xml\b[^<>]*>\s*)?(?:<!DOCTYPE\b[^<>\[\]]*>\s*)?<[^<>!?]+>\s*", re.IGNORECASE
 )
 _NAMED = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,31});")
 _XML_NAMED = (b"amp", b"lt", b"gt", b"quot", b"apos")
@@ -63,24 +71,28 @@ class XmlError(Exception):
 
 
 def records(
-    content: bytes, names: Collection[str], heads: Collection[str] = ()
+    content: bytes, names: Collection[str], heads: Collection[str] = (), most: str = ""
 ) -> Iterator[Element]:
     """Yield the root as it begins, each of `heads` as it begins and each of `names` as it ends.
 
     What begins has its attributes and nothing else yet; a record is forgotten once the next one
     is asked for. `content` may be gzip. Raises XmlError, when what came before is still good.
+    `most` names the record that large documents consist of, which are read faster by it.
     """
     parser = cast("_Parser", XMLPullParser(events=("start", "end")))
     walk = _Walk(names, heads)
+    whole = _Whole(most if len(content) > LARGE else "")
     quiet = 0
     try:
-        for piece in _prepared(content):
+        for piece in chain(_prepared(content), (b"",)):
             if piece.isspace():  # a parser would keep all of it
                 piece = b"\n"
                 quiet -= 1
-            parser.feed(piece)
             before = walk.seen
-            yield from walk.through(parser.read_events())
+            for part in whole.cut_out(piece, walk):
+                yield from walk.known(whole.found)
+                parser.feed(part)
+                yield from walk.through(parser.read_events())
             quiet = 0 if walk.seen > before else quiet + 1
             if quiet > MAX_VALUE:
                 raise XmlError("one value of the document is larger than 16 MB")
@@ -110,6 +122,18 @@ class _Walk:
             if found is not None:
                 yield found
 
+    def known(self, found: Sequence[Element]) -> Iterator[Element]:
+        """Take records between two others that are parsed already."""
+        for element in found:
+            self.seen += 1
+            yield self.counted(element)
+
+    def counted(self, record: Element) -> Element:
+        self.records, self.elements = self.records + 1, 0
+        if self.records > MAX_RECORDS:
+            raise XmlError(f"the document has more than {MAX_RECORDS:,} records")
+        return record
+
     def begins(self, element: Element) -> Element | None:
         self.open.append(element)
         if len(self.open) > MAX_DEPTH:
@@ -128,11 +152,54 @@ class _Walk:
         found, self.record = self.record, None
         if self.open:
             del self.open[-1][:]  # to take one out at a time would shift all the others
-        if found is not None:
-            self.records, self.elements = self.records + 1, 0
-            if self.records > MAX_RECORDS:
-                raise XmlError(f"the document has more than {MAX_RECORDS:,} records")
-        return found
+        return None if found is None else self.counted(found)
+
+
+class _Whole:
+    """Cuts whole records out of a document and parses them many at a time.
+
+    An event for each of its elements takes longer than all else that is done with a record. What
+    is not plainly a list of records is left to the parser that gives events, from there on.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.begin, self.end = f"<{name}>".encode(), f"</{name}>".encode()
+        self.told = b""  # what is not fed to the parser yet
+        self.on = bool(name)
+        self.found: Sequence[Element] = ()
+
+    def cut_out(self, piece: bytes, walk: _Walk) -> Iterator[bytes]:
+        """Yield what the parser is to be fed; `found` are the records before that.
+
+        The last piece is empty. Lines are kept, so that faults behind are told by theirs.
+        """
+        self.found, told, self.told = (), self.told + piece, b""
+        if self.on and not walk.open:
+            head, begin, told = told.partition(self.begin)
+            yield head  # with which the root begins, as `walk` knows by then
+            told = begin + told
+            plain = len(walk.open) == 1 and walk.record is None and walk.open[0].tag[:1] != "{"
+            head_is_plain = _HEAD.fullmatch(head) and not _ENCODING.match(head)
+            self.on = bool(begin and plain and head_is_plain)
+        if self.on and piece:
+            cut = told.rfind(self.end) + len(self.end)
+            if cut >= len(self.end):
+                told = self.parsed(told[:cut], walk.names) + told[cut:]
+            self.on = self.on and len(told) < MAX_HELD
+        if self.on and piece:
+            self.told = told.lstrip(b"\n")
+            told = told[: len(told) - len(self.told)]
+        yield told
+
+    def parsed(self, told: bytes, names: Collection[str]) -> bytes:
+        """Parse records, and return what is left of them: as many lines, or all of it."""
+        with suppress(ParseError):
+            found = list(XML(b"<all>%b</all>" % told))
+            if all(one.tag in names for one in found):
+                self.found = found
+                return b"\n" * told.count(b"\n")
+        self.on = False
+        return told
 
 
 def _events_left(parser: _Parser) -> Iterator[tuple[str, Element]]:
