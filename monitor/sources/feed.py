@@ -45,8 +45,8 @@ _NUMBERED = re.compile(rb"&#(\d{1,9}|[xX][0-9a-fA-F]{1,8});?")
 _MISREAD = re.compile(r"\d{4}(?:/|(?:-\d\d)?(?:-00)?$)")
 _VENUES = ("prism_publicationname", "arxiv_journal_ref", "arxiv_journal_reference")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
-# The parser is called for each line of a text; as XML tells them, lines are no more than spaces.
-_ONE_LINE = bytes.maketrans(b"\t\n\r", b"   ")
+# The parser is called for each line, also of nothing.
+_GAP = re.compile(rb"(?<!\s)\s{1000,}")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -135,7 +135,7 @@ def _read_xml(content: bytes, document: Document, now: datetime) -> Reading:
 def read_tolerantly(content: bytes, document: Document, now: datetime) -> Reading:
     """Read what is any XML feed at all, by feedparser, as far as it can be read."""
     if b"\0" not in content:
-        content = content.translate(_ONE_LINE, _CONTROLS)
+        content = _GAP.sub(b"\n", content.translate(None, _CONTROLS))
     refusal = _refusal(content)
     if refusal:
         return _failed(refusal)

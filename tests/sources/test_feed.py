@@ -354,6 +354,13 @@ def test_plain_lines_of_names_are_parted_as_all_others(names: list[str], comma: 
     )
 
 
+@pytest.mark.parametrize("reader", ["fast", "tolerant"])
+def test_a_link_that_is_broken_over_lines_is_whole(reader: str) -> None:
+    unusual = "<body/>" if reader == "tolerant" else ""
+    found = one(f"<title>T</title><link>https:\n//example.org/a\n/b\r\n/c</link>{unusual}")
+    assert found.url == "https://example.org/a/b/c"
+
+
 def test_a_version_is_known_from_the_summary_alone() -> None:
     found = one(
         "<title>T</title><link>https://arxiv.org/abs/2508.13426</link>"
