@@ -228,7 +228,8 @@ def _date(fields: Fields) -> tuple[int | None, datetime | None]:
 
 
 def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int | None]:
-    doi, eprint, url = (bare(fields.get(name, "")) for name in ("doi", "eprint", "url"))
+    doi, eprint = (bare(fields.get(name, "")) for name in ("doi", "eprint"))
+    url = _url(fields)
     archive = fields.get("archiveprefix") or fields.get("eprinttype") or ""
     is_arxiv = archive.strip().lower() == "arxiv" or (
         not archive
@@ -255,8 +256,13 @@ def _of_arxiv(told: str) -> list[str]:
     return [f"arxiv:{name}" for name in found[:3]]
 
 
+def _url(fields: Fields) -> str:
+    """The first of several addresses with spaces between; one alone may lie across lines."""
+    return bare(re.split(r"\s+(?=https?://)", fields.get("url", "").strip(), maxsplit=1)[0])
+
+
 def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:
-    own = http_link(bare(fields.get("url", "")), "") or http_link(
+    own = http_link(_url(fields), "") or http_link(
         re.sub(r".*?(https?://)", r"\1", bare(fields.get("howpublished", ""))), ""
     )
     doi, arxiv = (keys.get(name, "") for name in ("doi", "arxiv"))

@@ -166,7 +166,7 @@ def _told(record: Record, name: str, *others: str) -> Iterator[str]:
 def _authors(record: Record) -> Iterator[str]:
     """Last names first, with semicolons between; of /covid19 a list of natural names."""
     told = bounded(next(_told(record, "authors"), ""))
-    yield from map(natural, told.split(";"))
+    yield from (natural(name.strip(" ,")) for name in told.split(";"))  # a group is "Group, "
     yield from (raw(one, "author_name") for one in many(record, "rel_authors"))
 
 

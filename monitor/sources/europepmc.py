@@ -38,7 +38,9 @@ from monitor.sources.shared.xmlstream import XmlError
 
 PAGE = 200
 
-_LAST_NAME_FIRST = re.compile(r"^(?P<last>\S.*) (?P<initials>[^\W\d_a-z]{1,4})$")
+_LAST_NAME_FIRST = re.compile(
+    r"^(?P<last>\S.*?) (?P<initials>[^\W\d_a-z]{1,4})(?P<suffix> (?:[JS]r|I{2,3}|IV|2nd|3rd))?$"
+)
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?!!doctype html|html)", re.IGNORECASE)
 _MARKED = ("title", "abstractText")
 _WITHDRAWN = ("retracted publication", "preprint withdrawal", "preprint removal")
@@ -166,7 +168,7 @@ def _authors(record: Record) -> Iterator[str]:
 
 def _given_first(name: str) -> str:
     found = None if name.isupper() else _LAST_NAME_FIRST.match(name.strip())
-    return f"{found['initials']} {found['last']}" if found else name
+    return f"{found['initials']} {found['last']}{found['suffix'] or ''}" if found else name
 
 
 def _is_withdrawn(record: Record) -> bool:

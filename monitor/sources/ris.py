@@ -38,15 +38,33 @@ _TITLES = ("TI", "T1", "CT", "BT", "ST", "TT")
 _ABSTRACTS = ("AB", "N2")
 _AUTHORS = ("AU", "A1")
 _EDITORS = ("A2", "ED", "A3")
-_VENUES = ("JF", "T2", "JO", "JA", "J2", "BT", "T3", "PB")
-_DATES = ("DA", "PY", "Y1")
+_VENUES = ("JF", "T2", "JO", "JA", "J2", "SO", "BT", "T3", "PB")
+_DATES = ("DA", "PY", "Y1", "YR")
+_COCHRANE = ("SO", "YR", "XR")  # its own tags for venue, year and PMID
 _OTHERS = {
     "PMID-": "PubMed (.nbib)",
     "%0 ": "EndNote (.enw)",
     "FN ": "Web of Science",
     "@": "BibTeX",
 }
-_LISTS = ("AU", "A1", "A2", "A3", "ED", "KW", "UR", "L1", "L2", "L3", "LK", "ID", "AN", "DO", "M3")
+_LISTS = (
+    "AU",
+    "A1",
+    "A2",
+    "A3",
+    "ED",
+    "KW",
+    "UR",
+    "L1",
+    "L2",
+    "L3",
+    "LK",
+    "ID",
+    "AN",
+    "DO",
+    "M3",
+    "XR",
+)
 
 Fields = Mapping[str, Any]
 
@@ -99,7 +117,7 @@ def _no_reference(content: str) -> str:
 def _references(content: str, begun: Sequence[int], now: datetime) -> Iterator[Paper | Rejected]:
     import rispy  # not needed to read other kinds
 
-    tags = {tag: tag for tag in (*rispy.TAG_KEY_MAPPING, "CT", "BT", "ED", "L3", "LK")}
+    tags = {tag: tag for tag in (*rispy.TAG_KEY_MAPPING, "CT", "BT", "ED", "L3", "LK", *_COCHRANE)}
     parser = rispy.RisParser(
         mapping=tags, list_tags=list(_LISTS), delimiter_tags_mapping={}, skip_unknown_tags=True
     )
@@ -176,6 +194,9 @@ def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int 
         found |= {"pmid": numbers[0]} if numbers else {}
     for link in _all(fields, ("UR", "L2")):
         if number := re.search(r"(?:pubmed\.ncbi\.nlm\.nih\.gov|/pubmed)/(\d{1,9})", link):
+            found.setdefault("pmid", number[1])
+    for record in _all(fields, ("XR",)):
+        if number := re.fullmatch(r"PUBMED (\d{1,9})", record.strip()):
             found.setdefault("pmid", number[1])
     return found, version
 

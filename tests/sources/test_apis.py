@@ -308,6 +308,29 @@ def test_a_work_has_authors_else_editors(told: dict[str, object], names: tuple[s
     assert only(read(Crossref, works(**told))).authors == names
 
 
+def test_what_a_publisher_escaped_twice_is_text() -> None:
+    told = {
+        "DOI": "10.1000/x.1",
+        "title": ["Sand &amp;amp; &amp;lt;i&amp;gt;dunes&amp;lt;/i&amp;gt;"],
+    }
+    told["abstract"] = "<jats:p>stars (&amp;lt;1 M) & all</jats:p>"
+    (paper,) = read(Crossref, json.dumps({"message": told}).encode()).papers
+    assert (paper.title, paper.abstract) == ("Sand & dunes", "stars (<1 M) & all")
+
+
+def test_a_group_of_biorxiv_is_one_name() -> None:
+    told = {"doi": "10.1101/1", "title": "T", "authors": "Doe, J.; Sand Group, ; Roe, R."}
+    (paper,) = read(BioRxiv, json.dumps({"collection": [told]}).encode()).papers
+    assert paper.authors == ("J. Doe", "Sand Group", "R. Roe")
+
+
+def test_initials_of_europe_pmc_stand_before_a_suffix() -> None:
+    told = {"id": "1", "title": "T", "authorString": "van Roe RA Jr, Doe J, Sand Group."}
+    answer = {"resultList": {"result": [told]}}
+    (paper,) = read(EuropePmc, json.dumps(answer).encode()).papers
+    assert paper.authors == ("RA van Roe Jr", "J Doe", "Sand Group")
+
+
 def test_a_work_without_a_title_has_its_original_one() -> None:
     told = works(**{"title": [], "original-title": ["Über Sand"]})
     assert only(read(Crossref, told)).title == "Über Sand"

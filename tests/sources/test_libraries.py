@@ -121,6 +121,17 @@ def test_a_group_is_named_without_its_electronic_address() -> None:
     assert read(PubMed, content).papers[0].authors == ("Sand Group",)
 
 
+def test_tags_of_cochrane_are_read() -> None:
+    told = "TY  - JOUR\nTI  - Sand\nSO  - Dunes\nYR  - 2019\nXR  - PUBMED 31000001\nER  - \n"
+    (paper,) = read(Ris, told.encode()).papers
+    assert (paper.venue, paper.year, paper.keys) == ("Dunes", 2019, {"pmid": "31000001"})
+
+
+def test_the_first_of_several_addresses_is_the_link() -> None:
+    told = "@misc{a, title={T}, url={https://example.org/a https://example.org/b}}"
+    assert read(BibTex, told.encode()).papers[0].url == "https://example.org/a"
+
+
 def test_another_format_of_references_is_named() -> None:
     assert "format of PubMed (.nbib)" in read(Ris, b"\nPMID- 38000001\nTI  - Sand\n").error
     assert read(Ris, b"no references").error == "no RIS reference in the document"
@@ -220,6 +231,8 @@ def test_addresses_lose_only_their_escapes() -> None:
         ("2014/02/03/", 2014, "2014-02-03"),
         ("2014-02", 2014, "2014-02-01"),
         ("12 March 2014", 2014, "2014-03-12"),
+        ("12-15 March 2014", 2014, "2014-03-12"),
+        ("31st March - 2 April 2014", 2014, "2014-03-31"),
         ("Mar. 3rd, 2014", 2014, "2014-03-03"),
         ("2014", 2014, None),
         ("2014/13/45", 2014, None),

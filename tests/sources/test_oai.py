@@ -272,6 +272,8 @@ def test_names_in_tex_are_names(tex: str, text: str) -> None:
         ("Jane Doe; Rae Roe", ("Jane Doe", "Rae Roe")),
         ("Doe, Jane;", ("Jane Doe",)),
         ("Doe, Jane, 1956-", ("Jane Doe",)),
+        ("Doe, J. (Jane Ann)", ("J. Doe",)),
+        ("Institute of Sand (Dunes)", ("Institute of Sand (Dunes)",)),
         ("https://orcid.org/0000-0001-2345-6789", ()),
         ("jane.doe@example.org", ()),
     ],
@@ -282,6 +284,25 @@ def test_a_creator_is_one_name_or_several_and_no_place(
     told = record(dublin("Sand", f"<creator>{creator}</creator>"))
     (paper,) = read(Oai, oai(f"<ListRecords>{told}</ListRecords>")).papers
     assert paper.authors == names
+
+
+@pytest.mark.parametrize(
+    ("told", "keys"),
+    [
+        ("<identifier>ARXIV : 1901.00001</identifier>", {"arxiv": "1901.00001"}),
+        ("<identifier>PUBMED : 31000001</identifier>", {"pmid": "31000001"}),
+        (
+            "<relation>info:eu-repo/semantics/altIdentifier/doi/10.1000/a.1</relation>"
+            "<relation>info:eu-repo/semantics/altIdentifier/arxiv/1901.00001</relation>",
+            {"doi": "10.1000/a.1", "arxiv": "1901.00001"},
+        ),
+        ("<relation>doi:10.1000/another.1</relation>", {}),
+    ],
+)
+def test_identifiers_are_named_in_the_ways_of_repositories(told: str, keys: dict[str, str]) -> None:
+    (paper,) = read(Oai, oai(f"<ListRecords>{record(dublin('Sand', told))}</ListRecords>")).papers
+    assert {scheme: value for scheme, value in paper.keys.items() if scheme != "oai"} == keys
+    assert "oai" in paper.keys  # by which it is known when it is deleted
 
 
 def test_affiliations_are_no_names() -> None:

@@ -17,7 +17,9 @@ _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _NUMBERS = re.compile(r"(?<!\d)(\d{4})\s?[-/.]\s?(\d{1,2})(?:\s?[-/.]\s?(\d{1,2}))?(?!\d)")
 _WORD = re.compile(rf"(?<![a-z])({'|'.join(_MONTHS)})[a-z]{{0,6}}\.?(?![a-z])", re.IGNORECASE)
 _DAY_AFTER = re.compile(r"[\s,~]*(\d{1,2})(?:st|nd|rd|th)?(?!\d)")
-_DAY_BEFORE = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)?[\s.~-]*$")
+_DAY_BEFORE = re.compile(  # "12th March", "12-15 March"
+    r"(?<![\d-])(\d{1,2})(?:st|nd|rd|th)?(?:\s?[-–]\s?\d{1,2}(?:st|nd|rd|th)?)?[\s.~-]*$"
+)
 
 
 def partial_date(told: str) -> tuple[int | None, datetime | None]:

@@ -30,6 +30,13 @@ _A_PLACE = re.compile(
 _NO_NAME = re.compile(r"https?:|[\w.+-]+@", re.IGNORECASE)
 # "Doe, Jane, 1956-"; "Doe, Jane, Ph. D. Institute of Sand"
 _LIFETIME = re.compile(r",?\s*\(?\b\d{4}\s*-\s*(?:\d{4})?\)?$|(?<=\w),\s*Ph\. ?D\..*$")
+_FULLER = re.compile(r"(?<=\S)\s\([^()]{1,80}\)$")  # "Doe, Jane (Jane Ann)"
+# "ARXIV : 1901.00001" of HAL
+_SCHEME = re.compile(r"(?P<scheme>arxiv|pubmed|doi) : (?=\S)", re.IGNORECASE)
+# OpenAIRE's guidelines: the same paper under another name
+_SAME = re.compile(
+    r"info:eu-repo/semantics/altIdentifier/(?P<scheme>doi|arxiv|pmid)/", re.IGNORECASE
+)
 _NO_ABSTRACT = re.compile(
     r"(?:comments?:|keywords?\b|issn\b|isbn\b|doi\b|notes?:|peer.?review|submitted by"
     r"|made available|approved for|international audience|audience |\d+ (?:pages|p\.)"
@@ -77,8 +84,14 @@ def _abstract(told: Element) -> str:
 
 def _names(told: Iterable[str]) -> list[str]:
     single = (one for name in told if not _NO_NAME.match(name) for one in _single(accents(name)))
-    names = [natural(_LIFETIME.sub("", one)) for one in single]
+    names = [natural(_bare(one)) for one in single]
     return [name for name in names if any(map(str.isalpha, name))][:MAX_NAMES]
+
+
+def _bare(name: str) -> str:
+    """A name without when its bearer lived, or what initials stand for."""
+    told = _LIFETIME.sub("", name)
+    return _FULLER.sub("", told) if "," in told else told
 
 
 def _single(told: str) -> list[str]:
@@ -117,10 +130,14 @@ def _dates(
 
 
 def _keys(identifier: str, told: Element) -> tuple[Keys, int | None]:
-    named = (identifier, *every(told, "identifier", "doi"))
+    own = (_SCHEME.sub(r"\g<scheme>:", text, 1) for text in every(told, "identifier", "doi"))
+    same = (
+        _SAME.sub(r"\g<scheme>:", text, 1) for text in every(told, "relation") if _SAME.match(text)
+    )
+    named = (identifier, *own, *same)
     keys, version = identifiers(named)
     found = dict(keys)
-    if "arxiv" not in keys:
+    if "arxiv" not in identifiers((identifier,))[0]:
         found["oai"] = identifier
     if match := next((m for text in named if (m := _OPENREVIEW.search(text))), None):
         found["openreview"] = match[1]
