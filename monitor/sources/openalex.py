@@ -129,7 +129,8 @@ def _keys(record: Record, name: str) -> Iterator[tuple[str, str]]:
     """All its own identifiers, and the arXiv id of any place where it lies."""
     yield "openalex", name
     yield "pmid", raw(record, "ids", "pmid").rstrip("/").rsplit("/", 1)[-1]
-    yield "pmcid", raw(record, "ids", "pmcid").rstrip("/").rsplit("/", 1)[-1].upper()
+    central = raw(record, "ids", "pmcid").rstrip("/").rsplit("/", 1)[-1].upper()
+    yield "pmcid", f"PMC{central}" if central.isdigit() else central
     places = [raw(one, "landing_page_url") for one in many(record, "locations")]
     doi = raw(record, "doi") or raw(record, "ids", "doi")
     for scheme, values in identifiers([doi])[0].items():

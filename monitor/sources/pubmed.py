@@ -167,14 +167,14 @@ def _book(record: Element, where: str, now: datetime) -> Paper | Rejected:
     chapter = book.find("AuthorList[@Type='authors']")
     writers = chapter if chapter is not None else book.find("AuthorList")
     year, issued = _date(book.find("Book/PubDate"))
-    _, contributed = _date(book.find("ContributionDate"))
+    contributed_year, contributed = _date(book.find("ContributionDate"))
     return _paper(
         book.find("PMID"),
         title,
         abstract=_abstract(book),
         authors=_authors(writers if writers is not None else book.find("Book/AuthorList")),
         venue=_said(book, "Book/BookTitle"),
-        year=year,
+        year=contributed_year or year,  # a chapter may be younger than its book by decades
         published=printed(contributed or issued, now),
         updated=printed(_date(book.find("DateRevised"))[1], now),
         announced=printed(_entered(record), now),

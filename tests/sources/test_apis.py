@@ -318,6 +318,14 @@ def test_what_a_publisher_escaped_twice_is_text() -> None:
     assert (paper.title, paper.abstract) == ("Sand & dunes", "stars (<1 M) & all")
 
 
+@pytest.mark.parametrize("number", ["7000001", "PMC7000001"])
+def test_a_number_of_pubmed_central_is_the_same_in_openalex(number: str) -> None:
+    ids = {"pmcid": f"https://www.ncbi.nlm.nih.gov/pmc/articles/{number}"}
+    told = {"id": "https://openalex.org/W1", "title": "T", "ids": ids}
+    (paper,) = read(OpenAlex, json.dumps(told).encode()).papers
+    assert paper.keys["pmcid"] == "PMC7000001"
+
+
 def test_a_group_of_biorxiv_is_one_name() -> None:
     told = {"doi": "10.1101/1", "title": "T", "authors": "Doe, J.; Sand Group, ; Roe, R."}
     (paper,) = read(BioRxiv, json.dumps({"collection": [told]}).encode()).papers

@@ -132,6 +132,16 @@ def test_the_first_of_several_addresses_is_the_link() -> None:
     assert read(BibTex, told.encode()).papers[0].url == "https://example.org/a"
 
 
+def test_a_chapter_that_came_later_is_not_as_old_as_its_book() -> None:
+    book = b"<Book><BookTitle>Sand</BookTitle><PubDate><Year>1993</Year></PubDate></Book>"
+    day = b"<ContributionDate><Year>2006</Year><Month>02</Month><Day>02</Day></ContributionDate>"
+    told = b"<PMID>1</PMID>" + book + b"<ArticleTitle>Dunes</ArticleTitle>" + day
+    content = b"<PubmedBookArticle><BookDocument>" + told + b"</BookDocument></PubmedBookArticle>"
+    (paper,) = read(PubMed, b"<PubmedArticleSet>" + content + b"</PubmedArticleSet>").papers
+    assert (paper.title, paper.venue, paper.year) == ("Dunes", "Sand", 2006)
+    assert paper.published and paper.published.year == 2006
+
+
 def test_another_format_of_references_is_named() -> None:
     assert "format of PubMed (.nbib)" in read(Ris, b"\nPMID- 38000001\nTI  - Sand\n").error
     assert read(Ris, b"no references").error == "no RIS reference in the document"
