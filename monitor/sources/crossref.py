@@ -112,7 +112,7 @@ class Crossref(ApiSource):
             url=http_link(raw(record, "URL"), "") or doi_page(doi),
             pdf_url=_pdf(record),
             keys=_keys(record, doi),
-            categories=terms(raw(one) for one in many(record, "subject")),
+            categories=terms(_subjects(record)),
             withdrawn=_is_withdrawn(record, title),
             raw_id=prose(doi),
         )
@@ -158,10 +158,18 @@ def _authors(record: Record) -> Iterator[str]:
 
 
 def _venue(record: Record) -> str:
-    told = (("container-title",), ("event", "name"), ("institution",), ("group-title",))
-    found = (raw(record, *path) for path in told)
+    """Where a work is published; of a preprint the server, whose group-title is a subject."""
     institution = next((raw(one, "name") for one in many(record, "institution")), "")
-    return next(filter(None, found), "") or institution
+    own = institution if raw(record, "subtype") == "preprint" else ""
+    told = (("container-title",), ("event", "name"), ("institution",))
+    found = (raw(record, *path) for path in told)
+    return next(filter(None, found), "") or own or raw(record, "group-title") or institution
+
+
+def _subjects(record: Record) -> Iterator[str]:
+    yield from (raw(one) for one in many(record, "subject"))
+    if raw(record, "subtype") == "preprint":
+        yield raw(record, "group-title")
 
 
 def _published(record: Record, now: datetime) -> tuple[int | None, datetime | None]:

@@ -308,6 +308,13 @@ def test_a_work_has_authors_else_editors(told: dict[str, object], names: tuple[s
     assert only(read(Crossref, works(**told))).authors == names
 
 
+def test_the_venue_of_a_preprint_is_its_server() -> None:
+    told = {"DOI": "10.1101/1", "title": ["T"], "group-title": "Ecology", "subtype": "preprint"}
+    content = json.dumps({"message": told | {"institution": [{"name": "bioRxiv"}]}}).encode()
+    (paper,) = read(Crossref, content).papers
+    assert (paper.venue, paper.categories) == ("bioRxiv", ("Ecology",))
+
+
 def test_what_a_publisher_escaped_twice_is_text() -> None:
     told = {
         "DOI": "10.1000/x.1",
