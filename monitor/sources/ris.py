@@ -40,7 +40,7 @@ _AUTHORS = ("AU", "A1")
 _EDITORS = ("A2", "ED", "A3")
 _VENUES = ("JF", "T2", "JO", "JA", "J2", "SO", "BT", "T3", "PB")
 _DATES = ("DA", "PY", "Y1", "YR")
-_COCHRANE = ("SO", "YR", "XR")  # its own tags for venue, year and PMID
+_OWN = ("SO", "YR", "XR", "U1")  # tags of Cochrane and of PMC, for venue, year and PMID
 _OTHERS = {
     "PMID-": "PubMed (.nbib)",
     "%0 ": "EndNote (.enw)",
@@ -48,23 +48,18 @@ _OTHERS = {
     "@": "BibTeX",
 }
 _LISTS = (
-    "AU",
-    "A1",
-    "A2",
-    "A3",
-    "ED",
-    "KW",
-    "UR",
-    "L1",
-    "L2",
-    "L3",
-    "LK",
-    "ID",
-    "AN",
-    "DO",
-    "M3",
-    "XR",
+    *("AU", "A1", "A2", "A3", "ED", "KW", "UR", "L1", "L2", "L3", "LK"),
+    *("ID", "AN", "DO", "M3", "XR", "U1", "C2"),
 )
+
+# Where numbers of PubMed (Central) stand: links, "23690001[pmid]" of PMC, "PUBMED 1" of Cochrane.
+_NUMBERS = (
+    ("pmid", re.compile(r"(?:pubmed\.ncbi\.nlm\.nih\.gov|/pubmed)/(\d{1,9})"), ("UR", "L2")),
+    ("pmid", re.compile(r"^(?:PUBMED )?(\d{1,9})(?:\[pmid\])?$"), ("XR",)),
+    ("pmid", re.compile(r"^(\d{1,9})\[pmid\]$"), ("U1",)),
+    ("pmcid", re.compile(r"(?:^|/articles/)(PMC\d{1,9})\b"), ("AN", "C2", "UR")),
+)
+_NO_ABSTRACT = re.compile(r"abstract\W*", re.IGNORECASE)
 
 Fields = Mapping[str, Any]
 
@@ -117,7 +112,7 @@ def _no_reference(content: str) -> str:
 def _references(content: str, begun: Sequence[int], now: datetime) -> Iterator[Paper | Rejected]:
     import rispy  # not needed to read other kinds
 
-    tags = {tag: tag for tag in (*rispy.TAG_KEY_MAPPING, "CT", "BT", "ED", "L3", "LK", *_COCHRANE)}
+    tags = {tag: tag for tag in (*rispy.TAG_KEY_MAPPING, "CT", "BT", "ED", "L3", "LK", *_OWN)}
     parser = rispy.RisParser(
         mapping=tags, list_tags=list(_LISTS), delimiter_tags_mapping={}, skip_unknown_tags=True
     )
@@ -146,7 +141,7 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
     keys, version = _identifiers(fields)
     return Paper(
         title=title,
-        abstract=_text(fields, _ABSTRACTS),
+        abstract=_abstract(fields),
         authors=_people(fields, _AUTHORS) or _people(fields, _EDITORS),
         venue=_text(fields, _VENUES),
         year=year,
@@ -166,6 +161,11 @@ def _all(fields: Fields, tags: Sequence[str]) -> list[str]:
 
 def _text(fields: Fields, tags: Sequence[str]) -> str:
     return next(filter(None, (text(str(fields.get(tag, ""))) for tag in tags)), "")
+
+
+def _abstract(fields: Fields) -> str:
+    told = _text(fields, _ABSTRACTS)
+    return "" if _NO_ABSTRACT.fullmatch(told) else told
 
 
 def _people(fields: Fields, tags: Sequence[str]) -> tuple[str, ...]:
@@ -192,12 +192,10 @@ def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int 
     if fields.get("DB") and "pubmed" in str(fields["DB"]).lower():
         numbers = [one for one in _all(fields, ("AN", "ID")) if re.fullmatch(r"\d{1,9}", one)]
         found |= {"pmid": numbers[0]} if numbers else {}
-    for link in _all(fields, ("UR", "L2")):
-        if number := re.search(r"(?:pubmed\.ncbi\.nlm\.nih\.gov|/pubmed)/(\d{1,9})", link):
-            found.setdefault("pmid", number[1])
-    for record in _all(fields, ("XR",)):
-        if number := re.fullmatch(r"PUBMED (\d{1,9})", record.strip()):
-            found.setdefault("pmid", number[1])
+    for scheme, pattern, tags in _NUMBERS:
+        told = (match for one in _all(fields, tags) if (match := pattern.search(one)))
+        if first := next(told, None):
+            found.setdefault(scheme, first[1])
     return found, version
 
 

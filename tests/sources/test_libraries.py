@@ -127,6 +127,25 @@ def test_tags_of_cochrane_are_read() -> None:
     assert (paper.venue, paper.year, paper.keys) == ("Dunes", 2019, {"pmid": "31000001"})
 
 
+@pytest.mark.parametrize(
+    ("told", "keys"),
+    [
+        ("AN  - PMC3600001\nU1  - 23600001[pmid]", {"pmcid": "PMC3600001", "pmid": "23600001"}),
+        ("UR  - https://x.org/pmc/articles/PMC3600001/", {"pmcid": "PMC3600001"}),
+        ("C2  - PMC3600001", {"pmcid": "PMC3600001"}),
+        ("C2  - 2019\nU1  - 5", {}),
+    ],
+)
+def test_numbers_of_pubmed_central_in_ris(told: str, keys: dict[str, str]) -> None:
+    content = f"TY  - JOUR\nTI  - Sand\n{told}\nER  - \n".encode()
+    assert read(Ris, content).papers[0].keys == keys
+
+
+def test_a_heading_is_no_abstract() -> None:
+    told = b"TY  - JOUR\nTI  - Sand\nAB  - Abstract\nER  - \n"
+    assert not read(Ris, told).papers[0].abstract
+
+
 def test_the_first_of_several_addresses_is_the_link() -> None:
     told = "@misc{a, title={T}, url={https://example.org/a https://example.org/b}}"
     assert read(BibTex, told.encode()).papers[0].url == "https://example.org/a"
@@ -242,6 +261,8 @@ def test_addresses_lose_only_their_escapes() -> None:
         ("2014-02", 2014, "2014-02-01"),
         ("12 March 2014", 2014, "2014-03-12"),
         ("12-15 March 2014", 2014, "2014-03-12"),
+        ("17.01.2014", 2014, "2014-01-17"),
+        ("10.1.17.2014", 2014, None),
         ("31st March - 2 April 2014", 2014, "2014-03-31"),
         ("Mar. 3rd, 2014", 2014, "2014-03-03"),
         ("2014", 2014, None),

@@ -15,6 +15,7 @@ LONG_OVER = timedelta(days=100)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _NUMBERS = re.compile(r"(?<!\d)(\d{4})\s?[-/.]\s?(\d{1,2})(?:\s?[-/.]\s?(\d{1,2}))?(?!\d)")
+_DOTTED = re.compile(r"(?<![\d.])(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})(?!\d)")  # day.month.year
 _WORD = re.compile(rf"(?<![a-z])({'|'.join(_MONTHS)})[a-z]{{0,6}}\.?(?![a-z])", re.IGNORECASE)
 _DAY_AFTER = re.compile(r"[\s,~]*(\d{1,2})(?:st|nd|rd|th)?(?!\d)")
 _DAY_BEFORE = re.compile(  # "12th March", "12-15 March"
@@ -32,6 +33,8 @@ def partial_date(told: str) -> tuple[int | None, datetime | None]:
         return None, None
     if (numbers := _NUMBERS.search(told)) and numbers[1] == year[1]:
         return int(year[1]), day_of(year[1], numbers[2], numbers[3] or "")
+    if (dotted := _DOTTED.search(told)) and dotted[3] == year[1]:
+        return int(year[1]), day_of(year[1], dotted[2], dotted[1])
     word = _WORD.search(told)
     if not word:
         return int(year[1]), None
