@@ -205,7 +205,7 @@ def _paper(key: str, fields: Fields, where: str, now: datetime) -> Paper | Rejec
         keys=keys,
         categories=terms(
             term
-            for name in ("keywords", "primaryclass", "eprintclass")
+            for name in ("keywords", "keyword", "primaryclass", "eprintclass")
             for term in re.split(r"[;,]", unlatex(fields.get(name, "")))
         ),
         version=version,

@@ -238,6 +238,8 @@ def test_fewer_hits_than_sent_are_partial() -> None:
         (r"pages 1--2 --- ``so'' a~b", "pages 1–2 — “so” a b"),
         (r"known \cite{a,b} facts", "known  facts"),
         (r"{\noopsort{1973c}}1981", "1981"),
+        (r"the R$\backslash$'enyi $x$ entropy", "the Rényi $x$ entropy"),
+        (r"{\$}x{\^{}}2{\$} \~{}n \^{o}", "$x^2$ ~n ô"),
         ("plain text", "plain text"),
     ],
 )

@@ -8,6 +8,7 @@ from monitor.sources.shared.arxivtext import accents
 
 _MATHS = re.compile(r"\\\$|\$\$?(?:\\.|[^$\\])+\$\$?|\\\((?:[^\\]|\\[^)]){1,500}\\\)", re.DOTALL)
 _ENSURED = re.compile(r"\\ensuremath\s*\{(?P<maths>(?:[^{}$]|\{[^{}$]{0,200}\}){1,500})\}")
+_BACKSLASH = re.compile(r"\$\\backslash\$")
 _LATEX = re.compile(r"[\\{}~$]|--|``|''")
 _SWITCH = re.compile(r"\\(?:em|it|bf|rm|sc|sf|sl|tt|itshape|bfseries|upshape|relax)(?![A-Za-z])\s*")
 _STYLE = re.compile(
@@ -26,13 +27,13 @@ _WORDS = {
     "LaTeX": "LaTeX", "TeX": "TeX", "BibTeX": "BibTeX",
 }  # fmt: skip
 _WORD = re.compile(rf"\\({'|'.join(_WORDS)})(?![A-Za-z])(?:\s*\{{\}}|\s+)?")
-_ESCAPED = re.compile(r"\\([&%$#_{}])")
+_ESCAPED = re.compile(r"\\(?:([&%$#_{}])|([\^~])\{\})")
 _SPACING = re.compile(r"\\(?:[,;:!/@-]|\\(?:\[[^\]]{0,20}\])?|\s)")
 # What is more than an accent (`\'e`, `\v c`) or a letter of one sign (`\o`).
-_COMMAND = re.compile(r"\\(?:[A-Za-z]{2}|[SP]|[&%$#_{},;:!/@\\\s-])")
+_COMMAND = re.compile(r"\\(?:[A-Za-z]{2}|[SP]|[&%$#_{},;:!/@\\\s-]|[\^~]\{\})")
 _MARKS = (("``", "“"), ("''", "”"), ("---", "—"), ("--", "–"), ("~", " "))
 # Escaped signs wait here until the braces are gone; these code points are for private use.
-_SIGNS = "&%$#_{}"
+_SIGNS = "&%$#_{}^~"
 _KEPT = {sign: chr(0xE000 + place) for place, sign in enumerate(_SIGNS)}
 _BACK = {ord(kept): sign for sign, kept in _KEPT.items()}
 
@@ -44,6 +45,8 @@ def unlatex(source: str) -> str:
     """
     if not _LATEX.search(source):
         return source
+    if "backslash$" in source:  # of Mendeley, which escapes the LaTeX that an abstract has
+        source = _BACKSLASH.sub(r"\\", source)
     if "ensuremath" in source:
         source = _ENSURED.sub(r"$\g<maths>$", source)
     pieces, end = [], 0
@@ -58,7 +61,7 @@ def unlatex(source: str) -> str:
 def _prose(source: str) -> str:
     escaped = 0
     if _COMMAND.search(source):
-        source, escaped = _ESCAPED.subn(lambda found: _KEPT[found[1]], source)
+        source, escaped = _ESCAPED.subn(lambda found: _KEPT[found[1] or found[2]], source)
         source = _WORD.sub(lambda found: _WORDS[found[1]], _SILENT.sub("", source))
         source = _STYLE.sub("", _SWITCH.sub("", _SPACING.sub(_space, source)))
     if "\\" in source:
