@@ -29,6 +29,19 @@ MAX_NAMES = 10_000
 MAX_ENTRIES = 50_000
 
 _VENUES = ("journal", "journaltitle", "booktitle", "school", "institution", "publisher")
+# Journals as AASTeX names them: https://ui.adsabs.harvard.edu/help/actions/journal-macros
+_AASTEX = {
+    "aj": "Astronomical Journal", "apj": "Astrophysical Journal",
+    "apjl": "Astrophysical Journal, Letters", "apjs": "Astrophysical Journal, Supplement",
+    "aap": "Astronomy and Astrophysics", "aapr": "Astronomy and Astrophysics Reviews",
+    "araa": "Annual Review of Astronomy and Astrophysics", "icarus": "Icarus", "nat": "Nature",
+    "jcap": "Journal of Cosmology and Astroparticle Physics", "physrep": "Physics Reports",
+    "mnras": "Monthly Notices of the RAS", "pasp": "Publications of the ASP",
+    "pasj": "Publications of the ASJ", "pra": "Physical Review A", "prb": "Physical Review B",
+    "prc": "Physical Review C", "prd": "Physical Review D", "pre": "Physical Review E",
+    "prl": "Physical Review Letters", "solphys": "Solar Physics", "ssr": "Space Science Reviews",
+}  # fmt: skip
+_MACRO = re.compile(r"\s*\{?\\([a-z]+)\s*(?:\{\})?\}?\s*")
 _NO_PAPER = ("comment", "preamble", "string", "xdata", "set", "control", "ieeetranbstctl")
 _INHERITED = ("author", "title", *_VENUES, "year", "month", "date")
 _OTHERS = re.compile(r"(?:and\s+)?(?:others|et\.? al\.?)", re.IGNORECASE)
@@ -198,7 +211,7 @@ def _paper(key: str, fields: Fields, where: str, now: datetime) -> Paper | Rejec
         title=f"{title}: {subtitle}" if subtitle else title,
         abstract=_text(fields, "abstract"),
         authors=_names(fields.get("author", "")) or _names(fields.get("editor", "")),
-        venue=_text(fields, *_VENUES),
+        venue=_venue(fields),
         year=year,
         published=printed(published, now),
         url=_link(fields, keys),
@@ -211,6 +224,11 @@ def _paper(key: str, fields: Fields, where: str, now: datetime) -> Paper | Rejec
         version=version,
         raw_id=text(key)[:300],
     )
+
+
+def _venue(fields: Fields) -> str:
+    macro = _MACRO.fullmatch(fields.get("journal", ""))
+    return (_AASTEX.get(macro[1], "") if macro else "") or _text(fields, *_VENUES)
 
 
 def _date(fields: Fields) -> tuple[int | None, datetime | None]:

@@ -146,6 +146,12 @@ def test_a_heading_is_no_abstract() -> None:
     assert not read(Ris, told).papers[0].abstract
 
 
+@pytest.mark.parametrize("macro", [r"\apj", r"{\apj}", r"\apj{}"])
+def test_a_journal_that_astronomers_name_by_a_macro(macro: str) -> None:
+    told = f"@article{{a, title={{T}}, journal={{{macro}}}}}".encode()
+    assert read(BibTex, told).papers[0].venue == "Astrophysical Journal"
+
+
 def test_the_first_of_several_addresses_is_the_link() -> None:
     told = "@misc{a, title={T}, url={https://example.org/a https://example.org/b}}"
     assert read(BibTex, told.encode()).papers[0].url == "https://example.org/a"
