@@ -15,6 +15,7 @@ from pydantic import Field, SecretStr
 
 from monitor.model import FirstRun, Paper
 from monitor.sources.base import Terms
+from monitor.sources.shared.dates import long_over
 from monitor.sources.shared.entries import http_link, identifiers
 from monitor.sources.shared.records import (
     Listing,
@@ -85,6 +86,7 @@ class SemanticScholar(ApiSource):
         told = next((one for one in within if isinstance(one, dict)), record)
         name = raw(told, "paperId")
         published = when(raw(told, "publicationDate"), now)
+        year = year_of(raw(told, "year"), published)
         page = http_link(raw(told, "url"), "")
         studies = [raw(one) for one in many(told, "fieldsOfStudy")]
         studies += [raw(one, "category") for one in many(told, "s2FieldsOfStudy")]
@@ -93,8 +95,9 @@ class SemanticScholar(ApiSource):
             abstract=prose(raw(told, "abstract")),
             authors=names_of(raw(one, "name") or raw(one) for one in many(told, "authors")),
             venue=prose(next(filter(None, _venues(told)), "")),
-            year=year_of(raw(told, "year"), published),
+            year=year,
             published=published,
+            announced=None if published else long_over(year, now),
             url=page or (f"https://www.semanticscholar.org/paper/{name}" if name.isalnum() else ""),
             pdf_url=_pdf(told),
             keys=keys_of(_keys(told, name)),

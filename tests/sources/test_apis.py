@@ -186,6 +186,13 @@ def test_a_work_of_a_year_long_over_is_older_though_its_doi_is_new() -> None:
     assert paper.announced == datetime(1981, 1, 1, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(("year", "day"), [(1981, datetime(1981, 1, 1, tzinfo=UTC)), (2025, None)])
+def test_a_paper_of_a_year_long_over_is_older(year: int, day: datetime | None) -> None:
+    told = {"paperId": "a", "title": "T", "year": year, "publicationDate": None}
+    paper = only(read(SemanticScholar, json.dumps(told).encode()))
+    assert (paper.published, paper.year, paper.announced) == (None, year, day)
+
+
 def test_a_work_is_read_without_the_envelope_of_the_api() -> None:
     csl = {"DOI": "10.1000/x", "title": "A title", "issued": {"date-parts": [[2025, 3, 9]]}}
     assert only(read(Crossref, json.dumps(csl).encode())).title == "A title"
