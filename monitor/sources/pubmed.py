@@ -36,6 +36,7 @@ _ROOTS = (
     *("PubmedArticleSet", "PubmedBookArticleSet", "MedlineCitationSet", "DeleteCitation"),
     *("PubmedArticle", "PubmedBookArticle", "MedlineCitation", "ERROR", "eFetchResult"),
 )
+_UNREAD = ("MeshHeadingList", "ChemicalList", "ReferenceList", "AffiliationInfo")
 _NO_TITLE = ("", "[Not Available].", "[Not Available]")
 _UNTOLD = "UNLABELLED"
 _ADDRESS = re.compile(r"[\s.,;:]*\bElectronic address:.*", re.DOTALL)
@@ -88,7 +89,7 @@ def _failed(error: str) -> Reading:
 
 
 def _elements(content: bytes) -> Iterator[Element | XmlError]:
-    stream = elements(content, _RECORDS, outer=_OUTER, most="PubmedArticle")
+    stream = elements(content, _RECORDS, outer=_OUTER, most="PubmedArticle", unread=_UNREAD)
     root = next(stream)
     if isinstance(root, XmlError):
         yield root

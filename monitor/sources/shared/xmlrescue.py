@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice, pairwise
 from xml.etree.ElementTree import Element
 
@@ -20,15 +20,17 @@ def elements(
     heads: Collection[str] = (),
     outer: Collection[str] = (),
     most: str = "",
+    unread: Sequence[str] = (),
 ) -> Iterator[Element | XmlError]:
     """Yield what `records` yields; of a document with faults, the records behind them too.
 
     An XmlError among them says what is missing there. `outer` are those of `names` that never
-    stand within another, where not all are. `most` is what most of the records are called.
+    stand within another, where not all are. `most` is what most of the records are called,
+    `unread` what of these nobody asks for.
     """
     count = 0
     try:
-        for element in records(content, names, heads, most):
+        for element in records(content, names, heads, most, unread):
             count += element.tag in names
             yield element
     except XmlError as fault:

@@ -71,17 +71,22 @@ class XmlError(Exception):
 
 
 def records(
-    content: bytes, names: Collection[str], heads: Collection[str] = (), most: str = ""
+    content: bytes,
+    names: Collection[str],
+    heads: Collection[str] = (),
+    most: str = "",
+    unread: Sequence[str] = (),
 ) -> Iterator[Element]:
     """Yield the root as it begins, each of `heads` as it begins and each of `names` as it ends.
 
     What begins has its attributes and nothing else yet; a record is forgotten once the next one
     is asked for. `content` may be gzip. Raises XmlError, when what came before is still good.
-    `most` names the record that large documents consist of, which are read faster by it.
+    `most` names the record that large documents consist of, which are read faster by it, and
+    `unread` what in these records nobody asks for: it may be missing.
     """
     parser = cast("_Parser", XMLPullParser(events=("start", "end")))
     walk = _Walk(names, heads)
-    whole = _Whole(most if len(content) > LARGE else "")
+    whole = _Whole(most if len(content) > LARGE else "", unread)
     quiet = 0
     try:
         for piece in chain(_prepared(content), (b"",)):
@@ -162,8 +167,9 @@ class _Whole:
     is not plainly a list of records is left to the parser that gives events, from there on.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, unread: Sequence[str]) -> None:
         self.begin, self.end = f"<{name}>".encode(), f"</{name}>".encode()
+        self.unread = [name.encode() for name in unread]
         self.told = b""  # what is not fed to the parser yet
         self.on = bool(name)
         self.found: Sequence[Element] = ()
@@ -194,12 +200,27 @@ class _Whole:
     def parsed(self, told: bytes, names: Collection[str]) -> bytes:
         """Parse records, and return what is left of them: as many lines, or all of it."""
         with suppress(ParseError):
-            found = list(XML(b"<all>%b</all>" % told))
+            found = list(XML(b"<all>%b</all>" % self.asked_for(told)))
             if all(one.tag in names for one in found):
                 self.found = found
                 return b"\n" * told.count(b"\n")
         self.on = False
         return told
+
+    def asked_for(self, told: bytes) -> bytes:
+        """Return records without what nobody asks for, which is half of them and more."""
+        if b"<!" in told:  # a comment may speak of it
+            return told
+        short = told
+        for name in self.unread:
+            first, *rest = short.split(b"<%b>" % name)
+            behind = [one.rpartition(b"</%b>" % name) for one in rest]
+            if any(self.end in piece for piece, _, _ in behind) or any(
+                self.end in piece for _, closed, piece in behind if not closed
+            ):
+                return told  # it has no end
+            short = first + b"".join([piece for _, closed, piece in behind if closed])
+        return short
 
 
 def _events_left(parser: _Parser) -> Iterator[tuple[str, Element]]:
