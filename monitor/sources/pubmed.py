@@ -40,6 +40,7 @@ _UNREAD = ("MeshHeadingList", "ChemicalList", "ReferenceList", "AffiliationInfo"
 _NO_TITLE = ("", "[Not Available].", "[Not Available]")
 _UNTOLD = "UNLABELLED"
 _ADDRESS = re.compile(r"[\s.,;:]*\bElectronic address:.*", re.DOTALL)
+_PMC = re.compile(r"PMC\d{1,10}", re.ASCII)
 _RETRACTED = "Retracted Publication"
 
 
@@ -286,7 +287,7 @@ def _keys(told: list[Element]) -> dict[str, str | tuple[str, ...]]:
     ]
     pmc = [_all(one).strip() for one in told if one.get("IdType") == "pmc"]
     found = dict(identifiers(doi)[0])
-    return found | ({"pmcid": pmc[0]} if pmc and pmc[0] else {})
+    return found | ({"pmcid": pmc[0]} if pmc and _PMC.fullmatch(pmc[0]) else {})
 
 
 def _is_retracted(citation: Element) -> bool:

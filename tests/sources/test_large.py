@@ -251,7 +251,17 @@ def in_short(parts: list[str], unread: tuple[str, ...]) -> list[str]:
 
 
 WITHIN = st.sampled_from(
-    ("<x>1</x>", "<t>2</t>", "<t><u>3</u></t>", "<t>4<t>5</t></t>", "<t/>", "<v>6</v>", "<t></a><a></t>")
+    (
+        "<x>1</x>",
+        "<![CDATA[<t>]]>",
+        "<![CDATA[x]]>",
+        "<t>2</t>",
+        "<t><u>3</u></t>",
+        "<t>4<t>5</t></t>",
+        "<t/>",
+        "<v>6</v>",
+        "<t></a><a></t>",
+    )
 )
 
 

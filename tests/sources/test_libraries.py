@@ -167,6 +167,17 @@ def test_a_chapter_that_came_later_is_not_as_old_as_its_book() -> None:
     assert paper.published and paper.published.year == 2006
 
 
+@pytest.mark.parametrize(
+    ("told", "number"), [("PMC1", "PMC1"), (" PMC1\n", "PMC1"), ("PMC1 \n2", None)]
+)
+def test_a_number_of_pubmed_central_is_nothing_but_a_number(told: str, number: str | None) -> None:
+    ids = f'<PubmedData><ArticleIdList><ArticleId IdType="pmc">{told}</ArticleId></ArticleIdList>'
+    content = libraries.pubmed(range(1)).replace(
+        b"</PubmedArticle>", f"{ids}</PubmedData></PubmedArticle>".encode()
+    )
+    assert read(PubMed, content).papers[0].keys.get("pmcid") == number
+
+
 def test_another_format_of_references_is_named() -> None:
     assert "format of PubMed (.nbib)" in read(Ris, b"\nPMID- 38000001\nTI  - Sand\n").error
     assert read(Ris, b"no references").error == "no RIS reference in the document"
