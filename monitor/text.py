@@ -26,6 +26,7 @@ _UNWANTED = re.compile(
 )
 
 
+SHORT = 100
 # All of ASCII but the control characters.
 _SHOWN = bytes(range(32, 127))
 
@@ -35,6 +36,8 @@ def clean(text: str) -> str:
 
     LaTeX and mathematics stay as they were written.
     """
+    if len(text) < SHORT and text.isascii() and text.isprintable() and "  " not in text:
+        return text.strip()
     line = text.replace("\n", " ").strip()
     # Backwards, since what finds two spaces among many single ones is three times as fast so.
     if line.isascii() and line.rfind("  ") < 0 and not _has_controls(line):
@@ -48,7 +51,7 @@ def clean(text: str) -> str:
 
 
 def _has_controls(ascii_line: str) -> bool:
-    if len(ascii_line) < 100:
+    if len(ascii_line) < SHORT:
         return not ascii_line.isprintable()
     return ascii_line.encode().translate(None, _SHOWN) != b""
 

@@ -97,8 +97,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     comment: str = ""
 
     def size(self) -> int:
-        texts = (self.title, self.summary, self.content, self.id, self.link, self.venue)
-        return len("".join((*texts, *self.names, *self.categories)))
+        short = (self.title, self.id, self.link, self.venue, *self.names, *self.categories)
+        return len(self.summary) + len(self.content) + len("".join(short))
 
 
 def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
@@ -153,9 +153,12 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
 
 def _abstract(entry: Entry, title: str) -> tuple[Card, str]:
     """Return the abstract without what feeds put before it, and how arXiv announced it."""
-    if card := card_of_lines(entry.summary, title):
-        return card, ""
-    summary = text(without_heading(entry.summary))
+    summary = entry.summary
+    if "<" in summary:
+        if card := card_of_lines(summary, title):
+            return card, ""
+        summary = without_heading(summary)
+    summary = text(summary)
     content = text(without_heading(entry.content)) if entry.content else ""
     told = _ARXIV_SUMMARY.match(summary)
     if told:

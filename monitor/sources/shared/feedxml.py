@@ -232,19 +232,19 @@ def _fields(tokens: Iterator[bytes], names: Names) -> _Fields:
             if role != IGNORED:  # as `_said`, without a call for each of a dozen fields
                 text = behind.decode()
                 text = (decoded(text) if "&" in text else text).strip()
-        if role not in _MANY:
-            if role in said and role in _ONCE:
-                raise DeclinedError
-            said[role] = text
-            if role == "id" and attributes:
-                is_address = attributes.get("isPermaLink", "true") == "true"
-        elif role == "author":
-            people.append(mended(text))
-        elif role == "category":
+        if role == "category":
             if attributes and (term := attributes.get("term")):
                 categories.append(term)
             if text:
                 categories.append(mended(text))
+        elif role not in _MANY:
+            if role in said and role in _ONCE:
+                raise DeclinedError
+            said[role] = text
+            if attributes and role == "id":
+                is_address = attributes.get("isPermaLink", "true") == "true"
+        elif role == "author":
+            people.append(mended(text))
         elif role == "title":
             title = title or mended(text)
         elif role == "content":
@@ -301,18 +301,16 @@ def _linked(told: list[_Link], base: str) -> tuple[str, str, list[str]]:
     """Return the page, the PDF, and the addresses that may name an identifier."""
     page, pdf, named = "", "", []
     for role, link, text in told:
-        if role == "enclosure":
-            address = link.get("url", "")
-        elif "href" in link:
+        if "href" in link:
             address = joined(base, link["href"])
+        elif role == "enclosure":
+            address = link.get("url", "")
         else:
             address = mended(joined(base, text)).replace("&amp;", "&") if text else ""
-        is_page = role == "link" and (
-            not link or link.get("rel", "alternate").lower() == "alternate"
-        )
-        if is_page:
+        if role == "link" and link.get("rel", "alternate").lower() == "alternate":
             page = page or address
-        if is_page or link.get("title") == "doi":
+            named.append(address)
+        elif link.get("title") == "doi":
             named.append(address)
         if link and link.get("type", "").lower() == _PDF:
             pdf = pdf or address
