@@ -105,7 +105,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     """Turn an entry into a paper, or say why it is none; relative links are relative to `base`."""
     if entry.size() > MAX_ENTRY:
         return f"entry is larger than {MAX_ENTRY:,} characters"
-    title = text(unescaped(entry.title))
+    title = text(unescaped(entry.title) if "&" in entry.title else entry.title)
     old = _OLD_ARXIV.search(title) if title.endswith(")") else None
     title, by = bare_title(title[: old.start()] if old else title, entry.names)
     card, announced = _abstract(entry, title)
@@ -122,7 +122,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     keys, version = identifiers(named)
     if version is None and entry.summary.startswith("arXiv:"):  # its own name is what comes first
         keys, version = identifiers((*named, entry.summary[:MAX_OWN_NAME]))
-    venue = text(entry.venue) or card.venue
+    venue = (entry.venue and text(entry.venue)) or card.venue
     people = _people(entry.names or (card.names or by,), "arxiv" in keys)
     terms = (*entry.categories, old["category"]) if old else entry.categories
     # arXiv's old feeds date the day, not its entries.
@@ -138,7 +138,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
         within_reason(entry.updated, now),
         published if how else None,  # announced
         url,
-        http_link(entry.pdf, base),
+        entry.pdf and http_link(entry.pdf, base),
         keys,
         (_few_categories if len("".join(terms)) < 200 else _categories)(terms),
         how,

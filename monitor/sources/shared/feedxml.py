@@ -264,11 +264,13 @@ def _entry(
     if "id" in said:
         own = _identifier(said["id"], base if is_address else None)
     page, pdf, linked = _linked(links, base)
+    named = [own]
     page = page or (own if own.startswith(("http://", "https://")) else "")
     if page and not base and "://" not in page:
         raise DeclinedError
-    if not said.keys().isdisjoint(_IDENTIFIERS):
-        linked = [*[mended(said[role]) for role in _IDENTIFIERS if role in said], *linked]
+    for role in _IDENTIFIERS:
+        if role in said:
+            named.append(mended(said[role]))
     return Entry(
         title,
         "" if summary == content else summary,
@@ -277,7 +279,7 @@ def _entry(
         own,
         page,
         pdf,
-        (own, *linked),
+        (*named, *linked),
         _published(said) or (updated if names.is_rss else None),
         updated,
         issued,
