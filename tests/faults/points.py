@@ -113,9 +113,10 @@ TRANSACTIONS = {
     "monitor.pipeline.compose._subscription": "composed well",
     "monitor.pipeline.compose.compose": "composed badly",
     "monitor.pipeline.compose.notify": "operator told",
-    "monitor.pipeline.deliver._Round._claim_on": "claim",
-    "monitor.pipeline.deliver._Round._record": "outcome",
-    "monitor.pipeline.deliver._Round._send.<locals>.handing_off": "hand-off",
+    "monitor.pipeline.deliver._Round._claims": "claim",
+    "monitor.pipeline.deliver._Round._hand_off": "hand-off",
+    "monitor.pipeline.deliver._Round._put_back": "outcome",
+    "monitor.pipeline.deliver._Round._recorded": "outcome",
     "monitor.pipeline.deliver._Round.end": "claim put back",
     "monitor.pipeline.deliver._settle": "settling",
     "monitor.pipeline.deliver.resolve": "settled by hand",
@@ -144,18 +145,21 @@ TRANSACTIONS = {
 }
 
 
-def _opener() -> str:
+def _openers() -> list[str]:
     """Return the name of the function that opens a transaction, or has it opened for it.
 
-    What several threads write together has the name of whoever commits for them.
+    Of what several threads write together, all that is done in it: who of them commits is chance.
     """
     frame = sys._getframe(2)
     while frame.f_code.co_filename.endswith(("contextlib.py", "database.py", "together.py")):
         if frame.f_code.co_qualname == "Database.probe":
             break
+        if frame.f_code.co_qualname == "Together._commit":
+            steps = frame.f_locals["kinds"]
+            return [f"{step.__module__}.{step.__qualname__}" for step in steps]
         assert frame.f_back
         frame = frame.f_back
-    return f"{frame.f_globals['__name__']}.{frame.f_code.co_qualname}"
+    return [f"{frame.f_globals['__name__']}.{frame.f_code.co_qualname}"]
 
 
 def _store(points: Points) -> None:
@@ -164,27 +168,31 @@ def _store(points: Points) -> None:
     begin = database.Database.writing
 
     def writing(self: database.Database) -> AbstractContextManager[sa.Connection]:
-        opener = _opener()
-        name = TRANSACTIONS.get(opener, f"UNNAMED {opener}")
+        told = (TRANSACTIONS.get(opener, f"UNNAMED {opener}") for opener in _openers())
+        names = list(dict.fromkeys(told))
 
         @contextmanager
         def transaction() -> Iterator[sa.Connection]:
-            points.reach(f"{name}: begin")
+            for name in names:
+                points.reach(f"{name}: begin")
             with begin(self) as tx:
                 yield tx
-                points.reach(f"{name}: unfinished", lambda: _cut_store(tx))
+                for name in names:
+                    points.reach(f"{name}: unfinished", lambda: _cut_store(tx))
                 if points.full:
                     _no_room(self)
-                if points.comes(f"{name}: committed", "cut"):
-                    points.reach(f"{name}: committed", lambda: _lose_the_answer(tx))
-            points.reach(f"{name}: committed", lambda: None)
+                for name in names:
+                    if points.comes(f"{name}: committed", "cut"):
+                        points.reach(f"{name}: committed", lambda: _lose_the_answer(tx))
+            for name in names:
+                points.reach(f"{name}: committed", lambda: None)
 
         return transaction()
 
     look = database.Database.reading
 
     def reading(self: database.Database) -> AbstractContextManager[sa.Connection]:
-        where = _opener().split(".")
+        where = _openers()[0].split(".")
 
         @contextmanager
         def transaction() -> Iterator[sa.Connection]:
