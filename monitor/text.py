@@ -26,7 +26,7 @@ _UNWANTED = re.compile(
 )
 
 
-SHORT = 100
+_SHORT = 100
 # All of ASCII but the control characters.
 _SHOWN = bytes(range(32, 127))
 
@@ -36,11 +36,12 @@ def clean(text: str) -> str:
 
     LaTeX and mathematics stay as they were written.
     """
-    if len(text) < SHORT and text.isascii() and text.isprintable() and "  " not in text:
+    if len(text) < _SHORT and text.isascii() and text.isprintable() and "  " not in text:
         return text.strip()
     line = text.replace("\n", " ").strip()
     # Backwards, since what finds two spaces among many single ones is three times as fast so.
-    if line.isascii() and line.rfind("  ") < 0 and not _has_controls(line):
+    is_plain = line.isascii() and line.rfind("  ") < 0
+    if is_plain and not line.encode().translate(None, _SHOWN):  # nothing but what is shown
         return line
     if "  " in line or not line.isprintable():  # printable is no space but " "
         line = " ".join(line.split())
@@ -48,12 +49,6 @@ def clean(text: str) -> str:
         visible = re.sub("[\ud800-\udfff]", "\ufffd", _UNWANTED.sub("", line))
         line = " ".join(visible.split())
     return unicodedata.normalize("NFC", line)
-
-
-def _has_controls(ascii_line: str) -> bool:
-    if len(ascii_line) < SHORT:
-        return not ascii_line.isprintable()
-    return ascii_line.encode().translate(None, _SHOWN) != b""
 
 
 # ── folding ─────────────────────────────────────────────────────────────────────────
