@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 FUZZ_SECONDS ?= 90
 SOAK_KILLS ?= 1000
 
-.PHONY: demo test check format bench duel faults soak fuzz awkward month same picture clean big
+.PHONY: demo test check format bench duel faults soak fuzz awkward month night same picture clean big
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -55,6 +55,9 @@ awkward: $(VENV)/.developing      ## documents of 20 MB of every format that are
 
 month: $(VENV)/.developing        ## thirty days on PostgreSQL, two schedulers and three workers, one killed at each step
 	$(BIN)/python -m tests.month --days 30
+
+night: $(VENV)/.developing        ## a night of faults on the real service: each digest once, each fault noticed
+	$(BIN)/python -m tests.night
 
 same: $(VENV)/.developing        ## how well two records are told to be one, and near titles among 100,000
 	$(BIN)/python benchmarks/same.py

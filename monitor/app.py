@@ -14,8 +14,10 @@ from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
 
+import structlog
+
 from monitor import pipeline, plugins
-from monitor.config import Settings, synonyms_of, topics_of
+from monitor.config import Settings, load, synonyms_of, topics_of
 from monitor.config.settings import (
     ChannelSettings,
     EmailOptions,
@@ -31,7 +33,7 @@ from monitor.deliver.slack import Slack
 from monitor.deliver.smtp import SmtpServer
 from monitor.digest.due import parse_schedule
 from monitor.digest.render import JinjaTemplates
-from monitor.errors import StoreBusyError, UsageError
+from monitor.errors import StoreBusyError, StoreError, UsageError
 from monitor.http import Door
 from monitor.model import (
     Channel,
@@ -48,10 +50,12 @@ from monitor.model import (
     Templates,
 )
 from monitor.pipeline import OPERATOR, InForce, Parts, Retention, Subscription, Watched, Way
-from monitor.store import deliveries, digests
-from monitor.store.database import Database, open_store
+from monitor.store import deliveries, digests, runs
+from monitor.store.database import Database, Transaction, open_store
 from monitor.store.owners import Owner
 from monitor.store.servers import Servers
+
+log = structlog.get_logger()
 
 EMAIL = "email"
 # A command that read a large dump ends, and leaves the rest of its papers to the next.
@@ -142,26 +146,50 @@ class App:
         return matched
 
     def digest(
-        self, names: Sequence[str] = (), early: bool = False, *, probe: bool = True
+        self,
+        names: Sequence[str] = (),
+        early: bool = False,
+        *,
+        probe: bool = True,
+        on_failure: pipeline.OnFailure = pipeline.log_failure,
     ) -> list[Sent]:
         """Match what waits, compose what is due, deliver what is open.
 
+        Returns the digests that were composed, attempted, or wait for a line that is down.
+        `on_failure` gets the name and error of each subscription that could not be composed.
         `probe` tries at once what rests after a failure: a person asked, having mended something.
         """
+        failed: dict[str, Exception] = {}
         pipeline.match(self.parts)
-        composed = pipeline.compose(self.parts, names, early=early, patient=not probe)
+        composed = pipeline.compose(
+            self.parts, names, early=early, patient=not probe, on_failure=failed.__setitem__
+        )
+        for name, fault in failed.items():
+            on_failure(name, fault)
+        try:
+            attempted = self._deliver(probe=probe)
+        except StoreError as fault:
+            if not any(isinstance(one, StoreError) for one in failed.values()):
+                raise
+            log.error("nothing delivered", error=str(fault))
+            attempted = []
+        return self._sent(composed, attempted)
+
+    def _deliver(self, *, probe: bool) -> list[Delivery]:
         attempted = pipeline.deliver(self.parts, probe=probe)
         if pipeline.notify(self.parts):
             attempted += pipeline.deliver(self.parts)
         pipeline.make_searchable(self.parts, A_COMMANDS_SHARE)
-        return self._sent(composed, attempted)
+        return attempted
 
     def _sent(
         self, composed: Sequence[pipeline.Composed], attempted: Sequence[Delivery]
     ) -> list[Sent]:
         touched = {one.id: one.digest for one in composed if one.id is not None}
         with self.parts.database.reading() as tx:
-            for digest_id in dict.fromkeys(delivery.digest_id for delivery in attempted):
+            waiting = deliveries.open_on(tx, self._channels_down(tx))
+            tried = [*(delivery.digest_id for delivery in attempted), *waiting]
+            for digest_id in dict.fromkeys(tried):
                 digest = digests.get(tx, digest_id)
                 if digest is not None:
                     touched.setdefault(digest_id, digest)
@@ -171,15 +199,25 @@ class App:
                 if d.subscription != OPERATOR
             ]
 
+    def _channels_down(self, tx: Transaction) -> list[str]:
+        down = {one.subject for one in runs.open_incidents(tx) if one.kind == runs.DOWN}
+        lines = self.parts.lines.items()
+        return [channel.name for line, some in lines if line in down for channel in some]
+
     def deliver(self) -> list[Delivery]:
         """Send what is open, lines that are down too: a person asked for it."""
         pipeline.enrol(self.parts)
         return pipeline.deliver(self.parts, probe=True)
 
-    def rehearse(self, names: Sequence[str] = (), early: bool = False) -> list[Sent]:
+    def rehearse(
+        self,
+        names: Sequence[str] = (),
+        early: bool = False,
+        on_failure: pipeline.OnFailure = pipeline.log_failure,
+    ) -> list[Sent]:
         """Write what would go out now as pages; send nothing and change nothing else."""
         pages = self._rehearsal_pages()
-        composed = pipeline.rehearse(self.parts, names, early=early)
+        composed = pipeline.rehearse(self.parts, names, early=early, on_failure=on_failure)
         return [self._written(pages, digest) for digest in composed]
 
     def preview(self, name: str = "", period: str = "") -> list[Sent]:
@@ -256,23 +294,35 @@ def _unrecorded(
     )
 
 
+def load_settings(path: Path, before: Settings | None = None) -> Settings:
+    """Read and check a configuration. Raises ConfigError with all of its faults.
+
+    A topic that is in force in the store, and that these rules refuse, is parked with a warning:
+    an upgrade stops no service.
+    """
+    settings = load(path, before=before, in_force=pipeline.queries_in_force)
+    for name, fault in settings.parked.items():
+        log.warning(
+            "topic parked", topic=name, file=fault.file, line=fault.line, error=fault.message
+        )
+    return settings
+
+
 @contextmanager
-def open_app(settings: Settings, clock: Clock, in_force: InForce | None = None) -> Iterator[App]:
+def open_app(
+    settings: Settings, clock: Clock, in_force: InForce | None = None, *, create: bool = True
+) -> Iterator[App]:
     """Open all that the settings name; everything is closed again, in the other order.
 
-    `in_force` is what is remembered of the topics of the configuration before.
+    `in_force` is what is remembered of the topics of the configuration before. Without `create`,
+    for commands that only read, raises NoStoreError where there is no store yet.
     """
     with ExitStack() as stack:
-        database = open_store(settings.store)
+        database = open_store(settings.store, create=create)
         stack.callback(database.close)
         owner = Owner.hold(database)
         stack.callback(owner.release)
-        door = Door(
-            contact=settings.contact,
-            version=version("paper-monitor"),
-            gate_dir=_gates(database),
-            memory=Servers(database, clock),
-        )
+        door = _door(settings, database, clock)
         stack.callback(door.close)
         templates = JinjaTemplates(settings.templates)
         synonyms = synonyms_of(settings)
@@ -415,8 +465,19 @@ def _channel(
         case SlackOptions(channel=channel) if channel and settings.slack:
             slack = settings.slack
             return Slack(name, channel=channel, token=slack.token.reveal(), base_url=slack.base_url)
-        case FileOptions(path=path):
-            return Pages(name, path, templates)
+        case FileOptions(path=path, mode=mode):
+            return Pages(name, path, templates, mode)
         case options:
             brought: Channel = plugins.channel_class(told.kind)(name, options, templates)
             return brought
+
+
+def _door(settings: Settings, database: Database, clock: Clock) -> Door:
+    """Large downloads are kept beside the store: `/tmp` of a container is small."""
+    return Door(
+        contact=settings.contact,
+        version=version("paper-monitor"),
+        gate_dir=_gates(database),
+        memory=Servers(database, clock),
+        downloads=database.path.parent if database.path else None,
+    )

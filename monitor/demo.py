@@ -13,6 +13,7 @@ from monitor.app import Sent, open_app
 from monitor.clocks import clock_at
 from monitor.config import load
 from monitor.model import Run, RunOutcome, State
+from monitor.private_files import make_folder
 from monitor.resources import resource
 from monitor.store import papers
 
@@ -27,6 +28,7 @@ class Played:
     runs: tuple[Run, ...]
     sent: tuple[Sent, ...]
     papers: int
+    failed: tuple[tuple[str, str], ...] = ()
 
     @property
     def index(self) -> Path:
@@ -40,7 +42,11 @@ class Played:
     @property
     def ok(self) -> bool:
         read = all(run.outcome is not RunOutcome.FAILED for run in self.runs)
-        return read and all(d.state is State.SENT for one in self.sent for d in one.deliveries)
+        return (
+            read
+            and not self.failed
+            and all(d.state is State.SENT for one in self.sent for d in one.deliveries)
+        )
 
     def page(self, one: Sent) -> Path | None:
         """The page of a digest; None where somebody changed the demo and it writes none."""
@@ -67,7 +73,7 @@ def demo(
 
     Raises OSError where the folder cannot be written.
     """
-    directory.mkdir(parents=True, exist_ok=True)
+    make_folder(directory)
     for seed in sorted(resource("seeds").iterdir()):
         target = directory / seed.name
         if seed.is_file() and not target.exists():
@@ -75,7 +81,10 @@ def demo(
     with open_app(load(directory / "monitor.yaml"), clock_at(now)) as app:
         runs = app.ingest((), tell)
         names = [subscription.name for subscription in app.parts.subscriptions]
-        sent = app.digest(names, early=True)
+        failed: dict[str, Exception] = {}
+        sent = app.digest(names, early=True, on_failure=failed.__setitem__)
         with app.parts.database.reading() as tx:
             stored = papers.count(tx)
-    return Played(directory, tuple(runs), tuple(one for one in sent if one.papers), stored)
+    told = tuple(one for one in sent if one.papers)
+    wrong = tuple((name, str(fault)) for name, fault in failed.items())
+    return Played(directory, tuple(runs), told, stored, wrong)

@@ -94,5 +94,9 @@ class StoreBusyError(StoreError):
     """Another process holds what this one needs."""
 
 
+class NoStoreError(StoreError):
+    """A command that only reads found no store: nothing was ever run with this configuration."""
+
+
 class TemplateError(MonitorError):
     """A template that cannot be rendered; the message names the file and line."""

@@ -23,13 +23,13 @@ from datetime import UTC, timedelta
 from functools import cached_property
 from http import HTTPStatus
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import httpcore
 import httpx
 
 from monitor.errors import FetchError, WaitError
-from monitor.net.addresses import allowed, shown
+from monitor.net.addresses import PERMITTED_BY, allowed, same_server, shown
 from monitor.net.again import LEAST, lifetime, retry_after
 from monitor.net.body import MAX_BYTES, Decoder
 from monitor.net.dial import Guard, TooLateError, Watch, resolve
@@ -37,6 +37,7 @@ from monitor.net.gates import Gates, gate_of
 from monitor.net.memory import CONFIRMED, Memory, NoMemory, Wait
 from monitor.net.transport import Transport, core_url, proxy_for
 
+DOWNLOAD = "paper-monitor-"
 DEADLINE = timedelta(seconds=60)
 SAVING = timedelta(hours=12)
 MOST_RESUMED = 10  # times that a transfer of a file is taken up again
@@ -123,6 +124,7 @@ class Door:
         contact: str = "",
         gate_dir: Path | None = None,
         memory: Memory | None = None,
+        downloads: Path | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         sleep: Callable[[float], None] = time.sleep,
@@ -130,6 +132,7 @@ class Door:
         dialler: httpcore.NetworkBackend | None = None,
     ) -> None:
         self.contact = contact
+        self._downloads = downloads
         self._agent = _agent(version, contact)
         self._memory = memory or NoMemory()
         self._own_gates: tempfile.TemporaryDirectory[str] | None = None
@@ -160,7 +163,8 @@ class Door:
         `deadline` bounds the whole of it, from dialling to the last byte of the last answer, but
         not the time in which other requests have their turn; `validators` are those of an earlier
         Response; `headers`, keys for one, go to this server alone; `apart` is how far apart the
-        service wants requests, where no rule of the host says more.
+        service wants requests, where no rule of the host says more. `allow_private` holds for the
+        host and port of `url`, not for where it redirects to.
 
         Raises FetchError, with `retry_after` when the server named a time, and WaitError, with
         nothing sent, before a time that it named.
@@ -176,6 +180,17 @@ class Door:
                 apart.total_seconds(),
             )
         )
+
+    def download_file(self) -> BinaryIO:
+        """Open a file for `save`, in `downloads` or else the folder for temporary files.
+
+        It has no name, so no crash leaves it behind. Raises FetchError where none can be opened.
+        """
+        try:
+            return cast("BinaryIO", tempfile.TemporaryFile(prefix=DOWNLOAD, dir=self._downloads))
+        except OSError as fault:
+            where = self._downloads or tempfile.gettempdir()
+            raise FetchError(f"no file can be made in {where}: {fault.strerror}") from fault
 
     def save(
         self,
@@ -374,7 +389,7 @@ def _admit(request: _Request) -> None:
     if not request.allow_private and _port(url) not in (80, 443):
         raise FetchError(
             f"{shown(str(url))} uses a port other than 80 and 443",
-            "allow_private: true permits it for this source",
+            PERMITTED_BY,
         )
 
 
@@ -387,10 +402,11 @@ def _follow(request: _Request, moved: _Moved) -> _Request:
 
 
 def _elsewhere(request: _Request, target: httpx.URL) -> _Request:
-    """Ask another address; user, password and keys stay with their server."""
-    same = (target.host, _port(target)) == (request.url.host, _port(request.url))
-    target = target.copy_with(userinfo=request.url.userinfo if same else b"")
-    return replace(request, url=target, headers=request.headers if same else {})
+    """Ask another address; user, password, keys and permissions stay with their server."""
+    if same_server(str(request.url), str(target)):
+        return replace(request, url=target.copy_with(userinfo=request.url.userinfo))
+    target = target.copy_with(userinfo=b"")
+    return replace(request, url=target, headers={}, allow_private=False)
 
 
 def _address(url: httpx.URL) -> str:

@@ -4,24 +4,50 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import MutableMapping
+from typing import Any
 
 import structlog
-from structlog.typing import Processor
+from structlog.typing import Processor, WrappedLogger
+
+# What a command shows itself, in its table or its JSON: its log does not repeat it.
+SHOWN = frozenset({"source read", "digest", "delivery"})
+
+
+def masked(recipient: str) -> str:
+    """Return a mail address with only the first letter of its local part; others as they are."""
+    local, at, domain = recipient.rpartition("@")
+    return f"{local[:1]}***@{domain}" if at and local else recipient
+
+
+def _without_shown(
+    _: WrappedLogger, __: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    if event.get("event") in SHOWN:
+        raise structlog.DropEvent
+    return event
 
 
 def set_up_logging(level: int = logging.WARNING) -> None:
     """Send lines, of libraries too, to stderr; JSON where nobody watches.
 
+    A service logs from INFO on; a command logs warnings, without what it shows itself.
+
     httpx tells whole URLs at INFO, and with them the secrets that webhooks and APIs carry in
     their addresses, so it and its like are heard from WARNING on.
     """
-    for talkative in ("httpx", "httpcore", "slack_sdk", "alembic", "procrastinate"):
+    for talkative in ("httpx", "httpcore", "slack_sdk", "alembic"):
         logging.getLogger(talkative).setLevel(logging.WARNING)
-    # Its warnings are of jobs that were woken while they ran: their next tick is soon enough.
+    # APScheduler's warnings are of jobs that were woken while they ran: their next tick is soon
+    # enough. A queue whose server is down writes a traceback for each connection: `Outages` says
+    # it once.
     logging.getLogger("apscheduler").setLevel(logging.ERROR)
+    for repetitive in ("procrastinate", "psycopg.pool"):
+        logging.getLogger(repetitive).setLevel(logging.CRITICAL)
     watched = sys.stderr.isatty()
     # Plain tracebacks: the pretty ones print the values of variables, and with them secrets.
     pretty = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    quieter: list[Processor] = [_without_shown] if level > logging.INFO else []
     said: list[Processor] = [
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper("iso", utc=True),
@@ -32,7 +58,7 @@ def set_up_logging(level: int = logging.WARNING) -> None:
         else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     )
     structlog.configure(
-        processors=[*said, *shown],
+        processors=[*quieter, *said, *shown],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )

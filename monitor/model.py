@@ -11,13 +11,15 @@ Every `datetime` is aware and in UTC unless its name says local.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
 import msgspec
+
+from monitor.errors import Fault
 
 Json = Mapping[str, Any]
 
@@ -33,6 +35,12 @@ class Clock(Protocol):
 
 # ── a source reads ──────────────────────────────────────────────────────────────────
 
+# Values of `Paper.type` that mark a record about another paper; all other types are free text.
+RETRACTION = "retraction"
+CORRECTION = "correction"
+CONCERN = "expression of concern"
+COMMENT = "comment"
+
 
 class Paper(msgspec.Struct, frozen=True, gc=False):
     """A paper as one record of one source tells it. Only the title is required.
@@ -40,6 +48,10 @@ class Paper(msgspec.Struct, frozen=True, gc=False):
     `keys` maps a scheme (arxiv, doi, openreview, pmid, s2, ...) to a value or a tuple of
     values; `announced` is when a source says it announced the paper, `announce` how
     (new, cross, replace, ...); `raw_id` is the source's own name for the record.
+
+    `type` is what kind of publication it is, in small letters ("journal article", "preprint");
+    `RETRACTION`, `CORRECTION`, `CONCERN` and `COMMENT` mark a record about another paper, whose
+    identifiers are in `about`, in the form of `keys`.
 
     Dumps hold millions: a Struct of msgspec is made in a tenth of a frozen dataclass's time.
     """
@@ -60,6 +72,8 @@ class Paper(msgspec.Struct, frozen=True, gc=False):
     version: int | None = None
     withdrawn: bool = False
     raw_id: str = ""
+    type: str = ""
+    about: Mapping[str, str | tuple[str, ...]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +237,8 @@ class Keyed:
     `keys` are normalised identifiers, `title_key` a candidate only, `raw_id` the source's own
     name for the record (or a hash of it), `fingerprint` changes when the text does; `blocks`
     are numbers of which near copies share one, `mark` is one that changes with anything said.
+    `about` are the normalised identifiers of what a notice or comment is about, `common` those
+    of the record that clearly different works carry: data, by which nothing is recognised.
     """
 
     paper: Paper
@@ -232,6 +248,20 @@ class Keyed:
     fingerprint: str
     blocks: tuple[int, ...] = ()
     mark: int | None = None
+    about: tuple[tuple[str, str], ...] = ()
+    common: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SightingText:
+    """Title, authors, venue, year, type and normalised identifiers as one record gave them."""
+
+    title: str
+    authors: tuple[str, ...] = ()
+    venue: str = ""
+    year: int | None = None
+    type: str = ""
+    keys: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +269,8 @@ class Sighting:
     """What one source last said of a paper, and in which document it first did.
 
     `past` are the last fingerprints before this one, the latest first; `why` says by what the
-    paper was recognised when this source first told of it.
+    paper was recognised when this source first told of it. `text` is None where it was not asked
+    for, and for records last read before texts were stored.
     """
 
     source: str
@@ -252,6 +283,7 @@ class Sighting:
     document: str = ""
     past: tuple[str, ...] = ()
     why: str = ""
+    text: SightingText | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,8 +306,8 @@ class Candidate:
     """A stored paper that an incoming one may be, and by what it was found.
 
     `found_by` holds "key", "raw_id", "title" or "block"; `keys` are all identifiers of the stored
-    paper; `sightings` are this source's sightings of it. `ruled` is "same" or "different" where
-    a person has said so, else "".
+    paper, but for those that are `common` to clearly different works; `sightings` are this
+    source's sightings of it. `ruled` is "same" or "different" where a person has said so, else "".
     """
 
     stored: Stored
@@ -283,6 +315,7 @@ class Candidate:
     found_by: frozenset[str]
     sightings: tuple[Sighting, ...] = ()
     ruled: str = ""
+    common: tuple[tuple[str, str], ...] = ()
 
 
 class Kind(StrEnum):
@@ -295,6 +328,19 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Effect:
+    """What a notice means for the papers it is about: withdrawn or revised, and why in words.
+
+    `papers` are those that are stored; without `news` it is noted silently.
+    """
+
+    kind: Kind
+    papers: tuple[int, ...] = ()
+    news: bool = True
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What is to be written for one incoming paper.
 
@@ -304,6 +350,9 @@ class Decision:
     `retold` says that the text is to be taken over although it is no news. `joins` are stored
     papers, and `twin_joins` papers of earlier decisions, that are proven to be this one, too.
     `why` is the reason in words, `recognised` by what a known paper was recognised.
+
+    `effect` is what a notice means for other papers. `disowned` are identifiers that turned up on
+    a clearly different work: from now on nothing is recognised by them.
     """
 
     keyed: Keyed
@@ -316,6 +365,8 @@ class Decision:
     joins: tuple[int, ...] = ()
     twin_joins: tuple[int, ...] = ()
     recognised: str = ""
+    effect: Effect | None = None
+    disowned: tuple[tuple[str, str], ...] = ()
 
 
 # ── match finds ─────────────────────────────────────────────────────────────────────
@@ -409,10 +460,19 @@ class TopicWhy:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherTitle:
+    """Another title of a paper, of a record that was recognised by likeness, and its source."""
+
+    title: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One paper of a digest: it stands once, under its best topic, and names the others.
 
-    One that is `late` came so long before its digest that its title is enough.
+    One that is `late` came so long before its digest that its title is enough. `also` are other
+    titles under which it was seen.
     """
 
     paper_id: int
@@ -424,6 +484,7 @@ class Entry:
     score: float
     matched: tuple[TopicWhy, ...]
     late: bool = False
+    also: tuple[OtherTitle, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -507,6 +568,10 @@ class Templates(Protocol):
 
     def render(self, name: str, **values: object) -> str: ...
 
+    def faults(self) -> Sequence[Fault]:
+        """Return what is wrong with the user's templates, as far as it shows without a digest."""
+        ...
+
 
 # ── deliver sends ───────────────────────────────────────────────────────────────────
 
@@ -530,8 +595,11 @@ class Delivery:
     """One part of one digest for one recipient on one channel.
 
     `parent` is the provider reference of part 0, for channels that thread; `rendered` is what
-    was frozen when the digest was composed; `resent` says that an attempt of unknown end was
-    followed by another; `changed_at` is since when `state` is what it is.
+    was frozen when the digest was composed; `changed_at` is since when `state` is what it is.
+
+    `handed_off_at` is when the last byte of its first hand-off without a clear end left: it may
+    have arrived then. A person who has it sent again starts this anew. `resent` says that nothing
+    hands it off once more by itself: that was done, or refused for good, or given up.
     """
 
     id: int
@@ -552,6 +620,7 @@ class Delivery:
     error: str = ""
     owner: str = ""
     resent: bool = False
+    handed_off_at: datetime | None = None
     changed_at: datetime | None = None
 
 

@@ -55,9 +55,9 @@ def _source(kind: str, config: Path, now: datetime | None) -> Source:
     if not config.exists():
         kinds = ", ".join(sorted(plugins.source_kinds()))
         raise UsageError(f"{kind!r} is no kind of source", f"there are: {kinds}")
-    from monitor.config import load
+    from monitor.app import load_settings
 
-    settings = load(config)
+    settings = load_settings(config)
     if kind not in settings.sources:
         names = ", ".join(sorted({*plugins.source_kinds(), *settings.sources}))
         raise UsageError(f"{kind!r} is no kind and no source of {config}", f"there are: {names}")

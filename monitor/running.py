@@ -10,7 +10,7 @@ from pathlib import Path
 import structlog
 
 from monitor import config
-from monitor.app import App, open_app
+from monitor.app import App, load_settings, open_app
 from monitor.config import Settings
 from monitor.errors import ConfigError, StoreError
 from monitor.model import Clock
@@ -50,11 +50,12 @@ class Running(ABC):
     def run(self) -> None:
         self._listen()
         self._read = config.watch(self.path)
-        self._settings = config.load(self.path)
+        self._settings = load_settings(self.path)
         good: Settings | None = None
         while True:
             self._wake.clear()
             if self._stopping.is_set():
+                log.info("stopped")
                 return
             try:
                 with open_app(self._settings, self.clock, self._in_force) as app:
@@ -65,6 +66,10 @@ class Running(ABC):
                     raise
                 log.error("the changed configuration cannot be used", error=str(fault))
                 self._settings = good
+
+    def _because(self) -> str:
+        """Say why the work under one configuration ends."""
+        return "shutdown" if self._stopping.is_set() else "changed configuration"
 
     def _listen(self) -> None:
         """End cleanly on the first signal, at once on the second."""
@@ -103,7 +108,7 @@ class Running(ABC):
             return
         self._read = found
         try:
-            self._settings = config.load(self.path, before=self._settings)
+            self._settings = load_settings(self.path, before=self._settings)
         except ConfigError as fault:
             log.error("configuration not taken up", faults=[f.message for f in fault.faults])
             subject, kind = incidents.CONFIGURATION, incidents.FAULTY

@@ -12,6 +12,7 @@ asked for.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -27,6 +28,7 @@ from monitor import pipeline, workers
 from monitor.app import App
 from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Clock
+from monitor.outages import Outages
 from monitor.questions.alive import SERVICE, end_of_life, living_workers, sign_of_life
 from monitor.running import Running
 from monitor.store.owners import Place, service_lock
@@ -36,10 +38,13 @@ log = structlog.get_logger()
 
 TICK = timedelta(seconds=20)
 UPKEEP = timedelta(hours=6)
+# An interval that is not yet over is no clock that was set back.
+SLACK = timedelta(seconds=5)
 READERS = 4
 # Seconds that digests wait for the first look at every source after a start.
 FIRST_LOOK = 600
 
+WATCH = "watch"
 COMPOSE = "compose"
 LINE = "line "
 
@@ -70,7 +75,9 @@ class Service(Running):
             jobs = _Jobs(app, self.clock, self.tick, lambda: self._look(app, place), queue)
             jobs.start()
             self._tell(app)
-            self._wake.wait()
+            while not self._wake.wait(self.tick.total_seconds()):
+                jobs.wake_postponed()
+            log.info("ending what is under way", because=self._because())
             jobs.stop()
             with suppress(StoreError):
                 end_of_life(app.parts.database, SERVICE)
@@ -112,7 +119,12 @@ class _Jobs:
         self.clock = clock
         self.look = look
         self.queue = queue
+        self.outages = Outages(
+            clock, lambda outage: pipeline.note_outage(app.parts, outage.since, outage.error)
+        )
         self.began = time.monotonic()
+        self._noting = threading.Lock()
+        self._is_lost = False
         self.unread = set(app.parts.sources)
         lines = app.parts.lines
         self.executors = {
@@ -125,7 +137,7 @@ class _Jobs:
             executors=self.executors,
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
-        self._every(tick, self._watch, "default", "watch")
+        self._every(tick, self._watch, "default", WATCH)
         self._every(tick, self._compose, "default", COMPOSE)
         self._every(UPKEEP, self._upkeep, "default", "upkeep")
         self._every(tick, self._make_searchable, "default", "search")
@@ -137,8 +149,12 @@ class _Jobs:
     def _every(
         self, tick: timedelta, job: Callable[..., None], executor: str, name: str, *told: object
     ) -> None:
+        def watched(*told: object) -> None:
+            with self.outages.watched(name, seen_by=WATCH if tick >= UPKEEP else ""):
+                self._while_stored(job, *told)
+
         self.scheduler.add_job(
-            job,
+            watched,
             "interval",
             seconds=tick.total_seconds(),
             args=told,
@@ -156,11 +172,40 @@ class _Jobs:
         Not in `scheduler.shutdown`, which holds the lock that a job needs to wake another.
         """
         self.app.parts.stopping.set()
-        log.info("ending what is under way")
         self.scheduler.pause()
         for executor in self.executors.values():
             executor.shutdown(wait=True)
         self.scheduler.shutdown(wait=False)
+
+    def wake_postponed(self) -> None:
+        """Wake the jobs that a clock set back has postponed.
+
+        APScheduler sleeps until a time of the wall clock: set back by an hour, it would sleep for
+        that hour. No job is ever further ahead than its interval, unless the clock was set back.
+        """
+        now = datetime.now(UTC)
+        for job in self.scheduler.get_jobs():
+            if job.next_run_time and job.next_run_time - now > job.trigger.interval + SLACK:
+                self._soon(job.id)
+
+    def _while_stored(self, job: Callable[..., None], *what: object) -> None:
+        """Do a job, but nothing while the store is gone: what it did could not be recorded.
+
+        A file that is put back is used again; another one in its place is not, without a restart.
+        """
+        try:
+            self.app.parts.database.check_identity()
+        except StoreError as fault:
+            with self._noting:
+                if not self._is_lost:
+                    log.error("the store is lost: nothing is read or sent", error=str(fault))
+                self._is_lost = True
+            return
+        with self._noting:
+            if self._is_lost:
+                log.warning("the store is back")
+            self._is_lost = False
+        job(*what)
 
     def _soon(self, *names: str) -> None:
         """Wake jobs now rather than at their next tick; a mail need not wait for the clock."""
@@ -205,8 +250,12 @@ class _Jobs:
         if self._handed(Job.MATCH if hold else Job.COMPOSE):
             return
         pipeline.match(self.app.parts)
-        if not hold and pipeline.compose(self.app.parts, patient=True):
+        if hold:
+            return
+        failed: dict[str, Exception] = {}
+        if pipeline.compose(self.app.parts, patient=True, on_failure=failed.__setitem__):
             self._soon(*(job.id for job in self.scheduler.get_jobs() if job.id.startswith(LINE)))
+        pipeline.raise_store_error(failed)
 
     def _make_searchable(self) -> None:
         if not self._handed(Job.SEARCH):

@@ -1,4 +1,4 @@
-"""What the words of a paper are: Unicode, LaTeX, mark-up, dashes and plurals.
+"""What the words of a paper are: Unicode, LaTeX, mark-up, dashes, plurals and spellings.
 
 Everything rests on one folding of a text (case, accents, width, LaTeX and tags fall away,
 Greek letters become their names) that remembers where each character came from, so that
@@ -17,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import NamedTuple
+
+from monitor.spelling import american, spellings
 
 # ── clean ───────────────────────────────────────────────────────────────────────────
 
@@ -115,7 +117,7 @@ _SPECIAL = re.compile(
     | (?P<nothing>[{}$\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff])
     | (?P<raised>[\u00b2\u00b3\u00b9\u2070-\u207f]+)
     | (?P<lowered>[\u2080-\u208e]+)
-    | (?P<other>&|\w[\u0300-\u036f\u3099\u309a]+|[\u1100-\u11ff]+|[^\x00-\x7f])
+    | (?P<other>&|\w[\u0300-\u036f\u3099\u309a]+|[\u1100-\u11ff]+|(?-i:[^\x00-\x7f]))
     """,
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
@@ -123,6 +125,11 @@ _SPECIAL = re.compile(
 _SPOT = re.compile(r"[<&\\{}$\x80-\U0010ffff]")
 _APART = re.compile("[\u0300-\u036f\u3099\u309a]")
 _NOT_PLAIN = re.compile(r"[\\${}<&]")
+
+
+# Words are read in so many characters of a text, so that none takes unbounded time; the longest
+# abstracts have a tenth of it.
+MOST_READ = 100_000
 
 
 class _Folded(NamedTuple):
@@ -260,9 +267,10 @@ _LONGEST_JOIN = 4
 class Word(NamedTuple):
     """A word of a text: an edge of its lattice, from position `start` to position `end`.
 
-    `form` is the folded word in the singular, `word` the folded word as it was written, and
-    `span` its (start, end) characters in the original text. Positions count the parts of
-    words; an edge longer than one is several parts joined over their hyphens.
+    `form` is what the word is compared by: its singular in American spelling. `word` is the
+    folded word as it was written, and `span` its (start, end) characters in the original text.
+    Positions count the parts of words; an edge longer than one is several parts joined over
+    their hyphens.
     """
 
     form: str
@@ -277,7 +285,7 @@ def words(text: str) -> tuple[Word, ...]:
 
     Letters of scripts without spaces are words of their own.
     """
-    return _lattice(_fold(text))
+    return _lattice(_fold(text[:MOST_READ]))
 
 
 def _lattice(folded: _Folded) -> tuple[Word, ...]:
@@ -290,7 +298,7 @@ def _lattice(folded: _Folded) -> tuple[Word, ...]:
         if end == chain.end(1):
             word = text[start:end].replace(",", "")
             span = starts[start], ends[end - 1]
-            found.append(Word(singular(word), word, position, position + 1, span))
+            found.append(Word(form_of(word), word, position, position + 1, span))
             position += 1
             continue
         parts = list(single.finditer(text, start, end))
@@ -314,7 +322,7 @@ def pieces(text: str) -> list[bytes]:
     The words of the pieces (`words_of_piece`), one piece after another, are the `words` of the
     text. A piece of a plain text (`is_plain`) keeps its capitals.
     """
-    return _folded(text).encode("utf-8", "surrogatepass").translate(_GAPS).split()
+    return _folded(text[:MOST_READ]).encode("utf-8", "surrogatepass").translate(_GAPS).split()
 
 
 # Letters and digits of ASCII, small; what may stand within a word falls away, and all else parts.
@@ -327,7 +335,8 @@ _FALLS_AWAY = b"-'_^.,+#"
 
 def letters(text: str) -> bytes:
     """Return a text folded, as UTF-8, with the parts of words run together and the rest spaces."""
-    return _folded(text).encode("utf-8", "surrogatepass").translate(_LETTERS_ALONE, _FALLS_AWAY)
+    folded = _folded(text[:MOST_READ]).encode("utf-8", "surrogatepass")
+    return folded.translate(_LETTERS_ALONE, _FALLS_AWAY)
 
 
 def words_of_piece(piece: bytes) -> tuple[Word, ...]:
@@ -348,7 +357,7 @@ def written_in_piece(text: str, number: int, span: tuple[int, int]) -> str:
 
 @lru_cache(maxsize=8)
 def _placed_pieces(text: str) -> tuple[_Folded, list[int]]:
-    folded = _fold(text)
+    folded = _fold(text[:MOST_READ])
     cut = folded.text.encode("utf-8", "surrogatepass").translate(_GAPS)
     whole = cut.decode("utf-8", "surrogatepass")
     return folded, [piece.start() for piece in re.finditer("[^ ]+", whole)]
@@ -363,7 +372,7 @@ def _word(
         word = _JOINT.sub("", word)
     word = word.replace(",", "")
     span = (folded.starts[start], folded.ends[end - 1])
-    return Word(singular(word), word, position, position + parts, span)
+    return Word(form_of(word), word, position, position + parts, span)
 
 
 def _runs(parts: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:
@@ -439,8 +448,36 @@ _IRREGULAR = _pairs(
     "radii: radius, optima: optimum, minima: minimum, maxima: maximum, spectra: spectrum, "
     "schemata: schema, lemmata: lemma, formulae: formula, halves: half, wolves: wolf, mice: mouse, "
     "men: man, women: woman, children: child, quizzes: quiz, crises: crisis, ellipses: ellipsis, "
-    "emphases: emphasis, metastases: metastasis, diagnoses: diagnosis, prognoses: prognosis"
+    "emphases: emphasis, metastases: metastasis, diagnoses: diagnosis, prognoses: prognosis, "
+    "neuroses: neurosis, psychoses: psychosis, thromboses: thrombosis, stenoses: stenosis, "
+    "anastomoses: anastomosis, symbioses: symbiosis, metamorphoses: metamorphosis, "
+    "scleroses: sclerosis, necroses: necrosis, geneses: genesis, oases: oasis, synopses: synopsis, "
+    "testes: testis, leaves: leaf, lives: life, knives: knife, shelves: shelf, calves: calf, "
+    "loaves: loaf, sheaves: sheaf, hooves: hoof, thieves: thief, teeth: tooth, feet: foot, "
+    "lice: louse, geese: goose, oxen: ox, helices: helix, cortices: cortex, apices: apex, "
+    "radices: radix, codices: codex, cervices: cervix, varices: varix, bacteria: bacterium, "
+    "strata: stratum, symposia: symposium, equilibria: equilibrium, quanta: quantum, "
+    "momenta: momentum, extrema: extremum, suprema: supremum, infima: infimum, "
+    "continua: continuum, vacua: vacuum, mitochondria: mitochondrion, ganglia: ganglion, "
+    "taxa: taxon, polyhedra: polyhedron, tetrahedra: tetrahedron, octahedra: octahedron, "
+    "genera: genus, sera: serum, ova: ovum, septa: septum, curricula: curriculum, "
+    "millennia: millennium, consortia: consortium, cilia: cilium, flagella: flagellum, "
+    "atria: atrium, phyla: phylum, stomata: stoma, carcinomata: carcinoma, "
+    "hippocampi: hippocampus, fungi: fungus, bacilli: bacillus, cacti: cactus, "
+    "syllabi: syllabus, thrombi: thrombus, emboli: embolus, villi: villus, moduli: modulus, "
+    "tori: torus, annuli: annulus, gyri: gyrus, sulci: sulcus, bronchi: bronchus, nevi: nevus, "
+    "naevi: naevus, thesauri thesauruses: thesaurus, fetuses: fetus, foetuses: foetus, "
+    "sinuses: sinus, plexuses: plexus, octopuses: octopus, apparatuses: apparatus, "
+    "surpluses: surplus, larvae: larva, algae: alga, vertebrae: vertebra, antennae: antenna, "
+    "nebulae: nebula, novae: nova, supernovae: supernova, pupae: pupa, lacunae: lacuna, "
+    "amoebae: amoeba, hyphae: hypha, lamellae: lamella, trabeculae: trabecula, areolae: areola"
 )
+# Plurals with which compounds end: submatrices, coronaviruses, cyanobacteria; but not cleaves.
+_OF_COMPOUNDS = {
+    plural: one for plural, one in _IRREGULAR.items() if len(plural) > 5 and plural != "leaves"
+}
+_ENDS_OF_COMPOUNDS = frozenset(plural[-4:] for plural in _OF_COMPOUNDS)
+_LONGEST_END = max(map(len, _OF_COMPOUNDS))
 _SINGULAR = _names(
     "aids alias always atlas bias canvas chaos cosmos debias diabetes does ethos goes hers https "
     "kansas lens mars news ours pancreas perhaps rabies sars series species texas theirs whereas"
@@ -460,7 +497,6 @@ _ENDINGS = (
 )
 
 
-@lru_cache(maxsize=65_536)
 def singular(word: str) -> str:
     """Return the singular of a folded English word, or the word itself.
 
@@ -469,6 +505,10 @@ def singular(word: str) -> str:
     """
     if word in _IRREGULAR:
         return _IRREGULAR[word]
+    if word[-4:] in _ENDS_OF_COMPOUNDS:
+        for first in range(max(1, len(word) - _LONGEST_END), len(word) - 5):
+            if word[first:] in _OF_COMPOUNDS:
+                return word[:first] + _OF_COMPOUNDS[word[first:]]
     if not word.endswith("s") or len(word) < 4 or word in _SINGULAR:
         return word
     if word.endswith(("ss", "us", "is")) or not word[-2].isalpha():
@@ -484,21 +524,52 @@ def singular(word: str) -> str:
 
 
 _PLURALS: dict[str, list[str]] = {}
-for _plural, _form in _IRREGULAR.items():
-    _PLURALS.setdefault(_form, []).append(_plural)
+for _plural, _one in _IRREGULAR.items():
+    _PLURALS.setdefault(_one, []).append(_plural)
+_LONGEST_ONE = max(map(len, _PLURALS))
 
 
-def beginning(form: str) -> str:
-    """Return the letters with which every word begins that has this singular."""
-    shorter = form[:-1] if form.endswith("y") else form[:-2] if form.endswith("is") else form
-    words = (shorter, *_PLURALS.get(form, ()))
+def _irregular_plurals(one: str) -> Iterator[str]:
+    """Yield the plurals of a word that `singular` knows by heart."""
+    for first in range(max(0, len(one) - _LONGEST_ONE), len(one)):
+        for plural in _PLURALS.get(one[first:], ()):
+            if not first or plural in _OF_COMPOUNDS:
+                yield one[:first] + plural
+
+
+@lru_cache(maxsize=65_536)
+def form_of(word: str) -> str:
+    """Return what a folded word is compared by: its singular, in American spelling.
+
+    Words of one form are one word: agent and agents, optimisation and optimizations.
+    """
+    return american(singular(word))
+
+
+def ways_to_write(form: str) -> tuple[str, ...]:
+    """Return the spellings of a form, each followed by its irregular plurals; () for too many.
+
+    Each word of this form is one of these, or one of them is its singular.
+    """
+    return tuple(way for one in spellings(form) for way in (one, *_irregular_plurals(one)))
+
+
+def beginnings(form: str) -> tuple[str, ...]:
+    """Return letters with one of which every word of this form begins; () for too many."""
+    return tuple(dict.fromkeys(_beginning(one) for one in spellings(form)))
+
+
+def _beginning(one: str) -> str:
+    shorter = one[:-1] if one.endswith("y") else one[:-2] if one.endswith("is") else one
+    words = (shorter, *_irregular_plurals(one))
     alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*words, strict=False))
     return "".join(first for first, *_ in alike)
 
 
 # ── sentences ───────────────────────────────────────────────────────────────────────
 
-_END = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s)|[。！？]")
+# A run of signs is looked at once, from its beginning: a text may be nothing but dots.
+_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+(?=\s)|[。！？]")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\[])(?:al|e\.g|i\.e|cf|vs|resp|approx|ca|viz|w\.r\.t|i\.i\.d|a\.k\.a|figs?|eqs?|eqns?"
     r"|secs?|refs?|tabs?|thm|def|alg|app|ch|no|nos|vol|pp?|dr|prof|mr|mrs|ms|st|inc|ltd|dept|univ"
@@ -534,3 +605,22 @@ def _ends_sentence(text: str, end: re.Match[str]) -> bool:
     if not following or (following.islower() and "$" not in text[end.end() : opening.end()]):
         return False
     return not _ABBREVIATION.search(text, max(0, end.start() - 12), end.start() + 1)
+
+
+_WITHDRAWN_MARK = re.compile(
+    r"(?:(?P<open>[\[(*]\s*)?(?:retracted|withdrawn|removed)"
+    r"(?: (?:article|paper|chapter|publication|preprint|manuscript))?"
+    r"\s*(?(open)[\])*]\s*[:：]?|[:：]))\s*(?=\S)",
+    re.IGNORECASE,
+)
+
+
+def without_withdrawal(title: str) -> str:
+    """Return a title without the mark of a withdrawn paper before it ("RETRACTED ARTICLE: ...").
+
+    A title without such a mark is returned as it is.
+    """
+    if title[:1] not in "RrWw[(*":
+        return title
+    found = _WITHDRAWN_MARK.match(title)
+    return title[found.end() :] if found else title

@@ -37,6 +37,7 @@ from monitor import pipeline
 from monitor.app import App
 from monitor.errors import StoreBusyError, StoreError, UsageError
 from monitor.model import Clock
+from monitor.outages import Outages
 from monitor.pipeline import Parts
 from monitor.questions.alive import WORKER, end_of_life, sign_of_life
 from monitor.running import Running
@@ -62,7 +63,9 @@ AGAIN = 2
 QUEUE_LOCK = 0x50415045520003
 
 READING, THINKING = "read", "think"
-WANTS_EXTRA = "pip install 'paper-monitor[scale]'"
+WANTS_EXTRA = "in a clone of the repository: pip install '.[scale]'"
+# The job by which a worker notices that the queue's server is gone.
+QUEUE = "queue"
 
 
 class Job(StrEnum):
@@ -105,7 +108,8 @@ class Queue:
         except AlreadyEnqueued:
             return
         except ConnectorException as fault:
-            raise StoreError(f"the queue did not take the job {job} {what}: {fault}") from fault
+            said = " ".join(f"{job} {what}: {fault}".split())
+            raise StoreError(f"the queue did not take the job {said}") from fault
 
 
 @contextmanager
@@ -221,9 +225,12 @@ def _ingest(parts: Parts, queue: Queue, name: str) -> None:
 
 def _compose(parts: Parts, queue: Queue, chunk: int) -> None:
     some = parts.subscriptions[chunk * COMPOSED : (chunk + 1) * COMPOSED]
-    if some and pipeline.compose(parts, [told.name for told in some], patient=True):
+    failed: dict[str, Exception] = {}
+    names = [told.name for told in some]
+    if some and pipeline.compose(parts, names, patient=True, on_failure=failed.__setitem__):
         for line in parts.lines:
             queue.put(Job.DELIVER, line)
+    pipeline.raise_store_error(failed)
 
 
 def _deliver(parts: Parts, queue: Queue, line: str) -> None:
@@ -260,6 +267,9 @@ class Worker(Running):
             )
         if find_spec("procrastinate") is None:
             raise StoreError("workers need procrastinate, which is not installed", WANTS_EXTRA)
+        self._outages = Outages(
+            self.clock, lambda outage: pipeline.note_outage(app.parts, outage.since, outage.error)
+        )
         with queue_of(database) as queue:
             assert queue is not None
             self._tell(app)
@@ -279,7 +289,7 @@ class Worker(Running):
                 try:
                     await self._connected(app, queue, woken)
                 except Exception as fault:
-                    log.error("the queue cannot be reached", error=str(fault))
+                    self._outages.failed(QUEUE, StoreError(f"the queue cannot be reached: {fault}"))
                 await asyncio.wait([woken], timeout=AGAIN)
 
     async def _connected(self, app: App, queue: Queue, woken: asyncio.Task[bool]) -> None:
@@ -291,7 +301,8 @@ class Worker(Running):
         connector = procrastinate.PsycopgConnector(
             conninfo=_address(app.parts.database), min_size=1, max_size=2, timeout=10
         )
-        jobs = _app(connector, lambda job, what: do(app.parts, queue, job, what))
+
+        jobs = _app(connector, lambda job, what: self._do(app, queue, job, what))
         async with jobs.open_async():
             at_work = [
                 asyncio.create_task(
@@ -313,13 +324,20 @@ class Worker(Running):
             await asyncio.wait([woken, *at_work], return_when=asyncio.FIRST_COMPLETED)
             if woken.done():
                 app.parts.stopping.set()
-                log.info("ending what is under way")
-            await _ended(at_work)
+                log.info("ending what is under way", because=self._because())
+            for fault in await _ended(at_work):
+                self._outages.failed(QUEUE, StoreError(str(fault)))
+
+    def _do(self, app: App, queue: Queue, job: Job, what: str) -> None:
+        """Do a job. The same one may not come for hours, so the watch says when a store is back."""
+        with self._outages.watched(f"{job} {what}", seen_by=QUEUE):
+            do(app.parts, queue, job, what)
 
     async def _watch(self, app: App, jobs: procrastinate.App) -> None:
         while True:
             await asyncio.to_thread(self._look, app)
             await _revive(jobs)
+            self._outages.worked(QUEUE)
             await asyncio.sleep(self.tick.total_seconds())
 
     def _look(self, app: App) -> None:
@@ -329,7 +347,7 @@ class Worker(Running):
 
 
 def _app(connector: Any, work: Callable[[Job, str], None]) -> procrastinate.App:
-    """Return an app that knows each job. What a job raises is logged, and the job is done with."""
+    """Return an app that knows each job."""
     import procrastinate
 
     app = procrastinate.App(connector=connector)
@@ -345,13 +363,12 @@ def _app(connector: Any, work: Callable[[Job, str], None]) -> procrastinate.App:
     return app
 
 
-async def _ended(at_work: Sequence[asyncio.Task[None]]) -> None:
-    """Take no more jobs, and wait for those under way."""
+async def _ended(at_work: Sequence[asyncio.Task[None]]) -> list[Exception]:
+    """Take no more jobs, wait for those under way, and return what the queue was lost by."""
     for task in at_work:
         task.cancel()
-    for result in await asyncio.gather(*at_work, return_exceptions=True):
-        if isinstance(result, Exception):
-            log.error("the queue was lost", error=str(result))
+    results = await asyncio.gather(*at_work, return_exceptions=True)
+    return [result for result in results if isinstance(result, Exception)]
 
 
 async def _revive(jobs: procrastinate.App) -> None:

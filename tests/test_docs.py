@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import subprocess
@@ -91,6 +92,21 @@ def test_every_make_word_that_is_told_exists():
     words = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     told = "\n".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *PAGES])
     assert set(re.findall(r"^    make ([a-z]+)", told, re.MULTILINE)) <= words
+
+
+def test_every_event_of_the_log_is_explained_and_no_other():
+    """The table of docs/operations.md, held against each `log.…(event, …)` of the code."""
+    logged = set()
+    for path in (ROOT / "monitor").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(ast.Attribute(ast.Name("log"), "log"), [_, ast.Constant(event), *_]):
+                    logged.add(event)
+                case ast.Call(ast.Attribute(ast.Name("log"), _), [ast.Constant(event), *_]):
+                    logged.add(event)
+    section = page("operations.md").split("## The log\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`[^|]+) \|", section, re.MULTILINE)
+    assert {event for row in rows for event in re.findall(r"`([^`]+)`", row)} == logged
 
 
 def test_every_dependency_has_a_reason():

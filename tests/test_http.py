@@ -722,15 +722,46 @@ def test_credentials_stay_with_their_host(web: MisbehavingServer, tmp_path: Path
     assert answer.url == "http://other.example/end"
 
 
-@pytest.mark.parametrize("elsewhere", ["http://other.example", "http://feeds.example:8080"])
+@pytest.mark.parametrize("elsewhere", ["http://127.0.0.1:{port}/", "http://localhost:{port}/"])
+def test_F05_permission_for_a_private_server_ends_where_it_redirects_to(
+    web: MisbehavingServer, door: Door, elsewhere: str
+) -> None:
+    with misbehaving_server() as other:
+        other.answers("/", body=b"internal")
+        location = elsewhere.format(port=other.port)
+        web.answers("/", status=302, headers={"Location": location})
+        with pytest.raises(FetchError, match="uses a port other than 80 and 443"):
+            door.get(web.url("/"), allow_private=True)
+    assert other.requests == []
+
+
+def test_F05_permission_does_not_come_back_with_a_redirect_home(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    known = {"inside.example": "10.0.0.7", "outside.example": PUBLIC}
+    door, dialler = public_door(web, tmp_path, lambda host: [known[host]])
+    web.answers("/", status=302, headers={"Location": "http://outside.example/back"})
+    web.answers("/back", status=302, headers={"Location": "http://inside.example/secret"})
+    with pytest.raises(FetchError, match="not a public address"):
+        door.get("http://inside.example/", allow_private=True)
+    assert dialler.dialled == ["10.0.0.7", PUBLIC]
+
+
+@pytest.mark.parametrize(
+    ("first", "elsewhere"),
+    [
+        ("http://feeds.example/", "http://other.example"),
+        ("http://feeds.example:8080/", "http://feeds.example"),
+    ],
+)
 def test_keys_in_headers_stay_with_their_server(
-    web: MisbehavingServer, tmp_path: Path, elsewhere: str
+    web: MisbehavingServer, tmp_path: Path, first: str, elsewhere: str
 ) -> None:
     door, _ = public_door(web, tmp_path, lambda _: [PUBLIC])
     web.answers("/", status=302, headers={"Location": "/next"})
     web.answers("/next", status=302, headers={"Location": f"{elsewhere}/end"})
     web.answers("/end", body=b"x")
-    door.get("http://feeds.example/", headers={"x-api-key": "hush"}, allow_private=True)
+    door.get(first, headers={"x-api-key": "hush"}, allow_private=True)
     sent = [asked.headers.get("x-api-key") for asked in web.requests]
     assert sent == ["hush", "hush", None]
 

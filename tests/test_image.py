@@ -139,6 +139,20 @@ def test_the_service_may_do_no_more_than_it_needs(service: dict[str, Any]):
     assert not {"privileged", "cap_add", "ports", "network_mode", "pid"} & service.keys()
 
 
+@pytest.mark.parametrize("service", [compose(), *many().values()])
+def test_logs_do_not_grow_for_ever(service: dict[str, Any]):
+    assert service["logging"]["options"] == {"max-size": "10m", "max-file": "3"}
+
+
+@pytest.mark.parametrize("name", ["serve", "worker"])
+def test_a_large_dump_has_room_where_the_store_is_a_server(name: str):
+    """/tmp is in memory; PostgreSQL has no folder on this machine to fetch a dump beside."""
+    service = many()[name]
+    folder = service["environment"]["TMPDIR"]
+    assert f"downloads:{folder}" in service["volumes"]
+    assert folder not in [mount.partition(":")[0] for mount in service["tmpfs"]]
+
+
 @pytest.mark.parametrize("service", OURS)
 def test_the_service_has_time_to_end(service: dict[str, Any]):
     assert service["init"] is True  # as process 1 it would not hear a signal while it starts

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -19,7 +20,7 @@ from structlog.testing import capture_logs
 
 from monitor import config
 from monitor.app import App
-from monitor.errors import ConfigError
+from monitor.errors import ConfigError, StoreError
 from monitor.model import State
 from monitor.questions.alive import SERVICE
 from monitor.scheduler import Service, _Jobs
@@ -264,6 +265,73 @@ def test_X09_a_second_signal_ends_it_at_once(
         process.communicate(timeout=PATIENCE)
     with house.opened() as app, app.parts.database.reading() as tx:
         assert [delivery.state for delivery in deliveries.listing(tx)] == [State.HANDING_OFF]
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced", "put back"])
+def test_a_service_whose_store_is_gone_sends_nothing_and_says_so(
+    house: House, smtp: ScriptedSmtp, on_sqlite: None, how: str
+):
+    """Its connection would write into the deleted file: all that it recorded as sent is lost."""
+    house.by_mail(smtp.port)
+    house.told["subscriptions"]["lab"]["schedule"] = "immediately"
+    house.told["sources"]["page"]["every"] = "1m"
+    house.add("1.txt", AGENTS)
+    service = Service(house.write(), house.clock, TICK)
+    store = house.folder / "data" / "monitor.db"
+    with capture_logs() as logs:
+        thread = serving(service)
+        try:
+            wait(lambda: len(smtp.received) == 1)
+            away = store.rename(store.with_name("away.db"))
+            if how == "replaced":
+                shutil.copyfile(away, store)
+            house.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
+            house.clock.move(hours=1)
+            wait(lambda: any(entry["event"].startswith("the store is lost") for entry in logs))
+            alive = house.command("doctor", "--alive")
+            assert (alive.status == 1) is (how != "replaced")
+            if how == "put back":
+                away.rename(store)
+                wait(lambda: len(smtp.received) == 2)
+        finally:
+            service.stop()
+            thread.join(PATIENCE)
+    assert not thread.is_alive()
+    assert len(smtp.received) == 1 + (how == "put back")
+    lost = [entry for entry in logs if entry["event"].startswith("the store is lost")]
+    assert [entry["log_level"] for entry in lost] == ["error"]
+    assert "monitor.db was" in lost[0]["error"]
+    if how == "deleted":
+        assert not store.exists()
+
+
+def test_the_store_is_looked_at_before_each_hand_off(
+    house: House, smtp: ScriptedSmtp, on_sqlite: None
+):
+    """The message stands ready when the store is deleted: its final dot is not sent."""
+    house.by_mail(smtp.port)
+    house.add("1.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+    store = house.folder / "data" / "monitor.db"
+    until = threading.Event()
+    smtp.script["data"].append(Hold(until, "354 go on"))
+    with house.opened() as app:
+
+        def send() -> None:
+            with suppress(StoreError):  # the outcome cannot be recorded either
+                app.digest()
+
+        sending = threading.Thread(target=send)
+        sending.start()
+        try:
+            assert smtp.held.wait(PATIENCE)
+            store.rename(store.with_name("away.db"))
+            app.parts.stopping.set()
+        finally:
+            until.set()
+            sending.join(PATIENCE)
+    assert smtp.received == []
 
 
 def test_the_service_lives_while_it_ticks(house: House):

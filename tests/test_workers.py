@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import threading
@@ -17,7 +18,7 @@ from monitor.app import App
 from monitor.questions.alive import SERVICE, WORKER, living_workers, sign_of_life, vital_signs
 from monitor.store.database import open_store
 from monitor.workers import Job, Queue
-from tests.fleet import Fleet, fleet, paper
+from tests.fleet import TICK, Fleet, fleet, paper
 from tests.house import AGENTS, BANDITS, House
 from tests.month import month
 from tests.patience import PATIENCE, wait
@@ -292,6 +293,31 @@ def test_a_database_that_restarts_in_the_middle_loses_and_repeats_nothing(
     assert got(smtp) == everybody(2)
 
 
+def test_a_database_that_is_down_for_a_while_is_two_lines_in_each_log(
+    tmp_path: Path, smtp: ScriptedSmtp
+):
+    with postgres.server() as server:
+        postgres.execute(server, "CREATE DATABASE down")
+        with readers(House(tmp_path), smtp, f"{server}/down") as lab:
+            enrolled(lab)
+            for kind in ("worker", "serve"):
+                lab.start(kind)
+            wait(lambda: alive(lab) == 1)
+            with postgres.stopped(server):
+                wait(lambda: all("store unavailable" in lab.logged(k) for k in ("worker", "serve")))
+                threading.Event().wait(8 * TICK)
+            wait(lambda: all("available again" in lab.logged(k) for k in ("worker", "serve")))
+            lab.move(days=1)
+            wait(lambda: sum(got(smtp).values()) >= SUBSCRIBERS)
+            assert set(lab.stop()) == {0}
+    for kind in ("worker", "serve"):
+        lines = [json.loads(line) for line in lab.logged(kind).splitlines()]
+        loud = [line["event"] for line in lines if line["level"] != "info"]
+        # A job that was under way when the server stopped is taken over, and that is logged.
+        outage = [event for event in loud if event != "a worker died at a job"]
+        assert outage == ["store unavailable", "store available again"], kind
+
+
 def test_the_queue_is_made_once_however_many_begin(postgres_url: str):
     stores = [open_store(postgres_url) for _ in range(4)]
     done: list[list[str]] = []
@@ -330,7 +356,7 @@ def test_without_the_extra_it_says_what_to_install(
 ):
     monkeypatch.setattr(workers, "find_spec", lambda name: None)
     worker = workers.Worker(lab.house.config, lab.house.clock)
-    with pytest.raises(Exception, match="paper-monitor\\[scale\\]"):
+    with pytest.raises(Exception, match=r"'\.\[scale\]'"):
         worker.run()
 
 

@@ -20,7 +20,6 @@ app = typer.Typer(
     name="paper-monitor",
     help="Reads new research papers, finds what is truly new, and tells who asked, once.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -15,9 +15,12 @@ from monitor.model import Delivery, Paper, Reading, Run, RunOutcome, State
 if TYPE_CHECKING:
     from monitor.app import Sent, Tried
     from monitor.questions.alive import Check
+    from monitor.questions.doubtful import Doubts
     from monitor.questions.search import Comparison, FoundPaper, Sample, Trial
 
 Answer = dict[str, Any]
+# A subscription whose digest could not be composed, and why.
+Failure = tuple[str, str]
 
 WELL = (State.SENT, State.SUPPRESSED, State.CLAIMED, State.HANDING_OFF)
 
@@ -44,7 +47,7 @@ def runs_ok(told: Iterable[Run]) -> bool:
     return all(run.outcome is not RunOutcome.FAILED for run in told)
 
 
-def digests(sent: Iterable[Sent]) -> Answer:
+def digests(sent: Iterable[Sent], failed: Iterable[Failure]) -> Answer:
     return {
         "digests": [
             {
@@ -54,7 +57,8 @@ def digests(sent: Iterable[Sent]) -> Answer:
                 "deliveries": [_attempt(delivery) for delivery in one.deliveries],
             }
             for one in sent
-        ]
+        ],
+        "failed": [{"subscription": name, "error": error} for name, error in failed],
     }
 
 
@@ -81,10 +85,10 @@ def _attempt(delivery: Delivery) -> Answer:
     }
 
 
-def digests_ok(sent: Iterable[Sent], *, rehearsed: bool = False) -> bool:
+def digests_ok(sent: Iterable[Sent], failed: Sequence[Failure], *, rehearsed: bool = False) -> bool:
     """Whether all was sent that was to be; another process may be at it just now."""
     well = (State.PLANNED,) if rehearsed else WELL
-    return all(delivery.state in well for one in sent for delivery in one.deliveries)
+    return not failed and all(d.state in well for one in sent for d in one.deliveries)
 
 
 def deliveries(told: Iterable[Delivery]) -> Answer:
@@ -129,6 +133,8 @@ def paper(told: Paper) -> Answer:
         "url": told.url,
         "keys": {scheme: keys(value) for scheme, value in told.keys.items()},
         "categories": list(told.categories),
+        "type": told.type,
+        "about": {scheme: keys(value) for scheme, value in told.about.items()},
         "announce": told.announce,
         "version": told.version,
         "withdrawn": told.withdrawn,
@@ -146,8 +152,12 @@ def iso(at: datetime | None) -> str | None:
     return at.isoformat() if at else None
 
 
-def faults(found: Sequence[Fault]) -> Answer:
-    return {"ok": not found, "faults": [_plain(fault) for fault in found]}
+def faults(found: Sequence[Fault], warnings: Sequence[Fault]) -> Answer:
+    return {
+        "ok": not found,
+        "faults": [_plain(fault) for fault in found],
+        "warnings": [_plain(warning) for warning in warnings],
+    }
 
 
 def papers(found: Iterable[FoundPaper]) -> Answer:
@@ -165,6 +175,32 @@ def papers(found: Iterable[FoundPaper]) -> Answer:
             }
             for one in found
         ]
+    }
+
+
+def doubtful(told: Doubts, command: str) -> Answer:
+    return {
+        "doubtful": [
+            {
+                "paper": one.paper_id,
+                "title": one.title,
+                "records": [
+                    {
+                        "source": seen.source,
+                        "raw_id": seen.raw_id,
+                        "title": seen.text.title if seen.text else None,
+                    }
+                    for seen in one.doubt.records
+                ],
+                "reason": one.doubt.reason,
+                "recognised": one.doubt.why or None,
+                "judged": one.doubt.judged,
+                "split": one.command(command),
+            }
+            for one in told.found
+        ],
+        "joins": told.joins,
+        "unjudged": told.unjudged,
     }
 
 
@@ -220,7 +256,8 @@ def _plain(told: object) -> object:
 
 
 def checks(told: Sequence[Check]) -> Answer:
-    return {"ok": all(check.ok for check in told), "checks": [_plain(check) for check in told]}
+    checks = [{"name": one.name, "ok": one.ok, "message": one.message} for one in told]
+    return {"ok": all(check.ok for check in told), "checks": checks}
 
 
 def tried(told: Iterable[Tried]) -> Answer:

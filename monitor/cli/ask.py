@@ -7,26 +7,42 @@ from typing import Annotated
 
 import typer
 
-from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, finish, moment, opened, pointing
+from monitor.cli.options import (
+    CONFIG,
+    AsJson,
+    Config,
+    Now,
+    emit,
+    finish,
+    moment,
+    opened,
+    opened_or_empty,
+    opened_to_read,
+    pointing,
+)
 from monitor.errors import ConfigError, Fault
 
 topics = typer.Typer(help="Try a topic on the papers stored, before it is trusted.")
 
 
 def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
-    """Validate the configuration file and every topic; all faults at once."""
+    """Validate the configuration file, every topic and your templates; all faults at once."""
     from monitor.cli import answers, show
     from monitor.config import load
-    from monitor.questions.width import wide_topics
+    from monitor.digest.render import JinjaTemplates
+    from monitor.questions.width import faults_of_parked, topic_warnings
 
     faults: tuple[Fault, ...] = ()
+    warnings: tuple[Fault, ...] = ()
     try:
         settings = load(config)
-        show.doubts((*settings.warnings, *wide_topics(settings)))
+        faults = tuple(JinjaTemplates(settings.templates).faults())
+        warnings = (*settings.warnings, *topic_warnings(settings))
     except ConfigError as fault:
-        faults = fault.faults
+        faults = faults_of_parked(config, fault.faults)
+    show.doubts(warnings)
     if as_json:
-        emit(answers.faults(faults))
+        emit(answers.faults(faults, warnings))
     else:
         show.faults(faults) if faults else show.right(config)
     raise typer.Exit(2 if faults else 0)
@@ -34,10 +50,11 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
 
 def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
     """Show the configuration in force, secrets masked."""
-    from monitor import config as configuration
+    from monitor.app import load_settings
     from monitor.cli import show
+    from monitor.config import masked as without_secrets
 
-    masked = configuration.masked(configuration.load(config))
+    masked = without_secrets(load_settings(config))
     if as_json:
         emit(masked)
     else:
@@ -49,7 +66,7 @@ def status(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) ->
     from monitor.cli import answers, show
     from monitor.questions.status import status as asked
 
-    with opened(config, now) as app:
+    with opened_to_read(config, now) as app:
         told = asked(app.parts)
     if as_json:
         emit(answers.plain(told))
@@ -72,7 +89,7 @@ def papers(
     from monitor.cli import answers, show
     from monitor.questions.search import search as asked
 
-    with opened(config, now) as app, pointing(query):
+    with opened_to_read(config, now) as app, pointing(query):
         found = asked(app.parts, query, limit if as_json else limit or 50)
     if as_json:
         emit(answers.papers(found.papers))
@@ -82,7 +99,7 @@ def papers(
 
 @topics.command("try")
 def try_(
-    query: Annotated[str, typer.Argument(metavar="QUERY")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A query, or the name of a topic.")],
     compare: Annotated[
         str | None,
         typer.Option(
@@ -99,16 +116,17 @@ def try_(
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a topic would have found in the papers stored."""
+    """Show what a query, or the topic of this name, would have found in the papers stored."""
     from monitor.cli import answers, show
-    from monitor.questions.search import named
+    from monitor.questions.search import named, topic_named
     from monitor.questions.search import try_topic as asked
 
-    with opened(config, now) as app:
+    with opened_or_empty(config, now) as app:
+        topic = topic_named(app.parts, query)
         with pointing(compare or ""):
             other = named(app.parts, compare) if compare is not None else None
-        with pointing(query):
-            trial = asked(app.parts, query, other, threshold)
+        with pointing(topic.query if topic else query):
+            trial = asked(app.parts, topic or query, other, threshold)
     if as_json:
         emit(answers.trial(trial))
     else:
@@ -125,7 +143,7 @@ def explain(
     from monitor.cli import answers, show
     from monitor.questions.explain import explain as asked
 
-    with opened(config, now) as app:
+    with opened_to_read(config, now) as app:
         told = asked(app.parts, paper)
     if as_json:
         emit(answers.plain(told))
@@ -149,7 +167,7 @@ def preview(
     """Show any digest, past or next, as a page in the browser; nothing is sent."""
     from monitor.cli import answers, show
 
-    with opened(config, now) as app:
+    with opened(config, now, create=False) as app:
         written = app.preview(subscription, period)
     if as_json:
         emit(answers.previews(written))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated, Any
 
 import typer
@@ -40,7 +41,7 @@ def merge(
     from monitor.questions.correct import merge as corrected
     from monitor.questions.search import Searched
 
-    with opened(config, now) as app:
+    with opened(config, now, create=False) as app:
         one = corrected(app.parts, wanted)
     if as_json:
         emit(answers.papers([one]))
@@ -64,9 +65,26 @@ def split(
     from monitor.questions.correct import split as corrected
     from monitor.questions.search import Searched
 
-    with opened(config, now) as app:
+    with opened(config, now, create=False) as app:
         both = corrected(app.parts, paper, what, title)
     if as_json:
         emit(answers.papers(both))
     else:
         show.papers(Searched(both))
+
+
+@papers.command()
+def doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
+    """List joins that today's rules would refuse, with the command that splits each."""
+    from monitor.cli import answers, show
+    from monitor.questions.doubtful import doubtful as judged
+
+    with opened(config, now) as app:
+        found = judged(app.parts)
+    command = "paper-monitor papers split"
+    if config != CONFIG:
+        command += f" --config {shlex.quote(str(config))}"
+    if as_json:
+        emit(answers.doubtful(found, command))
+    else:
+        show.doubtful(found, command)

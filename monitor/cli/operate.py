@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, finish, moment, opened
+from monitor.cli.options import (
+    CONFIG,
+    AsJson,
+    Config,
+    Now,
+    emit,
+    finish,
+    moment,
+    opened,
+    opened_or_empty,
+    opened_to_read,
+)
 
 if TYPE_CHECKING:
     from monitor.app import App
@@ -39,7 +50,7 @@ def list_(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> 
     from monitor.cli import answers, show
     from monitor.store import deliveries as outbox
 
-    with opened(config, now) as app, app.parts.database.reading() as tx:
+    with opened_to_read(config, now) as app, app.parts.database.reading() as tx:
         listed = outbox.listing(tx)
     if as_json:
         emit(answers.deliveries(listed))
@@ -54,7 +65,7 @@ def retry(
     """Try a delivery again now that failed, waits or was suppressed."""
     from monitor.store import deliveries as outbox
 
-    with opened(config, now) as app:
+    with opened(config, now, create=False) as app:
         with app.parts.database.writing() as tx:
             outbox.retry(tx, id_, app.parts.clock.now())
         app.deliver()
@@ -72,7 +83,7 @@ def resolve(
     """Settle a delivery of which nobody knows whether it arrived."""
     from monitor import pipeline
 
-    with opened(config, now) as app:
+    with opened(config, now, create=False) as app:
         pipeline.resolve(app.parts, id_, fate)
         if fate == "resend":
             app.deliver()
@@ -127,10 +138,15 @@ def _alive(config: Path) -> list[Check]:
 
 
 def _examined(config: Path, now: str | None) -> list[Check]:
+    from monitor.questions.doctor import before_first_run
     from monitor.questions.doctor import doctor as examine
+    from monitor.store.database import Database, is_there
 
-    with opened(config, now) as app:
-        return examine(app.parts)
+    with opened_or_empty(config, now) as app:
+        store, files = app.settings.store, [app.settings.file]
+        if is_there(store):
+            return examine(app.parts, files)
+        return before_first_run(app.parts, str(Database(store)), files)
 
 
 def send_test(
@@ -144,7 +160,7 @@ def send_test(
     """Send a test message by every way to the named subscriptions, or all; nothing is recorded."""
     from monitor.cli import answers, show
 
-    with opened(config, now) as app:
+    with opened_or_empty(config, now) as app:
         tried = app.send_test(names or ())
     if as_json:
         emit(answers.tried(tried))
@@ -160,7 +176,7 @@ def backup(
     as_json: AsJson = False,
 ) -> None:
     """Write a whole copy of a SQLite store, while the service runs."""
-    with opened(config, now) as app:
+    with opened_to_read(config, now) as app:
         app.parts.database.backup(target)
     if as_json:
         emit({"path": str(target), "bytes": target.stat().st_size})
@@ -175,11 +191,11 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """Put a backup in the store's place; what may have been sent since waits for your word."""
+    from monitor.app import load_settings
     from monitor.clocks import clock_at
-    from monitor.config import load
     from monitor.store.restore import restore as put_back
 
-    held, kept = put_back(load(config).store, source, clock_at(moment(now)).now())
+    held, kept = put_back(load_settings(config).store, source, clock_at(moment(now)).now())
     if as_json:
         emit({"held": held, "replaced": str(kept) if kept else None})
         return

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -17,6 +19,7 @@ from monitor.errors import QueryError, UsageError
 
 if TYPE_CHECKING:
     from monitor.app import App
+    from monitor.config import Settings
 
 Config = Annotated[
     Path,
@@ -57,15 +60,67 @@ def moment(now: str | None) -> datetime | None:
 
 
 @contextmanager
-def opened(config: Path, now: str | None = None) -> Iterator[App]:
-    """Open the store and channels that a configuration file names, and close them again."""
-    from monitor.app import open_app
-    from monitor.clocks import clock_at
-    from monitor.config import load
+def opened(config: Path, now: str | None = None, *, create: bool = True) -> Iterator[App]:
+    """Open the store and channels that a configuration file names, and close them again.
+
+    Without `create` a store that does not exist is not created: raises NoStoreError.
+    """
+    with _opened(_settings(config), now, create=create) as app:
+        yield app
+
+
+@contextmanager
+def opened_to_read(config: Path, now: str | None = None) -> Iterator[App]:
+    """Open a store to read it, also with a configuration that has faults: they are warnings here.
+
+    Nothing can be sent. Raises NoStoreError where there is no store yet, and ConfigError where
+    the file does not say which it is.
+    """
+    from monitor.cli import show
+    from monitor.config import load_for_reading
+    from monitor.pipeline import queries_in_force
+
+    settings, faults = load_for_reading(config, in_force=queries_in_force)
+    show.left_out(faults)
+    with _opened(settings, now, create=False) as app:
+        yield app
+
+
+@contextmanager
+def opened_or_empty(config: Path, now: str | None = None) -> Iterator[App]:
+    """Open a store, or where there is none yet an empty one, which is gone at the end.
+
+    `App.settings.store` is the one that the configuration names in either case.
+    """
+    from monitor.store.database import is_there
+
+    settings = _settings(config)
+    if is_there(settings.store):
+        with _opened(settings, now, create=False) as app:
+            yield app
+        return
+    with tempfile.TemporaryDirectory(prefix="paper-monitor-") as folder:
+        empty = replace(settings, store=f"sqlite:///{folder}/monitor.db")
+        with _opened(empty, now) as app:
+            yield replace(app, settings=settings)
+
+
+def _settings(config: Path) -> Settings:
+    from monitor.app import load_settings
     from monitor.log import set_up_logging
 
     set_up_logging()
-    with open_app(load(config), clock_at(moment(now))) as app:
+    return load_settings(config)
+
+
+@contextmanager
+def _opened(settings: Settings, now: str | None, *, create: bool = True) -> Iterator[App]:
+    from monitor.app import open_app
+    from monitor.clocks import clock_at
+    from monitor.log import set_up_logging
+
+    set_up_logging()
+    with open_app(settings, clock_at(moment(now)), create=create) as app:
         yield app
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from datetime import date, datetime, timedelta
 from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import yaml
 from rich import box
@@ -24,12 +26,17 @@ from monitor.model import Delivery, Reading, Run, RunOutcome, State, Why
 
 if TYPE_CHECKING:
     from monitor.app import Sent, Tried
+    from monitor.cli.answers import Failure
     from monitor.demo import Played
     from monitor.questions.alive import Check
+    from monitor.questions.doubtful import Doubtful, Doubts
     from monitor.questions.explain import Explanation
     from monitor.questions.search import Comparison, Day, Sample, Searched, Trial
     from monitor.questions.status import Status
+    from monitor.questions.upcoming import Upcoming
 
+# How many subscriptions with papers that wait are named.
+NAMED = 5
 # Where nobody watches, a line is a line: nothing is folded for a width that is not there.
 UNWATCHED = 1_000
 
@@ -98,13 +105,39 @@ def runs(told: Sequence[Run]) -> None:
             _trouble(where, f"and {run.rejected - len(run.set_aside):,} more; `read` shows all")
 
 
-def digests(sent: Sequence[Sent], *, rehearsed: bool = False) -> None:
-    if not sent:
-        console.print("Nothing is to be sent.")
-    elif rehearsed:
+def digests(
+    sent: Sequence[Sent],
+    failed: Sequence[Failure],
+    waiting: Sequence[Upcoming],
+    config: Path,
+    *,
+    rehearsed: bool = False,
+) -> None:
+    """Show what was composed and sent, or else what waits and until when."""
+    if sent and rehearsed:
         rehearsals(sent)
-    else:
+    elif sent:
         _sent(sent)
+    elif not failed:
+        _upcoming(waiting, config)
+    for name, error in failed:
+        _trouble(f"{name} failed", error)
+
+
+def _upcoming(waiting: Sequence[Upcoming], config: Path) -> None:
+    some = [one for one in waiting if one.papers][:NAMED]
+    console.print("Nothing is due yet." if some else "Nothing is due yet, and no papers wait.")
+    for one in some:
+        now = "" if one.paused else f" Send now: {_early(one.subscription, config)}"
+        console.print(escape(one.sentence + now))
+    more = sum(bool(one.papers) for one in waiting) - len(some)
+    if more:
+        console.print(f"{_counted(more, 'more subscription')}: paper-monitor status")
+
+
+def _early(subscription: str, config: Path) -> str:
+    named = "" if config == Path("monitor.yaml") else f" --config {shlex.quote(str(config))}"
+    return f"paper-monitor digest --early {shlex.quote(subscription)}{named}"
 
 
 def _sent(sent: Sequence[Sent]) -> None:
@@ -158,6 +191,8 @@ def demo(played: Played) -> None:
             told = relpath(page, played.folder) if page else "–"
             table.add_row(escape(one.subscription), str(one.papers), escape(told))
         console.print(table)
+    for name, error in played.failed:
+        _trouble(f"{name} failed", error)
     if played.index.exists():
         console.print("Open this page in a browser:")
         console.print(Text("  ").append(_link(str(played.index), "bold")), soft_wrap=True)
@@ -196,6 +231,13 @@ def faults(found: Sequence[Fault]) -> None:
 def doubts(found: Sequence[Fault]) -> None:
     for fault in found:
         _placed(fault, "bold yellow")
+
+
+def left_out(found: Sequence[Fault]) -> None:
+    """Warn that an answer is from the store and what is valid of the configuration."""
+    if found:
+        stderr.print(_noted(Text("!", "bold yellow"), "The configuration has faults; see below."))
+        doubts(found)
 
 
 def _placed(fault: Fault, style: str) -> None:
@@ -238,14 +280,15 @@ def _sources(told: Status) -> None:
 def _subscriptions(told: Status) -> None:
     table = _table("Subscription", "Next due", "Waiting", "Why", right=("Waiting",))
     for one in told.subscriptions:
-        due = at(one.next_due) if one.next_due else "at once"
+        due = at(one.next_due, one.timezone) if one.next_due else "at once"
         table.add_row(escape(one.name), due, f"{one.waiting:,}", escape(one.why))
     console.print(table)
 
 
-def at(moment: datetime | None) -> str:
-    """A moment as the clock on this machine's wall shows it, with its zone."""
-    return f"{moment.astimezone():%Y-%m-%d %H:%M %Z}" if moment else "–"
+def at(moment: datetime | None, zone: str = "") -> str:
+    """A moment as the clock of a zone shows it, by default this machine's; with its zone."""
+    where = ZoneInfo(zone) if zone else None
+    return f"{moment.astimezone(where):%Y-%m-%d %H:%M %Z}" if moment else "–"
 
 
 def papers(found: Searched) -> None:
@@ -263,8 +306,8 @@ def papers(found: Searched) -> None:
         console.print(f"{_counted(len(found.papers))}.")
 
 
-def _counted(papers: int) -> str:
-    return "1 paper" if papers == 1 else f"{papers:,} papers" if papers else "No paper"
+def _counted(count: int, noun: str = "paper") -> str:
+    return f"1 {noun}" if count == 1 else f"{count:,} {noun}s" if count else f"No {noun}"
 
 
 def trial(query: str, told: Trial) -> None:
@@ -342,8 +385,9 @@ def _facts(told: Explanation) -> Iterator[tuple[str, str]]:
             yield "Identifier", f"{scheme}:{one}"
     for seen in told.sources:
         document = f", {seen.document}" if seen.document else ""
+        title = f", “{seen.text.title}”" if seen.text else ""
         because = f": {seen.why}" if seen.why else ""
-        yield "Source", f"{seen.source}{document}, {at(seen.first_seen)}{because}"
+        yield "Source", f"{seen.source}{document}, {at(seen.first_seen)}{title}{because}"
     for joined in told.joined:
         yield "Joined", f"paper {joined.id}, {at(joined.at)}: {joined.why}"
     for ruling in told.rulings:
@@ -362,6 +406,31 @@ def _facts(told: Explanation) -> Iterator[tuple[str, str]]:
         yield "Digests", "it has been in none"
     for digest in told.digests:
         yield "Digest", f"{digest.subscription}, {digest.period}"
+
+
+def doubtful(told: Doubts, command: str) -> None:
+    for one in told.found:
+        console.print(f"[bold]{one.paper_id}  {escape(one.title)}[/]")
+        grid = Table.grid(padding=(0, 3))
+        grid.add_column(style="dim")
+        grid.add_column(overflow="fold")
+        for label, text in _doubt(one):
+            grid.add_row(label, Text(text))
+        console.print(grid)
+        console.print(Text(f"{one.command(command)}\n"), soft_wrap=True)
+    console.print(
+        f"{len(told.found):,} of {told.joins:,} joins are doubtful; {told.unjudged:,} cannot be "
+        "judged, because the texts of their records are not stored"
+    )
+
+
+def _doubt(told: Doubtful) -> Iterator[tuple[str, str]]:
+    for seen in told.doubt.records:
+        title = f", “{seen.text.title}”" if seen.text else ""
+        yield "Record", f"{seen.source}/{seen.raw_id}{title}"
+    if told.doubt.why:
+        yield "Joined by", told.doubt.why
+    yield "Refused today" if told.doubt.judged else "Doubtful", told.doubt.reason
 
 
 def documents(told: Sequence[tuple[Path, Reading]]) -> None:
@@ -395,6 +464,8 @@ def deliveries(listed: Sequence[Delivery]) -> None:
 def checks(told: Sequence[Check]) -> None:
     for check in told:
         mark = Text("✓", "green") if check.ok else Text("✗", "bold red")
+        if check.ok and check.warning:
+            mark = Text("!", "bold yellow")
         console.print(_noted(mark, f"{check.name}: {check.message}"))
 
 

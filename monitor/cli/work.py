@@ -9,11 +9,22 @@ import typer
 
 from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, finish, moment, opened
 from monitor.errors import UsageError
+from monitor.private_files import create_file, make_folder
 
 Sources = Annotated[list[str] | None, typer.Argument(metavar="SOURCE", show_default=False)]
 Subscriptions = Annotated[
     list[str] | None, typer.Argument(metavar="SUBSCRIPTION", show_default=False)
 ]
+
+
+class Failures:
+    """The subscriptions whose digests could not be composed, with the reasons."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[str, str]] = []
+
+    def add(self, subscription: str, fault: Exception) -> None:
+        self.found.append((subscription, str(fault) or type(fault).__name__))
 
 
 def demo(
@@ -46,8 +57,9 @@ def init(
     target = directory / "monitor.yaml"
     if target.exists():
         raise UsageError(f"{target} is there already", "it is left as it is; name another folder")
-    (directory / "dumps").mkdir(parents=True, exist_ok=True)
-    target.write_text(starter(), encoding="utf-8")
+    make_folder(directory / "dumps")
+    with create_file(target) as file:
+        file.write(starter().encode())
     if as_json:
         emit({"path": str(target)})
     else:
@@ -104,33 +116,40 @@ def digest(
 ) -> None:
     """Compose what is due and deliver it."""
     from monitor.cli import answers, show
+    from monitor.questions.upcoming import upcoming
 
     if early and not names:
         raise UsageError("--early wants to know which", "name the subscriptions")
-    with opened(config, now) as app:
-        sent = app.rehearse(names or (), early) if dry_run else app.digest(names or (), early)
+    failed = Failures()
+    with opened(config, now, create=not dry_run) as app:
+        compose = app.rehearse if dry_run else app.digest
+        sent = compose(names or (), early, on_failure=failed.add)
+        waiting = [] if as_json or sent or failed.found else upcoming(app.parts, names or ())
     if as_json:
-        emit(answers.digests(sent))
+        emit(answers.digests(sent, failed.found))
     else:
-        show.digests(sent, rehearsed=dry_run)
-    finish(answers.digests_ok(sent, rehearsed=dry_run))
+        show.digests(sent, failed.found, waiting, config, rehearsed=dry_run)
+    finish(answers.digests_ok(sent, failed.found, rehearsed=dry_run))
 
 
 def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """Ingest, then digest, once: for people with a cron of their own."""
     from monitor.cli import answers, show
+    from monitor.questions.upcoming import upcoming
 
+    failed = Failures()
     with opened(config, now) as app:
         with show.reading(quiet=as_json) as tell:
             runs = app.ingest((), tell)
-        sent = app.digest(probe=False)
+        sent = app.digest(probe=False, on_failure=failed.add)
+        waiting = [] if as_json or sent or failed.found else upcoming(app.parts)
+        if as_json:
+            emit(answers.runs(runs) | answers.digests(sent, failed.found))
+        else:
+            show.runs(runs)
+            show.digests(sent, failed.found, waiting, config)
         app.upkeep()
-    if as_json:
-        emit(answers.runs(runs) | answers.digests(sent))
-    else:
-        show.runs(runs)
-        show.digests(sent)
-    finish(answers.runs_ok(runs) and answers.digests_ok(sent))
+    finish(answers.runs_ok(runs) and answers.digests_ok(sent, failed.found))
 
 
 def serve(config: Config = CONFIG, now: Now = None) -> None:

@@ -16,7 +16,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from monitor.config.build import build, general
+from monitor.config.build import InForce, build, build_for_reading, store_of
 from monitor.config.fields import Secret
 from monitor.config.files import fingerprint, read
 from monitor.config.masked import masked
@@ -54,6 +54,7 @@ __all__ = [
     "TopicSettings",
     "check",
     "load",
+    "load_for_reading",
     "masked",
     "schema",
     "starter",
@@ -65,16 +66,22 @@ __all__ = [
 
 
 def load(
-    path: Path, variables: Mapping[str, str] | None = None, before: Settings | None = None
+    path: Path,
+    variables: Mapping[str, str] | None = None,
+    before: Settings | None = None,
+    in_force: InForce | None = None,
 ) -> Settings:
     """Read and check a configuration. Raises ConfigError with all of its faults.
+
+    `in_force` gives the queries, by name, of the topics that a store (its URL) has in force. One
+    of these that is refused is parked; without `in_force` it is a fault.
 
     `variables` stand in for the environment of the process. Topics that stand in the files as
     they did `before` are taken from there.
     """
     environment = os.environ if variables is None else variables
     written = read(path, environment)
-    settings = build(written, environment, before)
+    settings = build(written, environment, before, in_force)
     if settings is None:
         raise ConfigError(
             sorted(written.faults, key=lambda f: (f.file != str(path), f.file, f.line))
@@ -82,14 +89,33 @@ def load(
     return settings
 
 
+def load_for_reading(
+    path: Path,
+    variables: Mapping[str, str] | None = None,
+    in_force: InForce | None = None,
+) -> tuple[Settings, tuple[Fault, ...]]:
+    """Read a configuration for a command that only reads the store; return its faults beside it.
+
+    What has a fault is left out, and where there is one nothing that could send is in it. Raises
+    ConfigError where its `store:` cannot be read. `in_force` is that of `load`.
+    """
+    try:
+        return load(path, variables, in_force=in_force), ()
+    except ConfigError as error:
+        environment = os.environ if variables is None else variables
+        settings = build_for_reading(read(path, environment), environment, in_force)
+        if settings is None:
+            raise
+        return settings, error.faults
+
+
 def store_url(path: Path, variables: Mapping[str, str] | None = None) -> str:
     """Return the store that a file names, whatever else is wrong in it. Raises ConfigError."""
-    environment = os.environ if variables is None else variables
-    written = read(path, environment)
-    told = general(written, environment)
-    if told is None:
+    written = read(path, os.environ if variables is None else variables)
+    store = store_of(written)
+    if store is None:
         raise ConfigError(written.faults)
-    return told.store
+    return store
 
 
 def check(path: Path, variables: Mapping[str, str] | None = None) -> list[Fault]:

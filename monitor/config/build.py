@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import difflib
 import glob
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from monitor import plugins
+from monitor.config import suggestions
 from monitor.config.doubts import doubt
 from monitor.config.fields import line, zone
 from monitor.config.files import Written
@@ -54,6 +57,7 @@ SECTIONS = (
     "retry",
     "retention",
 )
+TOP_LEVEL = (*General.model_fields, "include", *SECTIONS)
 # What a topic may have instead of a query.
 LISTS = ("any", "all", "none", "authors", "categories")
 CHANNEL_OPTIONS: Mapping[str, type[BaseModel]] = {
@@ -62,7 +66,7 @@ CHANNEL_OPTIONS: Mapping[str, type[BaseModel]] = {
     "file": FileOptions,
 }
 # A folder is looked at more often than somebody else's server.
-EVERY_PATH = timedelta(minutes=15)
+EVERY_PATH = timedelta(minutes=1)
 EVERY_URL = timedelta(hours=1)
 
 # Stands for options with faults, so that the settings beside them are validated all the same.
@@ -72,12 +76,21 @@ _NOTHING = SourceOptions.model_construct()
 _OWN_CHANNEL = "email"
 
 
+# The queries of the topics that a store has in force, by name.
+InForce = Callable[[str], Mapping[str, str]]
+
+
 def build(
-    written: Written, variables: Mapping[str, str], before: Settings | None = None
+    written: Written,
+    variables: Mapping[str, str],
+    before: Settings | None = None,
+    in_force: InForce | None = None,
 ) -> Settings | None:
     """Validate all of it; None when there are faults, which are then in `written`."""
     builder = _Builder(written, before)
     general = builder.general(variables)
+    if in_force and general:
+        builder.in_force = cache(partial(in_force, general.store))
     sources = builder.entries("sources", builder.source)
     topics = builder.entries("topics", builder.topic)
     channels = builder.entries("channels", builder.channel)
@@ -107,6 +120,7 @@ def build(
         as_written=written.as_written,
         topics_told=written.values.get("topics") or {},
         places={name: written.place(("topics", name)) for name in topics},
+        parked=written.parked,
     )
     doubt(settings, written)
     return replace(
@@ -114,9 +128,54 @@ def build(
     )
 
 
-def general(written: Written, variables: Mapping[str, str]) -> General | None:
-    """Return the settings at the top of the file, whatever its sections are like."""
-    return _Builder(written).general(variables)
+def build_for_reading(
+    written: Written, variables: Mapping[str, str], in_force: InForce | None = None
+) -> Settings | None:
+    """Return what is valid, for commands that only read the store; None without a valid `store:`.
+
+    Nothing in it can send: channels and addresses are left out, and what refers to something
+    that is not valid does without it.
+    """
+    builder = _Builder(written)
+    store = builder.store()
+    if store is None:
+        return None
+    general = builder.general(variables) or store
+    if in_force:
+        builder.in_force = cache(partial(in_force, store.store))
+    topics = builder.entries("topics", builder.topic)
+    subscriptions = builder.entries(
+        "subscriptions", lambda where, raw: builder.subscription(where, raw, general.timezone)
+    )
+    return Settings(
+        file=written.file.absolute(),
+        **{name: getattr(general, name) for name in General.model_fields},
+        sources=builder.entries("sources", builder.source),
+        topics=topics,
+        channels={},
+        subscriptions={name: _unreachable(one, topics) for name, one in subscriptions.items()},
+        operator=None,
+        smtp=None,
+        slack=None,
+        retry=RetrySettings(),
+        retention=RetentionSettings(),
+        parked=written.parked,
+    )
+
+
+def _unreachable(
+    subscription: SubscriptionSettings, topics: Collection[str]
+) -> SubscriptionSettings:
+    valid = tuple(name for name in subscription.topics if name in (EVERY_TOPIC, *topics))
+    return subscription.model_copy(update={"topics": valid, "channels": (), "email": ()})
+
+
+def store_of(written: Written) -> str | None:
+    """Return the store that a file names, whatever else is wrong in it; None for no valid one."""
+    builder = _Builder(written)
+    builder.unknown((), builder.values, TOP_LEVEL)
+    found = builder.store()
+    return found.store if found else None
 
 
 class _Builder:
@@ -128,6 +187,7 @@ class _Builder:
         # Topics refer to sources: with others, each is read again.
         same_sources = before and before.sources.keys() == set(self.names["sources"])
         self.before = before if same_sources else None
+        self.in_force: Callable[[], Mapping[str, str]] = dict
 
     def _names(self, section: str) -> Collection[str]:
         entries = self.values.get(section)
@@ -151,10 +211,23 @@ class _Builder:
 
     def general(self, variables: Mapping[str, str]) -> General | None:
         raw = {name: value for name, value in self.values.items() if name not in SECTIONS}
-        self.unknown((), raw, [*General.model_fields, "include", *SECTIONS])
+        self.unknown((), raw, TOP_LEVEL)
         if "timezone" not in raw:
             raw["timezone"] = self._process_zone(variables)
         return self.validate(General, (), _only(raw, _names(General)))
+
+    def store(self) -> General | None:
+        """Return the defaults with the `store:` of the file, whatever else is in it.
+
+        None where it is not valid, or may stand there under a misspelt name.
+        """
+        others = [name for name in self.values if name not in TOP_LEVEL]
+        similar = any(difflib.get_close_matches(name.casefold(), ["store"]) for name in others)
+        faulty = any(fault.where == "store" for fault in self.written.faults)
+        settled = ("store",) in self.written.settled
+        if faulty or settled or ("store" not in self.values and similar):
+            return None
+        return self.validate(General, (), _only(self.values, ["store"]))
 
     def _process_zone(self, variables: Mapping[str, str]) -> str:
         name = variables.get("TZ", "").removeprefix(":") or "UTC"
@@ -171,7 +244,8 @@ class _Builder:
     def entries(self, section: str, build: Callable[[Where, Any], M | None]) -> dict[str, M]:
         raw = self.values.get(section)
         if raw is not None and not isinstance(raw, dict):
-            self.written.fault((section,), "should be names with their settings")
+            mended = suggestions.entries(section, raw)
+            self.written.fault((section,), f"should be names with their settings{mended}")
         built: dict[str, M] = {}
         for name in self.names[section]:
             where = (section, name)
@@ -199,8 +273,10 @@ class _Builder:
 
     def topic(self, where: Where, raw: object) -> TopicSettings | None:
         name = str(where[-1])
-        if self.before and self.before.topics_told.get(name) == raw:
-            return self.before.topics[name]
+        before = self.before
+        if before and before.topics_told.get(name) == raw and name not in before.parked:
+            return before.topics[name]
+        found = len(self.written.faults)
         if isinstance(raw, dict):
             lists = next((name for name in LISTS if name in raw), None)
             if lists is None and "query" not in raw:
@@ -210,7 +286,27 @@ class _Builder:
             if lists and "query" in raw:
                 said = f"stands beside {lists}:, which says it otherwise; keep one of them"
                 self.written.fault((*where, "query"), said)
-        return self.piece(TopicSettings, where, raw, name=where[-1])
+        return self.piece(TopicSettings, where, raw, name=name) or self._parked(where, raw, found)
+
+    def _parked(self, where: Where, raw: object, found: int) -> TopicSettings | None:
+        """Return a topic of which only the query is refused, when it is in force as it is.
+
+        Older rules took it, and an upgrade stops no service. Its faults, those from `found` on,
+        are then no faults of the configuration.
+        """
+        name, faults = str(where[-1]), self.written.faults[found:]
+        if not faults or not isinstance(raw, dict) or raw.keys() - _names(TopicSettings):
+            return None
+        known = replace(self.known(where), unread=True)
+        try:
+            topic = TopicSettings.model_validate({**raw, "name": name}, context=known)
+        except ValidationError:
+            return None
+        if self.in_force().get(name) != topic.written:
+            return None
+        self.written.parked[name] = faults[0]
+        del self.written.faults[found:]
+        return topic
 
     def subscription(self, where: Where, raw: object, timezone: str) -> SubscriptionSettings | None:
         if isinstance(raw, dict):
@@ -220,7 +316,17 @@ class _Builder:
     def source(self, where: Where, raw: object) -> SourceSettings | None:
         if isinstance(raw, dict):
             raw = {"every": EVERY_PATH if raw.get("path") else EVERY_URL, **raw}
+            self._refuse_folder(where, raw.get("path"))
         return self._of_kind(SourceSettings, where, raw, plugins.source_kinds(), source_options)
+
+    def _refuse_folder(self, where: Where, path: object) -> None:
+        """A source reads files: a folder would be read as one, and fail."""
+        if isinstance(path, str) and path.strip():
+            found = inside(self.written.folder(where), path)
+            if not glob.has_magic(path) and found.is_dir():
+                within = f"{path.rstrip('/')}/*"
+                said = f'is a folder; write path: "{within}" for all files in it'
+                self.written.fault((*where, "path"), said)
 
     def channel(self, where: Where, raw: object) -> ChannelSettings | None:
         return self._of_kind(ChannelSettings, where, raw, plugins.channel_kinds(), channel_options)
@@ -261,7 +367,9 @@ class _Builder:
         try:
             model = options_of(kind)
         except UsageError as error:
-            self.written.fault((*where, "kind"), str(error))
+            known = suggestions.kind(kind)
+            said = f"{error.message}; {known}" if known else str(error)
+            self.written.fault((*where, "kind"), said)
             return None
         self.unknown(where, raw, [*common, *_names(model)])
         return self.validate(model, where, self._absolute(where, _only(raw, _names(model))))
@@ -282,7 +390,8 @@ class _Builder:
         self, model: type[S], where: Where, raw: object, name: str | int | None = None
     ) -> S | None:
         if not isinstance(raw, dict):
-            self.written.fault(where, "should be settings (name: value)")
+            mended = suggestions.entry(str(where[0]), str(where[-1]), raw)
+            self.written.fault(where, f"should be settings (name: value){mended}")
             return None
         self.unknown(where, raw, _names(model))
         named = {} if name is None else {"name": name}

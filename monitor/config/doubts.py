@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 
+from monitor.config import suggestions
 from monitor.config.files import Written
-from monitor.config.settings import Settings, TopicSettings, topics_of
+from monitor.config.settings import SLACK, Settings, TopicSettings, topics_of
 from monitor.config.words import pointed
 from monitor.match import parse_query
+from monitor.match.doubts import may_doubt
 
 _WORDS_ALONE = re.compile(r"[\w-]+(?: +[\w-]+)+")
-# What the parser may warn of: a weight, and a joint that is not in capitals.
-_DOUBTFUL = re.compile(r"\^|\b(?!(?:AND|OR|NOT)\b)(?i:and|or|not)\b")
+_SOURCE = re.compile(r'\bsource:(?:"([^"]+)"|([^\s()"]+))')
 _OPERATORS = re.compile(r"\b(?:AND|OR|NOT)\b")
 
 
@@ -21,14 +23,27 @@ def doubt(settings: Settings, written: Written) -> None:
         if not getattr(settings, section):
             written.warn((section,), f"there are no {section} yet: nothing will be sent")
     for topic in settings.topics.values():
-        _doubt_query(topic, written)
+        if topic.name not in settings.parked:
+            _doubt_query(topic, written)
+            _doubt_sources(topic, settings, written)
     _doubt_use(settings, written)
+    _doubt_token(settings, written)
+
+
+def _doubt_token(settings: Settings, written: Written) -> None:
+    slack = settings.slack
+    if slack and slack.base_url == SLACK:
+        doubtful = suggestions.doubtful_token(slack.token.reveal())
+        if doubtful:
+            written.warn(("slack", "token"), doubtful)
 
 
 def _doubt_query(topic: TopicSettings, written: Written) -> None:
     where = ("topics", topic.name, "query" if topic.query else "any")
     query = topic.written
-    warnings = parse_query(query).warnings if _DOUBTFUL.search(query) else ()
+    # To read each of very many topics again would take long: a weight is doubted by the parser.
+    doubtful = "^" in query or may_doubt(query)
+    warnings = parse_query(query).warnings if doubtful else ()
     for warning in warnings:
         written.warn(where, pointed(query, warning))
     alone = _WORDS_ALONE.fullmatch(query) and not _OPERATORS.search(query)
@@ -38,6 +53,19 @@ def _doubt_query(topic: TopicSettings, written: Written) -> None:
             "YAML takes these quotes for itself, so the words are looked for anywhere; "
             f"if they are to stand together, write '\"{query}\"'",
         )
+
+
+def _doubt_sources(topic: TopicSettings, settings: Settings, written: Written) -> None:
+    """Elsewhere `source:` is a journal; here it is a source of this configuration."""
+    asked = _SOURCE.findall(topic.written)
+    for quoted, bare in asked:
+        name = (quoted or bare).casefold()
+        if not any(fnmatchcase(source.casefold(), name) for source in settings.sources):
+            written.warn(
+                ("topics", topic.name, "query" if topic.query else "any"),
+                f"no source is named “{quoted or bare}”; "
+                f'for a journal write venue:"{quoted or bare}"',
+            )
 
 
 def _doubt_use(settings: Settings, written: Written) -> None:

@@ -21,6 +21,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
+from monitor.config import suggestions
 from monitor.config.words import nearest
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -104,6 +105,23 @@ def _shown_span(value: tuple[timedelta, timedelta]) -> str:
     return least if least == most else f"{least}-{most}"
 
 
+_MODE = re.compile(r"0?[0-7]{3}")
+
+
+def _mode(value: object) -> object:
+    """Read the mode of files as chmod takes it: their owner reads and writes, nobody executes."""
+    if not isinstance(value, str):
+        return value
+    mode = int(value, 8) if _MODE.fullmatch(value) else 0
+    if mode & 0o711 != 0o600:
+        raise ValueError(f"“{value}” is not a mode of files; write 0600, 0640 or 0644")
+    return mode
+
+
+def _shown_mode(mode: int) -> str:
+    return f"{mode:04o}"
+
+
 def one_or_more(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
@@ -150,8 +168,9 @@ def zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):
+        known = suggestions.zone(name)
         hint = nearest(name, sorted(available_timezones()), "as in Europe/Berlin")
-        raise ValueError(f"“{name}” is not a time zone{hint}") from None
+        raise ValueError(f"“{name}” is not a time zone{f'; {known}' if known else hint}") from None
     return name
 
 
@@ -228,4 +247,10 @@ OneOrMore = Annotated[
     BeforeValidator(one_or_more),
     AfterValidator(_distinct),
     WithJsonSchema(_TEXT_OR_TEXTS),
+]
+Mode = Annotated[
+    int,
+    BeforeValidator(_mode),
+    PlainSerializer(_shown_mode, return_type=str),
+    WithJsonSchema({"type": "string", "pattern": "^0?6[0246][0246]$"}),
 ]

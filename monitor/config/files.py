@@ -22,6 +22,7 @@ T = TypeVar("T")
 # What an included file may hold.
 SHARED = ("sources", "topics", "channels", "subscriptions")
 
+_STORE = re.compile(r"""\bstore["']?\s*:""")
 _BEGIN = "“paper-monitor init” writes one to begin with"
 
 
@@ -30,7 +31,7 @@ class Written:
     """What stands in the files. `values` has the variables put in, `as_written` has not.
 
     `put_in` says, for a value with variables, what each `${NAME}` of it stood for; `settled` are
-    values of which enough was said.
+    values of which enough was said. `parked` are the faults of topics that are in force.
     """
 
     file: Path
@@ -41,6 +42,7 @@ class Written:
     faults: list[Fault] = field(default_factory=list)
     warnings: list[Fault] = field(default_factory=list)
     settled: set[Where] = field(default_factory=set)
+    parked: dict[str, Fault] = field(default_factory=dict)
 
     def place(self, where: Where) -> Place:
         """Return where a value stands, or else the nearest thing around it that does."""
@@ -90,9 +92,30 @@ def read(file: Path, variables: Mapping[str, str]) -> Written:
     """Read a configuration file with all that it includes; faults are in the result."""
     environment = Environment(variables)
     written = _read_one(file, environment)
+    if written.faults and not written.values:
+        _salvage_store(written, environment)
     for included in _included(written, written.values.pop("include", None)):
         _merge(written, _read_one(included, environment))
     return written
+
+
+def _salvage_store(written: Written, environment: Environment) -> None:
+    """Find the `store:` of a file that is not valid YAML, so that its store can still be read.
+
+    Its line stands by itself at the top level. Where it cannot be told from other text, or stands
+    there twice, the store counts as not valid.
+    """
+    try:
+        lines = _bytes(written.file).decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        lines = []
+    mentions = [line for line in lines if _STORE.search(line.partition("#")[0])]
+    page = read_page(mentions[0] if mentions else "", str(written.file))
+    value = page.value.get("store") if isinstance(page.value, dict) else None
+    if len(mentions) == 1 and isinstance(value, str) and not page.problems:
+        written.values = _fill(written, (), {"store": value}, environment)
+    elif mentions or not lines:
+        written.settled.add(("store",))
 
 
 def fingerprint(file: Path, variables: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -10,12 +11,14 @@ from pydantic import BaseModel
 from monitor.config.settings import ChannelSettings, Settings, SourceSettings
 
 _MASK = "********"
+_REFERENCE = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*\})+")
 
 
 def masked(settings: Settings) -> dict[str, Any]:
     """Return the settings in the shape of the file, as plain JSON, with every secret masked.
 
-    A value that reads the environment is shown as the file has it, `${NAME}` and all.
+    A value that reads the environment is shown as the file has it, `${NAME}` and all, but for
+    the password of an address.
     """
     shown: dict[str, Any] = {
         "file": str(settings.file),
@@ -38,9 +41,12 @@ def masked(settings: Settings) -> dict[str, Any]:
 
 
 def without_password(url: str) -> str:
-    """Show a URL with its password masked."""
-    parts = urlsplit(url)
-    if parts.password is None:
+    """Show a URL with its password masked, unless it is `${NAME}` alone."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # it is no address, whatever it may hold
+        return _MASK if "://" in url else url
+    if parts.password is None or _REFERENCE.fullmatch(parts.password):
         return url
     user = parts.netloc.rpartition("@")[0].partition(":")[0]
     host = parts.netloc.rpartition("@")[2]
@@ -69,4 +75,4 @@ def _put(shown: Any, where: tuple[str | int, ...], text: str) -> None:
     last: Any = where[-1]
     known = isinstance(shown, list) and isinstance(last, int) and last < len(shown)
     if (known or (isinstance(shown, dict) and last in shown)) and shown[last] != _MASK:
-        shown[last] = text
+        shown[last] = without_password(text)

@@ -23,12 +23,14 @@ from pydantic import (
     model_validator,
 )
 
+from monitor.config import suggestions
 from monitor.config.fields import (
     SOME,
     Address,
     Duration,
     HttpsUrl,
     Line,
+    Mode,
     OneOrMore,
     Secret,
     SecretUrl,
@@ -55,13 +57,17 @@ from monitor.sources.base import SourceOptions
 
 EVERY_TOPIC = "*"
 DEFAULT_STORE = "sqlite:///data/monitor.db"
+SLACK = "https://slack.com/api/"
 DEFAULT_SCHEDULE = "daily 08:00"
 _PORTS = {"starttls": 587, "implicit": 465, "none": 25}
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What else stands in the file: names that settings may refer to."""
+    """What else stands in the file: names that settings may refer to.
+
+    With `unread` queries are taken as they are written, whatever is wrong with them.
+    """
 
     folder: Path = Path()
     sources: Collection[str] = ()
@@ -69,6 +75,7 @@ class Known:
     channels: Collection[str] = ()
     smtp: bool = False
     slack: bool = False
+    unread: bool = False
 
 
 class Section(BaseModel):
@@ -107,20 +114,23 @@ def _mailable(address: str, info: ValidationInfo) -> str:
     return address
 
 
-def _query(text: str) -> str:
-    _read_query(text, text, 0)
+def _query(text: str, info: ValidationInfo) -> str:
+    if not _known(info).unread:
+        _read_query(text, text, 0)
     return text
 
 
-def _item(text: str) -> str:
+def _item(text: str, info: ValidationInfo) -> str:
     query = item_query(text)
-    _read_query(query, text, int(query != text))
+    if not _known(info).unread:
+        _read_query(query, text, int(query != text))
     return text
 
 
-def _name_of(field: str) -> Callable[[str], str]:
-    def check(text: str) -> str:
-        _read_query(labelled(field, text), text, len(field) + 2)
+def _name_of(field: str) -> Callable[[str, ValidationInfo], str]:
+    def check(text: str, info: ValidationInfo) -> str:
+        if not _known(info).unread:
+            _read_query(labelled(field, text), text, len(field) + 2)
         return text
 
     return check
@@ -216,8 +226,8 @@ class TopicSettings(Section):
         )
 
     @model_validator(mode="after")
-    def _can_be_met(self) -> TopicSettings:
-        if not self.query or self.threshold:
+    def _can_be_met(self, info: ValidationInfo) -> TopicSettings:
+        if not _known(info).unread and (not self.query or self.threshold):
             try:
                 parse_query(self.written, threshold=self.threshold)
             except QueryError as fault:
@@ -260,9 +270,10 @@ class SlackOptions(Section):
 
 
 class FileOptions(Section):
-    """A channel of kind `file`: a folder of pages."""
+    """A channel of kind `file`: a folder of pages; `mode` says who may read those that are new."""
 
     path: FilePath
+    mode: Mode | None = None
 
 
 class ChannelSettings(Section):
@@ -314,10 +325,16 @@ class TimeoutSettings(Section):
     final: Timeout = timedelta(seconds=TIMEOUTS.final)
 
 
+def _host(name: str) -> str:
+    if mended := suggestions.host(name):
+        raise ValueError(f"should be the name of a host alone; {mended}")
+    return name
+
+
 class SmtpSettings(Section):
     """The mail server. `port` follows from `tls` unless it is set; `sender` is `from:`."""
 
-    host: Line
+    host: Annotated[Line, AfterValidator(_host)]
     port: int = Field(587, ge=1, le=65535)
     tls: Literal["starttls", "implicit", "none"] = "starttls"
     username: Line | None = None
@@ -354,11 +371,19 @@ class SmtpSettings(Section):
         return self
 
 
+def _of_a_bot(token: Secret, info: ValidationInfo) -> Secret:
+    """Refuse what Slack itself never takes; a service that stands in for it may."""
+    wrong = suggestions.other_token(token.reveal())
+    if wrong and info.data.get("base_url") == SLACK:
+        raise ValueError(wrong)
+    return token
+
+
 class SlackSettings(Section):
     """The bot that posts to channels."""
 
-    token: Secret
-    base_url: HttpsUrl = "https://slack.com/api/"
+    base_url: HttpsUrl = SLACK
+    token: Annotated[Secret, AfterValidator(_of_a_bot)]
 
 
 class RetrySettings(Section):
@@ -430,7 +455,8 @@ class Settings:
 
     `warnings` are what is legal but hardly meant; `as_written` holds, for values that read the
     environment, what stands in the file; `topics_told` what each topic was read from, and
-    `places` where it stands.
+    `places` where it stands. `parked` are topics whose query is refused, but is in force in the
+    store: they are among `topics`, and find nothing until they are mended.
     """
 
     file: Path
@@ -452,6 +478,7 @@ class Settings:
     as_written: Mapping[tuple[str | int, ...], str] = field(default_factory=dict, repr=False)
     topics_told: Mapping[str, Any] = field(default_factory=dict, repr=False)
     places: Mapping[str, Place] = field(default_factory=dict, repr=False)
+    parked: Mapping[str, Fault] = field(default_factory=dict)
 
 
 def synonyms_of(settings: Settings) -> Synonyms:

@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from monitor.digest.due import usual_schedule
+
 Path = tuple[str | int, ...]
 Value = dict[str, Any] | list[Any] | str | None
 
@@ -27,6 +29,10 @@ _REPEATS = 100_000
 _QUOTES_SWALLOWED = re.compile(r"""^[^#'"]*[:,{[-]\s*(["'])(?:(?!\1).)*\1\s*[^\s,}\]#]""")
 _UNPRINTABLE = yaml.reader.Reader.NON_PRINTABLE
 _QUERY = re.compile(r"""\s*query:\s*("[^'#]*[^'#\s])\s*""")
+# A channel without quotes in braces, of which the rest of the line is a comment.
+_COMMENTED = re.compile(r"\{[^}'\"]*\bchannel:\s+#([\w-]+)")
+_EVERY_TOPIC = re.compile(r"^[^#'\"]*\btopics:\s*(?:\[[^]'\"]*)?\*(?=[\s,\]}]|$)")
+_SCHEDULE = re.compile(r"\bschedule:\s*(@\w+)")
 _UNQUOTED = re.compile(r":\s+[@`%]")
 
 
@@ -125,12 +131,23 @@ def _sentence(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str]:
     mark = error.problem_mark or error.context_mark
     lines = text.splitlines()
     number = min(mark.line, max(len(lines) - 1, 0)) if mark else 0
+    began = min(error.context_mark.line, number) if error.context_mark else number
+    for at, one in enumerate(lines[began : number + 1], began + 1):
+        if commented := _COMMENTED.search(one):
+            return at, f'# begins a comment; write channel: "#{commented[1]}"'
     line = lines[number] if lines else ""
     return number + 1, _advice(error, line, lines)
 
 
 def _advice(error: yaml.MarkedYAMLError, line: str, lines: list[str]) -> str:
     problem = error.problem or ""
+    if _EVERY_TOPIC.search(line) and line.startswith("topics:"):
+        return "a topic has a name and a query here; write topics: {agents: {query: agent}}"
+    if _EVERY_TOPIC.search(line):
+        return 'a * alone means something to YAML; write topics: "*" for every topic'
+    if schedule := _SCHEDULE.search(line):
+        usual = usual_schedule(schedule[1]) or "write a schedule such as daily 08:00"
+        return f"YAML lets no value begin with @; {usual}"
     if _QUOTES_SWALLOWED.match(line):
         return (
             "YAML takes the first pair of quotes as the whole value; put single quotes around "

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 import tempfile
 import threading
 import uuid
@@ -22,6 +23,7 @@ from urllib.parse import quote
 
 from monitor.errors import MonitorError
 from monitor.model import Delivery, Digest, Notice, Outcome, Rendered, State, Templates
+from monitor.private_files import FILE, create_file, make_folder
 from monitor.text import clean
 
 _FACTS = re.compile(r"<!-- paper-monitor (\{.*\}) -->\s*\Z")
@@ -46,9 +48,16 @@ class Pages:
     kind = "file"
     apart = 0.0
 
-    def __init__(self, name: str, folder: Path, templates: Templates) -> None:
-        """`templates` render the index, which is made anew after each page."""
+    def __init__(
+        self, name: str, folder: Path, templates: Templates, mode: int | None = None
+    ) -> None:
+        """`templates` render the index, which is made anew after each page.
+
+        New pages have the permissions `mode`, or else those of the index that is there; without
+        either only their owner reads them. Who may read pages may also enter new folders.
+        """
         self.name = name
+        self._mode = mode
         self.line = f"file {name}"
         self._folder = folder
         self._templates = templates
@@ -70,7 +79,7 @@ class Pages:
         """Write the page, then the index; a page that stands is sent, whatever the index does."""
         page = self.page(delivery)
         try:
-            if not _write(page, _content(delivery), handing_off):
+            if not _write(page, _content(delivery), handing_off, self._page_mode()):
                 error = "not written: another process has taken this delivery over"
                 return Outcome(State.RETRY, error)
         except OSError as error:
@@ -90,7 +99,7 @@ class Pages:
 
     def check(self) -> str:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder, _of_folders(self._page_mode()))
             with tempfile.TemporaryFile(dir=self._folder):
                 return ""
         except OSError as error:
@@ -104,6 +113,14 @@ class Pages:
         period = _file_name(delivery.period.replace(":", "-"))
         return self._folder / _file_name(delivery.subscription) / f"{period}.html"
 
+    def _page_mode(self) -> int:
+        if self._mode is not None:
+            return self._mode
+        try:
+            return stat.S_IMODE((self._folder / "index.html").stat().st_mode)
+        except FileNotFoundError:
+            return FILE
+
     def _listed(self, page: Path) -> Outcome:
         try:
             self._write_index()
@@ -116,15 +133,26 @@ class Pages:
         with self._lock:
             pages = sorted(_pages(self._folder), key=lambda page: (page.period, page.subscription))
             html = self._templates.render("web/index.html.j2", pages=pages[::-1])
-            _write(self._folder / "index.html", html.encode("utf-8", "replace"), lambda: True)
+            index = self._folder / "index.html"
+            _write(index, html.encode("utf-8", "replace"), lambda: True, self._page_mode())
 
 
-def _write(path: Path, content: bytes, handing_off: Callable[[], bool]) -> bool:
-    """Write a file that is there in full or not at all; False when `handing_off` forbids it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _of_folders(mode: int) -> int:
+    """Return the mode of folders whose files have `mode`: who may read may also enter."""
+    return mode | (mode & 0o444) >> 2
+
+
+def _write(path: Path, content: bytes, handing_off: Callable[[], bool], mode: int) -> bool:
+    """Write a file that is there in full or not at all; False when `handing_off` forbids it.
+
+    A file that it replaces keeps its mode.
+    """
+    make_folder(path.parent, _of_folders(mode))
+    with suppress(FileNotFoundError):
+        mode = stat.S_IMODE(path.stat().st_mode)
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
-        with draft.open("xb") as file:
+        with create_file(draft, mode) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

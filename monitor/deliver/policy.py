@@ -4,7 +4,8 @@ An answer is waited for in the queue, never in a sleeping thread. The waits foll
 4.5.4.1 in form, but end sooner, since a digest goes stale: the first retry comes after 5 to
 30 minutes, the later ones back off to 2 to 3 hours, and all end after 48 hours of trying, unless
 the configuration says otherwise. What reached nobody by the subscription's next slot moves into
-the next digest before that.
+the next digest before that. A delivery whose hand-off had no clear end may have arrived: it never
+moves, is handed off once more at most, and in the end a person says what became of it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ AFTER_FAULT = timedelta(hours=1)
 
 # What nobody knows is not asked about at once: the server may still be at it.
 ASK_AFTER = timedelta(minutes=15)
+
+# A line rests after so many hand-offs without a clear end and without a success between them.
+UNCLEAR_LIMIT = 3
 
 # What a server may ask for: less would hammer it, more would outlive the digest.
 _LEAST_ASKED = timedelta(seconds=1)
@@ -106,31 +110,49 @@ class Decided:
 
 
 def decide(
-    delivery: Delivery, outcome: Outcome, now: datetime, patience: Patience = PATIENCE
+    delivery: Delivery,
+    outcome: Outcome,
+    now: datetime,
+    patience: Patience = PATIENCE,
+    down: timedelta = timedelta(),
 ) -> Decided:
     """Turn what one attempt brought into what is recorded; a retry that comes too late fails.
 
-    `delivery.attempts` counts the attempts made before this one.
+    `delivery.attempts` counts the attempts made before this one. `down` is how long the line was
+    down since a hand-off without a clear end: such a delivery may have arrived, and no later
+    refusal says that it did not, so it becomes unknown where another one fails.
     """
     if outcome.state is State.UNKNOWN:
         return Decided(outcome, now + ASK_AFTER)
-    if outcome.state is not State.RETRY:
-        return Decided(outcome, None)
-    at = next_attempt(outcome, delivery, now, patience)
-    if at is None:
-        error = f"given up after {delivery.attempts + 1} attempts: {outcome.error}"
+    at, error = None, outcome.error
+    if outcome.state is State.RETRY:
+        at = next_attempt(outcome, delivery, now, patience, down)
+        error = f"given up after {delivery.attempts + 1} attempts: {error}"
+    if at is not None or outcome.state is State.SENT:
+        return Decided(outcome, at)
+    if delivery.handed_off_at is None:
         return Decided(replace(outcome, state=State.FAILED, error=error), None)
-    return Decided(outcome, at)
+    error = f"the first hand-off may have arrived; since then: {error}"
+    return Decided(replace(outcome, state=State.UNKNOWN, error=error), now + ASK_AFTER)
 
 
-def unsure(delivery: Delivery, *, resend: bool) -> Outcome | None:
-    """Say what becomes of a delivery whose end its channel cannot find out.
+def may_hand_off_again(delivery: Delivery, *, resend: bool, now: datetime, until: datetime) -> bool:
+    """Say whether a delivery whose end nobody can find out is sent once more, by itself.
 
-    `resend` allows one more attempt, never a third, with the same bytes and Message-ID, so that
-    receivers may recognise the copy. None: it waits for a person.
+    `resend` allows one more hand-off, never a third, with the same bytes and Message-ID, so that
+    receivers may recognise the copy; `until` (`give_up_at`) ends it. Else a person settles it.
     """
-    again = resend and not delivery.resent
-    return Outcome(State.RETRY, delivery.error) if again else None
+    return resend and not delivery.resent and now < until
+
+
+def give_up_at(
+    delivery: Delivery, patience: Patience = PATIENCE, down: timedelta = timedelta()
+) -> datetime:
+    """Return when a delivery that may have arrived is given up: so long after its first hand-off.
+
+    `down` is how long its line was down since then.
+    """
+    return (delivery.handed_off_at or delivery.created_at) + patience.give_up + down
 
 
 def looked(delivery: Delivery, found: Outcome, now: datetime) -> Outcome:
@@ -148,7 +170,11 @@ def looked(delivery: Delivery, found: Outcome, now: datetime) -> Outcome:
 
 
 def next_attempt(
-    outcome: Outcome, delivery: Delivery, now: datetime, patience: Patience = PATIENCE
+    outcome: Outcome,
+    delivery: Delivery,
+    now: datetime,
+    patience: Patience = PATIENCE,
+    down: timedelta = timedelta(),
 ) -> datetime | None:
     """Return when to try again, or None to give up; `attempts` were made before this one.
 
@@ -158,6 +184,8 @@ def next_attempt(
         wait = min(max(outcome.retry_after, _LEAST_ASKED), _MOST_ASKED)
     else:
         wait = patience.wait(delivery.id, delivery.attempts)
+    if delivery.handed_off_at is not None:
+        return now + wait if now + wait < give_up_at(delivery, patience, down) else None
     late = now + wait >= delivery.created_at + patience.give_up
     return None if late and delivery.attempts + 1 >= patience.attempts else now + wait
 

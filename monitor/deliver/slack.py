@@ -18,11 +18,10 @@ from typing import Any, Protocol
 from urllib.error import URLError
 
 from slack_sdk.errors import SlackApiError, SlackClientError
-from slack_sdk.web.client import WebClient
-from slack_sdk.webhook.client import WebhookClient
 
 from monitor.deliver import blocks
 from monitor.deliver.slack_answers import Answer, TooLongError, is_gone, posted, refused
+from monitor.deliver.slack_clients import ApiClient, HookClient
 from monitor.errors import UsageError
 from monitor.model import Delivery, Digest, Entry, Json, Notice, Outcome, Rendered, State, Templates
 from monitor.text import clean
@@ -137,7 +136,7 @@ class _Bot:
 
     def __init__(self, token: str, base_url: str, timeout: int) -> None:
         self._token = token
-        self._client = WebClient(
+        self._client = ApiClient(
             token, base_url=base_url, timeout=timeout, retry_handlers=[], logger=_MUTE
         )
         self._moved: dict[str, str] = {}
@@ -262,7 +261,7 @@ class _Hook:
 
     def __init__(self, url: str, timeout: int) -> None:
         self._url = url
-        self._client = WebhookClient(url, timeout, retry_handlers=[], logger=_MUTE)
+        self._client = HookClient(url, timeout, retry_handlers=[], logger=_MUTE)
 
     def __call__(self, message: Json, delivery: Delivery, thread: str, last: bool) -> Outcome:
         answer = _asked(lambda: self._ask(message), self._url)

@@ -34,6 +34,8 @@ _HINTS = {
     "token_revoked": "slack.token was revoked",
     "no_service": "the webhook was removed",
 }
+# The request was not carried out where it arrived (RFC 9110, 15.4); 303 may follow one that was.
+_REDIRECTS = (301, 302, 307, 308)
 _CODE = re.compile(r"[a-z][a-z0-9_]{2,60}")
 _DEFAULT_WAIT = timedelta(seconds=30)
 _SECONDS = re.compile(r"[0-9]{1,9}")
@@ -74,6 +76,9 @@ def refused(answer: Answer, *, webhook: bool = False) -> Outcome:
         raise TooLongError
     if answer.status == 429 or code in _LATER:
         return Outcome(State.RETRY, f"Slack asks to wait: {said}", retry_after=_wait(answer))
+    if answer.status in _REDIRECTS:
+        error = f"HTTP {answer.status}: redirects are refused; check for a proxy or gateway"
+        return Outcome(State.RETRY, error, channel_down=True)
     if answer.status >= 500 or code in _UNCLEAR or (answer.status < 400 and not code):
         return Outcome(State.UNKNOWN, f"Slack gave an answer that says nothing: {said}")
     if code in _FORM:

@@ -3,7 +3,8 @@
 A title's four rarest words make up to six *blocks*: every two of them that are rare enough
 together, and every three where none of the pairs is. Two words may be mistyped, lost or added
 and two of the four are still there, in whatever order. A retitled copy is found by its authors:
-the list as a whole is one more block. Words are ranked by a fixed table of what titles commonly
+the list as a whole is one more block, and a title with a subtitle has that of the title without
+it, which may come alone. Words are ranked by a fixed table of what titles commonly
 say and otherwise by a hash of their beginning, so that no statistics of a store are needed and
 the blocks of a stored paper never change under it.
 
@@ -80,6 +81,8 @@ _COMMON = frozenset(word[:STEM] for word in _COMMON_WORDS.split())
 
 # What folding changes in an ASCII text, beside its case: LaTeX, tags and entities.
 _MARKED = re.compile(r"[\\${}<&]")
+# What a subtitle follows.
+_SUBTITLE = re.compile(r"[:?!](?=\s)|\s[-\u2013\u2014]+(?=\s)")
 # In a name, all but letters, spaces and the signs that part words.
 _MORE_THAN_LETTERS = re.compile(r"[\\${}<&+#\d\n]")
 SIGNS = str.maketrans(
@@ -93,11 +96,20 @@ STOP_FROM = 2 << _HASH_BITS
 
 
 def blocks(title: str, authors: Sequence[str] = ()) -> tuple[int, ...]:
-    """Return up to seven numbers from 0 to 2^62, the same in every process and release.
+    """Return up to eight numbers from 0 to 2^62, the same in every process and release.
 
     Empty for a title without words and no authors.
     """
-    return (*of_words(words(title)), *of_authors(authors))
+    return (*with_head(of_words(words(title)), title), *of_authors(authors))
+
+
+def with_head(blocks: tuple[int, ...], title: str) -> tuple[int, ...]:
+    """Add to the blocks of a title that of its rarest words before the subtitle, if it has one."""
+    if not (sign := _SUBTITLE.search(title)):
+        return blocks
+    numbers = sorted(set(map(number, words(title[: sign.start()]))))
+    head = _of_rarest(numbers[:RAREST])[:1]
+    return (*blocks, *head) if head and head[0] not in blocks else blocks
 
 
 def words(title: str) -> list[str]:
@@ -116,14 +128,17 @@ def of_words(words: Sequence[str]) -> tuple[int, ...]:
     No block is to be large: it takes a rare word and another, or three common ones.
     """
     numbers = sorted(set(map(number, words)))
-    rarest = numbers[:RAREST]
+    return tuple(_of_rarest(numbers[:RAREST])) or ((reduce(xor, numbers),) if numbers else ())
+
+
+def _of_rarest(rarest: Sequence[int]) -> list[int]:
     rare = sum(one < COMMON_FROM for one in rarest)
     telling = sum(one < STOP_FROM for one in rarest)
     found = [a ^ b for i, a in enumerate(rarest[:rare]) for b in rarest[i + 1 : telling]]
     if len(rarest) - rare > 2:
         three = combinations(rarest[rare:], 3)
         found += [a ^ b ^ c for a, b, c in three if b < STOP_FROM]
-    return tuple(found) or ((reduce(xor, numbers),) if numbers else ())
+    return found
 
 
 @lru_cache(maxsize=32_768)

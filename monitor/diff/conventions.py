@@ -1,28 +1,64 @@
-"""What words of titles stand for by convention: numbers, columns, works about works, leftovers."""
+"""What words of titles stand for by convention: numbers, columns, works about works, leftovers.
+
+`COLUMN` and `LEFT_BEHIND` were gathered from titles of database research, and know the societies,
+venues and places of that field only. They only say which evidence counts: no two records are one
+work, or two, by these lists alone.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 _COUNTING = (
     ("1", "i one first 1st 一"),
     ("2", "ii two second 2nd 二"),
     ("3", "iii three third 3rd 三"),
     ("4", "iv four fourth 4th 四"),
-    ("5", "v fifth 5th 五"),
-    ("6", "vi sixth 6th 六"),
-    ("7", "vii seventh 7th 七"),
-    ("8", "viii eighth 8th 八"),
-    ("9", "ix ninth 9th 九"),
+    ("5", "v five fifth 5th 五"),
+    ("6", "vi six sixth 6th 六"),
+    ("7", "vii seven seventh 7th 七"),
+    ("8", "viii eight eighth 8th 八"),
+    ("9", "ix nine ninth 9th 九"),
+    ("10", "ten tenth 10th"),
 )
 NUMBER = {word: number for number, words in _COUNTING for word in words.split()}
-# What counts wherever it stands; "one" and "first" say nothing outside "part one".
-COUNTED = {
-    w: n
-    for w, n in NUMBER.items()
-    if w not in ("i", "v", "one", "two", "three", "four") and w < "一"
-}
+# What numbers something wherever it stands, and what only counts the word that follows.
+_NUMBERING = {w: n for w, n in NUMBER.items() if w not in ("i", "v", "first") and w < "一"}
+_COUNTING_WORDS = frozenset("one two three four five six seven eight nine ten".split())  # noqa: SIM905
+_DIMENSIONAL = frozenset(("d", "dimension", "dimensions", "dimensional"))
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+def numbers(words: Iterable[str]) -> frozenset[str]:
+    """Return what numbers something among folded words: digits, ordinals and Roman numerals.
+
+    Years do not: a catalogue adds them.
+    """
+    return frozenset(
+        _NUMBERING.get(word, word)
+        for word in words
+        if (word in _NUMBERING and word not in _COUNTING_WORDS)
+        or (word.isdigit() and not _YEAR.fullmatch(word))
+    )
+
+
+def counted(words: Sequence[str]) -> frozenset[tuple[str, str]]:
+    """Return each number of folded words with what it counts: (arms, 2) of "two arms".
+
+    3D, 3-D and three-dimensional are (d, 3).
+    """
+    found = set()
+    for word, following in pairwise((*words, "")):
+        number = NUMBER.get(word) or (word if word.isdigit() else "")
+        if number and following:
+            found.add(("d" if following in _DIMENSIONAL else following, number))
+        elif word[-1] == "d" and word[:-1].isdigit():
+            found.add(("d", word[:-1]))
+    return frozenset(found)
+
+
 # "Part 2" wherever it stands, and what only signs count off: "Agents, II: Acting", "Agents III".
 PART = re.compile(
     r"\b(?:part|volume|vol|chapter|lecture|teil|partie|parte) (\d+|[ivx]+|one|two|three|four)\b"
@@ -68,11 +104,19 @@ COLUMN = frozenset(_COLUMN_WORDS.split())
 # A work about a work bears its title.
 _ABOUT_WORDS = """
 addendum berichtigung comment comments commentary corrigendum correction corrections discussion
-errata erratum rejoinder reply response retracted retraction supplement supplemental supplementary
+errata erratum rejoinder reply retracted retraction supplement supplemental supplementary
 """
 ABOUT = frozenset(_ABOUT_WORDS.split())
+# A response is a reply only where a title begins so: an immune response is none.
+RESPONSE = re.compile(r"(?:the )?(?:authors?['\u2019]?s?['\u2019]? )?response(?: to\b|:)")
 # Nor does a work say so of itself that is not another one, unless it has the same abstract.
 ANOTHER = frozenset("appendix not protocol revisited sequel supporting without".split())  # noqa: SIM905
+# What is noted behind a title: "(extended abstract)", "(slides available at ...)".
+NOTE = re.compile(
+    r"[(\[][^()\[\]]{0,100}\b(?:abstract|available|demo|demonstration|draft|invited|keynote|panel"
+    r"|paper|poster|preprint|report|slides|talk|tutorial|version)\b[^()\[\]]{0,100}[)\]][.\s]*$",
+    re.IGNORECASE,
+)
 # What catalogues leave in a title: the form it was given in, and where it came from.
 _LEFT_BEHIND_WORDS = """
 abstract acm addison almaden appear appendix april august award best c ca conf conference corp

@@ -10,10 +10,20 @@ from itertools import chain
 
 import numpy as np
 
-from monitor.diff.keys import LINK
+from monitor.diff.keys import LINK, says_no_more
 from monitor.diff.near import sharing
-from monitor.diff.recognise import Handle, handles, matches, may_be_one, stored_matches, unheard
+from monitor.diff.recognise import (
+    Handle,
+    disowned,
+    handles,
+    matches,
+    may_be_one,
+    stored_matches,
+    unheard,
+    without,
+)
 from monitor.model import Candidate, Decision, FirstRun, Keyed, Kind, Paper
+from monitor.text import without_withdrawal
 
 OLDER_AFTER = timedelta(days=90)
 RECENT = timedelta(days=7)
@@ -63,26 +73,45 @@ def _near(incoming: Sequence[Keyed]) -> dict[int, list[int]]:
     return found
 
 
+# A stored paper (its id, None), or one of this reading (None, the position of its first record).
+Root = tuple[int | None, int | None]
+# Texts of one paper that an identifier in common is held against.
+MOST_TEXTS = 5
+
+
 @dataclass
 class _Chunk:
     circumstances: Circumstances
     undated: int
     decisions: list[Decision] = field(default_factory=list)
     places: dict[Handle, list[int]] = field(default_factory=lambda: defaultdict(list))
+    # The places of the records of each paper, and what is known of the stored ones.
+    records: dict[Root, list[int]] = field(default_factory=lambda: defaultdict(list))
+    stored: dict[int, Candidate] = field(default_factory=dict)
+    # Identifiers of clearly different works, in the order in which this reading has shown it.
+    disowned: dict[Handle, None] = field(default_factory=dict)
 
     def decide(self, keyed: Keyed, found: Sequence[Candidate], near: Sequence[int]) -> None:
-        ways = handles(keyed)
+        ways, before = handles(keyed), len(self.disowned)
         known = self._of_stored(keyed, found) or self._of_twin(keyed, ways, near)
         position = len(self.decisions)
-        self.decisions.append(known or self._unseen(keyed))
+        decision = known or self._unseen(keyed)
+        if len(self.disowned) > before:
+            decision = replace(decision, disowned=tuple(self.disowned)[before:])
+        self.decisions.append(decision)
+        self.records[self._root(position)].append(position)
         for place in ways:
             self.places[place].append(position)
 
     def _of_stored(self, keyed: Keyed, found: Sequence[Candidate]) -> Decision | None:
         matching = list(stored_matches(keyed, found))
+        if len(matching) < len(found):
+            others = disowned(keyed, found, (one for one, _, _ in matching))
+            self.disowned |= dict.fromkeys(others)
         if not matching:
             return None
         first, why, named = matching[0]
+        self.stored[first.stored.id] = first
         also = [other for other, _, proof in matching[1:] if named and proof]
         joined = [other.stored.id for other in also if _are_one(first, other)]
         news = self._is_news(_vouched(keyed.paper))
@@ -93,22 +122,37 @@ class _Chunk:
         self, keyed: Keyed, ways: Mapping[Handle, str], near: Sequence[int]
     ) -> Decision | None:
         compared: set[int] = set()  # once, by the strongest of what they share
-        named = ((self.places.get(place, ()), way) for place, way in ways.items())
-        for positions, found_by in chain(named, [(near, "block")]):
+        named = ((place, self.places.get(place, ()), way) for place, way in ways.items())
+        for place, positions, found_by in chain(named, [(None, near, "block")]):
             for position in positions[-MOST_TWINS:]:
-                if position in compared:
+                if position in compared or place in self.disowned:
                     continue
                 compared.add(position)
-                earlier = self.decisions[position].keyed
-                why = matches(keyed, earlier.paper, earlier.keys, frozenset({found_by}))
+                why = self._twin(keyed, position, found_by)
                 if why:
                     told = f"again in this reading: {why}"
                     paper_id, twin = self._root(position)
                     again = Decision(keyed, None, paper_id, twin, why=told, recognised=why)
-                    return self._with_twins(again, earlier.paper)
+                    return self._with_twins(again, self.decisions[position].keyed.paper)
         return None
 
-    def _root(self, position: int) -> tuple[int | None, int | None]:
+    def _twin(self, keyed: Keyed, position: int, found_by: str) -> str:
+        """Say by what a record is of the same paper as an earlier one, or ""."""
+        root = self._root(position)
+        known = [self.decisions[place].keyed for place in self.records[root]]
+        keys = {pair for one in known for pair in one.keys}
+        papers = [self.decisions[position].keyed.paper, *(one.paper for one in known[:MOST_TEXTS])]
+        if stored := self.stored.get(root[0] or 0):
+            keys.update(stored.keys)
+            papers.append(stored.stored.paper)
+        mine = without(keyed, self.disowned.keys())
+        why = matches(mine, papers, keys, frozenset({found_by}))
+        if not why:
+            shared = (pair for pair in mine.keys if pair[0] != LINK and pair in keys)
+            self.disowned |= dict.fromkeys(shared)
+        return why
+
+    def _root(self, position: int) -> Root:
         """Return the stored paper that an earlier record is of, else the first record of it."""
         earlier = self.decisions[position]
         if earlier.paper_id is not None:
@@ -117,7 +161,7 @@ class _Chunk:
 
     def _with_twins(self, decision: Decision, paper: Paper) -> Decision:
         """Add the papers of this reading that the record's keys prove to be this one, too."""
-        keys = (pair for pair in decision.keyed.keys if pair[0] != LINK)
+        keys = (p for p in decision.keyed.keys if p[0] != LINK and p not in self.disowned)
         places = (position for pair in keys for position in self.places.get(pair, ()))
         roots = {
             self._root(position): None
@@ -173,7 +217,9 @@ def _of_known(
     keyed: Keyed, candidate: Candidate, why: str, news: bool, joins: tuple[int, ...]
 ) -> Decision:
     kind, reason = next(_changes(keyed, candidate), (None, why))
-    retold = kind is None and (_text_changed(keyed, candidate) or unheard(keyed, candidate))
+    # What a withdrawn paper says of itself is mostly that it is withdrawn.
+    retold = not keyed.paper.withdrawn and _text_changed(keyed, candidate)
+    retold = kind is None and (retold or unheard(keyed, candidate))
     return Decision(
         keyed,
         kind,
@@ -188,14 +234,18 @@ def _of_known(
 
 def _changes(keyed: Keyed, candidate: Candidate) -> Iterator[tuple[Kind, str]]:
     incoming, stored = keyed.paper, candidate.stored.paper
-    if incoming.withdrawn and not stored.withdrawn:
-        yield Kind.WITHDRAWN, "its source has withdrawn it"
+    if incoming.withdrawn:
+        # Releases that did not read "RETRACTED:" have stored it as part of the title.
+        if not stored.withdrawn and without_withdrawal(stored.title) == stored.title:
+            yield Kind.WITHDRAWN, "it has been withdrawn"
+        return
     versions = [s.version for s in candidate.sightings if s.version] + [stored.version or 0]
     if incoming.version and max(versions) and incoming.version != max(versions):
         if incoming.version > max(versions):
             yield Kind.REVISED, f"version {incoming.version} after {max(versions)}"
         return
-    if _text_changed(keyed, candidate) and not _flaps(candidate):
+    changed = _text_changed(keyed, candidate) and not says_no_more(incoming, stored)
+    if changed and not _flaps(candidate):
         yield Kind.REVISED, "this source now gives another text"
 
 

@@ -7,17 +7,20 @@ from collections.abc import Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from msgspec import structs
 
 from monitor.diff import people, titles, venues
 from monitor.diff.blocks import rarity
+from monitor.diff.conventions import counted, numbers
 from monitor.diff.forms import near
 from monitor.diff.keys import LINK, identifiers
 from monitor.diff.mend import mended
 from monitor.diff.people import Agreement
 from monitor.diff.titles import Likeness, Title
 from monitor.model import Paper
+from monitor.spelling import american
 from monitor.text import plain
 
 # Words that an abstract must have before its agreement says anything.
@@ -25,6 +28,11 @@ TELLING_WORDS = 20
 # A title has so many words before the names that were run into it.
 FEWEST_WORDS = 2
 MOST_OF_A_NAME = 4
+# So many characters are compared: nothing that a record says may take unbounded time. All authors
+# may come as one string, which is parted later.
+MOST_OF_A_TITLE = 1_000
+MOST_OF_AN_ABSTRACT = 20_000
+MOST_OF_A_NAME = 10_000
 # Titles less alike than this are compared no further where no author is shared either.
 UNLIKE = 0.5
 # Who hands out DOIs for preprints: one of theirs beside a publisher's is the usual case.
@@ -39,24 +47,30 @@ _PREPRINT_DOI = re.compile(
 class Evidence:
     """What two records have in common; None where one of them does not say.
 
-    `cut`: the place was cut out of a citation. `abstract` is the share of the shorter abstract's
-    pairs of words that the longer has, `terms` the share of its rare words. `other_subject`: each
-    title has a rare word that its abstract says, too, and nothing in the other record does.
+    `one_conference`: the places are of one series of conferences, `published`: neither may be a
+    draft of the other, `cut`: the place was cut out of a citation. `abstract` is the share of the
+    shorter abstract's pairs of words that the longer has, `terms` the share of its rare words;
+    `same_numbers`: they say the same numbers, asked only where the titles do not. `other_subject`:
+    each title has a rare word that its abstract says, too, and nothing in the other record does.
     """
 
     title: Likeness
     authors: Agreement | None
     series: bool | None
     two_publications: bool
+    one_conference: bool
+    published: bool
     cut: bool
     years_apart: int | None
     abstract: float | None
     terms: float | None
+    same_numbers: bool
     other_subject: bool
 
 
 def gather(a: Paper, b: Paper) -> Evidence | None:
     """Return the evidence, or None where two records have clearly nothing in common."""
+    a, b = _bounded(a), _bounded(b)
     a, b = _untangled(a, b), _untangled(b, a)
     ours, theirs = titles.title(a.title), titles.title(b.title)
     authors = people.agreement(a.authors, b.authors)
@@ -64,30 +78,67 @@ def gather(a: Paper, b: Paper) -> Evidence | None:
     if not met and titles.letters_agree(ours, theirs) < UNLIKE:
         return None
     here, there = venues.venue(a.venue), venues.venue(b.venue)
-    series, two_publications = _places(a.venue, b.venue)
+    places = _places(a.venue, b.venue)
     pairs, terms = _abstracts(a.abstract, b.abstract)
+    explained = _explained(a.authors, a.venue) | _explained(b.authors, b.venue)
+    title = titles.likeness(ours, theirs, explained)
     return Evidence(
-        title=titles.likeness(
-            ours, theirs, _explained(a.authors, a.venue) | _explained(b.authors, b.venue)
-        ),
+        title=title,
         authors=authors,
-        series=series,
-        two_publications=two_publications,
+        series=places.series,
+        two_publications=places.two_publications,
+        one_conference=places.one_conference,
+        published=places.published and not (_is_archived(a) or _is_archived(b)),
         cut=here.cut or there.cut,
         years_apart=_years_apart(_year(a) or here.year, _year(b) or there.year),
         abstract=pairs,
         terms=terms,
+        same_numbers=title.other_number and _numbers(a.abstract) == _numbers(b.abstract),
         other_subject=pairs is not None
         and _subject(ours, a.abstract, theirs, b.abstract)
         and _subject(theirs, b.abstract, ours, a.abstract),
     )
 
 
+class _Places(NamedTuple):
+    series: bool | None
+    two_publications: bool
+    one_conference: bool
+    published: bool
+
+
+def _bounded(paper: Paper) -> Paper:
+    if (
+        len(paper.title) <= MOST_OF_A_TITLE
+        and len(paper.abstract) <= MOST_OF_AN_ABSTRACT
+        and len(paper.venue) <= MOST_OF_A_TITLE
+        and all(len(name) <= MOST_OF_A_NAME for name in paper.authors)
+    ):
+        return paper
+    return structs.replace(
+        paper,
+        title=paper.title[:MOST_OF_A_TITLE],
+        abstract=paper.abstract[:MOST_OF_AN_ABSTRACT],
+        venue=paper.venue[:MOST_OF_A_TITLE],
+        authors=tuple(name[:MOST_OF_A_NAME] for name in paper.authors),
+    )
+
+
 @lru_cache(maxsize=8192)
-def _places(a: str, b: str) -> tuple[bool | None, bool]:
-    """Of two venues: whether they are one series, and whether they are two publications."""
+def _places(a: str, b: str) -> _Places:
     here, there = venues.venue(a), venues.venue(b)
-    return venues.same_series(here, there), venues.two_publications(here, there)
+    return _Places(
+        venues.same_series(here, there),
+        venues.two_publications(here, there),
+        venues.one_conference(here, there),
+        venues.both_published(here, there),
+    )
+
+
+def _is_archived(paper: Paper) -> bool:
+    """Whether an archive of preprints has it, whatever place it names."""
+    dois = paper.keys.get("doi", ())
+    return "arxiv" in paper.keys or _preprint({dois} if isinstance(dois, str) else {*dois})
 
 
 def _subject(one: Title, abstract: str, other: Title, elsewhere: str) -> bool:
@@ -95,6 +146,13 @@ def _subject(one: Title, abstract: str, other: Title, elsewhere: str) -> bool:
     own = (one.distinct - other.distinct) & _shingles(abstract).terms
     words = other.distinct | _shingles(elsewhere).terms
     return any(not any(near(word, there) for there in words) for word in own - words)
+
+
+@lru_cache(maxsize=512)
+def _numbers(abstract: str) -> frozenset[str | tuple[str, str]]:
+    words = plain(abstract).split()
+    written = {word for word in words if any(map(str.isdigit, word))}
+    return numbers(words) | counted(words) | written
 
 
 def _untangled(one: Paper, other: Paper) -> Paper:
@@ -113,6 +171,8 @@ def _untangled(one: Paper, other: Paper) -> Paper:
     last = max(place for place, _ in met)
     for given in reversed(name[:-1]):
         first -= words[first - 1][0] == given[0]
+    if words[first - 1] == "by":  # a review: "... by Ada Lovelace"
+        return one
     if first < FEWEST_WORDS or last - first >= MOST_OF_A_NAME * len(names):
         return one
     title, place = words[:first], words[last + 1 :]
@@ -151,7 +211,8 @@ def _by_scheme(paper: Paper) -> dict[str, set[str]]:
 @lru_cache(maxsize=4096)
 def _explained(authors: tuple[str, ...], venue: str) -> frozenset[str]:
     """Words that catalogues mix into titles: names of the authors and of the venue."""
-    return venues.venue(venue).words.union(*people.people(authors))
+    words = venues.venue(venue).words.union(*people.people(authors))
+    return frozenset(map(american, words))
 
 
 def _years_apart(ours: int | None, theirs: int | None) -> int | None:
@@ -182,7 +243,7 @@ class _Shingles:
 
 @lru_cache(maxsize=512)
 def _shingles(abstract: str) -> _Shingles:
-    words = plain(abstract).split()
+    words = list(map(american, plain(abstract).split()))
     rare = frozenset(word for word in set(words) if rarity(word) > 1)
     return _Shingles(frozenset(pairwise(words)), rare)
 

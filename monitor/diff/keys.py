@@ -149,6 +149,33 @@ def _letters(text: str) -> bytes:
     return "".join(filter(str.isalnum, plain(text).casefold())).encode()
 
 
+_SUBTITLE = re.compile(r"\s*[:?!–—-]")
+_IN_CAPITALS = re.compile(r"\b[A-Z]{2,}\b")
+
+
+def says_no_more(now: Paper, before: Paper) -> bool:
+    """Whether a record has only lost words, or gained a subtitle or headings in capitals.
+
+    That is how a source is read better, or how it cuts a text, and no revision of the paper.
+    """
+    return _same_title(now.title, before.title) and (
+        _letters(now.abstract) in _letters(before.abstract)
+        or _headed(now.abstract, before.abstract)
+    )
+
+
+def _same_title(now: str, before: str) -> bool:
+    if _letters(now) == _letters(before):
+        return True
+    short, long = sorted((now, before), key=len)
+    return long.startswith(short) and bool(_SUBTITLE.match(long, len(short)))
+
+
+def _headed(now: str, before: str) -> bool:
+    bare, was = (_letters(_IN_CAPITALS.sub("", text)) for text in (now, before))
+    return len(now) > len(before) and bare == was
+
+
 def raw_id(paper: Paper) -> str:
     """Return the source's own name for a record, else its link, else a hash of its text."""
     return paper.raw_id or link(paper.url) or f"text:{fingerprint(paper)}"
@@ -179,6 +206,8 @@ def mark(paper: Paper) -> int:
         paper.announce,
         rest + _written(paper.keys),
     )
+    if paper.type or paper.about:
+        told += (paper.type, _written(paper.about))
     written = "\0".join(told).encode("utf-8", "surrogatepass")
     return xxh3_64_intdigest(written) >> 1
 
@@ -219,4 +248,13 @@ def _keyed(paper: Paper, name: str, number: int, blocks: tuple[int, ...]) -> Key
         fingerprint=fingerprint(paper),
         blocks=blocks,
         mark=number,
+        about=about(paper),
     )
+
+
+def about(paper: Paper) -> tuple[tuple[str, str], ...]:
+    """Return the normalised identifiers of what a record is about; itself it is not about."""
+    if not paper.about:
+        return ()
+    own = identifiers(paper)
+    return tuple(p for p in identifiers(Paper("", keys=paper.about)) if p not in own)

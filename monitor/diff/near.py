@@ -1,7 +1,7 @@
 """The blocks of many titles at once, in columns, and which of many papers share a block.
 
 A title is a row of word numbers in ascending order, so that its rarest words are the first of
-the row: `blocks_of` gives the very numbers that `blocks.of_words` gives for each.
+the row: `blocks_of` gives the very numbers that `blocks.blocks` gives for each.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from monitor.diff.blocks import (
     folded,
     number,
     of_words,
+    with_head,
     words,
 )
 
@@ -96,9 +97,9 @@ def blocks(rows: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def blocks_of(titles: Sequence[str]) -> list[tuple[int, ...]]:
-    """Return what `blocks.of_words` gives for the words of each title, in another order."""
+    """Return the blocks of each title as `blocks.blocks` does, in another order."""
     if len(titles) < FEW:
-        return [of_words(words(title)) for title in titles]
+        return [with_head(of_words(words(title)), title) for title in titles]
     told = lines(titles)
     keys, owners = blocks(rows(told))
     order = np.argsort(owners, kind="stable")
@@ -108,7 +109,7 @@ def blocks_of(titles: Sequence[str]) -> list[tuple[int, ...]]:
     for place, line in enumerate(told):
         if len(line) > LONGEST and line.count(" ") >= LONGEST:
             found[place] = of_words(line.split())
-    return found
+    return list(map(with_head, found, titles))
 
 
 def sharing(keys: Numbers, owners: Numbers) -> Numbers:

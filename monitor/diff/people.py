@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, islice
 
 from rapidfuzz import fuzz
 
@@ -24,11 +26,15 @@ _CYRILLIC = str.maketrans(
     | {"ъ": "", "ь": "", "ю": "yu", "я": "ya", "ј": "j", "љ": "lj", "њ": "nj", "ђ": "dj", "ћ": "c"}
 )
 _PARTING = re.compile(r"[;,&]| and ")
+_VOWELS = frozenset("aeiouy")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,3}")
 
 # Family names this alike are one, damaged: Gfiting and Güting, Sicui and Suciu.
 NEAR_NAME = 70
 NEAR_WHOLE_NAME = 82
+
+# Lists of more names than this are those of collaborations.
+MANY = 100
 
 Name = tuple[str, ...]
 
@@ -56,16 +62,38 @@ def agreement(a: tuple[str, ...], b: tuple[str, ...]) -> Agreement | None:
         return None
     # Lists of one length are put in an order of their own, so that asking is symmetric.
     fewer, more = sorted((ours, theirs), key=lambda names: (len(names), names))
+    met = _met(fewer, more) if len(fewer) <= MANY else _met_of_many(fewer, more)
+    return Agreement(
+        met, len(fewer), len(more), same_person(ours[0], theirs[0]), _cut(a) or _cut(b)
+    )
+
+
+def _met(fewer: Sequence[Name], more: Sequence[Name]) -> int:
     left = list(more)
-    met = 0
     for name in fewer:
         same = next((other for other in left if same_person(name, other)), None)
         if same is not None:
             left.remove(same)
-            met += 1
-    return Agreement(
-        met, len(fewer), len(more), same_person(ours[0], theirs[0]), _cut(a) or _cut(b)
-    )
+    return len(more) - len(left)
+
+
+def _met_of_many(fewer: Sequence[Name], more: Sequence[Name]) -> int:
+    """Look for each name among those that share a whole word with it.
+
+    Two collaborations of thousands would take many seconds to compare each with each.
+    """
+    by_word: dict[str, list[int]] = defaultdict(list)
+    for place, name in enumerate(more):
+        for word in dict.fromkeys(name):
+            by_word[word].append(place)
+    found: set[int] = set()
+    for name in fewer:
+        places = chain.from_iterable(by_word.get(word, ()) for word in name if len(word) > 1)
+        free = islice((place for place in places if place not in found), MANY)
+        same = next((place for place in free if same_person(name, more[place])), None)
+        if same is not None:
+            found.add(same)
+    return len(found)
 
 
 def author_agreement(a: tuple[str, ...], b: tuple[str, ...]) -> float | None:
@@ -84,7 +112,8 @@ def _cut(authors: tuple[str, ...]) -> bool:
 def people(authors: tuple[str, ...]) -> tuple[Name, ...]:
     """Return the folded words of each name, given names first; without those that name nobody."""
     names = (_name(one) for told in authors for one in _parted(_CUT.sub(" ", mended(told))))
-    return tuple(name for name in names if any(len(word) > 1 for word in name))
+    # Some catalogues list everybody twice.
+    return tuple(dict.fromkeys(name for name in names if any(len(word) > 1 for word in name)))
 
 
 def _parted(told: str) -> Iterator[str]:
@@ -154,8 +183,10 @@ def _no_contradiction(a: list[str], b: list[str]) -> bool:
 
 
 def _abbreviates(a: str, b: str) -> bool:
-    """J and JH stand for Jane; two whole given names must be one."""
+    """J and JH stand for Jane, H for JH, too; two whole given names must be one."""
     if a == b:
         return True
     shorter, longer = (a, b) if len(a) <= len(b) else (b, a)
+    if len(shorter) == 1 and len(longer) < 4 and _VOWELS.isdisjoint(longer):
+        return shorter in longer  # initials, of more people than one where a list is damaged
     return longer[0] == shorter[0] and (len(shorter) < 4 or longer.startswith(shorter))

@@ -11,8 +11,11 @@ from monitor.diff.conventions import LEFT_BEHIND
 from monitor.diff.mend import mended
 from monitor.text import plain
 
-# A sign with a space on either side: nothing within words or numbers.
-_SIGN = re.compile(r"[.:;,()\[\]?!]+(?: |$)|(?:^| )[-\u2013\u2014.:;,()\[\]?!]+")
+# A sign with a space on either side: nothing within words or numbers. A run of signs is looked at
+# from its beginning only.
+SIGN = re.compile(
+    r"(?<![.:;,()\[\]?!])[.:;,()\[\]?!]++(?: |$)|(?:^| )[-\u2013\u2014.:;,()\[\]?!]++"
+)
 # A piece of two rare words may be anything's title.
 TELLING = 3.5
 MOST_SIGNS = 5
@@ -25,7 +28,7 @@ def pieces(title: str) -> tuple[str, ...]:
     Those that tell too little are left out. "Data Cubes, Efficiently. In: Proc. SIGMOD 1996"
     begins with the whole title, and "Lomet, D.: Data Cubes" ends with it.
     """
-    parts = [_trimmed(words) for one in _SIGN.split(mended(title)) if (words := plain(one).split())]
+    parts = [_trimmed(words) for one in SIGN.split(mended(title)) if (words := plain(one).split())]
     found: dict[str, None] = {}
     for place in range(min(MOST_SIGNS, len(parts))):
         for some in (parts[: place + 1], parts[place:]):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
+from msgspec import structs
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel
 
 from monitor.diff.blocks import folded
-from monitor.diff.keys import LINK
+from monitor.diff.contradiction import bears_out, contradiction
+from monitor.diff.keys import LINK, doi, identifiers
+from monitor.diff.notices import apart, is_about
 from monitor.diff.people import author_agreement
 from monitor.diff.similar import SAME_ABSTRACT, abstract_agreement, same_work
 from monitor.model import Candidate, Keyed, Paper
@@ -24,9 +29,11 @@ NEAR_ENOUGH = 0.75
 WAYS = ("key", "raw_id", "title", "block")
 
 _ONLY_NEAR = frozenset({"block"})
+# How the reasons begin that name an identifier, an entry or a person; all others are likeness.
+_BY_NAME = re.compile(r"someone ruled|same entry of its source|same (?!title\b)\S+ \S")
 _NAME = re.compile(r"[^\W\d_]{2,}")
 
-Keys = Sequence[tuple[str, str]]
+Keys = Collection[tuple[str, str]]
 Handle = tuple[str, str]
 
 
@@ -60,12 +67,17 @@ def stored_matches(
             return
         why = (
             _by_ruling(keyed, candidate)
-            or matches(keyed, candidate.stored.paper, candidate.keys, candidate.found_by)
+            or matches(keyed, [candidate.stored.paper], candidate.keys, candidate.found_by)
             or _same_entry(keyed, candidate)
         )
         if why and not _ruled_out(keyed, candidate):
             yield candidate, why, by_name or candidate.ruled == "same"
             recognised = True
+
+
+def by_likeness(why: str) -> bool:
+    """Whether a reason that was stored with a record says that it was joined by likeness alone."""
+    return bool(why) and not _BY_NAME.match(why)
 
 
 def _by_ruling(keyed: Keyed, candidate: Candidate) -> str:
@@ -79,6 +91,8 @@ def _same_entry(keyed: Keyed, candidate: Candidate) -> str:
     """
     if unheard(keyed, candidate):
         return "someone ruled that it is this paper"
+    if common := _in_common(keyed, candidate):
+        return f"same entry of its source, same {common}"
     said = (
         (told.fingerprint, *told.past)
         for told in candidate.sightings
@@ -87,14 +101,28 @@ def _same_entry(keyed: Keyed, candidate: Candidate) -> str:
     return "same entry of its source" if any(keyed.fingerprint in prints for prints in said) else ""
 
 
+def _in_common(keyed: Keyed, candidate: Candidate) -> str:
+    """Return an identifier that is no proof by itself, but borne out by an entry's place."""
+    ours = any(told.raw_id == keyed.raw_id for told in candidate.sightings)
+    if not ours or contradiction(keyed.keys, candidate.keys):
+        return ""
+    return next((f"{s} {v}" for s, v in keyed.common if (s, v) in candidate.common), "")
+
+
 def unheard(keyed: Keyed, candidate: Candidate) -> bool:
     """Whether a paper was split, and this entry of it has not been read again since."""
     return any(told.raw_id == keyed.raw_id and not told.fingerprint for told in candidate.sightings)
 
 
 def _ruled_out(keyed: Keyed, candidate: Candidate) -> bool:
-    """A ruling parts a record from a paper, but not from one whose key it carries."""
-    return candidate.ruled == "different" and not shared_key(keyed, candidate.keys)
+    """A ruling parts a record from a paper, but not from one whose key it carries.
+
+    A key that another identifier contradicts does not count.
+    """
+    if candidate.ruled != "different":
+        return False
+    shared = shared_key(keyed, candidate.keys)
+    return not shared or bool(contradiction(keyed.keys, candidate.keys))
 
 
 def shared_key(keyed: Keyed, keys: Keys) -> str:
@@ -102,20 +130,72 @@ def shared_key(keyed: Keyed, keys: Keys) -> str:
     return next((f"{s} {v}" for s, v in keyed.keys if s != LINK and (s, v) in keys), "")
 
 
-def matches(keyed: Keyed, paper: Paper, keys: Keys, found_by: frozenset[str]) -> str:
-    """Say by what a paper is the incoming one, or "" when it is another."""
+def without(keyed: Keyed, common: AbstractSet[Handle]) -> Keyed:
+    """Return a record that is recognised by none of some identifiers; it keeps them as data."""
+    if common.isdisjoint(keyed.keys):
+        return keyed
+    kept = tuple(pair for pair in keyed.keys if pair not in common)
+    data = tuple(pair for pair in keyed.keys if pair in common)
+    return dataclasses.replace(keyed, keys=kept, common=(*keyed.common, *data))
+
+
+def disowned(
+    keyed: Keyed, found: Iterable[Candidate], matching: Iterable[Candidate]
+) -> Iterator[Handle]:
+    """Yield the identifiers that a record shares with stored papers which are clearly others."""
+    ours = {one.stored.id for one in matching}
+    for candidate in found:
+        if candidate.stored.id not in ours:
+            yield from (p for p in keyed.keys if p[0] != LINK and p in candidate.keys)
+
+
+def matches(keyed: Keyed, papers: Sequence[Paper], keys: Keys, found_by: frozenset[str]) -> str:
+    """Say by what a paper is the incoming one, or "" when it is another.
+
+    `papers` are the records of it that are at hand, of which the first is compared; `keys` are
+    the identifiers of all.
+    """
+    paper = papers[0]
     shared = shared_key(keyed, keys)
     if shared:
-        return f"same {shared}"
+        return f"same {shared}" if _may_share(keyed, papers, keys) else ""
+    if keyed.common:
+        paper = _stripped(paper, keyed.common)
+        keyed = dataclasses.replace(keyed, paper=_stripped(keyed.paper, keyed.common))
     if found_by == _ONLY_NEAR and not at_a_glance(keyed, paper.title, paper.authors):
         return ""
     verdict = same_work(keyed.paper, paper)
     if verdict.same:
         return ", ".join(verdict.why)
     same_place = "raw_id" in found_by or any(pair in keys for pair in keyed.keys)
-    if same_place and _mended(keyed, paper, keys):
+    if same_place and not apart(keyed.paper, paper) and _mended(keyed, paper, keys):
         return "same entry of its source, " + ", ".join(verdict.why)
     return ""
+
+
+def _may_share(keyed: Keyed, papers: Sequence[Paper], keys: Keys) -> bool:
+    """Whether an identifier in common proves that a record is of a paper.
+
+    Not where one is about the other (some errata have the DOI of their paper), nor where another
+    identifier contradicts and no text bears it out.
+    """
+    for paper in papers:
+        if (keyed.about or paper.about) and is_about(keyed.paper, paper):
+            return False
+    if not contradiction(keyed.keys, keys):
+        return True
+    return any(bears_out(keyed.paper, paper) for paper in papers)
+
+
+def _stripped(paper: Paper, common: Keys) -> Paper:
+    kept: dict[str, tuple[str, ...]] = {}
+    for scheme, value in identifiers(structs.replace(paper, url="", pdf_url="")):
+        if (scheme, value) not in common:
+            kept[scheme] = (*kept.get(scheme, ()), value)
+    pages = {
+        name: "" for name in ("url", "pdf_url") if ("doi", doi(getattr(paper, name))) in common
+    }
+    return structs.replace(paper, keys=kept, **pages)
 
 
 def at_a_glance(keyed: Keyed, title: str, authors: tuple[str, ...]) -> bool:

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from monitor.diff.contradiction import bears_out, contradiction
 from monitor.diff.evidence import Evidence, abstract_agreement, gather, identified
+from monitor.diff.keys import identifiers
+from monitor.diff.notices import apart, is_about
 from monitor.diff.weights import balance
 from monitor.model import Paper
 
@@ -28,10 +31,21 @@ TELLING_TITLE = 6.5
 UNHEARD_OF = 8.5
 # What a title and the authors in common must tell together: a rare word and two people.
 TELLING_TOGETHER = 4.0
-# Each title says a rare word of its own: "in Kenya" and "in Ghana".
+# Each title says a rare word of its own: "in Kenya" and "in Ghana"; two of them; a common one.
 SWAPPED = 2.0
-# So much of an abstract is kept where a paper is retitled and reworked.
+SWAPPED_TWICE = 4.0
+SWAPPED_COMMON = 1.0
+# A title has a rare word more.
+ANOTHER_WORD = 2.0
+# So much of an abstract is kept where a draft is retitled and reworked, so much where hardly a
+# word of the title stays, and so much where a paper is printed again under another title: groups
+# use their abstracts again for their next paper.
 ALIKE_ABSTRACT = 0.3
+KEPT_ABSTRACT = 0.4
+PRINTED_AGAIN = 0.75
+# The abstract of a revision, but for some words.
+REVISED_ABSTRACT = 0.9
+REVISED_TITLE = 0.8
 # And this little is common to any two of one field.
 UNLIKE_ABSTRACT = 0.04
 # Two identifiers of one scheme, two parts or numbers, are two works, however alike.
@@ -47,24 +61,73 @@ class Verdict:
     why: tuple[str, ...]
 
 
-def same_work(a: Paper, b: Paper) -> Verdict:
-    """Say whether two records are one work, and why. The order of the two does not matter."""
+def same_work(a: Paper, b: Paper, abstracts: float | None = None) -> Verdict:
+    """Say whether two records are one work, and why. The order of the two does not matter.
+
+    `abstracts` is how far their abstracts agreed, from 0 to 1, where these are not there any more;
+    what else is not known of them counts for one work.
+    """
     shared, conflict = identified(a, b)
+    if is_about(a, b):
+        return Verdict(0.0, False, ("one is about the other",))
     if shared:
-        return Verdict(1.0, True, (f"same {shared}",))
+        other = contradiction(identifiers(a), identifiers(b))
+        if not other or bears_out(a, b):
+            return Verdict(1.0, True, (f"same {shared}",))
+        return Verdict(0.0, False, (f"same {shared}", f"different {other}", "texts disagree"))
+    if two := apart(a, b):
+        return Verdict(0.0, False, (two,))
     found = gather(a, b)
     if found is None:
         return Verdict(0.0, False, ("titles differ", "no author in common"))
-    odds = balance(found)
-    if (conflict and not _to_the_letter(found)) or _counted_apart(found):
+    if abstracts is not None:
+        found = replace(found, abstract=abstracts, terms=1.0)
+    return judge(found, balance(found), conflict)
+
+
+def judge(found: Evidence, odds: float, conflict: str = "") -> Verdict:
+    """Decide by the evidence and by what it weighs; `conflict` names a scheme of two ids."""
+    if contradicted(found, conflict):
         odds = min(odds, 0.0) + CONTRADICTED
     same = odds >= SURE and _witnessed(found) and not any(_apart(found))
     return Verdict(_share(odds), same, tuple(_words(found, conflict)))
 
 
-def _counted_apart(found: Evidence) -> bool:
-    """Two parts, or another number in the title, unless the same is said under it."""
-    return found.title.other_part or (found.title.other_number and not _same_text(found))
+def contradicted(found: Evidence, conflict: str = "") -> bool:
+    """Two ids of one scheme, two parts, a work about the other, the column of another year."""
+    return (
+        (bool(conflict) and not _to_the_letter(found))
+        or found.title.other_part
+        or (found.title.other_number and not _same_text(found))
+        or found.title.about
+        or (found.title.column and bool(found.years_apart) and not _same_text(found))
+        or _printed_in_two_years(found)
+        or _extended(found)
+    )
+
+
+def _extended(found: Evidence) -> bool:
+    """A conference paper and the journal's version of another year, without one abstract."""
+    two = found.two_publications and not found.cut
+    return two and bool(found.years_apart) and not _same_text(found)
+
+
+def _printed_in_two_years(found: Evidence) -> bool:
+    """A conference does not print one work twice: another title in another year is another."""
+    another = not (found.title.equal or found.title.subtitled)
+    return found.one_conference and bool(found.years_apart) and another
+
+
+def _revised(found: Evidence) -> bool:
+    """One number of the title is another, and nothing else is: smaller models, more users."""
+    return (
+        not found.title.other_year
+        and found.title.letters >= REVISED_TITLE
+        and (found.abstract or 0.0) >= REVISED_ABSTRACT
+        and found.same_numbers
+        and found.authors is not None
+        and found.authors.share == 1
+    )
 
 
 def _same_text(found: Evidence) -> bool:
@@ -99,11 +162,11 @@ def _same_place(found: Evidence) -> bool:
 def _apart(found: Evidence) -> Iterator[bool]:
     """What tells two works of like titles apart, whatever else agrees."""
     same_text = _same_text(found)
-    yield found.title.other_number
-    yield found.title.about
+    yield found.title.other_number and not _revised(found)
     yield found.title.column and not same_text
     yield found.title.another and not same_text
-    yield found.title.either >= SWAPPED and (found.abstract or 0.0) < ALIKE_ABSTRACT
+    yield _retitled(found)
+    yield _may_return(found)
     yield found.other_subject
     yield found.abstract is not None and found.abstract < UNLIKE_ABSTRACT > (found.terms or 0.0)
     yield found.title.preceded and not same_text
@@ -111,10 +174,41 @@ def _apart(found: Evidence) -> Iterator[bool]:
     yield found.series is False and not same_text
 
 
+def _retitled(found: Evidence) -> bool:
+    """Words differ in the titles, and the abstracts do not outweigh them."""
+    title, text = found.title, found.abstract or 0.0
+    if title.equal:
+        return False
+    if found.published and found.abstract is not None:
+        return text < _least_of_printed(found)
+    if title.either >= SWAPPED_TWICE:
+        return text < KEPT_ABSTRACT
+    if title.either >= SWAPPED and text < ALIKE_ABSTRACT:
+        return True
+    together = found.one_conference and found.years_apart == 0 and found.published
+    return together and title.either >= SWAPPED_COMMON
+
+
+def _least_of_printed(found: Evidence) -> float:
+    """How much of an abstract two printed papers of unequal titles share if they are one work."""
+    if found.title.subtitled:
+        return ALIKE_ABSTRACT
+    if found.title.either >= SWAPPED_COMMON:
+        return PRINTED_AGAIN
+    return SAME_ABSTRACT if found.title.alone >= ANOTHER_WORD else ALIKE_ABSTRACT
+
+
+def _may_return(found: Evidence) -> bool:
+    """A short title in another year, or at one conference, without abstracts: no proof."""
+    if not (found.title.equal and found.published and found.years_apart) or found.abstract:
+        return False
+    return found.title.shared < TELLING_TITLE or found.one_conference
+
+
 def _to_the_letter(found: Evidence) -> bool:
-    """Two ids of one scheme with one title and one list of authors are one work with two ids."""
+    """Two ids with one title, one list of authors and one abstract are one work with two ids."""
     authors = found.authors is not None and found.authors.met == found.authors.more
-    text = found.abstract is None or found.abstract > 0.9
+    text = found.abstract is not None and found.abstract > 0.9
     return found.title.equal and not found.title.column and authors and text
 
 
@@ -130,6 +224,14 @@ def _words(found: Evidence, conflict: str) -> Iterator[str]:
         yield f"abstracts agree to {found.abstract:.0%}"
     if found.other_subject:
         yield "each abstract bears out its own title"
+    elif _retitled(found):
+        yield "the abstracts do not outweigh the other words of the titles"
+    if _may_return(found):
+        yield "a title that may return"
+    if found.title.other_number and _revised(found):
+        yield "revised under another number"
+    if _printed_in_two_years(found):
+        yield "one conference, in two years"
 
 
 def _of_titles(found: Evidence) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Set
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from math import fsum
 
 from rapidfuzz.distance import Indel
@@ -15,16 +16,20 @@ from monitor.diff.conventions import (
     ABOUT,
     ANOTHER,
     COLUMN,
-    COUNTED,
     COUNTED_OFF,
     LEFT_BEHIND,
+    NOTE,
     NUMBER,
     PART,
+    RESPONSE,
     contrary,
+    counted,
+    numbers,
 )
 from monitor.diff.forms import initials, missing, numbered_apart
 from monitor.diff.mend import mended
-from monitor.diff.pieces import TELLING, pieces
+from monitor.diff.pieces import MOST_SIGNS, SIGN, TELLING, pieces
+from monitor.spelling import american
 from monitor.text import plain
 
 _WORD = re.compile(r"[^\W_]+")
@@ -51,10 +56,12 @@ class Title:
     sorted: str
     weight: float
     numbers: frozenset[str]
+    amounts: frozenset[tuple[str, str]]
     years: frozenset[str]
     part: str
     counted: str
     column: bool
+    about: bool
     told: str
 
 
@@ -63,22 +70,27 @@ class Likeness:
     """How alike two titles are.
 
     `letters` and `sorted` are shares of letters that agree, in order and with the words sorted;
+    `ends` of the shorter with as much of the longer's begin or end;
     `core` the same of the pieces that agree best, between two signs; `covered` the share of the
     shorter title's words, by rarity, that the other has. `alone` is what one says and the other
-    does not, by rarity, `either` what both do: words swapped. `preceded`: one is the other with
-    something before it ("Overview of ..."); `another`: one says that it is another work.
+    does not, by rarity, `either` what both do: words swapped. `subtitled`: one is the other with
+    a subtitle added; `preceded`: with something before it ("Overview of ..."); `another`: one says
+    that it is another work. `other_year` is of two years that the titles name.
     """
 
     equal: bool
+    subtitled: bool = False
     letters: float = 1.0
     sorted: float = 1.0
     core: float = 1.0
+    ends: float = 1.0
     covered: float = 1.0
     shared: float = 0.0
     alone: float = 0.0
     either: float = 0.0
     other_part: bool = False
     other_number: bool = False
+    other_year: bool = False
     about: bool = False
     another: bool = False
     column: bool = False
@@ -87,12 +99,12 @@ class Likeness:
 
 @lru_cache(maxsize=8192)
 def title(told: str) -> Title:
-    whole = mended(told)
+    whole = _without_notes(mended(told))
     folded = plain(whole)
-    words = tuple(_WORD.findall(folded))
+    words = tuple(map(american, _WORD.findall(folded)))
     distinct = frozenset(words)
     part = PART.search(folded)
-    counted = COUNTED_OFF.search(whole.lower())
+    off = COUNTED_OFF.search(whole.lower())
     return Title(
         words=words,
         distinct=distinct,
@@ -100,18 +112,42 @@ def title(told: str) -> Title:
         firsts="".join(word[0] for word in words),
         sorted="".join(sorted(words)),
         weight=fsum(map(rarity, distinct)),
-        numbers=frozenset(
-            COUNTED.get(word, word)
-            for word in distinct
-            if word in COUNTED or (word.isdigit() and not _YEAR.fullmatch(word))
-        ),
+        numbers=numbers(distinct),
+        amounts=counted(words),
         years=frozenset(filter(_YEAR.fullmatch, distinct)),
         part=_number(part[1]) if part else "",
-        counted=_number(counted[counted.lastindex or 0]) if counted else "",
+        counted=_number(off[off.lastindex or 0]) if off else "",
         column=bool(words)
         and all(word in COLUMN or word.isdigit() or rarity(word) < 1 for word in words),
-        told=told,
+        about=not ABOUT.isdisjoint(distinct)
+        or ("response" in distinct and RESPONSE.match(whole.lower()) is not None),
+        told=whole,
     )
+
+
+def _without_notes(told: str) -> str:
+    """Take from the ends of a title what stands between signs and only says its form and place.
+
+    "Tutorial: Agents", "Agents (extended abstract)", "Agents, in Proc. SIGMOD" are "Agents".
+    """
+    whole = NOTE.sub("", told) if told.rstrip(". ").endswith((")", "]")) else told
+    if _ends_left_behind(whole, -1):
+        *_, last = (None, *SIGN.finditer(whole))
+        if last and _is_left_behind(whole[last.end() :]):
+            whole = whole[: last.start()]
+    first = SIGN.search(whole) if _ends_left_behind(whole, 0) else None
+    return whole[first.end() :] if first and _is_left_behind(whole[: first.start()]) else whole
+
+
+def _ends_left_behind(told: str, end: int) -> bool:
+    """Whether the first or last word may be left behind: those of nearly all titles are not."""
+    words = told.split(None, 1) if end == 0 else told.rsplit(None, 1)
+    return bool(words) and words[end].strip(".:;,()[]?! ").lower() in LEFT_BEHIND
+
+
+def _is_left_behind(told: str) -> bool:
+    words = plain(told).split()
+    return bool(words) and all(len(word) > 1 and word in LEFT_BEHIND for word in words)
 
 
 def letters_agree(a: Title, b: Title) -> float:
@@ -135,22 +171,32 @@ def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
     compared = letters < NEARLY and shared >= TELLING
     return Likeness(
         equal=False,
+        subtitled=_subtitled(a, b) or _subtitled(b, a),
         letters=letters,
         sorted=Indel.normalized_similarity(a.sorted, b.sorted),
         core=max(letters, _pieces_agree(a.told, b.told)) if compared else letters,
+        ends=_ends_agree(a.letters, b.letters) if compared else letters,
         covered=max(shared_a / max(a.weight, 0.1), shared_b / max(b.weight, 0.1)),
         shared=shared,
         alone=lonely[1],
         either=lonely[0],
         other_part=_other_part(a, b),
-        other_number=_other_number(a, b) or numbered_apart(ours, theirs),
-        about=bool(ABOUT & a.distinct) != bool(ABOUT & b.distinct),
+        other_number=_other_number(a, b) or numbered_apart(ours, theirs) or _other_year(a, b),
+        other_year=_other_year(a, b),
+        about=a.about != b.about,
         another=not (just_a | just_b).isdisjoint(ANOTHER)
         or contrary(just_a, just_b)
         or _counted_on(a, b),
         column=(a.column and b.column) or (one and letters > MISTYPED),
         preceded=_preceded(a, b, explained) or _preceded(b, a, explained),
     )
+
+
+def _ends_agree(a: str, b: str) -> float:
+    """Compare the shorter with as much of the longer, from its beginning and to its end."""
+    shorter, longer = (a, b) if len(a) <= len(b) else (b, a)
+    ends = longer[: len(shorter)], longer[len(longer) - len(shorter) :]
+    return max(Indel.normalized_similarity(shorter, end) for end in ends)
 
 
 def _pieces_agree(a: str, b: str) -> float:
@@ -184,12 +230,33 @@ def _number(word: str) -> str:
 
 
 def _other_number(a: Title, b: Title) -> bool:
-    """Another number, or another year: the evaluations of 2016 and of 2017 are two.
+    """Each gives a number that the other does not, or counts one thing otherwise: two, three arms.
+
+    A number that one of them lacks, as where a title is cut, is no other.
+    """
+    if (a.numbers - b.numbers) and (b.numbers - a.numbers):
+        return True
+    if not (a.amounts and b.amounts):
+        return False
+    ours, theirs = a.amounts - b.amounts, b.amounts - a.amounts
+    return not {thing for thing, _ in ours}.isdisjoint(thing for thing, _ in theirs)
+
+
+def _other_year(a: Title, b: Title) -> bool:
+    """The evaluations of 2016 and of 2017 are two.
 
     A catalogue may add the year of publication to a title that names one.
     """
-    numbers = bool(a.numbers and b.numbers) and a.numbers != b.numbers
-    return numbers or (bool(a.years and b.years) and a.years.isdisjoint(b.years))
+    return bool(a.years and b.years) and a.years.isdisjoint(b.years)
+
+
+def _subtitled(longer: Title, shorter: Title) -> bool:
+    """Say whether one of the first signs of the longer title ends what the shorter one is."""
+    if not shorter.letters or not longer.letters.startswith(shorter.letters):
+        return False
+    ends = (sign.start() for sign in islice(SIGN.finditer(longer.told), MOST_SIGNS))
+    heads = (plain(longer.told[:end]) for end in ends)
+    return any("".join(_WORD.findall(head)) == shorter.letters for head in heads)
 
 
 def _preceded(longer: Title, shorter: Title, explained: Set[str]) -> bool:
@@ -200,7 +267,9 @@ def _preceded(longer: Title, shorter: Title, explained: Set[str]) -> bool:
     """
     for count in range(1, min(5, len(longer.words))):
         if "".join(longer.words[count : count + 3]) == "".join(shorter.words[:3]):
-            added = [word for word in longer.words[:count] if word not in _ARTICLES]
+            # Words that the other title says further on are no addition: it is turned round.
+            said = _ARTICLES | shorter.distinct
+            added = [word for word in longer.words[:count] if word not in said]
             named = longer.words[count - 1] not in _LEADING and _set_off(longer.told, count)
             return _told(added, explained) > 0 and not named
     return False
@@ -208,8 +277,13 @@ def _preceded(longer: Title, shorter: Title, explained: Set[str]) -> bool:
 
 def _set_off(told: str, count: int) -> bool:
     """Say whether a sign stands behind the first `count` words."""
-    signs = _SIGN.finditer(told)
-    return any(len(_WORD.findall(plain(told[: sign.start()]))) == count for sign in signs)
+    done, before = 0, 0
+    for sign in _SIGN.finditer(told):
+        before += len(_WORD.findall(plain(told[done : sign.start()])))
+        if before >= count:
+            return before == count
+        done = sign.start()
+    return False
 
 
 def _told(words: list[str], explained: Set[str]) -> float:

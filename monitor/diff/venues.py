@@ -94,7 +94,7 @@ class Venue:
     """`series` are letters that name it, `words` the telling ones of its name.
 
     `cut`: a machine cut it out of a citation, and what it cites may be any version of a work.
-    `year` is the one that it says, if just one.
+    `year` is the one that it says, if just one. `workshop`: beside a conference of that name.
     """
 
     kind: Kind | None
@@ -102,6 +102,7 @@ class Venue:
     words: frozenset[str]
     cut: bool
     year: int | None
+    workshop: bool
 
 
 @lru_cache(maxsize=4096)
@@ -118,6 +119,7 @@ def venue(told: str) -> Venue:
         frozenset(words),
         cut=_CUT.search(told) is not None,
         year=int(years.pop()) if len(years) == 1 else None,
+        workshop="workshop" in folded,
     )
 
 
@@ -146,3 +148,19 @@ def _abbreviates(a: str, b: str) -> bool:
 def two_publications(a: Venue, b: Venue) -> bool:
     """One in the proceedings of a conference and one in a journal."""
     return {a.kind, b.kind} == {Kind.JOURNAL, Kind.CONFERENCE}
+
+
+def one_conference(a: Venue, b: Venue) -> bool:
+    """Say whether two venues are one series of conferences, by its letters or its whole name."""
+    if {a.kind, b.kind} != {Kind.CONFERENCE} or a.workshop != b.workshop:
+        return False
+    return bool(a.series & b.series) or (bool(a.words) and a.words == b.words)
+
+
+def both_published(a: Venue, b: Venue) -> bool:
+    """Say whether neither may be a draft of the other: both printed, or both of no known place."""
+    return Kind.PREPRINT not in (a.kind, b.kind) and _is_named(a) == _is_named(b)
+
+
+def _is_named(one: Venue) -> bool:
+    return bool(one.kind or one.series or one.words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -18,6 +18,7 @@ from monitor.model import (
     Group,
     Kind,
     News,
+    OtherTitle,
     Paper,
     SourceReport,
     TopicWhy,
@@ -26,6 +27,8 @@ from monitor.model import (
 from monitor.text import clean
 
 CAPACITY = 400
+# A digest shows two sentences of an abstract, and looks for them in this many characters.
+MOST_OF_AN_ABSTRACT = 20_000
 
 Whys = Callable[[str, Paper, Sequence[str]], tuple[Why, ...]]
 
@@ -47,16 +50,17 @@ def compose(
     full: int,
     capacity: int = CAPACITY,
     late: datetime | None = None,
+    other_titles: Mapping[int, tuple[OtherTitle, ...]] | None = None,
 ) -> Digest:
     """Make a digest of unsent matches; what is over `capacity` papers waits for the next one.
 
     `whys(topic, paper, sources)` tells what of the topic is in the paper: it is asked about the
     paper as the digest shows it, so that the places it gives are places in the text shown.
     What became news before `late` is told by its title: it is the rest of a long time of being
-    down.
+    down. `other_titles` are those under which papers were seen, by their id.
     """
     papers = sorted(_by_paper(news), key=_best_first)
-    entries = [_entry(found, whys, late) for found in papers[:capacity]]
+    entries = [_entry(found, whys, late, other_titles or {}) for found in papers[:capacity]]
     return Digest(
         subscription=subscription,
         period=slot.period,
@@ -77,7 +81,7 @@ def shown(paper: Paper) -> Paper:
     return structs.replace(
         paper,
         title=_shown(paper.title),
-        abstract=_shown(paper.abstract),
+        abstract=_shown(paper.abstract[:MOST_OF_AN_ABSTRACT]),
         authors=tuple(_shown(author) for author in paper.authors),
         venue=_shown(paper.venue),
     )
@@ -102,7 +106,12 @@ def _best_first(found: Sequence[News]) -> tuple[float, float, int]:
     return (-best, -newest.timestamp(), -found[0].change.stored.id)
 
 
-def _entry(found: Sequence[News], whys: Whys, late: datetime | None) -> Entry:
+def _entry(
+    found: Sequence[News],
+    whys: Whys,
+    late: datetime | None,
+    other_titles: Mapping[int, tuple[OtherTitle, ...]],
+) -> Entry:
     latest = max(found, key=lambda item: item.change.revision).change
     source = latest.stored.paper
     paper = shown(source)
@@ -121,6 +130,10 @@ def _entry(found: Sequence[News], whys: Whys, late: datetime | None) -> Entry:
         score=max(item.score for item in found),
         matched=tuple(TopicWhy(topic, why(topic)) for topic in _topics(found)),
         late=late is not None and _arrived(latest) < late,
+        also=tuple(
+            OtherTitle(_shown(other.title), other.source)
+            for other in other_titles.get(latest.stored.id, ())
+        ),
     )
 
 

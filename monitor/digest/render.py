@@ -10,8 +10,10 @@ our own making is escaped on its way out, macros and `{% set %}` blocks included
 
 from __future__ import annotations
 
+import difflib
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,13 +26,14 @@ from jinja2 import (
     StrictUndefined,
     TemplateNotFound,
     TemplateSyntaxError,
+    nodes,
 )
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
 
 from monitor.digest import wording
 from monitor.digest.excerpt import Passage, excerpt, headline
-from monitor.errors import TemplateError
+from monitor.errors import Fault, TemplateError
 from monitor.resources import resource
 from monitor.text import clean
 
@@ -72,10 +75,87 @@ class JinjaTemplates:
             raise _located(name, error) from error
         return text
 
+    def faults(self) -> list[Fault]:
+        """Compile the user's templates; return what is wrong, with file and line.
+
+        A file that is no template of ours, and that no other file of the user's names, is never
+        read: it is a fault, with the nearest name that is.
+        """
+        if self._user_dir is None:
+            return []
+        shipped = set(_templates_in(resource("templates")))
+        own = set(_templates_in(self._user_dir))
+        found: list[Fault] = []
+        named: set[str] = set()
+        for name in sorted(own):
+            wanted, faults = self._compiled(name)
+            named |= {one.name for one in wanted}
+            found += faults
+            found += [
+                self._fault(name, one.line, f"there is no template “{one.name}”{near}")
+                for one in wanted
+                if not one.optional and one.name.removeprefix("shipped/") not in shipped | own
+                for near in [_nearest(one.name, shipped)]
+            ]
+        found += [
+            self._fault(name, 1, f"no template has this name{_nearest(name, shipped)}")
+            for name in sorted(own - shipped - named)
+        ]
+        return found
+
+    def _compiled(self, name: str) -> tuple[list[_Named], list[Fault]]:
+        """Return what one of the user's templates names, and what is wrong with it."""
+        assert self._user_dir is not None
+        try:
+            text = (self._user_dir / name).read_text(encoding="utf-8")
+            environment = self._environment_of(name)
+            named = list(_named_in(environment.parse(text, name)))
+            environment.compile(text, name)
+        except TemplateSyntaxError as error:
+            return [], [self._fault(name, error.lineno, error.message or "cannot be compiled")]
+        except (OSError, UnicodeDecodeError) as error:
+            return [], [self._fault(name, 1, f"cannot be read: {error}")]
+        return named, []
+
+    def _fault(self, name: str, line: int, message: str) -> Fault:
+        return Fault(str((self._user_dir or Path()) / name), line, "templates", message)
+
     def _environment_of(self, name: str) -> ImmutableSandboxedEnvironment:
         if name.endswith(".html.j2"):
             return self._html
         return self._slack if name.startswith("slack/") else self._text
+
+
+def _templates_in(folder: Path) -> Iterator[str]:
+    """Yield the names of files that are templates, or look as if they were meant to be."""
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        meant = name.endswith(".j2") or name.startswith(("mail/", "slack/", "web/"))
+        if path.is_file() and not hidden and meant and not name.endswith(("~", ".md")):
+            yield name
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A template that another one extends, includes or imports."""
+
+    name: str
+    line: int
+    optional: bool
+
+
+def _named_in(parsed: nodes.Template) -> Iterator[_Named]:
+    kinds = (nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)
+    for node in parsed.find_all(kinds):
+        target = getattr(node, "template", None)
+        if isinstance(target, nodes.Const) and isinstance(target.value, str):
+            yield _Named(target.value, node.lineno, getattr(node, "ignore_missing", False))
+
+
+def _nearest(name: str, names: Collection[str]) -> str:
+    found = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    return f"; did you mean “{found[0]}”?" if found else ""
 
 
 def slack_escape(text: str) -> str:

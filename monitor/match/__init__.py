@@ -7,6 +7,7 @@ from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
 from monitor.match.topics import Standing, index_of, understood
 from monitor.match.tree import Query
+from monitor.match.unseen import unseen_words
 
 __all__ = [
     "NO_FILTERING",
@@ -21,4 +22,5 @@ __all__ = [
     "parse_query",
     "sought",
     "understood",
+    "unseen_words",
 ]

@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from monitor.text import MOST_READ
+
 LONGEST_SHORT = 10
 MOST = 50
 
@@ -32,7 +34,7 @@ class Definition(NamedTuple):
 def definitions(*texts: str) -> tuple[Definition, ...]:
     """Return what the texts define, the first definition of each short form, at most 50."""
     found: dict[str, Definition] = {}
-    for text in texts:
+    for text in (each[:MOST_READ] for each in texts):
         if "(" in text:
             for one in _definitions(text):
                 found.setdefault(one.short, one)

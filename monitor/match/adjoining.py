@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 from monitor.match.abbreviations import definitions
 from monitor.match.tree import And, Edge, Near, Node, Or, Words
-from monitor.text import beginning, letters
+from monitor.text import beginnings, letters
 
 MOST_CHAINS = 32
 # What may follow the beginning of a word: of `index` in "indices", `ind` and five more.
 _REST = b"[^ \n]{0,6}"
-_ANY_REST = b"[^ \n]*"
-_GAP = b"[^a-z0-9\n]*"
-_WORDS = b"(?:[^ \n]* +){0,%d}[^ \n]*"
+_ANY_REST = b"[^ \n]{0,60}"
+_GAP = b"[^a-z0-9\n]{0,60}"
+_WORDS = b"(?:[^ \n]{0,60}+ {1,60}+){0,%d}[^ \n]{0,60}"
+# The patterns count to 60, so that no text takes long; a text with a longer run is not tested.
+_LONG_RUN = re.compile(rb"(?<![^ \n])[^ \n]{60}|(?<![^a-z0-9\n])[^a-z0-9\n]{60}")
 
 May = Callable[[str, str], bool]
 
@@ -61,19 +64,24 @@ def _test(
     if not all(chains):
         return None
     found = re.compile(pattern(chains))
-    begin = tuple({letters(_begins(edge)) for term in terms for edge in term.edges})
+    edges = chain.from_iterable(term.edges for term in terms)
+    begin = tuple({letters(one) for edge in edges for one in _begins(edge)})
 
     def may(title: str, abstract: str) -> bool:
         text = letters(title) + b"\n" + letters(abstract)
-        return bool(found.search(text)) or _stand_for(begin, title, abstract)
+        if found.search(text) or _LONG_RUN.search(text):
+            return True
+        return _stand_for(begin, title, abstract)
 
     return may
 
 
 def _chains(term: Words) -> Sequence[_Chain]:
-    """Return the ways through the edges of a term; none where they are too many."""
+    """Return the ways through the edges of a term; none where they or spellings are too many."""
     ways: dict[int, list[_Chain]] = {0: [()]}
     for edge in term.edges:
+        if not _begins(edge):
+            return ()
         ways.setdefault(edge.end, []).extend((*way, edge) for way in ways.get(edge.start, ()))
         if len(ways[edge.end]) > MOST_CHAINS:
             return ()
@@ -91,11 +99,12 @@ def _near(one: Sequence[_Chain], other: Sequence[_Chain], distance: int) -> byte
 
 
 def _written(edge: Edge) -> bytes:
-    return re.escape(letters(_begins(edge))) + (_ANY_REST if edge.prefix else _REST)
+    begin = b"|".join(re.escape(letters(one)) for one in _begins(edge))
+    return b"(?:" + begin + b")" + (_ANY_REST if edge.prefix else _REST)
 
 
-def _begins(edge: Edge) -> str:
-    return edge.key if edge.prefix else beginning(edge.key)
+def _begins(edge: Edge) -> tuple[str, ...]:
+    return (edge.key,) if edge.prefix else beginnings(edge.key)
 
 
 def _stand_for(begin: Sequence[bytes], title: str, abstract: str) -> bool:

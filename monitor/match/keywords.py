@@ -19,7 +19,7 @@ from monitor.match.promises import STOP_WORDS
 from monitor.match.tree import And, AtLeast, Author, Edge, Label, Near, Node, Not, Or, Words
 from monitor.match.view import label
 from monitor.model import Keyword, Keywords, Paper, Sought
-from monitor.text import pieces, words_of_piece
+from monitor.text import pieces, ways_to_write, words_of_piece
 
 # A database refuses a longer one; two that begin alike are told apart by the exact evaluation.
 LONGEST = 200
@@ -30,7 +30,7 @@ _UNHELD = re.compile("[\x00-\x20\"'\x7f]")
 
 
 def keywords(paper: Paper) -> frozenset[str]:
-    """Return what the index holds of a paper: each word as written and in the singular."""
+    """Return what the index holds of a paper: each word as written and in its form."""
     found = _words(paper.title, paper.abstract)
     # What abbreviations stand for is cut out of the text, and may be read otherwise there.
     found |= _words(*chain.from_iterable(definitions(paper.title, paper.abstract)))
@@ -109,7 +109,18 @@ def _of_words(term: Words) -> Iterator[Sought | None]:
     telling = [edges for edges in gaps if not all(_is_common(edge) for edge in edges)]
     space = "venue:" if term.fields == ("venue",) else ""
     for edges in telling or gaps:
-        yield _some([_keyword(f"{space}{edge.key}", edge.prefix) for edge in edges])
+        yield _some([_spelled(space, edge) for edge in edges])
+
+
+def _spelled(space: str, edge: Edge) -> Sought | None:
+    """Return the keywords of a word in all its spellings; None for one that has too many.
+
+    So the index finds what it was given before two spellings were known to be of one word.
+    """
+    if edge.prefix:
+        return _keyword(f"{space}{edge.key}", True)
+    ways = ways_to_write(edge.key)
+    return _some([_keyword(f"{space}{way}", False) for way in ways]) if ways else None
 
 
 def _is_common(edge: Edge) -> bool:

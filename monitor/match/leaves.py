@@ -15,7 +15,13 @@ from monitor.text import Word, words
 
 MOST_NEAR = 10
 
-_OPERATORS = {"&": "AND", "&&": "AND", "|": "OR", "||": "OR", "!": "NOT", "+": "AND"}
+_INSTEAD = {
+    **dict.fromkeys(("&", "+"), "write AND"),
+    **dict.fromkeys((",", ";", "/"), "write OR for either, AND for both"),
+    "|": "write OR",
+    **dict.fromkeys(("!", "-", "–", "—", "−"), "write -robot, with no space, to exclude a word"),
+    "=": "write =RAG, with no space, for exactly this form, and title:RAG for a field",
+}
 _EXAMPLES = {"category": "category:cs.*", "source": "source:arxiv", "announce": "announce:new"}
 
 
@@ -55,7 +61,9 @@ def _check_star(token: Token, text: str, prefix: bool) -> None:
     inside = token.text.find("*")
     if "*" in text and not re.search(r"\\\S*\*", text):
         raise QueryError(
-            "* stands only at the end of a word", token.position + inside, "as in agent*"
+            "* stands only at the end of a word",
+            token.position + inside,
+            "as in agent*; write other forms out, as in (woman OR women)",
         )
     if prefix and text[-1].isspace():
         raise QueryError("* must follow letters", token.position + inside, "as in agent*")
@@ -81,7 +89,7 @@ def _author(token: Token, text: str, prefix: bool) -> Author:
 
 
 def _term(token: Token, text: str, prefix: bool) -> Term:
-    lattice = () if text in _OPERATORS else words(text)
+    lattice = () if text in _INSTEAD else words(text)
     if not lattice:
         _refuse_wordless(token)
     length = max(word.end for word in lattice)
@@ -100,8 +108,7 @@ def _edge(word: Word, prefix: bool) -> Edge:
 
 
 def _refuse_wordless(token: Token) -> NoReturn:
-    operator = _OPERATORS.get(token.text)
-    hint = f"write {operator}" if operator else "a topic needs letters or numbers"
+    hint = _INSTEAD.get(token.text, "a topic needs letters or numbers")
     raise QueryError(f"there is no word in {token.text}", token.position, hint)
 
 

@@ -10,10 +10,12 @@ leaf    = [ "=" ] ( word | phrase [ "~" distance ] )
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from monitor.errors import QueryError
+from monitor.match.doubts import doubts
+from monitor.match.foreign import refuse_foreign
 from monitor.match.leaves import leaf
 from monitor.match.promises import refuse_too_wide
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
@@ -34,8 +36,6 @@ FIELDS = ("title", "abstract", "author", "category", "source", "venue", "announc
 MAX_DEPTH = 40
 MAX_LENGTH = 20_000
 
-_OTHER_NAMES = {"ti": "title", "abs": "abstract", "au": "author", "cat": "category"}
-
 
 def parse_query(text: str, synonyms: Synonyms = NO_SYNONYMS, threshold: float = 0.0) -> Query:
     """Read a topic. Raises `QueryError` with the position of the fault and a hint.
@@ -49,6 +49,23 @@ def parse_query(text: str, synonyms: Synonyms = NO_SYNONYMS, threshold: float = 
             MAX_LENGTH,
             "split it into several topics",
         )
+    refuse_foreign(text, _reads)
+    try:
+        return _read(text, synonyms, threshold)
+    except QueryError:
+        refuse_foreign(text, _reads, closely=True)
+        raise
+
+
+def _reads(text: str) -> bool:
+    """Whether the parser understands a text."""
+    try:
+        return bool(_read(text, NO_SYNONYMS, 0.0))
+    except QueryError:
+        return False
+
+
+def _read(text: str, synonyms: Synonyms, threshold: float) -> Query:
     found = tokens(text)
     if found[0].kind == "end":
         raise QueryError("the topic is empty", 0, "write a word or a phrase to look for")
@@ -58,8 +75,8 @@ def parse_query(text: str, synonyms: Synonyms = NO_SYNONYMS, threshold: float = 
     refuse_too_wide(root)
     weights = parser.weights
     _refuse_out_of_reach(root, weights, threshold)
-    doubts = (*_doubts(found), *parser.doubts)
-    return Query(text, root, doubts, tuple(weights.items()), threshold)
+    doubted = (*doubts(text, found), *parser.doubts)
+    return Query(text, root, doubted, tuple(weights.items()), threshold)
 
 
 def _refuse_out_of_reach(root: Node, weights: Mapping[Leaf, float], threshold: float) -> None:
@@ -69,18 +86,6 @@ def _refuse_out_of_reach(root: Node, weights: Mapping[Leaf, float], threshold: f
             0,
             f"all that is looked for weighs {most:g} together",
         )
-
-
-def _doubts(found: Sequence[Token]) -> Iterator[QueryError]:
-    """Find `and`, `or` written small between two things, `not` before one: they are plain words."""
-    for at, token in enumerate(found[:-2]):
-        joints = ("AND", "OR", "NOT") if at else ("NOT",)
-        if token.kind == "word" and token.text.upper() in joints:
-            yield QueryError(
-                f"'{token.text}' is looked for as a word here",
-                token.position,
-                f"write {token.text.upper()} in capitals if it is meant to join or exclude",
-            )
 
 
 # ── tree ────────────────────────────────────────────────────────────────────────────
@@ -258,7 +263,7 @@ def _field(token: Token) -> str:
     name = token.text[:-1].lower()
     if name in FIELDS:
         return name
-    known = _OTHER_NAMES.get(name) or next((f for f in FIELDS if name[:3] == f[:3]), None)
+    known = next((field for field in FIELDS if name[:3] == field[:3]), None)
     nearest = known or next(iter(difflib.get_close_matches(name, FIELDS, 1)), None)
     hint = f"did you mean {nearest}:?" if nearest else f"the fields are {', '.join(FIELDS)}"
     raise QueryError(

@@ -7,9 +7,10 @@ fast one.
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, count
+from itertools import accumulate, chain, count
 from typing import NamedTuple
 
 from monitor.match.abbreviations import Definition, definitions
@@ -115,16 +116,54 @@ class Lattice:
         found = [[f for f in self.found(word) if min(f.start, f.end) >= 0] for word in term.words]
         if not all(found):
             return
-        starts = {one.start for alike in found for one in alike}
-        ends = {one.end for alike in found for one in alike}
-        longest = sum(max(one.end - one.start for one in alike) for alike in found)
-        for start in starts:
-            for end in ends:
-                if start < end <= start + longest + term.distance:
-                    inside = [_inside(alike, start, end) for alike in found]
-                    lengths = [max((f.end - f.start for f in alike), default=0) for alike in inside]
-                    if all(lengths) and end - start - sum(lengths) <= term.distance:
-                        yield from chain.from_iterable(inside)
+        stretches = _stretches([_by_length(alike) for alike in found], term.distance)
+        starts = [start for start, _ in stretches]
+        furthest = list(accumulate((end for _, end in stretches), max))
+        for one in chain.from_iterable(found):
+            before = bisect_right(starts, one.start)
+            if before and one.end <= furthest[before - 1]:
+                yield one
+
+
+# The positions at which a word of a proximity begins, in order, by how many positions it takes.
+_ByLength = Mapping[int, Sequence[int]]
+
+
+def _by_length(found: Iterable[Found]) -> _ByLength:
+    lengths: dict[int, list[int]] = {}
+    for start, end in sorted({(one.start, one.end) for one in found}):
+        lengths.setdefault(end - start, []).append(start)
+    return dict(sorted(lengths.items(), reverse=True))
+
+
+def _stretches(words: Sequence[_ByLength], distance: int) -> list[tuple[int, int]]:
+    """Return, for each start in order, the longest stretch of positions that has every word.
+
+    At most `distance` positions of a stretch are of none of the words.
+    """
+    at = [(begin, begin + length) for by in words for length, all in by.items() for begin in all]
+    ends = sorted({end for _, end in at})
+    longest = sum(max(by) for by in words) + distance
+    stretches = []
+    for start in sorted({start for start, _ in at}):
+        last = bisect_right(ends, start + longest)
+        for end in reversed(ends[bisect_right(ends, start, 0, last) : last]):
+            lengths = [_longest_inside(by, start, end) for by in words]
+            if not all(lengths):
+                break  # a shorter stretch has no more words
+            if end - start - sum(lengths) <= distance:
+                stretches.append((start, end))
+                break
+    return stretches
+
+
+def _longest_inside(by_length: _ByLength, start: int, end: int) -> int:
+    """Return the positions that the longest occurrence in a stretch takes, 0 for none."""
+    for length, begins in by_length.items():
+        first = bisect_left(begins, start)
+        if first < len(begins) and begins[first] + length <= end:
+            return length
+    return 0
 
 
 def _grouped(found: Iterable[Word]) -> dict[str, list[Word]]:
@@ -132,10 +171,6 @@ def _grouped(found: Iterable[Word]) -> dict[str, list[Word]]:
     for word in found:
         by_form.setdefault(word.form, []).append(word)
     return by_form
-
-
-def _inside(found: Iterable[Found], start: int, end: int) -> list[Found]:
-    return [one for one in found if start <= one.start and one.end <= end]
 
 
 def extended(lattice: Lattice, defined: Iterable[Definition]) -> list[Word]:

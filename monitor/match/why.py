@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from monitor.match.rarity import rarity
@@ -63,20 +65,22 @@ def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
     return tuple(merged)
 
 
-def _widened(text: str, span: Span, formulas: Iterable[Span]) -> Span:
-    """Widen `span` so that it cuts no formula and no braces."""
+def _widened(text: str, span: Span, formulas: Sequence[Span]) -> Span:
+    """Widen `span` so that it cuts no formula and no braces; `formulas` are in order."""
     start, end = span
-    for first, last in formulas:
-        if first < end and start < last:
-            start, end = min(start, first), max(end, last)
+    first = bisect_right(formulas, start, key=itemgetter(1))
+    last = bisect_left(formulas, end, first, key=itemgetter(0))
+    if first < last:
+        start, end = min(start, formulas[first][0]), max(end, formulas[last - 1][1])
     return _balanced(text, start, end)
 
 
 def _balanced(text: str, start: int, end: int) -> Span:
-    while text.count("{", start, end) > text.count("}", start, end) and text[end : end + 1] == "}":
-        end += 1
-    while text.count("}", start, end) > text.count("{", start, end) and text[:start].endswith("{"):
-        start -= 1
+    unclosed = text.count("{", start, end) - text.count("}", start, end)
+    while unclosed > 0 and text[end : end + 1] == "}":
+        end, unclosed = end + 1, unclosed - 1
+    while unclosed < 0 and start and text[start - 1] == "{":
+        start, unclosed = start - 1, unclosed + 1
     return start, end
 
 

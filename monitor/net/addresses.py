@@ -10,6 +10,8 @@ from monitor.errors import FetchError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
+PERMITTED_BY = "allow_private: true permits the host and port in the source's url, and no others"
+
 
 def shown(url: str) -> str:
     """Return a URL without what may be secret in it: user, password, query and fragment."""
@@ -20,6 +22,16 @@ def shown(url: str) -> str:
     except ValueError:
         return "this address"
     return f"{parts.scheme}://{host}{port}{parts.path}" + ("?..." if parts.query else "")
+
+
+def same_server(one: str, other: str) -> bool:
+    """Say whether two valid http or https addresses name the same host and port."""
+    return _server(one) == _server(other)
+
+
+def _server(url: str) -> tuple[str, int]:
+    parts = urlsplit(url.strip())
+    return parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
 
 
 def refused(address: Address) -> bool:
@@ -40,7 +52,5 @@ def refused(address: Address) -> bool:
 def allowed(host: str, found: Iterable[str]) -> list[str]:
     public = [text for text in found if not refused(ipaddress.ip_address(text.split("%")[0]))]
     if not public:
-        raise FetchError(
-            f"{host} is not a public address", "allow_private: true permits it for this source"
-        )
+        raise FetchError(f"{host} is not a public address", PERMITTED_BY)
     return public

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import IO
 from urllib.parse import quote
 
 from monitor.errors import FetchError
+from monitor.private_files import FILE, make_folder
 
 ARXIV = "arxiv.org"  # 3 s apart, one connection: its terms of use
 GATE_PATIENCE = 600.0  # seconds to wait for one's turn at a host
@@ -38,8 +40,8 @@ class Gates:
         gate = gate_of(host)
         spacing = max(apart, 3.0 if gate == ARXIV else 0.0)
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            file = (self._folder / f"{quote(gate, safe='')}.gate").open("a+")
+            make_folder(self._folder)
+            file = _opened(self._folder / f"{quote(gate, safe='')}.gate")
         except OSError as fault:
             raise FetchError(f"cannot keep the gate of {gate}: {fault.strerror}") from fault
         with file:
@@ -72,6 +74,10 @@ def gate_of(host: str) -> str:
     """Return whose turn a host shares: the API, RSS and OAI of arXiv are one."""
     host = host.lower().rstrip(".")
     return ARXIV if host.endswith(f".{ARXIV}") else host
+
+
+def _opened(path: Path) -> IO[str]:
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, FILE), "a+")
 
 
 def _read_time(file: IO[str]) -> float:

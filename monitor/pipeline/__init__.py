@@ -12,13 +12,28 @@ deliver()       A short transaction claims; the send has none open, but for the 
                 before the last byte; a short transaction records the outcome at once.
 """
 
-from monitor.pipeline.compose import Composed, chosen, compose, notify
-from monitor.pipeline.deliver import are_open, deliver, deliver_line, resolve
-from monitor.pipeline.in_force import InForce
+from monitor.pipeline.compose import (
+    Composed,
+    chosen,
+    compose,
+    log_failure,
+    notify,
+    raise_store_error,
+)
+from monitor.pipeline.deliver import (
+    are_open,
+    deliver,
+    deliver_line,
+    is_handed_off_again,
+    resolve,
+)
+from monitor.pipeline.in_force import InForce, queries_in_force
+from monitor.pipeline.incidents import note_outage
 from monitor.pipeline.ingest import ingest, is_being_read, is_due
 from monitor.pipeline.match import enrol, match
 from monitor.pipeline.parts import OPERATOR, Parts, Retention, Subscription, Watched, Way
 from monitor.pipeline.rehearse import rehearse
+from monitor.pipeline.render import OnFailure
 from monitor.pipeline.searchable import make_searchable
 from monitor.pipeline.upkeep import upkeep
 
@@ -26,6 +41,7 @@ __all__ = [
     "OPERATOR",
     "Composed",
     "InForce",
+    "OnFailure",
     "Parts",
     "Retention",
     "Subscription",
@@ -40,9 +56,14 @@ __all__ = [
     "ingest",
     "is_being_read",
     "is_due",
+    "is_handed_off_again",
+    "log_failure",
     "make_searchable",
     "match",
+    "note_outage",
     "notify",
+    "queries_in_force",
+    "raise_store_error",
     "rehearse",
     "resolve",
     "upkeep",

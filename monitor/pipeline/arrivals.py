@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from monitor.diff.decide import Circumstances, decide_chunk, fresh, proven, undated
-from monitor.diff.keys import all_keyed, mark, raw_id
-from monitor.diff.recognise import at_a_glance
-from monitor.model import Candidate, Decision, Kind, Paper
-from monitor.store import candidates, joins, lookups, papers
+from monitor.diff.keys import LINK, all_keyed, mark, raw_id
+from monitor.diff.notices import attach, retracted, subjects
+from monitor.diff.recognise import at_a_glance, without
+from monitor.model import Candidate, Decision, Keyed, Kind, Paper
+from monitor.store import candidates, common, joins, lookups, notices, papers
 from monitor.store.columns import indexed
 from monitor.store.database import Transaction
 
@@ -76,10 +77,29 @@ def decide(
     unchanged = len(told) - len(changed)
     if not changed:
         return Decided((), (), as_before, unchanged, 0)
-    incoming = all_keyed(changed)
+    incoming = _as_stored(tx, all_keyed(changed))
     found = candidates.find(tx, source, incoming, at_a_glance)
-    decisions = decide_chunk(incoming, found, circumstances)
+    decisions = _with_effects(tx, decide_chunk(incoming, found, circumstances))
     return Decided(tuple(decisions), tuple(found), as_before, unchanged, fresh(decisions, found))
+
+
+def _as_stored(tx: Transaction, incoming: Sequence[Keyed]) -> list[Keyed]:
+    """Return records as the store sees them: which identifiers prove nothing, who is retracted."""
+    pairs = {pair for one in incoming for pair in one.keys if pair[0] != LINK}
+    data = common.among_pairs(tx, pairs)
+    known = [without(one, data) for one in incoming] if data else incoming
+    return retracted(known, notices.retracted(tx, pairs))
+
+
+def _with_effects(tx: Transaction, decisions: Sequence[Decision]) -> list[Decision]:
+    """Return decisions with what the notices among them mean for stored papers."""
+    about = subjects(decision.keyed for decision in decisions)
+    if not about:
+        return list(decisions)
+    named = lookups.of_keys(tx, about)
+    stored = {pair: id for pair in about if (id := named.get(lookups.indexed_pair(pair)))}
+    ids = {*stored.values(), *(one.paper_id for one in decisions if one.paper_id is not None)}
+    return attach(decisions, stored, notices.noticed(tx, ids))
 
 
 def arrive(

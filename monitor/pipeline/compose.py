@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import structlog
 
-from monitor.deliver.mail import message_id
 from monitor.deliver.policy import rest
+from monitor.diff.other_titles import other_titles
 from monitor.digest.compose import compose as compose_digest
 from monitor.digest.due import Slot, late_before, latest_due, next_due
-from monitor.errors import StoreError, TemplateError, UsageError
+from monitor.errors import MonitorError, StoreBusyError, StoreError, UsageError
 from monitor.match import TopicIndex
-from monitor.model import Channel, Digest, Notice, Rendered
+from monitor.model import Digest, News, Notice, OtherTitle
 from monitor.pipeline import incidents
 from monitor.pipeline.parts import OPERATOR, Parts, Subscription, Way
-from monitor.store import digests, runs
-from monitor.store.digests import Planned, SubscriptionState
+from monitor.pipeline.render import Forms, OnFailure, failing, judge, plan, render, render_again
+from monitor.store import digests, papers, runs
+from monitor.store.database import Transaction
+from monitor.store.digests import SubscriptionState
 
 log = structlog.get_logger()
 
@@ -38,16 +40,35 @@ class Composed:
     digest: Digest
 
 
+def log_failure(subscription: str, fault: Exception) -> None:
+    """Log a store that refused a digest; every other fault is logged where it arises."""
+    if isinstance(fault, StoreError):
+        log.error("digest not composed", subscription=subscription, error=str(fault))
+
+
+def raise_store_error(failed: Mapping[str, Exception]) -> None:
+    """Raise the first error of the store among the failures of `compose`, if there is one."""
+    for fault in failed.values():
+        if isinstance(fault, StoreError):
+            raise fault
+
+
 def compose(
-    parts: Parts, names: Sequence[str] = (), *, early: bool = False, patient: bool = False
+    parts: Parts,
+    names: Sequence[str] = (),
+    *,
+    early: bool = False,
+    patient: bool = False,
+    on_failure: OnFailure = log_failure,
 ) -> list[Composed]:
     """Compose what is due of the named subscriptions (all when none is named) and freeze it.
 
     `match` has put the subscriptions in force before; those of a newer file wait for it.
 
     With `early` they are composed now, as their next period, if there is anything to tell.
-    One subscription that fails never stops the others; with `patient`, for who comes again every
-    few seconds, it rests for a while. Raises UsageError for unknown names.
+    One subscription that fails never stops the others: `on_failure` gets its name and error. With
+    `patient`, for who comes again every few seconds, it rests for a while. Raises UsageError for
+    unknown names, StoreBusyError when another process holds the store.
     """
     now = parts.clock.now()
     wanted = chosen(parts, names)
@@ -58,6 +79,8 @@ def compose(
     with parts.database.reading() as tx:
         states = digests.states(tx, [subscription.name for subscription in wanted])
         resting = runs.resting(tx, incidents.NOT_COMPOSED, now) if patient else set()
+        unrendered = failing(runs.open_incidents(tx))
+        unrendered -= runs.resting(tx, incidents.NOT_RENDERED, now) if patient else set()
     for subscription in wanted:
         if subscription.name not in states:
             continue  # put in force by nobody yet
@@ -66,15 +89,33 @@ def compose(
             continue
         try:
             done += _subscription(parts, subscription, states[subscription.name], now, early)
+        except StoreBusyError:
+            raise
         except Exception as fault:
-            log.exception("digest not composed", subscription=subscription.name)
-            with parts.database.writing() as tx:
-                tries = runs.failed_again(tx, subject, incidents.NOT_COMPOSED, now, str(fault))
-                again = now + rest(tries, parts.patience)
-                if not isinstance(fault, StoreError):
-                    runs.try_at(tx, subject, incidents.NOT_COMPOSED, again)
-    notify(parts)
+            _record_failure(parts, subscription.name, fault, now)
+            on_failure(subscription.name, fault)
+    try:
+        render_again(parts, wanted, unrendered, on_failure)
+        notify(parts)
+    except StoreError as fault:
+        if patient:
+            raise
+        log.error("operator not notified", error=str(fault))
     return done
+
+
+def _record_failure(parts: Parts, name: str, fault: Exception, now: datetime) -> None:
+    """Open an incident, or renew it. A store that refuses to record is retried without a rest."""
+    subject, kind = incidents.subscription(name), incidents.NOT_COMPOSED
+    by_store = isinstance(fault, StoreError)
+    if not by_store:
+        expected = isinstance(fault, MonitorError)
+        error = str(fault)
+        log.error("digest not composed", subscription=name, error=error, exc_info=not expected)
+    with suppress(StoreError), parts.database.writing() as tx:
+        tries = runs.failed_again(tx, subject, kind, now, str(fault) or type(fault).__name__)
+        if not by_store:
+            runs.try_at(tx, subject, kind, now + rest(tries, parts.patience))
 
 
 def _ask_about_the_clock(parts: Parts, now: datetime) -> None:
@@ -150,6 +191,7 @@ def _digest(
         news = digests.unsent(tx, subscription.name, now)
         since = state.last_composed_at or now - FIRST_REPORT
         report = runs.report(tx, list(parts.sources), since, now)
+        also = _other_titles(tx, news)
     index = parts.in_force.index(parts.topics)
     return compose_digest(
         subscription=subscription.name,
@@ -158,12 +200,19 @@ def _digest(
         covers_from=state.last_composed_at,
         composed_at=now,
         news=news,
-        whys=index.why,
+        whys=parts.in_force.explain(parts.topics),
         report=report,
         notes=_parked(index, subscription),
         full=subscription.full,
         late=_late(subscription, state, now),
+        other_titles=also,
     )
+
+
+def _other_titles(tx: Transaction, news: Sequence[News]) -> dict[int, tuple[OtherTitle, ...]]:
+    titles = {item.change.stored.id: item.change.stored.paper.title for item in news}
+    seen = papers.sightings_with_text(tx, titles)
+    return {id: found for id, some in seen.items() if (found := other_titles(titles[id], some))}
 
 
 def _late(subscription: Subscription, state: SubscriptionState, now: datetime) -> datetime | None:
@@ -176,7 +225,8 @@ def _late(subscription: Subscription, state: SubscriptionState, now: datetime) -
 def _parked(index: TopicIndex, subscription: Subscription) -> tuple[str, ...]:
     wrong = index.errors.keys() & set(subscription.topics) if index.errors else ()
     return tuple(
-        f"The topic “{name}” cannot be understood and found nothing: {index.errors[name].message}"
+        f"The topic “{name}” is parked and finds nothing until its query is corrected: "
+        f"{index.errors[name].message}"
         for name in subscription.topics
         if name in wrong
     )
@@ -188,34 +238,28 @@ def _ways(subscription: Subscription, digest: Digest) -> tuple[Way, ...]:
 
 
 def _freeze(parts: Parts, digest: Digest, ways: Sequence[Way], now: datetime) -> int | None:
-    rendered = {way.channel: _render(parts, parts.channels[way.channel], digest) for way in ways}
-    return _plan(parts, digest, ways, rendered, now)
+    forms = render(parts, ways, digest)
+    return _plan(parts, digest, ways, forms, now)
 
 
 def _plan(
-    parts: Parts,
-    digest: Digest,
-    ways: Sequence[Way],
-    rendered: Mapping[str, tuple[Rendered, ...]],
-    now: datetime,
+    parts: Parts, digest: Digest, ways: Sequence[Way], forms: Forms, now: datetime
 ) -> int | None:
-    planned = [
-        Planned(way.channel, recipient, part.part, message_id(secrets.token_hex(12), parts.sender))
-        for way in ways
-        for recipient in way.recipients
-        for part in rendered[way.channel]
-    ]
+    planned = plan(parts, ways, forms)
     with parts.database.writing() as tx:
-        return digests.freeze(tx, digest, rendered, planned, now)
-
-
-def _render(parts: Parts, channel: Channel, digest: Digest) -> tuple[Rendered, ...]:
-    """A template of the user's that fails is said in the log, and ours takes its place."""
-    try:
-        return channel.render(digest, parts.templates)
-    except TemplateError as fault:
-        log.error("template failed", channel=channel.name, error=str(fault))
-        return channel.render(digest, parts.fallback_templates)
+        frozen = digests.freeze(tx, digest, forms.parts, planned, now)
+        if frozen is not None:
+            judge(tx, parts, forms, now)
+    if frozen is not None:
+        log.info(
+            "digest",
+            id=frozen,
+            subscription=digest.subscription,
+            period=digest.period,
+            papers=digest.papers,
+            deliveries=len(planned),
+        )
+    return frozen
 
 
 # ── notices to the operator ─────────────────────────────────────────────────────────
@@ -232,10 +276,14 @@ def notify(parts: Parts) -> int:
     told = 0
     for incident in untold:
         try:
-            if parts.operator and not (incident.ended and incident.told is None):
+            if parts.operator and _is_news(incident):
                 _notify(parts, incident, now)
+        except StoreError:
+            raise
         except Exception:
-            log.exception("notice not composed", subject=incident.subject)
+            if incident.id not in parts.unnotified:
+                log.exception("notice not composed", subject=incident.subject)
+            parts.unnotified.add(incident.id)
             continue
         with parts.database.writing() as tx:
             runs.told(tx, [incident], now)
@@ -243,19 +291,30 @@ def notify(parts: Parts) -> int:
     return told
 
 
+def _is_news(incident: runs.Incident) -> bool:
+    """A store that was unavailable could not say so before it was well again."""
+    over = incident.ended and incident.told is None
+    return not over or incident.kind == incidents.UNAVAILABLE
+
+
 def _notify(parts: Parts, incident: runs.Incident, now: datetime) -> None:
     notice = _notice(incident, now)
     period = f"{incident.id}-{'ended' if incident.ended else 'began'}"
     digest = Digest(OPERATOR, period, now, parts.timezone, None, now, groups=(), report=())
-    rendered = {
-        way.channel: parts.channels[way.channel].render_notice(notice, parts.fallback_templates)
-        for way in parts.operator
-    }
-    _plan(parts, digest, parts.operator, rendered, now)
+    forms = Forms(
+        {
+            way.channel: parts.channels[way.channel].render_notice(notice, parts.fallback_templates)
+            for way in parts.operator
+        }
+    )
+    _plan(parts, digest, parts.operator, forms, now)
 
 
 def _notice(incident: runs.Incident, now: datetime) -> Notice:
     since = f"{incident.since:%Y-%m-%d %H:%M} UTC"
+    if incident.ended and incident.kind == incidents.UNAVAILABLE:
+        lines = f"From {since} until {incident.ended:%Y-%m-%d %H:%M} UTC.", incident.error
+        return Notice(f"{incident.subject} {incidents.said(incident.kind)}", lines, now)
     if incident.ended:
         ended = f"It began {since} and ended {incident.ended:%Y-%m-%d %H:%M} UTC."
         return Notice(

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import threading
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 import structlog
 
 from monitor.deliver import policy
 from monitor.errors import StoreError
+from monitor.log import masked
 from monitor.model import Channel, Delivery, Outcome, State
 from monitor.pipeline import incidents
 from monitor.pipeline.pace import Pace
 from monitor.pipeline.parts import Parts
-from monitor.store import deliveries, owners, runs
+from monitor.store import deliveries, lines, owners, runs
 from monitor.store.database import Transaction
 from monitor.store.together import Together
 
@@ -65,12 +67,28 @@ def deliver_line(
     `Parts.at_once` says; `most` is how many are attempted, None for all. Returns their ids.
     """
     names = _names(parts, line)
-    _settle(parts, names)
+    _settle(parts, line, names)
     with parts.database.reading() as tx:
         if not probe and line in runs.resting(tx, runs.DOWN, parts.clock.now(), parts.mark):
             return []
+        swallows = _swallows(tx, line)
+    attempted: list[int] = []
+    if swallows:
+        attempted = _run(_Round(parts, line, names, 1, most, until_sent=True), line, 1)
+        with parts.database.reading() as tx:
+            if _swallows(tx, line):
+                return attempted
     at_once = _waiting(parts, names, parts.at_once.get(line, 1))
-    sending = _Round(parts, line, names, at_once, most)
+    left = None if most is None else most - len(attempted)
+    return attempted + _run(_Round(parts, line, names, at_once, left), line, at_once)
+
+
+def _swallows(tx: Transaction, line: str) -> bool:
+    """Say whether the last hand-offs of a line had no clear end: then one at a time is tried."""
+    return lines.unclear(tx, line) >= policy.UNCLEAR_LIMIT
+
+
+def _run(sending: _Round, line: str, at_once: int) -> list[int]:
     try:
         if at_once <= 1:
             sending.run()
@@ -101,7 +119,14 @@ class _Round:
     """
 
     def __init__(
-        self, parts: Parts, line: str, names: Collection[str], at_once: int, most: int | None
+        self,
+        parts: Parts,
+        line: str,
+        names: Collection[str],
+        at_once: int,
+        most: int | None,
+        *,
+        until_sent: bool = False,
     ) -> None:
         self.parts = parts
         self.line = line
@@ -109,6 +134,7 @@ class _Round:
         self.attempted: list[int] = []
         self._begun = itertools.count()
         self._most = most
+        self._until_sent = until_sent
         self._ahead = 1 if at_once <= 1 else AHEAD * at_once
         self._claimed: list[Delivery] = []
         self._claiming = threading.Lock()
@@ -178,8 +204,15 @@ class _Round:
         try:
             return self.parts.channels[delivery.channel].send(delivery, handing_off)
         except Exception as fault:
-            log.exception("delivery failed", delivery=delivery.id, channel=delivery.channel)
-            error = f"unexpected {type(fault).__name__}: {fault}"
+            expected = isinstance(fault, StoreError)
+            log.error(
+                "delivery failed",
+                delivery=delivery.id,
+                channel=delivery.channel,
+                error=str(fault),
+                exc_info=not expected,
+            )
+            error = str(fault) if expected else f"unexpected {type(fault).__name__}: {fault}"
             # Once the last byte was about to leave, nobody can say whether it did.
             state = State.UNKNOWN if handed_off else State.RETRY
             return Outcome(state, error, retry_after=policy.AFTER_FAULT)
@@ -203,14 +236,18 @@ class _Round:
 
         A disk that is full or a store that is locked stops this line meanwhile (K10, K11).
         """
-        for pause in RECORD_AGAIN:
+        for tries, pause in enumerate(RECORD_AGAIN):
             try:
                 self._record(delivery, outcome, down)
-                return
             except StoreError as fault:
-                log.error("outcome not recorded yet", delivery=delivery.id, error=str(fault))
+                if not tries:
+                    log.error("outcome not recorded yet", delivery=delivery.id, error=str(fault))
                 if self.parts.stopping.wait(pause):
                     break
+            else:
+                if tries:
+                    log.warning("outcome recorded", delivery=delivery.id, tries=tries + 1)
+                return
         self._record(delivery, outcome, down)
 
     def _record(self, delivery: Delivery, outcome: Outcome, down: bool) -> None:
@@ -218,14 +255,7 @@ class _Round:
             self._together.write(self._put_back, (delivery, outcome, down))
         else:
             self._together.write(self._recorded, (delivery, outcome))
-        log.info(
-            "delivery",
-            id=delivery.id,
-            channel=delivery.channel,
-            state=outcome.state,
-            error=outcome.error,
-            channel_down=outcome.channel_down,
-        )
+        log_delivery(delivery, outcome)
 
     def _put_back(
         self, tx: Transaction, tried: Sequence[tuple[Delivery, Outcome, bool]]
@@ -246,7 +276,8 @@ class _Round:
         parts, now = self.parts, self.parts.clock.now()
         alike: dict[policy.Decided, list[tuple[Delivery, Outcome]]] = defaultdict(list)
         for delivery, outcome in tried:
-            decided = policy.decide(delivery, outcome, now, parts.patience)
+            down = _time_down(tx, self.line, delivery, now)
+            decided = policy.decide(delivery, outcome, now, parts.patience, down)
             unnamed = replace(decided, outcome=replace(decided.outcome, reference=""))
             alike[unnamed].append((delivery, decided.outcome))
         for decided, some in alike.items():
@@ -258,9 +289,33 @@ class _Round:
                     # We were taken for dead while we waited for the answer: now it is known.
                     deliveries.settle(tx, delivery.id, outcome, now)
                 self._judge(tx, delivery, outcome, now)
-        if self.line in self._wrong:
-            runs.end_incident(tx, self.line, runs.DOWN, now)
+        self._judge_line(tx, [outcome for _, outcome in tried], now)
         return [None] * len(tried)
+
+    def _judge_line(self, tx: Transaction, outcomes: Sequence[Outcome], now: datetime) -> None:
+        """A clear answer ends an outage. Too many hand-offs without one, and the line rests."""
+        unclear = [outcome for outcome in outcomes if outcome.state is State.UNKNOWN]
+        if len(unclear) < len(outcomes) and self.line in self._wrong:
+            runs.end_incident(tx, self.line, runs.DOWN, now)
+        if any(outcome.state is State.SENT for outcome in outcomes):
+            lines.answered(tx, self.line)
+            if self._until_sent:
+                self._over.set()
+        if not unclear:
+            return
+        count = lines.add_unclear(tx, self.line, len(unclear))
+        if count >= policy.UNCLEAR_LIMIT:
+            self._over.set()
+            error = f"the last {count} messages handed over had no clear answer"
+            self._rest(tx, f"{error}: {unclear[-1].error}", now)
+
+    def _rest(self, tx: Transaction, error: str, now: datetime) -> None:
+        """Leave the line alone for a while, once for all who find at the same time that it is."""
+        if self.line in runs.resting(tx, runs.DOWN, now, self.parts.mark):
+            return
+        tries = runs.failed_again(tx, self.line, runs.DOWN, now, error, self.parts.mark)
+        runs.try_at(tx, self.line, runs.DOWN, now + policy.rest(tries, self.parts.patience))
+        self._wrong.add(self.line)
 
     def _judge(self, tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
         """A recipient refused for good is the operator's to mend; the next success ends it."""
@@ -272,31 +327,80 @@ class _Round:
             runs.end_incident(tx, subject, incidents.REFUSED, now)
 
 
+_LEVELS = {State.SENT: logging.INFO, State.FAILED: logging.ERROR}
+
+
+def log_delivery(delivery: Delivery, outcome: Outcome) -> None:
+    """Log an attempt; the recipient is masked, in the server's answer too."""
+    to = masked(delivery.recipient)
+    log.log(
+        _LEVELS.get(outcome.state, logging.WARNING),
+        "delivery",
+        id=delivery.id,
+        subscription=delivery.subscription,
+        period=delivery.period,
+        channel=delivery.channel,
+        recipient=to,
+        state=outcome.state,
+        error=outcome.error.replace(delivery.recipient, to) if delivery.recipient else "",
+        channel_down=outcome.channel_down,
+    )
+
+
 # ── what was left open ──────────────────────────────────────────────────────────────
 
 
-def _settle(parts: Parts, names: Collection[str]) -> None:
+def _settle(parts: Parts, line: str, names: Collection[str]) -> None:
     """Free what dead owners held on these channels, and find out about what nobody knows.
 
-    A channel that can look (Slack's history) is asked; e-mail is sent again once, the same
-    bytes under the same Message-ID, unless the configuration says to hold.
+    A channel that can look (Slack's history) is asked; e-mail is handed off once more, the same
+    bytes under the same Message-ID, unless the configuration says to hold. What may have arrived
+    and is tried for too long stays unknown.
     """
     now = parts.clock.now()
     with parts.database.writing() as tx:
         deliveries.release_dead(tx, lambda owner: _is_at_it(parts, owner), now, names)
+        for delivery in deliveries.to_hand_off_again(tx):
+            if delivery.channel in names and now >= _give_up_at(tx, parts, line, delivery, now):
+                error = f"the first hand-off may have arrived; given up: {delivery.error}"
+                deliveries.give_up(tx, delivery.id, error, now)
         unsure = [one for one in deliveries.unknown(tx, now) if one.channel in names]
     for delivery in unsure:
-        channel = parts.channels[delivery.channel]
-        found = _reconciled(channel, delivery, now)
-        found = found or policy.unsure(delivery, resend=channel.line in parts.resends)
+        found = _reconciled(parts.channels[delivery.channel], delivery, now)
         with parts.database.writing() as tx:
-            if found is None:
+            if found is not None:
+                deliveries.settle(tx, delivery.id, found, now)
+            elif is_handed_off_again(tx, parts, delivery, now):
+                deliveries.hand_off_again(tx, delivery.id, now)
+            else:
                 asked_again = Outcome(State.UNKNOWN, delivery.error, retry_after=policy.ASK_AFTER)
                 deliveries.settle(tx, delivery.id, asked_again, now)
                 incidents.unclear(tx, parts, delivery, now)
-            else:
-                deliveries.settle(tx, delivery.id, found, now)
-                incidents.cleared(tx, delivery, now)
+                continue
+            incidents.cleared(tx, delivery, now)
+
+
+def is_handed_off_again(tx: Transaction, parts: Parts, delivery: Delivery, now: datetime) -> bool:
+    """Say whether a delivery of unknown end is handed off once more, without a person."""
+    channel = parts.channels.get(delivery.channel)
+    if channel is None or not incidents.is_written_to(parts, delivery):
+        return False
+    until = _give_up_at(tx, parts, channel.line, delivery, now)
+    resend = channel.line in parts.resends
+    return policy.may_hand_off_again(delivery, resend=resend, now=now, until=until)
+
+
+def _give_up_at(
+    tx: Transaction, parts: Parts, line: str, delivery: Delivery, now: datetime
+) -> datetime:
+    down = _time_down(tx, line, delivery, now)
+    return policy.give_up_at(delivery, parts.patience, down)
+
+
+def _time_down(tx: Transaction, line: str, delivery: Delivery, now: datetime) -> timedelta:
+    """Return how long the line was down since a delivery may have arrived on it."""
+    since = delivery.handed_off_at
+    return lines.time_down(tx, line, since, now) if since else timedelta()
 
 
 def resolve(parts: Parts, delivery_id: int, fate: Literal["sent", "resend"]) -> None:

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from monitor.errors import StoreError
 from monitor.match import Standing, TopicIndex
 from monitor.model import Topic
+from monitor.pipeline.explanations import Explain, kept
 from monitor.store import digests, matches
-from monitor.store.database import Transaction
+from monitor.store.database import Database, Transaction
 from monitor.store.subscriptions import Subscribed
+
+
+def queries_in_force(url: str, wait: float | None = None) -> Mapping[str, str]:
+    """Return the queries of the topics that a store has in force, by name.
+
+    None where there is no store, or it cannot be read (within `wait` seconds): it may be of an
+    older version, and nothing is made or changed.
+    """
+    try:
+        store = Database(url, wait)
+        if store.path and not store.path.exists():
+            return {}
+        try:
+            with store.reading() as tx:
+                return matches.queries(tx)
+        finally:
+            store.close()
+    except StoreError:
+        return {}
 
 
 class InForce:
@@ -22,12 +43,19 @@ class InForce:
     def __init__(self) -> None:
         self._standing = Standing()
         self._topics: tuple[Topic, ...] = ()
+        self._explained: tuple[tuple[Topic, ...], Explain] | None = None
         self._mark: datetime | None = None
         self._subscribed: tuple[Sequence[Subscribed], datetime | None] = ((), None)
 
     def index(self, topics: tuple[Topic, ...]) -> TopicIndex:
         """Return the index of these topics; only those that are other are read."""
         return self._standing.index(topics)
+
+    def explain(self, topics: tuple[Topic, ...]) -> Explain:
+        """Return what says why one of these topics matches a paper."""
+        if self._explained is None or self._explained[0] is not topics:
+            self._explained = topics, kept(self.index(topics))
+        return self._explained[1]
 
     def difference(
         self, tx: Transaction, topics: tuple[Topic, ...]

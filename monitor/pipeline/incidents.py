@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime, timedelta
+from itertools import chain
 
+from monitor.errors import StoreError
 from monitor.model import Delivery, State
-from monitor.pipeline.parts import Parts
+from monitor.pipeline.parts import OPERATOR, Parts
 from monitor.store import deliveries, runs
 from monitor.store.database import Transaction
 
+# The operator is not told of a store that was unavailable for less.
+BRIEF = timedelta(seconds=30)
 # A clock that is set right after a start without a network is often wrong by hours.
 MOST_AHEAD = timedelta(days=1)
 
@@ -17,11 +22,16 @@ CONFIGURATION = "configuration"
 
 CLOCK = "clock"
 
+STORE = "store"
+
 JUMPED = "jumped"
 FAILING = "failing"
 HELD = "held"
 FAULTY = "faulty"
 NOT_COMPOSED = "not composed"
+NOT_RENDERED = "not rendered"
+REPLACED = "replaced"
+UNAVAILABLE = "unavailable"
 REFUSED = "refused"
 UNCLEAR = "unclear"
 GAP = runs.GAP
@@ -29,7 +39,16 @@ GAP = runs.GAP
 
 def said(kind: str) -> str:
     """Return what is told of a subject: that it is failing, or has a gap."""
-    return {GAP: "has a gap", JUMPED: "has jumped"}.get(kind, f"is {kind}")
+    return _SAID.get(kind, f"is {kind}")
+
+
+_SAID = {
+    GAP: "has a gap",
+    JUMPED: "has jumped",
+    NOT_RENDERED: "cannot render a digest",
+    REPLACED: "could not be used",
+    UNAVAILABLE: "was unavailable",
+}
 
 
 def source(name: str) -> str:
@@ -40,8 +59,25 @@ def subscription(name: str) -> str:
     return f"subscription {name}"
 
 
+def channel(name: str) -> str:
+    return f"channel {name}"
+
+
+def templates(channel: str) -> str:
+    return f"template for {channel}"
+
+
 def recipient(channel: str, address: str) -> str:
     return f"{channel} to {address}"
+
+
+def note_outage(parts: Parts, since: datetime, error: str) -> None:
+    """Record that the store was unavailable until now, for the operator: once for all processes."""
+    now = parts.clock.now()
+    if now - since < BRIEF:
+        return
+    with suppress(StoreError), parts.database.ingesting() as tx:
+        runs.note_ended(tx, STORE, UNAVAILABLE, since, now, error)
 
 
 def clock_jumped(parts: Parts) -> bool:
@@ -64,7 +100,9 @@ def subjects(parts: Parts, living: Iterable[tuple[str, str, str]]) -> set[str]:
         *map(source, parts.sources),
         *(subscription(told.name) for told in parts.subscriptions),
         *parts.lines,
-        *(recipient(channel, address) for _, channel, address in living),
+        *map(channel, parts.channels),
+        *map(templates, parts.channels),
+        *(recipient(way, address) for _, way, address in living),
     }
 
 
@@ -73,7 +111,7 @@ def unclear(tx: Transaction, parts: Parts, delivery: Delivery, now: datetime) ->
 
     Who is not written to any more is no incident, and of a notice that may be lost there is none.
     """
-    if not _is_written_to(parts, delivery):
+    if delivery.subscription == OPERATOR or not is_written_to(parts, delivery):
         return
     what = f"delivery {delivery.id}, {delivery.subscription} {delivery.period},"
     settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend` settles it"
@@ -81,13 +119,12 @@ def unclear(tx: Transaction, parts: Parts, delivery: Delivery, now: datetime) ->
     runs.open_incident(tx, recipient(delivery.channel, delivery.recipient), UNCLEAR, now, error)
 
 
-def _is_written_to(parts: Parts, delivery: Delivery) -> bool:
-    return any(
-        delivery.channel == way.channel and delivery.recipient in way.recipients
-        for told in parts.subscriptions
-        if told.name == delivery.subscription
-        for way in told.ways
-    )
+def is_written_to(parts: Parts, delivery: Delivery) -> bool:
+    """Say whether the configuration in force still names a delivery's recipient."""
+    of_others = (s.ways for s in parts.subscriptions if s.name == delivery.subscription)
+    ways = parts.operator if delivery.subscription == OPERATOR else chain.from_iterable(of_others)
+    to = (delivery.channel, delivery.recipient)
+    return any(to == (way.channel, one) for way in ways for one in way.recipients)
 
 
 def cleared(tx: Transaction, delivery: Delivery, now: datetime) -> None:

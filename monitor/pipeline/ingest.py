@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -24,17 +25,21 @@ from monitor.model import (
     Run,
     RunOutcome,
 )
-from monitor.pipeline import again, gaps, hold
+from monitor.pipeline import again, gaps, hold, incidents
 from monitor.pipeline.arrivals import arrive
 from monitor.pipeline.judge import judge
 from monitor.pipeline.parts import Parts, Watched
 from monitor.pipeline.upkeep import fill_blocks
 from monitor.sources import guard
 from monitor.sources.base import Found
+from monitor.sources.shared.withdrawals import unmarked
 from monitor.store import dumps, owners, runs, servers, sources
 from monitor.store.database import Transaction
 
 log = structlog.get_logger()
+
+# The service looks every 20 seconds: a folder is due that much early, to be read in time.
+LOOK = timedelta(seconds=20)
 
 CHUNK = 1_000
 CHUNK_SECONDS = 0.5
@@ -49,7 +54,8 @@ def is_due(parts: Parts, name: str) -> bool:
     with parts.database.reading() as tx:
         last = runs.last_started(tx, name)
         known = sources.state(tx, name, watched.place)
-    return again.is_due(known, last, watched.every, parts.clock.now())
+    every = watched.every - LOOK if watched.is_folder else watched.every
+    return again.is_due(known, last, every, parts.clock.now())
 
 
 def is_being_read(parts: Parts, name: str) -> bool:
@@ -78,9 +84,11 @@ def ingest(
             first = runs.first_read(tx, name) is None
             validators = runs.validators(tx, name)
             known = sources.state(tx, name, watched.place)
+            failing = runs.open_error(tx, incidents.source(name), incidents.FAILING)
         if again.waits(known, now):
             return [_not_asked(name, known.waits_for, now)]
         reading = _Ingest(parts, watched, first, again.is_afresh(known, now), tell, accept)
+        reading.failing = failing
         done = list(reading.runs(validators))
         if reading.wait:
             with parts.database.writing() as tx:
@@ -126,6 +134,9 @@ class _Ingest:
         self.first_run = watched.first_run if first else accept
         self.undated = 0
         self.open: tuple[int, Run] | None = None
+        self.began = 0.0
+        # What the runs before this one failed with, "" for nothing: it is logged already.
+        self.failing = ""
         # What a document that was read before said to ask with next time, until a later one says.
         self.validators: Mapping[str, str] = {}
 
@@ -270,7 +281,8 @@ class _Ingest:
             self._set_aside(part.rejected)
             if part.papers or mark.offset:
                 mark = part.mark
-                self._store(part.papers, dump, self._read_to(dump, mark))
+                papers = guard.with_distinct_authors(unmarked(part.papers))
+                self._store(papers, dump, self._read_to(dump, mark))
             del part  # before the next is made
             size = _paced(size, time.thread_time() - began)
         return None
@@ -339,6 +351,7 @@ class _Ingest:
         if self.open is None:
             now = self.parts.clock.now()
             run = Run(self.watched.name, None, RunOutcome.FAILED, now)
+            self.began = time.monotonic()
             with self.parts.database.writing() as tx:
                 self.open = runs.start(tx, run), run
 
@@ -366,10 +379,32 @@ class _Ingest:
             log.info("set aside", source=run.source, document=document, first=first)
         with self.parts.database.writing() as tx:
             runs.finish(tx, run_id, run, validators)
+            if outcome is RunOutcome.UNCHANGED:
+                runs.fold_unchanged(tx, run_id, run)
         self.open = None
+        _log_run(run, time.monotonic() - self.began, self.failing)
         if validators is not None:
             self.validators = {}
         return run
+
+
+def _log_run(run: Run, seconds: float, failing: str) -> None:
+    """Log a run: a failure as a warning, one that only repeats itself as information."""
+    failed = run.outcome in (RunOutcome.FAILED, RunOutcome.PARTIAL)
+    log.log(
+        logging.WARNING if failed and run.error != failing else logging.INFO,
+        "source read",
+        source=run.source,
+        document=run.document,
+        outcome=run.outcome,
+        seen=run.seen,
+        new=run.new,
+        revised=run.revised,
+        known=run.known,
+        rejected=run.rejected,
+        seconds=round(seconds, 2),
+        error=run.error,
+    )
 
 
 def _paced(size: int, seconds: float) -> int:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+import structlog
+
 from monitor.model import Run, RunOutcome
 from monitor.pipeline import incidents, silence
 from monitor.pipeline.parts import Parts, Watched
 from monitor.sources.calendar import DAY
 from monitor.store import days, runs
 from monitor.store.database import Transaction
+
+log = structlog.get_logger()
 
 # A gap that cannot be filled is said by `status` for so long.
 GAP_STANDS = timedelta(days=7)
@@ -33,11 +37,17 @@ def judge(parts: Parts, watched: Watched, done: Sequence[Run]) -> None:
             runs.finish_first_reading(tx, watched.name, now)
         for kind, told in ((incidents.FAILING, errors), (incidents.HELD, held)):
             if told:
-                runs.open_incident(tx, subject, kind, now, told[0])
+                runs.failed_again(tx, subject, kind, now, told[0])
             elif whole or kind == incidents.FAILING:
-                runs.end_incident(tx, subject, kind, now)
+                _log_end(watched.name, runs.end_incident(tx, subject, kind, now))
         runs.close_gaps(tx, subject, now - GAP_STANDS, now)
         _judge_silence(tx, watched, [run.started for run in done], now)
+
+
+def _log_end(source: str, ended: runs.Incident | None) -> None:
+    if ended:
+        since = ended.since.isoformat(timespec="seconds")
+        log.warning("source works again", source=source, since=since, failures=ended.tries)
 
 
 def _judge_silence(

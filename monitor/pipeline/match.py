@@ -92,15 +92,20 @@ def _look_back(parts: Parts) -> int:
     with parts.database.reading() as tx:
         mark = matches.mark(tx)
         changed, gone = parts.in_force.difference(tx, parts.topics)
-        starts = matches.look_back(tx, changed, now)
+    every = len(changed) == len(parts.topics)
+    index = parts.in_force.index(parts.topics) if every else index_of(changed)
+    changed = _readable(changed, index)
     if mark and not changed and not gone:
         parts.in_force.remember(parts.topics, mark)
         return 0
+    with parts.database.reading() as tx:
+        starts = matches.look_back(tx, changed, now)
     log.info("topics taken up", new_or_changed=len(changed), gone=len(gone))
-    rows, met = _since(parts, changed, starts)
+    rows, met = _since(parts, changed, starts, index)
     with parts.database.writing() as tx:
         if matches.mark(tx) != mark:
             changed, gone = matches.difference(tx, parts.topics)
+            changed = _readable(changed, index_of(changed))
         matches.put_in_force(tx, changed, gone, now)
         matches.replace_unsent(tx, starts, rows, now)
         if starts:
@@ -113,8 +118,19 @@ def _look_back(parts: Parts) -> int:
     return len(rows)
 
 
+def _readable(changed: Sequence[Topic], index: TopicIndex) -> list[Topic]:
+    """Leave out what cannot be understood: what the store has of such a topic stays as it is."""
+    for topic in changed:
+        if topic.name in index.errors:
+            log.warning("topic parked", topic=topic.name, error=str(index.errors[topic.name]))
+    return [topic for topic in changed if topic.name not in index.errors]
+
+
 def _since(
-    parts: Parts, changed: Sequence[Topic], starts: Mapping[str, datetime]
+    parts: Parts,
+    changed: Sequence[Topic],
+    starts: Mapping[str, datetime],
+    index: TopicIndex,
 ) -> tuple[list[Matched], _Told]:
     """Return what each changed topic meets of the news since its own start, and what they met."""
     rows: list[Matched] = []
@@ -122,10 +138,6 @@ def _since(
     if not changed:
         return rows, met
     topics = {topic.name: topic for topic in changed}
-    every = len(changed) == len(parts.topics)
-    index = parts.in_force.index(parts.topics) if every else index_of(changed)
-    for name in index.errors.keys() & topics.keys():
-        log.warning("topic parked", topic=name, error=str(index.errors[name]))
     for changes in _news_since(parts, min(starts.values())):
         at = {(change.stored.id, change.revision): change.at for change in changes}
         met |= _told(changes)

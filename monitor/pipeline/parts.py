@@ -37,6 +37,10 @@ class Watched:
     every: timedelta = timedelta(hours=1)
 
     @property
+    def is_folder(self) -> bool:
+        return self.source.options.path is not None
+
+    @property
     def place(self) -> str:
         """What is known of a source holds for this kind and address; secrets are not in it."""
         told = f"{self.source.kind} {self.source.options.url or ''}"
@@ -85,7 +89,8 @@ class Parts:
     sent once more, `at_once` says how many a line sends at a time (1 if nothing), `apart` how many
     seconds two of them are apart, and `not_before` remembers it; `mark` is another one when what
     the lines were set up with has changed; `ahead` tells how far the machine's clock has run ahead
-    of the time that has passed; `dns` tells the texts at a name.
+    of the time that has passed; `dns` tells the texts at a name; `unnotified` are the
+    incidents whose notice failed.
     """
 
     database: Database
@@ -111,6 +116,7 @@ class Parts:
     retention: Retention = field(default_factory=Retention)
     dns: Lookup = ask
     ahead: Callable[[], timedelta] = timedelta
+    unnotified: set[int] = field(default_factory=set)
     stopping: threading.Event = field(default_factory=threading.Event)
 
     @property

@@ -6,15 +6,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from monitor.model import Digest
-from monitor.pipeline.compose import compose
+from monitor.pipeline.compose import compose, log_failure
 from monitor.pipeline.match import match
 from monitor.pipeline.parts import Parts
+from monitor.pipeline.render import OnFailure
 from monitor.store.rehearsal import rehearsing
 
 
-def rehearse(parts: Parts, names: Sequence[str] = (), *, early: bool = False) -> list[Digest]:
+def rehearse(
+    parts: Parts,
+    names: Sequence[str] = (),
+    *,
+    early: bool = False,
+    on_failure: OnFailure = log_failure,
+) -> list[Digest]:
     """Match and compose as `compose` would, and undo all that was written; nothing is sent."""
     with rehearsing(parts.database) as database:
         rehearsal = replace(parts, database=database)
         match(rehearsal)
-        return [composed.digest for composed in compose(rehearsal, names, early=early)]
+        composed = compose(rehearsal, names, early=early, on_failure=on_failure)
+        return [one.digest for one in composed]

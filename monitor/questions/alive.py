@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from monitor.errors import StoreError
 from monitor.store import beats
-from monitor.store.database import Database
+from monitor.store.database import CREATED_BY, Database, is_there
 
 SERVICE = "serve"
 WORKER = "worker"
@@ -24,11 +24,15 @@ FORGOTTEN = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at: `message` says how it is, or what to do."""
+    """One thing that was looked at: `message` says how it is, or what to do.
+
+    A `warning` is something to look at that stops nothing.
+    """
 
     name: str
     ok: bool
     message: str
+    warning: bool = False
 
 
 def sign_of_life(database: Database, kind: str) -> None:
@@ -64,7 +68,8 @@ def _here(kind: str) -> str:
 
 def vital_signs(database: Database) -> list[Check]:
     """Say whether the store takes a write, and what runs on this machine has ticked lately."""
-    return [store(database, whole=False), *_of_this_machine(database)]
+    recorded = store(database, whole=False)
+    return [recorded, *_of_this_machine(database)] if recorded.ok else [recorded]
 
 
 def _of_this_machine(database: Database) -> list[Check]:
@@ -105,12 +110,15 @@ def _replaced(dead: Check, living: int) -> Check:
 
 
 def _heard(name: str, last: datetime) -> Check:
-    alive = datetime.now(UTC) - last < ALIVE
+    # One that lies ahead was given before the clock was set back: the next one is the sign.
+    alive = abs(datetime.now(UTC) - last) < ALIVE
     return Check(name, alive, f"last sign of life {last:%Y-%m-%d %H:%M:%S} UTC")
 
 
 def store(database: Database, *, whole: bool) -> Check:
     try:
+        if not is_there(database.url.render_as_string(hide_password=False)):
+            return Check("store", False, f"there is no store yet at {database}: {CREATED_BY}")
         database.probe()
         if whole:
             database.check()

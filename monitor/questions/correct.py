@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from monitor.diff.doubts import has_abstract
 from monitor.diff.keys import identifiers, keyed
 from monitor.errors import UsageError
-from monitor.model import Paper, Sighting
+from monitor.model import Keyed, Paper, Sighting
 from monitor.pipeline import Parts
 from monitor.questions.explain import named
 from monitor.questions.search import FoundPaper
@@ -54,10 +55,35 @@ def split(
             origin.keys and len(keys) == len(origin.keys) and not records
         ):
             raise UsageError("nothing would be left of the paper", "name what is another one")
-        title = title or stored.paper.title
-        told = keyed(structs.replace(stored.paper, title=title, keys={}, url=""))
-        new_id = splits.split(tx, stored.id, keys, records, replace(told, keys=()), now)
+        moved = [one for one in origin.sightings if (one.source, one.raw_id) in records]
+        stay = [one for one in origin.sightings if one not in moved]
+        kept, parted = _own_text(stored.paper, stay, moved), _own_text(stored.paper, moved, stay)
+        if title:
+            parted = structs.replace(parted, title=title)
+        new_id = splits.split(tx, stored.id, keys, records, _unnamed(kept), _unnamed(parted), now)
         return _found(tx, stored.id), _found(tx, new_id)
+
+
+def _own_text(paper: Paper, ours: Sequence[Sighting], theirs: Sequence[Sighting]) -> Paper:
+    """Return a paper that is split as some of its records tell it, as far as that is known.
+
+    The abstract goes to the records whose fingerprint says that it is theirs, else to all.
+    """
+    if not any(has_abstract(paper, one) for one in ours) and any(
+        has_abstract(paper, one) for one in theirs
+    ):
+        paper = structs.replace(paper, abstract="")
+    texts = [one.text for one in ours if one.text]
+    if not texts or (len(texts) < len(ours) and all(one.text for one in theirs)):
+        return paper  # it says what a record said that was read before texts were stored
+    told = next((text for text in texts if text.title == paper.title), texts[0])
+    return structs.replace(
+        paper, title=told.title, authors=told.authors, venue=told.venue, year=told.year
+    )
+
+
+def _unnamed(paper: Paper) -> Keyed:
+    return replace(keyed(structs.replace(paper, keys={}, url="")), keys=())
 
 
 def _chosen(
@@ -79,8 +105,19 @@ def _chosen(
         chosen |= ours
         records |= told
     chosen |= {key for _, raw_id in records for key in _names(raw_id) & set(keys)}
+    chosen |= _given_by(records, sightings) & set(keys)
     records |= {(s.source, s.raw_id) for s in sightings if not _names(s.raw_id).isdisjoint(chosen)}
     return sorted(chosen), sorted(records)
+
+
+def _given_by(records: set[Key], sightings: Sequence[Sighting]) -> set[Key]:
+    """Return the identifiers that some records gave and no other, where it is known of all."""
+    ours, theirs = set[Key](), set[Key]()
+    for one in sightings:
+        if one.text is None:
+            return set()
+        (ours if (one.source, one.raw_id) in records else theirs).update(one.text.keys)
+    return ours - theirs
 
 
 def _names(text: str) -> set[Key]:

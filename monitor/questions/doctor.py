@@ -2,40 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from shutil import disk_usage
 
 from monitor.deliver.mail import SMTP_LINE, sender_domain
 from monitor.model import Run, RunOutcome, State
 from monitor.net import senders
 from monitor.pipeline import Parts
+from monitor.private_files import can_be_read_by_all
 from monitor.questions.alive import SERVICE, Check, service, store, workers
 from monitor.questions.status import is_sent_again
 from monitor.store import beats, deliveries, runs
-from monitor.store.database import Database
+from monitor.store.database import CREATED_BY, Database
 
 MB = 1024 * 1024
 LEAST_ROOM = 200 * MB
+AHEAD = timedelta(minutes=5)
 FSYNC = "after a power cut the server may have forgotten what was sent: set `fsync = on` there"
 
 
-def doctor(parts: Parts) -> list[Check]:
+def doctor(parts: Parts, files: Sequence[Path] = ()) -> list[Check]:
     """Look at everything that is needed: the store, the ways out, the sources, the service.
 
-    A service that never ran on this store is no fault: some have a cron of their own.
+    A service that never ran on this store is no fault: some have a cron of their own. `files`,
+    beside the store, may be read by their owner alone.
     """
-    ways = [
-        Check(f"channel {name}", not fault, fault or "reached; nothing was sent")
-        for name, channel in parts.channels.items()
-        for fault in [channel.check()]
-    ]
     own = [
         store(parts.database, whole=True),
         service(parts.database, expected=False),
         _outbox(parts),
     ]
+    store_file = [parts.database.path] if parts.database.path else []
     machine = [*workers(parts.database), *_disk(parts), _clock(parts)]
-    return [*own, *machine, *ways, *_senders(parts), *_sources_read(parts)]
+    return [*own, *machine, _permissions([*store_file, *files]), *_outside(parts)]
+
+
+def before_first_run(parts: Parts, place: str, files: Sequence[Path] = ()) -> list[Check]:
+    """Look at what can be looked at while there is no store yet at `place`."""
+    missing = Check("store", True, f"there is no store yet at {place}: {CREATED_BY}")
+    return [missing, _permissions(files), *_outside(parts)]
+
+
+def _outside(parts: Parts) -> list[Check]:
+    ways = [
+        Check(f"channel {name}", not fault, fault or "reached; nothing was sent")
+        for name, channel in parts.channels.items()
+        for fault in [channel.check()]
+    ]
+    return [*_templates(parts), *ways, *_senders(parts), *_sources_read(parts)]
+
+
+def _permissions(files: Sequence[Path]) -> Check:
+    """What is private in the store and the configuration may have been opened to all on purpose."""
+    found = [str(path) for path in files if path.exists() and can_be_read_by_all(path)]
+    if not found:
+        return Check("permissions", True, "no other user of this machine can read the files")
+    names = " ".join(found)
+    said = f"every user of this machine can read {' and '.join(found)}: chmod 600 {names}"
+    return Check("permissions", True, said, warning=True)
 
 
 def _outbox(parts: Parts) -> Check:
@@ -44,11 +70,17 @@ def _outbox(parts: Parts) -> Check:
     with parts.database.reading() as tx:
         unknown = deliveries.listing(tx, [State.UNKNOWN])
         waiting = sum(deliveries.counts(tx).get(state, 0) for state in deliveries.WAITING)
-    asked = [one for one in unknown if not is_sent_again(parts, one, now)]
+        asked = [one for one in unknown if not is_sent_again(tx, parts, one, now)]
     told = f"{waiting} to be sent, {len(unknown)} of unknown end"
     if asked:
         told += "; look whether they arrived, and say it: paper-monitor deliveries resolve"
     return Check("deliveries", not asked, told)
+
+
+def _templates(parts: Parts) -> list[Check]:
+    """Look at the user's templates; each fault is a check, so that all of them are shown."""
+    faults = parts.templates.faults()
+    return [Check("templates", False, f"{one.file}:{one.line}: {one.message}") for one in faults]
 
 
 def _disk(parts: Parts) -> list[Check]:
@@ -73,12 +105,19 @@ def _written_through(database: Database) -> Check:
 def _clock(parts: Parts) -> Check:
     """What was recorded cannot lie ahead: then the clock was set back, or was wrong before."""
     with parts.database.reading() as tx:
-        last = beats.last_beat(tx, SERVICE)
+        signs = [*beats.signs(tx).values(), beats.last_beat(tx, SERVICE)]
+        finished = [run.finished for run in runs.last_runs(tx)]
     now = datetime.now(UTC)
-    if last is not None and last - now > timedelta(minutes=5):
-        told = f"it shows {now:%Y-%m-%d %H:%M} UTC, and the service ran at {last:%Y-%m-%d %H:%M}"
-        return Check("clock", False, f"{told}: set it right, and let it be kept so (NTP)")
+    for last, clock in ((_newest(signs), now), (_newest(finished), parts.clock.now())):
+        if last is not None and last - clock > AHEAD:
+            shows = f"it shows {clock:%Y-%m-%d %H:%M} UTC, and the store has a record of"
+            told = f"{shows} {last:%Y-%m-%d %H:%M} UTC: set it right, and keep it so (NTP)"
+            return Check("clock", False, told)
     return Check("clock", True, f"{now:%Y-%m-%d %H:%M:%S} UTC")
+
+
+def _newest(moments: Iterable[datetime | None]) -> datetime | None:
+    return max((at for at in moments if at is not None), default=None)
 
 
 def _senders(parts: Parts) -> list[Check]:
@@ -101,7 +140,7 @@ def _sources_read(parts: Parts) -> list[Check]:
     return [
         Check(f"source {name}", last[name].outcome is not RunOutcome.FAILED, _last_run(last[name]))
         if name in last
-        else Check(f"source {name}", False, "never read: paper-monitor ingest")
+        else Check(f"source {name}", True, "not read yet: `paper-monitor run` reads it")
         for name in parts.sources
     ]
 

@@ -132,6 +132,8 @@ def _candidates(tx: Transaction, wanted: str) -> list[Stored]:
     told = Paper("", url=wanted, keys={"arxiv": wanted, "doi": wanted, scheme.lower(): value})
     by_key = (papers.by_key(tx, *pair) for pair in identifiers(told))
     found = {stored.id: stored for stored in by_key if stored}
+    for pair in identifiers(told) if not found else ():
+        found |= {stored.id: stored for stored in papers.by_common_key(tx, *pair)}
     if not found:
         found = {stored.id: stored for stored in papers.by_title_key(tx, title_key(wanted))}
     return list(found.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from heapq import nlargest
 from itertools import chain, islice
@@ -19,10 +19,12 @@ from monitor.match import (
     parse_query,
     sought,
     understood,
+    unseen_words,
 )
 from monitor.match.tree import Label, every_leaf
-from monitor.model import Paper, Sighting, Sought, Stored, Why
+from monitor.model import Paper, Sighting, Sought, Stored, Topic, Why
 from monitor.pipeline import Parts
+from monitor.questions.unseen import newest_papers, no_paper_has
 from monitor.store import papers
 from monitor.store import search as search_index
 from monitor.store.database import Transaction
@@ -167,18 +169,28 @@ class Trial:
 
 
 def try_topic(
-    parts: Parts, query: str, beside: Query | None = None, threshold: float = 0.0
+    parts: Parts, query: str | Topic, beside: Query | None = None, threshold: float = 0.0
 ) -> Trial:
-    """Try a query on all papers stored, beside another one where it is given.
+    """Try a query or a topic on all papers stored, beside another one where it is given.
 
     Raises QueryError.
     """
-    asked = parse_query(query, parts.synonyms, threshold)
+    if isinstance(query, str):
+        asked = parse_query(query, parts.synonyms, threshold)
+    else:
+        asked = understood(replace(query, threshold=threshold or query.threshold))
     with parts.database.reading() as tx:
         found = _found(tx, asked)
         theirs = _found(tx, beside) if beside else None
         days = Counter(f"{day:%Y-%m-%d}" for day in found.days.values())
         warnings = [*map(str, asked.warnings)]
+        if not found.total:
+            warnings.append("the store is empty: `paper-monitor run` reads the sources")
+        if not isinstance(query, str):
+            warnings.insert(0, tried_as_topic(query))
+        newest = newest_papers(tx)
+        for words in unseen_words({query: asked}, newest).values() if newest else ():
+            warnings.append(no_paper_has(words, len(newest)))
         if found.share > WIDE_SHARE:
             warnings.append(too_wide(found.share))
         if found.since:
@@ -200,9 +212,21 @@ def too_wide(share: float) -> str:
     return f"meets {share:.0%} of the papers stored: more than a person may want to read"
 
 
+def tried_as_topic(topic: Topic) -> str:
+    return (
+        f"“{topic.name}” is the name of a topic, and its query was tried: {topic.query} "
+        f"(to try the words themselves, write '\"{topic.name}\"')"
+    )
+
+
+def topic_named(parts: Parts, name: str) -> Topic | None:
+    """Return the configured topic of this name."""
+    return next((topic for topic in parts.topics if topic.name == name), None)
+
+
 def named(parts: Parts, query: str) -> Query:
     """Read a query, or the topic that has this name. Raises QueryError."""
-    topic = next((topic for topic in parts.topics if topic.name == query), None)
+    topic = topic_named(parts, query)
     return understood(topic) if topic else parse_query(query, parts.synonyms)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from monitor.deliver import policy
-from monitor.digest.due import latest_due, next_due
+from monitor.digest.due import latest_due
+from monitor.errors import StoreError
 from monitor.model import (
     Delivery,
     Digest,
@@ -17,14 +18,18 @@ from monitor.model import (
     State,
     Trouble,
 )
-from monitor.pipeline import Parts, Subscription, incidents
+from monitor.pipeline import Parts, Subscription, incidents, is_handed_off_again
 from monitor.questions.alive import ALIVE, SERVICE
-from monitor.store import beats, deliveries, digests, runs
-from monitor.store.database import Transaction
+from monitor.questions.room import lack_of_room
+from monitor.questions.upcoming import is_paused, local, next_slot
+from monitor.store import beats, deliveries, digests, matches, runs
+from monitor.store.database import Database, Transaction
 from monitor.store.subscriptions import SubscriptionState
 
-# A cron of one's own may come some time after the slot.
+# How long after its time a digest is late: a cron of one's own may come some time after the slot,
+# a service waits for the first look at every source.
 LATE = timedelta(hours=2)
+LATE_FOR_SERVICE = timedelta(minutes=20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +48,13 @@ class SourceStatus:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionStatus:
-    """A subscription: what is due next, what went out last, and why nothing came."""
+    """A subscription: what is due next, what went out last, and why nothing came.
+
+    Times in `why` are in `timezone`, that of the subscription.
+    """
 
     name: str
+    timezone: str
     next_due: datetime | None
     last_period: str
     last_papers: int
@@ -71,20 +80,22 @@ class Last:
 
 
 def status(parts: Parts) -> Status:
-    """Say how all stands, from the store alone."""
+    """Say how all stands: what was recorded, and what can be seen to be wrong at this moment."""
     now = parts.clock.now()
     with parts.database.reading() as tx:
         last = {run.source: run for run in runs.last_runs(tx)}
         counts = deliveries.counts(tx)
         states = digests.states(tx)
+        rests = {one.subject: one.next_try for one in runs.open_incidents(tx)}
         subscriptions = tuple(
-            _subscription(tx, s, states.get(s.name), now) for s in parts.subscriptions
+            _subscription(tx, parts, s, states.get(s.name), rests, now) for s in parts.subscriptions
         )
         read = {told.source: told for told in _read(tx, parts, now)}
-        problems = [*_recorded(tx, parts, now), *_silence(tx)]
-    for told in parts.subscriptions:
-        problems += _overdue(told, states.get(told.name), now)
-    problems += _parked(parts)
+        problems = [*_recorded(tx, parts, now), *_silence(tx), *_unmatched(tx, now)]
+        late = LATE_FOR_SERVICE if _is_served(tx) else LATE
+        for told in parts.subscriptions:
+            problems += _overdue(tx, told, states.get(told.name), now, late)
+    problems += [*_parked(parts), *_templates(parts), *_unwritable(parts.database)]
     return Status(
         ok=not problems,
         sources=tuple(_source(name, last.get(name), read[name]) for name in parts.sources),
@@ -104,32 +115,74 @@ def _recorded(tx: Transaction, parts: Parts, now: datetime) -> Iterator[str]:
         if one.kind == incidents.UNCLEAR:
             continue  # said of each delivery below
         said = f"{one.subject} {incidents.said(one.kind)}"
-        yield f"{said} since {one.since:%Y-%m-%d %H:%M} UTC: {one.error}"
-    for delivery in deliveries.listing(tx, [State.UNKNOWN]):
-        yield _unsure(delivery, is_sent_again(parts, delivery, now))
+        again = f"; next attempt at {_utc(one.next_try)}" if one.next_try else ""
+        yield f"{said} since {_utc(one.since)}: {one.error}{again}"
+    for delivery in deliveries.may_have_arrived(tx):
+        yield _unsure(delivery, is_sent_again(tx, parts, delivery, now))
+
+
+def _utc(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"
 
 
 def _silence(tx: Transaction) -> Iterator[str]:
     """A service that once ran on this store and does not now; by the real clock, as its beat."""
     last = beats.last_beat(tx, SERVICE)
     if last is not None and datetime.now(UTC) - last > ALIVE:
-        yield f"the service has given no sign of life since {last:%Y-%m-%d %H:%M} UTC"
+        yield f"the service has given no sign of life since {_utc(last)}"
 
 
-def _overdue(told: Subscription, state: SubscriptionState | None, now: datetime) -> Iterator[str]:
-    """A slot that passed and nobody composed for: neither a service nor a cron was there."""
-    if state is None or told.schedule.immediately or _is_paused(told, now):
+def _is_served(tx: Transaction) -> bool:
+    last = beats.last_beat(tx, SERVICE)
+    return last is not None and datetime.now(UTC) - last <= ALIVE
+
+
+def _unmatched(tx: Transaction, now: datetime) -> Iterator[str]:
+    """Papers are matched with the run that reads them, so none waits for long."""
+    since = matches.unmatched_since(tx)
+    if since is not None and since < now - LATE_FOR_SERVICE:
+        yield f"papers have been waiting to be matched since {_utc(since)}"
+
+
+def _overdue(
+    tx: Transaction,
+    told: Subscription,
+    state: SubscriptionState | None,
+    now: datetime,
+    late: timedelta,
+) -> Iterator[str]:
+    """News that has waited for longer than its slot, and a slot that nobody composed for."""
+    if state is None or is_paused(told, now):
+        return
+    if told.schedule.immediately:
+        since = digests.waits_since(tx, told.name, now)
+        if since is not None and since < now - late:
+            yield f"papers have been waiting for {told.name} since {_utc(since)}"
         return
     after = max(state.first_seen, state.last_due_at or state.in_force_since)
-    slot = latest_due(told.schedule, told.timezone, after, now - LATE)
+    slot = latest_due(told.schedule, told.timezone, after, now - late)
     if slot is not None:
-        due = _local(slot.due_at, told.timezone)
-        yield f"the digest of {told.name} was due {due} and nothing has composed it"
+        waiting = digests.waiting(tx, told.name, now)
+        papers = f"; {_papers(waiting)} in it" if waiting else ""
+        due = local(slot.due_at, told.timezone)
+        yield f"the digest of {told.name} was due {due} and has not been composed{papers}"
 
 
-def _is_paused(told: Subscription, now: datetime) -> bool:
-    today = now.astimezone(ZoneInfo(told.timezone)).date()
-    return told.pause_until is not None and today < told.pause_until
+def _unwritable(database: Database) -> Iterator[str]:
+    """A store that takes no write, or soon will not: nothing is sent that cannot be recorded."""
+    try:
+        database.probe()
+    except StoreError as fault:
+        yield f"the store cannot be written: {fault}"
+        return
+    lack = lack_of_room(database)
+    if lack:
+        yield lack
+
+
+def _templates(parts: Parts) -> Iterator[str]:
+    for fault in parts.templates.faults():
+        yield f"template {fault.file}:{fault.line}: {fault.message}"
 
 
 def _source(name: str, last: Run | None, report: SourceReport) -> SourceStatus:
@@ -145,12 +198,13 @@ def _source(name: str, last: Run | None, report: SourceReport) -> SourceStatus:
     )
 
 
-def is_sent_again(parts: Parts, delivery: Delivery, now: datetime) -> bool:
-    """Say whether a delivery of unknown end is sent once more by itself, and needs no person."""
-    channel, at = parts.channels.get(delivery.channel), delivery.next_attempt_at
-    if channel is None or (at is not None and at > now + policy.ASK_AFTER):
-        return False
-    return policy.unsure(delivery, resend=channel.line in parts.resends) is not None
+def is_sent_again(tx: Transaction, parts: Parts, delivery: Delivery, now: datetime) -> bool:
+    """Say whether what may have arrived is sent once more by itself, and needs no person."""
+    if delivery.state is State.RETRY:
+        return True
+    at = delivery.next_attempt_at
+    held = at is not None and at > now + policy.ASK_AFTER
+    return not held and is_handed_off_again(tx, parts, delivery, now)
 
 
 def _unsure(delivery: Delivery, sent_again: bool) -> str:
@@ -168,44 +222,86 @@ def _parked(parts: Parts) -> list[str]:
 
 
 def _subscription(
-    tx: Transaction, told: Subscription, state: SubscriptionState | None, now: datetime
+    tx: Transaction,
+    parts: Parts,
+    told: Subscription,
+    state: SubscriptionState | None,
+    rests: Mapping[str, datetime | None],
+    now: datetime,
 ) -> SubscriptionStatus:
     found = digests.latest(tx, told.name)
     last = Last(found[1], tuple(deliveries.of_digest(tx, found[0]))) if found else None
     waiting = digests.waiting(tx, told.name, now) if state else 0
-    due = None if told.schedule.immediately else _next(told, state, now)
+    due = next_slot(told, state, now)
     return SubscriptionStatus(
         name=told.name,
+        timezone=told.timezone,
         next_due=due,
         last_period=last.digest.period if last else "",
         last_papers=last.digest.papers if last else 0,
         waiting=waiting,
-        why=_why(told, last, due, now),
+        why=_why(parts, told, last, due, rests, now),
     )
 
 
-def _next(told: Subscription, state: SubscriptionState | None, now: datetime) -> datetime:
-    last = state.last_due_at if state and state.last_due_at else now
-    return next_due(told.schedule, told.timezone, max(last, now)).due_at
-
-
-def _why(told: Subscription, last: Last | None, due: datetime | None, now: datetime) -> str:
+def _why(
+    parts: Parts,
+    told: Subscription,
+    last: Last | None,
+    due: datetime | None,
+    rests: Mapping[str, datetime | None],
+    now: datetime,
+) -> str:
     """Say in a sentence why nothing came, or that something did."""
-    if _is_paused(told, now):
+    if is_paused(told, now):
         return f"paused until {told.pause_until}"
     if last is None:
-        when = f"is due {_local(due, told.timezone)}" if due else "comes with the first match"
+        when = f"is due {local(due, told.timezone)}" if due else "comes with the first match"
         return f"no digest yet: the first {when}"
-    read = sum(report.new for report in last.digest.report)
     blind = _blind(last.digest.report)
     if not last.digest.papers:
-        return f"nothing matched in {last.digest.period}: of {read} new papers none met{blind}"
+        read = sum(report.new for report in last.digest.report)
+        return f"nothing matched in {last.digest.period}: none of {read} new papers did{blind}"
     unsent = [d for d in last.deliveries if d.state is not State.SENT]
     if unsent:
-        first = unsent[0]
-        because = f": {first.error}" if first.error else ""
-        return f"the digest of {last.digest.period} is {first.state} on {first.channel}{because}"
-    return f"{last.digest.papers} papers were sent for {last.digest.period}{blind}"
+        return _unsent(parts, unsent[0], told.timezone, rests)
+    verb = "was" if last.digest.papers == 1 else "were"
+    return f"{_papers(last.digest.papers)} {verb} sent for {last.digest.period}{blind}"
+
+
+def _papers(count: int) -> str:
+    return "1 paper" if count == 1 else f"{count:,} papers"
+
+
+_FATE = {
+    State.FAILED: "could not be sent",
+    State.UNKNOWN: "may or may not have arrived",
+    State.SUPPRESSED: "is not sent any more",
+    State.SUPERSEDED: "reached nobody; the next digest has its papers",
+    State.CLAIMED: "is being sent",
+    State.HANDING_OFF: "is being sent",
+}
+
+
+def _unsent(
+    parts: Parts, delivery: Delivery, zone: str, rests: Mapping[str, datetime | None]
+) -> str:
+    """Say what becomes of a delivery, and when it is tried again, in the zone of its row."""
+    channel = parts.channels.get(delivery.channel)
+    line = channel.line if channel else ""
+    because = f": {delivery.error}" if delivery.error else ""
+    if delivery.state in (State.PLANNED, State.RETRY):
+        at = max(filter(None, (delivery.next_attempt_at, rests.get(line))), default=None)
+        when = f"at {_clock(at, zone)}" if at else "at the next attempt"
+        verb = "retried" if delivery.state is State.RETRY or line in rests else "sent"
+        fate = f"will be {verb} by {delivery.channel} {when}"
+    else:
+        fate = f"{_FATE[delivery.state]} (by {delivery.channel})"
+    return f"digest {delivery.period} {fate}{because}"
+
+
+def _clock(at: datetime, zone: str) -> str:
+    return f"{at.astimezone(ZoneInfo(zone)):%H:%M}"
 
 
 def _blind(report: Iterable[SourceReport]) -> str:
@@ -213,7 +309,3 @@ def _blind(report: Iterable[SourceReport]) -> str:
     said = [f"{r.source} was not read" for r in report if r.failing_since]
     said += [f"{r.source} {incidents.said(t.kind)}" for r in report for t in r.troubles]
     return "".join(f"; {one}" for one in said)
-
-
-def _local(at: datetime, zone: str) -> str:
-    return f"{at.astimezone(ZoneInfo(zone)):%a %Y-%m-%d %H:%M}"

@@ -1,41 +1,88 @@
-"""Topics that meet more of what is stored than a person may want to read: a warning, no fault."""
+"""Topics beside what is stored: one that matches too much of it, a word that is not in it.
+
+Warnings, no faults: a store that is not there, or cannot be read at once, has none.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
 import numpy as np
 
-from monitor.config import Settings, synonyms_of
-from monitor.errors import Fault, StoreError
-from monitor.match import index_of
+from monitor.config import Settings, load, synonyms_of
+from monitor.errors import ConfigError, Fault, StoreError
+from monitor.match import Query, index_of, understood, unseen_words
+from monitor.pipeline import queries_in_force
 from monitor.questions.search import WIDE_SHARE, too_wide
+from monitor.questions.unseen import LOOKED_AT, newest_papers, no_paper_has
 from monitor.store import matches, schema
-from monitor.store.database import Database, version
+from monitor.store.database import Database, Transaction, version
 
-# The newest papers speak for all; of fewer than these nothing can be said.
-LOOKED_AT = 2_000
+# Fewer papers than these say little about a topic.
 LEAST = 100
+# To read more topics again would take longer than to check all of them.
+MOST_TOPICS = 5_000
+_PARKED = (
+    "This topic is in force in the store: the service starts without it, and it finds nothing "
+    "until its query is corrected."
+)
+# Seconds that a check waits for a store which another process holds.
+PATIENCE = 2.0
 
 
-def wide_topics(settings: Settings) -> list[Fault]:
-    """Return a warning for each topic that meets more than a twentieth of the newest papers.
+def topic_warnings(settings: Settings) -> list[Fault]:
+    """Return a warning for each topic that says too little of what is stored, or too much.
 
+    That is: of more than a twentieth of the newest papers, or with a word that none of them has.
     None where there is no store yet, or it cannot be read now: nothing is made or changed.
     """
     try:
-        store = Database(settings.store)
+        store = Database(settings.store, PATIENCE)
         if store.path and not store.path.exists():
             return []
         try:
-            return _wide(settings, store) if version(store) == schema.VERSION else []
+            return _warnings(settings, store) if version(store) == schema.VERSION else []
         finally:
             store.close()
     except StoreError:
         return []
 
 
-def _wide(settings: Settings, store: Database) -> list[Fault]:
+def faults_of_parked(file: Path, faults: Sequence[Fault]) -> tuple[Fault, ...]:
+    """Return the faults of a file; those of topics that are in force say what becomes of them."""
+    remaining: tuple[Fault, ...] = ()
+    try:
+        load(file, in_force=partial(queries_in_force, wait=PATIENCE))
+    except ConfigError as error:
+        remaining = error.faults
+    return tuple(
+        fault if fault in remaining else replace(fault, message=f"{fault.message}\n{_PARKED}")
+        for fault in faults
+    )
+
+
+def _warnings(settings: Settings, store: Database) -> list[Fault]:
     with store.reading() as tx:
-        changes = matches.newest(tx, LOOKED_AT)
+        found = _wide(settings, tx)
+        newest = newest_papers(tx)
+    if len(newest) < LEAST or len(settings.topics) > MOST_TOPICS:
+        return found
+    synonyms = synonyms_of(settings)
+    topics: dict[Hashable, Query] = {
+        name: understood(topic.topic(synonyms))
+        for name, topic in settings.topics.items()
+        if name not in settings.parked
+    }
+    for name, words in unseen_words(topics, newest).items():
+        found.append(_warning(settings, str(name), no_paper_has(words, len(newest))))
+    return sorted(found, key=lambda fault: (fault.file, fault.line))
+
+
+def _wide(settings: Settings, tx: Transaction) -> list[Fault]:
+    changes = matches.newest(tx, LOOKED_AT)
     if len(changes) < LEAST:
         return []
     synonyms = synonyms_of(settings)
@@ -44,11 +91,11 @@ def _wide(settings: Settings, store: Database) -> list[Fault]:
     _, numbers = index.pairs(papers, sources)
     counts = np.bincount(numbers)
     return [
-        _warning(settings, str(index.name(number)), counts[number] / len(changes))
+        _warning(settings, str(index.name(number)), too_wide(counts[number] / len(changes)))
         for number in np.flatnonzero(counts > WIDE_SHARE * len(changes)).tolist()
     ]
 
 
-def _warning(settings: Settings, name: str, share: float) -> Fault:
+def _warning(settings: Settings, name: str, message: str) -> Fault:
     place = settings.places[name]
-    return Fault(place.file, place.line, f"topics.{name}", too_wide(share))
+    return Fault(place.file, place.line, f"topics.{name}", message)

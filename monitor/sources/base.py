@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from monitor.errors import FetchError
 from monitor.model import Document, Dump, DumpReading, FirstRun, Mark, Reading
-from monitor.net.addresses import shown
+from monitor.net.addresses import same_server, shown
 from monitor.net.body import MAX_BYTES
 from monitor.sources.calendar import Calendar
 from monitor.sources.shared.pace import pace
@@ -145,11 +145,22 @@ class Source(ABC):
             url,
             validators=validators,
             headers=terms.headers,
-            allow_private=self.options.allow_private,
+            allow_private=self._may_be_private(url),
             max_bytes=terms.max_bytes,
             deadline=terms.deadline,
             apart=terms.apart,
         )
+
+    def _may_be_private(self, url: str) -> bool:
+        """Permission is for the server that the configuration names, not for others it links to."""
+        own = self.options.url
+        return self.options.allow_private and (own is None or same_server(own, url))
+
+    def _download_file(self) -> BinaryIO:
+        """Open a file without a name for a dump that is fetched; FetchError where none can be."""
+        if self._door is None:
+            raise FetchError(f"source {self.name} was opened without a way to the network")
+        return self._door.download_file()
 
     def _saved(self, url: str, validators: Mapping[str, str], file: BinaryIO) -> Dump | None:
         """Fetch a dump into a file, which is read while it is open; None when it is unchanged."""
@@ -161,7 +172,7 @@ class Source(ABC):
             max_bytes=MAX_DUMP_BYTES,
             validators=validators,
             headers=self.terms.headers,
-            allow_private=self.options.allow_private,
+            allow_private=self._may_be_private(url),
             apart=self.terms.apart,
         )
         if answer.not_modified:

@@ -7,12 +7,12 @@ Z39.96), dates have one to three parts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import ClassVar
 from urllib.parse import urlencode
 
-from monitor.model import FirstRun, Paper
+from monitor.model import COMMENT, RETRACTION, FirstRun, Paper
 from monitor.sources.shared.dates import long_over, printed
 from monitor.sources.shared.entries import http_link, identifiers
 from monitor.sources.shared.markup import unescaped
@@ -32,7 +32,9 @@ from monitor.sources.shared.records import (
     terms,
     title_of,
 )
+from monitor.sources.shared.types import NOTICES, type_of
 from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
+from monitor.text import plain
 
 PAGE = 200
 
@@ -57,7 +59,7 @@ _TEX_DOCUMENT = re.compile(
     r"(?P<tex>(?:(?!\\documentclass).)*?)\\end\{document\}",
     re.DOTALL,
 )
-_WITHDRAWN = re.compile(r"(?:retracted|withdrawn|removed)(?: article| paper)?\s*:", re.IGNORECASE)
+_COMMENTS = ("is-comment-on", "is-reply-to", "is-review-of")
 _SAME_WORK = ("is-preprint-of", "has-preprint", "is-version-of", "has-version")
 
 
@@ -80,6 +82,7 @@ class Crossref(ApiSource):
     service: ClassVar[str] = "Crossref"
     lists: ClassVar[tuple[str, ...]] = ("items",)
     address: ClassVar[str] = "https://api.crossref.org"
+    preset: ClassVar[str] = "crossref"
 
     def listing(self, told: object) -> Listing:
         """Find the works; /works/DOI answers with one alone, and doi.org without its envelope."""
@@ -99,8 +102,10 @@ class Crossref(ApiSource):
         if not doi:
             raise NoPaperError("record has no DOI")
         titles = (*many(record, "title"), *many(record, "original-title"))
-        title = title_of(*(_once(raw(one)) for one in titles))
+        title = _with_subtitle(record, title_of(*(_once(raw(one)) for one in titles)))
         year, published = _published(record, now)
+        updates = list(_updates(record))
+        type_ = _type(record, updates, doi)
         return Paper(
             title=title,
             abstract=_abstract(raw(record, "abstract")),
@@ -113,8 +118,10 @@ class Crossref(ApiSource):
             pdf_url=_pdf(record),
             keys=_keys(record, doi),
             categories=terms(_subjects(record)),
-            withdrawn=_is_withdrawn(record, title),
+            withdrawn=_is_withdrawn(record, updates, doi),
             raw_id=prose(doi),
+            type=type_,
+            about=keys_of(("doi", of) for mark, of in updates if mark == type_ and of != doi),
         )
 
     def ask(self, asked: Asked) -> str:
@@ -131,6 +138,19 @@ class Crossref(ApiSource):
         named = {"query.bibliographic": query} if query else {}
         named |= {"mailto": self.contact} if self.contact else {}
         return f"{self.base}/works?{urlencode(told | named)}"
+
+
+def _with_subtitle(record: Record, title: str) -> str:
+    """A title with its subtitle, which some publishers give in both places."""
+    told = (prose(_once(raw(one))) for one in many(record, "subtitle"))
+    subtitle = next(filter(None, told), "")
+    if not subtitle or _letters(title).endswith(_letters(subtitle)):
+        return title
+    return f"{title} {subtitle}" if title[-1] in ":?!–—" else f"{title}: {subtitle}"
+
+
+def _letters(words: str) -> str:
+    return "".join(filter(str.isalnum, plain(words).casefold()))
 
 
 def _abstract(jats: str) -> str:
@@ -226,7 +246,22 @@ def _pdf(record: Record) -> str:
     return http_link(next(free, ""), "")
 
 
-def _is_withdrawn(record: Record, title: str) -> bool:
-    notices = (raw(one, "type").lower() for one in many(record, "updated-by"))
-    retracted = any(kind in ("retraction", "withdrawal", "removal") for kind in notices)
-    return retracted or bool(_WITHDRAWN.match(title))
+def _is_withdrawn(record: Record, updates: Sequence[tuple[str, str]], doi: str) -> bool:
+    """By a notice, which some publishers register with the DOI of the article itself."""
+    notices = (type_of([raw(one, "type")]) for one in many(record, "updated-by"))
+    return RETRACTION in notices or (RETRACTION, doi) in updates
+
+
+def _updates(record: Record) -> Iterator[tuple[str, str]]:
+    """What a work is for others: a type of `monitor.model`, or another word, and their DOI."""
+    for one in many(record, "update-to"):
+        yield type_of([raw(one, "type")]), raw(one, "DOI").lower()
+    for relation in _COMMENTS:
+        for one in many(record, "relation", relation):
+            if raw(one, "id-type") in ("", "doi"):
+                yield COMMENT, raw(one, "id").lower()
+
+
+def _type(record: Record, updates: Iterable[tuple[str, str]], doi: str) -> str:
+    marks = [mark for mark, of in updates if of and of != doi and mark in NOTICES]
+    return type_of([*marks, raw(record, "subtype"), raw(record, "type")])

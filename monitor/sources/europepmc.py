@@ -32,6 +32,7 @@ from monitor.sources.shared.records import (
     when,
     year_of,
 )
+from monitor.sources.shared.types import NOTICES, type_of
 from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
 from monitor.sources.shared.xmlrescue import elements
 from monitor.sources.shared.xmlstream import XmlError
@@ -113,6 +114,8 @@ class EuropePmc(ApiSource):
         year = raw(record, "pubYear") or raw(record, "journalInfo", "yearOfPublication")
         journal = raw(record, "journalInfo", "journal", "title") or raw(record, "journalTitle")
         book = raw(record, "bookOrReportDetails", "publisher")
+        notices = list(_notices(record))
+        type_ = type_of([*(mark for mark, _, _ in notices), *_types(record)])
         return Paper(
             title=title_of(raw(record, "title")),
             abstract=prose(raw(record, "abstractText")),
@@ -128,6 +131,8 @@ class EuropePmc(ApiSource):
             version=number(record, "versionNumber"),
             withdrawn=_is_withdrawn(record),
             raw_id=prose(f"{source}/{name}") if name else "",
+            type=type_,
+            about=keys_of((s, v) for mark, s, v in notices if mark == type_),
         )
 
     def ask(self, asked: Asked) -> str:
@@ -176,6 +181,18 @@ def _is_withdrawn(record: Record) -> bool:
     notes = many(record, "commentCorrectionList", "commentCorrection")
     retracted = any(raw(one, "type").lower() == "retraction in" for one in notes)
     return retracted or any(kind in _WITHDRAWN for kind in _types(record))
+
+
+def _notices(record: Record) -> Iterator[tuple[str, str, str]]:
+    """What a record is for others ("Erratum for"): a type of `monitor.model`, scheme and value."""
+    for one in many(record, "commentCorrectionList", "commentCorrection"):
+        said, scheme = raw(one, "type").lower(), _SCHEMES.get(raw(one, "source"), "")
+        mark = type_of([said]) if said.endswith((" of", " for", " on")) else ""
+        if mark in NOTICES:
+            yield mark, scheme, raw(one, "id") if scheme else ""
+
+
+_SCHEMES = {"MED": "pmid", "PMC": "pmcid"}
 
 
 def _types(record: Record) -> Iterator[str]:

@@ -16,15 +16,19 @@ import pickle
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from threading import Lock, Timer
 from typing import IO, cast
 
 import structlog
+from msgspec import structs
 
 from monitor.errors import DocumentError
-from monitor.model import Document, Reading
+from monitor.model import Document, Paper, Reading
 from monitor.sources.base import Source
+from monitor.sources.shared.withdrawals import unmarked
 
 SMALL = 32 * 1024
 SECONDS = 8.0  # what is left of ten, for who waits at a terminal
@@ -45,7 +49,15 @@ def read(
     source: Source, document: Document, seconds: float = SECONDS, memory: int = MEMORY
 ) -> Reading:
     """Read a document as `source` does. DocumentError where it cannot be read within bounds."""
-    return cast("Reading", ask(source, "read", document, seconds=seconds, memory=memory))
+    reading = cast("Reading", ask(source, "read", document, seconds=seconds, memory=memory))
+    return replace(reading, papers=with_distinct_authors(unmarked(reading.papers)))
+
+
+def with_distinct_authors(papers: Sequence[Paper]) -> tuple[Paper, ...]:
+    """Return papers with an author once each whom their records list twice."""
+    if all([len(set(one.authors)) == len(one.authors) for one in papers]):  # noqa: C419 - faster
+        return tuple(papers)
+    return tuple(structs.replace(one, authors=tuple(dict.fromkeys(one.authors))) for one in papers)
 
 
 def at_work(document: Document) -> float:
@@ -130,8 +142,8 @@ class Worker:
         self.documents += 1
         late = Timer(seconds, self._process.kill)
         late.daemon = True
+        until = time.monotonic() + seconds  # before the timer starts: it must not fire before this
         late.start()
-        until = time.monotonic() + seconds
         try:
             send(self.asked, memory.to_bytes(8, "big"))
             send(self.asked, told)

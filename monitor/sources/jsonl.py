@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -109,8 +108,7 @@ class Jsonl(Source):
         elif self.options.url:
             url, known = self.options.url, dict(validators)
             page = self._page(url, known)
-            # No name leads to the file, so no crash leaves it behind.
-            with tempfile.TemporaryFile(prefix="paper-monitor-") as file:
+            with self._download_file() as file:
                 yield replace(page, dump=partial(self._saved, url, known, file))
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from pydantic import Field, SecretStr
 
-from monitor.model import FirstRun, Paper
+from monitor.model import RETRACTION, FirstRun, Paper
 from monitor.sources.shared.entries import http_link, identifiers
 from monitor.sources.shared.records import (
     Listing,
@@ -30,6 +30,7 @@ from monitor.sources.shared.records import (
     when,
     year_of,
 )
+from monitor.sources.shared.types import type_of
 from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
 
 PAGE = 100
@@ -54,6 +55,7 @@ class OpenAlex(ApiSource):
     default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
     dated: ClassVar[bool] = True
     service: ClassVar[str] = "OpenAlex"
+    preset: ClassVar[str] = "openalex"
     lists: ClassVar[tuple[str, ...]] = ("results",)
     address: ClassVar[str] = "https://api.openalex.org"
 
@@ -73,6 +75,7 @@ class OpenAlex(ApiSource):
         name = _name(raw(record, "id") or raw(record, "ids", "openalex"))
         published = when(raw(record, "publication_date"), now)
         place = member(record, "primary_location")
+        type_ = type_of([raw(record, "type")])
         topics = many(record, "topics") or many(record, "primary_topic") or many(record, "concepts")
         links = (raw(record, "doi"), raw(place, "landing_page_url"), raw(record, "id"))
         return Paper(
@@ -86,8 +89,9 @@ class OpenAlex(ApiSource):
             pdf_url=_pdf(record),
             keys=keys_of(_keys(record, name)),
             categories=terms(raw(topic, "display_name") for topic in topics),
-            withdrawn=member(record, "is_retracted") is True,
+            withdrawn=member(record, "is_retracted") is True and type_ != RETRACTION,
             raw_id=name,
+            type=type_,
         )
 
     def ask(self, asked: Asked) -> str:

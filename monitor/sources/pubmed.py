@@ -17,7 +17,17 @@ from typing import ClassVar
 from xml.etree.ElementTree import Element
 
 from monitor.errors import DocumentError
-from monitor.model import Document, FirstRun, Paper, Reading, Rejected
+from monitor.model import (
+    COMMENT,
+    CONCERN,
+    CORRECTION,
+    RETRACTION,
+    Document,
+    FirstRun,
+    Paper,
+    Reading,
+    Rejected,
+)
 from monitor.sources import guard
 from monitor.sources.base import Found, Source, SourceOptions, Terms
 from monitor.sources.shared.dates import day_of, partial_date, printed
@@ -26,6 +36,8 @@ from monitor.sources.shared.entries import identifiers
 from monitor.sources.shared.markup import text
 from monitor.sources.shared.pages import Pages
 from monitor.sources.shared.readings import reading
+from monitor.sources.shared.records import Keys, keys_of
+from monitor.sources.shared.types import type_of
 from monitor.sources.shared.xmlrescue import elements
 from monitor.sources.shared.xmlstream import XmlError
 
@@ -42,6 +54,15 @@ _UNTOLD = "UNLABELLED"
 _ADDRESS = re.compile(r"[\s.,;:]*\bElectronic address:.*", re.DOTALL)
 _PMC = re.compile(r"PMC\d{1,10}", re.ASCII)
 _RETRACTED = "Retracted Publication"
+# Of a notice, by RefType: what it is for the record that it names.
+_NOTICES = {
+    "RetractionOf": RETRACTION,
+    "PartialRetractionOf": CORRECTION,
+    "ErratumFor": CORRECTION,
+    "ExpressionOfConcernFor": CONCERN,
+    "CommentOn": COMMENT,
+}
+_CITED_DOI = re.compile(r"\bdoi:\s*(10\.\S+)", re.IGNORECASE)
 
 
 class PubMed(Source):
@@ -142,6 +163,7 @@ def _article(record: Element, where: str, now: datetime) -> Paper | Rejected:
     online = article.find("ArticleDate")
     year, issued = _date(issue)
     online_year, published = _date(online)
+    type_, about = _type(citation)
     return _paper(
         citation.find("PMID"),
         title,
@@ -155,6 +177,8 @@ def _article(record: Element, where: str, now: datetime) -> Paper | Rejected:
         identifiers=[*article.iter("ELocationID"), *record.iterfind("PubmedData/ArticleIdList/*")],
         categories=[*citation.iterfind("KeywordList/Keyword")],
         withdrawn=_is_retracted(citation),
+        type_=type_,
+        about=about,
     )
 
 
@@ -203,6 +227,8 @@ def _paper(
     identifiers: list[Element],
     categories: list[Element],
     withdrawn: bool,
+    type_: str = "",
+    about: Keys | None = None,
 ) -> Paper:
     pmid = text(_all(named))
     version = named.get("Version", "") if named is not None else ""
@@ -221,6 +247,8 @@ def _paper(
         version=int(version) if version.isdigit() and len(version) < 4 else None,
         withdrawn=withdrawn,
         raw_id=pmid,
+        type=type_,
+        about=about or {},
     )
 
 
@@ -247,15 +275,16 @@ def _other_abstract(citation: Element) -> str:
 
 
 def _sections(abstract: Element | None) -> str:
-    """The sections of a structured abstract, each after its label."""
+    """The sections of a structured abstract, each after its label; some are but a label."""
     if abstract is None:
         return ""
     parts = []
     for section in abstract.iterfind("AbstractText"):
         label = text(section.get("Label", ""))
         said = text(_all(section))
-        labelled = label and label.upper() != _UNTOLD and said
-        parts.append(f"{label.rstrip(':')}: {said}" if labelled else said)
+        if label.upper() == _UNTOLD:
+            label = ""
+        parts.append(f"{label.rstrip(':')}: {said}" if label and said else said or label)
     return " ".join(filter(None, parts))
 
 
@@ -291,11 +320,34 @@ def _keys(told: list[Element]) -> dict[str, str | tuple[str, ...]]:
 
 
 def _is_retracted(citation: Element) -> bool:
-    types = citation.iterfind("Article/PublicationTypeList/PublicationType")
-    notes = citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
-    return any(_all(one).strip() == _RETRACTED for one in types) or any(
-        note.get("RefType") == "RetractionIn" for note in notes
+    return _RETRACTED in _types(citation) or any(
+        note.get("RefType") == "RetractionIn" for note in _notes(citation)
     )
+
+
+def _types(citation: Element) -> list[str]:
+    types = citation.iterfind("Article/PublicationTypeList/PublicationType")
+    return [_all(one).strip() for one in types]
+
+
+def _notes(citation: Element) -> Iterator[Element]:
+    return citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
+
+
+def _type(citation: Element) -> tuple[str, Keys]:
+    """The type of a publication, and the records that a notice of this type is about."""
+    notices = [
+        (mark, note) for note in _notes(citation) if (mark := _NOTICES.get(note.get("RefType", "")))
+    ]
+    type_ = type_of([*(mark for mark, _ in notices), *_types(citation)])
+    return type_, keys_of(pair for mark, note in notices if mark == type_ for pair in _cited(note))
+
+
+def _cited(note: Element) -> Iterator[tuple[str, str]]:
+    """The PMID of a record that another one names, and the DOI where its reference has one."""
+    yield "pmid", _said(note, "PMID")
+    if doi := _CITED_DOI.search(_said(note, "RefSource")):
+        yield "doi", doi[1].rstrip(".,;)")
 
 
 def _date(element: Element | None) -> tuple[int | None, datetime | None]:

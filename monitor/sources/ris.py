@@ -1,4 +1,4 @@
-"""Kind `ris`: RIS files, as reference managers and publishers export them.
+"""Kind `ris`: RIS files, as reference managers and publishers export them, and PubMed's .nbib.
 
     TY  - JOUR         a reference begins
     AU  - Doe, Jane    a tag, two spaces, a hyphen, a space, a value
@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source
+from monitor.sources.shared import nbib
 from monitor.sources.shared.dates import partial_date, printed
 from monitor.sources.shared.encoding import SAMPLE, decode, looks_binary
 from monitor.sources.shared.entries import MAX_ENTRY, http_link, identifiers
@@ -42,7 +43,6 @@ _VENUES = ("JF", "T2", "JO", "JA", "J2", "SO", "BT", "T3", "PB")
 _DATES = ("DA", "PY", "Y1", "YR")
 _OWN = ("SO", "YR", "XR", "U1")  # tags of Cochrane and of PMC, for venue, year and PMID
 _OTHERS = {
-    "PMID-": "PubMed (.nbib)",
     "%0 ": "EndNote (.enw)",
     "FN ": "Web of Science",
     "@": "BibTeX",
@@ -77,13 +77,17 @@ class Ris(Source):
         if fault := _unreadable(content, len(document.content)):
             return Reading(error=fault, complete=False)
         content = _LINES.sub("\n", content.replace("\0", ""))
-        begun = [found.start() for found in _BEGINS.finditer(content)]
+        is_nbib = bool(nbib.BEGINS.match(content.lstrip()))
+        begins = nbib.BEGINS if is_nbib else _BEGINS
+        begun = [found.start() for found in begins.finditer(content)]
         if not begun:
             return Reading(error=_no_reference(content), complete=False)
         if len(begun) > MAX_REFERENCES:
             return Reading(
                 error=f"the document has more than {MAX_REFERENCES:,} references", complete=False
             )
+        if is_nbib:
+            return reading(list(nbib.references(content, begun, self._clock())), whole)
         ended = bool(_ENDS.search(content, begun[-1]))
         found = list(_references(content, begun, self._clock()))
         return reading(found, whole and ended)

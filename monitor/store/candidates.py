@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from monitor.model import Candidate, Keyed
-from monitor.store import lookups, papers, rulings
+from msgspec import structs
+
+from monitor.model import Candidate, Keyed, Stored
+from monitor.store import common, lookups, notices, papers, rulings
 from monitor.store.columns import indexed
 from monitor.store.database import Transaction
 
@@ -49,7 +52,8 @@ def find(
     _near(tx, unproven)
     ruled = rulings.between(tx, source, incoming, found)
     _look(tx, incoming, found, ruled, glance)
-    return _assemble(tx, source, found, ruled)
+    shared = common.of_papers(tx, _all(found)) if any(one.common for one in incoming) else {}
+    return _assemble(tx, source, found, ruled, shared)
 
 
 def _note(ways: Ways, ids: Iterable[int], way: str) -> None:
@@ -108,12 +112,13 @@ def _assemble(
     source: str,
     found: Sequence[Ways],
     ruled: Mapping[tuple[int, int], str],
+    shared: Mapping[int, Sequence[tuple[str, str]]],
 ) -> list[tuple[Candidate, ...]]:
-    ids = {paper_id for ways in found for paper_id in ways}
+    ids = _all(found)
     if not ids:
         return [() for _ in found]
     keys = papers.keys_of(tx, ids)
-    stored = papers.stored_of(tx, ids, keys)
+    stored = _with_subjects(tx, papers.stored_of(tx, ids, keys))
     seen = papers.sightings(tx, ids, source)
     return [
         tuple(
@@ -123,8 +128,24 @@ def _assemble(
                 frozenset(ways[id]),
                 seen.get(id, ()),
                 ruled.get((position, id), ""),
+                tuple(shared.get(id, ())),
             )
             for id in sorted(ways)
         )
         for position, ways in enumerate(found)
     ]
+
+
+def _all(found: Sequence[Ways]) -> set[int]:
+    return {paper_id for ways in found for paper_id in ways}
+
+
+def _with_subjects(tx: Transaction, stored: dict[int, Stored]) -> dict[int, Stored]:
+    """Give stored notices back what they are about, which tells them from their paper."""
+    for id, pairs in notices.of_papers(tx, stored).items():
+        about: dict[str, tuple[str, ...]] = {}
+        for scheme, value in pairs:
+            about[scheme] = (*about.get(scheme, ()), value)
+        paper = structs.replace(stored[id].paper, about=about)
+        stored[id] = replace(stored[id], paper=paper)
+    return stored

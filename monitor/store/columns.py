@@ -247,18 +247,23 @@ def insert_or_update(
     table: sa.Table,
     rows: Sequence[dict[str, Any]],
     update: Sequence[str],
+    *,
+    only_changed: bool = False,
     **computed: sa.ColumnElement[Any],
 ) -> None:
     """Insert rows; where the primary key is taken, set the columns named in `update`.
 
-    `computed` are further columns to set, from what is there and what is `excluded`.
+    `computed` are further columns to set, from what is there and what is `excluded`. With
+    `only_changed` a row that has all of `update` already is not written again.
     """
     if not rows:
         return
     key = [column.name for column in table.primary_key]
     insert, given = _given(tx, table, {tuple(row[one] for one in key): row for row in rows})
     set_ = {name: insert.excluded[name] for name in update} | computed
-    tx.execute(insert.on_conflict_do_update(index_elements=key, set_=set_), given)
+    changed = [table.c[name].is_distinct_from(insert.excluded[name]) for name in update]
+    where = sa.or_(*changed) if only_changed else None
+    tx.execute(insert.on_conflict_do_update(index_elements=key, set_=set_, where=where), given)
 
 
 def insert_all(tx: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:

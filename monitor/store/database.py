@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.errors import StoreBusyError, StoreError
+from monitor.errors import NoStoreError, StoreBusyError, StoreError
+from monitor.private_files import create_file, make_folder
 from monitor.store import schema
 from monitor.store.columns import insert_or_update, read_json
 
@@ -40,22 +41,34 @@ _DURABLE = (
 )
 
 RESTORE = "stop the service and restore a backup: docs/operations.md tells how"
+CREATED_BY = "`paper-monitor run` creates it"
+PUT_BACK = "nothing is sent; stop the service and put the store back, or restart it to use this one"
+BEGIN_ANEW = (
+    "restore a backup, or delete that folder to begin with an empty store, to which every paper "
+    "is new"
+)
+# On a disk with less room SQLite cannot even make the files that it works with.
+FULL_BYTES = 1024 * 1024
 RESTORE_AGAIN = "wait for it; where it was cut short, run `paper-monitor restore` again"
 
 
 class Database:
     """A store that is open: short transactions, one writer on SQLite, readers beside it."""
 
-    def __init__(self, url: str) -> None:
-        """Take a database URL without connecting. Raises StoreError for one that is no store's."""
+    def __init__(self, url: str, wait: float | None = None) -> None:
+        """Take a database URL without connecting. Raises StoreError for one that is no store's.
+
+        `wait` are the seconds that it waits for others at most, instead of 30 or longer.
+        """
         self.url = _parsed(url)
         self.dialect = self.url.get_backend_name()
         self.path = Path(self.url.database or "") if self.dialect == "sqlite" else None
+        self._identity: tuple[int, int] | None = None
         try:
-            self._writer = engine(self.url, writer=True)
-            self._reader = engine(self.url, writer=False) if self.path else self._writer
+            self._writer = engine(self.url, writer=True, wait=wait)
+            self._reader = engine(self.url, writer=False, wait=wait) if self.path else self._writer
         except ModuleNotFoundError as fault:
-            hint = "pip install 'paper-monitor[postgres]'"
+            hint = "in a clone of the repository: pip install '.[postgres]'"
             raise StoreError(
                 f"the store needs {fault.name}, which is not installed", hint
             ) from None
@@ -71,7 +84,9 @@ class Database:
         refuses to record.
         """
         with self._told(), self._writer.begin() as tx:
+            self.check_identity()
             yield tx
+            self.check_identity()
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
@@ -80,7 +95,30 @@ class Database:
             if self.dialect == "postgresql":
                 tx.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             tx.begin()
+            self.check_identity()
             yield tx
+
+    def check_identity(self) -> None:
+        """Raise StoreError where the file that was opened is gone, or another is in its place.
+
+        Our connections would go on to write into the file that was deleted, and what they record
+        as sent would be lost. So each transaction looks, before it begins and before it commits.
+        """
+        if self.path is None:
+            return
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            raise StoreError(
+                f"the store {self} was deleted or moved while in use", PUT_BACK
+            ) from None
+        except OSError as fault:
+            raise StoreError(f"the store {self} cannot be reached: {fault.strerror}") from fault
+        identity = found.st_dev, found.st_ino
+        if self._identity is None:
+            self._identity = identity
+        if identity != self._identity:
+            raise StoreError(f"the store {self} was replaced while in use", PUT_BACK)
 
     @contextmanager
     def ingesting(self) -> Iterator[Transaction]:
@@ -133,20 +171,25 @@ class Database:
             raise StoreError(f"{path} is the store itself", "name another file for its backup")
         unfinished = path.with_name(f"{path.name}.unfinished")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             unfinished.unlink(missing_ok=True)
-            with self._told(), closing(sqlite3.connect(self.path)) as connection:
-                connection.execute("VACUUM INTO ?", (str(unfinished),))
+            create_file(unfinished).close()  # VACUUM takes an empty file, and leaves its mode
+            with self._told(), closing(_connect(self.path)) as connection:
+                connection.execute("VACUUM INTO ?", (str(unfinished.absolute()),))
             with unfinished.open("rb+") as written:
                 os.fsync(written.fileno())
             unfinished.replace(path)
         except OSError as fault:
             raise StoreError(f"the backup {path} cannot be written: {fault}") from fault
+        finally:
+            with suppress(OSError):  # what could not be made cannot be removed either
+                unfinished.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close every connection. The store may be used again, and opens new ones."""
         self._writer.dispose()
         self._reader.dispose()
+        self._identity = None
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -154,16 +197,21 @@ class Database:
         try:
             yield
         except sa.exc.DBAPIError as fault:
-            raise self._error(fault.orig or fault) from fault
+            raise self.explain(fault.orig or fault) from fault
         except sqlite3.Error as fault:
-            raise self._error(fault) from fault
+            raise self.explain(fault) from fault
         except sa.exc.TimeoutError as fault:
             raise StoreBusyError("the store is busy: no connection came free") from fault
 
-    def _error(self, fault: BaseException) -> StoreError:
-        said = str(fault).strip()
+    def explain(self, fault: BaseException) -> StoreError:
+        """Return what the database said as an error that says what to do."""
+        said = " ".join(str(fault).split())
         if self.path is None:
             return StoreError(f"the store {self}: {said}")
+        if "unable to open" in said and not self.path.exists():
+            return StoreError(f"there is no store {self}")
+        if ("unable to open" in said or "disk I/O" in said) and _is_full(self.path.parent):
+            said = "disk is full"
         for words, message, hint in _SQLITE_SAYS:
             if words in said:
                 kind = StoreBusyError if words == "locked" else StoreError
@@ -180,6 +228,16 @@ _SQLITE_SAYS = (
     ("unable to open", "cannot be opened", "its folder must exist and be writable by this user"),
     ("disk I/O error", "cannot be read or written: the disk reports an error", RESTORE),
 )
+
+
+def _is_full(folder: Path) -> bool:
+    """Return whether a file system has no room, or no name for another file."""
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return False
+    no_names = disk.f_files > 0 and disk.f_favail == 0
+    return no_names or disk.f_bavail * disk.f_frsize < FULL_BYTES
 
 
 def _parsed(url: str) -> sa.URL:
@@ -199,7 +257,15 @@ def _parsed(url: str) -> sa.URL:
     return parsed
 
 
-def engine(url: sa.URL, *, writer: bool, foreign_keys: bool = True) -> sa.Engine:
+def _at_most(wait: float) -> dict[str, Any]:
+    """Return the arguments of a PostgreSQL connection that waits for nothing for long."""
+    limits = (f"-c {name}_timeout={wait * 1000:.0f}" for name in ("lock", "statement"))
+    return {"connect_timeout": max(2, round(wait)), "options": " ".join(limits)}
+
+
+def engine(
+    url: sa.URL, *, writer: bool, foreign_keys: bool = True, wait: float | None = None
+) -> sa.Engine:
     """Return an engine with the settings that a store needs.
 
     A commit is on the disk when it returns, on SQLite (synchronous = FULL) and on PostgreSQL,
@@ -214,6 +280,7 @@ def engine(url: sa.URL, *, writer: bool, foreign_keys: bool = True) -> sa.Engine
             pool_size=5,
             max_overflow=15,
             json_deserializer=read_json,
+            connect_args=_at_most(wait) if wait else {},
         )
 
         @sa.event.listens_for(pooled, "connect")
@@ -222,12 +289,13 @@ def engine(url: sa.URL, *, writer: bool, foreign_keys: bool = True) -> sa.Engine
             connection.commit()
 
         return pooled
+    file = Path(url.database or "")
     made = sa.create_engine(
         url,
         poolclass=sa.QueuePool,
         pool_size=1 if writer else 5,
         max_overflow=0 if writer else 15,
-        connect_args={"check_same_thread": False, "timeout": BUSY_MS / 1000},
+        creator=lambda: _connect(file, wait),
         json_deserializer=read_json,
     )
 
@@ -248,22 +316,35 @@ def engine(url: sa.URL, *, writer: bool, foreign_keys: bool = True) -> sa.Engine
     return made
 
 
+def _connect(path: Path, wait: float | None = None) -> sqlite3.Connection:
+    """Connect to a file that exists: SQLite would make an empty one of any other name.
+
+    `wait` is for how many seconds a locked store is waited for.
+    """
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    timeout = wait or BUSY_MS / 1000
+    return sqlite3.connect(address, uri=True, timeout=timeout, check_same_thread=False)
+
+
 def lock(tx: Transaction, number: int) -> None:
     """Wait until no other transaction has this lock. On SQLite there is only one that writes."""
     if tx.dialect.name == "postgresql":
         tx.execute(sa.select(sa.func.pg_advisory_xact_lock(number)))
 
 
-def open_store(url: str) -> Database:
+def open_store(url: str, *, create: bool = True) -> Database:
     """Open a store, make it where there is none, and bring its tables up to date.
 
-    Raises StoreError for a file that is damaged or no store at all: it is never replaced.
+    Raises StoreError for a file that is damaged or no store at all: it is never replaced. Without
+    `create`, for commands that only read, raises NoStoreError where there is none.
     """
     database = Database(url)
     try:
         if database.path:
-            _look_at(database, database.path)
+            _look_at(database, database.path, create)
         found = version(database)
+        if found is None and not create:
+            raise NoStoreError(f"there is no store yet at {database}", CREATED_BY)
         if found != schema.VERSION:
             from monitor.store.migrate import upgrade
 
@@ -274,6 +355,17 @@ def open_store(url: str) -> Database:
     return database
 
 
+def is_there(url: str) -> bool:
+    """Return whether there is a store, or a file in its place. Raises StoreError."""
+    database = Database(url)
+    try:
+        if database.path:
+            return owners_folder(database.path).exists() or bool(_size(database.path))
+        return version(database) is not None
+    finally:
+        database.close()
+
+
 def version(database: Database) -> str | None:
     """Return the migration that a store stands at, None for one that is new."""
     with database.reading() as tx:
@@ -282,22 +374,48 @@ def version(database: Database) -> str | None:
         return tx.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
 
 
-def _look_at(database: Database, path: Path) -> None:
+def _look_at(database: Database, path: Path, create: bool) -> None:
+    # Looked for before the file: another process that makes the store makes the file first.
+    in_use = owners_folder(path).exists()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         if restoring(path).exists():
             raise StoreError(f"a restore of {path} is not finished", RESTORE_AGAIN)
-        if not path.exists():
-            return
         with path.open("rb") as file:
             start = file.read(len(SQLITE_HEADER))
-        size = path.stat().st_size
+    except FileNotFoundError:
+        _create(database, path, in_use, create)
+        return
     except OSError as fault:
         raise StoreError(f"the store {path} cannot be opened: {fault.strerror}") from fault
-    if start not in (b"", SQLITE_HEADER) or (not start and owners_folder(path).exists()):
+    if start not in (b"", SQLITE_HEADER) or (not start and in_use):
         raise StoreError(f"{path} is not a store, or is damaged", RESTORE)
-    if 0 < size <= CHECKED_WHOLE_BYTES:
+    if 0 < _size(path) <= CHECKED_WHOLE_BYTES:
         database.check()
+
+
+def _create(database: Database, path: Path, in_use: bool, create: bool) -> None:
+    """Make the empty file of a new store, never in the place of one that was in use."""
+    if in_use:
+        was = f"its folder {owners_folder(path).name} shows that it was in use"
+        raise StoreError(f"the store {path} is missing, and {was}", BEGIN_ANEW)
+    if not create:
+        raise NoStoreError(f"there is no store yet at {database}", CREATED_BY)
+    try:
+        make_folder(path.parent)
+        with suppress(FileExistsError):  # another process makes the same one
+            create_file(path).close()
+    except OSError as fault:
+        raise StoreError(f"the store {path} cannot be created: {fault.strerror}") from fault
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file, 0 where there is none."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+    except OSError as fault:
+        raise StoreError(f"the store {path} cannot be opened: {fault.strerror}") from fault
 
 
 def restoring(path: Path) -> Path:

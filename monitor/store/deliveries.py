@@ -12,8 +12,9 @@ import sqlalchemy as sa
 from monitor.errors import UsageError
 from monitor.model import Delivery, Outcome, Rendered, State
 from monitor.store import schema
-from monitor.store.columns import among, named, names, one_of, wanted
+from monitor.store.columns import Instant, among, named, names, one_of, wanted
 from monitor.store.database import Transaction
+from monitor.store.digests import UNRENDERED
 
 WAITING = (State.PLANNED, State.RETRY)
 HELD = (State.CLAIMED, State.HANDING_OFF)
@@ -32,7 +33,20 @@ _first_of = sa.and_(
     _first.c.part == 0,
 )
 # Where a delivery waits again that was never tried, or was.
-_AGAIN = sa.case((_delivery.attempts == 0, str(State.PLANNED)), else_=str(State.RETRY))
+_UNTRIED = sa.and_(_delivery.attempts == 0, _delivery.handed_off_at.is_(None))
+_AGAIN = sa.case((_UNTRIED, str(State.PLANNED)), else_=str(State.RETRY))
+# The words of the index `ix_delivery_open`, without which SQLite reads all that was ever sent.
+_OPEN = sa.text("delivery.state NOT IN ('sent', 'superseded')")
+_UNKNOWN = sa.and_(_OPEN, _delivery.state == State.UNKNOWN)
+_HANDED_OFF = sa.and_(_OPEN, _delivery.state == State.RETRY, _delivery.handed_off_at.is_not(None))
+# What may have arrived: of unknown end, or waiting to be handed off once more.
+_MAY_HAVE_ARRIVED = sa.or_(_UNKNOWN, _HANDED_OFF)
+# A hand-off without a clear end: the first is remembered by its moment, which `changed_at` is
+# from `handing_off` on; after another one nothing is sent by itself.
+_UNCLEAR: dict[str, sa.ColumnElement[Any]] = {
+    "handed_off_at": sa.func.coalesce(_delivery.handed_off_at, _delivery.changed_at),
+    "resent": _delivery.handed_off_at.is_not(None),
+}
 
 
 @cache
@@ -51,18 +65,21 @@ def _handing_off(dialect: str) -> sa.Update:
 def _record(dialect: str) -> sa.Update:
     """Its names are what each delivery is known as by the other side, "" for nothing."""
     known_as = named(dialect, _delivery.id)
+    became = sa.bindparam("became", type_=sa.Text)
+    unclear = became == str(State.UNKNOWN)
     return (
         sa.update(schema.delivery)
         .where(one_of(dialect, _delivery.id), _delivery.owner == sa.bindparam("by"))
         .where(sa.or_(*(_delivery.state == state for state in HELD)))
         .values(
-            state=sa.bindparam("became"),
+            state=became,
             attempts=_delivery.attempts + 1,
             next_attempt_at=sa.bindparam("again"),
             reference=sa.case((known_as == "", _delivery.reference), else_=known_as),
             error=sa.bindparam("because"),
             owner="",
             changed_at=sa.bindparam("at"),
+            **{name: sa.case((unclear, v), else_=_delivery[name]) for name, v in _UNCLEAR.items()},
         )
         .returning(_delivery.id)
     )
@@ -209,6 +226,7 @@ def release_dead(
             next_attempt_at=None,
             owner="",
             error="the process ended before the answer was recorded",
+            **_UNCLEAR,
         )
     )
     ids = list(tx.scalars(lost.returning(_delivery.id)))
@@ -235,24 +253,30 @@ def unknown(tx: Transaction, now: datetime | None = None) -> list[Delivery]:
 
     With `now`, only those whose time to be looked into has come.
     """
-    wanted = _delivery.state == State.UNKNOWN
+    wanted = _UNKNOWN
     if now is not None:
         wanted &= sa.or_(_delivery.next_attempt_at.is_(None), _delivery.next_attempt_at <= now)
     return _deliveries(tx, wanted)
+
+
+def to_hand_off_again(tx: Transaction) -> list[Delivery]:
+    """Return the deliveries that may have arrived and wait to be handed off once more."""
+    return _deliveries(tx, _HANDED_OFF)
 
 
 def settle(tx: Transaction, delivery_id: int, found: Outcome, now: datetime) -> bool:
     """Record what was found out about an unknown delivery. False for one that is not unknown.
 
     Found to have arrived, it is sent, with the reference under which later parts follow; found
-    not to have, or worth another attempt, it is tried again.
+    not to have, it is tried again as if it had never been handed off.
     """
-    unknown_still = _is_in(delivery_id, State.UNKNOWN)
+    absent = found.state is State.RETRY
     return _step(
         tx,
-        unknown_still,
+        _is_in(delivery_id, State.UNKNOWN),
         state=found.state,
-        resent=True if found.state is State.RETRY else _delivery.resent,
+        resent=False if absent else _delivery.resent,
+        handed_off_at=None if absent else _delivery.handed_off_at,
         reference=found.reference or _delivery.reference,
         error=found.error,
         next_attempt_at=now + found.retry_after if found.retry_after else None,
@@ -260,20 +284,44 @@ def settle(tx: Transaction, delivery_id: int, found: Outcome, now: datetime) -> 
     )
 
 
+def hand_off_again(tx: Transaction, delivery_id: int, now: datetime) -> bool:
+    """Let an unknown delivery be handed off once more. False for one that is not unknown."""
+    unknown_still = _is_in(delivery_id, State.UNKNOWN)
+    return _step(tx, unknown_still, state=State.RETRY, next_attempt_at=None, changed_at=now)
+
+
+def give_up(tx: Transaction, delivery_id: int, error: str, now: datetime) -> bool:
+    """Leave to a person what may have arrived and waited to be handed off once more."""
+    waits_still = sa.and_(_delivery.id == delivery_id, _HANDED_OFF)
+    unknown_now = {"state": State.UNKNOWN, "resent": True, "error": error}
+    return _step(tx, waits_still, **unknown_now, next_attempt_at=None, changed_at=now)
+
+
 def resolve(
     tx: Transaction, delivery_id: int, fate: Literal["sent", "resend"], now: datetime
 ) -> None:
-    """Settle an unknown delivery by hand. Raises UsageError for one that is not unknown."""
-    state = State.SENT if fate == "sent" else State.RETRY
-    if not settle(tx, delivery_id, Outcome(state), now):
+    """Settle by hand what may have arrived. Raises UsageError where that is no question.
+
+    Sent again, it may still have arrived before, so it is never composed again; the time in which
+    it is tried begins anew.
+    """
+    open_still = sa.and_(_delivery.id == delivery_id, _MAY_HAVE_ARRIVED)
+    again = {"state": State.RETRY, "resent": False, "handed_off_at": now}
+    done = again if fate == "resend" else {"state": State.SENT}
+    if not _step(tx, open_still, **done, error="", next_attempt_at=None, changed_at=now):
         found = get(tx, delivery_id).state
         raise UsageError(f"delivery {delivery_id} is {found}: only an unknown one is resolved")
 
 
 def retry(tx: Transaction, delivery_id: int, now: datetime) -> None:
     """Let a delivery be tried again now. Raises UsageError where that might send it twice."""
+    if UNRENDERED in get(tx, delivery_id).rendered.body:
+        hint = "`paper-monitor digest` renders it again"
+        raise UsageError(f"delivery {delivery_id} has no text: its channel failed", hint)
     open_still = _is_in(delivery_id, *RETRIED_BY_HAND)
-    if not _step(tx, open_still, state=_AGAIN, next_attempt_at=None, changed_at=now):
+    anew = sa.case((_delivery.handed_off_at.is_not(None), sa.literal(now, Instant)))
+    values = {"next_attempt_at": None, "handed_off_at": anew, "changed_at": now}
+    if not _step(tx, open_still, state=_AGAIN, **values):
         found = get(tx, delivery_id).state
         hint = "say whether it arrived: deliveries resolve" if found is State.UNKNOWN else ""
         raise UsageError(f"delivery {delivery_id} is {found} and is not tried again", hint)
@@ -331,6 +379,21 @@ def listing(tx: Transaction, states: Collection[State] | None = None) -> list[De
     return [_delivery_of(row) for row in rows]
 
 
+def open_on(tx: Transaction, channels: Collection[str]) -> list[int]:
+    """Return the digests with deliveries that wait to be sent on these channels, oldest first."""
+    if not channels:
+        return []
+    waits = (_delivery.state.in_(WAITING), among(tx, _delivery.channel, channels))
+    chosen = sa.select(_delivery.digest_id).where(*waits).distinct()
+    return sorted(tx.scalars(chosen))
+
+
+def may_have_arrived(tx: Transaction) -> list[Delivery]:
+    """Return what may or may not have arrived, newest first; without the bodies."""
+    wanted = _select(sa.literal(None)).where(_MAY_HAVE_ARRIVED)
+    return [_delivery_of(row) for row in tx.execute(wanted.order_by(_delivery.id.desc()))]
+
+
 def counts(tx: Transaction) -> dict[State, int]:
     """Return how many deliveries are in each state; states with none are left out."""
     rows = tx.execute(sa.select(_delivery.state, sa.func.count()).group_by(_delivery.state))
@@ -385,4 +448,5 @@ def _delivery_of(row: Any) -> Delivery:
         error=row.error,
         owner=row.owner,
         resent=row.resent,
+        handed_off_at=row.handed_off_at,
     )

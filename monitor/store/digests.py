@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ from monitor.model import Change, Digest, News, Rendered, State
 from monitor.store import matches, papers, schema
 from monitor.store.columns import Instant, among, earlier, insert_new
 from monitor.store.database import Transaction
-from monitor.store.standing import REACHED, has_content, reached
+from monitor.store.standing import has_content, has_reached, reached
 from monitor.store.subscriptions import (
     SubscriptionState,
     states,
@@ -26,6 +26,8 @@ from monitor.store.subscriptions import (
 __all__ = [
     "Planned",
     "SubscriptionState",
+    "Unrendered",
+    "add_rendered",
     "count",
     "freeze",
     "get",
@@ -36,9 +38,14 @@ __all__ = [
     "states",
     "subscriptions_mark",
     "sync_subscriptions",
+    "unrendered",
     "unsent",
     "waiting",
+    "waits_since",
 ]
+
+# The body of a part that its channel could not render: the error under this name.
+UNRENDERED = "unrendered"
 
 _digest = schema.digest.c
 _item = schema.digest_item.c
@@ -52,12 +59,26 @@ _topic = schema.topic.c
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A delivery to be: one part, on one channel, to one recipient, under its message id."""
+    """A delivery to be: one part, on one channel, to one recipient, under its message id.
+
+    With an `error` its channel could not render the digest: it is recorded as failed.
+    """
 
     channel: str
     recipient: str
     part: int
     message_id: str
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unrendered:
+    """A channel that a digest stands without a text for."""
+
+    digest_id: int
+    subscription: str
+    period: str
+    channel: str
 
 
 # ── what was not told yet ───────────────────────────────────────────────────────────
@@ -83,6 +104,13 @@ def waiting(tx: Transaction, subscription: str, now: datetime) -> int:
     """Return how many papers `unsent` tells of."""
     papers = sa.select(sa.func.count(_change.paper_id.distinct()))
     return tx.scalar(_unsent(tx, papers, subscription, now)) or 0
+
+
+def waits_since(tx: Transaction, subscription: str, now: datetime) -> datetime | None:
+    """Return since when the oldest match waits that stands in no digest; None where none does."""
+    oldest = sa.select(sa.func.min(_match.matched_at)).select_from(schema.change)
+    since: datetime | None = tx.scalar(_unsent(tx, oldest, subscription, now, fresh=True))
+    return since
 
 
 def _unsent(
@@ -190,10 +218,9 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
         ~reached(_digest.id),
     )
     ids = set(tx.scalars(earlier))
-    open_ones = sa.select(_delivery.digest_id, _delivery.state).where(
-        among(tx, _delivery.digest_id, ids)
-    )
-    now_reached = {id for id, state in tx.execute(open_ones.with_for_update()) if state in REACHED}
+    its_deliveries = among(tx, _delivery.digest_id, ids)
+    open_ones = sa.select(_delivery.digest_id, has_reached()).where(its_deliveries)
+    now_reached = {id for id, reached_ in tx.execute(open_ones.with_for_update()) if reached_}
     lost = _with_content(tx, ids - now_reached)
     tx.execute(sa.delete(schema.digest_item).where(among(tx, _item.digest_id, lost)))
     tx.execute(
@@ -247,18 +274,24 @@ def _plan(
         for channel, told in rendered.items()
         for part in told
     ]
+    planned = list(planned)
+    failed = {one.channel: one.error for one in planned if one.error}
+    parts += [
+        {"digest_id": digest_id, "channel": channel, "part": 0, "body": {UNRENDERED: error}}
+        for channel, error in failed.items()
+    ]
     rows = [
         {
             "digest_id": digest_id,
             "channel": one.channel,
             "recipient": one.recipient,
             "part": one.part,
-            "state": State.PLANNED,
+            "state": State.FAILED if one.error else State.PLANNED,
             "attempts": 0,
             "owner": "",
             "message_id": one.message_id,
             "reference": "",
-            "error": "",
+            "error": one.error,
             "created_at": now,
             "changed_at": now,
         }
@@ -268,6 +301,59 @@ def _plan(
         tx.execute(sa.insert(schema.rendered), parts)
     if rows:
         tx.execute(sa.insert(schema.delivery), rows)
+
+
+# ── what a channel could not render ─────────────────────────────────────────────────
+
+
+def unrendered(tx: Transaction, names: Collection[str] | None = None) -> list[Unrendered]:
+    """Return what has no text yet, of the named subscriptions or of all, oldest first.
+
+    Digests that are superseded are left out: their papers are in a newer one.
+    """
+    wanted = sa.true() if names is None else among(tx, _digest.subscription, names)
+    rows = tx.execute(
+        sa.select(_digest.id, _digest.subscription, _digest.period, _rendered.channel)
+        .join(schema.rendered, _rendered.digest_id == _digest.id)
+        .where(_digest.superseded_at.is_(None), _lacks_text(), wanted)
+        .order_by(_digest.id, _rendered.channel)
+    )
+    return [Unrendered(*row) for row in rows]
+
+
+def _lacks_text() -> sa.ColumnElement[bool]:
+    return sa.cast(_rendered.body, sa.Text).startswith(f'{{"{UNRENDERED}"')
+
+
+def add_rendered(
+    tx: Transaction,
+    one: Unrendered,
+    rendered: Sequence[Rendered],
+    planned: Sequence[Planned],
+    now: datetime,
+) -> int:
+    """Give a digest the text and deliveries of a channel; return how many deliveries wait now.
+
+    0, and nothing is written, when another process was faster or the digest is superseded. Part
+    0 keeps its Message-ID; recipients that are not in `planned` stay failed.
+    """
+    _alone(tx, one.subscription)
+    place = (_rendered.digest_id == one.digest_id, _rendered.channel == one.channel)
+    stands = sa.exists().where(_digest.id == one.digest_id, _digest.superseded_at.is_(None))
+    first = sa.update(schema.rendered).where(*place, _rendered.part == 0, _lacks_text(), stands)
+    if tx.execute(first.values(body=dict(rendered[0].body))).rowcount != 1:
+        return 0
+    waits = (
+        sa.update(schema.delivery)
+        .where(_delivery.digest_id == one.digest_id, _delivery.channel == one.channel)
+        .where(_delivery.state == State.FAILED)
+        .where(among(tx, _delivery.recipient, {to.recipient for to in planned}))
+        .values(state=State.PLANNED, error="", created_at=now, changed_at=now)
+    )
+    begun = tx.execute(waits).rowcount
+    later = [to for to in planned if to.part > 0]
+    _plan(tx, one.digest_id, {one.channel: rendered[1:]}, later, now)
+    return begun + len(later)
 
 
 # ── what it was told ────────────────────────────────────────────────────────────────

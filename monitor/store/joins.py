@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from msgspec import structs
 
 from monitor.model import Kind, Stored
-from monitor.store import changes, papers, rulings, schema, search
+from monitor.store import changes, common, papers, rulings, schema, search, sighting_texts
 from monitor.store.columns import among, insert_new
 from monitor.store.database import Transaction
 from monitor.store.merge import filled, revised
@@ -62,6 +62,7 @@ def unite(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
     _move_names(tx, into)
     _lead_on(tx, kept, reasons, now)
     tx.execute(sa.delete(schema.paper).where(among(tx, _paper.id, kept)))
+    common.restore(tx, set(kept.values()))
     changes.reopen(tx, set(kept.values()), now - changes.REOPENED)
     return kept
 
@@ -192,7 +193,8 @@ def _write_paper(
 def _together(kept: Stored, lost: Stored) -> Stored:
     later = (lost.paper.version or 0) > (kept.paper.version or 0) > 0
     paper = revised(kept.paper, lost.paper) if later else filled(kept.paper, lost.paper)
-    withdrawn = lost.paper.withdrawn if later else kept.paper.withdrawn
+    either = kept.paper.withdrawn or lost.paper.withdrawn
+    withdrawn = lost.paper.withdrawn if later else either
     told = [at for at in (kept.news_at, lost.news_at) if at]
     return replace(
         kept,
@@ -214,6 +216,9 @@ def _move_names(tx: Transaction, into: Mapping[int, int]) -> None:
         rows = tx.execute(sa.select(names).where(among(tx, names.c.paper_id, lost)))
         told = {(row.key, into[row.paper_id]) for row in rows}
         insert_new(tx, names, [{"key": key, "paper_id": id} for key, id in sorted(told)])
+    for pairs in (schema.common_key, schema.about):
+        rows = tx.execute(sa.select(pairs).where(among(tx, pairs.c.paper_id, lost)))
+        insert_new(tx, pairs, [row._asdict() | {"paper_id": into[row.paper_id]} for row in rows])
     _move_sightings(tx, into, lost)
 
 
@@ -225,12 +230,16 @@ def _move_sightings(tx: Transaction, into: Mapping[int, int], lost: Sequence[int
         .order_by(_sighting.last_seen_at.desc())
     )
     told: dict[tuple[str, str, int], dict[str, Any]] = {}
+    before: dict[tuple[str, str, int], int] = {}
     for row in rows:
         moved = row._asdict() | {"paper_id": into[row.paper_id]}
-        last = told.setdefault((row.source, row.raw_id, moved["paper_id"]), moved)
+        place = (row.source, row.raw_id, moved["paper_id"])
+        last = told.setdefault(place, moved)
         last["first_seen_at"] = min(last["first_seen_at"], row.first_seen_at)
+        before.setdefault(place, row.paper_id)
     tx.execute(sa.delete(schema.sighting).where(among(tx, _sighting.paper_id, into)))
     insert_new(tx, schema.sighting, [told[place] for place in sorted(told)])
+    sighting_texts.move(tx, into, before)
 
 
 # ── who is led on ───────────────────────────────────────────────────────────────────

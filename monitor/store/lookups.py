@@ -38,6 +38,21 @@ def indexed_pair(pair: Key) -> Key:
     return pair if len(pair[1]) <= INDEXED_CHARACTERS else (pair[0], indexed(pair[1]))
 
 
+def listed(
+    tx: Transaction, pairs: Iterable[Key], made: Callable[[str], sa.Select[Any]]
+) -> set[Key]:
+    """Return those of some identifiers whose values a statement finds, asked for each `scheme`."""
+    by_scheme: dict[str, dict[str, Key]] = defaultdict(dict)
+    for pair in pairs:
+        scheme, value = indexed_pair(pair)
+        by_scheme[scheme][value] = pair
+    return {
+        values[value]
+        for scheme, values in by_scheme.items()
+        for (value,) in raw_of(tx, made, values.keys(), scheme=scheme)
+    }
+
+
 def of_keys(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, int]:
     """Return the paper that has each normalised identifier, where there is one."""
     by_scheme: dict[str, list[str]] = defaultdict(list)

@@ -27,6 +27,7 @@ __all__ = [
     "news_since",
     "of_paper",
     "put_in_force",
+    "queries",
     "reopen",
     "replace_unsent",
     "save",
@@ -46,6 +47,13 @@ OF_CHANGE = sa.and_(_change.paper_id == _match.paper_id, _change.revision == _ma
 def unmatched(tx: Transaction, limit: int) -> list[Change]:
     """Return the next changes that no topic was held against, by paper and revision."""
     return _changes(tx, _change.matched_at.is_(None), limit)
+
+
+def unmatched_since(tx: Transaction) -> datetime | None:
+    """Return since when the oldest change waits to be matched; None where none does."""
+    oldest = sa.select(sa.func.min(_change.at)).where(_change.matched_at.is_(None))
+    since: datetime | None = tx.scalar(oldest)
+    return since
 
 
 def news_since(
@@ -95,6 +103,11 @@ def difference(tx: Transaction, topics: Sequence[Topic]) -> tuple[list[Topic], l
     known = {row.name: row for row in tx.execute(sa.select(schema.topic))}
     changed = [topic for topic in topics if _differs(known.pop(topic.name, None), _row(topic))]
     return changed, sorted(known)
+
+
+def queries(tx: Transaction) -> dict[str, str]:
+    """Return the query of each topic in force, by name; stores of every version have these."""
+    return {row.name: row.query for row in tx.execute(sa.select(_topic.name, _topic.query))}
 
 
 def put_in_force(

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from monitor.model import Decision, Kind, Paper, Stored
+from monitor.model import Decision, Effect, Kind, Paper, Stored
 
 # A gap is filled whoever tells it; what is there stays, unless the paper was revised.
 _GAPS = (
@@ -24,6 +24,7 @@ _GAPS = (
     "pdf_url",
     "categories",
     "version",
+    "type",
 )
 # What topics are held against: a paper that gains one of these may meet others.
 _MATCHED = ("abstract", "authors", "venue", "categories")
@@ -86,6 +87,9 @@ def fold(
             drafts[paper_id] = _unseen(paper_id, decision, now)
         else:
             _again(drafts[paper_id], decision)
+        if decision.effect:
+            for id in decision.effect.papers:
+                _noticed(drafts[id], decision.effect)
         ids.append(paper_id)
     return ids, list(drafts.values())
 
@@ -116,6 +120,19 @@ def _again(draft: Draft, decision: Decision) -> None:
         draft.revision += draft.kind is None
         if draft.kind is not Kind.WITHDRAWN:
             draft.kind, draft.why = decision.kind, decision.why
+        draft.changed = True
+
+
+def _noticed(draft: Draft, effect: Effect) -> None:
+    """A notice changes what is known of a paper, and nothing of its text. Withdrawn is the last."""
+    if draft.paper.withdrawn:
+        return
+    if effect.kind is Kind.WITHDRAWN:
+        draft.paper = replace(draft.paper, withdrawn=True)
+        draft.changed = True
+    if effect.news:
+        draft.revision += draft.kind is None
+        draft.kind, draft.why = effect.kind, effect.why
         draft.changed = True
 
 

@@ -47,6 +47,11 @@ def _run(database: store.Database, config: Config) -> None:
             _hold_together(connection)
     except MonitorError:
         raise
+    except sa.exc.DBAPIError as fault:
+        why = database.explain(fault.orig or fault)
+        raise StoreError(
+            f"the store could not be brought up to date: {why.message}", why.hint
+        ) from fault
     except Exception as fault:
         raise StoreError(f"the store could not be brought up to date: {fault}") from fault
     finally:

@@ -19,6 +19,7 @@ from typing import Protocol
 import sqlalchemy as sa
 
 from monitor.errors import StoreBusyError, StoreError
+from monitor.private_files import make_folder
 from monitor.store.database import Database, owners_folder
 
 SERVICE = "service"
@@ -166,7 +167,7 @@ def _taken(database: Database, name: str, busy: str, hint: str = "") -> _Lock:
         return _AdvisoryLock(database, _number(name), busy, hint)
     folder = owners_folder(database.path)
     try:
-        folder.mkdir(exist_ok=True)
+        make_folder(folder)
         _sweep(database, folder)
         held = _locked_file(folder / name, wait=not _is_place(name))
     except OSError as fault:

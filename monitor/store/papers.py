@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from monitor.model import Decision, Keyed, Kind, Paper, Sighting, Stored
-from monitor.store import changes, lookups, schema, search
+from monitor.store import changes, common, lookups, notices, schema, search, sighting_texts
 from monitor.store.columns import (
     among,
     indexed,
@@ -92,14 +92,43 @@ def apply(
     told of it before, or when words come in that it lacked: other topics may meet it now. What
     the decisions say is to be joined is `joins.unite`'s to do.
     """
-    known = load(tx, {d.paper_id for d in decisions if d.paper_id is not None})
+    concerned = {d.paper_id for d in decisions if d.paper_id is not None}
+    concerned.update(id for d in decisions if d.effect for id in d.effect.papers)
+    known = load(tx, concerned)
     ids, drafts = fold(decisions, known, _seen_by(tx, source, known), next_id(tx), now)
     _write_papers(tx, drafts)
-    write_keys(tx, list(zip(ids, (d.keyed for d in decisions), strict=True)))
+    _write_names(tx, ids, decisions)
     _write_sightings(tx, source, document, ids, decisions, now)
     changes.write(tx, drafts, now)
     search.mark(tx, [draft.id for draft in drafts if draft.is_new or draft.changed])
     return ids
+
+
+def _write_names(tx: Transaction, ids: Sequence[int], decisions: Sequence[Decision]) -> None:
+    """Write what papers are recognised by, what else they carry, and what notices are about."""
+    disowned = {pair for decision in decisions for pair in decision.disowned}
+    common.disown(tx, disowned)
+    told = list(zip(ids, (decision.keyed for decision in decisions), strict=True))
+    shared = [
+        (pair, id)
+        for id, keyed in told
+        for pair in (*keyed.common, *disowned.intersection(keyed.keys))
+    ]
+    if disowned:
+        told = [
+            (id, replace(one, keys=tuple(p for p in one.keys if p not in disowned)))
+            for id, one in told
+        ]
+    write_keys(tx, told)
+    common.write(tx, shared)
+    notices.write(
+        tx,
+        (
+            (pair, id, decision.effect.kind if decision.effect else None)
+            for id, decision in zip(ids, decisions, strict=True)
+            for pair in decision.keyed.about
+        ),
+    )
 
 
 def next_id(tx: Transaction) -> int:
@@ -143,6 +172,7 @@ def columns(draft: Draft | Stored) -> dict[str, Any]:
         "version": paper.version,
         "withdrawn": paper.withdrawn,
         "purged_at": None,
+        "type": paper.type or None,
     }
 
 
@@ -190,6 +220,7 @@ def _write_sightings(
     ordered = [rows[place] for place in sorted(rows)]
     update = ("version", "announce", "fingerprint", "mark", "last_seen_at")
     insert_or_update(tx, schema.sighting, ordered, update, past=_PAST)
+    sighting_texts.write(tx, source, zip(ids, (d.keyed for d in decisions), strict=True))
 
 
 def seen_again(tx: Transaction, source: str, raw_ids: Iterable[str], now: datetime) -> None:
@@ -204,7 +235,7 @@ def seen_again(tx: Transaction, source: str, raw_ids: Iterable[str], now: dateti
 def load(tx: Transaction, ids: Iterable[int]) -> dict[int, Stored]:
     """Return stored papers by id; those that do not exist are left out."""
     wanted = set(ids)
-    return stored_of(tx, wanted, keys_of(tx, wanted))
+    return stored_of(tx, wanted, all_keys_of(tx, wanted))
 
 
 def texts(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, str, str]]:
@@ -228,6 +259,11 @@ def by_key(tx: Transaction, scheme: str, value: str) -> Stored | None:
     """Return the paper that has a normalised identifier."""
     found = lookups.of_keys(tx, [(scheme, value)]).get((indexed(scheme), indexed(value)))
     return get(tx, found) if found is not None else None
+
+
+def by_common_key(tx: Transaction, scheme: str, value: str) -> list[Stored]:
+    """Return the papers that carry a normalised identifier which no paper is recognised by."""
+    return list(load(tx, common.papers_with(tx, (scheme, value))).values())
 
 
 def by_title_key(tx: Transaction, key: str) -> list[Stored]:
@@ -273,6 +309,16 @@ def sightings(
         if source is None or row[0] == source:
             seen[row[_PAPER]].append(_sighting_of(*row))
     return {id: tuple(some) for id, some in seen.items()}
+
+
+def sightings_with_text(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[Sighting, ...]]:
+    """Return `sightings` of all sources, each with what its record said of itself."""
+    wanted = set(ids)
+    texts = sighting_texts.of_papers(tx, wanted)
+    return {
+        id: tuple(replace(one, text=texts.get((id, one.source, one.raw_id))) for one in seen)
+        for id, seen in sightings(tx, wanted).items()
+    }
 
 
 @cache
@@ -325,16 +371,25 @@ def origin(tx: Transaction, paper_id: int) -> Origin | None:
     )
     return Origin(
         stored,
-        tuple(keys_of(tx, [paper_id]).get(paper_id, ())),
-        sightings(tx, [paper_id]).get(paper_id, ()),
+        tuple(all_keys_of(tx, [paper_id]).get(paper_id, ())),
+        sightings_with_text(tx, [paper_id]).get(paper_id, ()),
         tuple(
             ChangeRow(row.revision, Kind(row.kind), row.why, row.at, row.matched_at) for row in rows
         ),
     )
 
 
+def all_keys_of(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
+    """Return all identifiers that papers carry, those included that prove nothing."""
+    wanted = set(ids)
+    keys = keys_of(tx, wanted)
+    for id, pairs in common.of_papers(tx, wanted).items():
+        keys[id] = sorted([*keys[id], *pairs])
+    return keys
+
+
 def keys_of(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
-    """Return the identifiers of papers, in a stable order."""
+    """Return the identifiers that papers are recognised by, in a stable order."""
     keys: dict[int, list[Key]] = defaultdict(list)
     for paper_id, scheme, value in raw_of(tx, _keys, ids):
         keys[paper_id].append((scheme, value))
@@ -396,6 +451,7 @@ def _stored_of(
     version: int | None,
     withdrawn: bool | int,
     purged_at: datetime | str | None,
+    type_: str | None,
 ) -> Stored:
     """Return a row of `schema.paper`, its columns in their order."""
     by_scheme: dict[str, tuple[str, ...]] = {}
@@ -417,6 +473,7 @@ def _stored_of(
         categories=listed(categories),
         version=version,
         withdrawn=bool(withdrawn),
+        type=type_ or "",
     )
     since = moment(news_at) if news_at else None
     return Stored(id, paper, moment(first_seen), since, revision, purged_at is not None)

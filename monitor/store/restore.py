@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import stat
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,9 @@ import sqlalchemy as sa
 
 from monitor.errors import StoreError
 from monitor.model import State
+from monitor.private_files import create_file
 from monitor.store import schema
+from monitor.store.columns import Instant
 from monitor.store.database import Database, open_store, restoring
 from monitor.store.owners import service_lock
 
@@ -60,6 +63,8 @@ def _prepare(url: str, copy: Path, backup: Path, now: datetime) -> int:
     interrupted = copy.exists()
     try:
         _remove(_belongings(copy))
+        if not interrupted:
+            create_file(copy).close()
         shutil.copyfile(backup, copy)
         database = open_store(url)
         try:
@@ -91,6 +96,8 @@ def _swap(path: Path, copy: Path, now: datetime) -> Path | None:
     """The log and index files belong to the old file alone: they would damage the new one."""
     kept = path.with_name(f"{path.name}.before-{now:%Y%m%dT%H%M%S}")
     there = path.exists()
+    if there:
+        copy.chmod(stat.S_IMODE(path.stat().st_mode))
     for suffix in ("", "-wal", "-shm"):
         old = path.with_name(path.name + suffix)
         if old.exists():
@@ -109,8 +116,13 @@ def _hold(database: Database, now: datetime) -> int:
                 state=State.UNKNOWN,
                 owner="",
                 error=HELD,
+                handed_off_at=sa.func.coalesce(delivery.handed_off_at, sa.literal(now, Instant)),
                 next_attempt_at=datetime(9999, 1, 1, tzinfo=UTC),
             )
+        )
+        # What was unknown in the backup may have been sent once more since.
+        tx.execute(
+            sa.update(schema.delivery).where(delivery.state == State.UNKNOWN).values(resent=True)
         )
         tx.execute(
             sa.update(schema.subscription)

@@ -112,6 +112,11 @@ def apart(tx: Transaction, pairs: Iterable[tuple[int, int]]) -> set[tuple[int, i
     }
 
 
+def of_records(tx: Transaction, ours: set[str], theirs: set[str]) -> str:
+    """Return what is ruled of two groups of records by their names, "" where nothing is."""
+    return _verdict(_on(tx, ours | theirs), ours, theirs)
+
+
 def of_names(tx: Transaction, names: Iterable[str]) -> list[tuple[str, str, str, datetime]]:
     """Return (one, other, verdict, when) of the rulings that name a paper, the oldest first."""
     wanted = set(names)

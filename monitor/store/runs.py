@@ -82,6 +82,17 @@ def finish(
     tx.execute(sa.update(schema.run).where(_run.id == run_id).values(row | _counts(run)))
 
 
+def fold_unchanged(tx: Transaction, run_id: int, run: Run) -> None:
+    """Keep, of the runs of a quarter of an hour that found nothing, only this one.
+
+    A folder is looked at every minute: a run for each look would fill the store.
+    """
+    start = run.started.replace(minute=run.started.minute // 15 * 15, second=0, microsecond=0)
+    same = (_run.source == run.source, _run.outcome == RunOutcome.UNCHANGED)
+    earlier = (_run.id < run_id, _run.started_at >= start, _run.started_at <= run.started)
+    tx.execute(sa.delete(schema.run).where(*same, *earlier))
+
+
 def discard(tx: Transaction, run_id: int) -> None:
     """Remove an open run that turned out to have nothing to do."""
     tx.execute(sa.delete(schema.run).where(_run.id == run_id, _run.finished_at.is_(None)))
@@ -281,6 +292,16 @@ def end_incident(tx: Transaction, subject: str, kind: str, now: datetime) -> Inc
     return _incident_of(row) if row else None
 
 
+def note_ended(
+    tx: Transaction, subject: str, kind: str, since: datetime, now: datetime, error: str
+) -> None:
+    """Record an incident that is over, unless one of the same time is recorded already."""
+    same = (_incident.subject == subject, _incident.kind == kind, _incident.ended_at >= since)
+    if tx.execute(sa.select(_incident.id).where(*same)).first() is None:
+        row = {"subject": subject, "kind": kind, "since": since, "error": error, "tries": 0}
+        tx.execute(sa.insert(schema.incident).values(row | {"ended_at": now}))
+
+
 def close_gaps(tx: Transaction, subject: str, before: datetime, now: datetime) -> None:
     """End the gaps found before a moment: they are past, and nobody need be told of an end."""
     found = (*_open(subject, GAP), _incident.since < before)
@@ -306,6 +327,11 @@ def end_obsolete(tx: Transaction, living: Collection[str], now: datetime) -> Non
 def open_incidents(tx: Transaction) -> list[Incident]:
     """Return what goes wrong now, the oldest first."""
     return _incidents(tx, _incident.ended_at.is_(None))
+
+
+def open_error(tx: Transaction, subject: str, kind: str) -> str:
+    """Return the error of an incident that is open, "" where none is."""
+    return tx.scalar(sa.select(_incident.error).where(*_open(subject, kind))) or ""
 
 
 def untold(tx: Transaction) -> list[Incident]:

@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, In
 from monitor.store.columns import Id, Instant
 
 # The newest migration: a store that says so needs none, and Alembic is not even imported.
-VERSION = "0005"
+VERSION = "0012"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -59,6 +59,7 @@ paper = Table(
     Column("version", Integer),
     Column("withdrawn", Boolean, nullable=False),
     Column("purged_at", Instant),
+    Column("type", Text),
     Index("ix_paper_first_seen_at", "first_seen_at"),
 )
 
@@ -73,6 +74,30 @@ paper_key = Table(
     Column("value", Text, primary_key=True),
     _paper(),
     Index("ix_paper_key_paper_id", "paper_id"),
+    sqlite_with_rowid=False,
+)
+
+# Identifiers that clearly different works carry: data of each, by which nothing is recognised.
+common_key = Table(
+    "common_key",
+    metadata,
+    Column("scheme", Text, primary_key=True),
+    Column("value", Text, primary_key=True),
+    _paper(primary_key=True),
+    Index("ix_common_key_paper_id", "paper_id"),
+    sqlite_with_rowid=False,
+)
+
+# What a notice or comment (paper_id) is about, whether that is stored or not; `kind` is what it
+# means for that paper (withdrawn, revised), null for a comment.
+about = Table(
+    "about",
+    metadata,
+    Column("scheme", Text, primary_key=True),
+    Column("value", Text, primary_key=True),
+    _paper(primary_key=True),
+    Column("kind", Text),
+    Index("ix_about_paper_id", "paper_id"),
     sqlite_with_rowid=False,
 )
 
@@ -115,6 +140,23 @@ sighting = Table(
     Index("ix_sighting_paper_id", "paper_id"),
     # All that is asked of a record that its source tells of as before: no row is looked for.
     Index("ix_sighting_mark", "source", "raw_id", "mark", "paper_id").ddl_if(dialect="sqlite"),
+)
+
+# What each record said of itself. It is not in `sighting`, whose rows are written whenever a known
+# record is read again; sightings from before there was this table have none.
+sighting_text = Table(
+    "sighting_text",
+    metadata,
+    _paper(primary_key=True),
+    Column("source", Text, primary_key=True),
+    Column("raw_id", Text, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("authors", Text, nullable=False),
+    Column("venue", Text, nullable=False),
+    Column("year", Integer),
+    Column("type", Text, nullable=False),
+    Column("keys", Text, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 change = Table(
@@ -387,6 +429,7 @@ delivery = Table(
     Column("error", Text, nullable=False),
     Column("created_at", Instant, nullable=False),
     Column("changed_at", Instant, nullable=False),
+    Column("handed_off_at", Instant),
     sa.UniqueConstraint("digest_id", "channel", "recipient", "part"),
     sa.ForeignKeyConstraint(
         ["digest_id", "channel", "part"],
@@ -395,4 +438,13 @@ delivery = Table(
         ondelete="CASCADE",
     ),
     _partial("ix_delivery_open", "state", where="state NOT IN ('sent', 'superseded')"),
+)
+
+# How many hand-offs in a row had no clear end, on each line of channels.
+line = Table(
+    "line",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("unclear", Integer, nullable=False),
+    sqlite_with_rowid=False,
 )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.model import Keyed
-from monitor.store import papers, rulings, schema, search
+from monitor.model import Keyed, Paper
+from monitor.store import papers, rulings, schema, search, sighting_texts
 from monitor.store.columns import insert_new
 from monitor.store.database import Transaction
 
 _paper = schema.paper.c
-_key = schema.paper_key.c
 _sighting = schema.sighting.c
 
 Key = tuple[str, str]
@@ -24,26 +24,30 @@ def split(
     paper_id: int,
     keys: Iterable[Key],
     records: Iterable[Key],
-    told: Keyed,
+    kept: Keyed,
+    parted: Keyed,
     now: datetime,
 ) -> int:
     """Give some identifiers and records (source, raw id) of a paper to a new one; return its id.
 
-    `told` is how the new paper is called until its records are read again: each half then takes
-    its own text over, which is no news. What was matched and sent of the paper counts for both,
-    and it is ruled that they are different. `tx` is one of `Database.ingesting`.
+    `kept` and `parted` are what the paper and the new one say until their records are read again:
+    each then takes its own text over, which is no news. What was matched and sent of the paper
+    counts for both, and it is ruled that they are different. `tx` is one of `Database.ingesting`.
     """
     keys, records = list(keys), list(records)
     new_id = papers.next_id(tx)
     row = tx.execute(sa.select(schema.paper).where(_paper.id == paper_id)).one()
-    tx.execute(sa.insert(schema.paper), [row._asdict() | {"id": new_id, "title": told.paper.title}])
+    tx.execute(sa.insert(schema.paper), [row._asdict() | {"id": new_id} | _text(parted.paper)])
+    tx.execute(sa.update(schema.paper).where(_paper.id == paper_id).values(_text(kept.paper)))
     for table in (schema.title_key, schema.block, schema.change, schema.match, schema.digest_item):
         copied = tx.execute(sa.select(table).where(table.c.paper_id == paper_id))
         insert_new(tx, table, [one._asdict() | {"paper_id": new_id} for one in copied])
-    papers.write_keys(tx, [(new_id, told)])
+    papers.write_keys(tx, [(paper_id, kept), (new_id, parted)])
     for scheme, value in keys:
-        mine = (_key.scheme == scheme, _key.value == value, _key.paper_id == paper_id)
-        tx.execute(sa.update(schema.paper_key).where(*mine).values(paper_id=new_id))
+        for table in (schema.paper_key, schema.common_key):
+            named = table.c.scheme == scheme, table.c.value == value
+            mine = *named, table.c.paper_id == paper_id
+            tx.execute(sa.update(table).where(*mine).values(paper_id=new_id))
     unheard = {"fingerprint": "", "past": None, "mark": None}
     tx.execute(sa.update(schema.sighting).where(_sighting.paper_id == paper_id).values(unheard))
     for source, raw_id in records:
@@ -53,7 +57,18 @@ def split(
             .where(*record, _sighting.paper_id == paper_id)
             .values(paper_id=new_id, why="someone ruled that it is a paper of its own")
         )
+        sighting_texts.give(tx, (source, raw_id), paper_id, new_id)
     names = rulings.names_of(tx, [paper_id, new_id])
     rulings.rule(tx, names[paper_id], names[new_id], rulings.DIFFERENT, now)
     search.mark(tx, [paper_id, new_id])
     return new_id
+
+
+def _text(paper: Paper) -> dict[str, Any]:
+    return {
+        "title": paper.title,
+        "abstract": paper.abstract,
+        "authors": paper.authors,
+        "venue": paper.venue,
+        "year": paper.year,
+    }

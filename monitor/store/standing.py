@@ -7,16 +7,22 @@ import sqlalchemy as sa
 from monitor.model import State
 from monitor.store import schema
 
-# A digest with a delivery in one of these has reached somebody, or may have, or is about to.
+# A delivery in one of these has reached somebody, or may have, or is about to. So may one whose
+# hand-off had no clear end, whatever became of it since (`handed_off_at`).
 REACHED = (State.SENT, State.UNKNOWN, State.HANDING_OFF, State.CLAIMED)
 
 _digest = schema.digest.c
 _delivery = schema.delivery.c
 
 
+def has_reached() -> sa.ColumnElement[bool]:
+    """Whether a delivery has reached somebody, or may have."""
+    return sa.or_(_delivery.state.in_(REACHED), _delivery.handed_off_at.is_not(None))
+
+
 def reached(digest_id: sa.ColumnElement[int]) -> sa.Exists:
     """Whether a digest has reached somebody."""
-    one = (_delivery.digest_id == digest_id, _delivery.state.in_(REACHED))
+    one = (_delivery.digest_id == digest_id, has_reached())
     return sa.select(_delivery.id).where(*one).exists()
 
 

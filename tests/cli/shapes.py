@@ -17,10 +17,14 @@ RUNS = [keys("source document outcome seen new revised known rejected error")]
 DIGESTS = [keys("subscription period papers", deliveries=ATTEMPTS)]
 OUTBOX = [keys("id subscription period channel recipient state attempts message_id error")]
 READ = keys(
-    "title abstract authors published updated url keys categories announce version withdrawn"
+    "title abstract authors published updated url keys categories type about announce version"
+    " withdrawn"
 )
 SIGHTINGS = [
-    keys("source raw_id version announce fingerprint first_seen last_seen document past why")
+    keys(
+        "source raw_id version announce fingerprint first_seen last_seen document past why",
+        text=keys("title authors venue year type keys"),
+    )
 ]
 
 

@@ -58,8 +58,14 @@ def test_a_section_shows_how_the_command_is_written(name: str) -> None:
 @pytest.mark.parametrize(("line", "shape"), [(line, shape) for line, _, shape in EVERY])
 def test_a_section_shows_every_key_of_its_json(line: str, shape: Any) -> None:
     words = line.replace("deliveries list", "deliveries").split()
-    name = {"deliveries": "deliveries list", "papers": "papers search", "topics": "topics try"}.get(
-        words[0], words[0]
+    name = (
+        line
+        if line in SECTIONS
+        else {
+            "deliveries": "deliveries list",
+            "papers": "papers search",
+            "topics": "topics try",
+        }.get(words[0], words[0])
     )
     shown = set(re.findall(r'"(\w+)"', SECTIONS[name]))
     for key in set(keys_in(shape)):
@@ -75,5 +81,13 @@ def keys_in(shape: Any) -> Iterator[str]:
 
 
 def test_what_holds_for_all_is_told() -> None:
-    for word in ("--config", "--json", "--now", "--help", "--version", "PAPER_MONITOR_CONFIG"):
+    for word in (
+        "--config",
+        "--json",
+        "--now",
+        "--help",
+        "--version",
+        "--install-completion",
+        "PAPER_MONITOR_CONFIG",
+    ):
         assert word in GENERAL

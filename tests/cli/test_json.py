@@ -24,11 +24,11 @@ from tests.servers.smtp import Drop, ScriptedSmtp
 
 EVERY = [
     ("init new", 0, keys("path")),
-    ("check", 0, keys("ok faults")),
+    ("check", 0, keys("ok faults warnings")),
     (
         "check --config none.yaml",
         2,
-        keys("ok", faults=[keys("file line where message")]),
+        keys("ok warnings", faults=[keys("file line where message")]),
     ),
     (
         "read huggingface-page dumps/1.txt dumps/2.txt",
@@ -42,15 +42,16 @@ EVERY = [
     ("read page dumps/1.txt", 0, {"documents": [keys("file error rejected", papers=[READ])]}),
     ("ingest", 0, {"runs": RUNS}),
     ("ingest page", 0, {"runs": RUNS}),
-    (f"digest --now {SUNDAY}", 0, keys("digests")),
-    (f"digest lab --early --now {SUNDAY}", 0, {"digests": DIGESTS}),
-    (f"digest lab --early --dry-run --now {SUNDAY}", 0, {"digests": DIGESTS}),
-    (f"run --now {SUNDAY}", 0, {"runs": RUNS, "digests": ANYTHING}),
+    (f"digest --now {SUNDAY}", 0, keys("digests failed")),
+    (f"digest lab --early --now {SUNDAY}", 0, {"digests": DIGESTS, "failed": ANYTHING}),
+    (f"digest lab --early --dry-run --now {SUNDAY}", 0, {"digests": DIGESTS, "failed": ANYTHING}),
+    (f"run --now {SUNDAY}", 0, {"runs": RUNS, "digests": ANYTHING, "failed": ANYTHING}),
     (
         "papers",
         0,
         {"papers": [keys("id title keys first_seen", sources=[keys("source document raw_id")])]},
     ),
+    ("papers doubtful", 0, keys("doubtful joins unjudged")),
     (
         "topics try agents",
         0,
@@ -66,7 +67,7 @@ EVERY = [
         keys(
             "ok deliveries problems",
             sources=[keys("name outcome last_run seen new failing_since error troubles")],
-            subscriptions=[keys("name next_due last_period last_papers waiting why")],
+            subscriptions=[keys("name timezone next_due last_period last_papers waiting why")],
         ),
     ),
     ("deliveries", 0, {"deliveries": OUTBOX}),

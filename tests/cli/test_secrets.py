@@ -78,5 +78,26 @@ def test_no_refusal_shows_a_secret(house: House, say: Say, fault: dict[str, obje
     house.told |= fault
     for line in ("check", "check --json", "status", "config"):
         heard = say(*line.split())
-        assert heard.status == 2
+        assert heard.status == 1 + (line != "status" or "store" in fault)
         assert "hunter2" not in (heard.out + heard.err).replace("hunter2-or-so", "")
+
+
+@pytest.mark.parametrize(
+    "url, shown",
+    [
+        ("http://papers:feedsecret@host/${FEED_PATH}", "http://papers:********@host/${FEED_PATH}"),
+        ("http://papers:x${FEED_KEY}@host/feed", "http://papers:********@host/feed"),
+        ("http://papers:${FEED_KEY}@host/feed", "http://papers:${FEED_KEY}@host/feed"),
+    ],
+)
+def test_a_password_beside_a_variable_is_masked(
+    house: House, say: Say, monkeypatch: pytest.MonkeyPatch, url: str, shown: str
+):
+    monkeypatch.setenv("FEED_PATH", "nature.rss")
+    monkeypatch.setenv("FEED_KEY", "feedsecret")
+    monkeypatch.setenv("DB_HOST", "db")
+    house.told["sources"]["feed"] = {"kind": "feed", "url": url}
+    house.told["store"] = "postgresql://monitor:hunter2@${DB_HOST}/monitor"
+    heard = say("config", "--json")
+    assert heard.json["sources"]["feed"]["url"] == shown
+    assert heard.json["store"] == "postgresql://monitor:********@${DB_HOST}/monitor"

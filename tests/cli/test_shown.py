@@ -44,10 +44,13 @@ def test_a_row_is_a_line_however_long(house: House, say: Say):
 
 
 def test_what_is_empty_says_so(house: House, say: Say):
+    for store in ("missing", "empty"):
+        tried = say("topics", "try", "agents")
+        assert (tried.status, tried.out) == (0, "agents meets no paper.\n\n"), store
+        assert "! the store is empty: `paper-monitor run` reads the sources" in tried.err
+        assert say("digest").out == "Nothing is due yet, and no papers wait.\n"
     assert say("papers").out == "No paper.\n"
     assert say("deliveries").out == "No deliveries yet.\n"
-    assert say("digest").out == "Nothing is to be sent.\n"
-    assert say("topics", "try", "agents").out == "agents meets no paper.\n\n"
     house.told |= {"sources": {}, "subscriptions": {}}
     assert say("ingest").out == "There are no sources yet.\n"
     assert say("send-test").out == "There is nobody to write to.\n"
@@ -95,3 +98,39 @@ def test_what_failed_is_named_on_stderr(lived: House, say: Say):
     told = say("status", "--now", SUNDAY)
     assert "✗ source gone is failing since 2026-11-22 09:00 UTC: there is no folder" in told.out
     assert "✓ All is well." not in told.out
+
+
+def test_what_waits_is_told_with_its_time_and_how_to_send_it_now(house: House, say: Say):
+    house.told["subscriptions"]["lab"]["timezone"] = "Europe/Berlin"
+    house.add("1.txt", AGENTS)
+    told = say("run", "--now", "2026-11-22T09:00").out
+    assert told.endswith(
+        "Nothing is due yet.\n"
+        "lab: 1 paper waits for Mon 23 Nov 08:00 (Europe/Berlin). "
+        "Send now: paper-monitor digest --early lab\n"
+    )
+    lab = house.told["subscriptions"]["lab"]
+    paused = lab | {"pause_until": "2026-12-01"}
+    house.told["subscriptions"] = {"the lab": lab, "away": paused}
+    house.add("2.txt", ("Agents of Language", "A language that agents may speak."))
+    say("status")
+    Path("other.yaml").write_bytes(house.config.read_bytes())
+    told = say("run", "--config", "other.yaml", "--now", "2026-11-22T09:00").out
+    assert told.endswith(
+        "the lab: 2 papers wait for Mon 23 Nov 08:00 (Europe/Berlin). "
+        "Send now: paper-monitor digest --early 'the lab' --config other.yaml\n"
+        "away: 2 papers wait; paused until 2026-12-01.\n"
+    )
+
+
+def test_a_row_has_its_times_in_one_zone(lived: House, say: Say):
+    lived.told["subscriptions"]["lab"] |= {"timezone": "Asia/Tokyo", "schedule": "daily 07:00"}
+    told = rows(say("status", "--now", SUNDAY).out)
+    [row] = [row for row in told if row[0] == "lab"]
+    assert row[1] == "2026-11-23 07:00 JST"
+
+
+def test_shells_complete_commands(house: House):
+    asked = {"COMP_WORDS": "paper-monitor st", "COMP_CWORD": "1"}
+    said = house.command(env={"_PAPER_MONITOR_COMPLETE": "complete_bash", **asked})
+    assert said.out.split() == ["status"]

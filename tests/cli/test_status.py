@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.conftest import SUNDAY, Say
 from tests.house import AGENTS, House
+from tests.servers.smtp import ScriptedSmtp
 
 WRONG = [
     ("frobnicate", "No such command 'frobnicate'"),
@@ -188,7 +189,7 @@ def test_a_starter_works_as_it_is(house: House, say: Say):
     house.add("1.txt", AGENTS)
     Path("dumps/1.txt").rename("fresh/dumps/1.txt")
     config = ("--config", "fresh/monitor.yaml")
-    assert say("check", *config, "--json").json == {"ok": True, "faults": []}
+    assert say("check", *config, "--json").json == {"ok": True, "faults": [], "warnings": []}
     assert say("run", *config, "--json").json["runs"][0]["new"] == 1
     assert say("digest", *config, "--json", "--now", SUNDAY).status == 0
     left = Path("fresh/monitor.yaml").read_bytes()
@@ -199,6 +200,63 @@ def test_a_starter_works_as_it_is(house: House, say: Say):
 def test_doubts_are_no_faults_and_go_to_stderr(house: House, say: Say):
     house.told["channels"]["spare"] = {"kind": "file", "path": "spare/"}
     heard = say("check", "--json")
-    assert (heard.status, heard.json) == (0, {"ok": True, "faults": []})
+    assert (heard.status, heard.json["ok"], heard.json["faults"]) == (0, True, [])
+    [warning] = heard.json["warnings"]
+    assert warning == {
+        "file": "monitor.yaml",
+        "line": 12,
+        "where": "channels.spare",
+        "message": "nothing is sent on this channel",
+    }
     assert "channels.spare\n    nothing is sent on this channel" in heard.err
     assert say("check").out == "monitor.yaml is right.\n"
+
+
+def test_check_and_doctor_refuse_templates_that_cannot_be_used(house: House, say: Say):
+    own = house.folder / "own" / "mail"
+    own.mkdir(parents=True)
+    (own / "paper.html.j2").write_text("{% if %}")
+    (own / "papers.txt.j2").write_text("")
+    house.told["templates"] = "own"
+    heard = say("check", "--json")
+    assert (heard.status, heard.json["ok"]) == (2, False)
+    assert [fault["where"] for fault in heard.json["faults"]] == ["templates", "templates"]
+    assert "did you mean “mail/paper.txt.j2”?" in say("check").err
+    checks = [one for one in say("doctor", "--json").json["checks"] if one["name"] == "templates"]
+    assert [one["ok"] for one in checks] == [False, False]
+    house.ingest()
+    assert "Expected an expression" in say("status").out
+
+
+def test_a_digest_that_fails_is_named_and_makes_the_status_1(
+    lived: House, say: Say, monkeypatch: pytest.MonkeyPatch
+):
+    def render(*_: object) -> None:
+        raise RuntimeError("no such font")
+
+    monkeypatch.setattr("monitor.deliver.file.Pages.render", render)
+    lived.add("2.txt", ("Agents of Language", "A language that agents may speak."))
+    lived.ingest()
+    for line in ("run", "digest"):
+        heard = say(*line.split(), "--json", "--now", SUNDAY)
+        assert (heard.status, heard.json["digests"]) == (1, [])
+        assert heard.json["failed"] == [{"subscription": "lab", "error": "no such font"}]
+        lived.told["retry"] = {"rest": "1m-1m"}
+        lived.clock.move(minutes=2)
+    heard = say("digest", "--now", SUNDAY)
+    assert (heard.status, "lab failed: no such font" in heard.err) == (1, True)
+    assert "Nothing is due" not in heard.out
+    dry = say("digest", "--early", "lab", "--json", "--now", SUNDAY)
+    assert (dry.status, dry.json["failed"][0]["subscription"]) == (1, "lab")
+
+
+def test_run_says_1_while_a_line_is_down(house: House, say: Say, smtp: ScriptedSmtp):
+    house.by_mail(smtp.port)
+    house.add("1.txt", AGENTS)
+    house.run()
+    smtp.always["greeting"] = "421 4.3.0 later"
+    assert say("run", "--json", "--now", SUNDAY).status == 1
+    again = say("run", "--json", "--now", SUNDAY)  # the line rests, nothing is attempted
+    [one] = again.json["digests"]
+    assert (again.status, one["deliveries"][0]["state"]) == (1, "planned")
+    assert smtp.connections == 1

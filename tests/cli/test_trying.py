@@ -121,7 +121,12 @@ def test_check_warns_of_a_topic_that_meets_too_much_of_what_is_stored(house: Hou
     house.add("2.txt", FOLDING)
     say("ingest")
     told = say("check", "--json")
-    assert (told.status, told.json) == (0, {"ok": True, "faults": []})
+    assert (told.status, told.json["ok"], told.json["faults"]) == (0, True, [])
+    [warning] = told.json["warnings"]
+    assert (warning["file"], warning["line"], warning["where"]) == (
+        "monitor.yaml", 6, "topics.agents",
+    )  # fmt: skip
+    assert warning["message"].startswith("meets 98% of the papers stored")
     assert "topics.agents" in told.err
     assert "meets 98% of the papers stored" in told.err
     assert "meets 98% of the papers stored" in say("check").err

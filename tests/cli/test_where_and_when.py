@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from monitor.app import open_app
+from monitor.config import load
 from tests.cli.conftest import Say
 from tests.house import AGENTS, FOLDING, House
 
@@ -16,8 +18,9 @@ def other(house: House) -> Path:
     folder = house.folder / "other"
     folder.mkdir()
     (folder / "dumps").mkdir()
-    house.write()
-    return house.config.rename(folder / "other.yaml")
+    moved = house.write().rename(folder / "other.yaml")
+    with open_app(load(moved), house.clock):
+        return moved
 
 
 def test_config_says_which_installation(lived: House, other: Path, say: Say):

@@ -35,7 +35,7 @@ def test_what_is_commented_out_in_the_starter_works_too(tmp_path: Path) -> None:
     file.write_text("\n".join(lines[:section] + opened), encoding="utf-8")
     settings = config.load(file, {"SMTP_PASSWORD": "p", "SLACK_BOT_TOKEN": "t"})
 
-    assert {"nature", "daily-page"} == set(settings.sources)
+    assert {"arxiv", "nature", "daily-page"} == set(settings.sources)
     assert settings.subscriptions["me"].email == ("ada@example.org",)
     assert settings.smtp is not None
     assert settings.slack is not None

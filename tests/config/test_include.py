@@ -29,10 +29,8 @@ def test_included_files_hold_more_of_the_same(write: Write, tmp_path: Path) -> N
 
     assert list(settings.topics) == ["agents", "robots"]
     assert settings.subscriptions["ada"].channels == ("pages", "ada-pages")
-    assert settings.channels["pages"].options.model_dump() == {"path": tmp_path / "out"}
-    assert settings.channels["ada-pages"].options.model_dump() == {
-        "path": tmp_path / "people" / "ada"
-    }
+    folders = {name: channel.options.path for name, channel in settings.channels.items()}
+    assert folders == {"pages": tmp_path / "out", "ada-pages": tmp_path / "people" / "ada"}
 
 
 def test_a_fault_of_an_included_file_is_told_there(write: Write, tmp_path: Path) -> None:

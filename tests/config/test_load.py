@@ -48,7 +48,7 @@ EVERYTHING = """
       password: hush
       from: Papers <papers@example.org>
       unknown: hold
-    slack: {token: hush}
+    slack: {token: xoxb-hush}
 """
 
 
@@ -78,7 +78,7 @@ def test_everything_that_design_shows_is_understood(load: Load, tmp_path: Path) 
     assert settings.smtp.password.reveal() == "hush"
     assert (settings.smtp.sender, settings.smtp.unknown) == ("Papers <papers@example.org>", "hold")
     assert settings.slack is not None
-    assert settings.slack.token.reveal() == "hush"
+    assert settings.slack.token.reveal() == "xoxb-hush"
     assert settings.slack.base_url == "https://slack.com/api/"
     assert settings.warnings == ()
 
@@ -109,7 +109,7 @@ def test_what_is_left_out_has_a_default(load: Load, tmp_path: Path) -> None:
     assert settings.store == f"sqlite:///{tmp_path}/data/monitor.db"
     assert (settings.timezone, settings.contact, settings.templates) == ("UTC", "", None)
     assert (settings.operator, settings.smtp, settings.slack) == (None, None, None)
-    assert settings.sources["page"].every == timedelta(minutes=15)
+    assert settings.sources["page"].every == timedelta(minutes=1)
     assert settings.sources["feed"].every == timedelta(hours=1)
     assert settings.sources["feed"].first_run is None
     assert (agents.sources, agents.news, agents.since) == (

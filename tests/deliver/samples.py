@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from monitor.deliver.blocks import escape
+from monitor.errors import Fault
 from monitor.model import (
     Delivery,
     Digest,
@@ -93,6 +94,9 @@ class PlainTemplates:
 
     def __init__(self, padding: int = 0) -> None:
         self.padding = padding
+
+    def faults(self) -> list[Fault]:
+        return []
 
     def render(self, name: str, **values: Any) -> str:
         folder, _, rest = name.partition("/")

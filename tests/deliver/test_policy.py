@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 
 from hypothesis import given
@@ -7,10 +8,11 @@ from monitor.deliver.policy import (
     PATIENCE,
     Patience,
     decide,
+    give_up_at,
     looked,
+    may_hand_off_again,
     next_attempt,
     rest,
-    unsure,
 )
 from monitor.model import Outcome, Rendered, State
 from tests.deliver.samples import AT, delivery
@@ -131,12 +133,49 @@ def test_S09_what_is_not_there_yet_is_looked_for_again_before_it_is_sent_again()
         assert looked(lost, found, AT) == found
 
 
-def test_K05_what_no_channel_can_find_out_is_sent_once_more_or_held() -> None:
+def test_K05_what_no_channel_can_find_out_is_handed_off_once_more_or_held() -> None:
+    until = AT + timedelta(hours=48)
     once = delivery(Rendered(0, {}), state=State.UNKNOWN, attempts=1)
     twice = delivery(Rendered(0, {}), state=State.UNKNOWN, attempts=2, resent=True)
     greylisted = delivery(Rendered(0, {}), state=State.UNKNOWN, attempts=2)
-    again = unsure(once, resend=True)
-    assert again is not None and again.state is State.RETRY
-    assert unsure(twice, resend=True) is None
-    assert unsure(greylisted, resend=True) is not None
-    assert unsure(once, resend=False) is None
+    assert may_hand_off_again(once, resend=True, now=AT, until=until)
+    assert not may_hand_off_again(twice, resend=True, now=AT, until=until)
+    assert may_hand_off_again(greylisted, resend=True, now=AT, until=until)
+    assert not may_hand_off_again(once, resend=False, now=AT, until=until)
+    assert not may_hand_off_again(once, resend=True, now=until, until=until)
+
+
+# ── what may have arrived ───────────────────────────────────────────────────────────
+
+UNCLEAR = delivery(Rendered(0, {}), attempts=1, handed_off_at=AT, created_at=AT)
+
+
+def test_what_may_have_arrived_and_is_refused_for_good_is_unknown_not_failed() -> None:
+    decided = decide(UNCLEAR, Outcome(State.FAILED, "550 no such user"), AT)
+    assert decided.outcome.state is State.UNKNOWN
+    assert "may have arrived" in decided.outcome.error
+    assert "550 no such user" in decided.outcome.error
+
+
+@given(
+    st.integers(1), st.integers(1, 100), st.integers(0, 60 * 24 * 9), st.integers(0, 60 * 24 * 9)
+)
+def test_what_may_have_arrived_is_tried_until_give_up_after_its_first_hand_off(
+    number: int, attempts: int, age: int, down: int
+) -> None:
+    """Time in which the line was down does not count, and attempts are not counted."""
+    lost = replace(UNCLEAR, id=number, attempts=attempts)
+    now, outage = AT + timedelta(minutes=age), timedelta(minutes=min(age, down))
+    decided = decide(lost, RETRY, now, down=outage)
+    until = give_up_at(lost, down=outage)
+    assert until == AT + timedelta(hours=48) + outage
+    wait = PATIENCE.wait(number, attempts)
+    if now + wait < until:
+        assert (decided.outcome.state, decided.at) == (State.RETRY, now + wait)
+    else:
+        assert decided.outcome.state is State.UNKNOWN
+        assert "given up after" in decided.outcome.error
+
+
+def test_what_may_have_arrived_and_is_taken_is_sent() -> None:
+    assert decide(UNCLEAR, Outcome(State.SENT), AT).outcome.state is State.SENT

@@ -24,6 +24,7 @@ from tests.deliver.samples import (
 )
 from tests.servers.slack import TOKEN, Fault, SlackServer
 from tests.servers.smtp import closed_port
+from tests.servers.web import misbehaving_server
 
 TEMPLATES = PlainTemplates()
 
@@ -414,6 +415,45 @@ def test_a_history_is_read_from_before_a_moved_calendar(slack: SlackServer) -> N
 def test_a_webhook_has_no_history(slack: SlackServer) -> None:
     [part] = hook(slack).render(digest(), TEMPLATES)
     assert hook(slack).reconcile(planned(part)) is None
+
+
+@pytest.mark.parametrize("name", ["bot", "hook"])
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_is_refused_and_nothing_is_sent_where_it_leads(
+    slack: SlackServer, status: int, name: str
+) -> None:
+    channel = bot(slack) if name == "bot" else hook(slack)
+    with misbehaving_server() as elsewhere:
+        elsewhere.answers("/", body=b'{"ok": true, "ts": "1.1"}')
+        slack.faults.append(Fault(status, headers={"Location": elsewhere.url("/")}))
+        [outcome] = send(channel)
+    assert elsewhere.requests == []
+    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert "redirects are refused" in outcome.error
+
+
+def test_a_token_does_not_follow_a_redirect_when_it_is_checked(slack: SlackServer) -> None:
+    with misbehaving_server() as elsewhere:
+        slack.faults.append(Fault(302, headers={"Location": elsewhere.url("/")}))
+        error = bot(slack).check()
+    assert elsewhere.requests == []
+    assert "redirects are refused" in error
+
+
+@pytest.mark.parametrize("name", ["bot", "hook"])
+def test_slack_is_reached_through_a_proxy_of_the_environment(
+    slack: SlackServer, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    with misbehaving_server() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url(""))
+        channel = (
+            Slack("lab", channel="#papers", token=TOKEN, base_url="http://slack.example/api/")
+            if name == "bot"
+            else Slack("lab", webhook="http://slack.example/services/T0")
+        )
+        send(channel)
+        [asked] = proxy.requests
+    assert asked.target.startswith("http://slack.example/")
 
 
 def test_W06_no_secret_is_told_or_logged(

@@ -32,6 +32,21 @@ def test_one_list_of_authors_is_a_block_whatever_the_title():
     assert not set(one) & set(alone)
 
 
+SUBTITLED = "Streaming Crowds: Zonal Yields of Quixotic Xylophone Waltzes under Vexing Jitter"
+
+
+@pytest.mark.parametrize("sign", [":", " -", " \u2014", "?"])
+def test_a_title_shares_a_block_with_the_same_and_a_long_subtitle(sign):
+    subtitled = SUBTITLED.replace(":", sign)
+    assert set(blocks("Streaming Crowds")) & set(blocks(subtitled))
+    assert len(set(blocks(subtitled))) == len(blocks(subtitled)) == 7
+
+
+@pytest.mark.parametrize("head", ["On Learning", "A Survey", "", "?!", "Deep Learning"])
+def test_a_head_that_says_little_is_no_block(head):
+    assert len(blocks(f"{head}: Zonal Yields of Quixotic Xylophone Waltzes")) == 6
+
+
 def test_two_common_words_are_no_block():
     one = blocks("Deep Learning for Protein Dynamics")
     other = blocks("Deep Learning of Robot Navigation")
@@ -40,8 +55,8 @@ def test_two_common_words_are_no_block():
 
 
 def test_blocks_are_few_and_fit_a_signed_64_bit_column():
-    found = blocks(TITLE * 20, ["A. Lovelace", "G. Hopper"])
-    assert len(found) == 7
+    found = blocks(f"Quixotic Crowds: {TITLE * 20}", ["A. Lovelace", "G. Hopper"])
+    assert len(found) == 8
     assert all(0 <= number < 2**63 for number in found)
 
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from monitor.diff.decide import Circumstances, decide_chunk, undated
 from monitor.diff.keys import keyed
@@ -154,3 +155,37 @@ def test_of_undated_papers_a_first_reading_tells_the_newest_twenty_over_all_chun
 def test_older_goes_by_a_date_that_the_source_vouches_for(dated, days, kind):
     paper = Paper(TITLE, ABSTRACT, published=NOW - timedelta(days=days))
     assert decide(paper, dated=dated).kind is kind
+
+
+PAGE = f"Menu {TITLE} {ABSTRACT} Ada Lovelace Article 21 Nov 2026"
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        (Paper(TITLE, ABSTRACT), Paper(f"{TITLE}: A Study", ABSTRACT)),
+        (Paper(f"{TITLE}: A Study", ABSTRACT), Paper(TITLE, ABSTRACT)),
+        (Paper(TITLE, PAGE), Paper(TITLE, ABSTRACT)),
+        (Paper(TITLE, f"<!DOCTYPE html> {ABSTRACT}"), Paper(TITLE, ABSTRACT)),
+        (Paper(TITLE, ABSTRACT), Paper(TITLE, f"{ABSTRACT} LEVEL OF EVIDENCE: IV")),
+    ],
+    ids=["subtitle", "no subtitle", "card", "doctype", "label"],
+)
+def test_a_record_that_is_only_read_better_is_no_revision(before: Paper, now: Paper):
+    before, now = (replace(one, keys={"doi": "10.1000/1"}) for one in (before, now))
+    decision = decide(now, candidate(before, "key"))
+    assert (decision.kind, decision.retold) == (None, True)
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        Paper(f"{TITLE} and Elsewhere", ABSTRACT),
+        Paper(f"{TITLE}: A Study", REWORKED),
+        Paper(TITLE, f"{ABSTRACT} It also works at night."),
+        Paper(TITLE, ABSTRACT.replace("three", "nine")),
+    ],
+)
+def test_a_record_that_says_something_else_is_a_revision(now: Paper):
+    before, now = (replace(one, keys={"doi": "10.1000/1"}) for one in (Paper(TITLE, ABSTRACT), now))
+    assert decide(now, candidate(before, "key")).kind == Kind.REVISED

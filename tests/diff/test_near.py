@@ -3,7 +3,7 @@
 import random
 
 from monitor.diff import near
-from monitor.diff.blocks import of_words, words
+from monitor.diff.blocks import blocks
 
 COMMON = ["deep", "learning", "of", "the", "model", "a", "for", "data", "image"]
 
@@ -20,8 +20,15 @@ def titles(count: int, longest: int) -> list[str]:
 
 
 def test_the_columns_are_the_blocks_of_each_title():
-    told = [*titles(500, 9), *titles(20, 90), "", "R\u00e9nyi\nEntropy & $\\beta$-Expansions"]
-    expected = [sorted(of_words(words(title))) for title in told]
+    heads = [f"{a}: {b}" for a, b in zip(titles(50, 6), titles(50, 4), strict=True)]
+    told = [
+        *titles(500, 9),
+        *titles(20, 90),
+        *heads,
+        "",
+        "R\u00e9nyi\nEntropy & $\\beta$-Expansions",
+    ]
+    expected = [sorted(blocks(title)) for title in told]
     assert list(map(sorted, near.blocks_of(told))) == expected
     few = near.FEW - 1  # these are worked out one by one
     assert list(map(sorted, near.blocks_of(told[:few]))) == expected[:few]

@@ -10,6 +10,14 @@ ABSTRACT = (
     "We study how language agents learn to plan in open worlds. Our method searches over "
     "programs and reuses what it finds. On three benchmarks it halves the number of steps."
 )
+BRITISH = (
+    "We analyse the behaviour of labelled tumour cells in modelled haemorrhages, optimise the "
+    "centre of each fibre, characterise its colour, and catalogue neighbouring leukaemia cells."
+)
+AMERICAN = (
+    "We analyze the behavior of labeled tumor cells in modeled hemorrhages, optimize the "
+    "center of each fiber, characterize its color, and catalog neighboring leukemia cells."
+)
 OTHER = (
     "Protein folding remains a challenge for molecular dynamics. We present a sampler that "
     "respects symmetries and show that it reaches equilibrium in a tenth of the time."
@@ -30,6 +38,14 @@ SAME = {
     "one DOI in two spellings": (
         Paper(TITLE, keys={"doi": "10.1000/ABC"}),
         Paper(TITLE, keys={"doi": "https://doi.org/10.1000/abc"}),
+    ),
+    "British and American spelling, with authors": (
+        by(*AUTHORS, title="Optimisation of Tumour Behaviour"),
+        by(*AUTHORS, title="Optimization of Tumor Behavior"),
+    ),
+    "British and American spelling, no authors": (
+        Paper("Optimisation of Tumour Behaviour", BRITISH),
+        Paper("Optimization of Tumor Behavior", AMERICAN),
     ),
     "title and abstract, no authors": (Paper(TITLE, ABSTRACT), Paper(TITLE.upper(), ABSTRACT)),
     "title and an abstract cut by a feed": (Paper(TITLE, ABSTRACT), Paper(TITLE, ABSTRACT[:120])),
@@ -75,9 +91,9 @@ SAME = {
         by(*AUTHORS, abstract=ABSTRACT, year=2023, keys={"doi": "10.1101/2023.01.02.345678"}),
         by(*AUTHORS, abstract=ABSTRACT, year=2024, keys={"doi": "10.1000/journal.7"}),
     ),
-    "two ids of one archive, one title and one list of authors": (
-        by(*AUTHORS, keys={"arxiv": "2401.01234"}),
-        by(*AUTHORS, keys={"arxiv": "2402.04321"}),
+    "two ids of one archive, all else the same": (
+        by(*AUTHORS, abstract=ABSTRACT, keys={"arxiv": "2401.01234"}),
+        by(*AUTHORS, abstract=ABSTRACT, keys={"arxiv": "2402.04321"}),
     ),
     "no author readable, but place and year the same": (
         by(*AUTHORS, venue="SIGMOD Conference", year=2001),

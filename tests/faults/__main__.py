@@ -2,7 +2,7 @@
 
 --jobs 2            so many at once
 --stores sqlite     not both
---harms kill,raise  not all
+--harms kill,pairs  not all; `pairs` are two faults in one installation
 --trace             only write the list of boundaries anew
 --docs              write the tables into docs/delivery.md
 """
@@ -23,9 +23,16 @@ from pathlib import Path
 from monitor.log import set_up_logging
 from tests.faults.docs import write
 from tests.faults.grid import BOUNDARIES, STORES, Cell, boundaries, cells, meaningless, traced
+from tests.faults.pairs import Pair, PairVerdict, pairs
+from tests.faults.pairs import table as table_of_pairs
 from tests.faults.points import HARMS
 from tests.faults.scenes import SCENES, Stage, Verdict, stage
 from tests.servers import postgres
+
+PAIRS = "pairs"
+
+Played = Cell | Pair
+Result = Verdict | PairVerdict | str
 
 _opened: dict[str, Stage] = {}
 _stack = ExitStack()
@@ -41,7 +48,7 @@ def _begin(server: str) -> None:
             _opened[store] = _stack.enter_context(stage(folder, url))
 
 
-def _play(cell: Cell) -> Verdict | str:
+def _play(cell: Played) -> Result:
     try:
         return cell.play(_opened[cell.store])
     except Exception as fault:
@@ -52,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--stores", default=",".join(STORES))
-    parser.add_argument("--harms", default=",".join(HARMS))
+    parser.add_argument("--harms", default=",".join((*HARMS, PAIRS)))
     parser.add_argument("--scenes", default="")
     parser.add_argument("--trace", action="store_true")
     parser.add_argument("--docs", action="store_true")
@@ -60,21 +67,28 @@ def main() -> None:
     if asked.trace:
         _trace()
         return
-    wanted = list(cells(asked.stores.split(","), asked.harms.split(",")))
+    stores, harms = asked.stores.split(","), asked.harms.split(",")
+    wanted = list(cells(stores, [harm for harm in harms if harm != PAIRS]))
+    both = list(pairs(stores)) if PAIRS in harms else []
     if asked.scenes:
         wanted = [cell for cell in wanted if cell.scene in asked.scenes.split("/")]
+        both = [pair for pair in both if pair.way in asked.scenes.split("/")]
     began = time.monotonic()
-    results = _all([cell for cell in wanted if not meaningless(cell)], asked.jobs)
-    table = _tables(wanted, results)
-    print(table)
+    meant = [cell for cell in wanted if not meaningless(cell)]
+    results = _all([*meant, *both], asked.jobs)
+    grid = _tables(wanted, [one for _, one in results if isinstance(one, Verdict)])
+    of_pairs = table_of_pairs(one for _, one in results if isinstance(one, PairVerdict))
+    print(grid, of_pairs, sep="\n\n")
     faults = [f"{cell}: {_fault(result)}" for cell, result in results if _fault(result)]
     print("\n".join(faults) or "0 faults", f"in {time.monotonic() - began:.0f} s")
-    if asked.docs:
-        write("grid", table)
+    if asked.docs and wanted:
+        write("grid", grid)
+    if asked.docs and both:
+        write("pairs", of_pairs)
     sys.exit(1 if faults else 0)
 
 
-def _all(wanted: Sequence[Cell], jobs: int) -> list[tuple[Cell, Verdict | str]]:
+def _all(wanted: Sequence[Played], jobs: int) -> list[tuple[Played, Result]]:
     with ExitStack() as stack:
         server = ""
         if any(cell.store == "postgresql" for cell in wanted):
@@ -85,7 +99,7 @@ def _all(wanted: Sequence[Cell], jobs: int) -> list[tuple[Cell, Verdict | str]]:
         return [*zip(wanted, _told(pool.map(_play, wanted), len(wanted)), strict=True)]
 
 
-def _told(results: Iterator[Verdict | str], count: int) -> Iterator[Verdict | str]:
+def _told(results: Iterator[Result], count: int) -> Iterator[Result]:
     watched = sys.stderr.isatty()
     for n, result in enumerate(results, 1):
         if watched or n % 50 == 0 or n == count:
@@ -94,8 +108,10 @@ def _told(results: Iterator[Verdict | str], count: int) -> Iterator[Verdict | st
         yield result
 
 
-def _fault(result: Verdict | str) -> str:
-    return result if isinstance(result, str) else result.fault or _unharmed(result)
+def _fault(result: Result) -> str:
+    if isinstance(result, str):
+        return result
+    return result.fault or (_unharmed(result) if isinstance(result, Verdict) else "")
 
 
 def _unharmed(verdict: Verdict) -> str:
@@ -103,16 +119,15 @@ def _unharmed(verdict: Verdict) -> str:
     return "it was not killed there" if killed and verdict.status != -9 else ""
 
 
-def _tables(wanted: Sequence[Cell], results: Sequence[tuple[Cell, Verdict | str]]) -> str:
+def _tables(wanted: Sequence[Cell], results: Sequence[Verdict]) -> str:
     rows: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
-    for _, result in results:
-        if not isinstance(result, str):
-            row = rows[result.store, result.scene, result.harm]
-            row["cells"] += 1
-            row["lost"] += result.lost if not result.held else 0
-            row["window" if result.window else "outside"] += result.repeated
-            row["unknown"] += result.unknown
-            row["stuck"] += result.stuck
+    for result in results:
+        row = rows[result.store, result.scene, result.harm]
+        row["cells"] += 1
+        row["lost"] += result.lost if not result.held else 0
+        row["window" if result.window else "outside"] += result.repeated
+        row["unknown"] += result.unknown
+        row["stuck"] += result.stuck
     lines = [
         "| store | scene | harm | cells | lost | repeated | in the window | unknown | stuck |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",

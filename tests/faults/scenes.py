@@ -97,6 +97,7 @@ class Stage:
         self.smtp.script = defaultdict(type(self.smtp.script["dot"]))
         self.slack.posts.clear()
         self.slack.faults.clear()
+        self.slack.always = None
 
     def template(self, scene: Scene) -> Path:
         """Return an installation that stands as it does before the harm."""

@@ -131,7 +131,7 @@ class Soak:
         database = opened(self.folder)
         try:
             with database.reading() as tx:
-                return sum(one.resent for one in deliveries.listing(tx))
+                return sum(one.handed_off_at is not None for one in deliveries.listing(tx))
         finally:
             database.close()
 

@@ -26,7 +26,15 @@ _VOCABULARY = r"""
     GPT GPT-4 state-of-the-art SOTA sota U-Net unet 3.5 10,000 3-5 e.g. agents, (agent) agent.
     $G$-NN GN{}N “agent” agent—policy GNN's \textbf{GNN} <b>RAG</b> &beta; naïve naive
 """
-TEXT = (*WORDS, *_VOCABULARY.split())
+# Each in both spellings, in the plural, within a longer word, and words that only look alike.
+_SPELLINGS = r"""
+    behaviour behaviors modelling modeling modelled optimisations optimization optimised centre
+    centers multi-centre analyse analyzed leaf leaves neurobehavioural anæmia anaemias anemia
+    neuro-behavioral fibre-optic \oe{}strogen check cheque prise prize submatrices matrix
+"""
+SPELLINGS = tuple(_SPELLINGS.split())
+TEXT = (*WORDS, *_VOCABULARY.split(), *SPELLINGS)
+_ASKED = (*WORDS, *SPELLINGS)
 _DEFINED = (
     "graph neural networks (GNNs)",
     "Graph Neural Network (GNN)",
@@ -41,9 +49,33 @@ _DEFINED = (
     "Beta-VAE (B-VAE)",
     "end-to-end-to-end-to-end-to-end-to-end-to-end agent (EA)",
     "EA",
+    "colour centre modelling (CCM)",
+    "behavior analysis (BA)",
+    "Behaviour Analyses (BA)",
 )
-_STARRED = ("ag*", "poli*", "multi-ag*", '"end to*"', "be*", "beta*", "retrieval-aug*", "gnn*")
-_EXACT = ("=RAG", "=Agent", "=multi-agent", "=C", '="end to"', "=GNN", "=SOTA", '="state of"')
+_STARRED = (
+    "ag*",
+    "poli*",
+    "multi-ag*",
+    '"end to*"',
+    "be*",
+    "beta*",
+    "retrieval-aug*",
+    "gnn*",
+    "behavio*",
+    "optimis*",
+)
+_EXACT = (
+    "=RAG",
+    "=Agent",
+    "=multi-agent",
+    "=C",
+    '="end to"',
+    "=GNN",
+    "=SOTA",
+    '="state of"',
+    "=behaviour",
+)
 _PHRASES = (
     '"graph neural network agent"',
     '"agent GNN"',
@@ -53,6 +85,9 @@ _PHRASES = (
     '"state of the art agent"',
     '"GPA 4"',
     '"policy agent 4"',
+    '"behaviour analysis"',
+    '"color center modeling"',
+    '"multi-center"',
 )
 
 
@@ -101,12 +136,14 @@ def _text_leaf(random: Random) -> str:
         case 2:
             return random.choice(_PHRASES)
         case 3:
-            near = random.sample(("agent", "policy", "multi-agent", "rag", "be*", "GNN", "to"), 2)
+            near = random.sample(
+                ("agent", "policy", "multi-agent", "rag", "be*", "GNN", "to", "behavior"), 2
+            )
             return f'"{" ".join(near)}"~{random.randint(0, 4)}'
         case 4:
-            return f'"{" ".join(random.choices(WORDS, k=random.randint(2, 3)))}"'
+            return f'"{" ".join(random.choices(_ASKED, k=random.randint(2, 3)))}"'
         case _:
-            return random.choice(WORDS)
+            return random.choice(_ASKED)
 
 
 def asked(random: Random) -> str | Query | None:

@@ -9,7 +9,7 @@ import pytest
 from monitor.match import adjoining, parse_query
 from monitor.match.view import View, answers
 from monitor.model import Paper
-from monitor.text import beginning, singular
+from monitor.text import beginnings, form_of
 from tests.match import duel
 
 
@@ -75,7 +75,9 @@ def test_no_paper_that_meets_a_topic_is_left_out() -> None:
 
 _WORDS = (
     "policies indices analyses theses matrices classes boxes batches heroes corpora bias mice "
-    "quizzes agents lms phenomena axes ties men children C++ 3.5 analysis criteria"
+    "quizzes agents lms phenomena axes ties men children C++ 3.5 analysis criteria "
+    "optimisations behaviours tumour modelling anaemias leaves coronaviruses submatrices centred "
+    "manoeuvring catalogues haemorrhoea fetuses foetus calves teeth mitochondria"
 )
 
 
@@ -84,7 +86,6 @@ _WORDS = (
     _WORDS.split(),
 )
 def test_every_word_begins_as_its_singular_says(word: str) -> None:
-    first = beginning(singular(word.lower()))
-    assert first
-    assert word.lower().startswith(first)
-    assert len(word) - len(first) <= 6
+    firsts = beginnings(form_of(word.lower()))
+    assert all(firsts)
+    assert any(word.lower().startswith(first) and len(word) - len(first) <= 6 for first in firsts)

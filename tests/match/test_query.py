@@ -85,7 +85,12 @@ def test_operators_written_small_are_doubted(topic: str, words: list[tuple[str, 
 
 @pytest.mark.parametrize(
     ("topic", "nearest"),
-    [("titel:x", "title"), ("abs:x", "abstract"), ("au:x", "author"), ("cat:x", "category")],
+    [
+        ("titel:x", "title"),
+        ("abstrct:x", "abstract"),
+        ("authors:x", "author"),
+        ("catgory:x", "category"),
+    ],
 )
 def test_an_unknown_field_names_the_nearest(topic: str, nearest: str) -> None:
     with pytest.raises(QueryError) as refused:

@@ -34,6 +34,21 @@ def test_a_word_that_differs_in_case_only_is_listed_once() -> None:
     assert len(why("agent", "Agent agent AGENT")[0].spans) == 3
 
 
+def test_words_are_shown_and_marked_in_the_spelling_of_the_paper() -> None:
+    paper = Paper("Modelling Tumour Behaviours", "Behavior of an an\u00e6mic tumor, modeled.")
+    index = TopicIndex(
+        {"any": 'behavior "modeling tumor"', "exact": "=Behavior", "other": "=behaviour"}
+    )
+    assert {match.topic: match.why for match in index.match([paper])} == {
+        "any": (
+            Why("title", ("Modelling Tumour", "Behaviours"), ((0, 16), (17, 27))),
+            Why("abstract", ("Behavior",), ((0, 8),)),
+        ),
+        "exact": (Why("abstract", ("Behavior",), ((0, 8),)),),
+    }
+    assert marked("anaemic", "An\u00e6mic or anemic") == ["An\u00e6mic", "anemic"]
+
+
 def test_what_is_excluded_is_never_listed() -> None:
     assert why("agent -robot", "Agents") == (Why("title", ("Agents",), ((0, 6),)),)
     assert why("agent OR (policy -robot)", "Agent robot policy")[0].words == ("Agent",)

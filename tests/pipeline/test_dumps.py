@@ -9,8 +9,9 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,9 @@ from monitor.model import Run, RunOutcome
 from monitor.store import papers, schema
 from tests.faults import process
 from tests.faults.points import Order
-from tests.house import House
+from tests.house import AGENTS, House
 from tests.patience import PATIENCE
-from tests.servers.web import misbehaving_server
+from tests.servers.web import Answer, Asked, misbehaving_server
 
 LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
@@ -247,6 +248,52 @@ def test_F02_a_dump_by_address_that_was_cut_between_two_lines_is_partial(house: 
         web.answers("/a", body=lines(range(3)), length=len(whole))
         (run,) = house.ingest()
         assert (run.outcome, run.new) == (RunOutcome.PARTIAL, 3)
+
+
+def open_files(folder: Path) -> list[str]:
+    """Return the files below a folder that this process has open and that have no name."""
+    links = []
+    for number in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            links.append(str(number.readlink()))
+    return [link for link in links if link.startswith(str(folder)) and "(deleted)" in link]
+
+
+def test_a_dump_by_address_is_fetched_beside_the_store_and_leaves_nothing_if_killed(
+    house: House, on_sqlite: None, monkeypatch: pytest.MonkeyPatch
+):
+    """The folder for temporary files may be a small one in memory, as in the container."""
+    monkeypatch.setattr(tempfile, "tempdir", str(house.folder / "full"))
+    found: dict[str, list[str]] = {}
+
+    def look(asked: Asked) -> Answer:
+        data = house.folder / "data"
+        found["nameless"] = open_files(data)
+        found["named"] = [path.name for path in data.iterdir()]
+        return Answer(body=lines(range(3)))
+
+    with misbehaving_server() as web:
+        web.decides("/a", look)
+        house.told["sources"] = {
+            "all": {"kind": "jsonl", "url": web.url("/a"), "allow_private": True}
+        }
+        (run,) = house.ingest()
+    assert (run.outcome, run.new) == (RunOutcome.OK, 3)
+    assert len(found["nameless"]) == 1
+    assert all(name.startswith("monitor.db") for name in found["named"])
+
+
+def test_a_dump_that_has_no_place_fails_its_own_run_alone(
+    house: House, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    house.told["store"] = postgres_url
+    house.told["sources"]["all"] = {"kind": "jsonl", "url": "https://example.org/a"}
+    house.add("1.txt", AGENTS)
+    monkeypatch.setattr(tempfile, "tempdir", str(house.folder / "missing"))
+    by_name = {run.source: run for run in house.ingest()}
+    assert by_name["page"].new == 1
+    assert by_name["all"].outcome is RunOutcome.FAILED
+    assert "no file can be made in" in by_name["all"].error
 
 
 # ── memory ──────────────────────────────────────────────────────────────────────────

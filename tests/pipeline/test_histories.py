@@ -230,7 +230,8 @@ class History:
             told = replace(keyed(structs.replace(work.article(), keys={})), keys=())
             records = [(s.source, s.raw_id) for s in origin.sightings if s.source == "journal"]
             if doi in origin.keys and len(records) < len(origin.sightings):
-                splits.split(tx, id, [doi], records, told, self.now)
+                kept = replace(keyed(structs.replace(origin.stored.paper, keys={})), keys=())
+                splits.split(tx, id, [doi], records, kept, told, self.now)
                 work.may.update(name for name in READERS if not work.told[name])
 
     def close(self) -> None:

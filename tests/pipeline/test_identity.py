@@ -323,3 +323,16 @@ def test_what_another_release_stored_is_known_when_it_comes_again(
     assert tell(store, now=NOW + DAY) == []
     assert [change.kind for change in origin(store, 1).changes] == [Kind.NEW]
     assert read(store, "arxiv", PREPRINT, OTHER, now=NOW + 2 * DAY).unchanged == 2
+
+
+def test_a_record_that_is_read_better_than_before_is_no_news(store: Database) -> None:
+    """What an earlier version stored is taken over anew, and nobody is told of it again."""
+    page = f"<picture> </picture> {PREPRINT.title} {PREPRINT.abstract} Ada Lovelace Article"
+    read(store, "feed", replace(PREPRINT, abstract=page, authors=(), raw_id="r"))
+    better = replace(PREPRINT, title=f"{PREPRINT.title}: A Study", raw_id="r")
+    assert read(store, "feed", better, now=NOW + DAY).counts()["revised"] == 0
+    one = origin(store, 1)
+    assert [change.kind for change in one.changes] == [Kind.NEW]
+    assert one.stored.paper.title == better.title
+    assert one.stored.paper.abstract == PREPRINT.abstract
+    assert one.stored.paper.authors == PREPRINT.authors

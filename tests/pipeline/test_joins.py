@@ -143,7 +143,7 @@ def part(store: Database, id: int, keys: list[tuple[str, str]], *sources: str) -
     told = dataclasses.replace(named, keys=())
     with store.ingesting() as tx:
         records = [(s.source, s.raw_id) for s in origin(store, id).sightings if s.source in sources]
-        return splits.split(tx, id, keys, records, told, NOW)
+        return splits.split(tx, id, keys, records, told, told, NOW)
 
 
 def three(store: Database) -> None:

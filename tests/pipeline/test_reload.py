@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
+import pytest
 import sqlalchemy as sa
 
-from monitor import config, pipeline
+from monitor import config, pipeline, text
 from monitor.app import App, open_app
 from monitor.config import Settings
 from monitor.match import Standing
@@ -68,6 +69,26 @@ def test_topics_that_stand_as_before_are_taken_from_there(house: House) -> None:
     house.told["topics"]["page"]["sources"] = ["other"]
     renamed = config.load(house.write(), before=after)
     assert all(renamed.topics[name] is not after.topics[name] for name in after.topics)
+
+
+def test_a_topic_that_newer_rules_read_more_widely_does_not_look_back(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.told["topics"] = {"t": {"query": "behavior"}}
+    old, new = ("On Behaviour", "It is studied."), ("More Behaviour", "It is studied again.")
+    with monkeypatch.context() as before:
+        before.setattr(text, "american", lambda word: word)
+        text.form_of.cache_clear()
+        house.add("1.txt", old)
+        with opened(house, InForce()) as app:
+            app.ingest()
+            assert pipeline.match(app.parts) == 0
+    text.form_of.cache_clear()
+    with opened(house, InForce()) as app:
+        assert pipeline.match(app.parts) == 0
+        house.add("2.txt", new)
+        app.ingest()
+        assert pipeline.match(app.parts) == 1
 
 
 def test_a_changed_topic_alone_meets_what_is_stored(house: House) -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections import namedtuple
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from monitor.net import senders
 from monitor.questions.alive import SERVICE, WORKER, Check, sign_of_life, workers
-from monitor.questions.doctor import doctor
+from monitor.questions.doctor import _permissions, doctor
 from monitor.store import beats
-from tests.house import House
+from tests.house import AGENTS, House
 from tests.servers.dns import names
 from tests.servers.slack import TOKEN, SlackServer
 from tests.servers.smtp import ScriptedSmtp
@@ -114,6 +116,30 @@ def test_a_clock_behind_what_was_recorded_is_said(house: House) -> None:
         beats.beat(tx, SERVICE, datetime.now(UTC) + timedelta(hours=2))
     check = examined(house)["clock"]
     assert not check.ok and "set it right" in check.message
+
+
+def test_a_clock_behind_the_last_reading_is_said(house: House) -> None:
+    """With a cron of one's own there are no signs of life, and runs are all that is recorded."""
+    house.add("1.txt", AGENTS)
+    house.run()
+    assert examined(house)["clock"].ok
+    house.clock.move(hours=-1)
+    check = examined(house)["clock"]
+    assert not check.ok and "a record of 2026-11-21 06:00 UTC: set it right" in check.message
+
+
+@pytest.mark.parametrize(
+    "folder, file, warning", [(0o755, 0o644, True), (0o700, 0o644, False), (0o755, 0o640, False)]
+)
+def test_files_that_everyone_can_read_are_a_warning(folder: int, file: int, warning: bool) -> None:
+    with tempfile.TemporaryDirectory() as made:
+        path = Path(made) / "monitor.yaml"
+        path.touch()
+        path.chmod(file)
+        Path(made).chmod(folder)
+        check = _permissions([path, Path(made) / "missing"])
+    assert (check.ok, check.warning) == (True, warning)
+    assert (f"can read {path}: chmod 600 {path}" in check.message) is warning
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import random
+import shlex
 import shutil
 import socket
 import subprocess
@@ -118,6 +119,26 @@ def restart(url: str) -> None:
     assert bin is not None
     waits = ["-w", "-t", f"{PATIENCE:.0f}"]
     _run(str(bin / "pg_ctl"), "-D", found[0], *waits, "-m", "immediate", "restart")
+
+
+@contextmanager
+def stopped(url: str) -> Iterator[None]:
+    """Let the server of `url` be down, as if its machine had lost power, and start it again."""
+    address = url.replace("+psycopg", "") + "/postgres"
+    with psycopg.connect(address) as connection:
+        found = connection.execute("SHOW data_directory").fetchone()
+    bin = binaries()
+    assert found is not None
+    assert bin is not None
+    data = Path(found[0])
+    _, *options = shlex.split((data / "postmaster.opts").read_text("utf-8"))
+    _run(str(bin / "pg_ctl"), "-D", str(data), "-m", "immediate", "stop")
+    try:
+        yield
+    finally:
+        waits = ["-w", "-t", f"{PATIENCE:.0f}", "-l", str(data.parent / "log")]
+        given = shlex.join(options[options.index("-c") :])
+        _run(str(bin / "pg_ctl"), "-D", str(data), *waits, "-o", given, "start")
 
 
 def _run(*command: str) -> None:

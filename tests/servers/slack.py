@@ -1,6 +1,7 @@
 """A stand-in for Slack's Web API and incoming webhooks that enforces Slack's limits.
 
-`faults` holds what goes wrong next, once each, before or after the message was kept.
+`faults` holds what goes wrong next, once each, before or after the message was kept; `always` is
+what goes wrong with every request after these.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ class SlackServer:
     requests: list[str] = field(default_factory=list)
     pings: list[str] = field(default_factory=list)
     faults: deque[Fault] = field(default_factory=deque)
+    always: Fault | None = None
     most_characters: int = WHOLE_MESSAGE
     page: int = 200
     kept: int = 0
@@ -164,7 +166,7 @@ class _Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(int(self.headers["Content-Length"] or 0)).decode()
         path = urlparse(self.path).path
         self.slack.requests.append(path)
-        fault = self.slack.faults.popleft() if self.slack.faults else None
+        fault = self.slack.faults.popleft() if self.slack.faults else self.slack.always
         if fault is None or fault.kept:
             status, kind, body = self._answer(path, raw)
         if fault is not None and fault.reset:

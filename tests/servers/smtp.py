@@ -42,6 +42,10 @@ class Drop:
     """The connection is cut instead of an answer."""
 
 
+class Kept:
+    """The mail is kept, and the connection is cut instead of an answer."""
+
+
 @dataclass(frozen=True)
 class Hold:
     """The answer comes when the test says so."""
@@ -65,7 +69,8 @@ class Deaf:
     then: str
 
 
-Action = str | Drop | Hold | Patient | Deaf
+Action = str | Drop | Kept | Hold | Patient | Deaf
+_UNSAID = "250 is what it would have said"
 _DEFAULTS = {
     "greeting": "220 mx.example.org ready",
     "starttls": "220 go on",
@@ -132,7 +137,11 @@ class ScriptedSmtp:
                 if self.implicit_tls and self.tls:
                     connection = self.tls.wrap_socket(connection, server_side=True)
                     self._open.append(connection)
-                _Conversation(self, connection).run()
+                conversation = _Conversation(self, connection)
+                try:
+                    conversation.run()
+                finally:
+                    conversation.hang_up()
         finally:
             connection.close()
             self.talking.discard(threading.get_ident())
@@ -162,6 +171,12 @@ class _Conversation:
             verb, _, rest = text.partition(" ")
             getattr(self, f"do_{verb.lower()}", self.do_other)(rest)
 
+    def hang_up(self) -> None:
+        """End the connection under whoever has it open, TLS or not."""
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
+        self.connection.close()
+
     def say(self, text: str) -> str:
         self.connection.sendall(f"{text}\r\n".encode())
         return text
@@ -176,6 +191,8 @@ class _Conversation:
         match action:
             case Drop():
                 raise _GoneError
+            case Kept():
+                return _UNSAID
             case Hold(until, then):
                 self.server.held.set()
                 assert until.wait(PATIENCE)
@@ -245,6 +262,8 @@ class _Conversation:
         if answer.startswith("2"):
             self.messages += 1
             self.server.received.append(Received(self.sender, self.recipient, content))
+        if answer == _UNSAID:
+            raise _GoneError
         self.sender = ""
         self.say(answer)
 

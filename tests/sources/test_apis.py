@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from datetime import UTC, datetime
@@ -356,6 +357,42 @@ def test_initials_of_europe_pmc_stand_before_a_suffix() -> None:
 def test_a_work_without_a_title_has_its_original_one() -> None:
     told = works(**{"title": [], "original-title": ["Über Sand"]})
     assert only(read(Crossref, told)).title == "Über Sand"
+
+
+@pytest.mark.parametrize(
+    ("title", "subtitle", "whole"),
+    [
+        ("Sand", ["How dunes move"], "Sand: How dunes move"),
+        ("Sand: How Dunes Move", ["How dunes move."], "Sand: How Dunes Move"),
+        ("Where does sand go?", ["Dunes of <i>Mars</i>"], "Where does sand go? Dunes of Mars"),
+        ("Sand", ["", "Dunes"], "Sand: Dunes"),
+        ("Sand", [], "Sand"),
+    ],
+)
+def test_a_subtitle_of_crossref_belongs_to_the_title(
+    title: str, subtitle: list[str], whole: str
+) -> None:
+    assert only(read(Crossref, works(title=[title], subtitle=subtitle))).title == whole
+
+
+@pytest.mark.parametrize(
+    ("kind", "preset"),
+    [(Crossref, "crossref"), (OpenAlex, "openalex")],
+    ids=["crossref", "openalex"],
+)
+@pytest.mark.parametrize(
+    "content",
+    [b'{"items": [{"DOI": "10.1000/1"}]}', b'{"a": 1}\n{"a": 2}\n', gzip.compress(b"{}")],
+    ids=["items", "lines", "packed"],
+)
+def test_a_dump_of_records_names_the_preset_that_reads_it(
+    kind: type[Source], preset: str, content: bytes
+) -> None:
+    assert f"`kind: jsonl` and `preset: {preset}`" in read(kind, content).error
+
+
+def test_an_error_of_a_service_names_no_preset() -> None:
+    assert "preset" not in read(Crossref, b'{"status": "failed", "message": "slow down"}').error
 
 
 def test_F07_the_doi_that_arxiv_gives_is_the_arxiv_id() -> None:

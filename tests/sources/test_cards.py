@@ -263,3 +263,37 @@ def test_numbers_of_notes_are_no_part_of_names() -> None:
 )
 def test_identifiers_in_the_forms_they_have(told: str, keys: dict[str, str]) -> None:
     assert identifiers((told,))[0] == keys
+
+
+CARD = (
+    '<div class="card"><picture><source srcset="//x.example/1.png 160w" sizes="9px">'
+    '<img alt="" itemprop="image"></picture><h3 itemprop="name headline">T</h3>{teaser}'
+    '<ul><li itemprop="creator" itemscope><span itemprop="name">Ada Byron</span></li>'
+    '<li itemprop="creator" itemscope><span itemprop="name">Jane Roe</span></li></ul>'
+    '<span>Article</span><time itemprop="datePublished">21 Nov 2024</time></div>'
+)
+TEASER = '<div itemprop="description"><p>Sand moves&nbsp;by CO<sub>2</sub>.</p></div>'
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "<content:encoded><![CDATA[{}]]></content:encoded>",
+        "<description><![CDATA[{}]]></description>",
+    ],
+)
+@pytest.mark.parametrize(("teaser", "abstract"), [(TEASER, "Sand moves by CO2."), ("", "")])
+def test_a_card_that_names_its_parts_is_read_by_their_names(
+    place: str, teaser: str, abstract: str
+) -> None:
+    paper = entry(place.format(CARD.format(teaser=teaser)))
+    assert (paper.abstract, paper.authors) == (abstract, ("Ada Byron", "Jane Roe"))
+
+
+def test_a_text_that_only_mentions_a_part_of_a_card_stays() -> None:
+    markup = "<p>We read the property itemprop=creator of pages.</p>"
+    assert entry(f"<description><![CDATA[{markup}]]></description>").abstract == (
+        "We read the property itemprop=creator of pages."
+    )
+    unclosed = '<p>Sand moves.</p><span itemprop="creator">'
+    assert entry(f"<description><![CDATA[{unclosed}]]></description>").abstract == "Sand moves."

@@ -15,6 +15,7 @@ from monitor.http import Door
 from monitor.model import Document
 from monitor.sources import guard
 from monitor.sources.base import Source
+from monitor.sources.ris import Ris
 from tests.patience import PATIENCE
 from tests.servers.web import MisbehavingServer
 from tests.sources.greedy import DeadlyApi, DeadlyOai, Greedy
@@ -48,6 +49,14 @@ def test_a_worker_reads_one_document_after_the_other() -> None:
 
 def test_F06_nothing_of_a_document_is_held_when_the_next_comes() -> None:
     assert len({ask(b"ring ") for _ in range(4)}) == 1
+
+
+@pytest.mark.parametrize("fill", [b"", FILL], ids=["read here", "read by a worker"])
+def test_an_author_whom_a_record_lists_twice_is_one(fill: bytes) -> None:
+    names = "Ada Byron; Jane Roe; Ada Byron"
+    record = b"TY  - JOUR\nTI  - Sand\nAU  - %b\nER  - \n" % names.encode()
+    (paper,) = guard.read(opened(Ris), Document("x", record + fill, NOW)).papers
+    assert paper.authors == ("Ada Byron", "Jane Roe")
 
 
 @pytest.mark.parametrize(

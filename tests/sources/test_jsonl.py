@@ -210,6 +210,8 @@ def test_the_names_of_a_paper_are_read_as_they_are():
         "announce": "new",
         "withdrawn": False,
         "raw_id": "r1",
+        "type": "Journal Article",
+        "about": {"pmid": "7", "doi": ["10.1000/X", "10.1000/Y"]},
     }
     assert only(told) == Paper(
         title="A title & more",
@@ -227,7 +229,45 @@ def test_the_names_of_a_paper_are_read_as_they_are():
         announce="new",
         version=3,
         raw_id="r1",
+        type="journal article",
+        about={"pmid": "7", "doi": ("10.1000/x", "10.1000/y")},
     )
+
+
+@pytest.mark.parametrize(
+    ("told", "type_"),
+    [
+        ("Published Erratum", "correction"),
+        (["Journal Article", "Retraction of Publication"], "retraction"),
+        ("expression-of-concern", "expression of concern"),
+        ("Comment", "comment"),
+        (["JournalArticle", "Review"], "journalarticle"),
+        ("journal-article", "journal article"),
+        (["Retracted Publication", "Journal Article"], "journal article"),
+        ({"name": "Review"}, "review"),
+        (None, ""),
+    ],
+)
+def test_types_are_read_in_the_words_of_any_source(told: object, type_: str):
+    record = {"title": "T", "type": told}
+    assert only(record).type == type_
+    assert {paper.type for paper in read(lines(*[record] * 200)).papers} == {type_}
+
+
+@pytest.mark.parametrize(
+    ("told", "about"),
+    [
+        ("doi:10.1000/A", {"doi": "10.1000/a"}),
+        ("https://doi.org/10.1000/A", {"doi": "10.1000/a"}),
+        (["pmid:7", "PMID:8", "arXiv:2005.00001v2"], {"pmid": ("7", "8"), "arxiv": "2005.00001"}),
+        ('{"pmid": "7"}', {"pmid": "7"}),
+        ("a book about roots: in two parts", {}),
+        ({"doi": None}, {}),
+        (7, {}),
+    ],
+)
+def test_what_a_notice_is_about_is_an_object_or_a_list_of_identifiers(told: object, about: object):
+    assert only({"title": "T", "about": told}).about == about
 
 
 def test_what_read_prints_can_be_read_again():

@@ -178,8 +178,74 @@ def test_a_number_of_pubmed_central_is_nothing_but_a_number(told: str, number: s
     assert read(PubMed, content).papers[0].keys.get("pmcid") == number
 
 
+def test_a_section_of_an_abstract_may_be_but_a_label() -> None:
+    abstract = (
+        '<Abstract><AbstractText Label="RESULTS">Sand moves.</AbstractText>'
+        '<AbstractText Label="LEVEL OF EVIDENCE: IV"/><AbstractText Label="UNLABELLED"/>'
+        "<AbstractText>Dunes follow.</AbstractText></Abstract></Article>"
+    )
+    content = libraries.pubmed(range(1)).replace(b"</Article>", abstract.encode())
+    (paper,) = read(PubMed, content).papers
+    assert paper.abstract == "RESULTS: Sand moves. LEVEL OF EVIDENCE: IV Dunes follow."
+
+
+NBIB = b"""
+PMID- 38000001
+OWN - NLM
+LR  - 20240115
+TI  - Sand moves, and so do
+      dunes.
+PG  - 1-9
+LID - 10.1000/sand.1 [doi]
+LID - S0000-1 [pii]
+AB  - BACKGROUND: Sand moves. METHODS: We
+      watched PMID- 7 it.
+FAU - Byron, Ada
+AU  - Byron A
+FAU - van Roe, Jane R Jr
+AU  - van Roe JR Jr
+AD  - Desert Institute.
+DP  - 2023 Jul-Aug
+DEP - 20230705
+TA  - J Sand
+JT  - Journal of sand
+PT  - Journal Article
+PT  - Retracted Publication
+OT  - *dunes
+OT  - wind
+PMC - PMC7000001
+AID - 10.1000/sand.1 [doi]
+
+PMID- 38000002
+TI  - Dunes alone.
+CN  - Sand Group
+DP  - 1998
+
+PMID- 38000003
+DP  - 1999
+"""
+
+
+@pytest.mark.parametrize("ends", [b"\n", b"\r\n"])
+def test_nbib_files_of_pubmed_are_read(ends: bytes) -> None:
+    reading = read(Ris, NBIB.replace(b"\n", ends))
+    one, two = reading.papers
+    assert one.title == "Sand moves, and so do dunes."
+    assert one.abstract == "BACKGROUND: Sand moves. METHODS: We watched PMID- 7 it."
+    assert one.authors == ("Ada Byron", "Jane R van Roe Jr")
+    assert (one.venue, one.year, one.withdrawn) == ("Journal of sand", 2023, True)
+    assert one.keys == {"pmid": "38000001", "doi": "10.1000/sand.1", "pmcid": "PMC7000001"}
+    assert one.published == datetime(2023, 7, 5, tzinfo=UTC)
+    assert one.updated == datetime(2024, 1, 15, tzinfo=UTC)
+    assert one.categories == ("dunes", "wind")
+    assert (one.url, one.raw_id) == ("https://pubmed.ncbi.nlm.nih.gov/38000001/", "38000001")
+    assert (two.title, two.authors, two.published) == ("Dunes alone.", ("Sand Group",), None)
+    [rejected] = reading.rejected
+    assert (rejected.where, rejected.why) == ("line 33", "reference has no title")
+
+
 def test_another_format_of_references_is_named() -> None:
-    assert "format of PubMed (.nbib)" in read(Ris, b"\nPMID- 38000001\nTI  - Sand\n").error
+    assert "format of EndNote (.enw)" in read(Ris, b"%0 Journal Article\n%T Sand\n").error
     assert read(Ris, b"no references").error == "no RIS reference in the document"
 
 

@@ -53,3 +53,23 @@ def test_dropped_tags_leave_what_a_parser_of_html_leaves(markup: str) -> None:
 )
 def test_what_is_said(markup: str, said: str) -> None:
     assert text(markup) == said
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.0//EN" "http://x.example/loose.dtd">'
+        "<html><body><p>Sand moves.</p></body></html>",
+        "<!doctype html><p>Sand moves.</p>",
+        '<picture><source srcset="a.png 1x"><img src="a.png"></picture> <p>Sand moves.</p>',
+        "<noscript></noscript>Sand moves.",
+    ],
+)
+def test_what_belongs_to_a_page_is_no_text(markup: str) -> None:
+    assert text(markup) == "Sand moves."
+
+
+def test_a_doctype_that_a_text_speaks_of_stays() -> None:
+    assert (
+        text("We write <!DOCTYPE first, then a root.") == "We write <!DOCTYPE first, then a root."
+    )

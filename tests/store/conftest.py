@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from monitor.store.database import Database, open_store
+from tests.servers import postgres
 
 
 @pytest.fixture
@@ -21,3 +23,15 @@ def sqlite(sqlite_url: str) -> Iterator[Database]:
     database = open_store(sqlite_url)
     yield database
     database.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def blank(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of a store that does not exist yet."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'monitor.db'}"
+        return
+    server = request.getfixturevalue("postgres_server")
+    postgres.execute(server, "CREATE DATABASE blank")
+    yield f"{server}/blank"
+    postgres.execute(server, "DROP DATABASE blank WITH (FORCE)")

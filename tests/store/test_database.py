@@ -1,19 +1,24 @@
 from __future__ import annotations
 
+import resource
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from monitor.errors import StoreBusyError, StoreError
+from monitor.errors import NoStoreError, StoreBusyError, StoreError
 from monitor.store import beats, database, papers, schema
 from monitor.store.database import Database, open_store
+from monitor.store.owners import Owner
 from tests.patience import PATIENCE
 from tests.store.scenes import NOW, arrive
 
@@ -191,8 +196,6 @@ def test_K13_a_damaged_file_is_refused_and_left_as_it_is(sqlite_url: str, tmp_pa
 
 
 def test_K13_an_emptied_store_is_not_taken_for_a_new_one(sqlite_url: str, tmp_path: Path) -> None:
-    from monitor.store.owners import Owner
-
     store = open_store(sqlite_url)
     Owner.hold(store).release()
     store.close()
@@ -206,6 +209,136 @@ def test_an_empty_file_that_never_was_a_store_becomes_one(tmp_path: Path) -> Non
     (tmp_path / "monitor.db").touch()
     store = open_store(f"sqlite:///{tmp_path / 'monitor.db'}")
     assert database.version(store) == schema.VERSION
+    store.close()
+
+
+# ── where there is no store, or no longer the one that was opened ───────────────────
+
+
+def test_a_reading_command_creates_no_store(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'data' / 'monitor.db'}"
+    with pytest.raises(NoStoreError, match=r"no store yet at .*monitor.db .*paper-monitor run"):
+        open_store(url, create=False)
+    assert not database.is_there(url)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reading_command_creates_no_tables(blank: str) -> None:
+    with pytest.raises(NoStoreError, match="no store yet"):
+        open_store(blank, create=False)
+    assert not database.is_there(blank)
+    open_store(blank).close()
+    open_store(blank, create=False).close()
+    assert database.is_there(blank)
+
+
+def test_no_connection_creates_a_file(tmp_path: Path) -> None:
+    store = Database(f"sqlite:///{tmp_path / 'monitor.db'}")
+    for transaction in (store.reading, store.writing):
+        with pytest.raises(StoreError, match="there is no store"), transaction():
+            pytest.fail("opened")
+    with pytest.raises(StoreError, match="there is no store"):
+        store.backup(tmp_path / "backup.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def deleted(path: Path) -> None:
+    for file in path.parent.glob(f"{path.name}*"):
+        if file.is_file():
+            file.unlink()
+
+
+def replaced(path: Path) -> None:
+    copy = path.with_name("copy.db")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("VACUUM INTO ?", (str(copy),))
+    deleted(path)
+    copy.replace(path)
+
+
+@pytest.mark.parametrize(
+    "change, says", [(deleted, "was deleted or moved"), (replaced, "was replaced")]
+)
+def test_nothing_is_recorded_in_a_file_that_is_no_longer_the_store(
+    sqlite: Database, tmp_path: Path, change: Callable[[Path], None], says: str
+) -> None:
+    """Not even what was begun before: its commit would be lost with the file."""
+    arrive(sqlite, "1")
+    with pytest.raises(StoreError, match=says), sqlite.writing() as tx:
+        beats.beat(tx, "x", NOW)
+        change(tmp_path / "monitor.db")
+    for transaction in (sqlite.reading, sqlite.writing):
+        with pytest.raises(StoreError, match=says), transaction():
+            pytest.fail("used")
+
+
+def test_a_file_that_is_put_back_is_used_again(sqlite: Database, tmp_path: Path) -> None:
+    path, away = tmp_path / "monitor.db", tmp_path / "away.db"
+    arrive(sqlite, "1")
+    path.rename(away)
+    with pytest.raises(StoreError, match="deleted or moved"):
+        arrive(sqlite, "2")
+    away.rename(path)
+    arrive(sqlite, "2")
+    with sqlite.reading() as tx:
+        assert papers.count(tx) == 2
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_store_that_was_in_use_and_is_gone_is_not_begun_anew(
+    sqlite_url: str, tmp_path: Path, create: bool
+) -> None:
+    """A supervisor starts the service again: an empty store would send everything again."""
+    store = open_store(sqlite_url)
+    Owner.hold(store).release()
+    store.close()
+    deleted(tmp_path / "monitor.db")
+    with pytest.raises(StoreError, match=r"is missing.*monitor.db.owners.*restore a backup"):
+        open_store(sqlite_url, create=create)
+    assert not (tmp_path / "monitor.db").exists()
+    (tmp_path / "monitor.db.owners").rmdir()
+    open_store(sqlite_url).close()
+
+
+# ── who may read it ─────────────────────────────────────────────────────────────────
+
+
+MAKES = """
+import os, sys
+from pathlib import Path
+from monitor.store.database import open_store
+from monitor.store.owners import Owner
+from tests.store.scenes import arrive
+
+os.umask(int(sys.argv[1], 8))
+folder = Path(sys.argv[2])
+store = open_store(f"sqlite:///{folder / 'data' / 'monitor.db'}")
+owner = Owner.hold(store)
+arrive(store, "1")
+store.backup(folder / "backups" / "monitor.db")
+for path in sorted(folder.rglob("*")):
+    print(path.relative_to(folder), oct(path.stat().st_mode & 0o777))
+"""
+
+
+@pytest.mark.parametrize("umask", ["000", "022", "077"])
+def test_what_is_new_can_be_read_by_its_owner_alone(tmp_path: Path, umask: str) -> None:
+    command = [sys.executable, "-c", MAKES, umask, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    modes = dict(line.split() for line in done.stdout.splitlines())
+    folders = {"data", "data/monitor.db.owners", "backups"}
+    files = {f"data/monitor.db{end}" for end in ("", "-wal", "-shm")} | {"backups/monitor.db"}
+    assert {modes[name] for name in folders} == {"0o700"}
+    assert files < set(modes)
+    assert {mode for name, mode in modes.items() if name not in folders} == {"0o600"}
+
+
+def test_a_store_that_exists_keeps_its_mode(sqlite_url: str, tmp_path: Path) -> None:
+    path = tmp_path / "monitor.db"
+    path.chmod(0o640)
+    store = open_store(sqlite_url)
+    arrive(store, "1")
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.glob("monitor.db*")} == {0o640}
     store.close()
 
 
@@ -233,6 +366,39 @@ def test_X19_K10_a_full_disk_is_told_before_anything_is_sent(sqlite: Database) -
         tx.exec_driver_sql("PRAGMA max_page_count = 100000")
     arrive(sqlite, "1")
     sqlite.probe()
+
+
+OPENS_ON_A_FULL_DISK = """
+mount -t tmpfs -o size=2m tmpfs "$1" || exit 77
+cp "$2" "$1/monitor.db" && head -c 4m /dev/zero 2>/dev/null > "$1/fill"
+"$3" -c '
+import sys
+from monitor.errors import StoreError
+from monitor.store.database import open_store
+for name in ("monitor.db", "new/monitor.db"):
+    try:
+        open_store(f"sqlite:///{sys.argv[1]}/{name}")
+    except StoreError as fault:
+        print(fault)
+' "$1"
+"""
+
+
+def test_a_disk_that_is_full_before_the_start_is_not_taken_for_damage(
+    sqlite_template: Path, tmp_path: Path
+) -> None:
+    """SQLite says "disk I/O error" where it cannot make the files that it works with."""
+    if shutil.which("unshare") is None:
+        pytest.skip("A DISK THAT IS FULL AT THE START IS NOT TESTED: there is no unshare")
+    script = [OPENS_ON_A_FULL_DISK, "sh", str(tmp_path), str(sqlite_template), sys.executable]
+    command = ["unshare", "--map-root-user", "--mount", "sh", "-c", *script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    if done.returncode == 77 or "unshare" in done.stderr:
+        pytest.skip("A DISK THAT IS FULL AT THE START IS NOT TESTED: no file system may be mounted")
+    said = done.stdout.splitlines()
+    assert len(said) == 2, done.stderr
+    assert all("the disk is full (free some space" in line for line in said)
+    assert "backup" not in done.stdout
 
 
 PROBES = """
@@ -312,6 +478,19 @@ def test_a_backup_that_cannot_be_written_is_told(sqlite: Database, tmp_path: Pat
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot be written"):
         sqlite.backup(tmp_path / "file" / "monitor.db")
+
+
+def test_a_backup_that_cannot_be_finished_leaves_nothing(sqlite: Database, tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    try:
+        with pytest.raises(StoreError):
+            sqlite.backup(tmp_path / "backups" / "monitor.db")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    assert list((tmp_path / "backups").iterdir()) == []
 
 
 def test_a_postgresql_store_is_backed_up_with_its_own_tools(postgres_url: str, tmp_path: Path):

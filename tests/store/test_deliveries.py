@@ -279,6 +279,126 @@ def test_an_unknown_one_is_sent_again_under_the_same_message_id(store: Database)
     assert (again.message_id, again.attempts) == (unknown.message_id, 1)
 
 
+# ── what may have arrived ───────────────────────────────────────────────────────────
+
+
+def hand_off_again(store: Database, id: int) -> Delivery:
+    with store.writing() as tx:
+        assert deliveries.hand_off_again(tx, id, NOW)
+    return one(store, id)
+
+
+def attempt(store: Database, id: int, outcome: Outcome, *, handed_off: bool = True) -> Delivery:
+    """One attempt at a delivery that waits, an hour later."""
+    [claimed] = claim(store, now=NOW + HOUR)
+    assert claimed.id == id
+    if handed_off:
+        with store.writing() as tx:
+            assert deliveries.handing_off(tx, [id], "me", NOW + HOUR)
+    assert record(store, id, outcome)
+    return one(store, id)
+
+
+def test_the_moment_of_the_first_unclear_hand_off_is_remembered(store: Database) -> None:
+    plan(store)
+    [claimed] = claim(store)
+    hand_off(store, claimed.id)
+    assert one(store, claimed.id).handed_off_at is None
+    record(store, claimed.id, Outcome(State.UNKNOWN))
+    lost = one(store, claimed.id)
+    assert (lost.handed_off_at, lost.resent) == (NOW, False)
+    assert hand_off_again(store, lost.id).state is State.RETRY
+    lost = attempt(store, lost.id, Outcome(State.UNKNOWN))
+    assert (lost.handed_off_at, lost.resent) == (NOW, True)
+
+
+def test_a_process_that_dies_in_a_hand_off_leaves_its_moment(store: Database) -> None:
+    plan(store)
+    [claimed] = claim(store, "dead")
+    hand_off(store, claimed.id, "dead")
+    with store.writing() as tx:
+        [lost] = deliveries.release_dead(tx, lambda owner: False, NOW + DAY)
+    assert (lost.handed_off_at, lost.resent) == (NOW, False)
+    hand_off_again(store, lost.id)
+    claim(store, "dead")
+    hand_off(store, lost.id, "dead")
+    with store.writing() as tx:
+        [lost] = deliveries.release_dead(tx, lambda owner: False, NOW + DAY)
+    assert (lost.handed_off_at, lost.resent) == (NOW, True)
+
+
+@pytest.mark.parametrize("handed_off", [False, True])
+def test_a_refused_attempt_does_not_use_up_the_one_further_hand_off(
+    store: Database, handed_off: bool
+) -> None:
+    lost = sent(store, State.UNKNOWN)
+    hand_off_again(store, lost.id)
+    for _ in range(3):
+        lost = attempt(store, lost.id, Outcome(State.RETRY, "450"), handed_off=handed_off)
+        assert (lost.state, lost.handed_off_at, lost.resent) == (State.RETRY, NOW, False)
+    [claimed] = claim(store)
+    with store.writing() as tx:
+        assert deliveries.unclaim(tx, claimed.id, "me", "the line is down", NOW)
+    assert (one(store, lost.id).handed_off_at, one(store, lost.id).resent) == (NOW, False)
+
+
+def test_what_is_found_not_to_have_arrived_is_as_never_handed_off(store: Database) -> None:
+    lost = sent(store, State.UNKNOWN)
+    with store.writing() as tx:
+        assert deliveries.settle(tx, lost.id, Outcome(State.RETRY, "not there"), NOW)
+    now = one(store, lost.id)
+    assert (now.state, now.handed_off_at, now.resent) == (State.RETRY, None, False)
+
+
+def test_what_is_given_up_is_unknown_and_a_person_may_have_it_sent(store: Database) -> None:
+    lost = sent(store, State.UNKNOWN)
+    hand_off_again(store, lost.id)
+    with store.writing() as tx:
+        assert deliveries.give_up(tx, lost.id, "given up", NOW)
+        assert not deliveries.give_up(tx, lost.id, "given up", NOW)
+        given_up = deliveries.get(tx, lost.id)
+        assert (given_up.state, given_up.resent) == (State.UNKNOWN, True)
+        deliveries.resolve(tx, lost.id, "resend", NOW + DAY)
+    again = one(store, lost.id)
+    assert (again.state, again.handed_off_at, again.resent) == (State.RETRY, NOW + DAY, False)
+
+
+def test_what_waits_to_be_handed_off_once_more_can_be_settled_and_tried_now(
+    store: Database,
+) -> None:
+    lost = sent(store, State.UNKNOWN)
+    hand_off_again(store, lost.id)
+    with store.writing() as tx:
+        assert [d.id for d in deliveries.may_have_arrived(tx)] == [lost.id]
+        assert [d.id for d in deliveries.to_hand_off_again(tx)] == [lost.id]
+        deliveries.retry(tx, lost.id, NOW + DAY)
+    assert one(store, lost.id).handed_off_at == NOW + DAY
+    with store.writing() as tx:
+        deliveries.resolve(tx, lost.id, "sent", NOW)
+        assert deliveries.may_have_arrived(tx) == []
+    assert one(store, lost.id).state is State.SENT
+
+
+def test_a_plain_retry_may_not_have_arrived_and_is_not_resolved(store: Database) -> None:
+    tried = sent(store, State.RETRY)
+    with store.writing() as tx:
+        assert deliveries.may_have_arrived(tx) == deliveries.to_hand_off_again(tx) == []
+        with pytest.raises(UsageError, match="only an unknown one"):
+            deliveries.resolve(tx, tried.id, "sent", NOW)
+        deliveries.retry(tx, tried.id, NOW)
+        assert deliveries.get(tx, tried.id).handed_off_at is None
+
+
+def test_suppressed_and_resumed_it_still_may_have_arrived(store: Database) -> None:
+    lost = sent(store, State.UNKNOWN)
+    hand_off_again(store, lost.id)
+    suppress(store)
+    assert one(store, lost.id).state is State.SUPPRESSED
+    suppress(store, ("ada", "email", ADA))
+    resumed = one(store, lost.id)
+    assert (resumed.state, resumed.handed_off_at, resumed.resent) == (State.RETRY, NOW, False)
+
+
 @pytest.mark.parametrize("state", [State.FAILED, State.RETRY])
 def test_a_person_lets_it_be_tried_again_now(store: Database, state: State) -> None:
     plan(store)

@@ -22,6 +22,7 @@ from monitor.model import (
 )
 from monitor.store import deliveries, digests, schema
 from monitor.store.database import Database
+from monitor.store.digests import Planned
 from tests.patience import PATIENCE
 from tests.store.scenes import (
     DAY,
@@ -292,6 +293,47 @@ def test_a_digest_that_reached_one_of_two_is_not_composed_again(store: Database)
     assert states(store) == [State.SENT, State.RETRY, State.PLANNED]
 
 
+def lose(store: Database) -> None:
+    """Hand off what is open without a clear end, and let it be handed off once more."""
+    lost = attempt(store, State.UNKNOWN)
+    with store.writing() as tx:
+        assert all(deliveries.hand_off_again(tx, id, NOW) for id in lost)
+
+
+@pytest.mark.parametrize("since", [None, State.RETRY, State.FAILED, "suppressed"])
+def test_a_digest_that_may_have_arrived_is_never_composed_again(store: Database, since) -> None:
+    """Whatever became since of the one further hand-off that it waits for."""
+    matched(store, "1")
+    first = freeze(store, digest(unsent(store)))
+    lose(store)
+    if since == "suppressed":
+        with store.writing() as tx:
+            deliveries.suppress_missing(tx, set(), NOW)
+    elif since:
+        attempt(store, since)
+    before = states(store)
+    assert unsent(store) == unsent(store, fresh=True) == []
+    matched(store, "2")
+    made = digest(unsent(store), "2026-03-03", due=TOMORROW)
+    assert made.papers == 1
+    assert freeze(store, made) is not None
+    assert states(store) == [*before, State.PLANNED]
+    with store.reading() as tx:
+        assert digests.states(tx)["ada"].last_composed_at == NOW
+        assert digests.get(tx, first).papers == 1
+
+
+def test_a_digest_that_was_handed_off_while_another_was_composed_keeps_its_items(
+    store: Database,
+) -> None:
+    matched(store, "1")
+    freeze(store, digest(unsent(store)))
+    made = digest(unsent(store), "2026-03-03", due=TOMORROW)
+    lose(store)
+    assert freeze(store, made) is None
+    assert states(store) == [State.RETRY]
+
+
 def test_an_unsent_mail_of_a_quiet_day_is_superseded_too(store: Database) -> None:
     freeze(store, digest([]))
     freeze(store, digest([], "2026-03-03", due=TOMORROW))
@@ -491,3 +533,64 @@ def test_what_an_earlier_release_froze_is_read_as_it_was(store: Database) -> Non
         4,
         datetime(2026, 11, 18, 23, tzinfo=UTC),
     )
+
+
+# ── what a channel could not render ─────────────────────────────────────────────────
+
+
+def without_pages(store: Database) -> digests.Unrendered:
+    """A digest of which the mail is planned, and the page could not be rendered."""
+    subscribe(store, "ada")
+    watch(store, "t")
+    match(store, *arrive(store, "1"))
+    planned = [
+        Planned("email", "ada@example.org", 0, "<1@papers.example>"),
+        Planned("pages", "/pages", 0, "<2@papers.example>", "not rendered: no such font"),
+    ]
+    rendered = {"email": (Rendered(0, {"text": "hello"}),)}
+    with store.writing() as tx:
+        assert digests.freeze(tx, digest(unsent(store)), rendered, planned, NOW) is not None
+        [one] = digests.unrendered(tx, ["ada"])
+    return one
+
+
+def listed(store: Database) -> dict[str, tuple[State, str]]:
+    with store.reading() as tx:
+        return {one.channel: (one.state, one.message_id) for one in deliveries.listing(tx)}
+
+
+def test_what_could_not_be_rendered_is_failed_and_never_claimed(store: Database):
+    without_pages(store)
+    assert listed(store)["pages"][0] is State.FAILED
+    with store.writing() as tx:
+        assert [one.channel for one in deliveries.claim(tx, "me", NOW, limit=9)] == ["email"]
+
+
+def test_it_is_rendered_once_however_many_are_at_it(store: Database):
+    one = without_pages(store)
+    pages = [Rendered(n, {"html": f"page {n}"}) for n in range(2)]
+    planned = [Planned("pages", "/pages", n, f"<{n + 3}@papers.example>") for n in range(2)]
+    with store.writing() as tx:
+        assert digests.add_rendered(tx, one, pages, planned, NOW) == 2
+    with store.writing() as tx:
+        assert digests.add_rendered(tx, one, pages, planned, NOW) == 0
+        assert digests.unrendered(tx) == []
+        found = deliveries.claim(tx, "me", NOW, channels=["pages"], limit=9)
+    assert [(part.message_id, part.rendered.body) for part in found] == [
+        ("<2@papers.example>", {"html": "page 0"})
+    ]
+    assert listed(store)["email"] == (State.PLANNED, "<1@papers.example>")
+
+
+def test_a_superseded_digest_is_not_rendered_any_more(store: Database):
+    one = without_pages(store)
+    with store.writing() as tx:
+        waiting = deliveries.claim(tx, "me", NOW, limit=9)
+        failed = Outcome(State.FAILED, "refused")
+        deliveries.record(tx, {mail.id: "" for mail in waiting}, "me", failed, NOW)
+    assert freeze(store, digest(unsent(store), "2026-03-03")) is not None
+    with store.writing() as tx:
+        assert digests.unrendered(tx) == []
+        pages = [Rendered(0, {"html": "page"})]
+        planned = [Planned("pages", "/pages", 0, "<9@papers.example>")]
+        assert digests.add_rendered(tx, one, pages, planned, NOW) == 0

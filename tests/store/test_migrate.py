@@ -5,25 +5,34 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
+from alembic.operations import Operations
+from alembic.script import Script, ScriptDirectory
 
+from monitor.diff.blocks import with_head
+from monitor.diff.decide import Circumstances
+from monitor.diff.keys import keyed
 from monitor.errors import StoreError
+from monitor.model import Paper
+from monitor.pipeline import arrivals
+from monitor.private_files import create_file
 from monitor.resources import resource
-from monitor.store import database, papers, schema
+from monitor.store import database, deliveries, papers, schema
 from monitor.store.database import Database, open_store
 from monitor.store.migrate import upgrade
 from tests.patience import PATIENCE
-from tests.servers import postgres
-from tests.store.scenes import arrive
+from tests.store.scenes import NOW, arrive, new
 
 NEXT = """
 import sqlalchemy as sa
@@ -43,18 +52,6 @@ def upgrade() -> None:
 
 def downgrade() -> None: ...
 """
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def blank(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The URL of a store that does not exist yet."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'monitor.db'}"
-        return
-    server = request.getfixturevalue("postgres_server")
-    postgres.execute(server, "CREATE DATABASE blank")
-    yield f"{server}/blank"
-    postgres.execute(server, "DROP DATABASE blank WITH (FORCE)")
 
 
 def folder_with_next(tmp_path: Path, last: str) -> Path:
@@ -91,6 +88,13 @@ def made_here(dialect: str, _: object, name: str | None, *rest: object) -> bool:
     return dialect == "sqlite" or name != "ix_sighting_mark"
 
 
+def migration(name: str) -> Script:
+    config = Config()
+    config.set_main_option("script_location", str(resource("migrations")))
+    scripts = ScriptDirectory.from_config(config).walk_revisions()
+    return next(one for one in scripts if one.path.endswith(f"_{name}.py"))
+
+
 def test_the_migrations_make_what_the_schema_says(blank: str) -> None:
     store = open_store(blank)
     with store.reading() as tx:
@@ -106,6 +110,7 @@ def test_the_migrations_make_what_the_schema_says(blank: str) -> None:
 
 def test_the_migrations_make_sqlite_tables_to_the_letter(sqlite: Database, tmp_path: Path) -> None:
     """Alembic does not compare everything: partial indexes, rowids, deletions that cascade."""
+    (tmp_path / "made.db").touch()
     made = Database(f"sqlite:///{tmp_path / 'made.db'}")
     with made.writing() as tx:
         schema.metadata.create_all(tx)
@@ -128,6 +133,66 @@ def test_the_migrations_make_sqlite_tables_to_the_letter(sqlite: Database, tmp_p
         del migrated[name]
     assert migrated == definitions(made)
     made.close()
+
+
+def at_version(url: str, version: str) -> Database:
+    """A new store as an older version of the program made it."""
+    config = Config()
+    config.set_main_option("script_location", str(resource("migrations")))
+    store = Database(url)
+    if store.path:
+        store.path.parent.mkdir(parents=True, exist_ok=True)
+    with sa.create_engine(store.url).begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, version)
+    return store
+
+
+# What version 0009 wrote of each delivery, and what it means: its digest, state and `resent`
+# before; its state and `resent` after, and whether it may have arrived.
+BEFORE_0011 = [
+    (1, "planned", False, "planned", False, False),
+    (1, "sent", True, "sent", True, False),
+    (2, "retry", True, "retry", False, True),  # the second hand-off was not made
+    (2, "retry", False, "retry", False, False),
+    (3, "unknown", False, "unknown", False, True),
+    (3, "unknown", True, "unknown", True, True),
+    (3, "failed", True, "failed", True, False),  # its digest stands: others may have it
+    (4, "failed", True, "unknown", True, True),  # it would be composed again
+    (4, "failed", False, "failed", False, False),
+    (5, "superseded", True, "superseded", True, False),
+    (6, "suppressed", True, "suppressed", False, True),
+    (7, "handing_off", True, "handing_off", False, True),
+    (7, "claimed", False, "claimed", False, False),
+]
+
+
+def test_what_may_have_arrived_is_known_by_its_hand_off_after_an_upgrade(blank: str) -> None:
+    old = at_version(blank, "0009")
+    with sa.create_engine(old.url).begin() as tx:
+        at = datetime(2026, 3, 2, 8, tzinfo=UTC)
+        tables = sa.MetaData()
+        tables.reflect(tx, only=["digest", "rendered", "delivery"])
+        made: dict[str, object] = {"due_at": at, "composed_at": at, "papers": 1, "content": {}}
+        for number in range(1, 8):
+            place = {"id": number, "subscription": "ada", "period": str(number)}
+            tx.execute(sa.insert(tables.tables["digest"]).values(place | made))
+            part = {"digest_id": number, "channel": "email", "part": 0, "body": {}}
+            tx.execute(sa.insert(tables.tables["rendered"]).values(part))
+        for number, (of_digest, state, resent, *_) in enumerate(BEFORE_0011, 1):
+            row = {"id": number, "digest_id": of_digest, "channel": "email", "part": 0}
+            row |= {"recipient": str(number), "state": state, "resent": resent, "attempts": 1}
+            row |= {"owner": "", "message_id": "", "reference": "", "error": ""}
+            row |= {"created_at": at, "changed_at": at + timedelta(hours=1)}
+            tx.execute(sa.insert(tables.tables["delivery"]).values(row))
+    store = open_store(blank)
+    with store.reading() as tx:
+        found = deliveries.listing(tx)[::-1]
+    store.close()
+    assert [(one.state, one.resent, one.handed_off_at) for one in found] == [
+        (state, resent, at + timedelta(hours=1) if may_have_arrived else None)
+        for *_, state, resent, may_have_arrived in BEFORE_0011
+    ]
 
 
 def test_processes_that_start_together_make_one_store(blank: str) -> None:
@@ -201,3 +266,59 @@ def test_a_store_of_a_newer_version_is_refused(url: str, store: Database) -> Non
         tx.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(StoreError, match="written by a newer version"):
         open_store(url)
+
+
+def test_a_store_of_before_notices_knows_its_papers(blank: str) -> None:
+    """Papers that have no type yet, and identifiers that are all keys, are as they were."""
+    old = Database(blank)
+    if old.path:
+        create_file(old.path).close()
+    config = Config()
+    config.set_main_option("script_location", str(resource("migrations")))
+    paper = Paper("Sand Moves", authors=("Ada Byron",), keys={"doi": "10.1000/x"}, raw_id="1")
+    with old.writing() as tx:
+        config.attributes["connection"] = tx
+        command.upgrade(config, "0005")
+        for table, row in _rows_of_before(paper):
+            names = ", ".join(row)
+            values = ", ".join(f":{name}" for name in row)
+            tx.execute(sa.text(f"INSERT INTO {table} ({names}) VALUES ({values})"), row)
+    old.close()
+    store = open_store(blank)
+    again = msgspec.structs.replace(paper, type="journal article", year=2020)
+    with store.ingesting() as tx:
+        arrived = arrivals.arrive(tx, "s", [again], Circumstances(NOW))
+        stored = papers.get(tx, 1)
+    assert (arrived.ids, [one.kind for one in arrived.decisions]) == ((1,), [None])
+    assert stored is not None and stored.paper.keys == {"doi": "10.1000/x"}
+    assert (stored.paper.type, stored.revision) == ("journal article", 1)
+    store.close()
+
+
+def _rows_of_before(paper: Paper) -> Iterator[tuple[str, dict[str, Any]]]:
+    known = keyed(paper)
+    texts = dict.fromkeys(("abstract", "venue", "url", "pdf_url"), "")
+    at = "2026-03-01 08:00:00"
+    yield (
+        "paper",
+        texts
+        | {"id": 1, "title": paper.title, "authors": '["Ada Byron"]', "categories": "[]"}
+        | {"first_seen_at": at, "news_at": at, "revision": 1, "withdrawn": False},
+    )
+    yield "paper_key", {"scheme": "doi", "value": "10.1000/x", "paper_id": 1}
+    yield "title_key", {"key": known.title_key, "paper_id": 1}
+    seen = {"source": "s", "raw_id": "1", "paper_id": 1, "document": "", "announce": ""}
+    prints = {"fingerprint": known.fingerprint, "mark": known.mark}
+    yield "sighting", seen | prints | {"first_seen_at": at, "last_seen_at": at}
+
+
+def test_stored_titles_with_a_subtitle_are_found_by_the_title_alone(store: Database) -> None:
+    whole = Paper("Quixotic Crowds: Zonal Yields of Vexing Xylophone Jitter", raw_id="1")
+    with store.ingesting() as tx:
+        papers.apply(tx, "s", [new(keyed(whole))], NOW)
+        before = set(tx.execute(sa.select(schema.block)))
+        [head] = with_head((), whole.title)
+        tx.execute(sa.delete(schema.block).where(schema.block.c.key == head))
+        with Operations.context(MigrationContext.configure(tx)):
+            migration("blocks_of_heads").module.upgrade()
+        assert set(tx.execute(sa.select(schema.block))) == before

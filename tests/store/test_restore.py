@@ -77,11 +77,37 @@ def test_K12_what_was_open_is_held_and_no_slot_before_now_is_due(
     with store.reading() as tx:
         [held] = deliveries.unknown(tx)
         assert "it may have been sent" in held.error
+        assert (held.handed_off_at, held.resent) == (LATER, True)
         assert deliveries.unknown(tx, LATER + 3650 * DAY) == []
         assert digests.states(tx)["ada"].first_seen == LATER
         assert papers.count(tx) == 1
+    with store.writing() as tx:
+        deliveries.resolve(tx, held.id, "resend", LATER)
+        assert deliveries.claim(tx, "me", LATER)
+        deliveries.unclaim(tx, held.id, "me", "the line is down", LATER)
+        assert [one.id for one in deliveries.to_hand_off_again(tx)] == [held.id]
     store.close()
     assert files(tmp_path) == {"monitor.db", "monitor.db.owners", "backup.db", KEPT}
+
+
+def test_K12_what_was_unknown_is_not_handed_off_again_by_itself(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    """The store may have handed it off once more after the backup."""
+    store = open_store(sqlite_url)
+    subscribe(store, "ada")
+    assert freeze(store, digest([]))
+    with store.writing() as tx:
+        [claimed] = deliveries.claim(tx, "me", NOW)
+        deliveries.record(tx, {claimed.id: ""}, "me", Outcome(State.UNKNOWN), NOW)
+    store.backup(tmp_path / "backup.db")
+    store.close()
+    restored(sqlite_url, tmp_path / "backup.db")
+    store = open_store(sqlite_url)
+    with store.reading() as tx:
+        [unknown] = deliveries.unknown(tx)
+    assert (unknown.handed_off_at, unknown.resent) == (NOW, True)
+    store.close()
 
 
 def test_the_store_before_is_kept_whole(sqlite_url: str, backup: Path, tmp_path: Path) -> None:

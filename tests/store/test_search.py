@@ -54,6 +54,33 @@ def test_a_paper_that_is_written_again_is_found_by_its_new_words(store: Database
     assert find(store, "okapi OR unicorn") == [1]
 
 
+@pytest.mark.parametrize(
+    ("topic", "title"),
+    [
+        ("optimization", "Optimisations"),
+        ("optimisation", "Optimization"),
+        ('"tumor behavior"', "Tumour behaviours"),
+        ("leaf", "Leaves"),
+        ("coronavirus", "Coronaviruses"),
+        ("phytoestrogen", "Phyto-oestrogens"),
+        ("color" * 100, "colour" * 100),
+    ],
+)
+def test_the_index_of_an_older_version_finds_words_in_either_spelling(
+    store: Database, topic: str, title: str
+) -> None:
+    arrive(store, "1", "2")
+    index(store)
+    # An older version held words as written, and without their s; it knew no other spelling.
+    written = {word for piece in title.lower().split() for word in (piece, piece.replace("-", ""))}
+    held = written | {word.removesuffix("s") for word in written}
+    held |= {part.removesuffix("s") for word in written for part in word.split("-")}
+    with store.ingesting() as tx:
+        search.save(tx, [(1, {word[:200] for word in held})])
+    assert 1 in find(store, topic)
+    assert find(store, "nothing-like-it") == []
+
+
 def test_pages_go_from_the_newest_to_the_oldest(store: Database) -> None:
     arrive(store, *map(str, range(1, 8)))
     for paper_id in range(1, 8):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.match.index.columns import Column, Numbers, ranges
-from monitor.text import Word, pieces, singular, words, words_of_piece
+from monitor.text import Word, form_of, pieces, words, words_of_piece
 
 MOST_PIECES = 400_000
 MOST_SPELLED = 20_000
@@ -159,9 +159,13 @@ class Reader:
         """Return the form of a piece that is one word of letters and digits, else 0."""
         bare = piece.strip(b".,")
         word = bare.decode().lower() if bare.isalnum() else ""
-        if not word or any(f"{word[:length]}*" in self._numbers for length in self._lengths):
+        if not word or (self._lengths and self._begins(word)):
             return 0
-        return self._number(singular(word))
+        return self._number(form_of(word))
+
+    def _begins(self, word: str) -> bool:
+        """Return whether a word has one of the beginnings that topics ask for."""
+        return any(f"{word[:length]}*" in self._numbers for length in self._lengths)
 
     def _forget(self) -> None:
         """Forget what was only read in papers."""

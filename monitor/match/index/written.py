@@ -13,13 +13,14 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from monitor.errors import QueryError
+from monitor.match.foreign import may_be_foreign
 from monitor.match.index.leaves import Leaves
 from monitor.match.index.shapes import Tree, negated, tree_of
 from monitor.match.promises import STOP_WORDS
 from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
 from monitor.match.tree import And, Author, Label, Node, Not, Or, Query, Words, negation
-from monitor.text import singular
+from monitor.text import form_of
 
 LONGEST = 2_000
 MOST_REMEMBERED = 200_000
@@ -90,9 +91,11 @@ class Written:
         return _remembered(self._arrangements, _OPERAND.sub("_", text), _arrangement)
 
     def _operand(self, written: str) -> Tree | None:
+        if may_be_foreign(written):
+            return None
         bare = written.strip('"')
         if not self._synonyms.groups and _PLAIN.fullmatch(bare):
-            forms = [singular(word) for word in bare.lower().split()]
+            forms = [form_of(word) for word in bare.lower().split()]
             if not STOP_WORDS.issuperset(forms):
                 return self._leaves.phrase(forms)
         node = self._node(written)

@@ -5,7 +5,8 @@ begin with the issue, Wiley and Oxford give a heading; the American Chemical Soc
 and DOI, PLOS, the American Physical Society and MDPI the authors, MDPI the title, too; the Royal
 Society of Chemistry, Copernicus and Pensoft give several of these, a line each; DSpace gives title
 and authors, the NBER the authors behind the title; PubMed gives a part of the abstract, and behind
-it the whole page of the article.
+it the whole page of the article. Cards cut out of the overview pages of a publisher (Nature) say
+with schema.org's names in `itemprop` what is what.
 """
 
 from __future__ import annotations
@@ -63,6 +64,10 @@ _NO_TEXT = re.compile(
     r"|preprint (?:under|withdrawn|has)|revised manuscript)",
     re.IGNORECASE,
 )
+
+
+_START_TAG = re.compile(r"<([a-z]\w{0,20})\s[^<>]{1,2000}>")
+_ITEM = re.compile(r"\sitemprop=[\"']?(description|abstract|creator|author)\b")
 
 
 class Card(msgspec.Struct, frozen=True, gc=False):
@@ -154,6 +159,26 @@ def card_of_lines(markup: str, title: str) -> Card | None:
         return Card(" ".join(told), before, place["venue"], doi=place["doi"])
     names = told.pop(0) if told[1:] else ""
     return Card(" ".join(told), names, before.partition(", ")[0].strip(), doi=place["doi"])
+
+
+def card_of_items(markup: str) -> Card | None:
+    """Read a card of HTML that marks its authors or description as such; None for any other."""
+    if "itemprop" not in markup:
+        return None
+    names: list[str] = []
+    told: list[str] = []
+    end = 0
+    for tag in _START_TAG.finditer(markup):
+        item = _ITEM.search(tag.group()) if tag.start() >= end else None
+        close = markup.find(f"</{tag[1]}>", tag.end()) if item else -1
+        if item is None or close < 0:
+            continue
+        (told if item[1] in ("description", "abstract") else names).append(
+            text(markup[tag.end() : close])
+        )
+        end = close
+    names = list(filter(None, names))
+    return Card(" ".join(filter(None, told)), "; ".join(names)) if names or told else None
 
 
 def _paragraphs(lines: Sequence[str]) -> str:

@@ -27,6 +27,7 @@ _TYPES: dict[str, Any] = {
     **dict.fromkeys(("authors", "categories"), tuple[str, ...] | str | None),
     "year": int | str | None,
     "raw_id": Annotated[str, Meta(max_length=MAX_KEY)] | int | None,
+    "type": str | None,
 }
 # Of names with line ends around them: one with no letter that is known here, or a space around it.
 _UNTIDY = re.compile("\n(?: |(?<= \n)|[^A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\u024f\n]*+\n)")
@@ -43,6 +44,11 @@ def _categories(told: tuple[str, ...] | str | None) -> Any:
     if not told:
         return ()
     return FORMS["categories"](list(told) if type(told) is tuple else told, False)
+
+
+@lru_cache(maxsize=1024)
+def _type(told: str | None) -> Any:
+    return FORMS["type"](told, True) if told else ""
 
 
 class CleanRecords:
@@ -135,6 +141,7 @@ def _papers(found: Sequence[Any]) -> list[Paper]:
             None,
             False,
             one.raw_id.strip() if type(one.raw_id) is str else FORMS["raw_id"](one.raw_id, True),  # type: ignore[arg-type]
+            _type(one.type),
         )
         for one, authors in zip(found, _authors([one.authors for one in found]), strict=True)
     ]

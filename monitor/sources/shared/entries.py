@@ -20,6 +20,7 @@ from monitor.sources.shared.cards import (
     SENTENCE_END,
     Card,
     bare_title,
+    card_of_items,
     card_of_lines,
     pubmed_abstract,
     read_card,
@@ -155,7 +156,7 @@ def _abstract(entry: Entry, title: str) -> tuple[Card, str]:
     """Return the abstract without what feeds put before it, and how arXiv announced it."""
     summary = entry.summary
     if "<" in summary:
-        if card := card_of_lines(summary, title):
+        if card := card_of_lines(summary, title) or card_of_items(summary):
             return card, ""
         summary = without_heading(summary)
     summary = text(summary)
@@ -169,7 +170,8 @@ def _abstract(entry: Entry, title: str) -> tuple[Card, str]:
     if summary.endswith(_CUT_OFF) and len(content) > len(summary):
         card = Card("")
     if not (card.abstract or card.venue) and content:
-        card = read_card(_prose(content, title), entry.names)
+        items = card_of_items(entry.content)
+        card = items or read_card(_prose(content, title), entry.names)
     return card, ""
 
 

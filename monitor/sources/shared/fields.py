@@ -30,10 +30,12 @@ from monitor.sources.shared.entries import (
 )
 from monitor.sources.shared.records import (
     MAX_NAMES,
+    Keys,
     NoPaperError,
     Record,
     bounded,
     in_order,
+    keys_of,
     many,
     natural,
     prose,
@@ -41,6 +43,7 @@ from monitor.sources.shared.records import (
     year_of,
 )
 from monitor.sources.shared.rows import named
+from monitor.sources.shared.types import type_of
 from monitor.text import clean
 
 if TYPE_CHECKING:
@@ -91,6 +94,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "version": ("version",),
     "withdrawn": ("withdrawn", "is_withdrawn", "retracted", "is_retracted"),
     "raw_id": ("raw_id", "id", "paper_id", "paperid", "key", "uid"),
+    "type": ("type", "publication_type", "document_type"),
+    "about": ("about",),
     "keys": ("keys", "external_ids", "externalids"),
     "keys.doi": ("doi", "doi_url", "di"),
     "keys.arxiv": ("arxiv_id", "arxiv", "arxivid", "eprint"),
@@ -289,6 +294,23 @@ def _identifiers(scheme: str, told: object) -> Iterator[tuple[str, str, int | No
             yield scheme, prose(value), None
 
 
+def _about(told: Any, plain: bool) -> Keys:
+    """An object of schemes and values, or "scheme:value", DOIs and links to arXiv in a list."""
+    if type(told) is str and not told.startswith("{"):
+        told = [told]
+    if type(told) is not list:
+        return keys_of((s, v) for s, v, _ in _identifiers("", told))
+    found: list[tuple[str, str, int | None]] = []
+    for one in map(raw, told[:MAX_NAMES]):
+        scheme, _, value = one.partition(":")
+        known = scheme.lower() in _ABOUT and value
+        found += _identifiers(scheme.lower(), value) if known else _named_in(one[:MAX_KEY])
+    return keys_of((scheme, value) for scheme, value, _ in found)
+
+
+_ABOUT = ("arxiv", "doi", "pmid", "pmcid", "openalex", "openreview", "s2")
+
+
 def _named_in(told: str) -> Iterator[tuple[str, str, int | None]]:
     found, version = identifiers((told,))
     for scheme, values in found.items():
@@ -323,6 +345,11 @@ def _abstract(told: Any, plain: bool) -> str:
 
 def _name(told: Any, plain: bool) -> str:
     return _text(told, plain)[:MAX_KEY]
+
+
+def _type(told: Any, plain: bool) -> str:
+    """A text, or a list of texts of which the one that marks a notice counts."""
+    return type_of(_text(one, plain) for one in (told[:20] if type(told) is list else [told]))
 
 
 def _link(told: Any, plain: bool) -> str:
@@ -506,4 +533,6 @@ FORMS: Mapping[str, Convert] = {
     "version": _version,
     "withdrawn": _true,
     "raw_id": _name,
+    "type": _type,
+    "about": _about,
 }

@@ -14,7 +14,8 @@ from monitor.text import clean
 _NAMES = (
     "a|abbr|article|b|bdi|blockquote|body|br|caption|center|cite|code|dd|del|div|dl|dt|em|embed"
     "|figcaption|figure|font|footer|form|h[1-6]|head|header|hr|html|i|iframe|img|input|ins|kbd"
-    "|label|li|link|main|mark|math|meta|nav|object|ol|p|pre|q|s|samp|script|section|small|source"
+    "|label|li|link|main|mark|math|meta|nav|noscript|object|ol|p|picture|pre|q|s|samp|script"
+    "|section|small|source"
     "|span|strike|strong|style|sub|sup|svg|table|tbody|td|tfoot|th|thead|time|title|tr|tt|u|ul"
     "|var|video"
     # of JATS, which some give without its prefix
@@ -27,7 +28,7 @@ _NAMES = (
 _TAG = re.compile(
     rf"(?=<[/!a-z])(?:</?(?:{_NAMES}|[a-z]+:[a-z][a-z-]*)"
     r"(?:[\s/]*>|[\s/]+[\w:@.-]+[\w\s:@.-]*=(?:[^<>\"']++|\"[^\"]{0,4000}\"|'[^']{0,4000}')*+>)"
-    r"|<!--|<!\[CDATA\[)",
+    r"|<!--|<!\[CDATA\[|<!doctype\s[^<>]{0,400}>)",
     re.IGNORECASE,
 )
 _PARTS_WORDS = re.compile(

@@ -42,6 +42,7 @@ _FIELDS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "venue": ("venue", "journal.name"),
         "published": ("publicationdate",),
         "categories": ("s2fieldsofstudy",),
+        "type": ("publicationtypes",),
         "raw_id": ("corpusid",),
         "keys.arxiv": ("externalids.ArXiv",),
         "keys.doi": ("externalids.DOI",),

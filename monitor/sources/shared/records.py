@@ -35,6 +35,11 @@ Record = Mapping[str, object]
 Keys = Mapping[str, str | tuple[str, ...]]
 
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|\w)", re.IGNORECASE)
+# A packed file, a file of items alone, or a record a line: dumps, and no answer of a service.
+_DUMP = re.compile(
+    rb"\A(?:\x1f\x8b|BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|\s*\{\s*\"items\"\s*:)|\}\s*\n\s*\{"
+)
+MAX_OF_FIRST = 1024 * 1024  # bytes of a first record
 _NO_ERROR = frozenset({"ok", "success", "200"})
 _ERRORS = ("errMsg", "error", "message", "messages", "errors", "detail", "reason", "status")
 _SUFFIX = re.compile(r"^(?:jr|sr|ii|iii|iv|v|phd|md)\.?$", re.IGNORECASE)
@@ -62,11 +67,13 @@ class Listing:
 class JsonSource(Source):
     """A kind whose documents are JSON answers of one service.
 
-    `lists` are the names under which its answers hold records.
+    `lists` are the names under which its answers hold records; `preset` is that of the kind
+    `jsonl` for dumps of the same records.
     """
 
     service: ClassVar[str]
     lists: ClassVar[tuple[str, ...]]
+    preset: ClassVar[str] = ""
 
     def read(self, document: Document) -> Reading:
         """Read all records; of an answer that is cut off, those before the cut."""
@@ -81,7 +88,7 @@ class JsonSource(Source):
         told, cut = _parsed(text, self.lists)
         listing = self._judged(told, cut, text)
         if listing.error:
-            return _failed(listing.error)
+            return _failed(listing.error + self._other_kind(content))
         papers, rejected = self._papers(listing.items)
         error = "" if papers or not rejected else f"no record is a paper: {rejected[0].why}"
         return Reading(papers, rejected, error, complete=cut is None and not error)
@@ -96,6 +103,12 @@ class JsonSource(Source):
     @abstractmethod
     def paper(self, record: Record, now: datetime) -> Paper:
         """Turn one record into a paper; NoPaperError says why it is none."""
+
+    def _other_kind(self, content: bytes) -> str:
+        """Name the kind that reads what is no answer of a service, but a dump of its records."""
+        if not self.preset or not _DUMP.search(content, 0, MAX_OF_FIRST):
+            return ""
+        return f"; read a dump of records with `kind: jsonl` and `preset: {self.preset}`"
 
     def no_answer(self, told: object) -> str:
         """Say what is wrong with an answer that holds no list."""

@@ -1,0 +1,194 @@
+"""Which records of a stored paper would today's rules not join?
+
+The records of a paper are decided on once more, as if one reading brought them all, by what ingest
+decides with (`decide_chunk`). Abstracts are not stored with records: the paper's is that of the
+records whose fingerprints say so, and how far others agreed is in the reason of their join.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+
+from monitor.diff.decide import MOST_TWINS, Circumstances, decide_chunk
+from monitor.diff.keys import LINK, all_keyed, fingerprint, identifiers, mark
+from monitor.diff.recognise import by_likeness
+from monitor.diff.similar import Verdict, same_work
+from monitor.model import Decision, Paper, Sighting, SightingText
+
+_RULED = "someone ruled"
+_SAME_ENTRY = "same entry of its source"
+_ABSTRACTS = re.compile(r"abstracts agree to (\d+)%")
+# What reasons say against a join, beside titles that differ.
+_CONTRARY = re.compile(r"years? apart|other venues|one in a journal|another part or number")
+_SAME_TITLE = re.compile(r"(?:different \S+, )?same title\b")
+# One paper may have several of these.
+_SEVERAL = frozenset({LINK, "doi"})
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Records of a paper that would be another one today, with the reason.
+
+    `keys` are identifiers to part where no record is known to have given them. `judged` is false
+    where the texts of the records were not stored: then only identifiers and `why` speak.
+    """
+
+    records: tuple[Sighting, ...]
+    reason: str
+    judged: bool
+    keys: tuple[Key, ...] = ()
+
+    @property
+    def why(self) -> str:
+        """By what the records were recognised when they were joined."""
+        return next((one.why for one in self.records if one.why), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is doubtful of one paper's joins, and how many there are, and cannot be judged."""
+
+    doubts: tuple[Doubt, ...]
+    joins: int
+    unjudged: int
+
+
+def judge(
+    paper: Paper, keys: Sequence[Key], sightings: Sequence[Sighting], common: Collection[Key] = ()
+) -> Judged:
+    """Judge the joins of a paper by its records, in the order in which they were first seen.
+
+    `keys` are the identifiers that it is recognised by, `common` those that prove nothing.
+    """
+    seen = sorted(sightings, key=lambda one: (one.first_seen, bool(one.why)))
+    if seen[0].text is None:  # a paper says what its first record said
+        told = SightingText(paper.title, paper.authors, paper.venue, paper.year)
+        seen[0] = replace(seen[0], text=told)
+    known = [one for one in seen if one.text]
+    unknown = [one for one in seen if not one.text]
+    doubts = [*_refused(paper, known, common), *_contradicted(keys, seen, unknown)]
+    return Judged(tuple(doubts), len(seen) - 1, len(unknown))
+
+
+# ── records whose texts are known ───────────────────────────────────────────────────
+
+
+def _refused(paper: Paper, seen: Sequence[Sighting], common: Collection[Key]) -> Iterator[Doubt]:
+    records = [_as_paper(paper, one, seen[0], common) for one in seen]
+    first, *others = _works(records, seen)
+    for work in others:
+        verdict = _compare(records[first[0]], records[work[0]], seen[work[0]])
+        yield Doubt(tuple(seen[at] for at in work), ", ".join(verdict.why), judged=True)
+
+
+def _works(records: Sequence[Paper], seen: Sequence[Sighting]) -> list[list[int]]:
+    """Return the positions of the records by work, each work by its first record."""
+    incoming = all_keyed([(one, one.raw_id, mark(one)) for one in records])
+    moment = Circumstances(max(one.last_seen for one in seen))
+    decisions = decide_chunk(incoming, [()] * len(incoming), moment)
+    roots = list(range(len(records)))
+    for at, decision in enumerate(decisions):
+        same = [*decision.twin_joins, *_twins(at, decision, records, seen)]
+        for other in same:
+            one, two = sorted((roots[at], roots[other]))
+            roots = [one if root == two else root for root in roots]
+    works: dict[int, list[int]] = defaultdict(list)
+    for at, root in enumerate(roots):
+        works[root].append(at)
+    return list(works.values())
+
+
+def _twins(
+    at: int, decision: Decision, records: Sequence[Paper], seen: Sequence[Sighting]
+) -> Iterator[int]:
+    """Yield the earlier records that one is the work of; abstracts count as they did."""
+    if seen[at].why.startswith(_RULED):
+        yield 0
+    agreed = _ABSTRACTS.search(seen[at].why)
+    if decision.twin is not None and not (agreed and by_likeness(decision.recognised)):
+        yield decision.twin
+    elif agreed:
+        for earlier in range(min(at, MOST_TWINS)):
+            if _compare(records[earlier], records[at], seen[at]).same:
+                yield earlier
+
+
+def _compare(earlier: Paper, record: Paper, seen: Sighting) -> Verdict:
+    """Compare two records; where an abstract is not known, it agrees as far as it did."""
+    told = None if earlier.abstract and record.abstract else _ABSTRACTS.search(seen.why)
+    return same_work(earlier, record, int(told[1]) / 100 if told else None)
+
+
+def _as_paper(paper: Paper, seen: Sighting, first: Sighting, common: Collection[Key]) -> Paper:
+    """Return a record as far as it is known; `first` is the paper's first, of which some are."""
+    text = seen.text or SightingText("")
+    keys: dict[str, tuple[str, ...]] = {}
+    for scheme, value in text.keys:
+        if (scheme, value) not in common:
+            keys[scheme] = (*keys.get(scheme, ()), value)
+    entry = first if seen.why.startswith(_SAME_ENTRY) else seen
+    return Paper(
+        text.title,
+        paper.abstract if paper.abstract and has_abstract(paper, seen) else "",
+        text.authors,
+        text.venue,
+        text.year,
+        keys=keys,
+        version=seen.version,
+        raw_id=f"{entry.source}/{entry.raw_id}",
+        type=text.type,
+    )
+
+
+def has_abstract(paper: Paper, seen: Sighting) -> bool:
+    """Whether a record of a paper gave the abstract that the paper has."""
+    title = seen.text.title if seen.text else paper.title
+    return fingerprint(structs.replace(paper, title=title)) == seen.fingerprint
+
+
+# ── older records ───────────────────────────────────────────────────────────────────
+
+
+def _contradicted(
+    keys: Sequence[Key], seen: Sequence[Sighting], unknown: Sequence[Sighting]
+) -> Iterator[Doubt]:
+    """Yield what speaks against older joins: two ids of one scheme, and reasons that say so."""
+    if not unknown:
+        return
+    listed = set[tuple[str, str]]()
+    for scheme, values in _several(keys).items():
+        first, *others = sorted(values, key=lambda value: not _named(seen[0], (scheme, value)))
+        for value in others:
+            named = [one for one in seen[1:] if _named(one, (scheme, value))]
+            if all(one.text for one in named) and named:
+                continue  # judged by its text
+            listed |= {(one.source, one.raw_id) for one in named}
+            reason = f"two identifiers of one scheme: {scheme} {first} and {value}"
+            yield Doubt(tuple(named), reason, judged=False, keys=((scheme, value),))
+    for one in unknown:
+        differ = by_likeness(one.why) and not _SAME_TITLE.match(one.why)
+        if differ and _CONTRARY.search(one.why) and (one.source, one.raw_id) not in listed:
+            yield Doubt((one,), one.why, judged=False)
+
+
+def _several(keys: Sequence[Key]) -> Mapping[str, list[str]]:
+    schemes: dict[str, list[str]] = defaultdict(list)
+    for scheme, value in keys:
+        if scheme not in _SEVERAL:
+            schemes[scheme].append(value)
+    return {scheme: values for scheme, values in schemes.items() if len(values) > 1}
+
+
+def _named(seen: Sighting, key: Key) -> bool:
+    """Whether a record has an identifier, by its text or by its source's name for it."""
+    if seen.text and key in seen.text.keys:
+        return True
+    scheme, raw_id = key[0], seen.raw_id
+    return key in identifiers(Paper("", url=raw_id, keys={scheme: raw_id}))

@@ -1,0 +1,166 @@
+"""Records about another record: retraction notices, corrections, expressions of concern, comments.
+
+A notice is a paper of its own. The news is the change of the paper that it is about: withdrawn,
+or revised. Without that paper in the store the notice is news as itself.
+
+    Keyed, Decision ──> which of them are notices, and about what ──> Decision with its `effect`
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from msgspec import structs
+
+from monitor.diff.keys import LINK, about, identifiers
+from monitor.model import CONCERN, CORRECTION, RETRACTION, Decision, Effect, Keyed, Kind, Paper
+
+# What a notice is for the paper that it is about. A comment changes nothing.
+NEWS: Mapping[str, Kind] = {
+    RETRACTION: Kind.WITHDRAWN,
+    CORRECTION: Kind.REVISED,
+    CONCERN: Kind.REVISED,
+}
+# How a notice is called where no type is given. A title that only has the word somewhere, or goes
+# on without a colon ("Correction of Spelling Errors"), is that of a paper.
+_TITLES = (
+    (
+        RETRACTION,
+        r"(?:retraction|withdrawal)(?: (?:note|notice|statement))?\s*:"
+        r"|(?:retraction|withdrawal) (?:note|notice|statement)\b"
+        r"|notice of (?:retraction|withdrawal)\b",
+    ),
+    (
+        CORRECTION,
+        r"(?:(?:author|publisher|editorial) )?(?:correction|corrections|addendum)(?: to)?\s*:"
+        r"|(?:author|publisher) correction\b"
+        r"|(?:erratum|errata|corrigendum|corrigenda)\b",
+    ),
+    (CONCERN, r"(?:editorial )?expressions? of concern\b"),
+)
+_CALLED = tuple((type_, re.compile(rf"\W*(?:{said})", re.IGNORECASE)) for type_, said in _TITLES)
+
+Pair = tuple[str, str]
+
+
+def notice(paper: Paper) -> str:
+    """Return which kind of notice a record is (a key of `NEWS`), by its type or title; else ""."""
+    if paper.type in NEWS:
+        return paper.type
+    return next((type_ for type_, called in _CALLED if called.match(paper.title)), "")
+
+
+def is_about(a: Paper, b: Paper) -> bool:
+    """Say whether one of two records is about the other, as it says itself."""
+    if not (a.about or b.about):
+        return False
+    return _names(a, b) or _names(b, a)
+
+
+def _names(one: Paper, other: Paper) -> bool:
+    return not set(about(one)).isdisjoint(identifiers(other))
+
+
+def apart(a: Paper, b: Paper) -> str:
+    """Say why two records without an identifier in common are two, however alike; else "".
+
+    A notice bears the title and the authors of its paper, and is not that paper. Two notices of
+    one kind are two where they are about different papers, or have ids of one scheme.
+    """
+    ours, theirs = notice(a), notice(b)
+    if ours != theirs:
+        return "one is about the other"
+    if not ours:
+        return ""
+    if _parted(about(a), about(b)):
+        return "notices about different papers"
+    return "two notices" if _parted(identifiers(a), identifiers(b)) else ""
+
+
+def _parted(ours: Iterable[Pair], theirs: Iterable[Pair]) -> bool:
+    """Whether two lists have a scheme in common, and no identifier."""
+    here, there = ({pair for pair in pairs if pair[0] != LINK} for pairs in (ours, theirs))
+    schemes = {scheme for scheme, _ in here} & {scheme for scheme, _ in there}
+    return bool(schemes) and here.isdisjoint(there)
+
+
+# ── what is news because of them ────────────────────────────────────────────────────
+
+
+def subjects(incoming: Iterable[Keyed]) -> set[Pair]:
+    """Return all identifiers that the notices among some records are about."""
+    return {pair for one in incoming if effect_of(one) for pair in one.about}
+
+
+def retracted(incoming: Sequence[Keyed], by_stored: Iterable[Pair]) -> list[Keyed]:
+    """Return records with those marked as withdrawn that a retraction notice is about.
+
+    `by_stored` are the identifiers that stored notices have retracted; the notices among the
+    records themselves count as well, so that the order of the two does not matter.
+    """
+    here = (one.about for one in incoming if effect_of(one) is Kind.WITHDRAWN)
+    named = {*by_stored, *(pair for pairs in here for pair in pairs)}
+    if not named:
+        return list(incoming)
+    return [
+        replace(one, paper=structs.replace(one.paper, withdrawn=True))
+        if not named.isdisjoint(one.keys) and not one.paper.withdrawn
+        else one
+        for one in incoming
+    ]
+
+
+def attach(
+    decisions: Sequence[Decision],
+    stored: Mapping[Pair, int],
+    noticed: Mapping[int, set[int]],
+) -> list[Decision]:
+    """Give the decisions on notices their effect on the papers that they are about.
+
+    `stored` are the papers that have the identifiers of `subjects`; `noticed` are the notices
+    that were stored of each of them before: what they say is no news twice. A notice with such
+    a paper, or a correction with its paper in the same reading, is stored silently.
+    """
+    at: dict[Pair, list[Decision]] = {}
+    for decision in decisions:
+        for pair in decision.keyed.keys:
+            at.setdefault(pair, []).append(decision)
+    return [_with_effect(decision, at, stored, noticed) for decision in decisions]
+
+
+def _with_effect(
+    decision: Decision,
+    at: Mapping[Pair, Sequence[Decision]],
+    stored: Mapping[Pair, int],
+    noticed: Mapping[int, set[int]],
+) -> Decision:
+    kind = effect_of(decision.keyed)
+    if kind is None:
+        return decision
+    about = decision.keyed.about
+    here = [one for pair in about for one in at.get(pair, ())]
+    ids = {stored[pair] for pair in about if pair in stored}
+    ids |= {one.paper_id for one in here if one.paper_id is not None}
+    ids.discard(decision.paper_id or 0)
+    before = {id for id in ids if decision.paper_id in noticed.get(id, ())}
+    # A notice of long ago tells of its paper what its readers were not told in time.
+    news = decision.news and decision.kind is not Kind.OLDER
+    effect = Effect(kind, tuple(sorted(ids - before)), news, _reason(decision.keyed))
+    changed = replace(decision, effect=effect)
+    silent = bool(ids) or (kind is Kind.REVISED and bool(here))
+    if not silent or decision.kind not in (Kind.NEW, Kind.OLDER):
+        return changed
+    why = "a notice: the news is the change of the paper it is about"
+    return replace(changed, kind=Kind.NEW, news=False, why=why)
+
+
+def effect_of(keyed: Keyed) -> Kind | None:
+    """Return what a record means for the papers that it is about; None for all but notices."""
+    return NEWS.get(notice(keyed.paper)) if keyed.about else None
+
+
+def _reason(keyed: Keyed) -> str:
+    named = next((f"{s} {v}" for s, v in keyed.keys if s != LINK), keyed.paper.title)
+    return f"{notice(keyed.paper)}: {named}"

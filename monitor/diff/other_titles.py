@@ -1,0 +1,30 @@
+"""Under which other titles a paper was seen: a reader can check what likeness has joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from monitor.diff.recognise import by_likeness
+from monitor.model import OtherTitle, Sighting
+from monitor.text import title_key
+
+# More titles than these tell a reader nothing.
+MOST = 3
+
+
+def other_titles(title: str, sightings: Sequence[Sighting]) -> tuple[OtherTitle, ...]:
+    """Return the other titles of a paper that records were joined to by likeness.
+
+    `sightings` are those of the paper, the first seen first. Titles that differ only in case,
+    punctuation or mark-up are one; what an identifier or a person has joined needs no check.
+    """
+    told = [(title_key(one.text.title), one.text.title, one) for one in sightings if one.text]
+    shown = {title_key(title)}
+    # A title that likeness has brought may have taken the place of the first record's.
+    replaced = any(key in shown and by_likeness(one.why) for key, _, one in told)
+    found = []
+    for key, other, one in told:
+        if key not in shown and (by_likeness(one.why) or (replaced and not one.why)):
+            found.append(OtherTitle(other, one.source))
+            shown.add(key)
+    return tuple(found[:MOST])

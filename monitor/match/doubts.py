@@ -1,0 +1,147 @@
+"""What a topic may say without meaning it: warnings, for it is understood and may find papers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from monitor.errors import QueryError
+from monitor.match.foreign.rule import FIRST, LAST, masked
+from monitor.match.tokens import Token
+
+# A topic without any of these has nothing to doubt; weights are doubted by the parser.
+_DOUBTFUL = re.compile(
+    r"[,;?$&|+{'`‘‚‹「『，；、]|\b(?!(?:AND|OR|NOT)\b)(?i:and|or|not)\b"
+    r"|\b(?:NEAR|SAME|XOR|ADJ|UND|ODER|NICHT)\b|\w\.\w"
+)
+_JOINTS = ("AND", "OR", "NOT")
+_OTHER_JOINTS = {"UND": "AND", "ODER": "OR", "NICHT": "NOT", "AND/OR": "OR", "OR/AND": "OR"}
+_NEAR = {"NEAR", "SAME", "ADJ"}
+_ANY_JOINT = {*_JOINTS, *_OTHER_JOINTS, *_NEAR, "XOR"}
+_OF_TEXTS = {"title:", "abstract:", "venue:"}
+_SEPARATORS = ",;，；、"
+_LISTED = re.compile(rf"[^\W\d_][^\W_]+[{_SEPARATORS}][^\W\d_][^\W_]+")
+_GLUED = re.compile(r"(?=\S*[a-z])[^\W\d_]{3,}(?P<sign>[&|+])[^\W\d_]{3,}")
+_ENTITY = re.compile(r"&#?\w+;$")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.){2,}")
+_CATEGORY = re.compile(
+    r"(?:cs|math|stat|eess|econ|physics|q-bio|q-fin)\.[A-Z]{2}|(?:astro-ph|cond-mat)\.[A-Za-z-]{2,}"
+)
+_OTHER_QUOTES = re.compile(
+    rf"{FIRST}(?:''|['`‘‚‹「『])(?P<of>\w[^'`’‘›」』]*\s[^'`’‘›」』]*\w)(?:''|['`’‘›」』]){LAST}"
+)
+_OPENED = re.compile("['`‘‚‹「『{]")
+_BRACES = re.compile(rf"{FIRST}\{{(?P<of>[\w-]+(?:\s[\w-]+)+)\}}{LAST}")
+
+
+def may_doubt(text: str) -> bool:
+    """Whether `doubts` might find something: to tell costs less than to read the topic."""
+    return bool(_DOUBTFUL.search(text))
+
+
+def doubts(text: str, found: Sequence[Token]) -> Iterator[QueryError]:
+    """Yield what is probably not meant, with its position, and what to write if it is not.
+
+    `found` are the tokens of `text`, the end among them.
+    """
+    for at, token in enumerate(found[:-1]):
+        word = token.text
+        if token.kind == "word" and (not word.isalnum() or word.upper() in _ANY_JOINT):
+            yield from _word(found, at)
+    outside = masked(text) if _OPENED.search(text) else ""
+    for pattern in (_OTHER_QUOTES, _BRACES):
+        for match in pattern.finditer(outside):
+            yield QueryError(
+                f"{match[0]} is looked for word by word, not as a phrase",
+                match.start(),
+                f'write "{match["of"]}" to find the words next to each other',
+            )
+
+
+def _word(found: Sequence[Token], at: int) -> Iterator[QueryError]:
+    token, text = found[at], found[at].text
+    joins = found[at + 1].kind != "end"
+    if joins and text.upper() in (_JOINTS if at else ("NOT",)):
+        yield QueryError(
+            f"'{text}' is looked for as a word here",
+            token.position,
+            f"write {text.upper()} in capitals if it is meant to join or exclude",
+        )
+    elif joins and at:
+        yield from _other_joint(token)
+    before = found[at - 1] if at else None
+    if before and before.kind == "field" and before.text.lower() not in _OF_TEXTS:
+        return
+    if joins and _ends_item(token) and not (before and _ends_item(before)):
+        yield _list(found, at)
+    if _LISTED.search(text):
+        yield QueryError(
+            f"{text} is looked for as one phrase",
+            token.position,
+            f"write {_either(re.split(f'[{_SEPARATORS}]', text))} to find any of the words",
+        )
+    yield from _of_one_word(token)
+    if _CATEGORY.fullmatch(text) and not any(one.text.lower() == "category:" for one in found):
+        yield QueryError(
+            f"{text} is looked for in the title and the abstract",
+            token.position,
+            f"write category:{text} for the category",
+        )
+
+
+def _other_joint(token: Token) -> Iterator[QueryError]:
+    text = token.text
+    said = f"'{text}' is looked for as a word here"
+    if text.upper() in _OTHER_JOINTS and (text.isupper() or "/" in text):
+        yield QueryError(said, token.position, f"write {_OTHER_JOINTS[text.upper()]} to join")
+    elif text == "XOR":
+        yield QueryError(said, token.position, "write (a OR b) NOT (a b) for one without the other")
+    elif text in _NEAR:
+        hint = 'write "agent robot"~15 for two words near each other'
+        yield QueryError(said, token.position, hint)
+
+
+def _ends_item(token: Token) -> bool:
+    """Whether a comma or the like stands behind a word; `&amp;` is a character."""
+    text = token.text
+    return token.kind == "word" and text[-1] in _SEPARATORS and not _ENTITY.search(text)
+
+
+def _list(found: Sequence[Token], at: int) -> QueryError:
+    """Doubt the first comma of `agent, llm, robot`; the whole list is the hint when it is plain."""
+    token = found[at]
+    listed = [token]
+    while _ends_item(listed[-1]) and found[at + len(listed)].kind == "word":
+        listed.append(found[at + len(listed)])
+    words = [one.text.rstrip(_SEPARATORS) for one in listed]
+    either = _either(words) if len(words) > 1 else "OR between them"
+    return QueryError(
+        f"“{token.text[-1]}” does not mean OR: all of these words must be there",
+        token.position + len(token.text) - 1,
+        f"write {either} to find any of them",
+    )
+
+
+def _of_one_word(token: Token) -> Iterator[QueryError]:
+    text, position = token.text, token.position
+    if _INITIALS.fullmatch(text):
+        bare = text.replace(".", "").upper()
+        yield QueryError(
+            f"{text} finds only papers that write the dots",
+            position,
+            f'write ({bare} OR "{text}") to find both spellings',
+        )
+    if glued := _GLUED.fullmatch(text):
+        words = text.split(glued["sign"])
+        either = _either(words) if glued["sign"] == "|" else " AND ".join(words)
+        yield QueryError(f"{text} is looked for as one phrase", position, f"write {either}")
+    if text[-1] in "?$" and text[:-1].isalpha():
+        yield QueryError(
+            f"“{text[-1]}” does not stand for a letter",
+            position + len(text) - 1,
+            f"write {text[:-1]}; a plural is found, too, and {text[:-1]}* finds all that begins so",
+        )
+
+
+def _either(words: Sequence[str]) -> str:
+    return f"({' OR '.join(word for word in words if word)})"

@@ -1,0 +1,305 @@
+"""What other search engines write, and keyboards: a rule for each.
+
+PubMed: pubmed.ncbi.nlm.nih.gov/help (search field tags). Web of Science and Scopus: their help
+on field tags and proximity operators. arXiv: info.arxiv.org/help/api/user-manual.html (5.1).
+Google Scholar: scholar.google.com/intl/en/scholar/help.html (operators).
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from urllib.parse import unquote
+
+from monitor.match.foreign.rule import FIRST, JOINED, LAST, OPERAND, QUOTES, Found, rule
+
+# Names of fields elsewhere, and what stands for them here; for all others, nothing.
+_OURS = {
+    **dict.fromkeys(("ti", "title", "intitle"), "title:"),
+    **dict.fromkeys(("ab", "abs", "abstract"), "abstract:"),
+    **dict.fromkeys(("au", "auth", "author", "1au", "lastau", "inauthor"), "author:"),
+    **dict.fromkeys(("author-name", "authlastname", "authfirst"), "author:"),
+    **dict.fromkeys(("so", "ta", "jr", "journal", "srctitle", "exactsrctitle", "venue"), "venue:"),
+    **dict.fromkeys(("cat", "category"), "category:"),
+    **{name: f"{name}:" for name in ("source", "announce")},
+}
+_MOST_PAIRS = 12
+_FIELDS = "title|abstract|author|category|source|venue|announce"
+_NOT_ASKED = "leave it out; a topic looks at new papers, whatever their date, language or type"
+
+
+def _field(found: Found) -> str:
+    return _OURS.get(found.groups["tag"].lower(), "")
+
+
+def _tagged(found: Found) -> str:
+    """Rewrite `cancer[ti]`, and `"heart attack"[tiab:~3]`."""
+    of, near = found.groups["of"], found.groups["near"]
+    return f"{of}~{near}" if near and of[0] in QUOTES else _field(found) + of
+
+
+def _near(found: Found) -> str:
+    """Rewrite `a NEAR/5 b`, also with groups: `(a OR b) NEAR/5 c`."""
+    sides = [_alternatives(found.groups[side]) for side in ("left", "right")]
+    if not all(sides) or len(sides[0]) * len(sides[1]) > _MOST_PAIRS:
+        return found.text
+    distance = min(int(found.groups["number"][:4]), 100)
+    pairs = [f'"{one} {other}"~{distance}' for one, other in product(*sides)]
+    return pairs[0] if len(pairs) == 1 else f"({' OR '.join(pairs)})"
+
+
+def _alternatives(operand: str) -> list[str]:
+    """Return the words that an operand offers; none where it is more than that."""
+    inner = operand[1:-1] if operand[0] == "(" else operand
+    words = [word.strip().strip(QUOTES) for word in inner.split(" OR ")]
+    return words if all(re.fullmatch(r"[\w-]+\*?", word) for word in words) else []
+
+
+def _one_name(found: Found) -> str:
+    return f'author:"{found.groups["of"][1:-1].strip().strip(QUOTES)}"'
+
+
+_PLAIN = str.maketrans({chr(0xFEE0 + code): chr(code) for code in range(0x21, 0x7F)} | {"﹣": "-"})
+
+
+def _plain(found: Found) -> str:
+    text = found.text
+    return f"({text[1:-1]})" if text[0] == "（" else text.translate(_PLAIN)
+
+
+def _each(found: Found) -> str:
+    """Rewrite `category:cs.LG,cs.AI`."""
+    field, values = found.groups["field"], found.groups["of"].split(",")
+    return f"({' OR '.join(f'{field}:{value}' for value in values if value)})"
+
+
+# ── keyboards, web pages and addresses ──────────────────────────────────────────────
+
+_TYPED = (
+    rule(
+        r"&(?:quot|[lr][ds]quo|[lr]aquo|#3[49]|#x2[27]);",
+        "{found} is HTML for a quotation mark",
+        'write "',
+        '"',
+        in_phrases=True,
+    ),
+    rule(
+        r"%(?:2[0-9A-F]|3[A-F]|5[BD])",
+        "{found} comes from a web address",
+        "write the characters themselves",
+        lambda found: unquote(found.text),
+        in_phrases=True,
+    ),
+    rule(
+        rf"{FIRST}（[^（）]*）|{FIRST}(?:{_FIELDS})：|(?<=\w)＊{LAST}|＂|{FIRST}[－﹣](?=\S)"
+        rf"|{FIRST}(?:ＡＮＤ|ＯＲ|ＮＯＴ){LAST}",
+        "{found} has full-width characters, which are plain text here",
+        'write ( ) : * " - and AND, OR, NOT in half width',
+        _plain,
+        capitals=True,
+    ),
+    rule(
+        rf'{FIRST}[!¬](?=[\w("“])',
+        "{found} does not exclude here",
+        "write - or NOT, as in agent -robot; between quotes it stays a sign",
+        "-",
+    ),
+    rule(
+        rf"{FIRST}(?:https?://\S+|(?:doi:)?10\.\d{{4,9}}/\S+|arxiv:\d\S+)",
+        "a topic looks for words, not for an address or a number",
+        "paper-monitor explain {found} looks a paper up",
+    ),
+)
+
+# ── operators ───────────────────────────────────────────────────────────────────────
+
+_DISTANCE = r"(?:(?:[OP]?NEAR|PRE|NEXT|[WN])/|NEAR:|ADJ|AROUND ?\()(?P<number>\d+)\)?"
+_OPERATORS = (
+    rule(
+        rf"{FIRST}(?:ANDNOT|andnot|AndNot|AND[-/]NOT){LAST}",
+        "{found} is not an operator here",
+        "write NOT",
+        "NOT",
+        capitals=True,
+    ),
+    rule(
+        rf"{FIRST}(?:AND/OR|OR/AND){LAST}",
+        "{found} is not an operator here",
+        "write OR",
+        "OR",
+        capitals=True,
+    ),
+    rule(
+        rf"{FIRST}(?:\{{(?=[^{{}}]* (?:AND|OR|NOT) )(?P<one>[^{{}}]*)\}}"
+        r"|\[(?=[^][]* (?:AND|OR|NOT) )(?P<other>[^][]*)\])",
+        "only ( and ) group what stands between them",
+        "write (agent OR robot)",
+        lambda found: f"({found.groups['one']}{found.groups['other']})",
+        capitals=True,
+    ),
+    rule(r" ?&& ?", "{found} is not an operator here", "write AND", " AND "),
+    rule(r" ?\|\| ?", "{found} is not an operator here", "write OR", " OR "),
+    rule(
+        rf"{FIRST}#\d+(?= (?:AND|OR|NOT)\b)|(?<=\bAND )#\d+|(?<=\bOR )#\d+|(?<=\bNOT )#\d+",
+        "{found} is a line of a search history, which is not known here",
+        "write out what that line looks for",
+        capitals=True,
+    ),
+    rule(r" & ", "", rewrite=" AND "),
+    rule(r" \| ", "", rewrite=" OR "),
+    rule(rf"(?P<left>{FIRST}{OPERAND}) {_DISTANCE} (?P<right>{OPERAND})", "", rewrite=_near),
+    rule(
+        rf"(?<![^\s(){QUOTES}])(?P<at>{_DISTANCE})(?=\s)",
+        "{at} is not an operator here",
+        'write "agent robot"~5 for words with at most five others between them',
+        in_phrases=True,
+    ),
+    rule(
+        rf"{FIRST}(?P<field>category|source|announce):(?P<of>[^\s\"()]+,[^\s\"()]+)",
+        "{field}: takes one value",
+        "write {field}: before each of several, joined by OR",
+        _each,
+    ),
+)
+
+# ── engines ─────────────────────────────────────────────────────────────────────────
+
+_TAG = (
+    r"ti|title|tiab|title/abstract|ab|abstract|tw|text words?|all|all fields|au|author|1au|lastau"
+    r"|ta|journal|ot|other term|mh|mesh|mesh terms|majr|mesh major topic|sh|mesh subheading|nm"
+)
+_ASIDE = (
+    r"dp|pdat|edat|crdt|date - [a-z ]+|publication date|la|lang|language|pt|publication type|sb"
+    r"|filter|subset|ad|affiliation|pmid|uid"
+)
+_PUBMED_HINT = 'write title:cancer for [ti], author:"Smith J" for [au], cancer alone for the others'
+_PUBMED = (
+    rule(
+        rf"{JOINED}{FIRST}(?P<open>\( ?)?{OPERAND}(?: ?\[(?:{_ASIDE})\])?(?: ?: ?{OPERAND})?"
+        rf" ?(?P<at>\[(?:{_ASIDE})\])(?(open) ?\))(?!\w)",
+        "{at} is PubMed syntax, and nothing that a topic can ask for",
+        _NOT_ASKED,
+        "",
+    ),
+    rule(
+        rf"(?P<of>{FIRST}{OPERAND}) ?(?P<at>\[(?P<tag>{_TAG})(?::~?(?P<near>\w+))?\])(?!\w)",
+        "{at} is a field tag of PubMed",
+        _PUBMED_HINT,
+        _tagged,
+    ),
+    rule(
+        rf"\[(?:{_TAG})\](?!\w)",
+        "{found} is a field tag of PubMed",
+        _PUBMED_HINT,
+        in_phrases=True,
+    ),
+    rule(
+        rf"\[(?:{_ASIDE})\](?!\w)",
+        "{found} is PubMed syntax, and nothing that a topic can ask for",
+        _NOT_ASKED,
+        in_phrases=True,
+    ),
+)
+_WEB_OF_SCIENCE = (
+    rule(
+        rf"{JOINED}{FIRST}(?P<at>(?:PY|DT|LA|WC|SU|OG|AD|FO|DO|UT|DOP)(?:=| = )){OPERAND}",
+        "{at} is Web of Science syntax, and nothing that a topic can ask for",
+        _NOT_ASKED,
+        "",
+    ),
+    rule(
+        rf"{FIRST}(?P<tag>TS|TI|AB|AU|SO|AK|KP|ALL|TMSO|{_FIELDS})(?:=| = )(?=[\w(\"“])",
+        "{found} does not name a field here",
+        "write title: for TI=, author: for AU=, venue: for SO=, nothing for TS=",
+        _field,
+    ),
+)
+SCOPUS_FIELDS = (
+    "TITLE-ABS-KEY-AUTH|TITLE-ABS-KEY|TITLE-ABS|TITLE|ABS|KEY|AUTHKEY|AUTH|AUTHOR-NAME"
+    "|AUTHLASTNAME|SRCTITLE|EXACTSRCTITLE|INDEXTERMS|ALL"
+)
+_SCOPUS = (
+    rule(
+        rf"{JOINED}{FIRST}(?P<at>(?:LIMIT-TO|EXCLUDE|DOCTYPE|SUBJAREA|LANGUAGE|AFFIL\w*|DOI|ISSN"
+        r"|REF|SRCTYPE|EID|ORCID|FUND-\w+))\([^()]*\)",
+        "{at}(...) is Scopus syntax, and nothing that a topic can ask for",
+        _NOT_ASKED,
+        "",
+        capitals=True,
+    ),
+    rule(
+        rf"{FIRST}(?P<tag>{SCOPUS_FIELDS}) ?(?=\()",
+        "{tag}(...) is Scopus syntax",
+        "write title:(...) for TITLE, author: for AUTH, (...) alone for TITLE-ABS-KEY",
+        _field,
+        capitals=True,
+    ),
+    rule(
+        rf"{JOINED}{FIRST}(?P<at>(?:PUBYEAR ?(?:AFT|BEF|IS)|(?:PUBYEAR|YEAR|DATE) ?[<>=]=?)"
+        r" ?\d{4})[^\s)]*",
+        "{at}: a topic cannot ask for dates",
+        _NOT_ASKED,
+        "",
+    ),
+)
+_IN = r"(?:ti|ab|tw|mp|kw|kf|de|sh|au|jn)"
+_OVID_AND_EMBASE = (
+    rule(
+        rf"(?<=[\w)\"*])(?P<at>\.{_IN}(?:\.|(?:,{_IN})+\.?)){LAST}",
+        "{at} is Ovid syntax",
+        "leave it out: words are looked for in the title and the abstract",
+        "",
+    ),
+    rule(
+        rf"{FIRST}exp (?P<of>[\w-]+(?: [\w-]+){{0,4}})/{LAST}",
+        "{found} is a subject heading, which is not stored",
+        "write its words",
+        lambda found: f'"{found.groups["of"]}"',
+    ),
+    rule(rf"(?<=['\"])/(?:exp|mj|de){LAST}", "{found} is Embase syntax", "leave it out", ""),
+    rule(
+        rf"(?<=[\w)*'\"])(?P<at>:{_IN}(?:,{_IN})+){LAST}",
+        "{at} is Embase syntax",
+        "leave it out: words are looked for in the title and the abstract",
+        "",
+    ),
+)
+_ARXIV_AND_SCHOLAR = (
+    rule(
+        rf"{JOINED}{FIRST}(?P<at>(?:submittedDate|lastUpdatedDate):)\[[^\]]*\]",
+        "{at} a topic cannot ask for dates",
+        _NOT_ASKED,
+        "",
+    ),
+    rule(
+        rf"{JOINED}(?<![^\s(-])-?(?P<at>(?:site|filetype|after|before|year|date|co|rn|id|lang):)"
+        rf" ?{OPERAND}",
+        "there is no field {at}",
+        _NOT_ASKED,
+        "",
+    ),
+    rule(
+        r"(?<![^\s(-])(?P<at>allintitle:) ?(?P<of>[^():]+)(?![^)])",
+        "there is no field {at}",
+        "write title:(agent robot) for words that are all in the title",
+        lambda found: f"title:({found.groups['of']})",
+    ),
+    rule(
+        r"(?<![^\s(-])(?P<at>(?P<tag>ti|abs|ab|au|cat|jr|all|intitle|inauthor|intext|tiab|ta):) ?"
+        r"(?=[^\s)])",
+        "there is no field {at}",
+        "the fields are title:, abstract:, author:, category:, source:, venue:, announce:",
+        _field,
+    ),
+)
+
+RULES = (
+    *_TYPED,
+    *_PUBMED,
+    *_WEB_OF_SCIENCE,
+    *_SCOPUS,
+    *_OVID_AND_EMBASE,
+    *_ARXIV_AND_SCHOLAR,
+    *_OPERATORS,
+    rule(r"author:(?P<of>\((?![^()]* (?:AND|OR|NOT) )[^()]*\))", "", rewrite=_one_name),
+)

@@ -1,0 +1,91 @@
+"""Failures of jobs that come again every few seconds: one line when they begin, one at the end.
+
+A store that is down fails every job. That is one outage, and it is over when each job that failed
+has worked again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import structlog
+
+from monitor.errors import MonitorError, StoreError
+from monitor.model import Clock
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Outage:
+    """Something that has been failing `since`: `failures` counts, `jobs` have not worked again."""
+
+    error: str
+    since: datetime
+    failures: int = 0
+    jobs: set[str] = field(default_factory=set)
+
+
+class Outages:
+    """What fails at this moment. `recovered` is called when the store works again."""
+
+    def __init__(
+        self, clock: Clock, recovered: Callable[[Outage], None] = lambda outage: None
+    ) -> None:
+        self._clock = clock
+        self._recovered = recovered
+        self._open: dict[str, Outage] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def watched(self, job: str, seen_by: str = "") -> Iterator[None]:
+        """Take the place of the traceback of a job that is run again soon.
+
+        `seen_by` is for a job that comes seldom: another one, which sees when the store is back.
+        """
+        try:
+            yield
+        except Exception as fault:
+            self.failed(job, fault, seen_by)
+        else:
+            self.worked(job)
+
+    def failed(self, job: str, fault: Exception, seen_by: str = "") -> None:
+        """Count a failure. The first is logged, with its traceback where nobody thought of it."""
+        by_store = isinstance(fault, StoreError)
+        subject = "store" if by_store else f"{job}: {type(fault).__name__}"
+        with self._lock:
+            outage = self._open.get(subject)
+            first = outage is None
+            if outage is None:
+                outage = self._open[subject] = Outage(str(fault), self._clock.now())
+            outage.failures += 1
+            outage.jobs.add(seen_by if by_store and seen_by else job)
+        if first and by_store:
+            log.warning("store unavailable", job=job, error=str(fault))
+        elif first:
+            expected = isinstance(fault, MonitorError)
+            log.error("job failed", job=job, error=str(fault), exc_info=not expected)
+
+    def worked(self, job: str) -> None:
+        """End what this job was the last to fail by."""
+        with self._lock:
+            for outage in self._open.values():
+                outage.jobs.discard(job)
+            over = {name: one for name, one in self._open.items() if not one.jobs}
+            for name in over:
+                del self._open[name]
+        for name, outage in over.items():
+            if name == "store":
+                log.warning("store available again", **self._told(outage))
+                self._recovered(outage)
+            else:
+                log.warning("job works again", job=job, **self._told(outage))
+
+    def _told(self, outage: Outage) -> dict[str, object]:
+        since = outage.since.isoformat(timespec="seconds")
+        return {"failures": outage.failures, "since": since, "error": outage.error}

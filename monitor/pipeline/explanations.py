@@ -1,0 +1,48 @@
+"""Why topics matched papers, kept for a while: subscriptions share topics, and so their papers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from monitor.match import TopicIndex
+from monitor.model import Paper, Why
+
+# A few kilobytes each; what a digest shows of an abstract is bounded.
+MOST_KEPT = 1_024
+
+Explain = Callable[[str, Paper, Sequence[str]], tuple[Why, ...]]
+
+
+def kept(index: TopicIndex) -> Explain:
+    """Return `index.why` with its last answers kept, by all of a paper that topics look at.
+
+    For topics that do not change meanwhile.
+    """
+
+    @lru_cache(maxsize=MOST_KEPT)
+    def explained(
+        topic: str,
+        title: str,
+        abstract: str,
+        authors: tuple[str, ...],
+        venue: str,
+        categories: tuple[str, ...],
+        announce: str,
+        sources: tuple[str, ...],
+    ) -> tuple[Why, ...]:
+        paper = Paper(
+            title,
+            abstract=abstract,
+            authors=authors,
+            venue=venue,
+            categories=categories,
+            announce=announce,
+        )
+        return index.why(topic, paper, sources)
+
+    def explain(topic: str, paper: Paper, sources: Sequence[str]) -> tuple[Why, ...]:
+        looked_at = paper.title, paper.abstract, paper.authors, paper.venue, paper.categories
+        return explained(topic, *looked_at, paper.announce, tuple(sources))
+
+    return explain

@@ -1,0 +1,50 @@
+"""New files and folders that only their owner can read, whatever the umask of the process is.
+
+What exists already keeps its mode: an operator may have opened it to a group on purpose.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+FILE = 0o600
+FOLDER = 0o700
+
+
+def make_folder(path: Path, mode: int = FOLDER) -> None:
+    """Make a folder and the missing ones above it, each with `mode`. Raises OSError."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        with suppress(FileExistsError):  # another process makes the same ones
+            folder.mkdir(mode)
+            _set_mode(folder, mode)
+    if not path.is_dir():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+
+
+def create_file(path: Path, mode: int = FILE) -> BinaryIO:
+    """Create a file and open it for writing. Raises OSError, FileExistsError where there is one."""
+    file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode & FILE), "wb")
+    if mode != FILE:
+        _set_mode(path, mode)
+    return file
+
+
+def can_be_read_by_all(path: Path) -> bool:
+    """Return whether every user of this machine may read a file. Raises OSError."""
+    folders = path.resolve().parents
+    open_to_all = all(folder.stat().st_mode & stat.S_IXOTH for folder in folders)
+    return open_to_all and bool(path.stat().st_mode & stat.S_IROTH)
+
+
+def _set_mode(path: Path, mode: int) -> None:
+    """Give a new file or folder what the umask has taken from its mode."""
+    there = path.stat().st_mode
+    if stat.S_IMODE(there) & 0o777 != mode:
+        with suppress(PermissionError):  # a file system without modes, such as FAT, has its own
+            path.chmod(mode | (stat.S_IMODE(there) & stat.S_ISGID))

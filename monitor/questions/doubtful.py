@@ -1,0 +1,94 @@
+"""Joins that today's rules would refuse: listed, and nothing is changed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from monitor.diff.doubts import Doubt, judge
+from monitor.model import Sighting
+from monitor.pipeline import Parts
+from monitor.store import common, papers, rulings, sighting_texts
+from monitor.store.database import Transaction
+
+PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Doubtful:
+    """Records of a paper that are doubtful; `split` is what `papers split` is told to part them."""
+
+    paper_id: int
+    title: str
+    doubt: Doubt
+    split: tuple[str, ...]
+
+    def command(self, split: str) -> str:
+        """Return the command that parts them, as a shell takes it; `split` is how it begins."""
+        return f"{split} {self.paper_id} {shlex.join(self.split)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """How many joins there are, which of them are doubtful, and how many cannot be judged."""
+
+    found: tuple[Doubtful, ...]
+    joins: int
+    unjudged: int
+
+
+def doubtful(parts: Parts) -> Doubts:
+    """Judge all joins of the store by today's rules, a page of papers at a time."""
+    found: list[Doubtful] = []
+    joins = unjudged = 0
+    for page in _pages(parts):
+        for one, papers_joins, papers_unjudged in page:
+            found += one
+            joins += papers_joins
+            unjudged += papers_unjudged
+    return Doubts(tuple(found), joins, unjudged)
+
+
+def _pages(parts: Parts) -> Iterator[list[tuple[list[Doubtful], int, int]]]:
+    after = 0
+    while True:
+        with parts.database.reading() as tx:
+            ids = sighting_texts.joined(tx, after, PAGE)
+            page = list(_judged(tx, ids))
+        yield page
+        if len(ids) < PAGE:
+            return
+        after = ids[-1]
+
+
+def _judged(tx: Transaction, ids: Iterable[int]) -> Iterator[tuple[list[Doubtful], int, int]]:
+    keys = papers.keys_of(tx, ids)
+    disowned = common.of_papers(tx, ids)
+    seen = papers.sightings_with_text(tx, ids)
+    for id, stored in sorted(papers.stored_of(tx, ids, keys).items()):
+        told = judge(stored.paper, keys.get(id, ()), seen[id], disowned.get(id, ()))
+        doubts = [
+            Doubtful(id, stored.paper.title, doubt, _split(doubt))
+            for doubt in told.doubts
+            if not _ruled_same(tx, id, doubt)
+        ]
+        yield doubts, told.joins, told.unjudged
+
+
+def _split(doubt: Doubt) -> tuple[str, ...]:
+    if doubt.records:
+        return tuple(f"{one.source}/{one.raw_id}" for one in doubt.records)
+    return tuple(f"{scheme}:{value}" for scheme, value in doubt.keys)
+
+
+def _ruled_same(tx: Transaction, paper_id: int, doubt: Doubt) -> bool:
+    """Whether a person has said that the records are of this paper."""
+    ours = {rulings.name(*key) for key in doubt.keys} | _names(doubt.records)
+    theirs = rulings.names_of(tx, [paper_id])[paper_id] - ours
+    return rulings.of_records(tx, ours, theirs) == rulings.SAME
+
+
+def _names(records: Iterable[Sighting]) -> set[str]:
+    names = {rulings.raw_name(one.source, one.raw_id) for one in records}
+    return names | {rulings.name(*key) for one in records if one.text for key in one.text.keys}

@@ -1,0 +1,43 @@
+"""What kind of publication a record is, in the words of any source.
+
+https://www.nlm.nih.gov/mesh/pubtypes.html lists those of PubMed and Europe PMC,
+https://www.crossref.org/documentation/register-maintain-records/maintaining-your-metadata/registering-updates/
+those of Crossref.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from monitor.model import COMMENT, CONCERN, CORRECTION, RETRACTION
+
+_WORDS = {
+    RETRACTION: """
+        retraction|retraction of publication|retraction notice|retraction note|withdrawal
+        |withdrawal notice|removal|removal notice|retraction of
+    """,
+    CONCERN: "expression of concern|expression of concern for|notice of concern",
+    CORRECTION: """
+        correction|corrections|correction notice|author correction|publisher correction|erratum
+        |errata|published erratum|erratum for|corrigendum|corrigenda|addendum|clarification
+        |partial retraction|partial retraction of|correction to
+    """,
+    COMMENT: "comment|comment on|reply|is comment on|is reply to|is review of|peer review",
+}
+_MARKS = {word.strip(): mark for mark, words in _WORDS.items() for word in words.split("|")}
+# The gravest first: a notice may correct one thing and retract another.
+NOTICES = (RETRACTION, CONCERN, CORRECTION, COMMENT)
+# Types of papers that a notice is about, and of all that is printed: they say nothing else.
+_EMPTY = ("retracted publication", "other", "unknown")
+LONGEST = 60
+
+
+def type_of(told: Iterable[str]) -> str:
+    """Return a mark of `monitor.model` if one of these words means it, else the first word.
+
+    In small letters, with spaces: "journal-article" and "Journal Article" are one.
+    """
+    words = [" ".join(one.replace("-", " ").replace("_", " ").lower().split()) for one in told]
+    marks = {_MARKS[word] for word in words if word in _MARKS}
+    named = (word[:LONGEST] for word in words if word and word not in _EMPTY)
+    return next((mark for mark in NOTICES if mark in marks), "") or next(named, "")

@@ -1,0 +1,95 @@
+"""Identifiers that clearly different works carry: a DOI copied from another paper, or a journal's.
+
+Each of the works keeps it as data, in `common_key`; `paper_key` has it no more, so that nothing is
+recognised by it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.store import schema
+from monitor.store.columns import among, insert_new, insert_plain, one_of, raw_of
+from monitor.store.database import Transaction
+from monitor.store.lookups import indexed_pair, listed
+
+Key = tuple[str, str]
+
+_key = schema.paper_key.c
+_common = schema.common_key.c
+
+
+def disown(tx: Transaction, pairs: Iterable[Key]) -> None:
+    """Turn identifiers into data of the papers that have them; `write` adds further papers."""
+    for pair in sorted(set(map(indexed_pair, pairs))):
+        here = _key.scheme == pair[0], _key.value == pair[1]
+        owner = tx.scalar(sa.select(_key.paper_id).where(*here))
+        if owner is not None:
+            write(tx, [(pair, owner)])
+            tx.execute(sa.delete(schema.paper_key).where(*here))
+
+
+def write(tx: Transaction, told: Iterable[tuple[Key, int]]) -> None:
+    """Note which papers carry common identifiers."""
+    rows = sorted({(*indexed_pair(pair), id) for pair, id in told})
+    insert_plain(tx, schema.common_key, ("scheme", "value", "paper_id"), rows)
+
+
+def among_pairs(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
+    """Return those of some normalised identifiers that are common."""
+    if not raw_of(tx, _first, ()):
+        return set()
+    return listed(tx, pairs, _of_pairs)
+
+
+@cache
+def _first(dialect: str) -> sa.Select[Any]:
+    return sa.select(sa.literal_column("1")).select_from(schema.common_key).limit(1)
+
+
+@cache
+def _of_pairs(dialect: str) -> sa.Select[Any]:
+    there = _common.scheme == sa.bindparam("scheme"), one_of(dialect, _common.value)
+    return sa.select(_common.value).where(*there).distinct()
+
+
+def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
+    """Return the common identifiers of papers, in a stable order."""
+    found: dict[int, list[Key]] = defaultdict(list)
+    if raw_of(tx, _first, ()):
+        for id, scheme, value in raw_of(tx, _keys, set(ids)):
+            found[id].append((scheme, value))
+    return found
+
+
+@cache
+def _keys(dialect: str) -> sa.Select[Any]:
+    told = sa.select(_common.paper_id, _common.scheme, _common.value)
+    ordered = told.order_by(_common.paper_id, _common.scheme, _common.value)
+    return ordered.where(one_of(dialect, _common.paper_id))
+
+
+def papers_with(tx: Transaction, pair: Key) -> list[int]:
+    """Return the papers that carry a common identifier."""
+    scheme, value = indexed_pair(pair)
+    here = _common.scheme == scheme, _common.value == value
+    return list(tx.scalars(sa.select(_common.paper_id).where(*here).order_by(_common.paper_id)))
+
+
+def restore(tx: Transaction, ids: Iterable[int]) -> None:
+    """Give papers back as keys what no other paper carries any more."""
+    other = schema.common_key.alias()
+    shared = sa.exists().where(
+        other.c.scheme == _common.scheme,
+        other.c.value == _common.value,
+        other.c.paper_id != _common.paper_id,
+    )
+    alone = among(tx, _common.paper_id, ids), ~shared
+    rows = [row._asdict() for row in tx.execute(sa.select(schema.common_key).where(*alone))]
+    insert_new(tx, schema.paper_key, rows)
+    tx.execute(sa.delete(schema.common_key).where(*alone))

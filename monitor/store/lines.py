@@ -1,0 +1,57 @@
+"""Lines of channels: how many hand-offs in a row had no clear end, and how long a line was down.
+
+The count is in the store, so that it is one for all threads and processes, and outlasts them.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import cache
+
+import sqlalchemy as sa
+
+from monitor.store import schema
+from monitor.store.columns import insert_or_update
+from monitor.store.database import Transaction
+from monitor.store.runs import DOWN
+
+_line = schema.line.c
+_incident = schema.incident.c
+
+
+def unclear(tx: Transaction, line: str) -> int:
+    """Return how many hand-offs had no clear end since the last success on a line."""
+    return tx.scalar(sa.select(_line.unclear).where(_line.name == line)) or 0
+
+
+def add_unclear(tx: Transaction, line: str, count: int) -> int:
+    """Count hand-offs without a clear end; return how many there are since the last success."""
+    row = {"name": line, "unclear": count}
+    insert_or_update(tx, schema.line, [row], [], unclear=_line.unclear + count)
+    return unclear(tx, line)
+
+
+def answered(tx: Transaction, line: str) -> None:
+    """Note a success: the count begins anew."""
+    tx.execute(_answered(), {"line": line})
+
+
+@cache
+def _answered() -> sa.Update:
+    """Each mail takes this: it is put together once."""
+    counted = (_line.name == sa.bindparam("line"), _line.unclear != 0)
+    return sa.update(schema.line).where(*counted).values(unclear=0)
+
+
+def time_down(tx: Transaction, line: str, since: datetime, until: datetime) -> timedelta:
+    """Return how long a line was down between two moments, by its incidents."""
+    outages = tx.execute(
+        sa.select(_incident.since, _incident.ended_at).where(
+            _incident.subject == line,
+            _incident.kind == DOWN,
+            _incident.since < until,
+            sa.or_(_incident.ended_at.is_(None), _incident.ended_at > since),
+        )
+    )
+    spans = (min(one.ended_at or until, until) - max(one.since, since) for one in outages)
+    return sum(spans, timedelta())

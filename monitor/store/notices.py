@@ -1,0 +1,79 @@
+"""What stored notices and comments are about."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.model import Kind
+from monitor.store import schema
+from monitor.store.columns import insert_plain, one_of, raw_of
+from monitor.store.database import Transaction
+from monitor.store.lookups import indexed_pair, listed
+
+Key = tuple[str, str]
+
+_about = schema.about.c
+_key = schema.paper_key.c
+
+
+def write(tx: Transaction, told: Iterable[tuple[Key, int, Kind | None]]) -> None:
+    """Note of notices what they are about, and what that means for it."""
+    rows = {(*indexed_pair(pair), id): str(kind) if kind else None for pair, id, kind in told}
+    names = ("scheme", "value", "paper_id", "kind")
+    insert_plain(tx, schema.about, names, [(*key, rows[key]) for key in sorted(rows)])
+
+
+def retracted(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
+    """Return those of some normalised identifiers that a stored notice has retracted."""
+    if not raw_of(tx, _first, ()):
+        return set()
+    return listed(tx, pairs, _retracted)
+
+
+@cache
+def _first(dialect: str) -> sa.Select[Any]:
+    return sa.select(sa.literal_column("1")).select_from(schema.about).limit(1)
+
+
+@cache
+def _retracted(dialect: str) -> sa.Select[Any]:
+    there = _about.scheme == sa.bindparam("scheme"), one_of(dialect, _about.value)
+    return sa.select(_about.value).where(*there, _about.kind == str(Kind.WITHDRAWN))
+
+
+def noticed(tx: Transaction, ids: Iterable[int]) -> dict[int, set[int]]:
+    """Return for each paper the stored notices that are about it."""
+    found: dict[int, set[int]] = defaultdict(set)
+    for id, notice in raw_of(tx, _noticed, set(ids)):
+        found[id].add(notice)
+    return found
+
+
+@cache
+def _noticed(dialect: str) -> sa.Select[Any]:
+    same = (_key.scheme == _about.scheme) & (_key.value == _about.value)
+    told = sa.select(_key.paper_id, _about.paper_id)
+    return told.join_from(schema.paper_key, schema.about, same).where(
+        one_of(dialect, _key.paper_id)
+    )
+
+
+def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
+    """Return the identifiers of what each of some papers is about, in a stable order."""
+    found: dict[int, list[Key]] = defaultdict(list)
+    if raw_of(tx, _first, ()):
+        for id, scheme, value in raw_of(tx, _of_papers, set(ids)):
+            found[id].append((scheme, value))
+    return found
+
+
+@cache
+def _of_papers(dialect: str) -> sa.Select[Any]:
+    told = sa.select(_about.paper_id, _about.scheme, _about.value)
+    ordered = told.order_by(_about.paper_id, _about.scheme, _about.value)
+    return ordered.where(one_of(dialect, _about.paper_id))

@@ -1,0 +1,95 @@
+"""What each record said of itself, so that a join can be explained, judged again and undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.model import Keyed, SightingText
+from monitor.store import schema
+from monitor.store.columns import among, indexed, insert_new, insert_or_update, read_json, written
+from monitor.store.database import Transaction
+
+_text = schema.sighting_text.c
+_SAID = ("title", "authors", "venue", "year", "type", "keys")
+# A link is no identifier, and the longest of what a record says.
+_LINK = "url"
+
+# Source, its name for the record, and the paper.
+Place = tuple[str, str, int]
+
+
+def write(tx: Transaction, source: str, told: Iterable[tuple[int, Keyed]]) -> None:
+    """Write what records of one source say, each with its paper. What is there is left alone."""
+    rows = {
+        (paper_id, indexed(keyed.raw_id)): {
+            "paper_id": paper_id,
+            "source": source,
+            "raw_id": indexed(keyed.raw_id),
+        }
+        | _said(keyed)
+        for paper_id, keyed in told
+    }
+    ordered = [rows[place] for place in sorted(rows)]
+    insert_or_update(tx, schema.sighting_text, ordered, _SAID, only_changed=True)
+
+
+def _said(keyed: Keyed) -> dict[str, Any]:
+    paper = keyed.paper
+    return {
+        "title": paper.title,
+        "authors": written(paper.authors),
+        "venue": paper.venue,
+        "year": paper.year,
+        "type": paper.type,
+        "keys": written([pair for pair in (*keyed.keys, *keyed.common) if pair[0] != _LINK]),
+    }
+
+
+def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[tuple[int, str, str], SightingText]:
+    """Return what the records of papers said, by paper, source and the source's name for it."""
+    rows = tx.execute(sa.select(schema.sighting_text).where(among(tx, _text.paper_id, ids)))
+    return {
+        (row.paper_id, row.source, row.raw_id): SightingText(
+            row.title,
+            tuple(read_json(row.authors)),
+            row.venue,
+            row.year,
+            row.type,
+            tuple((scheme, value) for scheme, value in read_json(row.keys)),
+        )
+        for row in rows
+    }
+
+
+def joined(tx: Transaction, after: int, limit: int) -> list[int]:
+    """Return the next papers after one that have several records, in the order of their ids."""
+    paper_id = schema.sighting.c.paper_id
+    several = sa.select(paper_id).where(paper_id > after).group_by(paper_id)
+    ordered = several.having(sa.func.count() > 1).order_by(paper_id).limit(limit)
+    return list(tx.scalars(ordered))
+
+
+def move(tx: Transaction, into: Mapping[int, int], before: Mapping[Place, int]) -> None:
+    """Give what records of joined papers said to the paper that each is `into`.
+
+    `before` names the paper that each record was of; where it was of several, the one that counts.
+    """
+    found = sa.select(schema.sighting_text).where(among(tx, _text.paper_id, into))
+    rows = [row._asdict() for row in tx.execute(found)]
+    moved = [
+        row | {"paper_id": into[row["paper_id"]]}
+        for row in rows
+        if before.get((row["source"], row["raw_id"], into[row["paper_id"]])) == row["paper_id"]
+    ]
+    tx.execute(sa.delete(schema.sighting_text).where(among(tx, _text.paper_id, into)))
+    insert_new(tx, schema.sighting_text, moved)
+
+
+def give(tx: Transaction, record: tuple[str, str], paper_id: int, new_id: int) -> None:
+    """Give what a record (source, raw id) of one paper said to another paper."""
+    source, raw_id = record
+    at = (_text.paper_id == paper_id, _text.source == source, _text.raw_id == raw_id)
+    tx.execute(sa.update(schema.sighting_text).where(*at).values(paper_id=new_id))

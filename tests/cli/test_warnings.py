@@ -1,0 +1,99 @@
+"""`check` and `topics try` beside what is stored: words nobody writes, and stores of all states."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import closing
+
+import sqlalchemy as sa
+
+from tests.cli.conftest import Say
+from tests.house import AGENTS, BANDITS, House
+
+KINDS = [(f"Agents of kind {n}", f"Kind {n} of an agent does its work.") for n in range(100)]
+
+
+def stocked(house: House, say: Say) -> None:
+    house.told["topics"] = {
+        "typo": {"query": '"kind agnets" OR work*'},
+        "fine": {"query": "kind work -robot"},
+        "names": {"query": "kind author:nobody category:cs.XX"},
+    }
+    house.add("1.txt", *KINDS)
+    say("ingest")
+
+
+def words_of(warnings: list[dict[str, str]]) -> dict[str, str]:
+    return {w["where"]: w["message"] for w in warnings if "none of" in w["message"]}
+
+
+def test_check_names_a_word_that_no_stored_paper_has(house: House, say: Say):
+    stocked(house, say)
+    told = say("check", "--json")
+    assert told.status == 0
+    assert words_of(told.json["warnings"]) == {
+        "topics.typo": "none of the 100 papers stored has “agnets”; check the spelling"
+    }
+    [warning] = [one for one in told.json["warnings"] if "agnets" in one["message"]]
+    assert (warning["file"], warning["line"]) == ("monitor.yaml", 6)
+    assert "“agnets”" in say("check").err
+
+
+def test_check_names_none_where_there_is_no_store_or_little_in_it(house: House, say: Say):
+    house.told["topics"] = {"typo": {"query": "agnets"}}
+    assert say("check", "--json").json["warnings"] == []
+    assert not (house.folder / "data").exists()
+    house.add("1.txt", AGENTS)
+    say("ingest")
+    assert say("check", "--json").json["warnings"] == []
+
+
+def test_a_locked_or_broken_store_neither_fails_nor_holds_up_check(house: House, say: Say):
+    stocked(house, say)
+    store = house.folder / "data" / "monitor.db"
+    with closing(sqlite3.connect(store, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("PRAGMA journal_mode = DELETE")
+        other.execute("BEGIN EXCLUSIVE")
+        began = time.monotonic()
+        told = say("check", "--json")
+        assert (told.status, told.json["warnings"]) == (0, [])
+        assert time.monotonic() - began < 20  # a busy store is waited for for 30 s elsewhere
+    store.write_bytes(b"no store")
+    assert say("check", "--json").status == 0
+    assert store.read_bytes() == b"no store"
+
+
+def test_topics_try_names_a_word_that_no_stored_paper_has(house: House, say: Say):
+    house.add("1.txt", AGENTS, BANDITS)
+    say("ingest")
+    told = say("topics", "try", "bandits OR agnets", "--json").json
+    assert told["warnings"][0] == "none of the 2 papers stored has “agnets”; check the spelling"
+    assert "“agnets”" in say("topics", "try", "agnets").err
+
+
+def test_topics_try_takes_the_name_of_a_topic_and_says_so(lived: House, say: Say):
+    lived.told["topics"]["bandit"] = {"query": "agent^2 OR trial", "threshold": 2}
+    told = say("topics", "try", "bandit", "--json").json
+    assert (told["papers"], told["sample"][0]["title"]) == (1, AGENTS[0])
+    assert told["warnings"][0] == (
+        "“bandit” is the name of a topic, and its query was tried: agent^2 OR trial "
+        "(to try the words themselves, write '\"bandit\"')"
+    )
+    assert "is the name of a topic" in say("topics", "try", "bandit").err
+    word = say("topics", "try", '"bandit"', "--json").json
+    assert word["sample"][0]["title"] == BANDITS[0]
+    assert not [one for one in word["warnings"] if "name of a topic" in one]
+
+
+def test_a_locked_postgresql_store_holds_up_no_check(house: House, say: Say, postgres_url: str):
+    house.told["store"] = postgres_url
+    stocked(house, say)
+    assert words_of(say("check", "--json").json["warnings"])
+    engine = sa.create_engine(postgres_url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as tx:
+        tx.exec_driver_sql("LOCK TABLE paper, change IN ACCESS EXCLUSIVE MODE")
+        told = say("check", "--json")
+    engine.dispose()
+    assert (told.status, told.json["warnings"]) == (0, [])

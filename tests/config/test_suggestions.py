@@ -1,0 +1,107 @@
+"""What people write from habit is refused with the line that mends it."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.config import load as load_file
+from tests.config.conftest import Faults, Load, Write
+
+REST = "channels: {p: {kind: file, path: out}}\ntopics: {t: {query: agent}}\n"
+URL = "url: 'https://example.org/feed'"
+ME = REST + "subscriptions: {me: {topics: t, channels: p, schedule: %s}}"
+SLACK = "slack: {token: xoxb-1}\nchannels:\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "mended"),
+    [
+        *(
+            (f"sources:\n  s: {{kind: {kind}, {URL}}}", "2: sources.s.kind", "write kind: feed")
+            for kind in ("rss", "atom", "rdf", "json-feed", "RSS")
+        ),
+        ("timezone: CEST", "1: timezone", "write timezone: Europe/Berlin"),
+        ("timezone: PST", "1: timezone", "write timezone: America/Los_Angeles"),
+        ("timezone: UTC+2", "1: timezone", "write timezone: Etc/GMT-2"),
+        ("timezone: '-05:00'", "1: timezone", "write timezone: Etc/GMT+5"),
+        (ME % "weekly", "3: subscriptions.me.schedule", "write schedule: mon 08:00"),
+        (ME % "daily", "3: subscriptions.me.schedule", "write schedule: daily 08:00"),
+        (ME % "07:30", "3: subscriptions.me.schedule", "write schedule: daily 07:30"),
+        (ME % "'@daily'", "3: subscriptions.me.schedule", "write schedule: daily 08:00"),
+        (ME % "@daily", "3: (file)", "write schedule: daily 08:00"),
+        (ME % "monday", "3: subscriptions.me.schedule", "write schedule: mon 08:00"),
+        (ME % "weekly mon 9:15", "3: subscriptions.me.schedule", "schedule: mon 9:15"),
+        (SLACK + "  c: {kind: slack, channel: #lab}\n", "3: (file)", 'write channel: "#lab"'),
+        (SLACK + "  c:\n    kind: slack\n    channel: #lab", "3: channels.c", 'channel: "#papers"'),
+        ("topics: *", "1: (file)", "write topics: {agents: {query: agent}}"),
+        ("subscriptions:\n  me: {topics: *}", "2: (file)", 'write topics: "*"'),
+        ("subscriptions:\n  me:\n    topics: [*]", "3: (file)", 'write topics: "*"'),
+        ("topics: agent", "1: topics", "write topics: {agent: {query: 'agent'}}"),
+        (
+            "topics:\n  - agent\n  - language model",
+            "1: topics",
+            "write topics: {agent: {query: 'agent'}, language-model: {query: 'language model'}}",
+        ),
+        ("topics: {t: it's agents}", "1: topics.t", "write t: {query: 'it''s agents'}"),
+        ("topics: {t: [a b, c]}", "1: topics.t", "write t: {any: ['a b', 'c']}"),
+        ("smtp: {host: 'smtp://u:hush@m.org:587', from: a@b.c}", "1: smtp.host",
+         "write host: m.org, port: 587"),
+        ("smtp: {host: smtps://m.org, from: a@b.c}", "1: smtp.host", "host: m.org, tls: implicit"),
+        ("smtp: {host: 'm.org:25', from: a@b.c}", "1: smtp.host", "write host: m.org, port: 25"),
+        ("slack:\n  token: xapp-hush", "2: slack.token", "which begins with xoxb-"),
+        ("slack:\n  token: https://hooks.slack.com/hush", "2: slack.token", "begins with xoxb-"),
+    ],
+)  # fmt: skip
+def test_a_habit_is_told_the_line_to_write(
+    faults: Faults, text: str, where: str, mended: str
+) -> None:
+    told = faults(text)
+    assert [fault for fault in told if fault.startswith(f"{where}: ") and mended in fault], told
+    assert "hush" not in "".join(told)
+
+
+def test_a_suggested_topic_can_be_written(load: Load) -> None:
+    found = load("topics: {agent: {query: 'agent'}, language-model: {query: 'language model'}}")
+    assert list(found.topics) == ["agent", "language-model"]
+
+
+def test_a_folder_is_no_path_of_a_source(faults: Faults, write: Write) -> None:
+    (write("x", "dumps/1.txt").parent / "more").mkdir()
+    for path in ("dumps", "dumps/", "./dumps"):
+        [fault] = faults(f"sources:\n  s:\n    kind: feed\n    path: {path}")
+        wanted = f'write path: "{path.rstrip("/")}/*" for all files in it'
+        assert fault == f"4: sources.s.path: is a folder; {wanted}"
+    assert faults("sources: {s: {kind: feed, path: 'dumps/*'}}") == []
+    assert faults("sources: {s: {kind: feed, path: dumps/1.txt}}") == []
+
+
+@pytest.mark.parametrize(
+    ("token", "said"),
+    [("xoxp-1", "this is a user token (xoxp-)"), ("1234", "this does not look like the token")],
+)
+def test_a_token_that_slack_may_take_is_doubted(load: Load, token: str, said: str) -> None:
+    [doubt] = [one for one in load(f"slack:\n  token: {token}").warnings if "token" in one.where]
+    assert (doubt.line, doubt.where) == (2, "slack.token")
+    assert doubt.message.startswith(said)
+    assert "begins with xoxb-" in doubt.message
+
+
+def test_a_bot_and_what_stands_in_for_slack_have_their_tokens(write: Write) -> None:
+    for text in (
+        "slack: {token: xoxb-1}",
+        "slack: {token: xoxe.xoxb-1}",
+        "slack: {token: xapp-1, base_url: 'http://127.0.0.1:9/'}",
+    ):
+        assert [one for one in load_file(write(text), {}).warnings if "slack" in one.where] == []
+
+
+def test_a_source_that_is_not_configured_is_doubted(load: Load) -> None:
+    found = load(
+        """
+        sources: {daily-page: {kind: feed, path: x}}
+        topics: {a: {query: agent source:nature}, b: {query: 'agent source:Daily*'}}
+        """
+    )
+    [doubt] = [one for one in found.warnings if "no source" in one.message]
+    assert (doubt.line, doubt.where) == (3, "topics.a.query")
+    assert doubt.message == 'no source is named “nature”; for a journal write venue:"nature"'

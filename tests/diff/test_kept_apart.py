@@ -1,0 +1,205 @@
+"""Papers of one group, columns and numbers: what is one work and what is not, in both orders."""
+
+import pytest
+
+from monitor.diff import same_work
+from monitor.model import Paper
+
+AUTHORS = ("Ada Lovelace", "Alan M. Turing", "Grace Hopper")
+# What a group says in each of its papers, and what it says in one of them.
+ALWAYS = (
+    "Walking machines that carry loads over rough ground must keep their balance while the load "
+    "swings. In our laboratory a machine with six legs and a soft gripper was built, and its "
+    "software reads the load cells of every leg a hundred times a second."
+)
+ONE = (
+    "Here the swing is damped by a pendulum model whose length is learnt from twenty strides, so "
+    "that the machine crosses gravel without a fall and needs a third less power than before."
+)
+OTHER = (
+    "Here a camera under the belly maps footholds with a small network, and a planner chooses the "
+    "flattest of them, so that stairs of any height are climbed and descended by night as by day."
+)
+EDITED = ONE.replace("needs a third less power than before", "uses a third less energy")
+TITLE = "Damping Load Swing on Walking Machines with a Learnt Pendulum"
+
+
+def by(title=TITLE, abstract=f"{ALWAYS} {ONE}", authors=AUTHORS, **more):
+    return Paper(title, abstract=abstract, authors=authors, **more)
+
+
+def said(number, title="Compressing Pendulum Networks to {} of Memory", **more):
+    text = f"{ALWAYS} {ONE} All of it fits a chip that costs a euro and lasts for ten years."
+    return by(title.format(number), text, **more)
+
+
+SAME = {
+    "one row twice": (by(venue="ICRA", year=2006), by(venue="ICRA", year=2006)),
+    "a title at one conference in two years, with a subtitle": (
+        by("Damping Load Swing", venue="IROS", year=2009),
+        by("Damping Load Swing: A Learnt Pendulum", venue="IROS", year=2010),
+    ),
+    "online in one year, in print in the next": (
+        by(venue="Journal of Field Machines", year=2019),
+        by(f"On {TITLE}", f"{ALWAYS} {EDITED}", venue="Journal of Field Machines", year=2020),
+    ),
+    "a preprint that changed its title": (
+        by(venue="arXiv", year=2019),
+        by("Learning Pendulums That Damp Swinging Loads", venue="ICRA", year=2020),
+    ),
+    "submitted to one conference, at another in the next year": (
+        by(venue="ICLR", year=2019),
+        by(f"{TITLE}s", f"{ALWAYS} {EDITED}", venue="ICML", year=2020),
+    ),
+    "retitled between two conferences, with the abstract kept": (
+        by(venue="ICLR", year=2019),
+        by("Pendulum Models for Loads That Swing", venue="ICML", year=2020),
+    ),
+    "an extended abstract of it": (
+        by(venue="UAI", year=2021),
+        by(f"{TITLE} (Extended Abstract)", venue="IJCAI", year=2022),
+    ),
+    "with slides": (by(), by(f"{TITLE} (talk-slides available at https://example.org/a)")),
+    "one dimension in two spellings": (
+        by("Three-Dimensional Pendulums on Legs"),
+        by("3-D Pendulums on Legs"),
+    ),
+    "a digit and its word": (by("Two Pendulums on Six Legs"), by("2 pendulums on 6 legs")),
+    "one number revised": (said("<1MB"), said("<0.5MB")),
+    "a response that is none": (
+        by("Immune Response of Walking Patients to Swinging Loads"),
+        by("Immune Responses of Walking Patients to Swinging Loads"),
+    ),
+    "turned round": (
+        by("Swing Estimation Using Pendulum Histograms", ""),
+        by("Using Pendulum Histograms for Swing Estimation", ""),
+    ),
+    "everybody listed twice": (by(year=2006), by(year=2006, authors=AUTHORS * 2)),
+    "two ids of one archive under one abstract": (
+        by(keys={"arxiv": "2401.01234"}),
+        by(keys={"arxiv": "2402.04321"}),
+    ),
+    "the abstract of another venue's catalogue is missing": (
+        by(venue="CoRR", year=2018),
+        by(abstract="", venue="ICRA", year=2019),
+    ),
+}
+
+DIFFERENT = {
+    "one conference in two years": (
+        by(venue="ICRA", year=2006),
+        by(f"Optimal {TITLE}", venue="ICRA", year=2007),
+    ),
+    "simulated, then tried": (
+        by(f"{TITLE}: Simulation Results", venue="ICRA", year=2006),
+        by(f"{TITLE}: Experimental Results", venue="ICRA", year=2007),
+    ),
+    "one conference by its letters and by its name": (
+        by(venue="IROS", year=2006),
+        by(
+            f"Robust {TITLE}",
+            venue="2007 IEEE/RSJ International Conference on Intelligent Robots and Systems (IROS)",
+            year=2007,
+        ),
+    ),
+    "the next paper of a group, at another conference": (
+        by(venue="ICRA", year=2009),
+        by("Camera-Based Footholds of Walking Machines", f"{ALWAYS} {OTHER}", venue="IROS"),
+    ),
+    "two papers of a group at one conference": (
+        by("Speech-Based Pendulum Control of Machines", venue="ICRA", year=2009),
+        by(
+            "Vision-Based Pendulum Control of Machines",
+            f"{ALWAYS} {OTHER}",
+            venue="ICRA",
+            year=2009,
+        ),
+    ),
+    "two papers of a group at one conference, no abstracts": (
+        by("Speech-Based Pendulum Control of Machines", "", venue="ICRA", year=2009),
+        by("Vision-Based Pendulum Control of Machines", "", venue="ICRA", year=2009),
+    ),
+    "two papers of a group, of no known place": (
+        by("Parallel Pendulums for Walking Machines"),
+        by("Serial Pendulum Subchains for Walking Machines", f"{ALWAYS} {OTHER}"),
+    ),
+    "two rare words each": (
+        by("Walking Machines That Avoid Group Conflicts"),
+        by("Walking Machines That Avoid Target Congestion", f"{ALWAYS} {OTHER}"),
+    ),
+    "a column of two years": (
+        by("Vice Chair's Message", "", AUTHORS[:1], venue="Legs and Wheels", year=1999),
+        by("Vice Chair's Message", "", AUTHORS[:1], venue="Legs and Wheels", year=2000),
+    ),
+    "a column that nobody signs": (
+        by("Career Forum", "", (), year=2003),
+        by("Career Forum", "", (), year=2004),
+    ),
+    "two editorials of one title with two PMIDs": (
+        by("Balance and the Swinging Load", "", AUTHORS[:1], keys={"pmid": "10000001"}),
+        by("Balance and the Swinging Load", "", AUTHORS[:1], keys={"pmid": "10000002"}),
+    ),
+    "a column with an abstract on one side": (
+        by("Swinging News", f"{ALWAYS} {ONE}", AUTHORS[:1], year=2003),
+        by("Swinging News", "", AUTHORS[:1], year=2004),
+    ),
+    "number words": (
+        by("Two Snake Machines That Lift", ""),
+        by("Three Snake Machines That Lift", ""),
+    ),
+    "dimensions": (
+        by("2D Pendulums on Legs", f"{ALWAYS} {ONE} So it is in 2D."),
+        by("3-D Pendulums on Legs", f"{ALWAYS} {ONE} So it is in 3-D."),
+    ),
+    "dimensions in words": (
+        by("Two-Dimensional Pendulums on Legs", f"{ALWAYS} {ONE} So it is in two dimensions."),
+        by("Three-Dimensional Pendulums on Legs", f"{ALWAYS} {ONE} So it is in three dimensions."),
+    ),
+    "dimensions, no abstracts": (
+        by("Two-Dimensional Pendulums on Legs", ""),
+        by("3D Pendulums on Legs", ""),
+    ),
+    "another number that the abstract names, too": (
+        said("2", "Pendulum Network Release {}"),
+        by("Pendulum Network Release 3", f"{ALWAYS} {ONE} This is the 3rd release of ten."),
+    ),
+    "each year's report under one abstract": (
+        by("Findings of the 2016 Contest of Walking Machines"),
+        by("Findings of the 2017 Contest of Walking Machines"),
+    ),
+    "a response to it": (by(), by(f"Response to {TITLE}")),
+    "an authors' response": (by(), by(f"Authors' Response: {TITLE}")),
+}
+
+
+def both_orders(a, b):
+    assert same_work(a, b) == same_work(b, a)
+    return same_work(a, b)
+
+
+@pytest.mark.parametrize("pair", SAME.values(), ids=SAME)
+def test_same(pair):
+    verdict = both_orders(*pair)
+    assert verdict.same, verdict
+    assert verdict.score > 0.5
+
+
+@pytest.mark.parametrize("pair", DIFFERENT.values(), ids=DIFFERENT)
+def test_different(pair):
+    assert not both_orders(*pair).same, same_work(*pair)
+
+
+REASONS = {
+    "one conference, in two years": DIFFERENT["one conference in two years"],
+    "the abstracts do not outweigh the other words of the titles": DIFFERENT["two rare words each"],
+    "a title that may return": DIFFERENT["a column of two years"],
+    "different pmid": DIFFERENT["two editorials of one title with two PMIDs"],
+    "another part or number": DIFFERENT["dimensions"],
+    "revised under another number": SAME["one number revised"],
+    "one is about the other": DIFFERENT["a response to it"],
+}
+
+
+@pytest.mark.parametrize(("reason", "pair"), REASONS.items(), ids=REASONS)
+def test_the_reason_is_given(reason, pair):
+    assert reason in same_work(*pair).why

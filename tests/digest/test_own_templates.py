@@ -1,0 +1,56 @@
+"""Users' templates are compiled, and files that are never read are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from monitor.digest.render import JinjaTemplates
+
+
+def faults(folder: Path, **files: str) -> list[tuple[str, int, str]]:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    found = JinjaTemplates(folder).faults()
+    return [(str(Path(one.file).relative_to(folder)), one.line, one.message) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "says"),
+    [
+        ("mail/paper.html.j2", "<p>\n{% if %}", 2, "Expected an expression"),
+        ("slack/paper.j2", "{{ entry|headlines }}", 1, "No filter named 'headlines'"),
+        ("web/digest.html.j2", '{% extends "shipped/web/digst.html.j2" %}', 1, "web/digest.html"),
+        ("mail/papers.html.j2", "", 1, "no template has this name; did you mean “mail/paper.html"),
+        ("mail/digest.html", "", 1, "no template has this name; did you mean “mail/digest.html.j2"),
+        ("digest.html.j2", "", 1, "did you mean"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(
+    tmp_path: Path, name: str, text: str, line: int, says: str
+):
+    [fault] = faults(tmp_path, **{name: text})
+    assert fault[:2] == (name, line)
+    assert says in fault[2]
+
+
+def test_what_another_template_names_is_read_and_other_files_are_left_alone(tmp_path: Path):
+    files = {
+        "mail/paper.html.j2": '{% import "mail/own.j2" as o %}{% include "none" ignore missing %}',
+        "mail/own.j2": '{% extends "shipped/mail/paper.html.j2" %}',
+        "README.md": "how we write",
+        ".git/mail/x.j2": "{%",
+        "mail/paper.html.j2~": "{%",
+    }
+    assert faults(tmp_path, **files) == []
+
+
+def test_ours_have_no_faults(tmp_path: Path):
+    from monitor.resources import resource
+
+    assert JinjaTemplates().faults() == []
+    named = JinjaTemplates(resource("templates")).faults()
+    assert [Path(one.file).name for one in named] == []

@@ -1,0 +1,38 @@
+"""After a hand-off without a clear end and a second fault, nothing is lost, repeated or unlisted.
+
+These are some of the pairs, on SQLite; `make faults` runs all of them.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.days import BY_MAIL, BY_SLACK, WAYS
+from tests.faults.pairs import Pair, pairs
+from tests.faults.scenes import Stage
+
+SOME = {
+    ("mail", "kept", "450 at RCPT"),
+    ("mail", "kept", "550 at RCPT"),
+    ("mail", "kept", "kept again"),
+    ("mail", "kept", "450, then away"),
+    ("mail", "killed after it", "421 greeting"),
+    ("mail at once", "kept", "450 at RCPT"),
+    ("mail held", "kept", "450 at RCPT"),
+    ("webhook", "killed after the hook", "no such hook"),
+    ("slack", "kept", "wrong token"),
+}
+ALL = list(pairs(["sqlite"]))
+PLAYED = [pair for pair in ALL if (pair.channel, pair.first, pair.second) in SOME]
+
+
+@pytest.mark.parametrize("pair", PLAYED, ids=str)
+def test_after_two_faults_all_arrives_in_one_message_or_is_listed(receivers: Stage, pair: Pair):
+    verdict = pair.play(receivers)
+    assert verdict.fault == ""
+
+
+def test_every_pair_that_is_named_is_played():
+    assert len(PLAYED) == len(SOME)
+    assert {p.way for p in ALL} == set(WAYS)
+    assert {p.second for p in ALL} >= {*BY_MAIL, *BY_SLACK}

@@ -1,0 +1,40 @@
+"""A paper is explained once for all subscriptions that share the topic."""
+
+from __future__ import annotations
+
+from monitor.match import TopicIndex
+from monitor.model import Paper, Topic
+from monitor.pipeline.explanations import kept
+from monitor.pipeline.in_force import InForce
+from tests.match import duel
+
+
+def test_an_explanation_is_worked_out_once() -> None:
+    explain = kept(TopicIndex({"t": "agent"}))
+    first = explain("t", Paper("Agents", raw_id="1"), ("a",))
+    assert first[0].words == ("Agents",)
+    assert explain("t", Paper("Agents", raw_id="2"), ["a"]) is first
+
+
+def test_explanations_are_those_of_the_index() -> None:
+    """Whatever a topic looks at: texts, names, labels and sources."""
+    dice = duel.Random(3)
+    topics = [one for one in (duel.asked(dice) for _ in range(80)) if isinstance(one, str)]
+    index = TopicIndex(dict(enumerate(topics)))
+    explain = kept(index)
+    found = 0
+    for paper in (duel.paper(dice) for _ in range(30)):
+        for sources in ((), ("arxiv",)):
+            for topic in range(len(topics)):
+                why = explain(topic, paper, sources)  # type: ignore[arg-type]
+                assert why == index.why(topic, paper, sources)
+                found += bool(why)
+    assert found > 20
+
+
+def test_other_topics_explain_anew() -> None:
+    in_force = InForce()
+    first, second = (Topic("t", "agent"),), (Topic("t", "robot"),)
+    paper = Paper("Robots and agents")
+    assert [why.words for why in in_force.explain(first)("t", paper, ())] == [("agents",)]
+    assert [why.words for why in in_force.explain(second)("t", paper, ())] == [("Robots",)]

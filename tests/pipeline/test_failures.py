@@ -1,0 +1,292 @@
+"""A channel, a template or a store that fails: the rest goes on, and it shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from monitor.deliver.file import Pages
+from monitor.deliver.mail import Mail
+from monitor.errors import StoreError, UsageError
+from monitor.model import Digest, State, Templates
+from monitor.pipeline import compose
+from monitor.questions.status import status
+from monitor.store import deliveries, digests, runs
+from monitor.store.database import Database
+from tests.house import AGENTS, BANDITS, FOLDING, House
+from tests.servers.smtp import ScriptedSmtp
+
+SECOND = (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent.")
+
+
+@pytest.fixture
+def both(house: House, smtp: ScriptedSmtp) -> House:
+    """A subscription with mail and pages, and an operator with mail; a digest is due."""
+    house.by_mail(smtp.port)
+    house.told["subscriptions"]["lab"]["channels"] = ["pages"]
+    house.told["operator"] = {"email": "ops@example.org"}
+    house.add("1.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+    return house
+
+
+@contextmanager
+def broken(channel: type) -> Iterator[list[str]]:
+    """Let the rendering of a kind of channel raise; yields what it was asked for."""
+    asked: list[str] = []
+
+    def render(self: Any, digest: Digest, templates: Templates) -> Any:
+        asked.append(digest.period)
+        raise RuntimeError("no such font")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(channel, "render", render)
+        yield asked
+
+
+def pages(house: House) -> list[str]:
+    return sorted(path.name for path in house.folder.glob("pages/lab/*.html"))
+
+
+def mails(smtp: ScriptedSmtp, to: str = "ada@example.org") -> list[str]:
+    found = [mail.content.decode() for mail in smtp.received if mail.recipient == to]
+    return [re.findall(r"^Subject: (.+)\r$", text, re.MULTILINE)[0] for text in found]
+
+
+def problems(house: House) -> list[str]:
+    with house.opened() as app:
+        return list(status(app.parts).problems)
+
+
+def states(house: House) -> dict[str, State]:
+    with house.opened() as app, app.parts.database.reading() as tx:
+        listed = deliveries.listing(tx)
+        return {one.channel: one.state for one in listed if one.subscription == "lab"}
+
+
+def test_a_channel_that_cannot_render_stops_no_other_and_follows_when_it_can(
+    both: House, smtp: ScriptedSmtp
+):
+    with broken(Pages):
+        both.run()
+        assert states(both) == {"email": State.SENT, "pages": State.FAILED}
+        [problem] = problems(both)
+        assert "channel pages cannot render a digest since" in problem
+        assert "no such font; next attempt at 2026-11-22 06:05 UTC" in problem
+        both.add("2.txt", SECOND)
+        both.next_morning()
+        both.run()
+    assert mails(smtp) == ["lab: 1 paper, 2026-11-21", "lab: 1 paper, 2026-11-22"]
+    assert pages(both) == []
+    both.run()
+    both.run()
+    assert pages(both) == ["2026-11-21.html", "2026-11-22.html"]
+    assert len(mails(smtp)) == 2
+    assert problems(both) == []
+    assert [subject.partition(" (")[0] for subject in mails(smtp, "ops@example.org")] == [
+        "channel pages cannot render a digest",
+        "channel pages is well again",
+    ]
+
+
+def test_it_is_logged_named_by_the_run_and_rests_where_it_is_tried_often(
+    both: House, smtp: ScriptedSmtp
+):
+    failed: dict[str, Exception] = {}
+    with broken(Pages) as asked, both.opened() as app:
+        with capture_logs() as logs:
+            app.digest()
+        [line] = [one for one in logs if one["event"] == "digest not rendered"]
+        assert (line["channel"], line["subscription"], line["log_level"]) == (
+            *("pages", "lab"),
+            "error",
+        )
+        for _ in range(5):
+            compose(app.parts, patient=True)
+        assert len(asked) == 1
+        app.digest(on_failure=failed.__setitem__)
+    assert str(failed["lab"]) == "no such font"
+    assert len(asked) == 2
+
+
+def test_a_digest_that_moved_into_the_next_is_not_rendered_again(both: House, smtp: ScriptedSmtp):
+    smtp.always["rcpt"] = "550 5.1.1 nobody"
+    with broken(Pages):
+        both.run()
+        smtp.always.clear()
+    both.clock.move(days=1)
+    both.run()
+    assert pages(both) == ["2026-11-22.html"]
+
+
+def test_a_delivery_without_a_text_is_not_sent_by_hand(both: House, smtp: ScriptedSmtp):
+    with broken(Pages):
+        both.run()
+    with both.opened() as app, app.parts.database.writing() as tx:
+        [failed] = deliveries.listing(tx, [State.FAILED])
+        with pytest.raises(UsageError, match="has no text"):
+            deliveries.retry(tx, failed.id, both.clock.at)
+
+
+def test_a_recipient_who_left_meanwhile_gets_nothing(both: House, smtp: ScriptedSmtp):
+    both.told["subscriptions"]["lab"]["email"] = ["ada@example.org", "bob@example.org"]
+    with broken(Mail):
+        both.run()
+    both.told["subscriptions"]["lab"]["email"] = ["ada@example.org"]
+    both.run()
+    assert mails(smtp) == ["lab: 1 paper, 2026-11-21"]
+    assert mails(smtp, "bob@example.org") == []
+
+
+def test_when_all_channels_fail_nothing_is_frozen_and_it_is_composed_again(
+    both: House, smtp: ScriptedSmtp
+):
+    failed: dict[str, Exception] = {}
+    with broken(Pages), broken(Mail), both.opened() as app:
+        assert app.digest(on_failure=failed.__setitem__) == []
+        with app.parts.database.reading() as tx:
+            assert digests.latest(tx, "lab") is None
+    assert failed.keys() == {"lab"}
+    assert "subscription lab is not composed" in problems(both)[0]
+    both.run()
+    assert (mails(smtp), pages(both)) == (["lab: 1 paper, 2026-11-21"], ["2026-11-21.html"])
+
+
+def test_a_template_that_fails_on_a_digest_is_a_problem_until_it_works(house: House):
+    own = house.folder / "own" / "web"
+    own.mkdir(parents=True)
+    (own / "digest.html.j2").write_text("{{ digest.no_such_thing }}")
+    house.told["templates"] = "own"
+    house.add("1.txt", AGENTS)
+    house.run()
+    house.next_morning()
+    [problem] = problems(house)
+    assert "template for pages could not be used since" in problem
+    assert "digest.html.j2:1" in problem
+    (own / "digest.html.j2").write_text("{{ digest.papers }}")
+    house.add("2.txt", SECOND)
+    house.next_morning()
+    assert problems(house) == []
+
+
+def refusing(store: Callable[[], bool]) -> Callable[..., Any]:
+    """Let the store refuse the transactions of `compose._plan`, as a full disk does."""
+    begin = Database.writing
+
+    @contextmanager
+    def writing(self: Database) -> Iterator[Any]:
+        with begin(self) as tx:
+            yield tx
+            if store():
+                raise StoreError("monitor.db cannot grow: the disk is full", "free some space")
+
+    return writing
+
+
+def test_a_store_that_refuses_some_digests_names_each_and_sends_the_others(
+    house: House, monkeypatch: pytest.MonkeyPatch
+):
+    lab = house.told["subscriptions"]["lab"]
+    for name in ("one", "two", "three"):
+        house.told["subscriptions"][name] = dict(lab)
+    house.add("1.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+    freeze, failed = digests.freeze, {}
+
+    def full(tx: Any, digest: Digest, *told: Any) -> Any:
+        if digest.subscription in ("one", "three"):
+            raise StoreError("monitor.db cannot grow: the disk is full", "free some space")
+        return freeze(tx, digest, *told)
+
+    monkeypatch.setattr(digests, "freeze", full)
+    with house.opened() as app:
+        sent = app.digest(on_failure=failed.__setitem__)
+    assert {one.subscription for one in sent} == {"lab", "two"}
+    assert failed.keys() == {"one", "three"}
+    monkeypatch.undo()
+    assert {*house.run()} >= {"one", "three"}
+
+
+def test_a_store_that_takes_nothing_more_still_tells_who_failed(
+    house: House, monkeypatch: pytest.MonkeyPatch
+):
+    house.add("1.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+    failed: dict[str, Exception] = {}
+    composing = False
+    monkeypatch.setattr(Database, "writing", refusing(lambda: composing))
+    with house.opened() as app:
+        app.match()
+        composing = True
+        monkeypatch.setattr("monitor.pipeline.match", lambda parts: 0)
+        assert app.digest(on_failure=failed.__setitem__) == []
+        composing = False
+    assert "the disk is full" in str(failed["lab"])
+    monkeypatch.undo()
+    assert house.run() == {"lab": 1}
+
+
+def test_each_run_digest_and_delivery_is_one_event(both: House, smtp: ScriptedSmtp):
+    smtp.script["rcpt"].append("550 5.1.1 ada@example.org is not here")
+    both.add("2.txt", FOLDING)
+    both.told["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
+    with capture_logs() as logs:
+        both.run()
+    read = {one["source"]: one for one in logs if one["event"] == "source read"}
+    assert (read["page"]["document"], read["page"]["outcome"]) == ("2.txt", "ok")
+    assert (read["page"]["seen"], read["page"]["new"]) == (1, 1)
+    assert read["page"]["seconds"] >= 0
+    assert (read["page"]["log_level"], read["gone"]["log_level"]) == ("info", "warning")
+    [composed] = [o for o in logs if o["event"] == "digest" and o["subscription"] == "lab"]
+    assert (composed["period"], composed["papers"], composed["deliveries"]) == ("2026-11-21", 1, 2)
+    sent = {
+        o["channel"]: o for o in logs if o["event"] == "delivery" and o["subscription"] == "lab"
+    }
+    assert (sent["pages"]["state"], sent["pages"]["log_level"]) == ("sent", "info")
+    assert (sent["email"]["state"], sent["email"]["log_level"]) == ("failed", "error")
+    assert sent["email"]["recipient"] == "a***@example.org"
+    assert "ada@" not in str(sent["email"])
+
+
+def test_a_source_that_keeps_failing_is_a_warning_at_the_beginning_and_the_end(house: House):
+    house.told["sources"] = {"page": {"kind": "huggingface-page", "path": "later/*.txt"}}
+    with capture_logs() as logs:
+        for _ in range(4):
+            house.ingest()
+            house.clock.move(hours=1)
+        (house.folder / "later").mkdir()
+        house.ingest()
+    loud = [one for one in logs if one["log_level"] != "info"]
+    assert [one["event"] for one in loud] == ["source read", "source works again"]
+    assert loud[1]["failures"] == 4
+    assert len([one for one in logs if one["event"] == "source read"]) == 5
+
+
+def test_looks_that_find_nothing_do_not_fill_the_store(house: House):
+    house.add("1.txt", AGENTS)
+    for _ in range(60):
+        house.ingest()
+        house.clock.move(minutes=1)
+    with house.opened() as app, app.parts.database.reading() as tx:
+        found = runs.since(tx, house.clock.at.replace(year=2000), house.clock.at)
+    assert [run.outcome for run in found] == ["ok", *["unchanged"] * 4]
+
+
+def test_a_folder_is_due_within_a_minute_of_looks_every_twenty_seconds(house: House):
+    from monitor.pipeline import is_due
+
+    house.ingest()
+    with house.opened() as app:
+        waited = 0
+        while not is_due(app.parts, "page"):
+            house.clock.move(seconds=20)
+            waited += 20
+    assert waited <= 40

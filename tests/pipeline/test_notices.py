@@ -1,0 +1,376 @@
+"""Retractions and corrections: the news is the change of the paper, which keeps text and link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from itertools import permutations
+
+import pytest
+from msgspec.structs import replace
+
+from monitor.model import COMMENT, CORRECTION, RETRACTION, Document, FirstRun, Kind, Paper
+from monitor.pipeline.ingest import CHUNK
+from monitor.sources import guard
+from monitor.sources.jsonl import Jsonl
+from monitor.sources.pubmed import PubMed
+from monitor.store import joins, papers
+from monitor.store.database import Database, open_store
+from tests.pipeline.desk import ids, match, origin, read, tell
+from tests.sources.pubmedxml import article, articles
+from tests.store.scenes import DAY, NOW, subscribe, unsent, watch
+
+PAPER = Paper(
+    "Sand Moves Downhill in Winter",
+    "We watched sand on forty slopes for a winter. It moved downhill on all of them, most at noon.",
+    ("Ada Byron", "Bo Chen"),
+    url="https://pubmed.ncbi.nlm.nih.gov/1/",
+    keys={"pmid": "1", "doi": "10.1000/sand.1"},
+    raw_id="1",
+    type="journal article",
+)
+# As PubMed gives them: under the title and the names of the paper itself.
+RETRACTED = replace(
+    PAPER,
+    abstract="[This retracts the article DOI: 10.1000/sand.1.].",
+    url="https://pubmed.ncbi.nlm.nih.gov/2/",
+    keys={"pmid": "2", "doi": "10.1000/sand.2"},
+    raw_id="2",
+    type=RETRACTION,
+    about={"pmid": "1"},
+)
+ERRATUM = replace(
+    PAPER,
+    abstract="",
+    url="https://pubmed.ncbi.nlm.nih.gov/3/",
+    keys={"pmid": "3"},
+    raw_id="3",
+    type=CORRECTION,
+    about={"pmid": "1"},
+)
+EVERY = (Kind.NEW, Kind.OLDER, Kind.REVISED, Kind.WITHDRAWN)
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Database]:
+    database = open_store(url)
+    subscribe(database, "ada", topics=("t",))
+    watch(database, "t")
+    yield database
+    database.close()
+
+
+def names(order: tuple[Paper, ...]) -> str:
+    return ", ".join(one.type for one in order)
+
+
+def changes(store: Database, paper_id: int) -> list[Kind]:
+    return [change.kind for change in origin(store, paper_id).changes]
+
+
+def stands(store: Database, paper_id: int = 1) -> None:
+    """The paper has its own text and link."""
+    stored = origin(store, paper_id).stored.paper
+    told = (stored.title, stored.abstract, stored.authors, stored.url)
+    assert told == (PAPER.title, PAPER.abstract, PAPER.authors, PAPER.url)
+
+
+def told(store: Database, now: datetime) -> list[tuple[int, Kind]]:
+    match(store, kinds=EVERY, now=now)
+    return sorted((one.change.stored.id, one.change.kind) for one in unsent(store, "ada", now))
+
+
+@pytest.mark.parametrize(
+    ("notice", "kind", "withdrawn"),
+    [(RETRACTED, Kind.WITHDRAWN, True), (ERRATUM, Kind.REVISED, False)],
+    ids=["retraction", "erratum"],
+)
+def test_a_notice_is_the_news_of_the_paper_that_it_is_about(
+    store: Database, notice: Paper, kind: Kind, withdrawn: bool
+) -> None:
+    read(store, "pubmed", PAPER)
+    assert tell(store) == [1]
+    read(store, "pubmed", notice, now=NOW + DAY)
+    assert ids(store) == [1, 2]
+    stands(store)
+    assert changes(store, 1) == [Kind.NEW, kind]
+    assert origin(store, 1).changes[1].why == f"{notice.type}: {notice_name(notice)}"
+    assert origin(store, 1).stored.paper.withdrawn is withdrawn
+    assert changes(store, 2) == [], "the notice itself is stored silently"
+    assert told(store, NOW + 2 * DAY) == [(1, kind)]
+
+
+def notice_name(notice: Paper) -> str:
+    scheme = min(notice.keys)
+    return f"{scheme} {notice.keys[scheme]}"
+
+
+@pytest.mark.parametrize("notice", [RETRACTED, ERRATUM], ids=["retraction", "erratum"])
+def test_the_same_notice_again_is_known(store: Database, notice: Paper) -> None:
+    read(store, "pubmed", PAPER)
+    read(store, "pubmed", notice, now=NOW + DAY)
+    told = changes(store, 1)
+    read(store, "pubmed", notice, PAPER, now=NOW + 2 * DAY)
+    read(store, "pubmed", replace(notice, venue="Journal of Sand"), now=NOW + 3 * DAY)
+    elsewhere = replace(notice, raw_id="MED/2", about={"doi": "10.1000/sand.1"})
+    read(store, "europepmc", elsewhere, now=NOW + 4 * DAY)
+    assert (changes(store, 1), changes(store, 2)) == (told, [])
+    assert ids(store) == [1, 2]
+    stands(store)
+
+
+@pytest.mark.parametrize("notice", [RETRACTED, ERRATUM], ids=["retraction", "erratum"])
+def test_a_notice_of_a_paper_that_is_not_stored_is_news_as_itself(
+    store: Database, notice: Paper
+) -> None:
+    read(store, "pubmed", notice)
+    assert changes(store, 1) == [Kind.NEW]
+    read(store, "pubmed", PAPER, now=NOW + DAY)
+    assert ids(store) == [1, 2]
+    stands(store, 2)
+    retracted = notice is RETRACTED
+    assert origin(store, 2).stored.paper.withdrawn is retracted
+    assert changes(store, 2) == ([] if retracted else [Kind.NEW])
+    read(store, "pubmed", notice, now=NOW + 2 * DAY)
+    assert (changes(store, 1), len(changes(store, 2))) == ([Kind.NEW], not retracted)
+
+
+@pytest.mark.parametrize("order", list(permutations([PAPER, RETRACTED, ERRATUM])), ids=names)
+def test_the_paper_stands_in_whatever_order_it_and_its_notices_arrive(
+    store: Database, order: tuple[Paper, ...]
+) -> None:
+    for number, one in enumerate(order):
+        read(store, "pubmed", one, now=NOW + number * DAY)
+    place = order.index(PAPER) + 1
+    assert len(ids(store)) == 3
+    stands(store, place)
+    assert origin(store, place).stored.paper.withdrawn
+
+
+@pytest.mark.parametrize("order", list(permutations([PAPER, RETRACTED])), ids=names)
+def test_a_paper_and_its_retraction_in_one_reading(
+    store: Database, order: tuple[Paper, ...]
+) -> None:
+    read(store, "pubmed", *order)
+    place = order.index(PAPER) + 1
+    stands(store, place)
+    assert (changes(store, place), changes(store, 3 - place)) == ([], [Kind.NEW])
+    assert origin(store, place).stored.paper.withdrawn
+
+
+@pytest.mark.parametrize("order", list(permutations([PAPER, ERRATUM])), ids=names)
+def test_a_paper_and_its_erratum_in_one_reading(store: Database, order: tuple[Paper, ...]) -> None:
+    read(store, "pubmed", *order)
+    place = order.index(PAPER) + 1
+    stands(store, place)
+    assert (changes(store, place), changes(store, 3 - place)) == ([Kind.NEW], [])
+
+
+def test_two_notices_in_one_reading_are_one_change_and_the_gravest(store: Database) -> None:
+    read(store, "pubmed", PAPER)
+    second = replace(ERRATUM, keys={"pmid": "4"}, raw_id="4")
+    read(store, "pubmed", RETRACTED, ERRATUM, second, now=NOW + DAY)
+    assert changes(store, 1) == [Kind.NEW, Kind.WITHDRAWN]
+    assert len(ids(store)) == 4, "two errata of one paper are two"
+    stands(store)
+
+
+def test_two_notices_on_two_days_are_two_changes_until_it_is_withdrawn(store: Database) -> None:
+    read(store, "pubmed", PAPER)
+    second = replace(ERRATUM, keys={"pmid": "4"}, raw_id="4")
+    third = replace(ERRATUM, keys={"pmid": "5"}, raw_id="5")
+    for number, one in enumerate((ERRATUM, second, RETRACTED, third)):
+        read(store, "pubmed", one, now=NOW + (1 + number) * DAY)
+    assert changes(store, 1) == [Kind.NEW, Kind.REVISED, Kind.REVISED, Kind.WITHDRAWN]
+
+
+MARKED = replace(PAPER, withdrawn=True)
+
+
+@pytest.mark.parametrize("order", [(MARKED, RETRACTED), (RETRACTED, MARKED)], ids=["first", "last"])
+def test_the_record_of_a_retracted_paper_and_its_notice_are_one_change(
+    store: Database, order: tuple[Paper, ...]
+) -> None:
+    read(store, "pubmed", PAPER)
+    for day, one in enumerate(order):
+        read(store, "pubmed", one, now=NOW + (1 + day) * DAY)
+    assert (changes(store, 1), changes(store, 2)) == ([Kind.NEW, Kind.WITHDRAWN], [])
+    stands(store)
+
+
+def test_a_notice_from_another_source_names_its_paper_by_doi(store: Database) -> None:
+    read(store, "pubmed", PAPER)
+    notice = replace(RETRACTED, keys={"doi": "10.1000/sand.2"}, about={"doi": "10.1000/sand.1"})
+    read(store, "crossref", replace(notice, raw_id="10.1000/sand.2"), now=NOW + DAY)
+    read(store, "pubmed", RETRACTED, now=NOW + 2 * DAY)
+    assert changes(store, 1) == [Kind.NEW, Kind.WITHDRAWN]
+    assert ids(store) == [1, 2]
+    stands(store)
+
+
+ONE_DOI = replace(ERRATUM, keys={"pmid": "3", "doi": "10.1000/sand.1"})
+
+
+@pytest.mark.parametrize("order", [(PAPER, ONE_DOI), (ONE_DOI, PAPER)], ids=["last", "first"])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_an_erratum_under_the_doi_of_its_paper_is_another_record(
+    store: Database, order: tuple[Paper, ...], at_once: bool
+) -> None:
+    for chunk in [order] if at_once else [(one,) for one in order]:
+        read(store, "pubmed", *chunk, now=NOW + DAY)
+    assert ids(store) == [1, 2]
+    stands(store, order.index(PAPER) + 1)
+    assert ("doi", "10.1000/sand.1") in origin(store, order.index(ONE_DOI) + 1).keys
+
+
+def test_a_retraction_that_is_titled_like_a_retracted_paper_is_news_without_its_paper(
+    store: Database,
+) -> None:
+    told = f'{{"title": "RETRACTED: {PAPER.title}", "type": "Retraction", "about": "pmid:1"}}'
+    [notice] = guard.read(jsonl(), Document("d", told.encode(), NOW)).papers
+    read(store, "journal", replace(notice, raw_id="n"))
+    assert changes(store, 1) == [Kind.NEW]
+    read(store, "pubmed", PAPER, now=NOW + DAY)
+    stands(store, 2)
+
+
+def test_notices_of_a_first_reading_and_old_ones_are_no_news(store: Database) -> None:
+    read(store, "pubmed", PAPER)
+    read(store, "dump", RETRACTED, first_run=FirstRun.BASELINE)
+    assert changes(store, 1) == [Kind.NEW]
+    assert origin(store, 1).stored.paper.withdrawn
+    other = replace(
+        PAPER,
+        title="Dust Rises",
+        abstract="",
+        authors=("Cy Doe",),
+        keys={"pmid": "10"},
+        raw_id="10",
+    )
+    read(store, "pubmed", other)
+    old = replace(
+        RETRACTED, keys={"pmid": "11"}, raw_id="11", about={"pmid": "10"}, authors=("Cy Doe",)
+    )
+    read(store, "pubmed", replace(old, published=NOW - timedelta(days=300)))
+    assert [changes(store, 3), changes(store, 4)] == [[Kind.NEW], []]
+    assert origin(store, 3).stored.paper.withdrawn
+
+
+def test_a_notice_of_a_paper_that_was_joined_finds_it(store: Database) -> None:
+    read(store, "arxiv", replace(PAPER, keys={"arxiv": "2601.00001"}, raw_id="a"))
+    read(store, "journal", replace(PAPER, title="Slopes", abstract="", keys={"doi": "10.1000/x"}))
+    with store.ingesting() as tx:
+        joins.unite(tx, [(1, 2, "someone said so")], NOW)
+    read(store, "crossref", replace(ERRATUM, keys={"doi": "10.1000/e"}, about={"doi": "10.1000/x"}))
+    assert Kind.REVISED in changes(store, 1)
+
+
+def test_a_comment_is_a_paper_of_its_own_and_news(store: Database) -> None:
+    read(store, "pubmed", PAPER)
+    comment = replace(
+        ERRATUM, type=COMMENT, keys={"pmid": "3", "doi": "10.1000/sand.1"}, abstract=PAPER.abstract
+    )
+    read(store, "pubmed", comment, now=NOW + DAY)
+    assert [changes(store, 1), changes(store, 2)] == [[Kind.NEW], [Kind.NEW]]
+    stands(store)
+
+
+@pytest.mark.parametrize("keys", [PAPER.keys, {}], ids=["by key", "by likeness"])
+def test_a_title_marked_as_retracted_is_the_same_paper_withdrawn(
+    store: Database, keys: dict[str, str]
+) -> None:
+    read(store, "arxiv", PAPER)
+    marked = Document("d", f'{{"title": "RETRACTED: {PAPER.title}"}}'.encode(), NOW)
+    [told] = guard.read(jsonl(), marked).papers
+    told = replace(told, authors=PAPER.authors, abstract=PAPER.abstract, keys=keys, raw_id="j")
+    read(store, "journal", told, now=NOW + DAY)
+    read(store, "journal", replace(told, venue="Sand"), now=NOW + 2 * DAY)
+    assert ids(store) == [1]
+    assert changes(store, 1) == [Kind.NEW, Kind.WITHDRAWN]
+    stands(store)
+
+
+def jsonl():
+    return Jsonl("s", Jsonl.Options.model_validate({"path": "-"}), None, lambda: NOW)
+
+
+def test_what_an_older_release_stored_with_the_mark_in_its_title_is_no_news(
+    store: Database,
+) -> None:
+    read(store, "journal", replace(PAPER, title=f"RETRACTED: {PAPER.title}"))
+    read(store, "journal", replace(PAPER, withdrawn=True), now=NOW + DAY)
+    assert changes(store, 1) == [Kind.NEW]
+
+
+# ── a day of PubMed ─────────────────────────────────────────────────────────────────
+
+WORDS = ["amber", "basil", "cobalt", "dahlia", "ember", "falcon", "garnet", "hazel", "indigo"]
+WORDS += ["jasper", "kelp", "lotus"]
+
+
+def person(number: int) -> tuple[str, str]:
+    letters = "".join("abcdefghij"[int(digit)] for digit in f"{number:03}")
+    return f"First{letters}", f"Last{letters}"
+
+
+def title(number: int) -> str:
+    return " ".join(WORDS[number * step % 12] for step in (1, 5, 7)) + f" in region {number}"
+
+
+def published(number: int) -> str:
+    said = f"Region {number} has {title(number)}. " + " ".join(WORDS * 2)
+    people = (person(number), person(number + 500))
+    return article(number, title(number), said, people, doi=f"10.1000/r.{number}")
+
+
+def noticed(number: int) -> str:
+    """A notice as PubMed has them: of any kind, with the title of the paper or one of its own."""
+    kind, ref = [
+        ("Published Erratum", "ErratumFor"),
+        ("Retraction of Publication", "RetractionOf"),
+        ("Expression of Concern", "ExpressionOfConcernFor"),
+    ][number % 3]
+    called = [title(number), f"Erratum: {title(number)}", "Erratum."][number % 4 % 3]
+    said = f"[This concerns the article DOI: 10.1000/r.{number}.]." if number % 2 else ""
+    # Some errata have the DOI of their paper.
+    doi = f"10.1000/r.{number}" if number % 5 == 0 else f"10.1000/n.{number}"
+    people = (person(number), person(number + 500)) if number % 7 else ()
+    return article(10_000 + number, called, said, people, doi, (kind,), {ref: number})
+
+
+def pubmed(*records: str) -> tuple[Paper, ...]:
+    source = PubMed("pubmed", PubMed.Options.model_validate({"path": "-"}), None, lambda: NOW)
+    reading = guard.read(source, Document("d", articles(*records).encode(), NOW))
+    assert reading.complete and not reading.rejected
+    return reading.papers
+
+
+def test_a_day_of_two_hundred_notices_leaves_every_text_and_link_alone(store: Database) -> None:
+    every = pubmed(*map(published, range(1, 201)))
+    assert len(every) < CHUNK
+    assert read(store, "pubmed", *every).counts()["new"] == 200
+    before = {id: origin(store, id).stored.paper for id in ids(store)}
+    day = pubmed(*map(noticed, range(1, 201)))
+    read(store, "pubmed", *day, now=NOW + DAY)
+    read(store, "mirror", *day, now=NOW + 2 * DAY)
+    assert len(ids(store)) == 400
+    for id, paper in before.items():
+        one = origin(store, id)
+        kind = Kind.WITHDRAWN if id % 3 == 1 else Kind.REVISED
+        assert [change.kind for change in one.changes] == [Kind.NEW, kind]
+        assert replace(one.stored.paper, withdrawn=False) == replace(paper, withdrawn=False)
+        assert one.stored.paper.withdrawn is (kind is Kind.WITHDRAWN)
+    with store.reading() as tx:
+        assert all(
+            one.news_at is None for id, one in papers.load(tx, ids(store)).items() if id > 200
+        )
+
+
+def test_a_day_of_two_hundred_notices_before_their_papers(store: Database) -> None:
+    read(store, "pubmed", *pubmed(*map(noticed, range(1, 201))))
+    read(store, "pubmed", *pubmed(*map(published, range(1, 201))), now=NOW + DAY)
+    assert len(ids(store)) == 400
+    for id in ids(store)[200:]:
+        one = origin(store, id).stored.paper
+        assert (one.title, one.url.split("/")[-2]) == (title(id - 200) + "", str(id - 200))
+        assert one.withdrawn is ((id - 200) % 3 == 1)

@@ -1,0 +1,200 @@
+"""What each record said is kept, and a digest names the titles that likeness has joined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+from msgspec.structs import replace
+
+from monitor.digest.render import JinjaTemplates
+from monitor.model import OtherTitle, Paper, SightingText
+from monitor.questions.correct import split
+from monitor.questions.explain import explain
+from monitor.store import digests, papers, schema
+from monitor.store.database import Database, open_store
+from tests.house import House
+from tests.pipeline.desk import origin, read
+from tests.store.scenes import DAY, NOW
+
+PREPRINT = Paper(
+    "Language agents that plan together",
+    "Planning together is hard for agents. We train language agents that write down what they "
+    "intend to do and read what others intend. On four benchmarks they need half as many steps "
+    "as agents that plan alone, and they recover sooner when one of them fails.",
+    ("Ada Lovelace", "Alan Turing"),
+    keys={"arxiv": "2601.00001"},
+    raw_id="a1",
+)
+RETITLED = Paper(
+    "Language agents that share written plans",
+    PREPRINT.abstract,
+    ("A. Lovelace", "A. Turing"),
+    venue="Journal of Plans",
+    year=2026,
+    raw_id="j1",
+)
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Database]:
+    database = open_store(url)
+    yield database
+    database.close()
+
+
+def texts(store: Database) -> dict[str, SightingText | None]:
+    with store.reading() as tx:
+        seen = papers.sightings_with_text(tx, [1])[1]
+    return {one.source: one.text for one in seen}
+
+
+def test_each_sighting_has_what_its_record_said(store: Database) -> None:
+    read(store, "arxiv", PREPRINT)
+    read(store, "journal", replace(RETITLED, type="journal article"), now=NOW + DAY)
+    assert texts(store) == {
+        "arxiv": SightingText(PREPRINT.title, PREPRINT.authors, keys=(("arxiv", "2601.00001"),)),
+        "journal": SightingText(
+            RETITLED.title, RETITLED.authors, "Journal of Plans", 2026, "journal article"
+        ),
+    }
+
+
+def test_a_sighting_takes_over_what_its_record_says_now(store: Database) -> None:
+    read(store, "journal", RETITLED)
+    read(store, "journal", replace(RETITLED, year=2027), now=NOW + DAY)
+    assert texts(store)["journal"].year == 2027
+
+
+def test_a_record_that_says_the_same_again_is_not_written(store: Database) -> None:
+    read(store, "journal", RETITLED)
+    with store.writing() as tx:
+        tx.execute(sa.update(schema.sighting_text).values(title="as it was written"))
+    read(store, "journal", RETITLED, now=NOW + DAY)
+    assert texts(store)["journal"].title == "as it was written"
+
+
+def test_texts_go_with_their_records_when_papers_are_joined(store: Database) -> None:
+    journal = replace(RETITLED, abstract="", authors=("Someone Else",), keys={"doi": "10.1000/7"})
+    both = replace(PREPRINT, authors=(), keys={"arxiv": "2601.00001", "doi": "10.1000/7"})
+    read(store, "arxiv", replace(PREPRINT, authors=()))
+    read(store, "journal", journal)
+    read(store, "arxiv", both, now=NOW + DAY)
+    told = texts(store)
+    assert told["journal"].title == journal.title
+    assert told["arxiv"].keys == (("arxiv", "2601.00001"), ("doi", "10.1000/7"))
+
+
+# ── splits ──────────────────────────────────────────────────────────────────────────
+
+
+def test_a_paper_that_is_split_says_what_its_own_record_said(house: House) -> None:
+    with house.opened() as app:
+        store = app.parts.database
+        read(store, "arxiv", PREPRINT)
+        read(store, "journal", replace(RETITLED, abstract=PREPRINT.abstract + " Indeed."))
+        _, parted = split(app.parts, "1", ["journal"])
+        paper = parted.stored.paper
+        assert (paper.title, paper.authors) == (RETITLED.title, RETITLED.authors)
+        assert (paper.venue, paper.year, paper.abstract) == ("Journal of Plans", 2026, "")
+        kept = origin(store, 1)
+        assert (kept.stored.paper.title, kept.stored.paper.abstract) == (
+            PREPRINT.title,
+            PREPRINT.abstract,
+        )
+        assert [one.text.title for one in origin(store, 2).sightings] == [RETITLED.title]
+
+
+def test_the_first_record_that_is_split_off_takes_the_text_along(house: House) -> None:
+    with house.opened() as app:
+        store = app.parts.database
+        read(store, "arxiv", PREPRINT)
+        read(store, "journal", replace(RETITLED, abstract=PREPRINT.abstract + " Indeed."))
+        kept, parted = split(app.parts, "1", ["arxiv"])
+        assert kept.stored.paper.title == RETITLED.title
+        assert kept.stored.paper.abstract == ""
+        assert parted.stored.paper.abstract == PREPRINT.abstract
+        assert parted.stored.paper.keys == {"arxiv": "2601.00001"}
+
+
+def test_an_identifier_that_only_one_record_gave_goes_with_it(house: House) -> None:
+    with house.opened() as app:
+        store = app.parts.database
+        read(store, "arxiv", PREPRINT)
+        read(store, "journal", replace(RETITLED, keys={"doi": "10.1000/plans"}))
+        kept, parted = split(app.parts, "1", ["journal"])
+        assert kept.stored.paper.keys == {"arxiv": "2601.00001"}
+        assert parted.stored.paper.keys == {"doi": "10.1000/plans"}
+
+
+# ── digests ─────────────────────────────────────────────────────────────────────────
+
+
+def other_titles(house: House, *records: tuple[str, Paper]) -> tuple[OtherTitle, ...]:
+    """Read records, compose a digest, and return the other titles of its one paper."""
+    with house.opened() as app:
+        for source, record in records:
+            read(app.parts.database, source, record, now=house.clock.now())
+        app.match()
+        house.clock.move(days=1)
+        app.digest()
+        with app.parts.database.reading() as tx:
+            _, digest = digests.latest(tx, "lab")
+    [entry] = [entry for group in digest.groups for entry in group.entries]
+    return entry.also
+
+
+def test_a_digest_names_the_other_title_of_a_paper_joined_by_likeness(house: House) -> None:
+    also = other_titles(house, ("arxiv", PREPRINT), ("journal", RETITLED))
+    assert also == (OtherTitle(RETITLED.title, "journal"),)
+    [page] = (house.folder / "pages").rglob("2026-*.html")
+    assert f"also seen as: <em>{RETITLED.title}</em> (journal)" in page.read_text("utf-8")
+
+
+def test_titles_that_differ_in_capitals_are_one(house: House) -> None:
+    record = replace(RETITLED, title=PREPRINT.title.upper())
+    assert other_titles(house, ("arxiv", PREPRINT), ("journal", record)) == ()
+
+
+def test_what_an_identifier_has_joined_has_no_other_title(house: House) -> None:
+    record = replace(RETITLED, keys=PREPRINT.keys)
+    assert other_titles(house, ("arxiv", PREPRINT), ("journal", record)) == ()
+
+
+def test_a_title_that_likeness_has_put_in_the_place_of_another_names_the_first(
+    house: House,
+) -> None:
+    revised = replace(RETITLED, abstract=RETITLED.abstract + " We also release what we wrote.")
+    also = other_titles(house, ("arxiv", PREPRINT), ("journal", RETITLED), ("journal", revised))
+    assert also == (OtherTitle(PREPRINT.title, "arxiv"),)
+
+
+@pytest.mark.parametrize(
+    ("template", "line"),
+    [
+        ("mail/paper.html.j2", "also seen as: <em>A &lt;b&gt; title</em> (journal)"),
+        ("mail/paper.txt.j2", "  also seen as: A <b> title (journal)"),
+        ("slack/paper.j2", "also seen as: _A &lt;b&gt; title_ (journal)"),
+        ("web/paper.html.j2", "also seen as: <em>A &lt;b&gt; title</em> (journal)"),
+    ],
+)
+def test_every_channel_shows_it(template: str, line: str) -> None:
+    from dataclasses import replace as with_
+
+    from tests.digest.samples import digest, news
+
+    made = digest([news()])
+    entry = with_(made.groups[0].entries[0], also=(OtherTitle("A <b> title", "journal"),))
+    assert line in JinjaTemplates().render(template, entry=entry, digest=made)
+    plain = JinjaTemplates().render(template, entry=with_(entry, also=()), digest=made)
+    assert "also seen as" not in plain
+
+
+def test_explain_shows_the_title_of_each_record(house: House) -> None:
+    with house.opened() as app:
+        read(app.parts.database, "arxiv", PREPRINT)
+        read(app.parts.database, "journal", RETITLED)
+        told = explain(app.parts, "1")
+        assert [one.text.title for one in told.sources] == [PREPRINT.title, RETITLED.title]
+    assert f"“{RETITLED.title}”" in house.command("explain", "1").out

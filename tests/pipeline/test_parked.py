@@ -1,0 +1,162 @@
+"""A topic that older rules took, and today's refuse: it is parked, and everything else runs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import sqlalchemy as sa
+
+from monitor import config
+from monitor.app import App, load_settings, open_app
+from monitor.errors import ConfigError
+from monitor.questions.status import status
+from monitor.scheduler import Service
+from monitor.store import schema
+from tests.house import AGENTS, BANDITS, FOLDING, House
+from tests.patience import PATIENCE
+
+OLD = "agent ANDNOT robot"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def upgraded(request: pytest.FixtureRequest, house: House) -> House:
+    """An installation in whose store `old` is in force, as older rules left it."""
+    if request.param == "postgresql":
+        house.told["store"] = request.getfixturevalue("postgres_url")
+    house.told["topics"] = {"old": {"query": "agents"}, "new": {"query": "bandit"}}
+    house.add("1.txt", AGENTS)
+    house.ingest()
+    put_in_force(house, OLD)
+    house.told["topics"]["old"]["query"] = OLD
+    return house
+
+
+def put_in_force(house: House, query: str) -> None:
+    """Write a query as a version would have done that accepted it."""
+    engine = sa.create_engine(config.store_url(house.write()))
+    with engine.begin() as tx:
+        tx.execute(sa.update(schema.topic).where(schema.topic.c.name == "old").values(query=query))
+    engine.dispose()
+
+
+@contextmanager
+def started(house: House) -> Iterator[App]:
+    with open_app(load_settings(house.write()), house.clock) as app:
+        yield app
+
+
+def in_force(house: House) -> dict[str, str]:
+    with started(house) as app, app.parts.database.reading() as tx:
+        return dict(tx.execute(sa.select(schema.topic.c.name, schema.topic.c.query)).all())
+
+
+def test_it_is_parked_and_the_others_run(upgraded: House) -> None:
+    upgraded.add("2.txt", BANDITS)
+    upgraded.clock.move(days=1)
+    with started(upgraded) as app:
+        app.ingest()
+        [sent] = app.digest()
+        told = status(app.parts)
+        with app.parts.database.reading() as tx:
+            [notes] = tx.scalars(sa.select(schema.digest.c.content))
+    # What it had matched before the upgrade is not lost.
+    assert sent.papers == 2
+    assert "The topic “old” is parked" in str(notes)
+    assert [one for one in told.problems if one.startswith("topic old is parked: ANDNOT is not")]
+    assert in_force(upgraded) == {"old": OLD, "new": "bandit"}
+
+
+def test_commands_start_and_check_reports_the_fault(upgraded: House) -> None:
+    upgraded.add("2.txt", FOLDING)
+    ran = upgraded.command("run", "--json")
+    assert ran.status == 0, ran.err
+    assert ran.json["runs"][0]["outcome"] == "ok"
+    assert "topic parked" in ran.err
+    asked = upgraded.command("status", "--json")
+    assert [one for one in asked.json["problems"] if "topic old is parked" in one]
+    upgraded.told["channels"]["faulty"] = {"kind": "fax"}
+    asked = upgraded.command("status", "--json")
+    assert [one for one in asked.json["problems"] if "topic old is parked" in one]
+    del upgraded.told["channels"]["faulty"]
+    checked = upgraded.command("check", "--json")
+    assert checked.status == 2
+    [fault] = checked.json["faults"]
+    assert fault["where"] == "topics.old.query"
+    assert fault["message"].startswith("ANDNOT is not an operator here")
+    assert "write agent NOT robot" in fault["message"]
+    assert fault["message"].endswith("until its query is corrected.")
+
+
+def test_commands_that_send_nothing_go_on(upgraded: House) -> None:
+    assert "ANDNOT" in upgraded.command("config").out
+    assert upgraded.command("read", "page", "dumps/1.txt").status == 0
+
+
+def test_a_wrong_topic_that_is_new_or_changed_is_refused_as_ever(upgraded: House) -> None:
+    upgraded.told["topics"]["other"] = {"query": OLD}
+    with pytest.raises(ConfigError) as refused:
+        load_settings(upgraded.write())
+    assert [fault.where for fault in refused.value.faults] == ["topics.other.query"]
+    assert upgraded.command("run").status == 2
+    del upgraded.told["topics"]["other"]
+    upgraded.told["topics"]["old"]["query"] = f"{OLD} ANDNOT policy"
+    with pytest.raises(ConfigError):
+        load_settings(upgraded.write())
+
+
+def test_other_faults_of_a_topic_in_force_are_faults(upgraded: House) -> None:
+    upgraded.told["topics"]["old"]["since"] = "sometime"
+    with pytest.raises(ConfigError) as refused:
+        load_settings(upgraded.write())
+    assert {fault.where for fault in refused.value.faults} == {
+        "topics.old.query",
+        "topics.old.since",
+    }
+
+
+def test_a_topic_of_lists_is_parked_too(upgraded: House) -> None:
+    put_in_force(upgraded, '(wom?n OR "a b")')
+    upgraded.told["topics"]["old"] = {"any": ["wom?n", "a b"]}
+    assert set(load_settings(upgraded.write()).parked) == {"old"}
+
+
+def test_it_stays_parked_when_something_else_of_it_changes(upgraded: House) -> None:
+    """Were it put in force anew, what it had matched would be matched again, with nothing."""
+    upgraded.told["synonyms"] = {"agent": "actor"}
+    upgraded.clock.move(days=1)
+    with started(upgraded) as app:
+        [sent] = app.digest()
+    assert sent.papers == 1
+
+
+def test_once_it_is_corrected_it_finds_papers_again(upgraded: House) -> None:
+    with started(upgraded) as app:
+        app.ingest()
+    upgraded.told["topics"]["old"]["query"] = "agent NOT robot"
+    upgraded.clock.move(days=1)
+    with started(upgraded) as app:
+        [sent] = app.digest()
+        assert not status(app.parts).problems
+    assert sent.papers == 1
+
+
+def test_the_service_starts_and_a_reload_keeps_it_parked(upgraded: House) -> None:
+    service = Service(upgraded.write(), upgraded.clock)
+    running = threading.Thread(target=service.run, daemon=True)
+    running.start()
+    assert service.serving.wait(PATIENCE)
+    service.stop()
+    running.join(PATIENCE)
+    assert not running.is_alive()
+    before = load_settings(upgraded.config)
+    assert set(load_settings(upgraded.config, before=before).parked) == {"old"}
+
+
+def test_without_its_store_it_is_a_fault_and_no_store_is_made(house: House) -> None:
+    house.told["topics"] = {"old": {"query": OLD}}
+    with pytest.raises(ConfigError):
+        load_settings(house.write())
+    assert not (house.folder / "data").exists()

@@ -1,0 +1,333 @@
+"""Handed off without a clear end: not composed again, one further hand-off, and never unlisted."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from monitor.model import Delivery, State
+from monitor.pipeline import deliver_line, resolve
+from monitor.questions.doctor import doctor
+from monitor.questions.status import status
+from monitor.store import deliveries, lines, runs
+from tests.house import AGENTS, BANDITS, House
+from tests.servers.smtp import Drop, Kept, ScriptedSmtp
+
+APART = (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent.")
+
+
+@pytest.fixture
+def due(house: House, smtp: ScriptedSmtp) -> House:
+    """A house whose only digest is due, by mail to one address."""
+    house.by_mail(smtp.port)
+    house.add("a.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+    return house
+
+
+def ids(smtp: ScriptedSmtp) -> Counter[str]:
+    """How many copies arrived of each mail."""
+    return Counter(
+        line.decode()
+        for mail in smtp.received
+        for line in mail.content.splitlines()
+        if line.startswith(b"Message-ID:")
+    )
+
+
+def outbox(house: House) -> list[Delivery]:
+    with house.opened() as app, app.parts.database.reading() as tx:
+        return deliveries.listing(tx)[::-1]
+
+
+def states(house: House) -> list[State]:
+    return [one.state for one in outbox(house)]
+
+
+def problems(house: House) -> tuple[str, ...]:
+    with house.opened() as app:
+        return status(app.parts).problems
+
+
+@pytest.mark.parametrize("schedule", ["daily 08:00", "immediately"])
+def test_a_digest_that_may_have_arrived_is_not_composed_again_at_any_slot(
+    due: House, smtp: ScriptedSmtp, schedule: str
+):
+    """Greylisted for days after a mail that the server kept and did not answer."""
+    due.told["subscriptions"]["lab"]["schedule"] = schedule
+    smtp.script["dot"].append(Kept())
+    due.run()
+    smtp.always["rcpt"] = "450 4.2.0 greylisted"
+    due.clock.move(minutes=20)
+    due.run()
+    assert states(due) == [State.RETRY]
+    [problem] = problems(due)
+    assert "delivery 1 (" in problem and "sent once more by itself" in problem
+    due.add("b.txt", APART)
+    due.clock.move(days=1)
+    assert due.run() == {"lab": 1}
+    smtp.always.clear()
+    due.clock.move(hours=1, minutes=30)
+    due.run()
+    assert states(due) == [State.SENT, State.SENT]
+    assert sorted(ids(smtp).values()) == [1, 2]
+    assert smtp.received[0] in smtp.received[1:], "the copy has the same bytes"
+    assert problems(due) == ()
+
+
+def test_it_is_given_up_so_long_after_its_first_hand_off_and_stays_unknown(
+    due: House, smtp: ScriptedSmtp
+):
+    smtp.script["dot"].append(Drop())
+    due.run()
+    smtp.always["rcpt"] = "450 4.2.0 greylisted"
+    for _ in range(22):
+        due.clock.move(hours=2)
+        due.run()
+    assert states(due)[0] is State.RETRY
+    for _ in range(2):
+        due.clock.move(hours=2)
+        due.run()
+    assert states(due)[0] is State.UNKNOWN
+    smtp.always.clear()
+    for _ in range(3):
+        due.clock.move(days=1)
+        due.run()
+    assert states(due)[0] is State.UNKNOWN
+    assert smtp.received == []
+    [problem] = problems(due)
+    assert "delivery 1 (" in problem and "resolve 1 sent|resend` settles it" in problem
+    with due.opened() as app:
+        resolve(app.parts, 1, "resend")
+        app.deliver()
+    assert states(due)[0] is State.SENT
+    assert problems(due) == ()
+
+
+def test_the_time_in_which_the_line_is_down_does_not_count(due: House, smtp: ScriptedSmtp):
+    smtp.script["dot"].append(Drop())
+    due.run()
+    smtp.always["greeting"] = "421 4.3.2 shutting down"
+    for _ in range(5):
+        due.clock.move(days=1)
+        due.run()
+    assert states(due)[0] is State.RETRY
+    smtp.always.clear()
+    due.clock.move(hours=2)
+    due.run()
+    assert states(due) == [State.SENT]
+    assert len(smtp.received) == 1
+
+
+def test_after_a_time_with_no_process_it_is_not_handed_off_too_late(due: House, smtp: ScriptedSmtp):
+    smtp.script["dot"].append(Drop())
+    due.run()
+    smtp.script["rcpt"].append("450 4.2.0 greylisted")
+    due.clock.move(minutes=20)
+    due.run()
+    due.clock.move(days=3)
+    due.run()
+    assert states(due) == [State.UNKNOWN]
+    assert smtp.received == []
+
+
+@pytest.mark.parametrize("phase", ["rcpt", "dot"])
+def test_a_second_hand_off_that_is_refused_for_good_says_nothing_of_the_first(
+    due: House, smtp: ScriptedSmtp, phase: str
+):
+    smtp.script["dot"].append(Kept())
+    due.run()
+    smtp.always[phase] = "550 5.1.1 no such user"
+    due.clock.move(minutes=20)
+    due.run()
+    assert states(due) == [State.UNKNOWN]
+    assert "550 5.1.1" in outbox(due)[0].error
+    smtp.always.clear()
+    due.add("b.txt", APART)
+    for _ in range(3):
+        due.clock.move(days=1)
+        due.run()
+    assert states(due)[0] is State.UNKNOWN
+    assert sorted(ids(smtp).values()) == [1, 1]
+    assert "delivery 1 (" in problems(due)[0]
+
+
+def test_a_refusal_for_now_after_the_dot_does_not_use_the_further_hand_off_up(
+    due: House, smtp: ScriptedSmtp
+):
+    smtp.script["dot"] += [Kept(), "451 4.7.1 greylisted", "451 4.7.1 greylisted"]
+    for _ in range(12):
+        due.run()
+        due.clock.move(minutes=30)
+    assert states(due) == [State.SENT]
+    assert list(ids(smtp).values()) == [2]
+
+
+def test_on_hold_what_a_person_has_sent_again_is_not_composed_again(due: House, smtp: ScriptedSmtp):
+    due.told["smtp"]["unknown"] = "hold"
+    smtp.script["dot"].append(Drop())
+    due.run()
+    with due.opened() as app:
+        resolve(app.parts, 1, "resend")
+    smtp.always["rcpt"] = "450 4.2.0 greylisted"
+    due.run()
+    due.add("b.txt", APART)
+    due.clock.move(days=1)
+    assert due.run() == {"lab": 1}
+    smtp.always.clear()
+    due.clock.move(hours=1, minutes=30)
+    due.run()
+    assert states(due) == [State.SENT, State.SENT]
+    assert sorted(ids(smtp).values()) == [1, 1]
+
+
+def test_of_two_readers_only_the_one_who_may_lack_it_gets_it_again(due: House, smtp: ScriptedSmtp):
+    due.by_mail(smtp.port, "ada@example.org", "grace@example.org")
+    smtp.script["dot"] += [Kept(), Kept()]
+    smtp.script["rcpt"] += ["250 ok", "250 ok", "450 4.2.0 later", "250 ok"]
+    due.run()
+    due.clock.move(minutes=20)
+    due.run()
+    due.add("b.txt", APART)
+    due.clock.move(days=1)
+    due.run()
+    assert set(states(due)) == {State.SENT}
+    assert Counter(mail.recipient for mail in smtp.received) == {
+        "ada@example.org": 3,
+        "grace@example.org": 3,
+    }
+    assert sorted(ids(smtp).values()) == [1, 1, 2, 2]
+
+
+def test_who_is_taken_out_of_the_configuration_gets_no_second_copy(due: House, smtp: ScriptedSmtp):
+    smtp.script["dot"].append(Kept())
+    due.run()
+    due.told["subscriptions"]["lab"]["email"] = ["grace@example.org"]
+    due.clock.move(minutes=20)
+    due.run()
+    assert states(due) == [State.UNKNOWN]
+    assert [mail.recipient for mail in smtp.received] == ["ada@example.org"]
+    due.told["subscriptions"]["lab"]["email"] = ["ada@example.org"]
+    due.clock.move(minutes=20)
+    due.run()
+    assert states(due) == [State.SENT]
+    assert list(ids(smtp).values()) == [2]
+
+
+# ── a server that takes mail and does not answer ────────────────────────────────────
+
+PEOPLE = [f"reader{number}@example.org" for number in range(12)]
+
+
+def line(house: House) -> tuple[int, list[tuple[str, str, int]]]:
+    """The unclear ends in a row, and the open incidents of the mail server."""
+    with house.opened() as app, app.parts.database.reading() as tx:
+        found = [one for one in runs.open_incidents(tx) if one.subject == "smtp"]
+        return lines.unclear(tx, "smtp"), [(one.kind, one.error, one.tries) for one in found]
+
+
+def handed_off(smtp: ScriptedSmtp) -> int:
+    return smtp.commands.count("DATA")
+
+
+@pytest.fixture
+def crowd(due: House, smtp: ScriptedSmtp) -> House:
+    due.by_mail(smtp.port, *PEOPLE)
+    due.told["operator"] = {"email": "ops@example.org"}
+    return due
+
+
+def test_after_three_unclear_ends_in_a_row_the_line_rests(crowd: House, smtp: ScriptedSmtp):
+    smtp.always["dot"] = Kept()
+    crowd.run()
+    assert handed_off(smtp) == 3
+    count, [(kind, error, tries)] = line(crowd)
+    assert (count, kind, tries) == (3, runs.DOWN, 1)
+    assert "the last 3 messages handed over had no clear answer" in error
+    assert any(problem.startswith("smtp is down") for problem in problems(crowd))
+    crowd.clock.move(minutes=4)
+    with crowd.opened() as app:
+        app.digest(probe=False)
+    assert handed_off(smtp) == 3, "it rests"
+
+
+def test_a_line_that_rests_is_tried_with_one_mail_ever_more_rarely(
+    crowd: House, smtp: ScriptedSmtp
+):
+    crowd.told["smtp"]["connections"] = 4
+    smtp.always["dot"] = Kept()
+    with crowd.opened() as app:
+        app.digest(probe=False)
+    begun = handed_off(smtp)
+    assert begun <= 3 + 3, "what was under way, and no more"
+    tried = []
+    with crowd.opened() as app:
+        for minute in range(80):
+            crowd.clock.move(minutes=1)
+            before = handed_off(smtp)
+            deliver_line(app.parts, "smtp")
+            tried += [minute + 1] * (handed_off(smtp) - before)
+    assert tried == [5, 15, 35, 75]
+    assert max(ids(smtp).values()) <= 2
+
+
+def test_a_success_ends_it_and_all_get_their_mail_in_the_same_round(
+    crowd: House, smtp: ScriptedSmtp
+):
+    smtp.always["dot"] = Kept()
+    crowd.run()
+    smtp.always.clear()
+    crowd.clock.move(minutes=20)
+    crowd.run()
+    assert line(crowd) == (0, [])
+    got = Counter(mail.recipient for mail in smtp.received if mail.recipient in PEOPLE)
+    assert sorted(got.values()) == [1] * 9 + [2] * 3
+    assert problems(crowd) == ()
+    told = [mail.content for mail in smtp.received if mail.recipient == "ops@example.org"]
+    assert sum(b"Subject: smtp is down" in one for one in told) <= 1
+
+
+def test_unclear_ends_count_over_rounds_and_processes_and_not_over_a_success(
+    due: House, smtp: ScriptedSmtp
+):
+    due.told["retry"] = {"give_up": "10m"}  # nothing is handed off once more by itself
+    for day in range(2):
+        smtp.script["dot"].append(Drop())
+        due.run()
+        assert line(due) == (day + 1, [])
+        due.add(f"{day}.txt", (f"{AGENTS[0]} {day}", f"{AGENTS[1]} Study {day}."))
+        due.clock.move(days=1)
+    due.run()
+    assert line(due)[0] == 0
+    assert len([mail for mail in smtp.received if mail.recipient == "ada@example.org"]) == 1
+
+
+def test_a_refusal_does_not_hide_that_a_server_swallows_mail(crowd: House, smtp: ScriptedSmtp):
+    smtp.always["dot"] = Drop()
+    smtp.script["rcpt"] += ["250 ok", "450 4.2.0 later", "250 ok", "450 4.2.0 later", "250 ok"]
+    crowd.run()
+    assert handed_off(smtp) == 3
+    assert line(crowd)[0] == 3
+
+
+def test_what_waits_for_a_server_that_swallows_mail_is_in_doctor(crowd: House, smtp: ScriptedSmtp):
+    smtp.always["dot"] = Drop()
+    for _ in range(3):
+        crowd.run()
+        crowd.clock.move(hours=1)
+    with crowd.opened() as app:
+        [check] = [check for check in doctor(app.parts) if check.name == "deliveries"]
+    assert "of unknown end" in check.message
+
+
+def test_no_more_than_two_copies_of_a_mail_however_long_it_goes_on(
+    crowd: House, smtp: ScriptedSmtp
+):
+    smtp.always["dot"] = Kept()
+    for _ in range(30):
+        crowd.run()
+        crowd.clock.move(hours=3)
+    assert max(ids(smtp).values()) == 2
+    assert set(states(crowd)) <= {State.UNKNOWN, State.RETRY, State.PLANNED}

@@ -1,0 +1,205 @@
+"""Joins that today's rules would refuse are listed with the command that parts them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+from msgspec.structs import replace
+
+from monitor.app import App
+from monitor.model import Paper
+from monitor.questions.correct import merge, split
+from monitor.questions.doubtful import doubtful
+from monitor.store import schema
+from monitor.store.database import Database
+from tests.house import House
+from tests.pipeline.desk import ids, origin, read
+from tests.store.scenes import DAY, NOW
+
+LIFT = Paper(
+    "Learning lift generation of flapping wings: simulation results",
+    authors=("Grace Hopper", "Mary Shaw"),
+    venue="ICRA",
+    year=2006,
+    raw_id="conf/icra/1",
+)
+SOIL = Paper(
+    "Soil moisture maps of alpine meadows",
+    authors=("Barbara Liskov",),
+    venue="Journal of Meadows",
+    year=2019,
+    raw_id="conf/icra/2",
+)
+RETITLED = Paper(
+    "Mapping the soils of alpine meadows",
+    "We map the moisture of soils in forty meadows by radar and by hand. Slopes that face north "
+    "keep their water two weeks longer. The maps tell farmers when to let cattle graze, and they "
+    "agree with what shepherds have noted for decades.",
+    ("Barbara Liskov",),
+    keys={"doi": "10.1000/meadow"},
+    raw_id="m1",
+)
+
+
+@pytest.fixture
+def app(house: House) -> Iterator[App]:
+    with house.opened() as opened:
+        yield opened
+
+
+def joined_by(store: Database, first: Paper, second: Paper, why: str) -> None:
+    """Two records are one paper, as a rule of a former version had it."""
+    read(store, "dblp", first)
+    read(store, "list", second, now=NOW + DAY)
+    if len(ids(store)) > 1:
+        with store.writing() as tx:
+            for table in (schema.sighting, schema.sighting_text, schema.paper_key):
+                tx.execute(sa.update(table).where(table.c.paper_id == 2).values(paper_id=1))
+            tx.execute(sa.delete(schema.paper).where(schema.paper.c.id == 2))
+    with store.writing() as tx:
+        at = schema.sighting.c.source == "list"
+        tx.execute(sa.update(schema.sighting).where(at).values(why=why))
+
+
+def forget_texts(store: Database, source: str = "") -> None:
+    """The store of a version that stored no texts with sightings."""
+    old = schema.sighting_text.c.source == source if source else sa.true()
+    with store.writing() as tx:
+        tx.execute(sa.delete(schema.sighting_text).where(old))
+
+
+def test_a_join_that_is_right_is_not_listed(app: App) -> None:
+    store = app.parts.database
+    read(store, "dblp", LIFT)
+    read(store, "list", replace(LIFT, raw_id="x", authors=("G. Hopper", "M. Shaw")))
+    assert ids(store) == [1]
+    told = doubtful(app.parts)
+    assert (told.found, told.joins, told.unjudged) == ((), 1, 0)
+
+
+def test_a_refused_join_is_listed_and_its_command_parts_it_for_good(app: App, house: House) -> None:
+    store = app.parts.database
+    joined_by(store, LIFT, SOIL, "titles agree to 70%")
+    [one] = doubtful(app.parts).found
+    assert (one.paper_id, one.doubt.judged, one.doubt.why) == (1, True, "titles agree to 70%")
+    assert "titles differ" in one.doubt.reason
+    command = one.command("paper-monitor papers split")
+    assert command == "paper-monitor papers split 1 list/conf/icra/2"
+    assert len(house.command(*shlex.split(command)[1:], "--json").json["papers"]) == 2
+    told = doubtful(app.parts)
+    assert (told.found, told.joins) == ((), 0)
+    read(store, "list", SOIL, now=NOW + 2 * DAY)
+    assert origin(store, 2).stored.paper.title == SOIL.title
+    assert ids(store) == [1, 2]
+
+
+@pytest.mark.parametrize("more", ["", " Shepherds like them."])
+def test_a_join_by_the_abstract_stands_although_abstracts_are_not_stored(
+    app: App, more: str
+) -> None:
+    store = app.parts.database
+    read(store, "a", replace(RETITLED, abstract=RETITLED.abstract + more))
+    other = replace(
+        RETITLED, title="Alpine meadows: a map of their soils by radar", keys={}, raw_id="o1"
+    )
+    read(store, "b", other)
+    assert ids(store) == [1]
+    assert doubtful(app.parts).found == ()
+
+
+def test_what_a_person_has_merged_is_not_listed(app: App) -> None:
+    store = app.parts.database
+    read(store, "dblp", LIFT)
+    read(store, "list", SOIL)
+    merge(app.parts, ["1", "2"])
+    assert ids(store) == [1]
+    assert doubtful(app.parts).found == ()
+    split(app.parts, "1", ["list"])
+    assert doubtful(app.parts).joins == 0
+
+
+def test_a_join_by_a_doi_that_two_ids_contradict_is_listed(app: App) -> None:
+    store = app.parts.database
+    doi = {"doi": "10.1000/journal"}
+    one = replace(LIFT, keys={"arxiv": "1602.01130"} | doi, raw_id="1")
+    two = replace(SOIL, keys={"arxiv": "1602.01303"} | doi, raw_id="2")
+    joined_by(store, one, two, "same doi 10.1000/journal")
+    [found] = doubtful(app.parts).found
+    assert (found.split, found.doubt.judged) == (("list/2",), True)
+    assert found.doubt.reason == "titles differ, no author in common"
+
+
+def test_older_joins_are_counted_and_shown_where_identifiers_contradict(app: App) -> None:
+    store = app.parts.database
+    one = replace(LIFT, keys={"arxiv": "1602.01130"}, raw_id="oai:arXiv.org:1602.01130")
+    two = replace(SOIL, keys={"arxiv": "1602.01303"}, raw_id="oai:arXiv.org:1602.01303")
+    joined_by(store, one, two, "same doi 10.1000/journal")
+    forget_texts(store)
+    told = doubtful(app.parts)
+    assert (told.joins, told.unjudged) == (1, 1)
+    [one] = told.found
+    assert not one.doubt.judged
+    assert one.doubt.reason == ("two identifiers of one scheme: arxiv 1602.01130 and 1602.01303")
+    assert one.split == ("list/oai:arXiv.org:1602.01303",)
+
+
+def test_an_older_join_without_a_contradiction_is_only_counted(app: App) -> None:
+    store = app.parts.database
+    read(store, "dblp", LIFT)
+    read(store, "list", replace(LIFT, raw_id="x"))
+    forget_texts(store)
+    told = doubtful(app.parts)
+    assert (told.found, told.joins, told.unjudged) == ((), 1, 1)
+
+
+def test_a_new_record_is_judged_against_a_paper_from_before_texts(app: App) -> None:
+    store = app.parts.database
+    joined_by(store, LIFT, SOIL, "titles agree to 70%")
+    forget_texts(store, "dblp")
+    told = doubtful(app.parts)
+    assert ([one.split for one in told.found], told.unjudged) == ([("list/conf/icra/2",)], 0)
+
+
+def test_an_older_reason_that_speaks_against_the_join_is_shown(app: App) -> None:
+    store = app.parts.database
+    why = "titles agree to 81%, authors agree to 100%, 1 year apart, abstracts not comparable"
+    joined_by(store, LIFT, SOIL, why)
+    forget_texts(store)
+    [one] = doubtful(app.parts).found
+    assert (one.doubt.reason, one.doubt.judged) == (why, False)
+
+
+def test_all_pages_of_a_store_are_judged(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("monitor.questions.doubtful.PAGE", 2)
+    store = app.parts.database
+    papers = [
+        Paper(f"{word} of larch forests", authors=("Ada Lovelace",), raw_id=word)
+        for word in ("Bark", "Roots", "Needles", "Cones", "Sap")
+    ]
+    read(store, "a", *papers)
+    read(store, "b", *papers)
+    assert len(ids(store)) == 5
+    assert doubtful(app.parts).joins == 5
+
+
+def test_the_command_lists_them(app: App, house: House) -> None:
+    joined_by(app.parts.database, LIFT, SOIL, "titles agree to 70%")
+    document = house.command("papers", "doubtful", "--json").json
+    assert document["joins"] == 1
+    assert document["doubtful"] == [
+        {
+            "paper": 1,
+            "title": LIFT.title,
+            "records": [{"source": "list", "raw_id": "conf/icra/2", "title": SOIL.title}],
+            "reason": document["doubtful"][0]["reason"],
+            "recognised": "titles agree to 70%",
+            "judged": True,
+            "split": "paper-monitor papers split 1 list/conf/icra/2",
+        }
+    ]
+    said = house.command("papers", "doubtful", "--config", "monitor.yaml")
+    assert "paper-monitor papers split 1 list/conf/icra/2" in said.out
+    assert "1 of 1 joins are doubtful; 0 cannot be judged" in said.out

@@ -1,0 +1,147 @@
+"""`status` says what it sees to be wrong, not only what was recorded, and what is tried when."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from monitor.errors import StoreError
+from monitor.model import State
+from monitor.pipeline import match
+from monitor.questions.alive import SERVICE
+from monitor.questions.status import Status, status
+from monitor.store import beats, deliveries
+from monitor.store.database import Database
+from tests.house import AGENTS, BANDITS, House
+from tests.servers.smtp import Drop, ScriptedSmtp
+
+
+def asked(house: House) -> Status:
+    with house.opened() as app:
+        return status(app.parts)
+
+
+def why(house: House) -> str:
+    return asked(house).subscriptions[0].why
+
+
+def beat(house: House) -> None:
+    with house.opened() as app, app.parts.database.writing() as tx:
+        beats.beat(tx, SERVICE, datetime.now(UTC))
+
+
+@pytest.fixture
+def due(house: House, smtp: ScriptedSmtp) -> House:
+    """A digest of one paper is due at eight in Berlin, in an hour's time."""
+    house.by_mail(smtp.port)
+    house.told["subscriptions"]["lab"]["timezone"] = "Europe/Berlin"
+    house.add("1.txt", AGENTS)
+    house.run()
+    return house
+
+
+def test_papers_that_have_waited_longer_than_their_slot_are_a_problem(due: House):
+    assert asked(due).ok
+    due.clock.move(hours=1, minutes=15)
+    assert asked(due).ok
+    due.clock.move(minutes=10)
+    assert asked(due).ok  # without a service a cron may come later
+    beat(due)
+    [problem] = asked(due).problems
+    assert problem == (
+        "the digest of lab was due Sat 21 Nov 08:00 (Europe/Berlin) and has not been composed; "
+        "1 paper in it"
+    )
+
+
+def test_papers_that_wait_for_an_alert_are_a_problem(due: House):
+    due.told["subscriptions"]["lab"]["schedule"] = "immediately"
+    with due.opened() as app:
+        match(app.parts)
+    beat(due)
+    assert asked(due).ok
+    due.clock.move(minutes=25)
+    assert asked(due).problems == ("papers have been waiting for lab since 2026-11-21 06:00 UTC",)
+
+
+def test_papers_that_nobody_matched_are_a_problem(house: House):
+    house.add("1.txt", AGENTS)
+    with house.opened() as app:
+        app.ingest()
+    assert asked(house).ok
+    house.clock.move(minutes=30)
+    [problem] = asked(house).problems
+    assert problem == "papers have been waiting to be matched since 2026-11-21 06:00 UTC"
+
+
+def test_a_store_that_cannot_be_written_is_a_problem(due: House, monkeypatch: pytest.MonkeyPatch):
+    begin = Database.writing
+
+    @contextmanager
+    def full(self: Database) -> Iterator[Any]:
+        with begin(self) as tx:
+            yield tx
+            raise StoreError("monitor.db cannot grow: the disk is full")
+
+    with due.opened() as app:
+        monkeypatch.setattr(Database, "writing", full)
+        told = status(app.parts)
+        monkeypatch.undo()
+    assert not told.ok
+    assert told.problems == (
+        "the store cannot be written: monitor.db cannot grow: the disk is full",
+    )
+
+
+def test_a_disk_that_is_nearly_full_is_a_problem(
+    on_sqlite: None, due: House, monkeypatch: pytest.MonkeyPatch
+):
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr("monitor.questions.room.disk_usage", lambda path: usage(9, 9, 1 << 20))
+    [problem] = asked(due).problems
+    assert problem.startswith("the disk is nearly full: 1.0 MB free beside the store")
+
+
+def test_why_says_when_a_digest_is_tried_again_in_the_zone_of_its_row(
+    due: House, smtp: ScriptedSmtp
+):
+    told = asked(due).subscriptions[0]
+    assert told.why == "no digest yet: the first is due Sat 21 Nov 08:00 (Europe/Berlin)"
+    assert told.timezone == "Europe/Berlin"
+    smtp.script["rcpt"].append("450 4.2.0 greylisted")
+    due.clock.move(hours=2)
+    due.run()
+    with due.opened() as app, app.parts.database.reading() as tx:
+        [waits] = deliveries.listing(tx, [State.RETRY])
+    assert waits.next_attempt_at
+    at = (waits.next_attempt_at + timedelta(hours=1)).strftime("%H:%M")
+    assert why(due).startswith(f"digest 2026-11-21 will be retried by email at {at}: ")
+    due.clock.move(minutes=20)
+    due.run()
+    assert why(due) == "1 paper was sent for 2026-11-21"
+
+
+def test_why_names_the_next_attempt_of_a_line_that_is_down(due: House, smtp: ScriptedSmtp):
+    smtp.always["greeting"] = "421 4.3.0 later"
+    due.clock.move(hours=2)
+    due.run()
+    assert why(due).startswith("digest 2026-11-21 will be retried by email at 09:05: ")
+    [problem] = asked(due).problems
+    assert problem.endswith("; next attempt at 2026-11-21 08:05 UTC")
+
+
+def test_why_says_what_cannot_be_sent_or_is_unclear(due: House, smtp: ScriptedSmtp):
+    due.told["smtp"]["unknown"] = "hold"
+    smtp.script["dot"].append(Drop())
+    due.clock.move(hours=2)
+    due.run()
+    assert why(due).startswith("digest 2026-11-21 may or may not have arrived (by email)")
+    due.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
+    smtp.script["rcpt"].append("550 5.1.1 nobody")
+    due.next_morning()
+    assert why(due).startswith("digest 2026-11-22 could not be sent (by email): ")

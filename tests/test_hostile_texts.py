@@ -1,0 +1,158 @@
+"""Texts from outside take time in proportion to their length, whatever they are made of.
+
+Each function is given texts that repeat one piece, eight times as long the second time. What grows
+with the square of the length takes 64 times as long then; what is over within a few milliseconds
+passes, since nothing can be measured there.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+
+import pytest
+
+from monitor.deliver import blocks
+from monitor.diff import same_work
+from monitor.diff.people import agreement
+from monitor.digest import excerpt
+from monitor.digest.compose import shown
+from monitor.digest.formula import readable
+from monitor.errors import QueryError
+from monitor.match import TopicIndex, adjoining, parse_query
+from monitor.model import Entry, Kind, Paper, TopicWhy
+from monitor.text import MOST_READ, clean, letters, pieces, plain, sentences, title_key, words
+from tests.deliver.samples import AT
+
+LENGTH = 4_000
+LONGER = 8
+MOST_TIMES = 24.0
+UNMEASURED = 0.06  # seconds
+
+# fmt: off
+PIECES = (
+    ".", "!", "?", "...", "a.", "a.b.", "i.e.", "&amp;", "&", "&#x", "<", "<b>", "</b>", "<!--",
+    "]]>", "$", "$x$", "\\", "\\frac{", "{", "}", "{}", "(", ")", "()", "[1]", "-", "a-", "--", "'",
+    '"', "a", "1", "1.", "1,000", "10.1/", "http://a.b/", "arXiv:2401.00001", "á", "İ", "ﬁ", "漢",
+    "a漢", "ก", "😀", "_", "^", "x^", "x^{", "\\alpha", "\\'", "a@b.c", "=?utf-8?q?", "a=b", "|",
+    "*", "+", "C++", "#", "/", "://", ";", ",", "—", "…", "“", "”", "%", ". ", "! ", "?! ", "a. ",
+    "et al. ", " ", "\n", "\u0301", "\u00ad", "\u200b", "$x$ ", "$x$ agent ", "A B ", "a b ",
+    "word ", "ab-cd ", "and ", "AND ", "; ", ", ", " - ", "Part II: ", "(a) ", "(GNN) ",
+    "Multi Agent (MA) ", "two ", "2D ", "3 ", "漢 ", "agent language ", "Response to ", "van der ",
+)
+# fmt: on
+
+TOPICS = (
+    '"language model" OR "a b"~5 OR "agent language"~100 OR 2 of (word, and, two) OR "漢 漢" '
+    'OR ="GNN" OR ag* OR author:byron OR "a漢"'
+)
+INDEX = TopicIndex({"topic": TOPICS})
+QUERIES = [parse_query(one) for one in ('"language model"', '"a b"~100', '"漢 漢"', '"agent ag*"')]
+
+
+def explained(text: str) -> None:
+    for match in INDEX.match([Paper(title="Agents", abstract=f"{text} agent")]):
+        assert match.why
+
+
+def searched(text: str) -> None:
+    for query in QUERIES:
+        test = adjoining(query.root)
+        assert test is not None
+        test(text, text)
+
+
+def excerpted(text: str) -> None:
+    paper = shown(Paper(title=text, abstract=text))
+    why = INDEX.why("topic", paper)
+    entry = Entry(1, 0, Kind.NEW, paper, AT, (), 1.0, (TopicWhy("topic", why),))
+    assert len(excerpt.headline(entry).text) < 1_000
+    assert len(excerpt.excerpt(entry).text) < 1_000
+
+
+def compared(text: str) -> None:
+    """Two records that differ at the end, in each field."""
+    for ours, theirs in (
+        (Paper(title=text), Paper(title=f"{text}x")),
+        (Paper(title="A b", abstract=text), Paper(title="A b", abstract=f"{text}x")),
+        (Paper(title="A b", authors=(text,)), Paper(title="A c", authors=(f"{text}x",))),
+        (Paper(title="A b", venue=text), Paper(title="A c", venue=f"{text}x")),
+    ):
+        same_work(ours, theirs)
+
+
+def parsed(text: str) -> None:
+    try:
+        parse_query(text)
+    except QueryError as error:
+        assert error.message
+
+
+READERS: tuple[Callable[[str], object], ...] = (
+    clean, words, pieces, letters, title_key, plain, readable, sentences, blocks.escape,
+    explained, searched, excerpted, compared, parsed,
+)  # fmt: skip
+
+
+def seconds(read: Callable[[str], object], text: str) -> float:
+    gc.disable()
+    try:
+        began = time.thread_time()
+        read(text)
+        return time.thread_time() - began
+    finally:
+        gc.enable()
+
+
+def grows(read: Callable[[str], object], piece: str) -> float:
+    """Return how many times as long a text takes that is `LONGER` times as long."""
+    text = piece * (LENGTH // len(piece))
+    longer = seconds(read, text * LONGER)
+    return longer / max(seconds(read, text), 0.001) if longer > UNMEASURED else 0.0
+
+
+@pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)
+def test_time_grows_in_proportion_to_a_text(read: Callable[[str], object]) -> None:
+    read("warm up")
+    slow = {piece for piece in PIECES if grows(read, piece) > MOST_TIMES}
+    # Measured again: another process may have been in the way.
+    assert not {piece for piece in slow if grows(read, piece) > MOST_TIMES}
+
+
+def named(number: int, ending: str = "son") -> str:
+    """Return a name of letters alone, another for nearly each number."""
+    digits = str.maketrans("0123456789", "abcdefghij")
+    return f"{chr(65 + number % 26)}. K{str(number).translate(digits)}{ending}"
+
+
+def test_lists_of_thousands_of_authors_are_compared_in_proportion_to_their_length() -> None:
+    def ask(text: str) -> None:
+        count = range(len(text) // 4)
+        found = agreement(tuple(map(named, count)), tuple(named(n, "owitz") for n in count))
+        assert found is not None
+        assert found.more > 0.9 * len(count)
+
+    assert grows(ask, "x") < MOST_TIMES
+
+
+def test_two_long_lists_agree_whatever_their_order() -> None:
+    names = tuple(map(named, range(500)))
+    found = agreement(names, tuple(sorted(names, key=lambda name: name[::-1])))
+    assert found is not None
+    assert found.met == found.more > 450
+
+
+def test_a_letter_whose_small_form_is_longer_keeps_its_place() -> None:
+    [_, _, city] = words("Traffic in İstanbul")
+    assert (city.form, city.span) == ("istanbul", (11, 19))
+    [match] = TopicIndex({"t": "istanbul"}).match([Paper(title="Traffic in İstanbul")])
+    assert match.why[0].spans == ((11, 19),)
+
+
+def test_topics_read_the_first_hundred_thousand_characters() -> None:
+    assert MOST_READ == 100_000
+    index = TopicIndex({"t": "zebra"})
+    near = Paper(title="A", abstract="word " * 19_000 + "zebra")
+    far = Paper(title="A", abstract="word " * 20_000 + "zebra")
+    assert [match.paper for match in index.match([near, far])] == [near]

@@ -1,0 +1,146 @@
+"""An outage is a line when it begins and a line when it ends, whatever fails meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from monitor.errors import MonitorError, StoreBusyError, StoreError
+from monitor.outages import Outage, Outages
+from monitor.scheduler import Service
+from monitor.store import runs
+from monitor.store.database import Database
+from tests.house import AGENTS, Clock, House
+from tests.patience import PATIENCE, wait
+from tests.servers.smtp import ScriptedSmtp
+
+TICK = timedelta(milliseconds=20)
+
+
+def loud(logs: list[Any]) -> list[tuple[str, str]]:
+    return [(one["event"], one["log_level"]) for one in logs if one["log_level"] != "info"]
+
+
+def test_a_store_that_is_down_is_one_outage_of_all_jobs():
+    over: list[Outage] = []
+    outages, clock = Outages(clock := Clock(), over.append), clock
+    with capture_logs() as logs:
+        for _ in range(50):
+            for job in ("watch", "compose", "line smtp"):
+                outages.failed(job, StoreError("the server is gone"))
+        clock.move(seconds=45)
+        outages.worked("watch")
+        outages.worked("line smtp")
+        outages.failed("compose", StoreBusyError("the store is busy"))
+        assert over == []
+        outages.worked("compose")
+    assert loud(logs) == [("store unavailable", "warning"), ("store available again", "warning")]
+    assert (logs[1]["failures"], logs[1]["error"]) == (151, "the server is gone")
+    assert [clock.at - one.since for one in over] == [timedelta(seconds=45)]
+
+
+def test_a_job_that_comes_seldom_does_not_keep_an_outage_open():
+    outages = Outages(Clock())
+    with capture_logs() as logs:
+        with outages.watched("upkeep", seen_by="watch"):
+            raise StoreError("the server is gone")
+        with outages.watched("watch"):
+            pass
+    assert [one["event"] for one in logs] == ["store unavailable", "store available again"]
+
+
+def test_what_nobody_foresaw_has_a_traceback_once_and_what_was_has_none():
+    outages = Outages(Clock())
+    with capture_logs() as logs:
+        for fault in (ValueError("a fault of ours"), MonitorError("foreseen")):
+            for _ in range(3):
+                with outages.watched("compose"):
+                    raise fault
+        for _ in range(3):
+            with outages.watched("compose"):
+                pass
+    traced = [(one["event"], one.get("exc_info")) for one in logs]
+    assert traced == [
+        ("job failed", True),
+        ("job failed", False),
+        ("job works again", None),
+        ("job works again", None),
+    ]
+
+
+def test_a_service_whose_store_refuses_logs_two_lines_and_tells_the_operator_once(
+    house: House, smtp: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch
+):
+    house.by_mail(smtp.port)
+    house.told["operator"] = {"email": "ops@example.org"}
+    house.told["subscriptions"]["lab"]["schedule"] = "immediately"
+    house.add("1.txt", AGENTS)
+    refuses, refused = threading.Event(), Counter[str]()
+    begin = Database.writing
+
+    def writing(self: Database) -> Any:
+        if refuses.is_set():
+            refused["writes"] += 1
+            raise StoreError("monitor.db cannot grow: the disk is full")
+        return begin(self)
+
+    monkeypatch.setattr(Database, "writing", writing)
+    service = Service(house.write(), house.clock, TICK)
+    thread = threading.Thread(target=service.run)
+    with capture_logs() as logs:
+        thread.start()
+        try:
+            wait(lambda: len(smtp.received) == 1)
+            refuses.set()
+            wait(lambda: refused["writes"] > 50)
+            house.clock.move(minutes=5)
+            refuses.clear()
+            wait(lambda: len(smtp.received) == 2)
+        finally:
+            service.stop()
+            thread.join(PATIENCE)
+    assert loud(logs) == [("store unavailable", "warning"), ("store available again", "warning")]
+    assert b"Subject: store was unavailable" in smtp.received[1].content
+    assert smtp.received[1].recipient == "ops@example.org"
+
+
+def test_a_store_that_was_away_for_a_moment_is_nothing_for_the_operator(house: House):
+    from monitor import pipeline
+
+    with house.opened() as app:
+        pipeline.note_outage(app.parts, house.clock.at - timedelta(seconds=5), "gone")
+        pipeline.note_outage(app.parts, house.clock.at - timedelta(minutes=5), "gone")
+        pipeline.note_outage(app.parts, house.clock.at - timedelta(minutes=4), "gone")
+        with app.parts.database.reading() as tx:
+            assert [one.subject for one in runs.untold(tx)] == ["store"]
+
+
+def test_a_shutdown_and_a_changed_configuration_can_be_told_apart(house: House):
+    service = Service(house.write(), house.clock, TICK)
+    thread = threading.Thread(target=service.run)
+    with capture_logs() as logs:
+        thread.start()
+        try:
+            assert service.serving.wait(PATIENCE)
+            house.told["topics"]["bandits"] = {"query": "bandits"}
+            house.write()
+            wait(lambda: [one["event"] for one in logs].count("serving") == 2)
+        finally:
+            service.stop()
+            thread.join(PATIENCE)
+    told = [one for one in logs if one["event"] in ("ending what is under way", "stopped")]
+    assert [one.get("because") for one in told] == ["changed configuration", "shutdown", None]
+
+
+def test_a_command_does_not_log_what_it_shows(house: House, tmp_path: Path):
+    house.told["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
+    said = house.command("ingest")
+    assert said.status == 1
+    assert "source read" not in said.err
+    assert said.err.count("there is no folder") == 1
