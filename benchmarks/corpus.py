@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from monitor.model import Paper
-from monitor.text import plain, singular
+from monitor.text import form_of, plain
 
 WORDS = 30_000
 PHRASES = 150_000
@@ -60,7 +60,7 @@ class Told:
 
 
 def singulars(text: str) -> str:
-    return " ".join(map(singular, re.findall("[a-z0-9]+", plain(text))))
+    return " ".join(map(form_of, re.findall("[a-z0-9]+", plain(text))))
 
 
 # ── made from a seed ────────────────────────────────────────────────────────────────
@@ -76,7 +76,7 @@ class Made:
         words: dict[str, None] = {}
         while len(words) < WORDS:
             word = "".join(dice.choices(sounds, k=dice.choice((2, 2, 3)))) + dice.choice("nrtl")
-            if singular(word) == singular(f"{word}s") == word:
+            if form_of(word) == form_of(f"{word}s") == word:
                 words[word] = None
         self._words = tuple(words)
         self._weights = tuple(accumulate(1 / (rank + 2.7) for rank in range(WORDS)))

@@ -8,7 +8,7 @@ Prints µs a paper, from papers to pairs, and how many times as long each other 
 time to build; and the memory that topics take, each in a process of its own, topics streamed in.
 All engines must give the same pairs, or the exit status is 1. Ours reads each paper as it is
 written; the others are given its words in the singular, with nothing left to fold. Every round
-has other papers. tantivy is an extra (`pip install paper-monitor[bench]`); PostgreSQL is started
+has other papers. tantivy is an extra (`pip install '.[bench]'`); PostgreSQL is started
 where it is installed.
 
 Files are JSON lines: `{"title", "abstract"}`, and `{"r": [[phrase, ...], ...], "n": [phrase]}`.

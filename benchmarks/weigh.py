@@ -4,16 +4,17 @@
 
 Logistic regression over steps: each step of a scale that a pair has reached adds a weight that
 is never negative, so that more agreement never counts for less (Newton's method, with what
-would fall below zero held there). With `--folds`, what the weights are worth on works they were
-not fitted to, dealt out `--times` times: all pairs of a work are in one part. With `--sets`, on
-whole sets of which they have seen no pair.
+would fall below zero held there). Pairs that `similar.contradicted` settles are not fitted to.
+With `--folds`, the score and `.same` are cross-validated: judged on works that the weights were
+not fitted to, dealt out `--times` times, all pairs of a work in one part. With `--sets`, on whole
+sets of which they have seen no pair.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +24,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from monitor.diff.evidence import gather
+from monitor.diff.evidence import Evidence, gather
+from monitor.diff.similar import Verdict, contradicted, judge
 from monitor.diff.weights import SCALES, measures
 from monitor.model import Paper
 
@@ -32,6 +34,7 @@ STEPS: dict[str, tuple[float, ...]] = {
     "letters": (0.6, 0.68, 0.75, 0.85, 0.97, 0.999),
     "sorted": (0.7, 0.78, 0.999),
     "core": (0.75, 0.8, 0.85, 0.9, 0.97),
+    "ends": (0.75, 0.85, 0.92, 0.97),
     "covered": (0.6, 0.75, 0.88, 0.97),
     "shared": (2.5, 4.5, 6.5, 9, 12),
     "alone": (-4.1, -1.1, -0.1),
@@ -64,12 +67,27 @@ Numbers = npt.NDArray[np.float64]
 
 
 class Row(NamedTuple):
-    """A pair; `work` names what its first record is of, one for all that are said to be one."""
+    """A pair; `work` names what its first record is of, one for all that are said to be one.
+
+    `found` is None where the records have nothing in common; `judged` is False of copies with
+    less in them, which are only fitted to.
+    """
 
     kind: str
     features: tuple[int, ...]
     same: bool
     work: Record
+    found: Evidence | None
+    judged: bool = True
+
+
+class Figures(NamedTuple):
+    """F1 of the score at one half; precision and recall of `.same`, and how many are wrong."""
+
+    f1: float
+    precision: float
+    recall: float
+    wrong: float
 
 
 FEATURES: list[Feature] = [("", None)] + [
@@ -77,15 +95,15 @@ FEATURES: list[Feature] = [("", None)] + [
 ]
 
 
-def row(kind: str, a: Paper, b: Paper, same: bool, work: Record) -> Row | None:
+def row(kind: str, a: Paper, b: Paper, same: bool, work: Record, judged: bool = True) -> Row:
     found = gather(a, b)
     if found is None:
-        return None
+        return Row(kind, (), same, work, None, judged)
     told = measures(found)
     reached = (
         place for place, (name, step) in enumerate(FEATURES) if place and _reached(told[name], step)
     )
-    return Row(kind, (0, *reached), same, work)
+    return Row(kind, (0, *reached), same, work, found, judged)
 
 
 def _reached(value: float | None, step: float | None) -> bool:
@@ -98,6 +116,8 @@ def fit(rows: Sequence[Row]) -> list[float]:
     """Return the weight of each feature; the first, which every row has, is the bias."""
     counted: Counter[tuple[tuple[int, ...], bool]] = Counter()
     for one in rows:
+        if one.found is None or contradicted(one.found):
+            continue
         counted[one.features, one.same] += COUNTS_FOR.get(one.kind, 1)
     having = np.zeros((len(counted), len(FEATURES)))
     for number, (features, _) in enumerate(counted):
@@ -180,28 +200,41 @@ def works(pairs: Sequence[labelled.Pair]) -> list[Record]:
     return [first(pair.a) for pair in pairs]
 
 
-def held_out(rows: Sequence[Row], parts: Sequence[str]) -> dict[str, float]:
-    """Fit without each part of the rows in turn and judge that part: F1 by kind."""
-    hits: Counter[str] = Counter()
-    said: Counter[str] = Counter()
-    true: Counter[str] = Counter()
+def held_out(rows: Sequence[Row], parts: Sequence[str]) -> dict[str, Figures]:
+    """Fit without each part of the rows in turn and judge that part: figures by kind."""
+    told: dict[str, list[tuple[Verdict, bool]]] = defaultdict(list)
     for part in sorted(set(parts)):
         weights = fit([one for one, its in zip(rows, parts, strict=True) if its != part])
         for one in (one for one, its in zip(rows, parts, strict=True) if its == part):
-            says = sum(weights[feature] for feature in one.features) >= 0
-            said[one.kind] += says
-            true[one.kind] += one.same
-            hits[one.kind] += says and one.same
-    return {kind: 2 * hits[kind] / (said[kind] + true[kind]) for kind in sorted(true) if true[kind]}
+            if one.judged:
+                odds = sum(weights[feature] for feature in one.features)
+                verdict = judge(one.found, odds) if one.found else Verdict(0.0, False, ())
+                told[one.kind].append((verdict, one.same))
+    return {kind: figures(them) for kind, them in sorted(told.items())}
 
 
-def report(judged: Sequence[dict[str, float]]) -> str:
-    """The mean of each kind's F1, the least and the greatest."""
-    by_kind = {kind: [one[kind] for one in judged] for kind in judged[0]}
-    return "\n".join(
-        f"{kind:32} F1 {sum(f1) / len(f1):.4f}  ({min(f1):.4f} to {max(f1):.4f})"
-        for kind, f1 in by_kind.items()
+def figures(told: Sequence[tuple[Verdict, bool]]) -> Figures:
+    true = sum(same for _, same in told)
+    likely = [same for verdict, same in told if verdict.score >= 0.5]
+    sure = [same for verdict, same in told if verdict.same]
+    return Figures(
+        2 * sum(likely) / max(1, len(likely) + true),
+        sum(sure) / len(sure) if sure else 1.0,
+        sum(sure) / true if true else 1.0,
+        len(sure) - sum(sure),
     )
+
+
+def report(judged: Sequence[dict[str, Figures]]) -> str:
+    """The mean of each kind's figures, and the least and the greatest F1."""
+    lines = []
+    for kind in judged[0]:
+        several = [one[kind] for one in judged]
+        f1, precision, recall, wrong = (sum(one) / len(one) for one in zip(*several, strict=True))
+        spread = f"({min(one.f1 for one in several):.4f} to {max(one.f1 for one in several):.4f})"
+        same = f"P {precision:.4f}  R {recall:.4f}  {wrong:.1f} wrongly"
+        lines.append(f"{kind:32} score F1 {f1:.4f} {spread}   .same {same}")
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -217,7 +250,7 @@ def main() -> None:
         records = [(a, b)]
         if a.abstract:  # preprints come without a date or venue, too
             records.append((replace(a, year=None), replace(b, year=None, venue="")))
-        rows += filter(None, (row(kind, x, y, same, work) for x, y in records))
+        rows += [row(kind, x, y, same, work, n == 0) for n, (x, y) in enumerate(records)]
     if chosen.folds:
         dealt = [folded(rows, chosen.folds, seed) for seed in range(chosen.times)]
         print(report([held_out(rows, parts) for parts in dealt]))

@@ -49,7 +49,7 @@ def main() -> None:
             app = stack.enter_context(open_app(load(path), FixedClock(AT)))
             plan(app, part, told.mails, "shared")
             queue = stack.enter_context(queue_of(app.parts.database))
-            assert queue, "pip install 'paper-monitor[scale]'"
+            assert queue, "pip install '.[scale]'"
             awaited = living_workers(app.parts.database) + workers
             for _ in range(workers):
                 command = [sys.executable, "-m", "monitor", "worker", "--config", str(path)]
