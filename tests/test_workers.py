@@ -302,7 +302,7 @@ def test_a_database_that_is_down_for_a_while_is_two_lines_in_each_log(
             enrolled(lab)
             for kind in ("worker", "serve"):
                 lab.start(kind)
-            wait(lambda: alive(lab) == 1)
+            wait(lambda: all(map(lab.is_up, lab.running)) and alive(lab) == 1)
             with postgres.stopped(server):
                 wait(lambda: all("store unavailable" in lab.logged(k) for k in ("worker", "serve")))
                 threading.Event().wait(8 * TICK)
