@@ -33,9 +33,9 @@ from letters import AT, SENDER, another, delivery, digest, mail, rendered
 from sink import sink, taken
 
 from monitor.app import App, open_app
+from monitor.channels.email.channel import Mailbox, message_id
 from monitor.clocks import FixedClock
 from monitor.config import load
-from monitor.deliver.mail import Mailbox, message_id
 from monitor.log import set_up_logging
 from monitor.model import Rendered
 from monitor.pipeline import deliver_line

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from monitor.deliver.mail import Mail, SmtpServer
+from monitor.channels.email.channel import Mail, SmtpServer
 from monitor.digest.render import JinjaTemplates
 from monitor.model import (
     Delivery,

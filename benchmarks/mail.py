@@ -24,7 +24,7 @@ from email.policy import SMTP
 
 from letters import another, delivery, mail, rendered
 
-from monitor.deliver.mail import Mailbox
+from monitor.channels.email.channel import Mailbox
 from monitor.model import Delivery
 
 MAILS = 200

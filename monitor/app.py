@@ -17,6 +17,12 @@ from pathlib import Path
 import structlog
 
 from monitor import pipeline, plugins
+from monitor.channels.email.channel import SMTP_LINE, Mail, message_id
+from monitor.channels.email.pool import Connections
+from monitor.channels.email.smtp import SmtpServer
+from monitor.channels.file import Pages
+from monitor.channels.retry_policy import Patience, Timeouts
+from monitor.channels.slack.channel import Slack
 from monitor.config import Settings, load, synonyms_of, topics_of
 from monitor.config.settings import (
     ChannelSettings,
@@ -25,12 +31,6 @@ from monitor.config.settings import (
     SlackOptions,
     SmtpSettings,
 )
-from monitor.deliver.connections import Connections
-from monitor.deliver.file import Pages
-from monitor.deliver.mail import SMTP_LINE, Mail, message_id
-from monitor.deliver.policy import Patience, Timeouts
-from monitor.deliver.slack import Slack
-from monitor.deliver.smtp import SmtpServer
 from monitor.digest.due import parse_schedule
 from monitor.digest.render import JinjaTemplates
 from monitor.errors import StoreBusyError, StoreError, UsageError

@@ -38,9 +38,9 @@ SOURCES: Mapping[str, str] = {
     "jsonl": "monitor.sources.jsonl:Jsonl",
 }
 CHANNELS: Mapping[str, str] = {
-    "email": "monitor.deliver.mail:Mail",
-    "slack": "monitor.deliver.slack:Slack",
-    "file": "monitor.deliver.file:Pages",
+    "email": "monitor.channels.email.channel:Mail",
+    "slack": "monitor.channels.slack.channel:Slack",
+    "file": "monitor.channels.file:Pages",
 }
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import pytest
 
-from monitor.deliver import blocks
+from monitor.channels.slack import blocks
 from monitor.diff import same_work
 from monitor.diff.people import agreement
 from monitor.digest import excerpt
@@ -23,7 +23,7 @@ from monitor.errors import QueryError
 from monitor.match import TopicIndex, adjoining, parse_query
 from monitor.model import Entry, Kind, Paper, TopicWhy
 from monitor.text import MOST_READ, clean, letters, pieces, plain, sentences, title_key, words
-from tests.deliver.samples import AT
+from tests.channels.samples import AT
 
 LENGTH = 4_000
 LONGER = 8

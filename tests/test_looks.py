@@ -11,10 +11,10 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from monitor.app import open_app
+from monitor.channels.email.channel import Mail
+from monitor.channels.email.smtp import SmtpServer
 from monitor.clocks import clock_at
 from monitor.config import load
-from monitor.deliver.mail import Mail
-from monitor.deliver.smtp import SmtpServer
 from monitor.demo import demo
 from monitor.digest.render import JinjaTemplates
 from monitor.model import Digest

@@ -167,7 +167,7 @@ def test_a_kind_is_imported_only_when_it_is_asked_for() -> None:
         "from monitor import plugins\n"
         "plugins.source_kinds(), plugins.channel_kinds()\n"
         "plugins.source_class('huggingface-page')\n"
-        "late = ('feedparser', 'slack_sdk', 'monitor.deliver.mail')\n"
+        "late = ('feedparser', 'slack_sdk', 'monitor.channels.email.channel')\n"
         "print([module for module in late if module in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

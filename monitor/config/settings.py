@@ -23,6 +23,7 @@ from pydantic import (
     model_validator,
 )
 
+from monitor.channels.retry_policy import PATIENCE, TIMEOUTS
 from monitor.config import suggestions
 from monitor.config.fields import (
     SOME,
@@ -46,7 +47,6 @@ from monitor.config.fields import (
 )
 from monitor.config.words import WrongQueryError, nearest
 from monitor.config.yaml_lines import Place
-from monitor.deliver.policy import PATIENCE, TIMEOUTS
 from monitor.digest.due import parse_schedule
 from monitor.errors import Fault, QueryError
 from monitor.match import Synonyms, parse_query

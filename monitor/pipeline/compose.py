@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import structlog
 
-from monitor.deliver.policy import rest
+from monitor.channels.retry_policy import rest
 from monitor.diff.other_titles import other_titles
 from monitor.digest.compose import compose as compose_digest
 from monitor.digest.due import Slot, late_before, latest_due, next_due

@@ -14,7 +14,7 @@ from typing import Literal
 
 import structlog
 
-from monitor.deliver import policy
+from monitor.channels import retry_policy
 from monitor.errors import StoreError
 from monitor.log import masked
 from monitor.model import Channel, Delivery, Outcome, State
@@ -85,7 +85,7 @@ def deliver_line(
 
 def _swallows(tx: Transaction, line: str) -> bool:
     """Say whether the last hand-offs of a line had no clear end: then one at a time is tried."""
-    return lines.unclear(tx, line) >= policy.UNCLEAR_LIMIT
+    return lines.unclear(tx, line) >= retry_policy.UNCLEAR_LIMIT
 
 
 def _run(sending: _Round, line: str, at_once: int) -> list[int]:
@@ -215,7 +215,7 @@ class _Round:
             error = str(fault) if expected else f"unexpected {type(fault).__name__}: {fault}"
             # Once the last byte was about to leave, nobody can say whether it did.
             state = State.UNKNOWN if handed_off else State.RETRY
-            return Outcome(state, error, retry_after=policy.AFTER_FAULT)
+            return Outcome(state, error, retry_after=retry_policy.AFTER_FAULT)
 
     def _hand_off(self, tx: Transaction, ids: Sequence[int]) -> Sequence[bool]:
         ours = deliveries.handing_off(tx, ids, self.parts.owner.id, self.parts.clock.now())
@@ -267,17 +267,17 @@ class _Round:
             if down:
                 told = (self.line, runs.DOWN)
                 tries = runs.failed_again(tx, *told, now, outcome.error, parts.mark)
-                runs.try_at(tx, *told, now + policy.rest(tries, parts.patience))
+                runs.try_at(tx, *told, now + retry_policy.rest(tries, parts.patience))
         return [None] * len(tried)
 
     def _recorded(
         self, tx: Transaction, tried: Sequence[tuple[Delivery, Outcome]]
     ) -> Sequence[None]:
         parts, now = self.parts, self.parts.clock.now()
-        alike: dict[policy.Decided, list[tuple[Delivery, Outcome]]] = defaultdict(list)
+        alike: dict[retry_policy.Decided, list[tuple[Delivery, Outcome]]] = defaultdict(list)
         for delivery, outcome in tried:
             down = _time_down(tx, self.line, delivery, now)
-            decided = policy.decide(delivery, outcome, now, parts.patience, down)
+            decided = retry_policy.decide(delivery, outcome, now, parts.patience, down)
             unnamed = replace(decided, outcome=replace(decided.outcome, reference=""))
             alike[unnamed].append((delivery, decided.outcome))
         for decided, some in alike.items():
@@ -304,7 +304,7 @@ class _Round:
         if not unclear:
             return
         count = lines.add_unclear(tx, self.line, len(unclear))
-        if count >= policy.UNCLEAR_LIMIT:
+        if count >= retry_policy.UNCLEAR_LIMIT:
             self._over.set()
             error = f"the last {count} messages handed over had no clear answer"
             self._rest(tx, f"{error}: {unclear[-1].error}", now)
@@ -314,7 +314,7 @@ class _Round:
         if self.line in runs.resting(tx, runs.DOWN, now, self.parts.mark):
             return
         tries = runs.failed_again(tx, self.line, runs.DOWN, now, error, self.parts.mark)
-        runs.try_at(tx, self.line, runs.DOWN, now + policy.rest(tries, self.parts.patience))
+        runs.try_at(tx, self.line, runs.DOWN, now + retry_policy.rest(tries, self.parts.patience))
         self._wrong.add(self.line)
 
     def _judge(self, tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
@@ -373,7 +373,9 @@ def _settle(parts: Parts, line: str, names: Collection[str]) -> None:
             elif is_handed_off_again(tx, parts, delivery, now):
                 deliveries.hand_off_again(tx, delivery.id, now)
             else:
-                asked_again = Outcome(State.UNKNOWN, delivery.error, retry_after=policy.ASK_AFTER)
+                asked_again = Outcome(
+                    State.UNKNOWN, delivery.error, retry_after=retry_policy.ASK_AFTER
+                )
                 deliveries.settle(tx, delivery.id, asked_again, now)
                 incidents.unclear(tx, parts, delivery, now)
                 continue
@@ -387,14 +389,14 @@ def is_handed_off_again(tx: Transaction, parts: Parts, delivery: Delivery, now: 
         return False
     until = _give_up_at(tx, parts, channel.line, delivery, now)
     resend = channel.line in parts.resends
-    return policy.may_hand_off_again(delivery, resend=resend, now=now, until=until)
+    return retry_policy.may_hand_off_again(delivery, resend=resend, now=now, until=until)
 
 
 def _give_up_at(
     tx: Transaction, parts: Parts, line: str, delivery: Delivery, now: datetime
 ) -> datetime:
     down = _time_down(tx, line, delivery, now)
-    return policy.give_up_at(delivery, parts.patience, down)
+    return retry_policy.give_up_at(delivery, parts.patience, down)
 
 
 def _time_down(tx: Transaction, line: str, delivery: Delivery, now: datetime) -> timedelta:
@@ -414,7 +416,7 @@ def resolve(parts: Parts, delivery_id: int, fate: Literal["sent", "resend"]) -> 
 def _reconciled(channel: Channel, delivery: Delivery, now: datetime) -> Outcome | None:
     try:
         found = channel.reconcile(delivery)
-        return policy.looked(delivery, found, now) if found else None
+        return retry_policy.looked(delivery, found, now) if found else None
     except Exception:
         log.exception("nothing could be found out", delivery=delivery.id, channel=channel.name)
         return None

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
-from monitor.deliver.policy import PATIENCE, Patience
+from monitor.channels.email.sender_dns import Lookup, ask
+from monitor.channels.retry_policy import PATIENCE, Patience
 from monitor.digest.due import Schedule
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.model import Channel, Clock, FirstRun, Templates, Topic
-from monitor.net.senders import Lookup, ask
 from monitor.pipeline.in_force import InForce
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar

@@ -13,8 +13,8 @@ from datetime import datetime
 
 import structlog
 
-from monitor.deliver.mail import message_id
-from monitor.deliver.policy import rest
+from monitor.channels.email.channel import message_id
+from monitor.channels.retry_policy import rest
 from monitor.errors import MonitorError, StoreError, TemplateError
 from monitor.model import Channel, Digest, Rendered
 from monitor.pipeline import incidents

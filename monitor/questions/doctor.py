@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import disk_usage
 
-from monitor.deliver.mail import SMTP_LINE, sender_domain
+from monitor.channels.email import sender_dns
+from monitor.channels.email.channel import SMTP_LINE, sender_domain
 from monitor.model import Run, RunOutcome, State
-from monitor.net import senders
 from monitor.pipeline import Parts
 from monitor.private_files import can_be_read_by_all
 from monitor.questions.alive import SERVICE, Check, service, store, workers
@@ -125,11 +125,11 @@ def _senders(parts: Parts) -> list[Check]:
     if SMTP_LINE not in parts.lines:
         return []
     domain = sender_domain(parts.sender)
-    if not senders.is_somebodys(domain):
+    if not sender_dns.is_somebodys(domain):
         return []
     try:
-        found = senders.look(domain, parts.dns)
-    except senders.NoAnswerError as fault:
+        found = sender_dns.look(domain, parts.dns)
+    except sender_dns.NoAnswerError as fault:
         return [Check("mail DNS", True, f"not looked at, the DNS does not answer: {fault}")]
     return [Check(f"mail {one.name}", one.ok, one.message) for one in found]
 

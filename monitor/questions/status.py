@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from monitor.deliver import policy
+from monitor.channels import retry_policy
 from monitor.digest.due import latest_due
 from monitor.errors import StoreError
 from monitor.model import (
@@ -203,7 +203,7 @@ def is_sent_again(tx: Transaction, parts: Parts, delivery: Delivery, now: dateti
     if delivery.state is State.RETRY:
         return True
     at = delivery.next_attempt_at
-    held = at is not None and at > now + policy.ASK_AFTER
+    held = at is not None and at > now + retry_policy.ASK_AFTER
     return not held and is_handed_off_again(tx, parts, delivery, now)
 
 

@@ -234,7 +234,7 @@ def test_a_digest_that_fails_is_named_and_makes_the_status_1(
     def render(*_: object) -> None:
         raise RuntimeError("no such font")
 
-    monkeypatch.setattr("monitor.deliver.file.Pages.render", render)
+    monkeypatch.setattr("monitor.channels.file.Pages.render", render)
     lived.add("2.txt", ("Agents of Language", "A language that agents may speak."))
     lived.ingest()
     for line in ("run", "digest"):

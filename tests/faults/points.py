@@ -261,7 +261,7 @@ def _no_room(database: Any) -> NoReturn:
 
 
 def _smtp(points: Points) -> None:
-    from monitor.deliver import smtp
+    from monitor.channels.email import smtp
 
     session: Any = smtp._Session
     connect, send, getreply = session._get_socket, smtplib.SMTP.send, smtplib.SMTP.getreply
@@ -341,7 +341,7 @@ def _asked(url: str, body: Any) -> str:
 # ── files ───────────────────────────────────────────────────────────────────────────
 
 _FILES = {
-    "monitor.deliver.file": "page",
+    "monitor.channels.file": "page",
     "monitor.store.database": "backup",
     "monitor.store.restore": "restore",
 }
@@ -455,7 +455,7 @@ def _no_waits() -> None:
     that ticks every 20 seconds would take as long to notice anything.
     """
     import monitor.pipeline.deliver  # noqa: F401
-    from monitor.deliver.slack import Slack
+    from monitor.channels.slack.channel import Slack
     from monitor.scheduler import Service
 
     Slack.apart = 0.0

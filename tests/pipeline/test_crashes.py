@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from monitor.deliver.file import Pages
-from monitor.deliver.mail import Mail
+from monitor.channels.email.channel import Mail
+from monitor.channels.file import Pages
 from monitor.errors import StoreError
 from monitor.model import Delivery, Digest, Outcome, State, Templates
 from monitor.pipeline import compose, match

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from monitor.deliver.file import Pages
-from monitor.deliver.mail import Mail
+from monitor.channels.email.channel import Mail
+from monitor.channels.file import Pages
 from monitor.errors import StoreError, UsageError
 from monitor.model import Digest, State, Templates
 from monitor.pipeline import compose

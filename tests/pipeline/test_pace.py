@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from monitor.deliver.slack import Slack
+from monitor.channels.slack.channel import Slack
 from monitor.model import State
 from monitor.store import deliveries, runs
 from tests.house import AGENTS, House

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.net import senders
+from monitor.channels.email import sender_dns
 from monitor.questions.alive import SERVICE, WORKER, Check, sign_of_life, workers
 from monitor.questions.doctor import _permissions, doctor
 from monitor.store import beats
@@ -29,9 +29,9 @@ WELL = {
 }
 
 
-def looked(texts: dict[str, list[str]], domain: str = LAB) -> dict[str, senders.Finding]:
+def looked(texts: dict[str, list[str]], domain: str = LAB) -> dict[str, sender_dns.Finding]:
     with names(texts) as server:
-        return {f.name: f for f in senders.look(domain, partial(senders.ask, server=server))}
+        return {f.name: f for f in sender_dns.look(domain, partial(sender_dns.ask, server=server))}
 
 
 def test_a_domain_with_all_three_is_well() -> None:
@@ -76,7 +76,7 @@ def examined(house: House, **changes: object) -> dict[str, Check]:
 def test_the_domain_that_mail_is_from_is_looked_at(house: House, smtp: ScriptedSmtp) -> None:
     house.by_mail(smtp.port, **{"from": f"Papers <papers@{LAB}>"})
     with names({LAB: WELL[LAB]}) as server:
-        checks = examined(house, dns=partial(senders.ask, server=server))
+        checks = examined(house, dns=partial(sender_dns.ask, server=server))
     assert checks["channel email"].ok
     assert [n for n, c in checks.items() if n.startswith("mail") and not c.ok] == [
         "mail DKIM",
@@ -88,7 +88,7 @@ def test_a_dns_that_does_not_answer_is_no_fault_of_the_mail(
     house: House, smtp: ScriptedSmtp
 ) -> None:
     def silent(name: str) -> None:
-        raise senders.NoAnswerError("timed out")
+        raise sender_dns.NoAnswerError("timed out")
 
     house.by_mail(smtp.port, **{"from": f"papers@{LAB}"})
     check = examined(house, dns=silent)["mail DNS"]
@@ -97,8 +97,8 @@ def test_a_dns_that_does_not_answer_is_no_fault_of_the_mail(
 
 @pytest.mark.parametrize("domain", ["example.org", "mail.example.com", "localhost", "host.test"])
 def test_names_that_are_nobodys_are_not_asked_about(domain: str) -> None:
-    assert not senders.is_somebodys(domain)
-    assert senders.is_somebodys("example.institute.edu")
+    assert not sender_dns.is_somebodys(domain)
+    assert sender_dns.is_somebodys("example.institute.edu")
 
 
 def test_a_disk_that_is_nearly_full_is_said(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

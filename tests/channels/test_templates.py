@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from monitor.deliver.file import Pages
-from monitor.deliver.mail import HTML_LIMIT, Mail, Mailbox, SmtpServer
-from monitor.deliver.slack import Slack
+from monitor.channels.email.channel import HTML_LIMIT, Mail, Mailbox, SmtpServer
+from monitor.channels.file import Pages
+from monitor.channels.slack.channel import Slack
 from monitor.digest.render import JinjaTemplates
 from monitor.model import Digest, Outcome, State
-from tests.deliver.samples import HOSTILE, NOTICE, Commit, delivery, digest, entry
+from tests.channels.samples import HOSTILE, NOTICE, Commit, delivery, digest, entry
 from tests.servers.slack import TOKEN, SlackServer
 
 SCRIPT = '<script>alert(1)</script> "><img src=x onerror=alert(1)> '

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from monitor.deliver.mime import multipart
+from monitor.channels.email.mime import multipart
 
 BOUNDARY = "=_0123456789abcdef0123456789abcdef"
 # What `Mail` hands over: printable, and no carriage returns.
@@ -77,7 +77,7 @@ def test_a_text_is_encoded_as_little_as_it_needs(text: str, encoding: str) -> No
 
 
 def test_a_part_that_many_get_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from monitor.deliver import mime
+    from monitor.channels.email import mime
 
     encoded: list[str] = []
     monkeypatch.setattr(mime, "_encoded", lambda text: (encoded.append(text), ("7bit", b"x"))[1])

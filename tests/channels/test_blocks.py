@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.deliver.blocks import escape, halves, joined, message, messages, pieces
+from monitor.channels.slack.blocks import escape, halves, joined, message, messages, pieces
 
 mrkdwn = st.lists(
     st.sampled_from(["word", " ", "\n", "&amp;", "&lt;", "<https://x.example/1|a label>", "ü", "<"])

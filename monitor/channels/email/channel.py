@@ -18,9 +18,9 @@ from functools import lru_cache
 
 import idna
 
-from monitor.deliver.connections import Connections
-from monitor.deliver.mime import multipart
-from monitor.deliver.smtp import Letter, SmtpServer
+from monitor.channels.email.mime import multipart
+from monitor.channels.email.pool import Connections
+from monitor.channels.email.smtp import Letter, SmtpServer
 from monitor.errors import UsageError
 from monitor.model import Delivery, Digest, Notice, Outcome, Rendered, State, Templates
 from monitor.text import clean

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.deliver.file import Pages, _file_name
+from monitor.channels.file import Pages, _file_name
 from monitor.errors import TemplateError
 from monitor.model import Delivery, Digest, Outcome, Rendered, State
-from tests.deliver.samples import NOTICE, Commit, PlainTemplates, delivery, digest, entry
+from tests.channels.samples import NOTICE, Commit, PlainTemplates, delivery, digest, entry
 from tests.patience import PATIENCE
 
 
@@ -49,7 +49,7 @@ def test_a_digest_is_a_page_and_the_index_links_to_it(tmp_path: Path) -> None:
 WRITES = """
 import os, sys
 from pathlib import Path
-from tests.deliver.test_file import modes
+from tests.channels.test_file import modes
 
 os.umask(int(sys.argv[2], 8))
 print(*modes(Path(sys.argv[1]), int(sys.argv[3], 8) if sys.argv[3] else None))

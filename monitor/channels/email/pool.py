@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from queue import LifoQueue
 
-from monitor.deliver.smtp import Letter, SmtpServer
+from monitor.channels.email.smtp import Letter, SmtpServer
 from monitor.model import Outcome
 
 

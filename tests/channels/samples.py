@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.deliver.blocks import escape
+from monitor.channels.slack.blocks import escape
 from monitor.errors import Fault
 from monitor.model import (
     Delivery,

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import trustme
 
-from monitor.deliver.policy import Timeouts
-from monitor.deliver.smtp import Letter, SmtpServer
+from monitor.channels.email.smtp import Letter, SmtpServer
+from monitor.channels.retry_policy import Timeouts
 from monitor.model import State
-from tests.deliver.samples import Commit
+from tests.channels.samples import Commit
 from tests.patience import PATIENCE
 from tests.servers.smtp import (
     Deaf,

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from monitor.deliver.slack import Slack
-from monitor.deliver.slack_answers import Answer, TooLongError, refused
+from monitor.channels.slack.channel import Slack
+from monitor.channels.slack.errors import Answer, TooLongError, refused
 from monitor.errors import UsageError
 from monitor.model import Delivery, Digest, Outcome, Rendered, State
-from tests.deliver.samples import (
+from tests.channels.samples import (
     AT,
     HOSTILE,
     NOTICE,

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.deliver.mail import HTML_LIMIT, Mail, Mailbox, SmtpServer, message_id
-from monitor.deliver.policy import Timeouts
+from monitor.channels.email.channel import HTML_LIMIT, Mail, Mailbox, SmtpServer, message_id
+from monitor.channels.retry_policy import Timeouts
 from monitor.errors import UsageError
 from monitor.model import Delivery, Digest, Rendered, State
-from tests.deliver.samples import HOSTILE, NOTICE, Commit, PlainTemplates, delivery, digest, entry
+from tests.channels.samples import HOSTILE, NOTICE, Commit, PlainTemplates, delivery, digest, entry
 from tests.servers.smtp import ScriptedSmtp
 
 SENDER = "Papers <papers@example.org>"

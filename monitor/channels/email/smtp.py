@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from monitor.deliver.policy import TIMEOUTS, Timeouts
+from monitor.channels.retry_policy import TIMEOUTS, Timeouts
 from monitor.model import Outcome, State
 from monitor.text import clean
 

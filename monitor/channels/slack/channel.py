@@ -19,9 +19,9 @@ from urllib.error import URLError
 
 from slack_sdk.errors import SlackApiError, SlackClientError
 
-from monitor.deliver import blocks
-from monitor.deliver.slack_answers import Answer, TooLongError, is_gone, posted, refused
-from monitor.deliver.slack_clients import ApiClient, HookClient
+from monitor.channels.slack import blocks
+from monitor.channels.slack.clients import ApiClient, HookClient
+from monitor.channels.slack.errors import Answer, TooLongError, is_gone, posted, refused
 from monitor.errors import UsageError
 from monitor.model import Delivery, Digest, Entry, Json, Notice, Outcome, Rendered, State, Templates
 from monitor.text import clean
@@ -34,7 +34,7 @@ APART = 1.0
 EVENT = "paper_monitor_delivery"
 
 # The SDK logs whole requests, webhook URLs among them, at DEBUG: its logger never speaks.
-_MUTE = logging.getLogger("monitor.deliver.slack.sdk")
+_MUTE = logging.getLogger("monitor.channels.slack.channel.sdk")
 _MUTE.setLevel(logging.CRITICAL + 1)
 
 _CHANNEL_ID = re.compile(r"[CGD][A-Z0-9]{7,}")

@@ -4,7 +4,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.deliver.policy import (
+from monitor.channels.retry_policy import (
     PATIENCE,
     Patience,
     decide,
@@ -15,7 +15,7 @@ from monitor.deliver.policy import (
     rest,
 )
 from monitor.model import Outcome, Rendered, State
-from tests.deliver.samples import AT, delivery
+from tests.channels.samples import AT, delivery
 
 RETRY = Outcome(State.RETRY, "450 try later")
 minutes = st.integers(0, 10**6)
