@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from monitor.cli import ask, identity, operate, work
+from monitor.cli import admin_commands, papers_commands, report_commands, run_commands
 from monitor.errors import ConfigError, MonitorError, UsageError
 
 app = typer.Typer(
@@ -27,26 +27,26 @@ app = typer.Typer(
 
 START, WORK, ASK, OPERATE = "Start", "Work", "Ask", "Operate"
 
-app.command(rich_help_panel=START)(work.demo)
-app.command(rich_help_panel=START)(work.init)
-app.command(rich_help_panel=START)(ask.check)
-app.command(rich_help_panel=WORK)(work.run)
-app.command(rich_help_panel=WORK)(work.serve)
-app.command(rich_help_panel=WORK)(work.worker)
-app.command(rich_help_panel=WORK)(work.ingest)
-app.command(rich_help_panel=WORK)(work.digest)
-app.command(rich_help_panel=ASK)(ask.status)
-app.add_typer(identity.papers, name="papers", rich_help_panel=ASK)
-app.command(rich_help_panel=ASK)(ask.explain)
-app.command(rich_help_panel=ASK)(ask.preview)
-app.command(rich_help_panel=ASK)(ask.read)
-app.add_typer(ask.topics, name="topics", rich_help_panel=ASK)
-app.add_typer(operate.deliveries, name="deliveries", rich_help_panel=OPERATE)
-app.command(rich_help_panel=OPERATE)(ask.config)
-app.command(rich_help_panel=OPERATE)(operate.doctor)
-app.command("send-test", rich_help_panel=OPERATE)(operate.send_test)
-app.command(rich_help_panel=OPERATE)(operate.backup)
-app.command(rich_help_panel=OPERATE)(operate.restore)
+app.command(rich_help_panel=START)(run_commands.demo)
+app.command(rich_help_panel=START)(run_commands.init)
+app.command(rich_help_panel=START)(report_commands.check)
+app.command(rich_help_panel=WORK)(run_commands.run)
+app.command(rich_help_panel=WORK)(run_commands.serve)
+app.command(rich_help_panel=WORK)(run_commands.worker)
+app.command(rich_help_panel=WORK)(run_commands.ingest)
+app.command(rich_help_panel=WORK)(run_commands.digest)
+app.command(rich_help_panel=ASK)(report_commands.status)
+app.add_typer(papers_commands.papers, name="papers", rich_help_panel=ASK)
+app.command(rich_help_panel=ASK)(report_commands.explain)
+app.command(rich_help_panel=ASK)(report_commands.preview)
+app.command(rich_help_panel=ASK)(report_commands.read)
+app.add_typer(report_commands.topics, name="topics", rich_help_panel=ASK)
+app.add_typer(admin_commands.deliveries, name="deliveries", rich_help_panel=OPERATE)
+app.command(rich_help_panel=OPERATE)(report_commands.config)
+app.command(rich_help_panel=OPERATE)(admin_commands.doctor)
+app.command("send-test", rich_help_panel=OPERATE)(admin_commands.send_test)
+app.command(rich_help_panel=OPERATE)(admin_commands.backup)
+app.command(rich_help_panel=OPERATE)(admin_commands.restore)
 
 
 def _version(asked: bool) -> None:
@@ -81,9 +81,9 @@ def main() -> None:
     try:
         app(prog_name="paper-monitor")
     except ConfigError as fault:
-        from monitor.cli import show
+        from monitor.cli import terminal
 
-        show.faults(fault.faults)
+        terminal.faults(fault.faults)
         sys.exit(2)
     except MonitorError as fault:
         typer.echo(f"paper-monitor: {fault}", err=True)

@@ -8,8 +8,8 @@ alembic.command
 encodings.idna
 monitor.app
 monitor.cli
-monitor.cli.answers
-monitor.cli.show
+monitor.cli.json_output
+monitor.cli.terminal
 monitor.digest.render
 monitor.log
 monitor.match.index.engine

@@ -26,7 +26,7 @@ from monitor.model import Delivery, Reading, Run, RunOutcome, State, Why
 
 if TYPE_CHECKING:
     from monitor.app import Sent, Tried
-    from monitor.cli.answers import Failure
+    from monitor.cli.json_output import Failure
     from monitor.demo import Played
     from monitor.questions.alive import Check
     from monitor.questions.doubtful import Doubtful, Doubts

@@ -34,16 +34,16 @@ def demo(
 ) -> None:
     """Run four sample dumps through the whole flow into local pages: no account, no server."""
     from monitor import demo as play
-    from monitor.cli import show
+    from monitor.cli import terminal
     from monitor.log import set_up_logging
 
     set_up_logging()
-    with show.reading(quiet=as_json) as tell:
+    with terminal.reading(quiet=as_json) as tell:
         result = play.demo(directory, moment(now), tell)
     if as_json:
         emit(result.json())
     else:
-        show.demo(result)
+        terminal.demo(result)
     finish(result.ok)
 
 
@@ -80,7 +80,7 @@ def ingest(
     as_json: AsJson = False,
 ) -> None:
     """Read the sources (all, or those named) and match what is new."""
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
     from monitor.model import FirstRun
 
     if accept and not names:
@@ -88,14 +88,14 @@ def ingest(
     if silently and not accept:
         raise UsageError("--silently says how a held reading is accepted", "add --accept")
     worth = FirstRun.BASELINE if silently else FirstRun.DELIVER
-    with opened(config, now) as app, show.reading(quiet=as_json) as tell:
+    with opened(config, now) as app, terminal.reading(quiet=as_json) as tell:
         runs = app.ingest(names or (), tell, worth if accept else None)
         app.match()
     if as_json:
-        emit(answers.runs(runs))
+        emit(json_output.runs(runs))
     else:
-        show.runs(runs)
-    finish(answers.runs_ok(runs))
+        terminal.runs(runs)
+    finish(json_output.runs_ok(runs))
 
 
 def digest(
@@ -115,7 +115,7 @@ def digest(
     as_json: AsJson = False,
 ) -> None:
     """Compose what is due and deliver it."""
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
     from monitor.questions.upcoming import upcoming
 
     if early and not names:
@@ -126,30 +126,30 @@ def digest(
         sent = compose(names or (), early, on_failure=failed.add)
         waiting = [] if as_json or sent or failed.found else upcoming(app.parts, names or ())
     if as_json:
-        emit(answers.digests(sent, failed.found))
+        emit(json_output.digests(sent, failed.found))
     else:
-        show.digests(sent, failed.found, waiting, config, rehearsed=dry_run)
-    finish(answers.digests_ok(sent, failed.found, rehearsed=dry_run))
+        terminal.digests(sent, failed.found, waiting, config, rehearsed=dry_run)
+    finish(json_output.digests_ok(sent, failed.found, rehearsed=dry_run))
 
 
 def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """Ingest, then digest, once: for people with a cron of their own."""
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
     from monitor.questions.upcoming import upcoming
 
     failed = Failures()
     with opened(config, now) as app:
-        with show.reading(quiet=as_json) as tell:
+        with terminal.reading(quiet=as_json) as tell:
             runs = app.ingest((), tell)
         sent = app.digest(probe=False, on_failure=failed.add)
         waiting = [] if as_json or sent or failed.found else upcoming(app.parts)
         if as_json:
-            emit(answers.runs(runs) | answers.digests(sent, failed.found))
+            emit(json_output.runs(runs) | json_output.digests(sent, failed.found))
         else:
-            show.runs(runs)
-            show.digests(sent, failed.found, waiting, config)
+            terminal.runs(runs)
+            terminal.digests(sent, failed.found, waiting, config)
         app.upkeep()
-    finish(answers.runs_ok(runs) and answers.digests_ok(sent, failed.found))
+    finish(json_output.runs_ok(runs) and json_output.digests_ok(sent, failed.found))
 
 
 def serve(config: Config = CONFIG, now: Now = None) -> None:

@@ -47,15 +47,15 @@ DeliveryId = Annotated[
 @deliveries.command("list")
 def list_(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """List the deliveries, newest first."""
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
     from monitor.store import deliveries as outbox
 
     with opened_to_read(config, now) as app, app.parts.database.reading() as tx:
         listed = outbox.listing(tx)
     if as_json:
-        emit(answers.deliveries(listed))
+        emit(json_output.deliveries(listed))
     else:
-        show.deliveries(listed)
+        terminal.deliveries(listed)
 
 
 @deliveries.command()
@@ -91,16 +91,16 @@ def resolve(
 
 
 def _report(app: App, id_: int, as_json: bool) -> None:
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
     from monitor.model import State
     from monitor.store import deliveries as outbox
 
     with app.parts.database.reading() as tx:
         delivery = outbox.get(tx, id_)
     if as_json:
-        emit(answers.deliveries([delivery]))
+        emit(json_output.deliveries([delivery]))
     else:
-        show.deliveries([delivery])
+        terminal.deliveries([delivery])
     finish(delivery.state is State.SENT)
 
 
@@ -114,13 +114,13 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Look at everything the service needs, and say what to do about what is amiss."""
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
 
     checks = _alive(config) if alive else _examined(config, now)
     if as_json:
-        emit(answers.checks(checks))
+        emit(json_output.checks(checks))
     else:
-        show.checks(checks)
+        terminal.checks(checks)
     finish(all(check.ok for check in checks))
 
 
@@ -158,14 +158,14 @@ def send_test(
     as_json: AsJson = False,
 ) -> None:
     """Send a test message by every way to the named subscriptions, or all; nothing is recorded."""
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
 
     with opened_or_empty(config, now) as app:
         tried = app.send_test(names or ())
     if as_json:
-        emit(answers.tried(tried))
+        emit(json_output.tried(tried))
     else:
-        show.tried(tried)
+        terminal.tried(tried)
     finish(all(one.state == "sent" for one in tried))
 
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from monitor.cli.ask import papers as search
 from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, opened
+from monitor.cli.report_commands import papers as search
 
 PAPER = "An id, key, link or title."
 
@@ -37,16 +37,16 @@ def merge(
     as_json: AsJson = False,
 ) -> None:
     """Make one of papers that are one work, for good; what was sent of any was sent of it."""
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
     from monitor.questions.correct import merge as corrected
     from monitor.questions.search import Searched
 
     with opened(config, now, create=False) as app:
         one = corrected(app.parts, wanted)
     if as_json:
-        emit(answers.papers([one]))
+        emit(json_output.papers([one]))
     else:
-        show.papers(Searched((one,)))
+        terminal.papers(Searched((one,)))
 
 
 @papers.command()
@@ -61,22 +61,22 @@ def split(
     as_json: AsJson = False,
 ) -> None:
     """Make a paper of its own of what was taken for another, for good."""
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
     from monitor.questions.correct import split as corrected
     from monitor.questions.search import Searched
 
     with opened(config, now, create=False) as app:
         both = corrected(app.parts, paper, what, title)
     if as_json:
-        emit(answers.papers(both))
+        emit(json_output.papers(both))
     else:
-        show.papers(Searched(both))
+        terminal.papers(Searched(both))
 
 
 @papers.command()
 def doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """List joins that today's rules would refuse, with the command that splits each."""
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
     from monitor.questions.doubtful import doubtful as judged
 
     with opened(config, now) as app:
@@ -85,6 +85,6 @@ def doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) 
     if config != CONFIG:
         command += f" --config {shlex.quote(str(config))}"
     if as_json:
-        emit(answers.doubtful(found, command))
+        emit(json_output.doubtful(found, command))
     else:
-        show.doubtful(found, command)
+        terminal.doubtful(found, command)

@@ -27,7 +27,7 @@ topics = typer.Typer(help="Try a topic on the papers stored, before it is truste
 
 def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
     """Validate the configuration file, every topic and your templates; all faults at once."""
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
     from monitor.config import load
     from monitor.digest.render import JinjaTemplates
     from monitor.questions.width import faults_of_parked, topic_warnings
@@ -40,38 +40,38 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
         warnings = (*settings.warnings, *topic_warnings(settings))
     except ConfigError as fault:
         faults = faults_of_parked(config, fault.faults)
-    show.doubts(warnings)
+    terminal.doubts(warnings)
     if as_json:
-        emit(answers.faults(faults, warnings))
+        emit(json_output.faults(faults, warnings))
     else:
-        show.faults(faults) if faults else show.right(config)
+        terminal.faults(faults) if faults else terminal.right(config)
     raise typer.Exit(2 if faults else 0)
 
 
 def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
     """Show the configuration in force, secrets masked."""
     from monitor.app import load_settings
-    from monitor.cli import show
+    from monitor.cli import terminal
     from monitor.config import masked as without_secrets
 
     masked = without_secrets(load_settings(config))
     if as_json:
         emit(masked)
     else:
-        show.settings(masked)
+        terminal.settings(masked)
 
 
 def status(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """Say how sources, subscriptions and deliveries stand, and why nothing came."""
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
     from monitor.questions.status import status as asked
 
     with opened_to_read(config, now) as app:
         told = asked(app.parts)
     if as_json:
-        emit(answers.plain(told))
+        emit(json_output.plain(told))
     else:
-        show.status(told)
+        terminal.status(told)
     finish(told.ok)
 
 
@@ -86,15 +86,15 @@ def papers(
     as_json: AsJson = False,
 ) -> None:
     """Search the papers stored with the topic language, newest first."""
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
     from monitor.questions.search import search as asked
 
     with opened_to_read(config, now) as app, pointing(query):
         found = asked(app.parts, query, limit if as_json else limit or 50)
     if as_json:
-        emit(answers.papers(found.papers))
+        emit(json_output.papers(found.papers))
     else:
-        show.papers(found)
+        terminal.papers(found)
 
 
 @topics.command("try")
@@ -117,7 +117,7 @@ def try_(
     as_json: AsJson = False,
 ) -> None:
     """Show what a query, or the topic of this name, would have found in the papers stored."""
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
     from monitor.questions.search import named, topic_named
     from monitor.questions.search import try_topic as asked
 
@@ -128,9 +128,9 @@ def try_(
         with pointing(topic.query if topic else query):
             trial = asked(app.parts, topic or query, other, threshold)
     if as_json:
-        emit(answers.trial(trial))
+        emit(json_output.trial(trial))
     else:
-        show.trial(query, trial)
+        terminal.trial(query, trial)
 
 
 def explain(
@@ -140,15 +140,15 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say where a paper came from, why it was new, which topics it met and where it went."""
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
     from monitor.questions.explain import explain as asked
 
     with opened_to_read(config, now) as app:
         told = asked(app.parts, paper)
     if as_json:
-        emit(answers.plain(told))
+        emit(json_output.plain(told))
     else:
-        show.explanation(told)
+        terminal.explanation(told)
 
 
 def preview(
@@ -165,14 +165,14 @@ def preview(
     as_json: AsJson = False,
 ) -> None:
     """Show any digest, past or next, as a page in the browser; nothing is sent."""
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
 
     with opened(config, now, create=False) as app:
         written = app.preview(subscription, period)
     if as_json:
-        emit(answers.previews(written))
+        emit(json_output.previews(written))
         return
-    show.rehearsals(written)
+    terminal.rehearsals(written)
     for one in written if browser else ():
         typer.launch(Path(one.deliveries[0].reference).as_uri())
 
@@ -186,11 +186,11 @@ def read(
 ) -> None:
     """Read documents as that kind of source would; nothing is stored."""
     from monitor import reading
-    from monitor.cli import answers, show
+    from monitor.cli import json_output, terminal
 
     told = reading.read(kind, files, config, moment(now))
     if as_json:
-        emit({"documents": [answers.document(str(file), found) for file, found in told]})
+        emit({"documents": [json_output.document(str(file), found) for file, found in told]})
     else:
-        show.documents(told)
+        terminal.documents(told)
     finish(all(not found.error for _, found in told))
