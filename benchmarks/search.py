@@ -25,10 +25,10 @@ from typing import cast
 
 import sqlalchemy as sa
 
+from monitor.commands.search import search, try_topic
 from monitor.match import TopicIndex, parse_query
 from monitor.match.synonyms import NO_SYNONYMS
 from monitor.pipeline import Parts, make_searchable
-from monitor.questions.search import search, try_topic
 from monitor.store import papers, schema
 from monitor.store import search as search_index
 from monitor.store.database import Database, open_store

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from monitor.commands.read_files import read
 from monitor.match import TopicIndex
 from monitor.model import Paper
-from monitor.reading import read
 from monitor.resources import resource
 
 # A topic, and how a search for substrings would ask: all of these groups, one of each, none of

@@ -23,8 +23,8 @@ from sink import sink, taken
 
 from monitor.app import open_app
 from monitor.clocks import FixedClock
+from monitor.commands.heartbeat import living_workers
 from monitor.config import load
-from monitor.questions.alive import living_workers
 from monitor.workers import Job, queue_of
 
 MAILS = 10_000

@@ -26,10 +26,10 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from monitor import pipeline, workers
 from monitor.app import App
+from monitor.commands.heartbeat import SERVICE, end_of_life, living_workers, sign_of_life
 from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Clock
 from monitor.outages import Outages
-from monitor.questions.alive import SERVICE, end_of_life, living_workers, sign_of_life
 from monitor.running import Running
 from monitor.store.owners import Place, service_lock
 from monitor.workers import Job, Queue

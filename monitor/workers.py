@@ -35,11 +35,11 @@ import structlog
 
 from monitor import pipeline
 from monitor.app import App
+from monitor.commands.heartbeat import WORKER, end_of_life, sign_of_life
 from monitor.errors import StoreBusyError, StoreError, UsageError
 from monitor.model import Clock
 from monitor.outages import Outages
 from monitor.pipeline import Parts
-from monitor.questions.alive import WORKER, end_of_life, sign_of_life
 from monitor.running import Running
 from monitor.store.database import Database, Transaction, lock
 

@@ -20,9 +20,9 @@ from structlog.testing import capture_logs
 
 from monitor import config
 from monitor.app import App
+from monitor.commands.heartbeat import SERVICE
 from monitor.errors import ConfigError, StoreError
 from monitor.model import State
-from monitor.questions.alive import SERVICE
 from monitor.scheduler import Service, _Jobs
 from monitor.store import beats, deliveries, digests
 from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House
@@ -174,8 +174,8 @@ def test_X21_a_job_that_waits_for_a_thread_is_not_missed_and_runs_once(house: Ho
 
 def problems(house: House) -> list[str]:
     from monitor.app import open_app
+    from monitor.commands.status import status
     from monitor.config import load
-    from monitor.questions.status import status
 
     good = house.folder / "good.yaml"
     good.write_text(yaml.safe_dump(house.told), encoding="utf-8")
@@ -335,7 +335,7 @@ def test_the_store_is_looked_at_before_each_hand_off(
 
 
 def test_the_service_lives_while_it_ticks(house: House):
-    from monitor.questions.alive import vital_signs
+    from monitor.commands.heartbeat import vital_signs
 
     service = Service(house.write(), house.clock, TICK)
     thread = serving(service)

@@ -15,7 +15,7 @@ import pytest
 
 from monitor import pipeline, workers
 from monitor.app import App
-from monitor.questions.alive import SERVICE, WORKER, living_workers, sign_of_life, vital_signs
+from monitor.commands.heartbeat import SERVICE, WORKER, living_workers, sign_of_life, vital_signs
 from monitor.store.database import open_store
 from monitor.workers import Job, Queue
 from tests.fleet import TICK, Fleet, fleet, paper

@@ -23,7 +23,7 @@ from monitor.cli.options import (
 
 if TYPE_CHECKING:
     from monitor.app import App
-    from monitor.questions.alive import Check
+    from monitor.commands.heartbeat import Check
 
 
 class Outbox(TyperGroup):
@@ -126,8 +126,8 @@ def doctor(
 
 def _alive(config: Path) -> list[Check]:
     """Ask the store alone: a file with a new fault is no illness of the service that runs."""
+    from monitor.commands.heartbeat import vital_signs
     from monitor.config import store_url
-    from monitor.questions.alive import vital_signs
     from monitor.store.database import Database
 
     database = Database(store_url(config))
@@ -138,8 +138,8 @@ def _alive(config: Path) -> list[Check]:
 
 
 def _examined(config: Path, now: str | None) -> list[Check]:
-    from monitor.questions.doctor import before_first_run
-    from monitor.questions.doctor import doctor as examine
+    from monitor.commands.doctor import before_first_run
+    from monitor.commands.doctor import doctor as examine
     from monitor.store.database import Database, is_there
 
     with opened_or_empty(config, now) as app:

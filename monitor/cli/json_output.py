@@ -14,9 +14,9 @@ from monitor.model import Delivery, Paper, Reading, Run, RunOutcome, State
 
 if TYPE_CHECKING:
     from monitor.app import Sent, Tried
-    from monitor.questions.alive import Check
-    from monitor.questions.doubtful import Doubts
-    from monitor.questions.search import Comparison, FoundPaper, Sample, Trial
+    from monitor.commands.doubtful_joins import Doubts
+    from monitor.commands.heartbeat import Check
+    from monitor.commands.search import Comparison, FoundPaper, Sample, Trial
 
 Answer = dict[str, Any]
 # A subscription whose digest could not be composed, and why.

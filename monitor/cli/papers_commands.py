@@ -38,8 +38,8 @@ def merge(
 ) -> None:
     """Make one of papers that are one work, for good; what was sent of any was sent of it."""
     from monitor.cli import json_output, terminal
-    from monitor.questions.correct import merge as corrected
-    from monitor.questions.search import Searched
+    from monitor.commands.identity import merge as corrected
+    from monitor.commands.search import Searched
 
     with opened(config, now, create=False) as app:
         one = corrected(app.parts, wanted)
@@ -62,8 +62,8 @@ def split(
 ) -> None:
     """Make a paper of its own of what was taken for another, for good."""
     from monitor.cli import json_output, terminal
-    from monitor.questions.correct import split as corrected
-    from monitor.questions.search import Searched
+    from monitor.commands.identity import split as corrected
+    from monitor.commands.search import Searched
 
     with opened(config, now, create=False) as app:
         both = corrected(app.parts, paper, what, title)
@@ -77,7 +77,7 @@ def split(
 def doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """List joins that today's rules would refuse, with the command that splits each."""
     from monitor.cli import json_output, terminal
-    from monitor.questions.doubtful import doubtful as judged
+    from monitor.commands.doubtful_joins import doubtful as judged
 
     with opened(config, now) as app:
         found = judged(app.parts)

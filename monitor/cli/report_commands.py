@@ -28,9 +28,9 @@ topics = typer.Typer(help="Try a topic on the papers stored, before it is truste
 def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
     """Validate the configuration file, every topic and your templates; all faults at once."""
     from monitor.cli import json_output, terminal
+    from monitor.commands.topic_width import faults_of_parked, topic_warnings
     from monitor.config import load
     from monitor.digest.render import JinjaTemplates
-    from monitor.questions.width import faults_of_parked, topic_warnings
 
     faults: tuple[Fault, ...] = ()
     warnings: tuple[Fault, ...] = ()
@@ -64,7 +64,7 @@ def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
 def status(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """Say how sources, subscriptions and deliveries stand, and why nothing came."""
     from monitor.cli import json_output, terminal
-    from monitor.questions.status import status as asked
+    from monitor.commands.status import status as asked
 
     with opened_to_read(config, now) as app:
         told = asked(app.parts)
@@ -87,7 +87,7 @@ def papers(
 ) -> None:
     """Search the papers stored with the topic language, newest first."""
     from monitor.cli import json_output, terminal
-    from monitor.questions.search import search as asked
+    from monitor.commands.search import search as asked
 
     with opened_to_read(config, now) as app, pointing(query):
         found = asked(app.parts, query, limit if as_json else limit or 50)
@@ -118,8 +118,8 @@ def try_(
 ) -> None:
     """Show what a query, or the topic of this name, would have found in the papers stored."""
     from monitor.cli import json_output, terminal
-    from monitor.questions.search import named, topic_named
-    from monitor.questions.search import try_topic as asked
+    from monitor.commands.search import named, topic_named
+    from monitor.commands.search import try_topic as asked
 
     with opened_or_empty(config, now) as app:
         topic = topic_named(app.parts, query)
@@ -141,7 +141,7 @@ def explain(
 ) -> None:
     """Say where a paper came from, why it was new, which topics it met and where it went."""
     from monitor.cli import json_output, terminal
-    from monitor.questions.explain import explain as asked
+    from monitor.commands.explain import explain as asked
 
     with opened_to_read(config, now) as app:
         told = asked(app.parts, paper)
@@ -185,10 +185,10 @@ def read(
     as_json: AsJson = False,
 ) -> None:
     """Read documents as that kind of source would; nothing is stored."""
-    from monitor import reading
     from monitor.cli import json_output, terminal
+    from monitor.commands import read_files
 
-    told = reading.read(kind, files, config, moment(now))
+    told = read_files.read(kind, files, config, moment(now))
     if as_json:
         emit({"documents": [json_output.document(str(file), found) for file, found in told]})
     else:

@@ -116,7 +116,7 @@ def digest(
 ) -> None:
     """Compose what is due and deliver it."""
     from monitor.cli import json_output, terminal
-    from monitor.questions.upcoming import upcoming
+    from monitor.commands.upcoming import upcoming
 
     if early and not names:
         raise UsageError("--early wants to know which", "name the subscriptions")
@@ -135,7 +135,7 @@ def digest(
 def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """Ingest, then digest, once: for people with a cron of their own."""
     from monitor.cli import json_output, terminal
-    from monitor.questions.upcoming import upcoming
+    from monitor.commands.upcoming import upcoming
 
     failed = Failures()
     with opened(config, now) as app:

@@ -27,13 +27,13 @@ from monitor.model import Delivery, Reading, Run, RunOutcome, State, Why
 if TYPE_CHECKING:
     from monitor.app import Sent, Tried
     from monitor.cli.json_output import Failure
+    from monitor.commands.doubtful_joins import Doubtful, Doubts
+    from monitor.commands.explain import Explanation
+    from monitor.commands.heartbeat import Check
+    from monitor.commands.search import Comparison, Day, Sample, Searched, Trial
+    from monitor.commands.status import Status
+    from monitor.commands.upcoming import Upcoming
     from monitor.demo import Played
-    from monitor.questions.alive import Check
-    from monitor.questions.doubtful import Doubtful, Doubts
-    from monitor.questions.explain import Explanation
-    from monitor.questions.search import Comparison, Day, Sample, Searched, Trial
-    from monitor.questions.status import Status
-    from monitor.questions.upcoming import Upcoming
 
 # How many subscriptions with papers that wait are named.
 NAMED = 5

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from monitor.commands import search as questions
+from monitor.commands.search import search, try_topic
 from monitor.match import parse_query
-from monitor.questions import search as questions
-from monitor.questions.search import search, try_topic
 from monitor.store import search as search_index
 from tests.cli.conftest import Say
 from tests.house import AGENTS, BANDITS, FOLDING, House

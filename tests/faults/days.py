@@ -12,10 +12,10 @@ from typing import Any
 import yaml
 
 from monitor.app import open_app
+from monitor.commands.status import status
 from monitor.config import load
 from monitor.model import Delivery, State
 from monitor.pipeline import resolve
-from monitor.questions.status import status
 from monitor.store import deliveries
 from tests.faults.points import Order
 from tests.faults.process import KILLED

@@ -13,7 +13,7 @@ monitor.cli.terminal
 monitor.digest.render
 monitor.log
 monitor.match.index.engine
-monitor.questions.status
+monitor.commands.status
 monitor.scheduler
 monitor.sources.feed
 monitor.sources.huggingface

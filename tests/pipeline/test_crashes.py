@@ -16,11 +16,11 @@ import sqlalchemy as sa
 
 from monitor.channels.email.channel import Mail
 from monitor.channels.file import Pages
+from monitor.commands.doctor import doctor
+from monitor.commands.status import status
 from monitor.errors import StoreError
 from monitor.model import Delivery, Digest, Outcome, State, Templates
 from monitor.pipeline import compose, match
-from monitor.questions.doctor import doctor
-from monitor.questions.status import status
 from monitor.store import deliveries
 from monitor.store.database import Database, Transaction
 from tests.house import AGENTS, House

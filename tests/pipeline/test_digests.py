@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from monitor.app import clock_ahead
+from monitor.commands.status import status
 from monitor.errors import UsageError
 from monitor.model import Kind, State, Topic
 from monitor.pipeline import compose, match
-from monitor.questions.status import status
 from monitor.store import deliveries, digests, matches, papers, runs
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.servers.smtp import ScriptedSmtp

@@ -12,10 +12,10 @@ from structlog.testing import capture_logs
 
 from monitor.channels.email.channel import Mail
 from monitor.channels.file import Pages
+from monitor.commands.status import status
 from monitor.errors import StoreError, UsageError
 from monitor.model import Digest, State, Templates
 from monitor.pipeline import compose
-from monitor.questions.status import status
 from monitor.store import deliveries, digests, runs
 from monitor.store.database import Database
 from tests.house import AGENTS, BANDITS, FOLDING, House

@@ -8,9 +8,9 @@ from email.utils import format_datetime
 
 import pytest
 
+from monitor.commands.status import status
 from monitor.model import Run, RunOutcome
 from monitor.pipeline.ingest import ingest
-from monitor.questions.status import status
 from tests.house import SATURDAY, House
 from tests.servers.web import Answer, Asked, MisbehavingServer
 

@@ -7,8 +7,8 @@ from email.utils import format_datetime
 
 import pytest
 
+from monitor.commands.status import status
 from monitor.model import FirstRun, RunOutcome
-from monitor.questions.status import status
 from tests.house import SATURDAY, House
 from tests.servers.web import MisbehavingServer
 

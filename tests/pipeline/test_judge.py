@@ -11,9 +11,9 @@ from email.utils import format_datetime
 import pytest
 
 from monitor.app import App
+from monitor.commands.status import status
 from monitor.model import Trouble
 from monitor.pipeline.judge import GAP_STANDS
-from monitor.questions.status import status
 from monitor.store import digests, runs
 from tests.house import House
 from tests.servers.smtp import ScriptedSmtp

@@ -8,10 +8,10 @@ import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
 
+from monitor.commands.explain import explain
+from monitor.commands.identity import split
 from monitor.digest.render import JinjaTemplates
 from monitor.model import OtherTitle, Paper, SightingText
-from monitor.questions.correct import split
-from monitor.questions.explain import explain
 from monitor.store import digests, papers, schema
 from monitor.store.database import Database, open_store
 from tests.house import House

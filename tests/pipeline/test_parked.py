@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from monitor import config
 from monitor.app import App, load_settings, open_app
+from monitor.commands.status import status
 from monitor.errors import ConfigError
-from monitor.questions.status import status
 from monitor.scheduler import Service
 from monitor.store import schema
 from tests.house import AGENTS, BANDITS, FOLDING, House

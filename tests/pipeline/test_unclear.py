@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
+from monitor.commands.doctor import doctor
+from monitor.commands.status import status
 from monitor.model import Delivery, State
 from monitor.pipeline import deliver_line, resolve
-from monitor.questions.doctor import doctor
-from monitor.questions.status import status
 from monitor.store import deliveries, lines, runs
 from tests.house import AGENTS, BANDITS, House
 from tests.servers.smtp import Drop, Kept, ScriptedSmtp

@@ -11,9 +11,9 @@ from email.utils import format_datetime
 import pytest
 import sqlalchemy as sa
 
+from monitor.commands.status import status
 from monitor.model import Run, RunOutcome
 from monitor.pipeline import again
-from monitor.questions.status import status
 from monitor.sources.arxiv import Arxiv
 from monitor.store import papers, runs, schema, sources
 from monitor.store.sources import SourceState

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
+from monitor.commands.search import WIDE_SHARE, too_wide
+from monitor.commands.unseen_words import LOOKED_AT, newest_papers, no_paper_has
 from monitor.config import Settings, load, synonyms_of
 from monitor.errors import ConfigError, Fault, StoreError
 from monitor.match import Query, index_of, understood, unseen_words
 from monitor.pipeline import queries_in_force
-from monitor.questions.search import WIDE_SHARE, too_wide
-from monitor.questions.unseen import LOOKED_AT, newest_papers, no_paper_has
 from monitor.store import matches, schema
 from monitor.store.database import Database, Transaction, version
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from monitor.commands.explain import named
+from monitor.commands.search import FoundPaper
 from monitor.diff.doubts import has_abstract
 from monitor.diff.keys import identifiers, keyed
 from monitor.errors import UsageError
 from monitor.model import Keyed, Paper, Sighting
 from monitor.pipeline import Parts
-from monitor.questions.explain import named
-from monitor.questions.search import FoundPaper
 from monitor.store import joins, papers, rulings, splits
 from monitor.store.database import Transaction
 

@@ -8,6 +8,9 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from monitor.channels import retry_policy
+from monitor.commands.disk_space import lack_of_room
+from monitor.commands.heartbeat import ALIVE, SERVICE
+from monitor.commands.upcoming import is_paused, local, next_slot
 from monitor.digest.due import latest_due
 from monitor.errors import StoreError
 from monitor.model import (
@@ -19,9 +22,6 @@ from monitor.model import (
     Trouble,
 )
 from monitor.pipeline import Parts, Subscription, incidents, is_handed_off_again
-from monitor.questions.alive import ALIVE, SERVICE
-from monitor.questions.room import lack_of_room
-from monitor.questions.upcoming import is_paused, local, next_slot
 from monitor.store import beats, deliveries, digests, matches, runs
 from monitor.store.database import Database, Transaction
 from monitor.store.subscriptions import SubscriptionState

@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from monitor.app import App
+from monitor.commands.explain import explain
+from monitor.commands.identity import merge, split
 from monitor.errors import UsageError
 from monitor.model import Paper
-from monitor.questions.correct import merge, split
-from monitor.questions.explain import explain
 from tests.house import House
 from tests.pipeline.desk import ids, origin, read, tell
 from tests.store.scenes import DAY, NOW, subscribe, watch

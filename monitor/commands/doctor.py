@@ -9,11 +9,11 @@ from shutil import disk_usage
 
 from monitor.channels.email import sender_dns
 from monitor.channels.email.channel import SMTP_LINE, sender_domain
+from monitor.commands.heartbeat import SERVICE, Check, service, store, workers
+from monitor.commands.status import is_sent_again
 from monitor.model import Run, RunOutcome, State
 from monitor.pipeline import Parts
 from monitor.private_files import can_be_read_by_all
-from monitor.questions.alive import SERVICE, Check, service, store, workers
-from monitor.questions.status import is_sent_again
 from monitor.store import beats, deliveries, runs
 from monitor.store.database import CREATED_BY, Database
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from monitor.channels.email import sender_dns
-from monitor.questions.alive import SERVICE, WORKER, Check, sign_of_life, workers
-from monitor.questions.doctor import _permissions, doctor
+from monitor.commands.doctor import _permissions, doctor
+from monitor.commands.heartbeat import SERVICE, WORKER, Check, sign_of_life, workers
 from monitor.store import beats
 from tests.house import AGENTS, House
 from tests.servers.dns import names
@@ -104,7 +104,7 @@ def test_names_that_are_nobodys_are_not_asked_about(domain: str) -> None:
 def test_a_disk_that_is_nearly_full_is_said(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = namedtuple("usage", "total used free")
     assert examined(house)["disk"].ok
-    monkeypatch.setattr("monitor.questions.doctor.disk_usage", lambda path: usage(9, 9, 1 << 20))
+    monkeypatch.setattr("monitor.commands.doctor.disk_usage", lambda path: usage(9, 9, 1 << 20))
     check = examined(house)["disk"]
     assert not check.ok and "make room for 200" in check.message
     assert shutil.disk_usage(house.folder).free > 0

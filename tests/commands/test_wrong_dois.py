@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from monitor.app import App
+from monitor.commands.explain import explain
+from monitor.commands.identity import merge, split
+from monitor.commands.search import search
 from monitor.errors import UsageError
 from monitor.pipeline.searchable import make_searchable
-from monitor.questions.correct import merge, split
-from monitor.questions.explain import explain
-from monitor.questions.search import search
 from tests.house import House
 from tests.pipeline.desk import ids, read
 from tests.pipeline.test_wrong_dois import DOI, GRAPHS, ROOTS

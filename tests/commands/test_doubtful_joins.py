@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from monitor.app import App
+from monitor.commands.doubtful_joins import doubtful
+from monitor.commands.identity import merge, split
 from monitor.model import Paper
-from monitor.questions.correct import merge, split
-from monitor.questions.doubtful import doubtful
 from monitor.store import schema
 from monitor.store.database import Database
 from tests.house import House
@@ -173,7 +173,7 @@ def test_an_older_reason_that_speaks_against_the_join_is_shown(app: App) -> None
 
 
 def test_all_pages_of_a_store_are_judged(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.questions.doubtful.PAGE", 2)
+    monkeypatch.setattr("monitor.commands.doubtful_joins.PAGE", 2)
     store = app.parts.database
     papers = [
         Paper(f"{word} of larch forests", authors=("Ada Lovelace",), raw_id=word)

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from monitor.commands.heartbeat import SERVICE
+from monitor.commands.status import Status, status
 from monitor.errors import StoreError
 from monitor.model import State
 from monitor.pipeline import match
-from monitor.questions.alive import SERVICE
-from monitor.questions.status import Status, status
 from monitor.store import beats, deliveries
 from monitor.store.database import Database
 from tests.house import AGENTS, BANDITS, House
@@ -102,7 +102,7 @@ def test_a_disk_that_is_nearly_full_is_a_problem(
     on_sqlite: None, due: House, monkeypatch: pytest.MonkeyPatch
 ):
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr("monitor.questions.room.disk_usage", lambda path: usage(9, 9, 1 << 20))
+    monkeypatch.setattr("monitor.commands.disk_space.disk_usage", lambda path: usage(9, 9, 1 << 20))
     [problem] = asked(due).problems
     assert problem.startswith("the disk is nearly full: 1.0 MB free beside the store")
 

@@ -11,6 +11,7 @@ from itertools import chain, islice
 
 from msgspec import structs
 
+from monitor.commands.unseen_words import newest_papers, no_paper_has
 from monitor.match import (
     Match,
     Query,
@@ -24,7 +25,6 @@ from monitor.match import (
 from monitor.match.tree import Label, every_leaf
 from monitor.model import Paper, Sighting, Sought, Stored, Topic, Why
 from monitor.pipeline import Parts
-from monitor.questions.unseen import newest_papers, no_paper_has
 from monitor.store import papers
 from monitor.store import search as search_index
 from monitor.store.database import Transaction
