@@ -127,7 +127,7 @@ def _opened(settings: Settings, now: str | None, *, create: bool = True) -> Iter
 @contextmanager
 def pointing(query: str) -> Iterator[None]:
     """Refuse a query that cannot be understood with a caret under the place."""
-    from monitor.config.words import pointed
+    from monitor.config.messages import pointed
 
     try:
         yield

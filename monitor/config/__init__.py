@@ -16,10 +16,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from monitor.config.build import InForce, build, build_for_reading, store_of
-from monitor.config.fields import Secret
 from monitor.config.files import fingerprint, read
-from monitor.config.masked import masked
+from monitor.config.redact import masked
 from monitor.config.schema import schema
 from monitor.config.settings import (
     ChannelSettings,
@@ -36,6 +34,8 @@ from monitor.config.settings import (
     synonyms_of,
     topics_of,
 )
+from monitor.config.types import Secret
+from monitor.config.validate import InForce, build, build_for_reading, store_of
 from monitor.errors import ConfigError, Fault
 from monitor.resources import resource
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from monitor.config.environment import Environment
-from monitor.config.jsonl_lines import read_lines
-from monitor.config.yaml_lines import Page, Place, Value, read_page
-from monitor.config.yaml_lines import Path as Where
+from monitor.config.include_jsonl import read_lines
+from monitor.config.yaml_positions import Page, Place, Value, read_page
+from monitor.config.yaml_positions import Path as Where
 from monitor.errors import Fault
 
 T = TypeVar("T")

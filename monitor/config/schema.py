@@ -8,7 +8,6 @@ from typing import Any
 from pydantic import BaseModel
 
 from monitor import plugins
-from monitor.config.build import channel_options, source_options
 from monitor.config.settings import (
     ChannelSettings,
     General,
@@ -21,6 +20,7 @@ from monitor.config.settings import (
     SubscriptionSettings,
     TopicSettings,
 )
+from monitor.config.validate import channel_options, source_options
 
 Schema = dict[str, Any]
 

@@ -25,7 +25,8 @@ from pydantic import (
 
 from monitor.channels.retry_policy import PATIENCE, TIMEOUTS
 from monitor.config import suggestions
-from monitor.config.fields import (
+from monitor.config.messages import WrongQueryError, nearest
+from monitor.config.types import (
     SOME,
     Address,
     Duration,
@@ -45,8 +46,7 @@ from monitor.config.fields import (
     one_or_more,
     single_line,
 )
-from monitor.config.words import WrongQueryError, nearest
-from monitor.config.yaml_lines import Place
+from monitor.config.yaml_positions import Place
 from monitor.digest.due import parse_schedule
 from monitor.errors import Fault, QueryError
 from monitor.match import Synonyms, parse_query

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.channels.retry_policy import Timeouts
 from monitor.config import EmailOptions, FileOptions, SlackOptions, topics_of
-from monitor.config.masked import masked
+from monitor.config.redact import masked
 from monitor.model import FirstRun, Kind, Topic
 from tests.config.conftest import Load
 

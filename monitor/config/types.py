@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from monitor.config import suggestions
-from monitor.config.words import nearest
+from monitor.config.messages import nearest
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"([1-9]\d{0,5})([mhd])")

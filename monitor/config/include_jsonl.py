@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from monitor.config.yaml_lines import Page, Path, Place, Value
+from monitor.config.yaml_positions import Page, Path, Place, Value
 
 _SECTIONS = {"topic": "topics", "subscription": "subscriptions"}
 _KINDS = 'a line names its "topic" or its "subscription"'

@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 
 from monitor.config import suggestions
 from monitor.config.files import Written
+from monitor.config.messages import pointed
 from monitor.config.settings import SLACK, Settings, TopicSettings, topics_of
-from monitor.config.words import pointed
 from monitor.match import parse_query
 from monitor.match.doubts import may_doubt
 

@@ -15,9 +15,8 @@ from pydantic import BaseModel, ValidationError
 
 from monitor import plugins
 from monitor.config import suggestions
-from monitor.config.doubts import doubt
-from monitor.config.fields import line, zone
 from monitor.config.files import Written
+from monitor.config.messages import WrongQueryError, nearest, sentence
 from monitor.config.settings import (
     EVERY_TOPIC,
     ChannelSettings,
@@ -38,8 +37,9 @@ from monitor.config.settings import (
     TopicSettings,
     inside,
 )
-from monitor.config.words import WrongQueryError, nearest, sentence
-from monitor.config.yaml_lines import Path as Where
+from monitor.config.types import line, zone
+from monitor.config.warnings import doubt
+from monitor.config.yaml_positions import Path as Where
 from monitor.errors import UsageError
 from monitor.sources.base import SourceOptions
 
