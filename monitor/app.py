@@ -31,8 +31,8 @@ from monitor.config.settings import (
     SlackOptions,
     SmtpSettings,
 )
-from monitor.digest.due import parse_schedule
 from monitor.digest.render import JinjaTemplates
+from monitor.digest.schedule import parse_schedule
 from monitor.errors import StoreBusyError, StoreError, UsageError
 from monitor.http import Door
 from monitor.model import (

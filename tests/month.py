@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from monitor.digest.due import next_due, parse_schedule
+from monitor.digest.schedule import next_due, parse_schedule
 from monitor.store import deliveries
 from monitor.store.database import open_store
 from tests.fleet import Fleet, fleet, paper

@@ -18,7 +18,7 @@ from monitor.diff import same_work
 from monitor.diff.people import agreement
 from monitor.digest import excerpt
 from monitor.digest.compose import shown
-from monitor.digest.formula import readable
+from monitor.digest.latex_to_text import readable
 from monitor.errors import QueryError
 from monitor.match import TopicIndex, adjoining, parse_query
 from monitor.model import Entry, Kind, Paper, TopicWhy

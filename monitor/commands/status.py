@@ -11,7 +11,7 @@ from monitor.channels import retry_policy
 from monitor.commands.disk_space import lack_of_room
 from monitor.commands.heartbeat import ALIVE, SERVICE
 from monitor.commands.upcoming import is_paused, local, next_slot
-from monitor.digest.due import latest_due
+from monitor.digest.schedule import latest_due
 from monitor.errors import StoreError
 from monitor.model import (
     Delivery,

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from monitor import pipeline
-from monitor.digest.due import next_due
+from monitor.digest.schedule import next_due
 from monitor.pipeline import Parts, Subscription
 from monitor.store import digests
 from monitor.store.subscriptions import SubscriptionState

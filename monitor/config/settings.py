@@ -47,7 +47,7 @@ from monitor.config.types import (
     single_line,
 )
 from monitor.config.yaml_positions import Place
-from monitor.digest.due import parse_schedule
+from monitor.digest.schedule import parse_schedule
 from monitor.errors import Fault, QueryError
 from monitor.match import Synonyms, parse_query
 from monitor.match.lists import item_query, labelled, lists_query

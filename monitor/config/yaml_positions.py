@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from monitor.digest.due import usual_schedule
+from monitor.digest.schedule import usual_schedule
 
 Path = tuple[str | int, ...]
 Value = dict[str, Any] | list[Any] | str | None

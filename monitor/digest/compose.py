@@ -9,8 +9,8 @@ from datetime import datetime
 
 from msgspec import structs
 
-from monitor.digest.due import Slot
-from monitor.digest.formula import readable
+from monitor.digest.latex_to_text import readable
+from monitor.digest.schedule import Slot
 from monitor.model import (
     Change,
     Digest,

@@ -13,7 +13,7 @@ import structlog
 from monitor.channels.retry_policy import rest
 from monitor.diff.other_titles import other_titles
 from monitor.digest.compose import compose as compose_digest
-from monitor.digest.due import Slot, late_before, latest_due, next_due
+from monitor.digest.schedule import Slot, late_before, latest_due, next_due
 from monitor.errors import MonitorError, StoreBusyError, StoreError, UsageError
 from monitor.match import TopicIndex
 from monitor.model import Digest, News, Notice, OtherTitle

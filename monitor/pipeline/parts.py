@@ -10,7 +10,7 @@ from datetime import date, timedelta
 
 from monitor.channels.email.sender_dns import Lookup, ask
 from monitor.channels.retry_policy import PATIENCE, Patience
-from monitor.digest.due import Schedule
+from monitor.digest.schedule import Schedule
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.model import Channel, Clock, FirstRun, Templates, Topic
 from monitor.pipeline.in_force import InForce

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from monitor.digest.compose import compose
-from monitor.digest.due import Slot
+from monitor.digest.schedule import Slot
 from monitor.model import Change, Digest, Kind, News, Paper, SourceReport, Stored, Why
 
 NOW = datetime(2026, 11, 20, 23, 0, tzinfo=UTC)  # Saturday 08:00 in Tokyo

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from monitor.digest.compose import compose
-from monitor.digest.due import Slot
+from monitor.digest.schedule import Slot
 from monitor.model import Digest, Kind, News, Paper, TopicWhy, Why
 from tests.digest.samples import NOW, PAPER, REPORT, digest, find, news
 

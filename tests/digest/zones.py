@@ -16,7 +16,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
-from monitor.digest.due import latest_due, parse_schedule
+from monitor.digest.schedule import latest_due, parse_schedule
 
 FIRST, LAST = datetime(2020, 1, 1, tzinfo=UTC), datetime(2038, 1, 1, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)

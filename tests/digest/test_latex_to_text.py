@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.digest.formula import readable
+from monitor.digest.latex_to_text import readable
 
 
 @pytest.mark.parametrize(

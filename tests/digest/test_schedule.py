@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from monitor.digest.due import Slot, latest_due, next_due, parse_schedule
+from monitor.digest.schedule import Slot, latest_due, next_due, parse_schedule
 
 ZONES = sorted(z for z in available_timezones() if "/" in z and not z.startswith(("Etc/", "posix")))
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
