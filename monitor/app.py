@@ -34,7 +34,7 @@ from monitor.config.settings import (
 from monitor.digest.render import JinjaTemplates
 from monitor.digest.schedule import parse_schedule
 from monitor.errors import StoreBusyError, StoreError, UsageError
-from monitor.http import Door
+from monitor.http.client import Door
 from monitor.model import (
     Channel,
     Clock,

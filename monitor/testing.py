@@ -25,7 +25,7 @@ from typing import ClassVar
 import pytest
 
 from monitor.errors import FetchError
-from monitor.http import Door
+from monitor.http.client import Door
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source, SourceOptions
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, BinaryIO, ClassVar
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from monitor.errors import FetchError
+from monitor.http.addresses import same_server, shown
+from monitor.http.body import MAX_BYTES
 from monitor.model import Document, Dump, DumpReading, FirstRun, Mark, Reading
-from monitor.net.addresses import same_server, shown
-from monitor.net.body import MAX_BYTES
 from monitor.sources.calendar import Calendar
 from monitor.sources.shared.pace import pace
 
 if TYPE_CHECKING:
-    from monitor.http import Door, Response
+    from monitor.http.client import Door, Response
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 MAX_DUMP_BYTES = 32 * 1024 * 1024 * 1024  # of what is fetched; a file may have any size

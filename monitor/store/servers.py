@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 
+from monitor.http.cache_headers import MOST
+from monitor.http.server_memory import Move, Wait
 from monitor.model import Clock
-from monitor.net.again import MOST
-from monitor.net.memory import Move, Wait
 from monitor.store import schema
 from monitor.store.columns import indexed, insert_or_update
 from monitor.store.database import Database, Transaction
@@ -18,7 +18,7 @@ _moved = schema.moved_address.c
 
 
 class Servers:
-    """Remembers for all processes of a store (see `monitor.net.memory.Memory`)."""
+    """Remembers for all processes of a store (see `monitor.http.server_memory.Memory`)."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

@@ -392,7 +392,7 @@ def _files(points: Points) -> None:
 
 
 def _door(points: Points) -> None:
-    from monitor import http as door
+    from monitor.http import client as door
 
     told: Any = door.Door
     exchange, judged = told._exchange, told._judged

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from pydantic import ValidationError
 
-from monitor.http import Door
+from monitor.http.client import Door
 from monitor.sources.arxiv import Arxiv, ArxivOptions
 from monitor.sources.shared import arxivsearch
 from tests.servers.web import Answer, Asked, MisbehavingServer

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.errors import FetchError
-from monitor.http import Door
+from monitor.http.client import Door
 from monitor.sources import base
 from monitor.sources.base import SourceOptions, documents_in, read_file
 from monitor.sources.feed import Feed

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from monitor.errors import DocumentError
-from monitor.http import Door
+from monitor.http.client import Door
 from monitor.model import Document
 from monitor.sources import guard
 from monitor.sources.base import Source

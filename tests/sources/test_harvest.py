@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.errors import MonitorError
-from monitor.http import Door
+from monitor.http.client import Door
 from monitor.sources.arxiv import Arxiv, ArxivOptions, is_gap, publishing_days, sets
 from monitor.sources.base import Source
 from monitor.sources.oai import Oai

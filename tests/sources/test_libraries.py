@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from monitor import plugins
 from monitor.errors import DocumentError, FetchError, MonitorError
-from monitor.http import Door
+from monitor.http.client import Door
 from monitor.model import Document, Paper
 from monitor.sources.base import Source
 from monitor.sources.bibtex import BibTex

@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.errors import DocumentError, FetchError, MonitorError
-from monitor.http import Door
+from monitor.http.client import Door
 from monitor.model import Document
 from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv, MedRxiv

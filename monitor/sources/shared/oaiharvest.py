@@ -18,7 +18,7 @@ from typing import cast
 from urllib.parse import urlencode
 
 from monitor.errors import DocumentError, FetchError
-from monitor.http import Door
+from monitor.http.client import Door
 from monitor.model import Document, Paper
 from monitor.sources import guard
 from monitor.sources.base import Found, Source

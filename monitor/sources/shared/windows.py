@@ -22,8 +22,8 @@ from typing import ClassVar, cast
 from pydantic import Field, model_validator
 
 from monitor.errors import DocumentError, FetchError
+from monitor.http.addresses import shown
 from monitor.model import Document
-from monitor.net.addresses import shown
 from monitor.sources import guard
 from monitor.sources.base import Found, SourceOptions
 from monitor.sources.shared.entries import parse_date

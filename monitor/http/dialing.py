@@ -9,7 +9,7 @@ from typing import Any
 
 import httpcore
 
-from monitor.net.addresses import allowed
+from monitor.http.addresses import allowed
 
 
 def resolve(host: str, port: int) -> list[str]:

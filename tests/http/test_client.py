@@ -25,10 +25,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.errors import FetchError
-from monitor.http import Door, Response
-from monitor.net.addresses import refused, shown
-from monitor.net.again import lifetime, retry_after
-from monitor.net.gates import Gates
+from monitor.http.addresses import refused, shown
+from monitor.http.cache_headers import lifetime, retry_after
+from monitor.http.client import Door, Response
+from monitor.http.host_limits import Gates
 from tests.patience import PATIENCE, wait
 from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
 

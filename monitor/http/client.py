@@ -29,13 +29,13 @@ import httpcore
 import httpx
 
 from monitor.errors import FetchError, WaitError
-from monitor.net.addresses import PERMITTED_BY, allowed, same_server, shown
-from monitor.net.again import LEAST, lifetime, retry_after
-from monitor.net.body import MAX_BYTES, Decoder
-from monitor.net.dial import Guard, TooLateError, Watch, resolve
-from monitor.net.gates import Gates, gate_of
-from monitor.net.memory import CONFIRMED, Memory, NoMemory, Wait
-from monitor.net.transport import Transport, core_url, proxy_for
+from monitor.http.addresses import PERMITTED_BY, allowed, same_server, shown
+from monitor.http.body import MAX_BYTES, Decoder
+from monitor.http.cache_headers import LEAST, lifetime, retry_after
+from monitor.http.dialing import Guard, TooLateError, Watch, resolve
+from monitor.http.host_limits import Gates, gate_of
+from monitor.http.server_memory import CONFIRMED, Memory, NoMemory, Wait
+from monitor.http.transport import Transport, core_url, proxy_for
 
 DOWNLOAD = "paper-monitor-"
 DEADLINE = timedelta(seconds=60)
