@@ -29,7 +29,7 @@ import numpy.typing as npt
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
-from monitor.diff.near import NONE, Numbers, blocks, lines, rows, sharing
+from monitor.identity.near import NONE, Numbers, blocks, lines, rows, sharing
 
 NEAR = 0.9
 # Of titles that share a block: their letters agree so far, or one has a word more, where at

@@ -34,7 +34,7 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from monitor.diff.decide import Circumstances
-from monitor.diff.keys import keyed
+from monitor.identity.keys import keyed
 from monitor.model import Decision, Kind, Paper
 from monitor.pipeline.arrivals import arrive, decide
 from monitor.store import lookups, papers, schema

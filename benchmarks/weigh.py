@@ -24,9 +24,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from monitor.diff.evidence import Evidence, gather
-from monitor.diff.similar import Verdict, contradicted, judge
-from monitor.diff.weights import SCALES, measures
+from monitor.identity.features import Evidence, gather
+from monitor.identity.same_work import Verdict, contradicted, judge
+from monitor.identity.weights import SCALES, measures
 from monitor.model import Paper
 
 # Few, or they tell the noise of the labels.

@@ -15,11 +15,11 @@ import pytest
 
 from monitor.channels.slack import blocks
 from monitor.diff import same_work
-from monitor.diff.people import agreement
 from monitor.digest import excerpt
 from monitor.digest.compose import shown
 from monitor.digest.latex_to_text import readable
 from monitor.errors import QueryError
+from monitor.identity.authors import agreement
 from monitor.match import TopicIndex, adjoining, parse_query
 from monitor.model import Entry, Kind, Paper, TopicWhy
 from monitor.text import MOST_READ, clean, letters, pieces, plain, sentences, title_key, words

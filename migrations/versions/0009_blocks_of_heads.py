@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from monitor.diff.blocks import with_head
+from monitor.identity.blocking import with_head
 
 revision = "0009"
 down_revision = "0007"

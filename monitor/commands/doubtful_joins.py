@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from monitor.diff.doubts import Doubt, judge
+from monitor.identity.doubtful_joins import Doubt, judge
 from monitor.model import Sighting
 from monitor.pipeline import Parts
 from monitor.store import common, papers, rulings, sighting_texts

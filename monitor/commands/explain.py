@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from monitor.diff.keys import identifiers
 from monitor.errors import UsageError
+from monitor.identity.keys import identifiers
 from monitor.match import index_of
 from monitor.model import (
     Paper,

@@ -10,9 +10,9 @@ from itertools import chain
 
 import numpy as np
 
-from monitor.diff.keys import LINK, says_no_more
-from monitor.diff.near import sharing
-from monitor.diff.recognise import (
+from monitor.identity.keys import LINK, says_no_more
+from monitor.identity.near import sharing
+from monitor.identity.resolve import (
     Handle,
     disowned,
     handles,

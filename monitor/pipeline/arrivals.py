@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from monitor.diff.decide import Circumstances, decide_chunk, fresh, proven, undated
-from monitor.diff.keys import LINK, all_keyed, mark, raw_id
-from monitor.diff.notices import attach, retracted, subjects
-from monitor.diff.recognise import at_a_glance, without
+from monitor.identity.keys import LINK, all_keyed, mark, raw_id
+from monitor.identity.notices import attach, retracted, subjects
+from monitor.identity.resolve import at_a_glance, without
 from monitor.model import Candidate, Decision, Keyed, Kind, Paper
 from monitor.store import candidates, common, joins, lookups, notices, papers
 from monitor.store.columns import indexed

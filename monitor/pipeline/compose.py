@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo
 import structlog
 
 from monitor.channels.retry_policy import rest
-from monitor.diff.other_titles import other_titles
 from monitor.digest.compose import compose as compose_digest
 from monitor.digest.schedule import Slot, late_before, latest_due, next_due
 from monitor.errors import MonitorError, StoreBusyError, StoreError, UsageError
+from monitor.identity.other_titles import other_titles
 from monitor.match import TopicIndex
 from monitor.model import Digest, News, Notice, OtherTitle
 from monitor.pipeline import incidents

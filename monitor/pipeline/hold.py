@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from monitor.diff.decide import Circumstances
-from monitor.diff.hold import Suspicion, suspect
+from monitor.diff.replayed_feed import Suspicion, suspect
 from monitor.errors import HeldError
 from monitor.model import Paper
 from monitor.pipeline.arrivals import decide

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import structlog
 
-from monitor.diff.keys import keyed
+from monitor.identity.keys import keyed
 from monitor.pipeline import incidents
 from monitor.pipeline.parts import Parts
 from monitor.store import retention

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from monitor.diff.decide import Circumstances, decide_chunk, undated
-from monitor.diff.keys import keyed
+from monitor.identity.keys import keyed
 from monitor.model import Candidate, FirstRun, Kind, Paper, Sighting, Stored
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)

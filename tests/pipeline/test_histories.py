@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from monitor.diff.keys import keyed
+from monitor.identity.keys import keyed
 from monitor.model import Paper
 from monitor.store import joins, papers, retention, rulings, splits
 from monitor.store.database import Database, open_store

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from monitor.diff import keys
-from monitor.diff.keys import keyed
+from monitor.identity import keys
+from monitor.identity.keys import keyed
 from monitor.model import FirstRun, Kind, Paper
 from monitor.store import digests, joins, matches, papers
 from monitor.store.database import Database, open_store

@@ -10,7 +10,7 @@ from itertools import permutations
 import pytest
 from msgspec.structs import replace
 
-from monitor.diff.keys import keyed
+from monitor.identity.keys import keyed
 from monitor.model import Kind, Paper
 from monitor.store import digests, joins, papers, retention, rulings, splits
 from monitor.store.database import Database, open_store

@@ -20,10 +20,10 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import Script, ScriptDirectory
 
-from monitor.diff.blocks import with_head
 from monitor.diff.decide import Circumstances
-from monitor.diff.keys import keyed
 from monitor.errors import StoreError
+from monitor.identity.blocking import with_head
+from monitor.identity.keys import keyed
 from monitor.model import Paper
 from monitor.pipeline import arrivals
 from monitor.private_files import create_file

@@ -8,7 +8,7 @@ from datetime import datetime
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.diff.keys import keyed
+from monitor.identity.keys import keyed
 from monitor.model import Kind, Paper, Run, RunOutcome
 from monitor.store import papers, retention, runs, schema
 from monitor.store.database import Database

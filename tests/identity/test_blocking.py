@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.diff.blocks import blocks
+from monitor.identity.blocking import blocks
 
 TITLE = "Sketching Submodular Curvature for Streaming Crowdsourced Rankings"
 

@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from xxhash import xxh3_64_intdigest
 
-from monitor.diff.blocks import blocks, of_authors
-from monitor.diff.near import blocks_of
+from monitor.identity.blocking import blocks, of_authors
+from monitor.identity.near import blocks_of
 from monitor.model import Keyed, Paper
 from monitor.text import plain, title_key
 

@@ -11,8 +11,8 @@ from itertools import chain, islice
 
 from rapidfuzz import fuzz
 
-from monitor.diff.forms import DIGRAPH
-from monitor.diff.mend import mended
+from monitor.identity.mojibake import mended
+from monitor.identity.word_forms import DIGRAPH
 from monitor.text import plain
 
 # Where a list stops: et al., and others, an ellipsis.

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from monitor.diff import people, titles, venues
-from monitor.diff.blocks import rarity
-from monitor.diff.conventions import counted, numbers
-from monitor.diff.forms import near
-from monitor.diff.keys import LINK, identifiers
-from monitor.diff.mend import mended
-from monitor.diff.people import Agreement
-from monitor.diff.titles import Likeness, Title
+from monitor.identity import authors, titles, venues
+from monitor.identity.authors import Agreement
+from monitor.identity.blocking import rarity
+from monitor.identity.keys import LINK, identifiers
+from monitor.identity.mojibake import mended
+from monitor.identity.title_conventions import counted, numbers
+from monitor.identity.titles import Likeness, Title
+from monitor.identity.word_forms import near
 from monitor.model import Paper
 from monitor.spelling import american
 from monitor.text import plain
@@ -73,7 +73,7 @@ def gather(a: Paper, b: Paper) -> Evidence | None:
     a, b = _bounded(a), _bounded(b)
     a, b = _untangled(a, b), _untangled(b, a)
     ours, theirs = titles.title(a.title), titles.title(b.title)
-    authors = people.agreement(a.authors, b.authors)
+    authors = authors.agreement(a.authors, b.authors)
     met = authors.met if authors else 0
     if not met and titles.letters_agree(ours, theirs) < UNLIKE:
         return None
@@ -162,7 +162,7 @@ def _untangled(one: Paper, other: Paper) -> Paper:
     """
     if one.authors or not other.authors:
         return one
-    names = people.people(other.authors)
+    names = authors.people(other.authors)
     words = plain(mended(one.title)).split()
     met = [(words.index(name[-1]), name) for name in names if name[-1] in words]
     if not met or 3 * len(met) < 2 * len(names):
@@ -211,7 +211,7 @@ def _by_scheme(paper: Paper) -> dict[str, set[str]]:
 @lru_cache(maxsize=4096)
 def _explained(authors: tuple[str, ...], venue: str) -> frozenset[str]:
     """Words that catalogues mix into titles: names of the authors and of the venue."""
-    words = venues.venue(venue).words.union(*people.people(authors))
+    words = venues.venue(venue).words.union(*authors.people(authors))
     return frozenset(map(american, words))
 
 

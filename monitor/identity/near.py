@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from monitor.diff.blocks import (
+from monitor.identity.blocking import (
     COMMON_FROM,
     RAREST,
     SIGNS,

@@ -6,9 +6,9 @@ import re
 from functools import lru_cache
 from math import fsum
 
-from monitor.diff.blocks import rarity
-from monitor.diff.conventions import LEFT_BEHIND
-from monitor.diff.mend import mended
+from monitor.identity.blocking import rarity
+from monitor.identity.mojibake import mended
+from monitor.identity.title_conventions import LEFT_BEHIND
 from monitor.text import plain
 
 # A sign with a space on either side: nothing within words or numbers. A run of signs is looked at

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from monitor.diff.evidence import Evidence
+from monitor.identity.features import Evidence
 
 # A title that shares so much with the other, has only "for" and "using" alone, and whose letters
 # agree this far with the words sorted, is the other turned round: as good as in order.

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from monitor.diff.evidence import gather
-from monitor.diff.weights import balance
+from monitor.identity.features import gather
+from monitor.identity.weights import balance
 from monitor.model import Paper
 
 # Registries that give a paper one number. Those that machines cluster (OpenAlex, Semantic Scholar)

@@ -12,12 +12,12 @@ from msgspec import structs
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel
 
-from monitor.diff.blocks import folded
-from monitor.diff.contradiction import bears_out, contradiction
-from monitor.diff.keys import LINK, doi, identifiers
-from monitor.diff.notices import apart, is_about
-from monitor.diff.people import author_agreement
-from monitor.diff.similar import SAME_ABSTRACT, abstract_agreement, same_work
+from monitor.identity.authors import author_agreement
+from monitor.identity.blocking import folded
+from monitor.identity.contradiction import bears_out, contradiction
+from monitor.identity.keys import LINK, doi, identifiers
+from monitor.identity.notices import apart, is_about
+from monitor.identity.same_work import SAME_ABSTRACT, abstract_agreement, same_work
 from monitor.model import Candidate, Keyed, Paper
 from monitor.text import plain, title_key
 

@@ -11,8 +11,10 @@ from math import fsum
 
 from rapidfuzz.distance import Indel
 
-from monitor.diff.blocks import rarity
-from monitor.diff.conventions import (
+from monitor.identity.blocking import rarity
+from monitor.identity.mojibake import mended
+from monitor.identity.pieces import MOST_SIGNS, SIGN, TELLING, pieces
+from monitor.identity.title_conventions import (
     ABOUT,
     ANOTHER,
     COLUMN,
@@ -26,9 +28,7 @@ from monitor.diff.conventions import (
     counted,
     numbers,
 )
-from monitor.diff.forms import initials, missing, numbered_apart
-from monitor.diff.mend import mended
-from monitor.diff.pieces import MOST_SIGNS, SIGN, TELLING, pieces
+from monitor.identity.word_forms import initials, missing, numbered_apart
 from monitor.spelling import american
 from monitor.text import plain
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from monitor.diff.recognise import by_likeness
+from monitor.identity.resolve import by_likeness
 from monitor.model import OtherTitle, Sighting
 from monitor.text import title_key
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from monitor.diff.keys import LINK
+from monitor.identity.keys import LINK
 from monitor.model import Candidate, Decision, Keyed, Kind, Paper
 
 # A date without a time stands for its whole day.

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from monitor.diff.decide import MOST_TWINS, Circumstances, decide_chunk
-from monitor.diff.keys import LINK, all_keyed, fingerprint, identifiers, mark
-from monitor.diff.recognise import by_likeness
-from monitor.diff.similar import Verdict, same_work
+from monitor.identity.keys import LINK, all_keyed, fingerprint, identifiers, mark
+from monitor.identity.resolve import by_likeness
+from monitor.identity.same_work import Verdict, same_work
 from monitor.model import Decision, Paper, Sighting, SightingText
 
 _RULED = "someone ruled"

@@ -12,11 +12,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from monitor.diff.contradiction import bears_out, contradiction
-from monitor.diff.evidence import Evidence, abstract_agreement, gather, identified
-from monitor.diff.keys import identifiers
-from monitor.diff.notices import apart, is_about
-from monitor.diff.weights import balance
+from monitor.identity.contradiction import bears_out, contradiction
+from monitor.identity.features import Evidence, abstract_agreement, gather, identified
+from monitor.identity.keys import identifiers
+from monitor.identity.notices import apart, is_about
+from monitor.identity.weights import balance
 from monitor.model import Paper
 
 __all__ = ["SAME_ABSTRACT", "Verdict", "abstract_agreement", "same_work"]

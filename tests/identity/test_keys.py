@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.diff.keys import arxiv_id, doi, fingerprint, identifiers, keyed, link
+from monitor.identity.keys import arxiv_id, doi, fingerprint, identifiers, keyed, link
 from monitor.model import Paper
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from monitor.diff.keys import LINK, about, identifiers
+from monitor.identity.keys import LINK, about, identifiers
 from monitor.model import CONCERN, CORRECTION, RETRACTION, Decision, Effect, Keyed, Kind, Paper
 
 # What a notice is for the paper that it is about. A comment changes nothing.

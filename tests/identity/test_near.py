@@ -2,8 +2,8 @@
 
 import random
 
-from monitor.diff import near
-from monitor.diff.blocks import blocks
+from monitor.identity import near
+from monitor.identity.blocking import blocks
 
 COMMON = ["deep", "learning", "of", "the", "model", "a", "for", "data", "image"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache, partial
 
-from monitor.diff.mend import mended
+from monitor.identity.mojibake import mended
 from monitor.text import plain
 
 
