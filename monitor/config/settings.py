@@ -50,7 +50,7 @@ from monitor.config.yaml_positions import Place
 from monitor.digest.schedule import parse_schedule
 from monitor.errors import Fault, QueryError
 from monitor.match import Synonyms, parse_query
-from monitor.match.lists import item_query, labelled, lists_query
+from monitor.match.list_syntax import item_query, labelled, lists_query
 from monitor.match.synonyms import NO_SYNONYMS, term
 from monitor.model import FirstRun, Kind, Topic
 from monitor.sources.base import SourceOptions

@@ -10,7 +10,7 @@ from monitor.config.files import Written
 from monitor.config.messages import pointed
 from monitor.config.settings import SLACK, Settings, TopicSettings, topics_of
 from monitor.match import parse_query
-from monitor.match.doubts import may_doubt
+from monitor.match.warnings import may_doubt
 
 _WORDS_ALONE = re.compile(r"[\w-]+(?: +[\w-]+)+")
 _SOURCE = re.compile(r'\bsource:(?:"([^"]+)"|([^\s()"]+))')

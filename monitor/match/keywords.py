@@ -14,10 +14,10 @@ from itertools import chain, combinations
 from math import comb
 
 from monitor.match.abbreviations import definitions
+from monitor.match.evaluate import label
 from monitor.match.names import spellings
-from monitor.match.promises import STOP_WORDS
+from monitor.match.too_broad import STOP_WORDS
 from monitor.match.tree import And, AtLeast, Author, Edge, Label, Near, Node, Not, Or, Words
-from monitor.match.view import label
 from monitor.model import Keyword, Keywords, Paper, Sought
 from monitor.text import pieces, ways_to_write, words_of_piece
 

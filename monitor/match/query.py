@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from monitor.errors import QueryError
-from monitor.match.doubts import doubts
-from monitor.match.foreign import refuse_foreign
-from monitor.match.leaves import leaf
-from monitor.match.promises import refuse_too_wide
+from monitor.match.evaluate import total
+from monitor.match.foreign_syntax import refuse_foreign
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
+from monitor.match.term_parser import leaf
 from monitor.match.tokens import Token, tokens
+from monitor.match.too_broad import refuse_too_wide
 from monitor.match.tree import (
     Leaf,
     Node,
@@ -30,7 +30,7 @@ from monitor.match.tree import (
     leaves,
     negation,
 )
-from monitor.match.view import total
+from monitor.match.warnings import doubts
 
 FIELDS = ("title", "abstract", "author", "category", "source", "venue", "announce")
 MAX_DEPTH = 40

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from monitor.errors import QueryError
 from monitor.match import keywords, parse_query, sought
-from monitor.match.view import View, answers
+from monitor.match.evaluate import View, answers
 from monitor.model import Keyword, Keywords, Paper, Sought
 from tests.match import grammar
 

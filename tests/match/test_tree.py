@@ -7,10 +7,10 @@ import pytest
 from monitor.errors import QueryError
 from monitor.match import index_of, parse_query
 from monitor.match.abbreviations import definitions
+from monitor.match.evaluate import View, answers, met_leaves, points
+from monitor.match.explain import explain
 from monitor.match.synonyms import Synonyms
 from monitor.match.tree import And, AtLeast, Node, Or
-from monitor.match.view import View, answers, met_leaves, points
-from monitor.match.why import explain
 from monitor.model import Paper, Topic
 
 

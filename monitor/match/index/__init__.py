@@ -16,12 +16,12 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from monitor.errors import QueryError
+from monitor.match.evaluate import View
+from monitor.match.explain import explain, score
 from monitor.match.index.kept import Kept
 from monitor.match.index.plain import Plain
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.match.tree import Query
-from monitor.match.view import View
-from monitor.match.why import explain, score
 from monitor.model import Paper, Why
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The abbreviations that papers define, laid over the lattice of a batch.
 
-The same words at the same places as `monitor.match.view.extended` adds to one text.
+The same words at the same places as `monitor.match.evaluate.extended` adds to one text.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monitor.match.evaluate import Lattice, View, extended, same_letters
 from monitor.match.index.columns import Numbers, ranges
 from monitor.match.index.phrases import Phrases
 from monitor.match.index.reader import Cut, Lattices, Reader
-from monitor.match.view import Lattice, View, extended, same_letters
 from monitor.text import is_plain, words_of_piece, written_in_piece
 
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monitor.match.evaluate import View, answers
 from monitor.match.index.columns import Column, Numbers, distinct, ranges
 from monitor.match.index.leaves import Found, Leaves
 from monitor.match.index.scores import Counts, scored
@@ -34,7 +35,6 @@ from monitor.match.index.written import Written
 from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
 from monitor.match.tree import Query, leaves
-from monitor.match.view import View, answers
 
 MOST_SHAPES = 300
 _BLOCK = 1 << 17  # words of bits worked on at once: what a processor's cache holds

@@ -1,7 +1,7 @@
 """Every different thing that topics ask of a paper, and which papers of a batch have it.
 
 Words and phrases, authors and labels are found all at once. What asks for more (exactly so, near
-each other) is found by its words and then looked at by the plain reading in `monitor.match.view`.
+each other) is found by its words and then looked at by the plain reading in `monitor.match.evaluate`.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monitor.match.evaluate import View, is_asked_for, label, meets
+from monitor.match.idf import rarity, rarity_of_words
 from monitor.match.index.abbreviated import with_abbreviations
 from monitor.match.index.columns import Column, Numbers, distinct
 from monitor.match.index.phrases import Phrases
 from monitor.match.index.reader import Reader, ways_through
 from monitor.match.index.scores import Counts, Hits, counted
 from monitor.match.names import spellings
-from monitor.match.rarity import rarity, rarity_of_words
 from monitor.match.tree import TEXT_FIELDS, Author, Label, Leaf, Near, Words
-from monitor.match.view import View, is_asked_for, label, meets
 
 _FIELDS = {"title": 1, "abstract": 2, "venue": 4}
 _REMEMBERED = 50_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from monitor.match.evaluate import View, answers
+from monitor.match.explain import score
 from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
 from monitor.match.tree import Query
-from monitor.match.view import View, answers
-from monitor.match.why import score
 
 if TYPE_CHECKING:
     from monitor.match.index.columns import Numbers

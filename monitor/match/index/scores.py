@@ -1,6 +1,6 @@
 """How well papers meet topics, for all pairs of a batch at once.
 
-The same as `monitor.match.why.score` gives for one pair. Topics in which a leaf stands twice, or
+The same as `monitor.match.explain.score` gives for one pair. Topics in which a leaf stands twice, or
 leaves share a clause or have weights, are left to it, and so are some papers.
 """
 
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monitor.match.explain import points
 from monitor.match.index.abbreviated import Laid
 from monitor.match.index.columns import Numbers
 from monitor.match.index.phrases import Occurrences
 from monitor.match.index.shapes import Tree, evaluate
-from monitor.match.why import points
 
 TITLE = 0
 

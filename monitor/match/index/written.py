@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from monitor.errors import QueryError
-from monitor.match.foreign import may_be_foreign
+from monitor.match.foreign_syntax import may_be_foreign
 from monitor.match.index.leaves import Leaves
 from monitor.match.index.shapes import Tree, negated, tree_of
-from monitor.match.promises import STOP_WORDS
 from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
+from monitor.match.too_broad import STOP_WORDS
 from monitor.match.tree import And, Author, Label, Node, Not, Or, Query, Words, negation
 from monitor.text import form_of
 

@@ -13,8 +13,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from monitor.errors import QueryError
-from monitor.match.foreign import engines, regexes
-from monitor.match.foreign.rule import found_in, masked, replaced
+from monitor.match.foreign_syntax import engines, regexes
+from monitor.match.foreign_syntax.rule import found_in, masked, replaced
 
 RULES = (*engines.RULES, *regexes.RULES)
 _LONGEST_HINT = 300

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from monitor.errors import QueryError
-from monitor.match.foreign.rule import FIRST, LAST, masked
+from monitor.match.foreign_syntax.rule import FIRST, LAST, masked
 from monitor.match.tokens import Token
 
 # A topic without any of these has nothing to doubt; weights are doubted by the parser.

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from monitor.match.rarity import rarity
+from monitor.match.evaluate import Span, View, met_leaves, total
+from monitor.match.idf import rarity
 from monitor.match.tree import Author, Label, Leaf, Near, Query, Words, leaves
-from monitor.match.view import Span, View, met_leaves, total
 from monitor.model import Why
 
 _FIELDS = ("title", "abstract", "venue")

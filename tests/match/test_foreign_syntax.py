@@ -9,7 +9,7 @@ import pytest
 
 from monitor.errors import QueryError
 from monitor.match import NO_FILTERING, TopicIndex, parse_query
-from monitor.match.foreign import rewritten
+from monitor.match.foreign_syntax import rewritten
 from monitor.model import Paper
 from tests.match.test_docs import CODE, tables
 

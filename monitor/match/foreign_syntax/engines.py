@@ -11,7 +11,7 @@ import re
 from itertools import product
 from urllib.parse import unquote
 
-from monitor.match.foreign.rule import FIRST, JOINED, LAST, OPERAND, QUOTES, Found, rule
+from monitor.match.foreign_syntax.rule import FIRST, JOINED, LAST, OPERAND, QUOTES, Found, rule
 
 # Names of fields elsewhere, and what stands for them here; for all others, nothing.
 _OURS = {

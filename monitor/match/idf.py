@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from monitor.match.promises import STOP_WORDS
+from monitor.match.too_broad import STOP_WORDS
 from monitor.match.tree import Author, Edge, Label, Leaf, Near, Words
 
 _COMMON = """

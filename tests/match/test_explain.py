@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 
 from monitor.match import Synonyms, TopicIndex, parse_query
+from monitor.match.evaluate import Lattice, View
+from monitor.match.explain import explain, score
 from monitor.match.tree import Near, Words, leaves
-from monitor.match.view import Lattice, View
-from monitor.match.why import explain, score
 from monitor.model import Paper, Why
 from tests.match import grammar
 

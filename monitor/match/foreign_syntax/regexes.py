@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from string import ascii_lowercase
 
-from monitor.match.foreign.rule import FIRST, rule
+from monitor.match.foreign_syntax.rule import FIRST, rule
 
 _MESSAGE = "{found} is part of a regular expression; a topic is made of words"
 _HINT = (

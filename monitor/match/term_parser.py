@@ -6,11 +6,11 @@ import re
 from typing import NoReturn
 
 from monitor.errors import QueryError
+from monitor.match.evaluate import label
 from monitor.match.names import spellings
 from monitor.match.synonyms import Synonyms, Term
 from monitor.match.tokens import Token
 from monitor.match.tree import TEXT_FIELDS, Author, Edge, Label, Near, Node, Words, disjunction
-from monitor.match.view import label
 from monitor.text import Word, words
 
 MOST_NEAR = 10
