@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from monitor.errors import QueryError
 from monitor.match import NO_FILTERING, Query, TopicIndex, parse_query
 from monitor.match.index import engine as engine_module
-from monitor.match.index import reader, shapes
-from monitor.match.index.columns import Column, Table
-from monitor.match.index.leaves import Leaves
-from monitor.match.index.written import Written
+from monitor.match.index import lattice, query_shapes
+from monitor.match.index.arrays import Column, Table
+from monitor.match.index.parse_cache import Written
+from monitor.match.index.terms import Leaves
 from monitor.match.synonyms import Synonyms
 from monitor.match.tree import Edge, Not, Words
 from monitor.match.tree import leaves as tree_leaves
@@ -155,7 +155,7 @@ def test_a_duel_when_most_topics_have_a_shape_of_their_own(monkeypatch: pytest.M
 
 
 def test_a_duel_that_forgets_what_it_read_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "MOST_PIECES", 5)
+    monkeypatch.setattr(lattice, "MOST_PIECES", 5)
     random_ = random.Random(12)
     topics = {i: one for i in range(200) if isinstance(one := duel.asked(random_), str)}
     index, oracle = TopicIndex(topics), TopicIndex(topics, NO_FILTERING)
@@ -277,7 +277,7 @@ def test_a_topic_read_quickly_is_as_the_parser_reads_it(topic: str, with_synonym
     if quick is not None:
         read = parse_query(topic, synonyms)
         tree, has_synonyms = quick
-        assert tree == shapes.tree_of(read.root, leaves.number)
+        assert tree == query_shapes.tree_of(read.root, leaves.number)
         clauses = [leaf.position for leaf in tree_leaves(read.root)]
         assert has_synonyms or len(set(clauses)) == len(clauses)
         assert written.query(topic) == read

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 from monitor.errors import QueryError
 from monitor.match.evaluate import View
 from monitor.match.explain import explain, score
-from monitor.match.index.kept import Kept
-from monitor.match.index.plain import Plain
+from monitor.match.index.query_store import Kept
+from monitor.match.index.reference import Plain
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.match.tree import Query
 from monitor.model import Paper, Why
 
 if TYPE_CHECKING:
-    from monitor.match.index.columns import Numbers
+    from monitor.match.index.arrays import Numbers
     from monitor.match.index.engine import Engine
 
 BATCH = 1_024

@@ -18,10 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.match.evaluate import View, answers
-from monitor.match.index.columns import Column, Numbers, distinct, ranges
-from monitor.match.index.leaves import Found, Leaves
-from monitor.match.index.scores import Counts, scored
-from monitor.match.index.shapes import (
+from monitor.match.index.arrays import Column, Numbers, distinct, ranges
+from monitor.match.index.parse_cache import Written
+from monitor.match.index.query_shapes import (
     MOST_PLACES,
     Group,
     Tree,
@@ -31,7 +30,8 @@ from monitor.match.index.shapes import (
     shaped,
     tree_of,
 )
-from monitor.match.index.written import Written
+from monitor.match.index.scores import Counts, scored
+from monitor.match.index.terms import Found, Leaves
 from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
 from monitor.match.tree import Query, leaves

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.match.explain import points
-from monitor.match.index.abbreviated import Laid
-from monitor.match.index.columns import Numbers
+from monitor.match.index.abbreviation_edges import Laid
+from monitor.match.index.arrays import Numbers
 from monitor.match.index.phrases import Occurrences
-from monitor.match.index.shapes import Tree, evaluate
+from monitor.match.index.query_shapes import Tree, evaluate
 
 TITLE = 0
 

@@ -14,8 +14,8 @@ from typing import NamedTuple, TypeVar
 
 from monitor.errors import QueryError
 from monitor.match.foreign_syntax import may_be_foreign
-from monitor.match.index.leaves import Leaves
-from monitor.match.index.shapes import Tree, negated, tree_of
+from monitor.match.index.query_shapes import Tree, negated, tree_of
+from monitor.match.index.terms import Leaves
 from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
 from monitor.match.too_broad import STOP_WORDS

@@ -14,10 +14,10 @@ import numpy as np
 
 from monitor.match.evaluate import View, is_asked_for, label, meets
 from monitor.match.idf import rarity, rarity_of_words
-from monitor.match.index.abbreviated import with_abbreviations
-from monitor.match.index.columns import Column, Numbers, distinct
+from monitor.match.index.abbreviation_edges import with_abbreviations
+from monitor.match.index.arrays import Column, Numbers, distinct
+from monitor.match.index.lattice import Reader, ways_through
 from monitor.match.index.phrases import Phrases
-from monitor.match.index.reader import Reader, ways_through
 from monitor.match.index.scores import Counts, Hits, counted
 from monitor.match.names import spellings
 from monitor.match.tree import TEXT_FIELDS, Author, Label, Leaf, Near, Words

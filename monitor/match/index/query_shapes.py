@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from monitor.match.index.columns import Column, Numbers
+from monitor.match.index.arrays import Column, Numbers
 from monitor.match.tree import And, AtLeast, Leaf, Node, Not, Or
 
 Tree: TypeAlias = int | tuple[Any, ...]

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.match.evaluate import Lattice, View, extended, same_letters
-from monitor.match.index.columns import Numbers, ranges
+from monitor.match.index.arrays import Numbers, ranges
+from monitor.match.index.lattice import Cut, Lattices, Reader
 from monitor.match.index.phrases import Phrases
-from monitor.match.index.reader import Cut, Lattices, Reader
 from monitor.text import is_plain, words_of_piece, written_in_piece
 
 

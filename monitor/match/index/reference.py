@@ -12,7 +12,7 @@ from monitor.match.synonyms import Synonyms
 from monitor.match.tree import Query
 
 if TYPE_CHECKING:
-    from monitor.match.index.columns import Numbers
+    from monitor.match.index.arrays import Numbers
 
 
 class Plain:

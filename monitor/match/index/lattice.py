@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.match.index.columns import Column, Numbers, ranges
+from monitor.match.index.arrays import Column, Numbers, ranges
 from monitor.text import Word, form_of, pieces, words, words_of_piece
 
 MOST_PIECES = 400_000
