@@ -25,7 +25,7 @@ from monitor.app import App, open_app
 from monitor.clocks import SystemClock
 from monitor.diff.decide import Circumstances
 from monitor.model import Topic
-from monitor.pipeline.arrivals import arrive
+from monitor.pipeline.store_chunk import arrive
 
 _CONFIG = """\
 store: sqlite:///monitor.db

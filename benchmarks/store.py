@@ -36,7 +36,7 @@ from msgspec.structs import replace
 from monitor.diff.decide import Circumstances
 from monitor.identity.keys import keyed
 from monitor.model import Decision, Kind, Paper
-from monitor.pipeline.arrivals import arrive, decide
+from monitor.pipeline.store_chunk import arrive, decide
 from monitor.store import lookups, papers, schema
 from monitor.store.database import Database, open_store
 

@@ -12,6 +12,8 @@ deliver()       A short transaction claims; the send has none open, but for the 
                 before the last byte; a short transaction records the outcome at once.
 """
 
+from monitor.pipeline.active_config import InForce, queries_in_force
+from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.compose import (
     Composed,
     chosen,
@@ -27,15 +29,13 @@ from monitor.pipeline.deliver import (
     is_handed_off_again,
     resolve,
 )
-from monitor.pipeline.in_force import InForce, queries_in_force
+from monitor.pipeline.dry_run import rehearse
 from monitor.pipeline.incidents import note_outage
 from monitor.pipeline.ingest import ingest, is_being_read, is_due
 from monitor.pipeline.match import enrol, match
-from monitor.pipeline.parts import OPERATOR, Parts, Retention, Subscription, Watched, Way
-from monitor.pipeline.rehearse import rehearse
 from monitor.pipeline.render import OnFailure
-from monitor.pipeline.searchable import make_searchable
-from monitor.pipeline.upkeep import upkeep
+from monitor.pipeline.runtime import OPERATOR, Parts, Retention, Subscription, Watched, Way
+from monitor.pipeline.search_index import make_searchable
 
 __all__ = [
     "OPERATOR",

@@ -18,8 +18,8 @@ from monitor.identity.other_titles import other_titles
 from monitor.match import TopicIndex
 from monitor.model import Digest, News, Notice, OtherTitle
 from monitor.pipeline import incidents
-from monitor.pipeline.parts import OPERATOR, Parts, Subscription, Way
 from monitor.pipeline.render import Forms, OnFailure, failing, judge, plan, render, render_again
+from monitor.pipeline.runtime import OPERATOR, Parts, Subscription, Way
 from monitor.store import digests, papers, runs
 from monitor.store.database import Transaction
 from monitor.store.digests import SubscriptionState

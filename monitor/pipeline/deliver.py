@@ -19,8 +19,8 @@ from monitor.errors import StoreError
 from monitor.log import masked
 from monitor.model import Channel, Delivery, Outcome, State
 from monitor.pipeline import incidents
-from monitor.pipeline.pace import Pace
-from monitor.pipeline.parts import Parts
+from monitor.pipeline.rate_limit import Pace
+from monitor.pipeline.runtime import Parts
 from monitor.store import deliveries, lines, owners, runs
 from monitor.store.database import Transaction
 from monitor.store.together import Together

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from monitor.model import Run
-from monitor.pipeline import again, incidents
-from monitor.pipeline.parts import Parts, Watched
+from monitor.pipeline import incidents, source_schedule
+from monitor.pipeline.runtime import Parts, Watched
 from monitor.store import runs
 
 
@@ -21,7 +21,7 @@ def note(parts: Parts, watched: Watched, done: Sequence[Run]) -> None:
     run = done[0]
     with parts.database.reading() as tx:
         reads = runs.reads(tx, watched.name)[1:]  # the first is this one
-    since = again.lost_since(reads, watched.every, run, watched.calendar)
+    since = source_schedule.lost_since(reads, watched.every, run, watched.calendar)
     if since is None:
         return
     error = (

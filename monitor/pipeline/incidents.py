@@ -9,7 +9,7 @@ from itertools import chain
 
 from monitor.errors import StoreError
 from monitor.model import Delivery, State
-from monitor.pipeline.parts import OPERATOR, Parts
+from monitor.pipeline.runtime import OPERATOR, Parts
 from monitor.store import deliveries, runs
 from monitor.store.database import Transaction
 

@@ -25,11 +25,11 @@ from monitor.model import (
     Run,
     RunOutcome,
 )
-from monitor.pipeline import again, gaps, hold, incidents
-from monitor.pipeline.arrivals import arrive
-from monitor.pipeline.judge import judge
-from monitor.pipeline.parts import Parts, Watched
-from monitor.pipeline.upkeep import fill_blocks
+from monitor.pipeline import gaps, incidents, replayed_feed, source_schedule
+from monitor.pipeline.cleanup import fill_blocks
+from monitor.pipeline.runtime import Parts, Watched
+from monitor.pipeline.source_health import judge
+from monitor.pipeline.store_chunk import arrive
 from monitor.sources import guard
 from monitor.sources.base import Found
 from monitor.sources.shared.withdrawals import unmarked
@@ -55,7 +55,7 @@ def is_due(parts: Parts, name: str) -> bool:
         last = runs.last_started(tx, name)
         known = sources.state(tx, name, watched.place)
     every = watched.every - LOOK if watched.is_folder else watched.every
-    return again.is_due(known, last, every, parts.clock.now())
+    return source_schedule.is_due(known, last, every, parts.clock.now())
 
 
 def is_being_read(parts: Parts, name: str) -> bool:
@@ -85,9 +85,11 @@ def ingest(
             validators = runs.validators(tx, name)
             known = sources.state(tx, name, watched.place)
             failing = runs.open_error(tx, incidents.source(name), incidents.FAILING)
-        if again.waits(known, now):
+        if source_schedule.waits(known, now):
             return [_not_asked(name, known.waits_for, now)]
-        reading = _Ingest(parts, watched, first, again.is_afresh(known, now), tell, accept)
+        reading = _Ingest(
+            parts, watched, first, source_schedule.is_afresh(known, now), tell, accept
+        )
         reading.failing = failing
         done = list(reading.runs(validators))
         if reading.wait:
@@ -142,7 +144,7 @@ class _Ingest:
 
     def runs(self, validators: Mapping[str, str]) -> Iterator[Run]:
         ended = 0
-        asked_with = again.unconditional(validators) if self.afresh else validators
+        asked_with = source_schedule.unconditional(validators) if self.afresh else validators
         for run in self._documents(asked_with):
             ended += 1
             yield run
@@ -211,7 +213,7 @@ class _Ingest:
         reading = guard.read(self.watched.source, document, guard.at_work(document))
         whole = document.complete and reading.complete and not reading.error
         if self.accept is None and not offset:
-            hold.look(self.parts, self.watched, reading.papers, self.parts.clock.now())
+            replayed_feed.look(self.parts, self.watched, reading.papers, self.parts.clock.now())
         # A file that is cut stays so until it is another: what is whole of it is all there is.
         last = whole or (not document.url and bool(reading.papers))
         self._set_aside(reading.rejected)

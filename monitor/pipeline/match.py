@@ -14,7 +14,7 @@ import structlog
 from monitor.match import TopicIndex, index_of
 from monitor.model import Change, Matched, Topic
 from monitor.pipeline import incidents
-from monitor.pipeline.parts import OPERATOR, Parts
+from monitor.pipeline.runtime import OPERATOR, Parts
 from monitor.store import deliveries, digests, matches, papers, runs
 from monitor.store.database import Transaction
 

@@ -18,7 +18,7 @@ from monitor.channels.retry_policy import rest
 from monitor.errors import MonitorError, StoreError, TemplateError
 from monitor.model import Channel, Digest, Rendered
 from monitor.pipeline import incidents
-from monitor.pipeline.parts import Parts, Subscription, Way
+from monitor.pipeline.runtime import Parts, Subscription, Way
 from monitor.store import digests, runs
 from monitor.store.database import Transaction
 from monitor.store.digests import Planned

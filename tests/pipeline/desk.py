@@ -7,7 +7,7 @@ from datetime import datetime
 
 from monitor.diff.decide import Circumstances
 from monitor.model import FirstRun, Kind, Matched, Outcome, Paper, State
-from monitor.pipeline.arrivals import Arrived, arrive
+from monitor.pipeline.store_chunk import Arrived, arrive
 from monitor.store import deliveries, digests, matches, papers
 from monitor.store.database import Database
 from monitor.store.papers import Origin

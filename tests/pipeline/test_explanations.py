@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from monitor.match import TopicIndex
 from monitor.model import Paper, Topic
+from monitor.pipeline.active_config import InForce
 from monitor.pipeline.explanations import kept
-from monitor.pipeline.in_force import InForce
 from tests.match import duel
 
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from monitor.commands.status import status
 from monitor.model import Run, RunOutcome
-from monitor.pipeline import again
+from monitor.pipeline import source_schedule
 from monitor.sources.arxiv import Arxiv
 from monitor.store import papers, runs, schema, sources
 from monitor.store.sources import SourceState
@@ -181,7 +181,7 @@ def test_F7_a_source_is_due_after_the_longest_of_its_pauses(
     known: SourceState, last: timedelta | None, due: bool
 ) -> None:
     started = None if last is None else NOW - last
-    assert again.is_due(known, started, timedelta(hours=1), NOW) is due
+    assert source_schedule.is_due(known, started, timedelta(hours=1), NOW) is due
 
 
 @pytest.mark.parametrize(
@@ -474,7 +474,9 @@ def test_between_days_that_follow_in_the_calendar_nothing_is_lost() -> None:
     friday, tuesday = SATURDAY - DAY, SATURDAY + 3 * DAY
     for now, since in ((tuesday - DAY, None), (tuesday, friday)):
         run = Run("arxiv", None, RunOutcome.OK, now, seen=3, fresh=3)
-        assert again.lost_since([friday], timedelta(hours=1), run, Arxiv.calendar) == since
+        assert (
+            source_schedule.lost_since([friday], timedelta(hours=1), run, Arxiv.calendar) == since
+        )
 
 
 def at(day: int) -> datetime:
@@ -500,5 +502,5 @@ def test_when_papers_are_lost(
     reads: list[int], now: int, seen: int, fresh: int, since: int | None
 ) -> None:
     run = Run("journal", None, RunOutcome.OK, at(now), seen=seen, fresh=fresh)
-    found = again.lost_since([at(day) for day in reads], timedelta(hours=1), run)
+    found = source_schedule.lost_since([at(day) for day in reads], timedelta(hours=1), run)
     assert found == (None if since is None else at(since))

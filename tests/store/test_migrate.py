@@ -25,7 +25,7 @@ from monitor.errors import StoreError
 from monitor.identity.blocking import with_head
 from monitor.identity.keys import keyed
 from monitor.model import Paper
-from monitor.pipeline import arrivals
+from monitor.pipeline import store_chunk
 from monitor.private_files import create_file
 from monitor.resources import resource
 from monitor.store import database, deliveries, papers, schema
@@ -287,7 +287,7 @@ def test_a_store_of_before_notices_knows_its_papers(blank: str) -> None:
     store = open_store(blank)
     again = msgspec.structs.replace(paper, type="journal article", year=2020)
     with store.ingesting() as tx:
-        arrived = arrivals.arrive(tx, "s", [again], Circumstances(NOW))
+        arrived = store_chunk.arrive(tx, "s", [again], Circumstances(NOW))
         stored = papers.get(tx, 1)
     assert (arrived.ids, [one.kind for one in arrived.decisions]) == ((1,), [None])
     assert stored is not None and stored.paper.keys == {"doi": "10.1000/x"}

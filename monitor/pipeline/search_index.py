@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from monitor.match import keywords
-from monitor.pipeline.parts import Parts
+from monitor.pipeline.runtime import Parts
 from monitor.store import papers, search
 
 # So many papers take about a tenth of a second, for which an ingest may have to wait.

@@ -9,7 +9,7 @@ import structlog
 
 from monitor.identity.keys import keyed
 from monitor.pipeline import incidents
-from monitor.pipeline.parts import Parts
+from monitor.pipeline.runtime import Parts
 from monitor.store import retention
 from monitor.store.database import Transaction
 

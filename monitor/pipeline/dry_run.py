@@ -8,8 +8,8 @@ from dataclasses import replace
 from monitor.model import Digest
 from monitor.pipeline.compose import compose, log_failure
 from monitor.pipeline.match import match
-from monitor.pipeline.parts import Parts
 from monitor.pipeline.render import OnFailure
+from monitor.pipeline.runtime import Parts
 from monitor.store.rehearsal import rehearsing
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.model import SourceDay
-from monitor.pipeline.silence import SILENT, STALE, THIN, judge
+from monitor.pipeline.source_silence import SILENT, STALE, THIN, judge
 from monitor.sources.arxiv import CALENDAR
 from monitor.sources.calendar import DAY
 

@@ -13,7 +13,7 @@ from monitor.channels.retry_policy import PATIENCE, Patience
 from monitor.digest.schedule import Schedule
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.model import Channel, Clock, FirstRun, Templates, Topic
-from monitor.pipeline.in_force import InForce
+from monitor.pipeline.active_config import InForce
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
 from monitor.store.database import Database

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import structlog
 
 from monitor.model import Run, RunOutcome
-from monitor.pipeline import incidents, silence
-from monitor.pipeline.parts import Parts, Watched
+from monitor.pipeline import incidents, source_silence
+from monitor.pipeline.runtime import Parts, Watched
 from monitor.sources.calendar import DAY
 from monitor.store import days, runs
 from monitor.store.database import Transaction
@@ -54,16 +54,16 @@ def _judge_silence(
     tx: Transaction, watched: Watched, started: Sequence[datetime], now: datetime
 ) -> None:
     calendar = watched.calendar
-    today = silence.day_of(now, calendar)
-    for day in {today, *(silence.day_of(at, calendar) for at in started)}:
-        start, end = (silence.start_of(at, calendar) for at in (day, day + DAY))
+    today = source_silence.day_of(now, calendar)
+    for day in {today, *(source_silence.day_of(at, calendar) for at in started)}:
+        start, end = (source_silence.start_of(at, calendar) for at in (day, day + DAY))
         days.count(tx, watched.name, day, start, end)
     first = runs.first_read(tx, watched.name)
     if first is None:
         return
-    known = days.history(tx, watched.name, today - silence.HISTORY)
+    known = days.history(tx, watched.name, today - source_silence.HISTORY)
     subject = incidents.source(watched.name)
-    wrong = silence.judge(known, silence.day_of(first, calendar), now, calendar)
+    wrong = source_silence.judge(known, source_silence.day_of(first, calendar), now, calendar)
     for kind, text in wrong.items():
         if text:
             runs.open_incident(tx, subject, kind, now, text)

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Collection
 
-from monitor.pipeline.parts import Parts
+from monitor.pipeline.runtime import Parts
 
 
 class Pace:

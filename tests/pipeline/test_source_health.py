@@ -13,7 +13,7 @@ import pytest
 from monitor.app import App
 from monitor.commands.status import status
 from monitor.model import Trouble
-from monitor.pipeline.judge import GAP_STANDS
+from monitor.pipeline.source_health import GAP_STANDS
 from monitor.store import digests, runs
 from tests.house import House
 from tests.servers.smtp import ScriptedSmtp

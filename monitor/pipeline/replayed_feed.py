@@ -9,8 +9,8 @@ from monitor.diff.decide import Circumstances
 from monitor.diff.replayed_feed import Suspicion, suspect
 from monitor.errors import HeldError
 from monitor.model import Paper
-from monitor.pipeline.arrivals import decide
-from monitor.pipeline.parts import Parts, Watched
+from monitor.pipeline.runtime import Parts, Watched
+from monitor.pipeline.store_chunk import decide
 from monitor.store import runs
 
 CHUNK = 1_000
