@@ -25,7 +25,7 @@ from monitor.app import open_app
 from monitor.clocks import FixedClock
 from monitor.commands.heartbeat import living_workers
 from monitor.config import load
-from monitor.workers import Job, queue_of
+from monitor.service.workers import Job, queue_of
 
 MAILS = 10_000
 ANSWER = 20  # milliseconds

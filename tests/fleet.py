@@ -160,8 +160,8 @@ def main(kind: str, path: str, calendar: str) -> None:
     import logging
 
     from monitor.log import set_up_logging
-    from monitor.scheduler import Service
-    from monitor.workers import Worker
+    from monitor.service.scheduler import Service
+    from monitor.service.workers import Worker
 
     set_up_logging(logging.INFO)
     made = {"serve": Service, "worker": Worker}[kind]

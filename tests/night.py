@@ -371,7 +371,7 @@ def process(folder: Path, words: list[str]) -> None:
     import logging
 
     from monitor.log import set_up_logging
-    from monitor.scheduler import Service
+    from monitor.service.scheduler import Service
 
     _shift(folder / "wall")
     set_up_logging(logging.INFO)
@@ -399,11 +399,10 @@ def _fill(flag: Path) -> None:
 
 def _shift(offset: Path) -> None:
     """Let the scheduler's clock show what the machine's would, were it set back."""
+    import monitor.scheduler
     from apscheduler import job
     from apscheduler.schedulers import base
     from apscheduler.triggers import interval
-
-    import monitor.scheduler
 
     class Wall(datetime):
         @classmethod
@@ -411,7 +410,7 @@ def _shift(offset: Path) -> None:
             seconds = float(offset.read_text(encoding="ascii") or 0) if offset.exists() else 0
             return datetime.now(tz) + timedelta(seconds=seconds)
 
-    for module in (job, base, interval, monitor.scheduler):
+    for module in (job, base, interval, monitor.service.scheduler):
         if hasattr(module, "datetime"):
             module.datetime = Wall
 

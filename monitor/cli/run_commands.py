@@ -158,7 +158,7 @@ def serve(config: Config = CONFIG, now: Now = None) -> None:
 
     from monitor.clocks import clock_at
     from monitor.log import set_up_logging
-    from monitor.scheduler import Service
+    from monitor.service.scheduler import Service
 
     set_up_logging(logging.INFO)
     Service(config, clock_at(moment(now), running=True)).run()
@@ -170,7 +170,7 @@ def worker(config: Config = CONFIG, now: Now = None) -> None:
 
     from monitor.clocks import clock_at
     from monitor.log import set_up_logging
-    from monitor.workers import Worker
+    from monitor.service.workers import Worker
 
     set_up_logging(logging.INFO)
     Worker(config, clock_at(moment(now), running=True)).run()

@@ -139,8 +139,8 @@ TRANSACTIONS = {
     "monitor.pipeline.cleanup.fill_blocks": "near titles",
     "monitor.commands.heartbeat.end_of_life": "service ended",
     "monitor.commands.heartbeat.sign_of_life": "heartbeat",
-    "monitor.running.Running._take_up": "configuration",
-    "monitor.running.Running._tell": "service",
+    "monitor.service.process.Running._take_up": "configuration",
+    "monitor.service.process.Running._tell": "service",
     "monitor.store.database.Database.probe": "probe",
     "monitor.store.restore._hold": "restored held",
     "monitor.store.servers.Servers.moved": "address moved",
@@ -456,7 +456,7 @@ def _no_waits() -> None:
     """
     import monitor.pipeline.deliver  # noqa: F401
     from monitor.channels.slack.channel import Slack
-    from monitor.scheduler import Service
+    from monitor.service.scheduler import Service
 
     Slack.apart = 0.0
     sys.modules["monitor.pipeline.deliver"].RECORD_AGAIN = (0, 0)  # type: ignore[attr-defined]

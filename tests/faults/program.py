@@ -14,7 +14,7 @@ monitor.digest.render
 monitor.log
 monitor.match.index.engine
 monitor.commands.status
-monitor.scheduler
+monitor.service.scheduler
 monitor.sources.feed
 monitor.sources.huggingface
 monitor.store.migrate

@@ -13,7 +13,7 @@ from monitor import config
 from monitor.app import App, load_settings, open_app
 from monitor.commands.status import status
 from monitor.errors import ConfigError
-from monitor.scheduler import Service
+from monitor.service.scheduler import Service
 from monitor.store import schema
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.patience import PATIENCE

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from monitor import pipeline, workers
+from monitor import pipeline
 from monitor.app import App
 from monitor.commands.heartbeat import SERVICE, WORKER, living_workers, sign_of_life, vital_signs
+from monitor.service import workers
+from monitor.service.workers import Job, Queue
 from monitor.store.database import open_store
-from monitor.workers import Job, Queue
 from tests.fleet import TICK, Fleet, fleet, paper
 from tests.house import AGENTS, BANDITS, House
 from tests.month import month

@@ -23,7 +23,7 @@ from monitor.app import App
 from monitor.commands.heartbeat import SERVICE
 from monitor.errors import ConfigError, StoreError
 from monitor.model import State
-from monitor.scheduler import Service, _Jobs
+from monitor.service.scheduler import Service, _Jobs
 from monitor.store import beats, deliveries, digests
 from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House
 from tests.patience import PATIENCE, wait

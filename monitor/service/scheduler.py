@@ -6,7 +6,7 @@ every tick   read each source whose time has come
              look whether the configuration changed; beat
 
 On PostgreSQL any number of replicas may run, since the tables decide; while there are workers,
-each of these is a job of theirs (see `workers.py`), and a replica only sees to it that it is
+each of these is a job of theirs (see `service/workers.py`), and a replica only sees to it that it is
 asked for.
 """
 
@@ -24,15 +24,16 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 
-from monitor import pipeline, workers
+from monitor import pipeline
 from monitor.app import App
 from monitor.commands.heartbeat import SERVICE, end_of_life, living_workers, sign_of_life
 from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Clock
-from monitor.outages import Outages
-from monitor.running import Running
+from monitor.service import workers
+from monitor.service.outages import Outages
+from monitor.service.process import Running
+from monitor.service.workers import Job, Queue
 from monitor.store.owners import Place, service_lock
-from monitor.workers import Job, Queue
 
 log = structlog.get_logger()
 

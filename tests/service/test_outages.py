@@ -12,8 +12,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from monitor.errors import MonitorError, StoreBusyError, StoreError
-from monitor.outages import Outage, Outages
-from monitor.scheduler import Service
+from monitor.service.outages import Outage, Outages
+from monitor.service.scheduler import Service
 from monitor.store import runs
 from monitor.store.database import Database
 from tests.house import AGENTS, Clock, House

@@ -38,9 +38,9 @@ from monitor.app import App
 from monitor.commands.heartbeat import WORKER, end_of_life, sign_of_life
 from monitor.errors import StoreBusyError, StoreError, UsageError
 from monitor.model import Clock
-from monitor.outages import Outages
 from monitor.pipeline import Parts
-from monitor.running import Running
+from monitor.service.outages import Outages
+from monitor.service.process import Running
 from monitor.store.database import Database, Transaction, lock
 
 if TYPE_CHECKING:
