@@ -27,8 +27,8 @@ import orjson
 
 from monitor.model import Dump
 from monitor.sources.base import SourceOptions
-from monitor.sources.jsonl import Jsonl
-from monitor.sources.shared.unpacked import Tape
+from monitor.sources.jsonl.decompress import Tape
+from monitor.sources.jsonl.source import Jsonl
 
 SEED = 20260101
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

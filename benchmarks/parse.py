@@ -26,7 +26,7 @@ import feedparser
 
 from monitor.model import Document
 from monitor.sources.base import SourceOptions
-from monitor.sources.feed import Feed
+from monitor.sources.feed.source import Feed
 
 GOAL = 10
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -19,23 +19,23 @@ from monitor.errors import UsageError
 from monitor.sources.base import Source
 
 SOURCES: Mapping[str, str] = {
-    "huggingface-page": "monitor.sources.huggingface:HuggingFacePage",
-    "feed": "monitor.sources.feed:Feed",
-    "arxiv": "monitor.sources.arxiv:Arxiv",
+    "huggingface-page": "monitor.sources.huggingface_page.source:HuggingFacePage",
+    "feed": "monitor.sources.feed.source:Feed",
+    "arxiv": "monitor.sources.arxiv.source:Arxiv",
     "oai": "monitor.sources.oai:Oai",
     "biorxiv": "monitor.sources.biorxiv:BioRxiv",
     "medrxiv": "monitor.sources.biorxiv:MedRxiv",
-    "huggingface": "monitor.sources.huggingface_api:HuggingFace",
+    "huggingface": "monitor.sources.huggingface:HuggingFace",
     "europepmc": "monitor.sources.europepmc:EuropePmc",
     "crossref": "monitor.sources.crossref:Crossref",
     "openalex": "monitor.sources.openalex:OpenAlex",
     "semanticscholar": "monitor.sources.semanticscholar:SemanticScholar",
     "openreview": "monitor.sources.openreview:OpenReview",
-    "pubmed": "monitor.sources.pubmed:PubMed",
+    "pubmed": "monitor.sources.pubmed.source:PubMed",
     "dblp": "monitor.sources.dblp:Dblp",
-    "bibtex": "monitor.sources.bibtex:BibTex",
+    "bibtex": "monitor.sources.bibtex.source:BibTex",
     "ris": "monitor.sources.ris:Ris",
-    "jsonl": "monitor.sources.jsonl:Jsonl",
+    "jsonl": "monitor.sources.jsonl.source:Jsonl",
 }
 CHANNELS: Mapping[str, str] = {
     "email": "monitor.channels.email.channel:Mail",

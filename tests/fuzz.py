@@ -25,7 +25,7 @@ from pathlib import Path
 from monitor import plugins
 from monitor.model import Document, Paper, Reading
 from monitor.resources import resource
-from monitor.sources import guard
+from monitor.sources import sandbox
 from monitor.text import clean
 from tests.sources.scenario import FIXTURES, NOW, ROOT
 
@@ -275,7 +275,7 @@ def unclean(paper: Paper) -> str:
     return ", ".join(found)
 
 
-def wrong(answer: Reading | guard.Failure) -> str:
+def wrong(answer: Reading | sandbox.Failure) -> str:
     """Say what is wrong with an answer, or ""."""
     if not isinstance(answer, Reading):
         return f"{answer.why} {answer.trace}"
@@ -298,7 +298,7 @@ class Fuzz:
         self.found: Counter[str] = Counter()
         self.stopped: Counter[str] = Counter()
         self.slowest: dict[str, tuple[float, int]] = {}
-        self.worker = guard.Worker()
+        self.worker = sandbox.Worker()
 
     def round(self) -> None:
         kind = self.dice.choice(self.kinds)
@@ -313,7 +313,7 @@ class Fuzz:
         if fault and len(content) > MAY_BE_STOPPED and not getattr(answer, "trace", "x"):
             self.stopped[kind] += 1
             return
-        if not fault and len(content) <= guard.SMALL and took > SECONDS_OF_SMALL:
+        if not fault and len(content) <= sandbox.SMALL and took > SECONDS_OF_SMALL:
             fault = self.slow_again(kind, content)
         if not fault and self.dice.random() < 0.1 and self.ask(kind, content) != answer:
             fault = "two readings differ"
@@ -327,15 +327,15 @@ class Fuzz:
         took = time.monotonic() - began
         return f"a small document took {took:.1f} s" if took > SECONDS_OF_SMALL else ""
 
-    def ask(self, kind: str, content: bytes) -> Reading | guard.Failure:
+    def ask(self, kind: str, content: bytes) -> Reading | sandbox.Failure:
         if not self.worker.lives() or self.worker.documents > 2_000:
             self.worker.end()
-            self.worker = guard.Worker()
+            self.worker = sandbox.Worker()
         made = plugins.source_class(kind)
         document = Document("fuzz", content, NOW)
         asked = (made, kind, made.Options(path="-"), NOW, "read", document, ())
-        told = self.worker.ask(pickle.dumps(asked), SECONDS, guard.MEMORY)
-        assert isinstance(told, Reading | guard.Failure)
+        told = self.worker.ask(pickle.dumps(asked), SECONDS, sandbox.MEMORY)
+        assert isinstance(told, Reading | sandbox.Failure)
         return told
 
     def keep(self, kind: str, content: bytes, fault: str) -> None:

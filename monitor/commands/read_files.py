@@ -11,7 +11,7 @@ from monitor import plugins
 from monitor.clocks import clock_at
 from monitor.errors import MonitorError, UsageError
 from monitor.model import Reading
-from monitor.sources import guard
+from monitor.sources import sandbox
 from monitor.sources.base import Source, SourceOptions, read_file
 
 
@@ -24,13 +24,13 @@ def read(
     UsageError for what is neither a kind nor a source, ConfigError for a faulty configuration.
     """
     source = _source(kind, config, now)
-    gc.set_threshold(guard.SELDOM)
+    gc.set_threshold(sandbox.SELDOM)
     return [(file, _read(source, file)) for file in files]
 
 
 def _read(source: Source, file: Path) -> Reading:
     try:
-        return guard.read(source, read_file(file))
+        return sandbox.read(source, read_file(file))
     except MonitorError as fault:
         return Reading(error=str(fault), complete=False)
 

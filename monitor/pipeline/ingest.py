@@ -30,9 +30,9 @@ from monitor.pipeline.cleanup import fill_blocks
 from monitor.pipeline.runtime import Parts, Watched
 from monitor.pipeline.source_health import judge
 from monitor.pipeline.store_chunk import arrive
-from monitor.sources import guard
+from monitor.sources import sandbox
 from monitor.sources.base import Found
-from monitor.sources.shared.withdrawals import unmarked
+from monitor.sources.fields.withdrawals import unmarked
 from monitor.store import dumps, owners, runs, servers, sources
 from monitor.store.database import Transaction
 
@@ -210,7 +210,7 @@ class _Ingest:
             return None
         if finished:
             offset = 0
-        reading = guard.read(self.watched.source, document, guard.at_work(document))
+        reading = sandbox.read(self.watched.source, document, sandbox.at_work(document))
         whole = document.complete and reading.complete and not reading.error
         if self.accept is None and not offset:
             replayed_feed.look(self.parts, self.watched, reading.papers, self.parts.clock.now())
@@ -283,7 +283,7 @@ class _Ingest:
             self._set_aside(part.rejected)
             if part.papers or mark.offset:
                 mark = part.mark
-                papers = guard.with_distinct_authors(unmarked(part.papers))
+                papers = sandbox.with_distinct_authors(unmarked(part.papers))
                 self._store(papers, dump, self._read_to(dump, mark))
             del part  # before the next is made
             size = _paced(size, time.thread_time() - began)

@@ -19,7 +19,7 @@ from monitor.http.addresses import same_server, shown
 from monitor.http.body import MAX_BYTES
 from monitor.model import Document, Dump, DumpReading, FirstRun, Mark, Reading
 from monitor.sources.calendar import Calendar
-from monitor.sources.shared.pace import pace
+from monitor.sources.feed.ttl import pace
 
 if TYPE_CHECKING:
     from monitor.http.client import Door, Response

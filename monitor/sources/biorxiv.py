@@ -18,8 +18,8 @@ from msgspec import structs
 from pydantic import Field
 
 from monitor.model import Document, FirstRun, Paper, Reading
-from monitor.sources.feed import Feed
-from monitor.sources.shared.records import (
+from monitor.sources.feed.source import Feed
+from monitor.sources.formats.api.records import (
     Listing,
     NoPaperError,
     Record,
@@ -36,7 +36,7 @@ from monitor.sources.shared.records import (
     title_of,
     when,
 )
-from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
+from monitor.sources.formats.api.windows import ApiOptions, ApiSource, Asked
 
 _NONE = ("", "na", "n/a", "none", "null")
 _NOTHING_FOUND = re.compile(r"no (?:posts|articles|papers|results) found", re.IGNORECASE)

@@ -13,10 +13,11 @@ from typing import ClassVar
 from urllib.parse import urlencode
 
 from monitor.model import COMMENT, RETRACTION, FirstRun, Paper
-from monitor.sources.shared.dates import long_over, printed
-from monitor.sources.shared.entries import http_link, identifiers
-from monitor.sources.shared.markup import unescaped
-from monitor.sources.shared.records import (
+from monitor.sources.feed.entry import http_link, identifiers
+from monitor.sources.fields.dates import long_over, printed
+from monitor.sources.fields.markup import unescaped
+from monitor.sources.fields.publication_types import NOTICES, type_of
+from monitor.sources.formats.api.records import (
     Listing,
     NoPaperError,
     Record,
@@ -32,8 +33,7 @@ from monitor.sources.shared.records import (
     terms,
     title_of,
 )
-from monitor.sources.shared.types import NOTICES, type_of
-from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
+from monitor.sources.formats.api.windows import ApiOptions, ApiSource, Asked
 from monitor.text import plain
 
 PAGE = 200

@@ -21,20 +21,20 @@ from pydantic import Field, model_validator
 
 from monitor.errors import DocumentError
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
-from monitor.sources import guard
+from monitor.sources import sandbox
 from monitor.sources.base import Found, Source, SourceOptions
-from monitor.sources.shared.entries import (
+from monitor.sources.feed.entry import (
     MAX_ENTRY,
     http_link,
     identifiers,
     parse_date,
     within_reason,
 )
-from monitor.sources.shared.markup import text
-from monitor.sources.shared.readings import reading
-from monitor.sources.shared.records import MAX_RECORDS, many, member, number, raw, value_of
-from monitor.sources.shared.xmlrescue import elements
-from monitor.sources.shared.xmlstream import XmlError
+from monitor.sources.fields.markup import text
+from monitor.sources.formats.api.records import MAX_RECORDS, many, member, number, raw, value_of
+from monitor.sources.formats.xml.rescue import elements
+from monitor.sources.formats.xml.stream import XmlError
+from monitor.sources.readings import reading
 from monitor.text import clean
 
 BASE = "https://dblp.org/search/publ/api"
@@ -138,7 +138,7 @@ class Dblp(Source):
             def load(page: Found = page) -> Document | None:
                 nonlocal total
                 document = page.load()
-                total = cast("int", guard.ask(self, "total", document)) if document else 0
+                total = cast("int", sandbox.ask(self, "total", document)) if document else 0
                 return document
 
             yield Found(f"{page.name} {year} from {first}", load)

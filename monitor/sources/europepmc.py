@@ -13,9 +13,9 @@ from urllib.parse import quote, urlencode
 from xml.etree.ElementTree import Element
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
-from monitor.sources.shared.entries import http_link
-from monitor.sources.shared.readings import reading
-from monitor.sources.shared.records import (
+from monitor.sources.feed.entry import http_link
+from monitor.sources.fields.publication_types import NOTICES, type_of
+from monitor.sources.formats.api.records import (
     Listing,
     Record,
     bounded,
@@ -32,10 +32,10 @@ from monitor.sources.shared.records import (
     when,
     year_of,
 )
-from monitor.sources.shared.types import NOTICES, type_of
-from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
-from monitor.sources.shared.xmlrescue import elements
-from monitor.sources.shared.xmlstream import XmlError
+from monitor.sources.formats.api.windows import ApiOptions, ApiSource, Asked
+from monitor.sources.formats.xml.rescue import elements
+from monitor.sources.formats.xml.stream import XmlError
+from monitor.sources.readings import reading
 
 PAGE = 200
 

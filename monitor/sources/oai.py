@@ -13,10 +13,11 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import Field
 
 from monitor.model import Document, FirstRun, Paper, Reading
+from monitor.sources.arxiv import oai_records
 from monitor.sources.base import Found, SourceOptions
-from monitor.sources.shared import arxivrecords, dublincore
-from monitor.sources.shared.oaiharvest import Harvester, Repository
-from monitor.sources.shared.oaipmh import Record, local
+from monitor.sources.formats.oai import dublin_core
+from monitor.sources.formats.oai.envelope import Record, local
+from monitor.sources.formats.oai.harvest import Harvester, Repository
 
 
 class OaiOptions(SourceOptions):
@@ -58,6 +59,6 @@ class Oai(Harvester):
 
     def told(self, record: Record) -> Paper | str:
         """Read a record of any repository; arXiv's own formats are no Dublin Core."""
-        if record.metadata is not None and local(record.metadata) in arxivrecords.FORMATS:
-            return arxivrecords.paper(record, self._clock())
-        return dublincore.paper(record, self._clock())
+        if record.metadata is not None and local(record.metadata) in oai_records.FORMATS:
+            return oai_records.paper(record, self._clock())
+        return dublin_core.paper(record, self._clock())

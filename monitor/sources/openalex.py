@@ -13,8 +13,9 @@ from urllib.parse import urlencode
 from pydantic import Field, SecretStr
 
 from monitor.model import RETRACTION, FirstRun, Paper
-from monitor.sources.shared.entries import http_link, identifiers
-from monitor.sources.shared.records import (
+from monitor.sources.feed.entry import http_link, identifiers
+from monitor.sources.fields.publication_types import type_of
+from monitor.sources.formats.api.records import (
     Listing,
     Record,
     in_order,
@@ -30,8 +31,7 @@ from monitor.sources.shared.records import (
     when,
     year_of,
 )
-from monitor.sources.shared.types import type_of
-from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
+from monitor.sources.formats.api.windows import ApiOptions, ApiSource, Asked
 
 PAGE = 100
 

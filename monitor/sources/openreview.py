@@ -15,8 +15,8 @@ from urllib.parse import quote, urlencode
 from pydantic import Field
 
 from monitor.model import FirstRun, Paper
-from monitor.sources.shared.entries import authors, http_link, identifiers
-from monitor.sources.shared.records import (
+from monitor.sources.feed.entry import authors, http_link, identifiers
+from monitor.sources.formats.api.records import (
     Listing,
     NoPaperError,
     Record,
@@ -31,7 +31,7 @@ from monitor.sources.shared.records import (
     terms,
     title_of,
 )
-from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
+from monitor.sources.formats.api.windows import ApiOptions, ApiSource, Asked
 
 PAGE = 1_000
 SITE = "https://openreview.net"

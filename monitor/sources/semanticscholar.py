@@ -15,9 +15,9 @@ from pydantic import Field, SecretStr
 
 from monitor.model import FirstRun, Paper
 from monitor.sources.base import Terms
-from monitor.sources.shared.dates import long_over
-from monitor.sources.shared.entries import http_link, identifiers
-from monitor.sources.shared.records import (
+from monitor.sources.feed.entry import http_link, identifiers
+from monitor.sources.fields.dates import long_over
+from monitor.sources.formats.api.records import (
     Listing,
     Record,
     keys_of,
@@ -32,7 +32,7 @@ from monitor.sources.shared.records import (
     when,
     year_of,
 )
-from monitor.sources.shared.windows import ApiOptions, ApiSource, Asked
+from monitor.sources.formats.api.windows import ApiOptions, ApiSource, Asked
 
 FIELDS = (
     "title,abstract,authors,venue,journal,year,publicationDate,externalIds,url,openAccessPdf,"

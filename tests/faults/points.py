@@ -415,11 +415,11 @@ def _door(points: Points) -> None:
 
 
 def _reading(points: Points) -> None:
-    from monitor.sources import guard
+    from monitor.sources import sandbox
     from monitor.store import owners
 
-    read, taken = guard.read, owners._taken
-    worker: Any = guard.Worker
+    read, taken = sandbox.read, owners._taken
+    worker: Any = sandbox.Worker
     begin, ask = worker.__init__, worker.ask
 
     def read_(*told: Any, **named: Any) -> Any:
@@ -444,7 +444,7 @@ def _reading(points: Points) -> None:
         points.reach(f"{kind} lock: held")
         return held
 
-    guard.read, owners._taken = read_, taken_
+    sandbox.read, owners._taken = read_, taken_
     worker.__init__, worker.ask = begin_, ask_
 
 

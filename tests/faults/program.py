@@ -15,8 +15,8 @@ monitor.log
 monitor.match.index.engine
 monitor.commands.status
 monitor.service.scheduler
-monitor.sources.feed
-monitor.sources.huggingface
+monitor.sources.feed.source
+monitor.sources.huggingface_page.source
 monitor.store.migrate
 monitor.store.restore
 psycopg

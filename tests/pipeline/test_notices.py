@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from monitor.model import COMMENT, CORRECTION, RETRACTION, Document, FirstRun, Kind, Paper
 from monitor.pipeline.ingest import CHUNK
-from monitor.sources import guard
-from monitor.sources.jsonl import Jsonl
-from monitor.sources.pubmed import PubMed
+from monitor.sources import sandbox
+from monitor.sources.jsonl.source import Jsonl
+from monitor.sources.pubmed.source import PubMed
 from monitor.store import joins, papers
 from monitor.store.database import Database, open_store
 from tests.pipeline.desk import ids, match, origin, read, tell
@@ -227,7 +227,7 @@ def test_a_retraction_that_is_titled_like_a_retracted_paper_is_news_without_its_
     store: Database,
 ) -> None:
     told = f'{{"title": "RETRACTED: {PAPER.title}", "type": "Retraction", "about": "pmid:1"}}'
-    [notice] = guard.read(jsonl(), Document("d", told.encode(), NOW)).papers
+    [notice] = sandbox.read(jsonl(), Document("d", told.encode(), NOW)).papers
     read(store, "journal", replace(notice, raw_id="n"))
     assert changes(store, 1) == [Kind.NEW]
     read(store, "pubmed", PAPER, now=NOW + DAY)
@@ -281,7 +281,7 @@ def test_a_title_marked_as_retracted_is_the_same_paper_withdrawn(
 ) -> None:
     read(store, "arxiv", PAPER)
     marked = Document("d", f'{{"title": "RETRACTED: {PAPER.title}"}}'.encode(), NOW)
-    [told] = guard.read(jsonl(), marked).papers
+    [told] = sandbox.read(jsonl(), marked).papers
     told = replace(told, authors=PAPER.authors, abstract=PAPER.abstract, keys=keys, raw_id="j")
     read(store, "journal", told, now=NOW + DAY)
     read(store, "journal", replace(told, venue="Sand"), now=NOW + 2 * DAY)
@@ -340,7 +340,7 @@ def noticed(number: int) -> str:
 
 def pubmed(*records: str) -> tuple[Paper, ...]:
     source = PubMed("pubmed", PubMed.Options.model_validate({"path": "-"}), None, lambda: NOW)
-    reading = guard.read(source, Document("d", articles(*records).encode(), NOW))
+    reading = sandbox.read(source, Document("d", articles(*records).encode(), NOW))
     assert reading.complete and not reading.rejected
     return reading.papers
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from monitor.sources.base import Source
-from monitor.sources.jsonl import Jsonl
+from monitor.sources.jsonl.source import Jsonl
 
 
 def zstd(content: bytes) -> bytes:

@@ -17,11 +17,11 @@ from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv, MedRxiv
 from monitor.sources.crossref import Crossref
 from monitor.sources.europepmc import EuropePmc
-from monitor.sources.huggingface_api import HuggingFace
+from monitor.sources.formats.api.records import natural
+from monitor.sources.huggingface import HuggingFace
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.openreview import OpenReview
 from monitor.sources.semanticscholar import SemanticScholar
-from monitor.sources.shared.records import natural
 from tests.sources.scenario import FIXTURES, NOW, read, samples
 
 APIS: dict[str, type[Source]] = {

@@ -11,8 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.http.client import Door
-from monitor.sources.arxiv import Arxiv, ArxivOptions
-from monitor.sources.shared import arxivsearch
+from monitor.sources.arxiv import query_api
+from monitor.sources.arxiv.source import Arxiv, ArxivOptions
 from tests.servers.web import Answer, Asked, MisbehavingServer
 from tests.sources.test_harvest import Reader
 
@@ -25,7 +25,7 @@ def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-    monkeypatch.setattr(arxivsearch, "PAGE", 2)
+    monkeypatch.setattr(query_api, "PAGE", 2)
     door = Door(version="1", gate_dir=tmp_path / "gates")
     yield door
     door.close()

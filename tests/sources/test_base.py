@@ -14,8 +14,8 @@ from monitor.errors import FetchError
 from monitor.http.client import Door
 from monitor.sources import base
 from monitor.sources.base import SourceOptions, documents_in, read_file
-from monitor.sources.feed import Feed
-from monitor.sources.shared.encoding import decode
+from monitor.sources.feed.source import Feed
+from monitor.sources.fields.encoding import decode
 from tests.sources.scenario import NOW
 
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from monitor.model import Reading
 from monitor.resources import resource
-from monitor.sources.arxiv import Arxiv
+from monitor.sources.arxiv.source import Arxiv
 from monitor.sources.base import Source
-from monitor.sources.feed import Feed
-from monitor.sources.huggingface import HuggingFacePage
-from monitor.sources.huggingface_api import HuggingFace
-from monitor.sources.jsonl import Jsonl
+from monitor.sources.feed.source import Feed
+from monitor.sources.huggingface import HuggingFace
+from monitor.sources.huggingface_page.source import HuggingFacePage
+from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.oai import Oai
 from monitor.testing import SourceContract, keeps_the_contract
 from tests.patience import PATIENCE

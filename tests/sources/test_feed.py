@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.model import Paper, Reading
-from monitor.sources.feed import Feed
-from monitor.sources.shared.entries import Entry, authors, identifiers, paper, parse_date
-from monitor.sources.shared.markup import text
+from monitor.sources.feed.entry import Entry, authors, identifiers, paper, parse_date
+from monitor.sources.feed.source import Feed
+from monitor.sources.fields.markup import text
 from tests.sources import scenario
 from tests.sources.scenario import NOW, samples
 
@@ -659,7 +659,7 @@ def test_a_feed_about_entities_is_not_refused(unusual: str) -> None:
 
 
 def test_F06_a_feed_larger_than_any_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.sources.feed.MAX_BYTES", 100)
+    monkeypatch.setattr("monitor.sources.feed.source.MAX_BYTES", 100)
     assert "larger than 100 bytes" in read(rss(*items(2))).error
 
 

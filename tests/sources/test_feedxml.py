@@ -11,9 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monitor.model import Document, Reading
-from monitor.sources import feed
-from monitor.sources.shared import feedxml
-from monitor.sources.shared.feedxml import each_entry
+from monitor.sources.feed import feedxml
+from monitor.sources.feed import source as feed
+from monitor.sources.feed.feedxml import each_entry
 from tests.sources.scenario import FIXTURES, NOW, opened, samples
 
 XHTML = "http://www.w3.org/1999/xhtml"

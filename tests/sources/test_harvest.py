@@ -13,11 +13,11 @@ from pydantic import ValidationError
 
 from monitor.errors import MonitorError
 from monitor.http.client import Door
-from monitor.sources.arxiv import Arxiv, ArxivOptions, is_gap, publishing_days, sets
+from monitor.sources.arxiv.source import Arxiv, ArxivOptions, is_gap, publishing_days, sets
 from monitor.sources.base import Source
+from monitor.sources.formats.oai import harvest
+from monitor.sources.formats.oai.harvest import pieces
 from monitor.sources.oai import Oai
-from monitor.sources.shared import oaiharvest
-from monitor.sources.shared.oaiharvest import pieces
 from tests.house import House
 from tests.servers.web import Answer, Asked, MisbehavingServer
 
@@ -259,7 +259,7 @@ def test_a_failing_archive_leaves_the_gap_open(web: MisbehavingServer, door: Doo
 def test_a_long_outage_is_filled_in_pieces_that_survive_a_restart(
     web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(oaiharvest, "ENOUGH_PAGES", 1)
+    monkeypatch.setattr(harvest, "ENOUGH_PAGES", 1)
     shelf = month()
     reader = arxiv(shelf, web, door)
     reader.run()
@@ -527,8 +527,8 @@ def test_a_piece_of_too_many_pages_is_cut_in_two_across_restarts(
     web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch, overlap: int, read: int
 ) -> None:
     """In the middle of a quiet month a day comes on which half of the repository was touched."""
-    monkeypatch.setattr(oaiharvest, "MAX_PAGES", 12)
-    monkeypatch.setattr(oaiharvest, "ENOUGH_PAGES", 4)
+    monkeypatch.setattr(harvest, "MAX_PAGES", 12)
+    monkeypatch.setattr(harvest, "ENOUGH_PAGES", 4)
     shelf = month()
     shelf.now = MONDAY + 26 * DAY
     shelf.papers[date(2025, 6, 12)] = list(range(100, 118))
@@ -554,7 +554,7 @@ def test_a_piece_of_too_many_pages_is_cut_in_two_across_restarts(
 def test_a_day_of_too_many_pages_is_told_and_moves_nothing(
     web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(oaiharvest, "MAX_PAGES", 5)
+    monkeypatch.setattr(harvest, "MAX_PAGES", 5)
     shelf = Shelf({date(2025, 6, 2): list(range(40))}, now=MONDAY + DAY / 2)
     reader = oai(shelf, web, door)
     reader.state = before = {"until": MONDAY.isoformat()}

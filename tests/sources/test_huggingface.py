@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from monitor.model import Paper, Reading
 from monitor.resources import resource
-from monitor.sources.huggingface import HuggingFacePage
+from monitor.sources.huggingface_page.source import HuggingFacePage
 from tests.sources import scenario
 
 SEEDS = sorted(resource("seeds").glob("*.txt"))

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from monitor.model import Document, Dump, Mark, Paper, Reading, Rejected
-from monitor.sources.jsonl import Jsonl, JsonlOptions
-from monitor.sources.shared.fields import Fields
-from monitor.sources.shared.presets import PRESETS
+from monitor.sources.jsonl.field_mapping import Fields
+from monitor.sources.jsonl.presets import PRESETS
+from monitor.sources.jsonl.source import Jsonl, JsonlOptions
 from tests.sources.dumps import FIVE, LINES, LIST, PACKERS, TABLE, lines, record
 from tests.sources.scenario import NOW, SAVED, samples
 

@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 
 from monitor.model import Paper, Reading
 from monitor.sources.base import Source
-from monitor.sources.bibtex import BibTex
+from monitor.sources.bibtex.source import BibTex
 from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
-from monitor.sources.huggingface import MAX_BLOCKS, MAX_LINES, HuggingFacePage
-from monitor.sources.jsonl import Jsonl
+from monitor.sources.formats.api.records import MAX_PARSED
+from monitor.sources.formats.oai.envelope import Record, read_envelope
+from monitor.sources.formats.xml.repair import apart, mended
+from monitor.sources.formats.xml.stream import XmlError, records
+from monitor.sources.huggingface_page.source import MAX_BLOCKS, MAX_LINES, HuggingFacePage
+from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.oai import Oai
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.ris import Ris
-from monitor.sources.shared.oaipmh import Record, read_envelope
-from monitor.sources.shared.records import MAX_PARSED
-from monitor.sources.shared.xmlmend import apart, mended
-from monitor.sources.shared.xmlstream import XmlError, records
 from tests.sources.scenario import read
 
 OAI = (
@@ -168,15 +168,15 @@ def test_an_entry_larger_than_any_is_rejected_and_the_next_read() -> None:
 def test_F12_what_no_document_of_records_holds_is_refused(
     content: str, error: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("monitor.sources.shared.xmlstream.MAX_ELEMENTS", 100)
-    monkeypatch.setattr("monitor.sources.shared.xmlstream.MAX_RECORDS", 50)
+    monkeypatch.setattr("monitor.sources.formats.xml.stream.MAX_ELEMENTS", 100)
+    monkeypatch.setattr("monitor.sources.formats.xml.stream.MAX_RECORDS", 50)
     reading = read(Dblp, f"<dblp>{content}</dblp>".encode())
     assert error in [reading.error, *(one.why for one in reading.rejected)]
     assert not reading.complete
 
 
 def test_F12_a_value_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.sources.shared.xmlstream.PIECE", 1024)
+    monkeypatch.setattr("monitor.sources.formats.xml.stream.PIECE", 1024)
     content = b"<dblp><article><title>" + b"sand " * 9_000 + b"</title></article></dblp>"
     assert "one value of the document is larger" in read(Dblp, content).error
 
@@ -191,7 +191,7 @@ def test_F12_a_record_is_let_go_when_the_next_one_comes() -> None:
 def test_F12_a_gap_between_records_is_no_value_however_long(
     gap: bytes, found: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("monitor.sources.shared.xmlstream.PIECE", 1024)
+    monkeypatch.setattr("monitor.sources.formats.xml.stream.PIECE", 1024)
     record = b"<article><title>T</title><year>2026</year></article>"
     reading = read(Dblp, b"<dblp>" + record + gap * 40_000 + record + b"</dblp>")
     assert len(reading.papers) == found
@@ -228,9 +228,9 @@ def streamed(content: bytes, most: str) -> list[str]:
 def test_records_that_are_parsed_many_at_a_time_are_the_same(head: str, parts: list[str]) -> None:
     content = f"{head}{''.join(parts)}</r>".encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("monitor.sources.shared.xmlstream.LARGE", 0)
+        patch.setattr("monitor.sources.formats.xml.stream.LARGE", 0)
         for piece in (7, 60, 4096):
-            patch.setattr("monitor.sources.shared.xmlstream.PIECE", piece)
+            patch.setattr("monitor.sources.formats.xml.stream.PIECE", piece)
             assert streamed(content, "a") == streamed(content, "")
 
 
@@ -278,9 +278,9 @@ WITHIN = st.sampled_from(
 )
 def test_without_what_nobody_asks_for_the_records_are_the_same(parts: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("monitor.sources.shared.xmlstream.LARGE", 0)
+        patch.setattr("monitor.sources.formats.xml.stream.LARGE", 0)
         for piece in (30, 4096):
-            patch.setattr("monitor.sources.shared.xmlstream.PIECE", piece)
+            patch.setattr("monitor.sources.formats.xml.stream.PIECE", piece)
             assert in_short(parts, ("t",)) == in_short(parts, ())
 
 
@@ -336,7 +336,7 @@ def test_F12_more_hits_than_any_search_gives_are_refused(monkeypatch: pytest.Mon
 
 def test_F12_a_text_of_escapes_is_not_mended(monkeypatch: pytest.MonkeyPatch) -> None:
     assert mended(b"<a>&uuml;</a>") == "<a>\u00fc</a>"
-    monkeypatch.setattr("monitor.sources.shared.xmlmend.MAX_ESCAPES", 1)
+    monkeypatch.setattr("monitor.sources.formats.xml.repair.MAX_ESCAPES", 1)
     assert mended(b"<a>&uuml;&uuml;</a>") == "<a>&uuml;&uuml;</a>"
 
 

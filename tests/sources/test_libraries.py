@@ -22,13 +22,13 @@ from monitor.errors import DocumentError, FetchError, MonitorError
 from monitor.http.client import Door
 from monitor.model import Document, Paper
 from monitor.sources.base import Source
-from monitor.sources.bibtex import BibTex
+from monitor.sources.bibtex.latex import bare, unlatex
+from monitor.sources.bibtex.source import BibTex
 from monitor.sources.dblp import Dblp, DblpOptions
-from monitor.sources.pubmed import PubMed
+from monitor.sources.fields.dates import partial_date
+from monitor.sources.pubmed.entrez import PubMedOptions
+from monitor.sources.pubmed.source import PubMed
 from monitor.sources.ris import Ris
-from monitor.sources.shared.dates import partial_date
-from monitor.sources.shared.entrez import PubMedOptions
-from monitor.sources.shared.latex import bare, unlatex
 from tests.fuzz import spoiled
 from tests.servers.web import MisbehavingServer, misbehaving_server
 from tests.sources import libraries
@@ -103,7 +103,7 @@ def test_F02_a_cut_update_file_is_partial() -> None:
 
 
 def test_a_compression_bomb_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.sources.shared.xmlstream.RATIO_MATTERS_FROM", 1_000_000)
+    monkeypatch.setattr("monitor.sources.formats.xml.stream.RATIO_MATTERS_FROM", 1_000_000)
     bomb = gzip.compress(b"<PubmedArticleSet>" + b"<a/>" * 1_000_000)
     assert "unpacks to over 100 times" in read(PubMed, bomb).error
 

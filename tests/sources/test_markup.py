@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.sources.shared.markup import _without_tags, text
+from monitor.sources.fields.markup import _without_tags, text
 from monitor.text import clean
 
 NAMES = (

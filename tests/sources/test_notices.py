@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 import pytest
 
 from monitor.model import Document, Paper
-from monitor.sources import guard
+from monitor.sources import sandbox
 from monitor.sources.base import Source
 from monitor.sources.crossref import Crossref
 from monitor.sources.europepmc import EuropePmc
-from monitor.sources.feed import Feed
-from monitor.sources.jsonl import Jsonl
+from monitor.sources.feed.source import Feed
+from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.openalex import OpenAlex
-from monitor.sources.pubmed import PubMed
+from monitor.sources.pubmed.source import PubMed
 from monitor.text import without_withdrawal
 from tests.sources.pubmedxml import article, articles
 
@@ -25,7 +25,7 @@ NOW = datetime(2026, 3, 2, tzinfo=UTC)
 def read(kind: type[Source], content: bytes | str) -> list[Paper]:
     source = kind("s", kind.Options.model_validate({"path": "-"}), None, lambda: NOW)
     data = content.encode() if isinstance(content, str) else content
-    reading = guard.read(source, Document("d", data, NOW))
+    reading = sandbox.read(source, Document("d", data, NOW))
     assert not reading.error
     return list(reading.papers)
 

@@ -18,13 +18,13 @@ from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv, MedRxiv
 from monitor.sources.crossref import Crossref
 from monitor.sources.europepmc import EuropePmc
-from monitor.sources.huggingface_api import HuggingFace
+from monitor.sources.formats.api import windows
+from monitor.sources.formats.api.windows import ApiSource, Asked, Span, spans
+from monitor.sources.huggingface import HuggingFace
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.openreview import OpenReview
-from monitor.sources.pubmed import PubMed
+from monitor.sources.pubmed.source import PubMed
 from monitor.sources.semanticscholar import SemanticScholar
-from monitor.sources.shared import windows
-from monitor.sources.shared.windows import ApiSource, Asked, Span, spans
 from tests.servers.web import Answer, MisbehavingServer
 from tests.servers.web import Asked as Request
 from tests.sources.answers import answer

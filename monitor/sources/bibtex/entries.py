@@ -1,0 +1,204 @@
+r"""The entries of a BibTeX file, with their fields as they are written.
+
+    @article{key,             a block begins in a line of its own, whatever came before it
+      title = {A {B} \{ c},   a value in braces, in quotes, or a word
+      year = 2024             the comma behind the last may be missing
+    }
+
+What is written like that, or joined by `#`, is read here, in one pass. All else (abbreviations,
+parentheses, what is broken) is left to bibtexparser, block by block. A test holds both equal.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from monitor.model import Rejected
+from monitor.sources.feed.entry import MAX_ENTRY
+
+if TYPE_CHECKING:
+    from bibtexparser.model import Block
+
+MAX_BLOCK = 4 * MAX_ENTRY  # characters, of which those of an entry are most
+BEGINNING = 64 * 1024  # characters of a longer one, which may hold an abbreviation
+
+BEGINS = re.compile(r"@\w*[ \t]*[{(]")
+
+Fields = Mapping[str, str]
+
+
+class Entry(NamedTuple):
+    """An entry; `kind` and the names of fields are in lower case, `line` counts from 1."""
+
+    kind: str
+    key: str
+    fields: Fields
+    line: int
+
+
+class File(NamedTuple):
+    """All that a file holds; of `strings`, abbreviations by name, the first of a name counts."""
+
+    entries: list[Entry | Rejected]
+    strings: Fields
+
+
+def _braces(depth: int) -> str:
+    """A value in braces that holds others; braces behind a backslash are none."""
+    inner = rf"|{_braces(depth - 1)}" if depth else ""
+    return rf"\{{(?:[^{{}}\\]++|\\++[{{}}]?+{inner})*+\}}"
+
+
+_BLOCK = re.compile(r"^[^\S\n]*+(?=@\w*[ \t]*[{(])", re.MULTILINE)
+_HEAD = re.compile(r"@(\w*)[ \t]*\{([^,{}=\"\\\n]*),")
+_VALUE = rf"(?:{_braces(8)}|\"(?:[^\"\\]++|\\++\"?+)*+\"|[\w.:+-]++)"
+_FIELD = re.compile(rf"\s*+([\w:-]++)\s*+=\s*+({_VALUE}(?:\s*+#\s*+{_VALUE})*+)\s*+([,}}])")
+# What a broken entry holds that is whole: values behind a name that begins a line or a field.
+_LOOSE_HEAD = re.compile(r"@(\w+)[ \t]*[{(]([^,\n]*)")
+_LOOSE = re.compile(
+    rf"(?:^|[,{{(])[ \t]*([\w:-]++)\s*+=\s*+({_braces(8)}|\"(?:[^\"\\]++|\\++\"?+)*+\")",
+    re.MULTILINE,
+)
+_END = re.compile(r"\s*+\}")
+_CUT = "unexpectedly reached end of file"
+_AND = re.compile(r"[ \t\r\n]+and[ \t\r\n]+", re.IGNORECASE)
+_NO_ENTRY = ("comment", "preamble", "string")
+
+
+def read(content: str) -> File:
+    """Find the entries of a file, and where one is broken, why."""
+    content = content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    strings: dict[str, str] = {}
+    entries: list[Entry | Rejected] = []
+    line, counted = 1, 0
+    begun = [found.end() for found in _BLOCK.finditer(content)]
+    for start, end in pairwise([0, *begun, len(content)]):
+        line += content.count("\n", counted, start)
+        counted = start
+        if not BEGINS.search(content, start, end):
+            continue
+        entry = _plain(content, start, end, line)
+        if entry:
+            entries.append(entry)
+        elif end - start <= MAX_BLOCK:
+            is_last = end == len(content)
+            entries += _others(content[start:end].rstrip(), line, strings, is_last=is_last)
+        else:
+            entries += _first(content[start : start + BEGINNING], line, strings)
+    return File(entries, strings)
+
+
+def _first(written: str, line: int, strings: dict[str, str]) -> list[Entry | Rejected]:
+    """Read how a block begins that is longer than any entry: it may define an abbreviation."""
+    head = _LOOSE_HEAD.match(written)
+    if head and not head[1].lower().startswith(_NO_ENTRY):
+        return [Rejected(f"line {line}", f"entry is larger than {MAX_ENTRY:,} characters")]
+    told = _others(written, line, strings, is_last=False)
+    return [one for one in told if isinstance(one, Entry)]
+
+
+def _plain(content: str, start: int, end: int, line: int) -> Entry | None:
+    """Read a block that is one entry of the plain form and nothing else."""
+    head = _HEAD.match(content, start, end)
+    if not head or head[1].lower().startswith(_NO_ENTRY):
+        return None
+    fields: dict[str, str] = {}
+    place, sign = head.end(), ","
+    while sign == "," and (field := _FIELD.match(content, place, end)):
+        name, value, sign = field.groups()
+        if '"' in value and '{"' in value:
+            return None  # a quote in braces does not end a value
+        fields.setdefault(name.lower(), value)
+        place = field.end()
+    if sign == ",":
+        closing = _END.match(content, place, end)
+        if not closing:
+            return None
+        place = closing.end()
+    if BEGINS.search(content, place, end):
+        return None
+    return Entry(head[1].lower(), head[2].strip(), fields, line)
+
+
+# ── bibtexparser ────────────────────────────────────────────────────────────────────
+
+
+@cache
+def _parser() -> Any:
+    import bibtexparser  # slow to load, and not needed to read other kinds
+
+    logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # a reading tells its own faults
+    return bibtexparser
+
+
+def _others(
+    written: str, line: int, strings: dict[str, str], *, is_last: bool
+) -> Iterator[Entry | Rejected]:
+    """Read blocks of any form; abbreviations go to `strings`."""
+    library = _parser().parse_string(written, parse_stack=())
+    for name, string in library.strings_dict.items():
+        strings.setdefault(name.lower(), string.value)
+    for block in library.blocks:
+        at = line + (block.start_line or 0)
+        if entry := _entry(block):
+            fields = {field.key.lower(): field.value for field in reversed(entry.fields)}
+            yield Entry(entry.entry_type.lower(), entry.key, fields, at)
+        elif why := _broken(block):
+            if not is_last:
+                why = why.replace(_CUT, "another begins before its end")
+            if _CUT not in why and (rest := _rest(written, at)):
+                yield rest
+                why += "; the rest of it is read"
+            yield Rejected(f"line {at}", why)
+
+
+def _rest(written: str, line: int) -> Entry | None:
+    """What is whole of a broken entry that is alone in its block, if that is a title at least."""
+    head = _LOOSE_HEAD.match(written)
+    if not head or len(BEGINS.findall(written)) > 1:
+        return None
+    fields: dict[str, str] = {}
+    for name, value in _LOOSE.findall(written):
+        fields.setdefault(name.lower(), value)
+    key = head[2].strip()
+    return (
+        Entry(head[1].lower(), "" if "=" in key else key, fields, line)
+        if "title" in fields
+        else None
+    )
+
+
+def _entry(block: Block) -> Any:
+    """The entry of a block; one whose key or field is there twice is an entry as well."""
+    model = _parser().model
+    if isinstance(block, (model.DuplicateBlockKeyBlock, model.DuplicateFieldKeyBlock)):
+        block = block.ignore_error_block
+    return block if isinstance(block, model.Entry) else None
+
+
+def _broken(block: Block) -> str:
+    if not isinstance(block, _parser().model.ParsingFailedBlock):
+        return ""
+    why = str(getattr(block.error, "abort_reason", block.error)).rstrip(". ")
+    return f"entry is broken: {why[:1].lower()}{why[1:200]}"
+
+
+def persons(told: str) -> list[str]:
+    """Part names at each `and` outside of braces."""
+    parts = _AND.split(told.strip())
+    if all(part and part.count("{") == part.count("}") for part in parts) and not (
+        "\\{" in told or "\\}" in told
+    ):
+        return parts
+    return list(_parser().middlewares.names.split_multiple_persons_names(told))
+
+
+def first_name_first(name: str) -> str:
+    """A name as `First von Last Jr`, whatever the order of its parts."""
+    parts = _parser().middlewares.names.parse_single_name_into_parts(name, strict=False)
+    return str(parts.merge_first_name_first)

@@ -1,0 +1,82 @@
+"""LaTeX of reference files as Unicode text; mathematics stays as its source."""
+
+from __future__ import annotations
+
+import re
+
+from monitor.sources.fields.arxiv_text import accents
+
+_MATHS = re.compile(r"\\\$|\$\$?(?:\\.|[^$\\])+\$\$?|\\\((?:[^\\]|\\[^)]){1,500}\\\)", re.DOTALL)
+_ENSURED = re.compile(r"\\ensuremath\s*\{(?P<maths>(?:[^{}$]|\{[^{}$]{0,200}\}){1,500})\}")
+_BACKSLASH = re.compile(r"\$\\backslash\$")
+_LATEX = re.compile(r"[\\{}~$]|--|``|''")
+_SWITCH = re.compile(r"\\(?:em|it|bf|rm|sc|sf|sl|tt|itshape|bfseries|upshape|relax)(?![A-Za-z])\s*")
+_STYLE = re.compile(
+    r"\\(?!(?:ss|[ao]e|A[EA]|OE|aa|dh|DH|th|TH|dj|DJ|ng|NG)(?![A-Za-z]))[A-Za-z]{2,30}\*?\s*(?=\{)"
+)
+_SILENT = re.compile(
+    r"\\(?:cite[a-z]{0,10}|label|ref|href|footnote|noopsort|SortNoop)\*?\s*\{[^{}]{0,2000}\}"
+)
+_WORDS = {
+    "textendash": "–", "textemdash": "—", "textquoteright": "’", "textquoteleft": "‘",
+    "textquotedblleft": "“", "textquotedblright": "”", "textbackslash": "\\", "newline": " ",
+    "textasciitilde": "∼", "textless": "<", "textgreater": ">", "textregistered": "®",
+    "texttrademark": "™", "textdegree": "°", "textmu": "µ", "texteuro": "€", "ldots": "…",
+    "dots": "…", "textellipsis": "…", "copyright": "©", "textcopyright": "©", "pounds": "£",
+    "S": "§", "P": "¶", "textperiodcentered": "·", "textbullet": "•",
+    "LaTeX": "LaTeX", "TeX": "TeX", "BibTeX": "BibTeX",
+}  # fmt: skip
+_WORD = re.compile(rf"\\({'|'.join(_WORDS)})(?![A-Za-z])(?:\s*\{{\}}|\s+)?")
+_ESCAPED = re.compile(r"\\(?:([&%$#_{}])|([\^~])\{\})")
+_SPACING = re.compile(r"\\(?:[,;:!/@-]|\\(?:\[[^\]]{0,20}\])?|\s)")
+# What is more than an accent (`\'e`, `\v c`) or a letter of one sign (`\o`).
+_COMMAND = re.compile(r"\\(?:[A-Za-z]{2}|[SP]|[&%$#_{},;:!/@\\\s-]|[\^~]\{\})")
+_MARKS = (("``", "“"), ("''", "”"), ("---", "—"), ("--", "–"), ("~", " "))
+# Escaped signs wait here until the braces are gone; these code points are for private use.
+_SIGNS = "&%$#_{}^~"
+_KEPT = {sign: chr(0xE000 + place) for place, sign in enumerate(_SIGNS)}
+_BACK = {ord(kept): sign for sign, kept in _KEPT.items()}
+
+
+def unlatex(source: str) -> str:
+    r"""Return `source` with accents, signs and styles as text: `{\'E}cole \emph{x}` is `École x`.
+
+    `$...$` and `\(...\)` stay as they are. Commands that say nothing here stay by their name.
+    """
+    if not _LATEX.search(source):
+        return source
+    if "backslash$" in source:  # of Mendeley, which escapes the LaTeX that an abstract has
+        source = _BACKSLASH.sub(r"\\", source)
+    if "ensuremath" in source:
+        source = _ENSURED.sub(r"$\g<maths>$", source)
+    pieces, end = [], 0
+    for maths in _MATHS.finditer(source):
+        if maths.group() == r"\$":
+            continue
+        pieces += [_prose(source[end : maths.start()]), maths.group()]
+        end = maths.end()
+    return "".join(pieces) + _prose(source[end:])
+
+
+def _prose(source: str) -> str:
+    escaped = 0
+    if _COMMAND.search(source):
+        source, escaped = _ESCAPED.subn(lambda found: _KEPT[found[1] or found[2]], source)
+        source = _WORD.sub(lambda found: _WORDS[found[1]], _SILENT.sub("", source))
+        source = _STYLE.sub("", _SWITCH.sub("", _SPACING.sub(_space, source)))
+    if "\\" in source:
+        source = accents(source)
+    for written, character in _MARKS:
+        source = source.replace(written, character)
+    source = source.replace("{", "").replace("}", "")
+    return source.translate(_BACK) if escaped else source
+
+
+def _space(found: re.Match[str]) -> str:
+    """Signs that move the pen: a hyphen that may be, or an italic correction, is nothing."""
+    return "" if found.group()[1] in "-/!@" else " "
+
+
+def bare(source: str) -> str:
+    r"""Return an address or identifier as it is meant: `10.1000/a\_b`, `\url{https://...}`."""
+    return re.sub(r"\\(?:url|path)\b|\\(?=[&%$#_~{}])|[{}\s]", "", source).strip("<>")

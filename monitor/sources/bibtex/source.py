@@ -1,0 +1,290 @@
+"""Kind `bibtex`: BibTeX and BibLaTeX files, as reference managers and publishers export them.
+
+The entries are found in `monitor.sources.bibtex.entries`; values (strings that are joined,
+names, LaTeX) are read here, only those that a paper has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import ClassVar
+
+from monitor.model import Document, FirstRun, Paper, Reading, Rejected
+from monitor.sources.base import Source
+from monitor.sources.bibtex import entries
+from monitor.sources.bibtex.entries import Entry, Fields
+from monitor.sources.bibtex.latex import bare, unlatex
+from monitor.sources.feed.entry import MAX_ENTRY, http_link, identifiers
+from monitor.sources.fields.dates import day_of, partial_date, printed
+from monitor.sources.fields.encoding import SAMPLE, decode, looks_binary
+from monitor.sources.fields.markup import text
+from monitor.sources.formats.api.records import doi_page, terms
+from monitor.sources.readings import reading
+
+MAX_BYTES = 64 * 1024 * 1024
+MAX_NAMES = 10_000
+MAX_ENTRIES = 50_000
+
+_VENUES = ("journal", "journaltitle", "booktitle", "school", "institution", "publisher")
+# Journals as AASTeX names them: https://ui.adsabs.harvard.edu/help/actions/journal-macros
+_AASTEX = {
+    "aj": "Astronomical Journal", "apj": "Astrophysical Journal",
+    "apjl": "Astrophysical Journal, Letters", "apjs": "Astrophysical Journal, Supplement",
+    "aap": "Astronomy and Astrophysics", "aapr": "Astronomy and Astrophysics Reviews",
+    "araa": "Annual Review of Astronomy and Astrophysics", "icarus": "Icarus", "nat": "Nature",
+    "jcap": "Journal of Cosmology and Astroparticle Physics", "physrep": "Physics Reports",
+    "mnras": "Monthly Notices of the RAS", "pasp": "Publications of the ASP",
+    "pasj": "Publications of the ASJ", "pra": "Physical Review A", "prb": "Physical Review B",
+    "prc": "Physical Review C", "prd": "Physical Review D", "pre": "Physical Review E",
+    "prl": "Physical Review Letters", "solphys": "Solar Physics", "ssr": "Space Science Reviews",
+}  # fmt: skip
+_MACRO = re.compile(r"\s*\{?\\([a-z]+)\s*(?:\{\})?\}?\s*")
+_NO_PAPER = ("comment", "preamble", "string", "xdata", "set", "control", "ieeetranbstctl")
+_INHERITED = ("author", "title", *_VENUES, "year", "month", "date")
+_OTHERS = re.compile(r"(?:and\s+)?(?:others|et\.? al\.?)", re.IGNORECASE)
+_GROUPED = re.compile(r"[{}\\\\]")
+_PARTS = re.compile(r"\s*\b(given|prefix|family|suffix)\s*=\s*([^,]+),?", re.IGNORECASE)
+_PMID = re.compile(r"PMID:?\s*(\d{1,9})", re.IGNORECASE)
+_COMMENT = re.compile(r"^[ \t]*%.*$", re.MULTILINE)  # a line between names
+_BARE_NOTE = re.compile(r"^\W*arXiv:\s*[\w./-]+", re.IGNORECASE)
+_MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE)
+
+
+class BibTex(Source):
+    """Reads references: papers that somebody has, so nothing of a first reading is news."""
+
+    kind: ClassVar[str] = "bibtex"
+    default_first_run: ClassVar[FirstRun] = FirstRun.BASELINE
+    dated: ClassVar[bool] = False
+
+    def read(self, document: Document) -> Reading:
+        """Read all entries; a broken one is rejected, with the line that it begins in."""
+        content, whole = decode(document.content)
+        if fault := _unreadable(content, len(document.content)):
+            return Reading(error=fault, complete=False)
+        found = list(_entries(content, self._clock()))
+        if not found:
+            is_text = not looks_binary(content[:SAMPLE])
+            error = "no BibTeX entry in the document" if is_text else "the document is not text"
+            return Reading(error=error, complete=False)
+        return reading(found, whole and not _is_cut(content, found))
+
+
+def _unreadable(content: str, size: int) -> str:
+    if not content.strip():
+        return "the document is empty"
+    if size > MAX_BYTES:
+        return f"the document is larger than {MAX_BYTES:,} bytes"
+    if _MARKUP.match(content):
+        return "the document is HTML or XML, not BibTeX"
+    if len(content) > SAMPLE and looks_binary(content[:SAMPLE]):
+        return "the document is not text"
+    many = sum(1 for _ in entries.BEGINS.finditer(content)) > MAX_ENTRIES
+    return f"the document has more than {MAX_ENTRIES:,} entries" if many else ""
+
+
+def _is_cut(content: str, found: list[Paper | Rejected]) -> bool:
+    """A file that ends inside its last entry."""
+    return isinstance(found[-1], Rejected) and "end of file" in found[-1].why
+
+
+def _entries(content: str, now: datetime) -> Iterator[Paper | Rejected]:
+    file = entries.read(content)
+    strings = _strings(file.strings)
+    told = {entry.key.lower(): entry for entry in file.entries if isinstance(entry, Entry)}
+    for entry in file.entries:
+        if isinstance(entry, Rejected):
+            yield entry
+        elif entry.kind not in _NO_PAPER:
+            fields = _fields(entry, strings)
+            parent = told.get((fields.get("crossref") or fields.get("xdata", "")).strip().lower())
+            fields = _inherited(parent, strings) | fields if parent else fields
+            yield _paper(entry.key, fields, f"line {entry.line}", now)
+
+
+def _fields(entry: Entry, strings: Mapping[str, str]) -> dict[str, str]:
+    return {name: _value(value, strings) for name, value in entry.fields.items()}
+
+
+def _inherited(parent: Entry, strings: Mapping[str, str]) -> dict[str, str]:
+    """What an entry that names another by `crossref` leaves to it; never what identifies that."""
+    fields = _fields(parent, strings)
+    if "title" in fields:
+        fields.setdefault("booktitle", fields["title"])
+    return {name: fields[name] for name in _INHERITED if name in fields}
+
+
+def _strings(told: Fields) -> dict[str, str]:
+    """The abbreviations that a file defines, each of which may use those before it."""
+    found: dict[str, str] = {}
+    for name, value in told.items():
+        found[name] = _value(value, found)
+    return found
+
+
+# ── values ──────────────────────────────────────────────────────────────────────────
+
+
+def _value(written: str, strings: Mapping[str, str]) -> str:
+    """Read a value: in braces, in quotes, a number, an abbreviation, or several joined by `#`."""
+    if "#" not in written:
+        return _part(written.strip(), strings)
+    parts, start, depth, quoted = [], 0, 0, False
+    for place, sign in enumerate(written):
+        if sign in "{}":
+            depth += 1 if sign == "{" else -1
+        elif sign == '"' and not depth:
+            quoted = not quoted
+        elif sign == "#" and not depth and not quoted:
+            parts.append(written[start:place])
+            start = place + 1
+    return _joined(_part(part.strip(), strings) for part in (*parts, written[start:]))
+
+
+def _joined(parts: Iterator[str]) -> str:
+    """Join what `#` joins, no longer than an entry may be: an abbreviation can double another."""
+    kept, length = [], 0
+    for part in parts:
+        length += len(part)
+        kept.append(part)
+        if length > MAX_ENTRY:
+            break
+    return "".join(kept)[: MAX_ENTRY + 1]
+
+
+def _part(written: str, strings: Mapping[str, str]) -> str:
+    if written[:1] + written[-1:] in ("{}", '""') and len(written) > 1:
+        return written[1:-1]
+    return strings.get(written.lower(), written)
+
+
+def _text(fields: Fields, *names: str) -> str:
+    """The first of several fields that says something, as text."""
+    told = (text(unlatex(fields[name])) for name in names if fields.get(name))
+    return next(filter(None, told), "")
+
+
+def _names(told: str) -> tuple[str, ...]:
+    if not told.strip():
+        return ()
+    if "\n" in told:
+        told = _COMMENT.sub("", told)
+    found = map(_name, entries.persons(told)[:MAX_NAMES])
+    return tuple(name for name in found if name and not _OTHERS.fullmatch(name))
+
+
+@lru_cache(maxsize=4096)  # who writes one paper of a file mostly writes others
+def _name(written: str) -> str:
+    return text(unlatex(_natural(written)))
+
+
+def _natural(name: str) -> str:
+    """`von Last, Jr, First` as `First von Last Jr`; a name in braces is one that has no parts."""
+    if _PARTS.match(name):  # "given=Jean, prefix=de la, family=Fontaine" of BibLaTeX
+        told = {part: value.strip(' "{}') for part, value in _PARTS.findall(name)}
+        order = ("given", "prefix", "family", "suffix")
+        return " ".join(told[part] for part in order if part in told)
+    if "," not in name:
+        return name
+    if name.count(",") == 1 and not _GROUPED.search(name):
+        last, _, first = name.partition(",")
+        return f"{first.strip()} {last.strip()}".strip()
+    return entries.first_name_first(name)
+
+
+# ── an entry ────────────────────────────────────────────────────────────────────────
+
+
+def _paper(key: str, fields: Fields, where: str, now: datetime) -> Paper | Rejected:
+    if sum(map(len, fields.values())) > MAX_ENTRY:
+        return Rejected(where, f"entry is larger than {MAX_ENTRY:,} characters")
+    title = _text(fields, "title", "booktitle")
+    if not title:
+        return Rejected(where, "entry has no title")
+    subtitle = _text(fields, "subtitle")
+    year, published = _date(fields)
+    keys, version = _identifiers(fields)
+    return Paper(
+        title=f"{title}: {subtitle}" if subtitle else title,
+        abstract=_text(fields, "abstract"),
+        authors=_names(fields.get("author", "")) or _names(fields.get("editor", "")),
+        venue=_venue(fields),
+        year=year,
+        published=printed(published, now),
+        url=_link(fields, keys),
+        keys=keys,
+        categories=terms(
+            term
+            for name in ("keywords", "keyword", "primaryclass", "eprintclass")
+            for term in re.split(r"[;,]", unlatex(fields.get(name, "")))
+        ),
+        version=version,
+        raw_id=text(key)[:300],
+    )
+
+
+def _venue(fields: Fields) -> str:
+    macro = _MACRO.fullmatch(fields.get("journal", ""))
+    return (_AASTEX.get(macro[1], "") if macro else "") or _text(fields, *_VENUES)
+
+
+def _date(fields: Fields) -> tuple[int | None, datetime | None]:
+    if told := fields.get("date", ""):
+        year, day = partial_date(unlatex(told))
+        if year:
+            return year, day
+    year, day = partial_date(unlatex(fields.get("year", "")))
+    month = unlatex(fields.get("month", "")).strip()
+    if year and month and not day:
+        written = unlatex(fields.get("day", "")).strip()
+        _, day = partial_date(f"{year} {month} {written}")
+        day = day or day_of(str(year), month, written) or day_of(str(year), month)
+    return year, day
+
+
+def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int | None]:
+    doi, eprint = (bare(fields.get(name, "")) for name in ("doi", "eprint"))
+    url = _url(fields)
+    archive = fields.get("archiveprefix") or fields.get("eprinttype") or ""
+    is_arxiv = archive.strip().lower() == "arxiv" or (
+        not archive
+        and re.fullmatch(r"\d{4}\.\d{4,5}(?:v\d+)?|[a-z.-]+/\d{7}(?:v\d+)?", eprint, re.I)
+    )
+    arxiv = re.sub(r"^arxiv:", "", eprint, flags=re.IGNORECASE) if is_arxiv else ""
+    places = (fields.get(name, "") for name in ("journal", "volume", "howpublished"))
+    named = [f"arxiv:{arxiv}" if arxiv else "", doi, url]
+    named += _of_arxiv(" ".join((*places, *_BARE_NOTE.findall(fields.get("note", "")))))
+    keys, version = identifiers(named)
+    found = dict(keys)
+    pmid = fields.get("pmid", "") or (eprint if archive.strip().lower() == "pubmed" else "")
+    told = re.search(r"\d{1,9}", pmid) or _PMID.search(fields.get("note", ""))
+    if told:
+        found["pmid"] = told[told.lastindex or 0]
+    if pmc := re.search(r"PMC\d+", fields.get("pmcid", "") or fields.get("pmc", "")):
+        found["pmcid"] = pmc.group()
+    return found, version
+
+
+def _of_arxiv(told: str) -> list[str]:
+    """`arXiv preprint arXiv:2401.01234` or CoRR's `abs/2401.01234`, as many files name a paper."""
+    found = re.findall(r"(?:arXiv:\s*|\babs/)([\w./-]+)", told, re.IGNORECASE)
+    return [f"arxiv:{name}" for name in found[:3]]
+
+
+def _url(fields: Fields) -> str:
+    """The first of several addresses with spaces between; one alone may lie across lines."""
+    return bare(re.split(r"\s+(?=https?://)", fields.get("url", "").strip(), maxsplit=1)[0])
+
+
+def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:
+    own = http_link(_url(fields), "") or http_link(
+        re.sub(r".*?(https?://)", r"\1", bare(fields.get("howpublished", ""))), ""
+    )
+    doi, arxiv = (keys.get(name, "") for name in ("doi", "arxiv"))
+    if own or not (doi or arxiv):
+        return own
+    first = [one if isinstance(one, str) else one[0] for one in (doi, arxiv)]
+    return doi_page(first[0]) if first[0] else f"https://arxiv.org/abs/{first[1]}"

@@ -1,0 +1,231 @@
+"""Asking an API for what is new: windows of time in pieces, each piece in pages.
+
+State between runs is `until`: all that the service had up to then has been read. A run asks
+again from `until` minus an overlap, because services file papers late; the store decides what
+is new. `until` moves only with a piece whose last page was read whole, so that a failure, an
+empty page or a restart costs that piece only.
+
+For services that answer in JSON, where a page tells what follows it (a cursor, a total, a last
+record): it is outlined by the kind, in a worker where it is large.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import abstractmethod
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import ClassVar, cast
+
+from pydantic import Field, model_validator
+
+from monitor.errors import DocumentError, FetchError
+from monitor.http.addresses import shown
+from monitor.model import Document
+from monitor.sources import sandbox
+from monitor.sources.base import Found, SourceOptions
+from monitor.sources.feed.entry import parse_date
+from monitor.sources.formats.api.records import JsonSource, Listing, value_of
+
+MAX_PAGES = 200
+SPARE = timedelta(days=7)
+
+
+class ApiOptions(SourceOptions):
+    """Settings of a kind that asks a service.
+
+    `url` is another address of the service; one with a query ("?") is a single document.
+    `overlap_days` is how far each run looks back behind the last.
+    """
+
+    places_needed: ClassVar[bool] = False
+    asked_with: ClassVar[tuple[str, ...]] = ()
+
+    overlap_days: int = Field(default=7, ge=1, le=365)
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> ApiOptions:
+        """Of the settings `asked_with`, one at least must say what to ask the service for."""
+        asks = any(getattr(self, name) for name in self.asked_with)
+        if self.asked_with and not (asks or self.path or one_document(self.url)):
+            named = " or ".join(f"`{name}:`" for name in self.asked_with)
+            raise ValueError(f"needs {named}")
+        return self
+
+
+def one_document(url: str | None) -> bool:
+    """Say whether an address is that of one answer, and not of the service."""
+    return "?" in (url or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of time that is asked for; services take its ends by the day."""
+
+    begin: datetime
+    end: datetime
+
+    @property
+    def days(self) -> tuple[str, str]:
+        return f"{self.begin:%Y-%m-%d}", f"{self.end:%Y-%m-%d}"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One page of what is asked: `before` counts the records on the pages before it."""
+
+    span: Span
+    target: str = ""
+    cursor: str = ""
+    page: int = 1
+    before: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What leads on from a page: whether it is `whole`, how many records it has, what follows.
+
+    `mark` is another one for other records.
+    """
+
+    whole: bool = False
+    records: int = 0
+    mark: str = ""
+    following: str = ""
+
+
+def spans(until: datetime, now: datetime, overlap: timedelta, longest: timedelta) -> Iterator[Span]:
+    """Cut the time from `until` minus the overlap to `now` into pieces, oldest first."""
+    begin = min(until, now) - overlap
+    while now - begin > longest:
+        yield Span(begin, begin + longest)
+        begin += longest
+    yield Span(begin, now)
+
+
+class ApiSource(JsonSource):
+    """A kind that asks its service for windows of time."""
+
+    address: ClassVar[str]
+    longest: ClassVar[timedelta | None] = None  # of a piece; None: the overlap and a week
+
+    @abstractmethod
+    def ask(self, asked: Asked) -> str:
+        """Return the address of a page, below `self.base`."""
+
+    def targets(self) -> Sequence[str]:
+        """Return what is asked for one after the other: categories, venues."""
+        return ("",)
+
+    def following(self, listing: Listing, asked: Asked) -> str:
+        """Return the cursor of the page after this one, "" when this is the last."""
+        seen = asked.before + len(listing.items)
+        ended = not listing.items or (listing.total is not None and seen >= listing.total)
+        return "" if ended else listing.cursor
+
+    def outline(self, document: Document, asked: Asked) -> Outline:
+        """Read of a page what leads on from it."""
+        reading = self.read(document)
+        if not (document.complete and reading.complete):
+            return Outline()
+        listing = self.listing(value_of(document.content))
+        mark = hashlib.sha256(json.dumps(listing.items).encode()).hexdigest()
+        return Outline(True, len(listing.items), mark, self.following(listing, asked))
+
+    @property
+    def base(self) -> str:
+        return (self.options.url or self.address).rstrip("/")
+
+    def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
+        """Find the pages of each piece; a page that fails ends the run."""
+        if self.options.path or one_document(self.options.url):
+            yield from super().find(validators)
+            return
+        now = self._clock()
+        overlap = timedelta(days=getattr(self.options, "overlap_days", SPARE.days))
+        until = parse_date(validators.get("until", "")) or now
+        read = 0
+        for span in spans(until, now, overlap, self.longest or overlap + SPARE):
+            pages = yield from self._pages(span, validators)
+            read += pages
+            if not pages or read >= MAX_PAGES:
+                return
+            validators = {"until": max(span.end, until).isoformat()}
+
+    def _pages(self, span: Span, state: Mapping[str, str]) -> Generator[Found, None, int]:
+        """Yield the pages of one piece; return how many there were, 0 when not all came."""
+        done = {"until": max(span.end, parse_date(state.get("until", "")) or span.end).isoformat()}
+        count = 0
+        *others, last = self.targets()
+        for target in (*others, last):
+            asked, seen = Asked(span, target), set[str]()
+            while True:
+                page = _Page(self, asked, state, done if target == last else state)
+                yield Found(page.name, page.load)
+                told = page.told
+                if not told.whole:
+                    return 0
+                count += 1
+                if not told.following:
+                    break
+                if told.mark in seen or count >= MAX_PAGES:
+                    raise DocumentError(*self._endless(page, told.mark in seen))
+                seen.add(told.mark)
+                asked = replace(
+                    asked,
+                    cursor=told.following,
+                    page=asked.page + 1,
+                    before=asked.before + told.records,
+                )
+        return count
+
+    def _endless(self, page: _Page, loops: bool) -> tuple[str, str]:
+        if loops:
+            return f"{self.service} gives the same page again and again: {page.name}", ""
+        return (
+            f"{self.service} has more than {MAX_PAGES} pages between {page.name}",
+            "narrow what is asked for",
+        )
+
+    def fetch_page(self, asked: Asked, name: str) -> Document:
+        """Fetch one page; FetchError when it cannot be had, in the service's own words."""
+        try:
+            answer = self.get(self.ask(asked))
+        except FetchError as fault:
+            told = self.read(Document(name, fault.body, self._clock())).error if fault.body else ""
+            if fault.retry_after is not None or "error: " not in told:
+                raise
+            raise FetchError(fault.message, told) from fault
+        return Document(
+            name,
+            answer.content,
+            self._clock(),
+            answer.content_type,
+            answer.url,
+            {},
+            answer.complete,
+        )
+
+
+class _Page:
+    """A page on its way: what came of it is known once it was loaded."""
+
+    def __init__(
+        self, source: ApiSource, asked: Asked, state: Mapping[str, str], done: Mapping[str, str]
+    ) -> None:
+        self._source = source
+        self._asked = asked
+        self._state = state
+        self._done = done
+        first, last = asked.span.days
+        target = f" {asked.target}" if asked.target else ""
+        self.name = f"{shown(source.base)}{target} {first}..{last} page {asked.page}"
+        self.told = Outline()
+
+    def load(self) -> Document:
+        document = self._source.fetch_page(self._asked, self.name)
+        self.told = cast("Outline", sandbox.ask(self._source, "outline", document, self._asked))
+        ended = self.told.whole and not self.told.following
+        return replace(document, validators=self._done if ended else self._state)

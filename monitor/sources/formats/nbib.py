@@ -1,0 +1,90 @@
+"""PubMed's .nbib files: https://www.nlm.nih.gov/bsd/mms/medlineelements.html
+
+PMID- 38000001               a record begins
+TI  - Sand moves, and so     a tag of up to four letters, a hyphen, a space, a value
+      do dunes.              a line that goes on
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
+
+from monitor.model import Paper, Rejected
+from monitor.sources.feed.entry import MAX_ENTRY, identifiers
+from monitor.sources.fields.dates import partial_date, printed
+from monitor.sources.fields.markup import text
+from monitor.sources.formats.api.records import names_of, natural, terms
+
+BEGINS = re.compile(r"^PMID- *\d", re.MULTILINE)
+_FIELD = re.compile(r"^([A-Z]{2,4}) *- ?(.*(?:\n {6}.*)*)", re.MULTILINE)
+_ID = re.compile(r"(\S+) \[(doi|pmc)\]$")
+_DAY = re.compile(r"(\d{4})(\d\d)(\d\d)$")
+
+_SUFFIXED = re.compile(r"([^,]+), ([^,]+) (Jr|Sr|[IV]+|\d(?:st|nd|rd|th))$")
+
+Fields = Mapping[str, Sequence[str]]
+
+
+def references(content: str, begun: Sequence[int], now: datetime) -> Iterator[Paper | Rejected]:
+    """Read the records of a document, which begin at `begun`; its lines end with a line feed."""
+    line, counted = 1, 0
+    for start, end in pairwise([*begun, len(content)]):
+        line += content.count("\n", counted, start)
+        counted = start
+        where = f"line {line}"
+        if end - start > MAX_ENTRY:
+            yield Rejected(where, f"reference is larger than {MAX_ENTRY:,} characters")
+            continue
+        fields: dict[str, list[str]] = defaultdict(list)
+        for tag, value in _FIELD.findall(content[start:end]):
+            fields[tag].append(" ".join(value.split()))
+        yield _paper(fields, where, now)
+
+
+def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
+    title = next(filter(None, (text(_first(fields, tag)) for tag in ("TI", "BTI", "TT"))), "")
+    if not title:
+        return Rejected(where, "reference has no title")
+    pmid = _first(fields, "PMID").split()[0]
+    year, issued = partial_date(_first(fields, "DP"))
+    people = fields.get("FAU") or fields.get("AU") or fields.get("FED") or fields.get("ED") or ()
+    return Paper(
+        title=title,
+        abstract=text(_first(fields, "AB") or _first(fields, "OAB")),
+        authors=tuple(map(_name, names_of(people))) or names_of(fields.get("CN", ())),
+        venue=text(_first(fields, "JT") or _first(fields, "TA")),
+        year=year,
+        published=printed(_day(_first(fields, "DEP")) or issued, now),
+        updated=printed(_day(_first(fields, "LR")), now),
+        url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/",
+        keys={"pmid": pmid} | _keys(fields),
+        categories=terms(word.lstrip("*") for word in fields.get("OT", ())),
+        withdrawn="Retracted Publication" in fields.get("PT", ()) or "RIN" in fields,
+        raw_id=pmid,
+    )
+
+
+def _name(name: str) -> str:
+    suffixed = _SUFFIXED.match(name)
+    return "{1} {0} {2}".format(*suffixed.groups()) if suffixed else natural(name)
+
+
+def _first(fields: Fields, tag: str) -> str:
+    return next(iter(fields.get(tag, ())), "")
+
+
+def _day(told: str) -> datetime | None:
+    found = _DAY.match(told)
+    return partial_date("-".join(found.groups()))[1] if found else None
+
+
+def _keys(fields: Fields) -> dict[str, str | tuple[str, ...]]:
+    """DOI and PMC number, of which each value says what it is."""
+    told = [_ID.match(one) for tag in ("LID", "AID") for one in fields.get(tag, ())]
+    named = [one[1] for one in told if one and one[2] == "doi"]
+    pmc = _first(fields, "PMC")
+    return dict(identifiers(named)[0]) | ({"pmcid": pmc} if pmc else {})

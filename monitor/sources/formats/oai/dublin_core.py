@@ -1,0 +1,150 @@
+"""Dublin Core (`oai_dc`) of any repository to papers.
+
+Its elements are all optional and repeatable, in any words; docs/sources.md says what is taken
+from each. Names are in both orders, and one element holds several kinds of things.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from xml.etree.ElementTree import Element
+
+from monitor.model import Paper
+from monitor.sources.feed.entry import http_link, identifiers, parse_date
+from monitor.sources.fields.arxiv_text import accents
+from monitor.sources.fields.dates import long_over, partial_date, printed
+from monitor.sources.formats.api.records import MAX_NAMES, Keys, doi_page, natural, terms
+from monitor.sources.formats.oai.envelope import NO_TITLE, Record, deleted, every, first, local
+
+_DATES = ("issued", "date", "created", "available")
+# "Doe, Jane; University of Sand" of OJS; "Doe, Jane; Roe, Rae" of others
+_SEVERAL = re.compile(r"\s*;\s*")
+_A_NAME = re.compile(r"[^\W\d_][\w.'’-]*(?:,? [^\W\d_][\w.'’-]*){1,5}$")
+_A_PLACE = re.compile(
+    r"\b(?:univ|inst|dep|dipart|fac|fak|col+eg|cent(?:er|re|ro)|hospi|school|lab|acad|minist|escola"
+    r"|escuela|of\b|f[uü]r\b)",
+    re.IGNORECASE,
+)
+_NO_NAME = re.compile(r"https?:|[\w.+-]+@", re.IGNORECASE)
+# "Doe, Jane, 1956-"; "Doe, Jane, Ph. D. Institute of Sand"
+_LIFETIME = re.compile(r",?\s*\(?\b\d{4}\s*-\s*(?:\d{4})?\)?$|(?<=\w),\s*Ph\. ?D\..*$")
+_FULLER = re.compile(r"(?<=\S)\s\([^()]{1,80}\)$")  # "Doe, Jane (Jane Ann)"
+# "ARXIV : 1901.00001" of HAL
+_SCHEME = re.compile(r"(?P<scheme>arxiv|pubmed|doi) : (?=\S)", re.IGNORECASE)
+# OpenAIRE's guidelines: the same paper under another name
+_SAME = re.compile(
+    r"info:eu-repo/semantics/altIdentifier/(?P<scheme>doi|arxiv|pmid)/", re.IGNORECASE
+)
+_NO_ABSTRACT = re.compile(
+    r"(?:comments?:|keywords?\b|issn\b|isbn\b|doi\b|notes?:|peer.?review|submitted by"
+    r"|made available|approved for|international audience|audience |\d+ (?:pages|p\.)"
+    r"|includes (?:bibliograph|index)|thesis \(|(?:cataloged|title) from)",
+    re.IGNORECASE,
+)
+_SHORT = 100
+_NO_VENUE = re.compile(r"https?:|(?:issn|isbn|doi|urn|eissn)\b|[\d\s:;.,-]+$", re.IGNORECASE)
+_OPENREVIEW = re.compile(r"openreview\.net/(?:forum|pdf)\?id=([\w-]+)")
+
+
+def paper(record: Record, now: datetime) -> Paper | str:
+    """Turn a record into a paper, or say why it is none; a deleted one is a withdrawn paper."""
+    told = record.metadata
+    if record.deleted or told is None:
+        return deleted(record, {"oai": record.identifier})
+    title = first(told, "title")
+    if not title:
+        known = any(every(told, "creator", "identifier", "date"))
+        return NO_TITLE if known else f"record is in {local(told)}, not Dublin Core"
+    year, published, announced = _dates(every(told, *_DATES), now)
+    keys, version = _keys(record.identifier, told)
+    return Paper(
+        title=title,
+        abstract=_abstract(told),
+        authors=tuple(_names(every(told, "creator"))),
+        venue=_venue(every(told, "source", "bibliographicCitation")),
+        year=year,
+        published=published,
+        announced=announced,
+        url=_link(every(told, "identifier"), keys),
+        keys=keys,
+        categories=terms(every(told, "subject")),
+        version=version,
+        raw_id=record.identifier,
+    )
+
+
+def _abstract(told: Element) -> str:
+    """The first long text that is no note about the record."""
+    texts = [*every(told, "abstract"), *every(told, "description")]
+    fit = [text for text in texts if not _NO_ABSTRACT.match(text)]
+    return next((text for text in fit if len(text) > _SHORT), max(fit, key=len, default=""))
+
+
+def _names(told: Iterable[str]) -> list[str]:
+    single = (one for name in told if not _NO_NAME.match(name) for one in _single(accents(name)))
+    names = [natural(_bare(one)) for one in single]
+    return [name for name in names if any(map(str.isalpha, name))][:MAX_NAMES]
+
+
+def _bare(name: str) -> str:
+    """A name without when its bearer lived, or what initials stand for."""
+    told = _LIFETIME.sub("", name)
+    return _FULLER.sub("", told) if "," in told else told
+
+
+def _single(told: str) -> list[str]:
+    """The names of one element: behind a semicolon is another one, or where its author works."""
+    first, *others = _SEVERAL.split(told)
+    alike = (one for one in others if one.count(",") == first.count(",") <= 1)
+    return [first, *(one for one in alike if _A_NAME.match(one) and not _A_PLACE.search(one))]
+
+
+def _venue(told: Iterable[str]) -> str:
+    names = (text.split(";")[0].strip() for text in told if not _NO_VENUE.match(text))
+    return next((name for name in names if name), "")
+
+
+def _dates(
+    told: Iterable[str], now: datetime
+) -> tuple[int | None, datetime | None, datetime | None]:
+    """Return the year and the day of publication, or the day that a year long over counts from.
+
+    Repositories also date the deposit and the end of an embargo: the earliest is publication.
+    A year alone names no day; but when it is over for long, whatever is of it is older.
+    """
+    found: list[tuple[int, datetime | None]] = []
+    for text in told:
+        at = parse_date(text)
+        year, day = (at.year, at) if at else partial_date(text)
+        if year and year <= now.year + 1 and "embargo" not in text:
+            found.append((year, day))
+    if not found:
+        return None, None, None
+    year = min(year for year, _ in found)
+    days = [day for its_year, day in found if its_year == year and day]
+    if days:
+        return year, printed(min(days), now), None
+    return year, None, long_over(year, now)
+
+
+def _keys(identifier: str, told: Element) -> tuple[Keys, int | None]:
+    own = (_SCHEME.sub(r"\g<scheme>:", text, 1) for text in every(told, "identifier", "doi"))
+    same = (
+        _SAME.sub(r"\g<scheme>:", text, 1) for text in every(told, "relation") if _SAME.match(text)
+    )
+    named = (identifier, *own, *same)
+    keys, version = identifiers(named)
+    found = dict(keys)
+    if "arxiv" not in identifiers((identifier,))[0]:
+        found["oai"] = identifier
+    if match := next((m for text in named if (m := _OPENREVIEW.search(text))), None):
+        found["openreview"] = match[1]
+    return found, version
+
+
+def _link(told: Iterable[str], keys: Keys) -> str:
+    found = next((link for text in told if (link := http_link(text, ""))), "")
+    doi = keys.get("doi", "")
+    return found or (doi_page(doi) if isinstance(doi, str) and doi else "")

@@ -1,0 +1,261 @@
+"""The envelope of OAI-PMH 2.0 answers (http://www.openarchives.org/OAI/openarchivesprotocol.html).
+
+Every answer, also one that says an error, comes with status 200, or so it should:
+
+    OAI-PMH: responseDate, request, and either
+        error (code)                                         no record, or what went wrong
+        ListRecords | GetRecord: record ..., resumptionToken
+                      record: header (identifier, datestamp, status="deleted"), metadata
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from xml.etree.ElementTree import Element
+
+from monitor.model import Paper, Reading, Rejected
+from monitor.sources.feed.entry import MAX_ENTRY, parse_date
+from monitor.sources.fields import markup
+from monitor.sources.formats.xml.repair import apart, mended
+from monitor.sources.formats.xml.stream import MAX_RECORDS, XmlError, records
+from monitor.sources.formats.xml.tags import balanced, bound
+
+MAX_BYTES = 64 * 1024 * 1024
+MAX_TAGS = 3_000_000
+MAX_PARTS = 20_000  # of one record
+
+_SPACES = ("{http://www.openarchives.org/OAI/2.0/}", "{https://www.openarchives.org/OAI/2.0/}", "")
+_PARTS = ("responseDate", "error", "record", "resumptionToken")
+_VERBS = (
+    "ListRecords",
+    "GetRecord",
+    "ListIdentifiers",
+    "ListSets",
+    "ListMetadataFormats",
+    "Identify",
+)
+NO_TITLE = "record has no title"
+NO_METADATA = "record has no metadata"
+_POOR = (NO_TITLE, NO_METADATA)  # a list of such alone is poor, and read all the same
+_NO_RECORDS = "noRecordsMatch"
+_BAD_TOKEN = "badResumptionToken"
+_ERROR = re.compile(
+    rb"<(?:\w{1,20}:)?OAI-PMH[\s>].{0,20000}?<(?:\w{1,20}:)?error\s[^<>]{0,200}\bcode\s*=",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record; `metadata` is what the repository says in the format that was asked for."""
+
+    identifier: str
+    deleted: bool
+    metadata: Element | None
+
+
+Told = Callable[[Record], Paper | str]
+"""What a format makes of a record: a paper, or why it is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """An answer. `token` is what to ask for the next page with, "" on the last.
+
+    `error` says why the answer is none; `expired` that the token it was asked with is not known
+    (any more); `fault` where a document is cut off or broken, after which nothing is known.
+    """
+
+    found: tuple[Paper | Rejected, ...] = ()
+    responded: datetime | None = None
+    token: str = ""
+    error: str = ""
+    expired: bool = False
+    fault: str = ""
+
+    def reading(self) -> Reading:
+        papers = tuple(one for one in self.found if isinstance(one, Paper))
+        rejected = tuple(one for one in self.found if isinstance(one, Rejected))
+        error = self.error
+        if not error and not papers:
+            bad = next((one.why for one in rejected if one.why not in _POOR), "")
+            error = f"no record is a paper: {bad}" if bad else self.fault
+        return Reading(papers, rejected, error, complete=not (error or self.fault))
+
+
+def says_error(content: bytes) -> bool:
+    """Say whether a document is an answer of OAI-PMH that names an error, whatever its status."""
+    return bool(_ERROR.search(content))
+
+
+def read_envelope(content: bytes, told: Told) -> Envelope:
+    """Read an answer; of one that is cut off or broken, the records that can be had."""
+    if len(content) > MAX_BYTES:
+        return Envelope(error=f"the document is larger than {MAX_BYTES:,} bytes")
+    if content.count(b"<") > MAX_TAGS:
+        return Envelope(error=f"the document has more than {MAX_TAGS:,} tags")
+    answer = _Answer(told)
+    fault = answer.read(content)
+    if fault and fault.mendable:
+        text = bound(mended(content), _SPACES[0][1:-1])
+        again = _Answer(told, answer.found)
+        fault = again.read(text.encode(errors="replace"))
+        if fault and len(again.found) < MAX_RECORDS:
+            again.read_apart(text)
+        answer = again if len(again.found) >= len(answer.found) else answer
+    return answer.envelope(str(fault) if fault else "")
+
+
+class _Answer:
+    """What was read of an answer so far; its first records may be `known`."""
+
+    def __init__(self, told: Told, known: Sequence[Paper | Rejected] = ()) -> None:
+        self.told = told
+        self.known = known
+        self.found: list[Paper | Rejected] = []
+        self.verb = self.token = ""
+        self.begun = False
+        self.total = 0
+        self.before = 0
+        self.responded: datetime | None = None
+        self.errors: dict[str, str] = {}
+
+    def read(self, content: bytes) -> XmlError | None:
+        try:
+            for element in records(content, _tags(_PARTS), _tags(_VERBS)):
+                self.take(element)
+        except XmlError as fault:
+            return fault
+        return None
+
+    def read_apart(self, text: str) -> None:
+        """Take each record behind the last by itself: one that is broken costs itself only."""
+        before, self.known = self.found, ()
+        self.found = before[:-1]
+        self.read(next(islice(apart(text, ("record",)), len(self.found), None), b""))
+        if self.found != before:  # there are records within records: all are taken
+            self.found = []
+        for one in islice(apart(text, ("record",)), len(self.found), MAX_RECORDS):
+            count = len(self.found)
+            fault = self.read(one)
+            if fault and len(self.found) == count and len(one) <= 2 * MAX_ENTRY:
+                self.read(balanced(one.decode()).encode())
+            if fault and len(self.found) == count:
+                self.found.append(Rejected(f"record {count + 1}", str(fault)))
+
+    def take(self, element: Element) -> None:
+        name = local(element)
+        if name in _VERBS:
+            self.verb = name
+        if not self.begun:
+            self.begun = True  # the root, of which there is nothing yet
+            return
+        match name:
+            case "record":
+                known = self.known[len(self.found) : len(self.found) + 1]
+                self.found.append(known[0] if known else self.record(element))
+            case "responseDate":
+                self.responded = parse_date(words(element))
+            case "error":
+                self.errors[element.get("code", "error")] = words(element)
+            case "resumptionToken":
+                self.token = (element.text or "").strip()
+                self.total = _count(element.get("completeListSize", ""))
+                self.before = _count(element.get("cursor", ""))
+
+    def record(self, element: Element) -> Paper | Rejected:
+        where = f"record {len(self.found) + 1}"
+        header = element.find("{*}header")
+        identifier = first(header, "identifier")
+        if not identifier:
+            return Rejected(where, "record has no identifier")
+        deleted = header is not None and header.get("status") == "deleted"
+        record = Record(
+            identifier,
+            deleted,
+            element.find("{*}metadata/*"),
+        )
+        found = _unfit(element, record) or self.told(record)
+        return found if isinstance(found, Paper) else Rejected(f"{where} ({identifier})", found)
+
+    def envelope(self, fault: str) -> Envelope:
+        return Envelope(
+            tuple(self.found),
+            self.responded,
+            self.token,
+            self.error(fault),
+            _BAD_TOKEN in self.errors,
+            fault,
+        )
+
+    def error(self, fault: str) -> str:
+        """Say why an answer holds no records, or "" where it does or there are none to hold."""
+        bad = {code: why for code, why in self.errors.items() if code != _NO_RECORDS}
+        if bad and not self.found:
+            code, why = next(iter(bad.items()))
+            return f"the repository answered {code}" + (f": {why[:200]}" if why else "")
+        if self.found or self.errors or fault:
+            return ""
+        if self.verb == "ListRecords":
+            missing = self.total > self.before and not self.token
+            return f"the list is empty although it says {self.total:,} records" if missing else ""
+        if self.verb:
+            return f"the answer to {self.verb} holds no records"
+        return "the document is no answer of an OAI-PMH repository"
+
+
+def deleted(record: Record, keys: Mapping[str, str], url: str = "") -> Paper:
+    """A deleted record as a withdrawn paper: nothing but its identifier is left to call it."""
+    return Paper(
+        title=record.identifier,
+        url=url,
+        keys=keys,
+        withdrawn=True,
+        raw_id=record.identifier,
+    )
+
+
+def _unfit(element: Element, record: Record) -> str:
+    """Say why a record is not looked at, or ""."""
+    if sum(1 for _ in element.iter()) > MAX_PARTS:
+        return f"record has more than {MAX_PARTS:,} elements"
+    if sum(len(text) for text in element.itertext()) > MAX_ENTRY:
+        return f"record is larger than {MAX_ENTRY:,} characters"
+    return "" if record.deleted or record.metadata is not None else NO_METADATA
+
+
+def _tags(names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(space + name for space in _SPACES for name in names)
+
+
+def _count(told: str) -> int:
+    return int(told) if told.isascii() and told.isdigit() and len(told) < 10 else 0
+
+
+# ── elements ────────────────────────────────────────────────────────────────────────
+
+
+def local(element: Element) -> str:
+    """Return the name of an element without its namespace."""
+    return str(element.tag).rpartition("}")[2]
+
+
+def words(element: Element | None) -> str:
+    """Return the text of an element as clean text: mark-up, escaped or not, is gone."""
+    return "" if element is None else markup.text("".join(element.itertext()))
+
+
+def every(parent: Element | None, *names: str) -> Iterator[str]:
+    """Yield the texts of all children of these local names, in their order, without empty ones."""
+    for child in parent if parent is not None else ():
+        if child.tag.rpartition("}")[2] in names and (text := words(child)):
+            yield text
+
+
+def first(parent: Element | None, *names: str) -> str:
+    """Return the text of the first child of these local names that has one, or ""."""
+    return next(every(parent, *names), "")

@@ -1,0 +1,254 @@
+"""Asking an OAI-PMH repository for what changed: pieces of time, sets, pages by resumption token.
+
+State between runs is `until`, when the repository had told everything: the time of its first
+answer, since its clock is what datestamps are made by. It moves with the last page of a piece;
+an error, a cut page or a restart costs that piece only. While pieces are left, `from` says where
+the next begins, and `days` how long it is after one had too many pages: half of that one, and twice
+as long after each that was read. A token that is no longer known (arXiv's last a day) means asking
+for the list again, once; one that comes twice, that the list has no end.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import cast
+from urllib.parse import urlencode
+
+from monitor.errors import DocumentError, FetchError
+from monitor.http.client import Door
+from monitor.model import Document, Paper
+from monitor.sources import sandbox
+from monitor.sources.base import Found, Source
+from monitor.sources.feed.entry import parse_date
+from monitor.sources.formats.oai.envelope import Envelope, Record, read_envelope, says_error
+
+PIECE = timedelta(days=7)
+MAX_PAGES = 2_000  # of one piece
+ENOUGH_PAGES = 100  # after which a run leaves the other pieces to the next
+UNTIL, FROM, DAYS = "until", "from", "days"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """Whom to ask for what; no sets are all records.
+
+    Days are the one granularity that every repository has, so they are what is asked with.
+    """
+
+    address: str
+    prefix: str
+    sets: Sequence[str] = ()
+
+    @property
+    def shown(self) -> str:
+        return Door.shown(self.address)
+
+    def ask(self, **asked: str) -> str:
+        told = {name.strip("_"): value for name, value in asked.items() if value}
+        mark = "&" if "?" in self.address else "?"
+        return f"{self.address}{mark}{urlencode({'verb': 'ListRecords', **told})}"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Changes of a time; `end` is None for the last, which goes on to whenever it is asked."""
+
+    begin: datetime
+    end: datetime | None
+
+    @property
+    def days(self) -> tuple[str, str]:
+        return f"{self.begin:%Y-%m-%d}", f"{self.end:%Y-%m-%d}" if self.end else ""
+
+
+def pieces(begin: datetime, now: datetime, longest: timedelta) -> Iterator[Piece]:
+    """Cut the time since `begin` into pieces, oldest first."""
+    while now - begin > longest:
+        yield Piece(begin, begin + longest)
+        begin += longest
+    yield Piece(begin, None)
+
+
+class Harvester(Source):
+    """A kind that asks repositories."""
+
+    @abstractmethod
+    def told(self, record: Record) -> Paper | str:
+        """Turn a record into a paper, or say why it is none."""
+
+    def envelope(self, content: bytes) -> Envelope:
+        return read_envelope(content, self.told)
+
+    def outline(self, document: Document) -> Envelope:
+        """Read of an answer what leads on from it, without its records."""
+        return replace(self.envelope(document.content), found=())
+
+    def harvest(
+        self,
+        repository: Repository,
+        state: Mapping[str, str],
+        overlap: timedelta,
+        kept: Mapping[str, str] | None = None,
+    ) -> Iterator[Found]:
+        """Find the pages of all that changed since `state`, or in a week when there is none.
+
+        `kept` goes with `until` into the new state. Raises DocumentError for a list without end.
+        """
+        now = self._clock()
+        until = parse_date(state.get(UNTIL, "")) or now - PIECE + overlap
+        begin = parse_date(state.get(FROM, "")) or until - overlap
+        days = state.get(DAYS, "")
+        longest = timedelta(days=int(days)) if days.isdigit() else overlap + PIECE
+        pages = 0
+        for piece in pieces(min(begin, now).astimezone(UTC), now, longest):
+            walk = _Walk(self, repository, piece, state, kept or {})
+            yield from walk.found()
+            pages += walk.pages
+            if not walk.whole or pages >= ENOUGH_PAGES:
+                return
+            state = walk.done
+
+    def fetched(self, address: str, name: str) -> Document:
+        """Fetch an answer as the document of that name; raises FetchError.
+
+        Some repositories send the errors of the protocol with a status that refuses.
+        """
+        try:
+            document = self._page(address, {}).load()
+        except FetchError as fault:
+            if fault.retry_after is not None or not says_error(fault.body):
+                raise
+            return Document(name, fault.body, self._clock(), url=Door.shown(address))
+        if document is None:
+            raise DocumentError("the server said that nothing has changed, and was not asked")
+        return replace(document, name=name, lifetime=timedelta(0))
+
+
+class _Walk:
+    """One piece on its way through its sets and their pages."""
+
+    def __init__(
+        self,
+        source: Harvester,
+        repository: Repository,
+        piece: Piece,
+        state: Mapping[str, str],
+        kept: Mapping[str, str],
+    ) -> None:
+        self.source = source
+        self.repository = repository
+        self.piece = piece
+        self.state = state
+        self.kept = kept
+        self.pages = 0
+        self.whole = False
+        self.responded: datetime | None = None
+
+    @property
+    def done(self) -> dict[str, str]:
+        """The state once this piece is whole; what is `kept` besides holds only for the last."""
+        if end := self.piece.end:
+            until = max(end, parse_date(self.state.get(UNTIL, "")) or end)
+            told = {UNTIL: until.isoformat(), FROM: end.isoformat()}
+            if days := self.state.get(DAYS):
+                told[DAYS] = str(min(2 * int(days), PIECE.days))
+            return {**self.state, **told}
+        told = {UNTIL: self.responded.isoformat()} if self.responded else {}
+        before = {name: value for name, value in self.state.items() if name not in (FROM, DAYS)}
+        return {**before, **self.kept, **told}
+
+    @property
+    def halved(self) -> dict[str, str] | None:
+        """The state in which half of this piece is asked for; None for a day, which has none."""
+        days = ((self.piece.end or self.source._clock()) - self.piece.begin).days
+        if days < 2:
+            return None
+        return {**self.state, FROM: self.piece.begin.isoformat(), DAYS: str(days // 2)}
+
+    def found(self) -> Iterator[Found]:
+        *others, last = self.repository.sets or ("",)
+        for of in (*others, last):
+            whole = yield from self._list(of, is_last=of == last)
+            if not whole:
+                return
+        self.whole = True
+
+    def _list(self, of: str, *, is_last: bool) -> Generator[Found, None, bool]:
+        """Yield the pages of one set; return whether all of them came."""
+        page = _Page(self, of, "", is_last=is_last)
+        seen: set[str] = set()
+        while True:
+            yield Found(page.name, page.load)
+            if page.again:
+                seen.clear()
+            if not page.whole or not page.token:
+                return page.whole
+            loops = page.token in seen
+            if self.pages >= MAX_PAGES and self.halved and not loops:
+                return False
+            if loops or self.pages >= MAX_PAGES:
+                raise DocumentError(
+                    f"the list of {self.repository.shown} has no end: "
+                    + ("a resumption token came twice" if loops else "too many pages of one day")
+                )
+            seen.add(page.token)
+            page = _Page(self, of, page.token, is_last=is_last, again=page.again)
+
+    def note(self, envelope: Envelope, at: datetime) -> None:
+        """Remember when the first answer of this piece was given."""
+        self.pages += 1
+        if self.responded is None:
+            told = envelope.responded or at
+            self.responded = min(told, at + timedelta(days=1))
+
+
+class _Page:
+    """A page on its way: what came of it is known once it was loaded."""
+
+    def __init__(
+        self, walk: _Walk, of: str, asked_with: str, *, is_last: bool, again: bool = False
+    ) -> None:
+        self.walk = walk
+        self.of = of
+        self.asked_with = asked_with
+        self.is_last = is_last
+        self.again = again  # the list was begun again
+        self.whole = False
+        self.token = ""
+        begin, end = walk.piece.days
+        named = (walk.repository.shown, of, f"{begin}..{end}", f"page {walk.pages + 1}")
+        self.name = " ".join(word for word in named if word)
+
+    def load(self) -> Document:
+        document, envelope = self._answer(self._address())
+        if envelope.expired and self.asked_with:
+            if self.again:
+                raise DocumentError(f"{self.walk.repository.shown} forgets its resumption tokens")
+            self.again, self.asked_with = True, ""
+            document, envelope = self._answer(self._address())
+        self.whole = document.complete and not (envelope.error or envelope.fault)
+        if not self.whole:
+            return replace(document, validators=dict(self.walk.state))
+        self.walk.note(envelope, document.at)
+        self.token = envelope.token
+        state = self.walk.state
+        if self.is_last and not self.token:
+            state = self.walk.done
+        elif self.token and self.walk.pages >= MAX_PAGES:
+            state = self.walk.halved or state
+        return replace(document, validators=dict(state))
+
+    def _answer(self, address: str) -> tuple[Document, Envelope]:
+        document = self.walk.source.fetched(address, self.name)
+        return document, cast("Envelope", sandbox.ask(self.walk.source, "outline", document))
+
+    def _address(self) -> str:
+        ask = self.walk.repository.ask
+        if self.asked_with:
+            return ask(resumptionToken=self.asked_with)
+        begin, end = self.walk.piece.days
+        prefix = self.walk.repository.prefix
+        return ask(metadataPrefix=prefix, set=self.of, from_=begin, until=end)

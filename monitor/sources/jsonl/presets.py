@@ -1,0 +1,147 @@
+"""The public dumps that are known by name.
+
+arxiv-snapshot          arXiv's metadata on Kaggle: kaggle.com/datasets/Cornell-University/arxiv
+openalex                works of the snapshot: developers.openalex.org/download/snapshot-format
+crossref                the public data file: crossref.org/documentation, "public data files"
+semanticscholar-papers  the dataset `papers`: api.semanticscholar.org/api-docs/datasets
+s2orc                   `metadata` of S2ORC: github.com/allenai/s2orc
+cord-19                 `metadata.csv` of CORD-19: github.com/allenai/cord19
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from monitor.model import Paper
+from monitor.sources.feed.entry import authors, identifiers, parse_date, within_reason
+from monitor.sources.fields.arxiv_text import accents, withdrawn, without_affiliations
+from monitor.sources.formats.api.records import (
+    MAX_NAMES,
+    NoPaperError,
+    Record,
+    many,
+    prose,
+    raw,
+    terms,
+    title_of,
+)
+from monitor.sources.jsonl.field_mapping import Fields
+
+Read = Callable[[Record, datetime, bool], Paper]
+
+_SERVICES = {
+    "openalex": ("monitor.sources.openalex", "OpenAlex"),
+    "crossref": ("monitor.sources.crossref", "Crossref"),
+}
+_FIELDS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "semanticscholar-papers": {
+        "venue": ("venue", "journal.name"),
+        "published": ("publicationdate",),
+        "categories": ("s2fieldsofstudy",),
+        "type": ("publicationtypes",),
+        "raw_id": ("corpusid",),
+        "keys.arxiv": ("externalids.ArXiv",),
+        "keys.doi": ("externalids.DOI",),
+        "keys.pmid": ("externalids.PubMed",),
+        "keys.pmcid": ("externalids.PubMedCentral",),
+        "keys.dblp": ("externalids.DBLP",),
+        "keys.acl": ("externalids.ACL",),
+        "keys.corpusid": ("corpusid",),
+    },
+    "s2orc": {
+        "url": ("s2_url",),
+        "venue": ("venue", "journal"),
+        "raw_id": ("paper_id",),
+        "keys.acl": ("acl_id",),
+        "keys.corpusid": ("paper_id",),
+    },
+    "cord-19": {"raw_id": ("cord_uid",), "keys.corpusid": ("s2_id",)},
+}
+# Names that records of a preset have, and others hardly all of them.
+_TELLTALE: Mapping[str, Sequence[bytes]] = {
+    "arxiv-snapshot": (b'"authors_parsed"', b'"versions"', b'"update_date"', b'"submitter"'),
+    "openalex": (b'"authorships"', b'"abstract_inverted_index"', b'"primary_location"'),
+}
+PRESETS = ("arxiv-snapshot", *sorted({*_SERVICES, *_FIELDS}))
+
+
+def recognised(head: bytes) -> str:
+    """Return the preset that the first bytes of a dump are of beyond doubt, or ""."""
+    fits = (name for name, words in _TELLTALE.items() if all(word in head for word in words))
+    return next(fits, "")
+
+
+def reader(preset: str, told: Mapping[str, Sequence[str]]) -> Read | Fields:
+    """Return what reads the records of a preset.
+
+    `told` gives names of fields, which are stronger than those of a preset of names.
+    """
+    if preset == "arxiv-snapshot":
+        return _arxiv
+    if preset in _SERVICES:
+        return _service(*_SERVICES[preset])
+    return Fields({**_FIELDS.get(preset, {}), **told})
+
+
+def _service(module: str, name: str) -> Read:
+    """Records that are the same as those of an API are read by its kind."""
+    from importlib import import_module
+
+    made: Any = getattr(import_module(module), name)
+    source = made(name, made.Options(path="-"), None, datetime.now)
+    return lambda record, now, plain: source.paper(record, now)
+
+
+# ── arXiv's metadata snapshot ───────────────────────────────────────────────────────
+
+_INITIAL = re.compile(r"\. (?=-)")
+_NUMBER = re.compile(r"v?(\d{1,4})$")
+
+
+def _arxiv(record: Record, now: datetime, plain: bool) -> Paper:
+    """Texts with hard line breaks, names in one text with TeX and in parts, one date a version."""
+    name = raw(record, "id")
+    keys, version = identifiers((f"arXiv:{name}", *re.split(r"[\s,;]+", raw(record, "doi"))))
+    if "arxiv" not in keys:
+        raise NoPaperError("record has no arXiv id")
+    abstract, comments = prose(raw(record, "abstract")), raw(record, "comments")
+    versions = sorted(_versions(record), key=lambda one: one[0])
+    identifier = keys["arxiv"] if isinstance(keys["arxiv"], str) else keys["arxiv"][0]
+    published = within_reason(versions[0][1] if versions else None, now)
+    updated = versions[-1][1] if versions else parse_date(raw(record, "update_date"))
+    return Paper(
+        title=title_of(raw(record, "title")),
+        abstract=abstract,
+        authors=tuple(islice(_authors(record), MAX_NAMES)),
+        venue=prose(raw(record, "journal-ref")),
+        published=published,
+        updated=within_reason(updated, now) or published,
+        url=f"https://arxiv.org/abs/{identifier}",
+        keys=keys,
+        categories=terms(raw(record, "categories").split()),
+        version=versions[-1][0] if versions else version,
+        withdrawn=withdrawn(abstract, prose(comments)),
+        raw_id=name,
+    )
+
+
+def _versions(record: Record) -> Iterator[tuple[int, datetime | None]]:
+    for one in many(record, "versions"):
+        found = _NUMBER.match(raw(one, "version"))
+        if found:
+            yield int(found[1]), parse_date(raw(one, "created"))
+
+
+def _authors(record: Record) -> Iterator[str]:
+    """[last, first, suffix, ...affiliations] in Unicode, or else the one text with TeX."""
+    parsed = [one for one in many(record, "authors_parsed") if isinstance(one, list)]
+    for parts in parsed:
+        last, first, suffix, *_ = *(prose(raw(one)) for one in parts[:3]), "", "", ""
+        if name := " ".join(filter(None, (_INITIAL.sub(".", first), last, suffix))):
+            yield accents(name)
+    if not parsed:
+        yield from authors([accents(without_affiliations(raw(record, "authors")))])

@@ -1,0 +1,133 @@
+"""PubMed's search: windows of days, the PMIDs of each, and the addresses of their records.
+
+https://www.ncbi.nlm.nih.gov/books/NBK25499/ names the parameters.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from typing import ClassVar
+from urllib.parse import urlencode
+
+from pydantic import Field, SecretStr, model_validator
+
+from monitor.errors import DocumentError, FetchError
+from monitor.sources.base import Found, SourceOptions
+from monitor.sources.feed.entry import parse_date
+from monitor.sources.fields.markup import text
+from monitor.sources.formats.api.pages import UNTIL, Pages
+
+BASE = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
+BATCH = 100
+MOST = 5_000  # records of one window; esearch itself stops at 10,000
+MAX_FOUND = 1024 * 1024  # bytes: MOST identifiers need a tenth of it
+BATCHES = 100  # of one run
+
+
+class PubMedOptions(SourceOptions):
+    """A `query:` in PubMed's own language, or the files of a `path:`.
+
+    With a query, `url` is another server of the same API; without one, it is one document.
+    `api_key` (a secret) and `email` (else the operator's `contact`) are told to NCBI.
+    """
+
+    places_needed: ClassVar[bool] = False
+
+    query: str = ""
+    api_key: SecretStr = SecretStr("")
+    email: str = ""
+    overlap_days: int = Field(default=7, ge=1, le=365)
+    first_days: int = Field(default=30, ge=1, le=365)
+
+    @model_validator(mode="after")
+    def _asks_or_reads(self) -> PubMedOptions:
+        if self.path and self.query:
+            raise ValueError("give either `query:` or `path:`")
+        if not (self.query.strip() or self.path or self.url):
+            raise ValueError("give a `query:` (or `path:` for files)")
+        return self
+
+
+def searched(content: bytes) -> tuple[list[str], int, str]:
+    """Return the PMIDs of an esearch answer, how many there are in all, and what went wrong."""
+    if len(content) > MAX_FOUND:
+        raise DocumentError(f"PubMed's search answered with more than {MAX_FOUND:,} bytes")
+    try:
+        told = json.loads(content)
+        result = told.get("esearchresult", told)
+        error = str(result.get("ERROR") or told.get("error") or "")
+        if error:
+            return [], 0, f"PubMed answered with an error: {text(error)[:200]}"
+        ids = [str(one) for one in result["idlist"] if str(one).isdigit()]
+        return ids, int(result["count"]), ""
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise DocumentError("the JSON is no answer of PubMed's search") from None
+
+
+class Search:
+    """One run of a query: windows of days, each small enough for esearch, oldest first."""
+
+    def __init__(
+        self, options: PubMedOptions, pages: Pages, now: datetime, contact: str = ""
+    ) -> None:
+        self.options, self.pages, self.now = options, pages, now
+        self.contact = options.email or contact
+
+    def found(self, validators: Mapping[str, str]) -> Iterator[Found]:
+        last = parse_date(validators.get(UNTIL, ""))
+        today = self.now.date()
+        fresh = min(last, self.now).date() if last else today - timedelta(self.options.first_days)
+        first = fresh - timedelta(self.options.overlap_days) if last else fresh
+        left = BATCHES
+        while left > 0:
+            first, end, ids = self.window(first, fresh, today)
+            until = self.now if end >= today else datetime.combine(end, time(), UTC)
+            batches = [ids[at : at + BATCH] for at in range(0, len(ids), BATCH)]
+            urls = [self.url("efetch", id=",".join(batch), retmode="xml") for batch in batches]
+            yield from self.pages.found(urls, until)
+            left -= len(batches)
+            if end >= today:
+                return
+            first = fresh = end
+
+    def window(self, first: date, fresh: date, end: date) -> tuple[date, date, list[str]]:
+        """The days from `first` on that hold few enough records; the overlap is dropped first."""
+        while True:
+            ids, total = self.search(first, end)
+            if total <= MOST:
+                if len(ids) < total:
+                    raise DocumentError(f"PubMed found {total} records and named {len(ids)}")
+                return first, end, ids
+            if first < fresh:
+                first = fresh
+            elif end - first <= timedelta(1):
+                raise DocumentError(
+                    f"PubMed has {total:,} records for {first:%Y-%m-%d}, more than {MOST:,}",
+                    "narrow the query",
+                )
+            else:
+                end = first + (end - first) / 2
+
+    def search(self, first: date, end: date) -> tuple[list[str], int]:
+        url = self.url(
+            "esearch",
+            term=self.options.query,
+            datetype="edat",
+            mindate=f"{first:%Y/%m/%d}",
+            maxdate=f"{end:%Y/%m/%d}",
+            retmode="json",
+            retmax=str(MOST),
+        )
+        ids, total, error = searched(self.pages.get(url).content)
+        if error:
+            raise FetchError(error)
+        return ids, total
+
+    def url(self, tool: str, **asked: str) -> str:
+        base = (self.options.url or BASE).rstrip("/")
+        key = self.options.api_key.get_secret_value()
+        who = {"tool": "paper-monitor", "email": self.contact, "api_key": key}
+        told = {"db": "pubmed", **who, **asked}
+        return f"{base}/{tool}.fcgi?" + urlencode({k: v for k, v in told.items() if v})

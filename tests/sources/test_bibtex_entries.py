@@ -1,0 +1,127 @@
+"""BibTeX in one pass reads what bibtexparser reads, and goes on behind what is broken."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import bibtexparser
+import pytest
+from bibtexparser.middlewares.names import split_multiple_persons_names
+
+from monitor.model import Rejected
+from monitor.sources.bibtex import entries
+from monitor.sources.bibtex.source import BibTex
+from tests.sources.scenario import read
+
+VALUES = (
+    "{A {B {C {D}}} e}", r"{A \{ b \} \\{ c}", '"quoted, {with} = signs"', r'"Schr\"odinger"',
+    '"a {"} b"', "2024", "mar", 'mar # " 3"', "{a} # {b}", "{}", '""', "{mail a@b {c}}",
+    "{two\n  lines}", "{@article, not one}", "{über}", "{" * 12 + "deep" + "}" * 12,
+)  # fmt: skip
+BLOCKS = (
+    "a comment between\n", "@comment{ {not} read }\n", "@string{mar = {March}}\n", "\n\n",
+    '@preamble{"x"}\n', "% @ a sign\n", "@misc(round, title = {Round}, note = {a)b})\n",
+    "@misc{nothing}\n", "@misc { spaced , title={x} } @misc{two, title={y}}\n",
+)  # fmt: skip
+
+
+def generated(seed: int) -> str:
+    chance = random.Random(seed)
+
+    def block(number: int) -> str:
+        if chance.random() < 0.3:
+            return chance.choice(BLOCKS)
+        names = chance.choices(("title", "Title", "author", "year", "x-y"), k=chance.randint(0, 5))
+        fields = (f"{chance.choice(('', '  '))}{n} = {chance.choice(VALUES)}" for n in names)
+        end = chance.choice(("\n}\n", ",\n}\n", "}", "} junk\n"))
+        return f"\n@{chance.choice(('Article', 'misc'))}{{key{number},\n" + ",\n".join(fields) + end
+
+    return "".join(map(block, range(12)))
+
+
+def by_the_library(content: str) -> Iterator[tuple[str, str, dict[str, str], int]]:
+    for block in bibtexparser.parse_string(content, parse_stack=()).blocks:
+        entry: Any = getattr(block, "ignore_error_block", None) or block
+        if isinstance(entry, bibtexparser.model.Entry):
+            told = {field.key.lower(): field.value for field in reversed(entry.fields)}
+            yield entry.entry_type, entry.key, told, (entry.start_line or 0) + 1
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_entries_are_those_of_bibtexparser(seed: int) -> None:
+    content = generated(seed)
+    entries = entries.read(content).entries
+    assert [e for e in entries if not isinstance(e, Rejected)] == list(by_the_library(content))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "A B and C, D", "{A and B} and C", "A\nand\tB  AND  C", "Anders Andy and Sand, And",
+        r"A {\'e} and {B {and} C}", "{A and B", "A} and {B", r"A \{ and \} B", "and", "A and ", "",
+    ],
+)  # fmt: skip
+def test_names_are_parted_as_bibtexparser_does(names: str) -> None:
+    assert entries.persons(names) == split_multiple_persons_names(names)
+
+
+ENTRY = "@article{{k{0},\n  title = {{Paper {0} on {{Sand}}}},\n  year = 2024\n}}\n"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "@article{b, title = {never {closed},\n year = 2024\n}\n",
+        "@article{b, title = {no end of the entry}\n",
+        '@article{b, title = "never closed, year = 2024\n}\n',
+        "@article{b, title {no sign}}\n",
+        "@article{b title = {no comma}}\n",
+        "@article{b, title = {one} year = {2024}}\n",
+        "@string{b\n",
+        "@string{b = {never closed\n",
+        "@comment{never closed\n",
+        "@preamble{\"never closed\n",
+        "@(\n",
+        "}}}}\n",
+        "{{{{\n",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_F12_what_is_broken_costs_itself_only(broken: str, end: str) -> None:
+    content = (ENTRY.format(1) + broken + ENTRY.format(2)).replace("\n", end)
+    papers = read(BibTex, content.encode()).papers
+    assert [p.title for p in papers if p.raw_id != "b"] == ["Paper 1 on Sand", "Paper 2 on Sand"]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "{k, title = {Sand},, year = 2024\n}",
+        "{k, title = {Sand}, % a note, with = signs\n year = 2024\n}",
+        '{k"2, title = {Sand}\n}',
+        "{k{2}, title = {Sand}\n}",
+        "{k=2, title = {Sand}\n}",
+        "{title = {Sand}, year = 2024\n}",
+        "{k, title = {Sand}, year = 2024",
+        "{k, title = {Sand},\n abstract = {never { closed},\n year = 2024\n}",
+        "{k,\n title = {Sand},\n note = {C:\\dir\\},\n year = 2024\n}",
+    ],
+)
+def test_what_is_whole_of_a_broken_entry_is_read_and_the_fault_told(broken: str) -> None:
+    """As pybtex reads it, which has an entry for each of these."""
+    reading = read(BibTex, f"@article{broken}\n{ENTRY.format(2)}".encode())
+    assert [paper.title for paper in reading.papers] == ["Sand", "Paper 2 on Sand"]
+    (rejected,) = reading.rejected
+    assert rejected.where == "line 1" and rejected.why.endswith("; the rest of it is read")
+
+
+def test_large_files_need_no_second_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain entries, also with LaTeX, are read in the one pass, however many they are."""
+    monkeypatch.setattr(entries, "_parser", None)
+    one = (
+        ENTRY + "@article{{l{0}, author = {{Erd{{\\H o}}s, P.}}, title = {{{{D{{\\'e}}j\\`a}}}}}}\n"
+    )
+    found = entries.read("".join(map(one.format, range(20_000)))).entries
+    assert len(found) == 40_000 and not any(isinstance(entry, Rejected) for entry in found)

@@ -1,0 +1,299 @@
+"""What publishers' feeds put where an abstract should be."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from monitor.model import Paper
+from monitor.sources.feed.entry import identifiers
+from monitor.sources.feed.source import Feed
+from tests.sources.scenario import read
+from tests.sources.test_feed import rss
+
+WHOLE = "<![CDATA[<p>Sand. 2025 Jan 2. doi: 10.1/x.</p><p><b>ABSTRACT</b></p><p>Sand moves.</p>"
+
+
+def said(text: str) -> str:
+    return f"<description>{text}</description>"
+
+
+def entry(inside: str) -> Paper:
+    (paper,) = read(Feed, rss(f"<title>T</title><guid>g</guid>{inside}").encode()).papers
+    return paper
+
+
+@pytest.mark.parametrize(
+    ("inside", "abstract"),
+    [
+        (said("Nature, Published online: 2 May 2025; doi:10.1038/s4 Sand."), "Sand."),
+        (said("Science, Volume 383, Issue 6682, Page 4-5, May 2025. &lt;br/>"), ""),
+        (said("PNAS, Volume 1, Issue 2, May 2025. &lt;br/>Sand moves."), "Sand moves."),
+        (said("Volume 38, Issue 1, January 2025, Page 1-20&lt;br/>. "), ""),
+        (said("Volume 4-5, January–June 2025 . Sand moves."), "Sand moves."),
+        (said("Volume 3D sand, since 2020, moves."), "Volume 3D sand, since 2020, moves."),
+        (
+            "<description>Advanced Sand, EarlyView. </description>"
+            "<content:encoded>Sand moves.</content:encoded>",
+            "Sand moves.",
+        ),
+        (said("Journal of Sand DOI: 10.1021/sand.5c01"), ""),
+        (said("&lt;h3>Abstract&lt;/h3>&lt;p>Sand moves.&lt;/p>"), "Sand moves."),
+        (said("Abstract: Sand moves."), "Sand moves."),
+        (said("Abstract interpretation of sand."), "Abstract interpretation of sand."),
+        (
+            "<author>Ada Byron</author><author>Jane Roe</author>"
+            "<description>&lt;p>by Ada Byron, Jane Roe&lt;/p> Sand moves.</description>",
+            "Sand moves.",
+        ),
+        (
+            f"<description>Sand moves ...</description><content:encoded>{WHOLE}"
+            '<p>PMID:<a href="x">38000001</a></p>]]></content:encoded>',
+            "Sand moves.",
+        ),
+        (
+            f"<description>CONCLUSION: Sand.</description><content:encoded>{WHOLE}"
+            '<p>PMID:<a href="x">38000001</a></p>]]></content:encoded>',
+            "Sand moves.",
+        ),
+        (
+            "<dc:creator>Ada Byron, Jane Roe, and Cy Oakes</dc:creator>"
+            + said(
+                "&lt;p>Author(s): Ada Byron, Jane Roe, and Cy Oakes&lt;/p>&lt;p>Sand moves.&lt;/p>"
+                "&lt;br/>[Phys. Rev. Lett. 132, 101001] Published Tue Mar 05, 2024"
+            ),
+            "Sand moves.",
+        ),
+        (
+            "<dc:creator>Ada Byron</dc:creator><dc:creator>Jane Roe</dc:creator>"
+            + said(
+                "Sensors, Vol. 24, Pages 123: T: A Review Sensors doi: 10.3390/s24010123 Authors:"
+                " Ada Byron Jane Roe  Sand moves."
+            ),
+            "Sand moves.",
+        ),
+        (
+            said("Advanced Sand, Volume 36, Issue 10, March 2025. ")
+            + "<content:encoded>&lt;p>Teaser.&lt;/p>&lt;br />&lt;h2>ABSTRACT&lt;/h2>&lt;p>Sand "
+            "moves.&lt;/p></content:encoded>",
+            "Sand moves.",
+        ),
+        (
+            said(
+                '&lt;span class="x">&lt;div class="boxTitle">Abstract&lt;/div>Sand moves.&lt;/span>'
+            ),
+            "Sand moves.",
+        ),
+        (
+            said("&lt;sec>&lt;title>Aim&lt;/title>&lt;p>Sand moves.&lt;/p>&lt;/sec>"),
+            "Aim Sand moves.",
+        ),
+        (
+            "<dc:creator>Byron, Ada</dc:creator><dc:creator>Roe, Jane</dc:creator>"
+            + said("&lt;p>T&lt;/p>&lt;p>Byron, Ada; Roe, Jane&lt;/p>&lt;p>Sand moves.&lt;/p>"),
+            "Sand moves.",
+        ),
+        (said("T moves and sand stays."), "T moves and sand stays."),
+        (said("&lt;p>Abstract: Sand moves.&lt;/p>"), "Sand moves."),
+        (said("See 10.5194/acp-24-1-2024 &lt;br> of sand."), "See 10.5194/acp-24-1-2024 of sand."),
+        (
+            "<description>In mice, volumes of 2025 grew. So did men.</description>",
+            "In mice, volumes of 2025 grew. So did men.",
+        ),
+    ],
+)
+def test_an_abstract_stands_alone(inside: str, abstract: str) -> None:
+    assert entry(inside).abstract == abstract
+
+
+def test_the_card_of_elsevier_is_read() -> None:
+    paper = entry(
+        "<description>&lt;p>Publication date: March 2025&lt;/p>&lt;p>&lt;b>Source:&lt;/b> "
+        "Sand Networks, Volume 171&lt;/p>&lt;p>Author(s): Ada Byron, Jane Roe&lt;/p></description>"
+    )
+    assert (paper.abstract, paper.venue) == ("", "Sand Networks")
+    assert paper.authors == ("Ada Byron", "Jane Roe")
+    assert paper.published == datetime(2025, 3, 1, tzinfo=UTC)
+
+
+RSC = (
+    "&lt;div>&lt;i>&lt;b>Chem. Sand.&lt;/b>&lt;/i>, 2025, Advance Article&lt;br/>&lt;b>DOI&lt;/b>: "
+    "10.1039/D5SC00001A, Edge Article&lt;/div>&lt;div>&amp;nbsp Open Access&lt;/div>&lt;div>This "
+    "article is licensed under CC BY.&lt;/div>&lt;div>%sSand moves.&lt;br/>To cite this article "
+    "before page numbers are assigned, use the DOI form of citation above.&lt;br/>The content of "
+    "this RSS Feed (c) The Royal Society of Chemistry&lt;/div>"
+)
+COPERNICUS = (
+    "&lt;b>T&lt;/b>&lt;br>\nAda Byron and Jane Roe&lt;br>\nSand Chem. Phys.%s"
+    "https://doi.org/10.5194/scp-24-1-2025, 2025&lt;br>\n%sSand moves."
+)
+
+
+@pytest.mark.parametrize(
+    ("told", "names", "venue", "doi"),
+    [
+        (
+            RSC % "Ada Byron, Jane Roe&lt;br/>",
+            ("Ada Byron", "Jane Roe"),
+            "Chem. Sand.",
+            "1039/d5sc00001a",
+        ),
+        (RSC % "", (), "Chem. Sand.", "1039/d5sc00001a"),
+        (
+            COPERNICUS % (", 24, 1–20, ", ""),
+            ("Ada Byron", "Jane Roe"),
+            "Sand Chem. Phys.",
+            "5194/scp-24-1-2025",
+        ),
+        (
+            COPERNICUS
+            % (
+                " Discuss., ",
+                "&lt;b>Preprint under review for SCP&lt;/b> (discussion: open, 0 comments)&lt;br>",
+            ),
+            ("Ada Byron", "Jane Roe"),
+            "Sand Chem. Phys. Discuss.",
+            "5194/scp-24-1-2025",
+        ),
+    ],
+)
+def test_a_text_of_lines_is_read_line_by_line(
+    told: str, names: tuple[str, ...], venue: str, doi: str
+) -> None:
+    paper = entry(said(told))
+    assert (paper.abstract, paper.authors, paper.venue) == ("Sand moves.", names, venue)
+    assert paper.keys == {"doi": f"10.{doi}"}
+
+
+@pytest.mark.parametrize(
+    ("told", "title"),
+    [
+        ("[ASAP] Sand", "Sand"),
+        ("Sensors, Vol. 24, Pages 123: Sand: A Review", "Sand: A Review"),
+        ("Sensors, Vol. 24, Pages 123-130: Sand", "Sand"),
+        ("The Book of Sand, Vol. 2", "The Book of Sand, Vol. 2"),
+        ("Sand -- by other means", "Sand -- by other means"),
+        ("&amp;lt;i&amp;gt;E. coli&amp;lt;/i&amp;gt; in sand", "E. coli in sand"),
+    ],
+)
+def test_a_title_stands_alone(told: str, title: str) -> None:
+    assert read(Feed, rss(f"<title>{told}</title>").encode()).papers[0].title == title
+
+
+def test_lines_may_say_what_they_are() -> None:
+    paper = entry(
+        "<description><![CDATA[<p>SandKeys 85: 73-85</p><p>DOI: 10.3897/sandkeys.85.1</p>"
+        "<p>Authors: Ada Byron, Jane Roe, Cy Oakes</p><p>Abstract: Sand moves: so it is.</p>"
+        '<p><a href="x">HTML</a></p>]]></description>'
+    )
+    assert (paper.abstract, paper.venue) == ("Sand moves: so it is.", "SandKeys")
+    assert paper.authors == ("Ada Byron", "Jane Roe", "Cy Oakes")
+    assert paper.keys == {"doi": "10.3897/sandkeys.85.1"}
+
+
+def test_an_abstract_that_says_what_it_is_may_have_paragraphs() -> None:
+    paper = entry(
+        "<description><![CDATA[Phase 2: sand<br>Authors: Ada Byron, Jane Roe<br>Abstract: Sand."
+        '<br>It moves.<br><a href="x">HTML</a>]]></description>'
+    )
+    assert (paper.abstract, paper.venue) == ("Sand. It moves.", "")
+
+
+@pytest.mark.parametrize(
+    ("told", "abstract"),
+    [
+        ("<p>Sand moves.</p><div>Abstract</div>", "Sand moves. Abstract"),
+        ("<p>Sand moves.</p><div>Abstract</div><div>PDF</div>", "Sand moves. Abstract PDF"),
+        (
+            "<p>Sand moves.</p><p>A Sand, https://doi.org/10.1039/d5sc1, 2025</p>",
+            "Sand moves. A Sand, https://doi.org/10.1039/d5sc1, 2025",
+        ),
+        (
+            "<p>Sand moves.</p><p>DOI: 10.1039/d5sc1, Article</p><p>More</p>",
+            "Sand moves. DOI: 10.1039/d5sc1, Article More",
+        ),
+        ("Source: we take sand. It moves.", "Source: we take sand. It moves."),
+        ("The word ABSTRACT is of sand, PMID: 12 too.",) * 2,
+    ],
+)
+def test_what_only_looks_like_a_card_is_the_abstract(told: str, abstract: str) -> None:
+    assert entry(f"<content:encoded><![CDATA[{told}]]></content:encoded>").abstract == abstract
+    assert entry(f"<description><![CDATA[{told}]]></description>").abstract == abstract
+
+
+def test_a_word_that_begins_as_an_author_is_none() -> None:
+    told = entry("<dc:creator>Li</dc:creator>" + said("by Lipschitz continuity, sand moves."))
+    assert told.abstract == "by Lipschitz continuity, sand moves."
+
+
+def test_a_title_that_says_by_what_is_whole_where_authors_are_told() -> None:
+    feed = rss("<title>Sand -- by Design</title><dc:creator>Ada Byron</dc:creator>").encode()
+    (paper,) = read(Feed, feed).papers
+    assert (paper.title, paper.authors) == ("Sand -- by Design", ("Ada Byron",))
+
+
+def test_a_journal_is_not_called_as_its_article() -> None:
+    assert entry("<prism:publicationName>T</prism:publicationName>").venue == ""
+    assert entry("<prism:publicationName>Sand</prism:publicationName>").venue == "Sand"
+
+
+def test_authors_behind_a_title_are_none_of_it() -> None:
+    (paper,) = read(Feed, rss("<title>Sand -- by Ada Byron, Jane Roe</title>").encode()).papers
+    assert (paper.title, paper.authors) == ("Sand", ("Ada Byron", "Jane Roe"))
+
+
+def test_numbers_of_notes_are_no_part_of_names() -> None:
+    names = "Ada Byron&lt;sup>1&lt;/sup>, Jane Roe&lt;sup>2,3&lt;/sup>"
+    assert entry(f"<dc:creator>{names}</dc:creator>").authors == ("Ada Byron", "Jane Roe")
+
+
+@pytest.mark.parametrize(
+    ("told", "keys"),
+    [
+        ("pubmed:38000001", {"pmid": "38000001"}),
+        ("https://pubmed.ncbi.nlm.nih.gov/38000001/?utm_source=x", {"pmid": "38000001"}),
+        (
+            "10.1130/0091-7613(1995)023<0967:AM>2.3.CO;2",
+            {"doi": "10.1130/0091-7613(1995)023<0967:am>2.3.co;2"},
+        ),
+        ("(doi:10.1016/0160-4120(81))", {"doi": "10.1016/0160-4120(81)"}),
+        ("https://doi.org/10.1000/x<br>", {"doi": "10.1000/x"}),
+    ],
+)
+def test_identifiers_in_the_forms_they_have(told: str, keys: dict[str, str]) -> None:
+    assert identifiers((told,))[0] == keys
+
+
+CARD = (
+    '<div class="card"><picture><source srcset="//x.example/1.png 160w" sizes="9px">'
+    '<img alt="" itemprop="image"></picture><h3 itemprop="name headline">T</h3>{teaser}'
+    '<ul><li itemprop="creator" itemscope><span itemprop="name">Ada Byron</span></li>'
+    '<li itemprop="creator" itemscope><span itemprop="name">Jane Roe</span></li></ul>'
+    '<span>Article</span><time itemprop="datePublished">21 Nov 2024</time></div>'
+)
+TEASER = '<div itemprop="description"><p>Sand moves&nbsp;by CO<sub>2</sub>.</p></div>'
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "<content:encoded><![CDATA[{}]]></content:encoded>",
+        "<description><![CDATA[{}]]></description>",
+    ],
+)
+@pytest.mark.parametrize(("teaser", "abstract"), [(TEASER, "Sand moves by CO2."), ("", "")])
+def test_a_card_that_names_its_parts_is_read_by_their_names(
+    place: str, teaser: str, abstract: str
+) -> None:
+    paper = entry(place.format(CARD.format(teaser=teaser)))
+    assert (paper.abstract, paper.authors) == (abstract, ("Ada Byron", "Jane Roe"))
+
+
+def test_a_text_that_only_mentions_a_part_of_a_card_stays() -> None:
+    markup = "<p>We read the property itemprop=creator of pages.</p>"
+    assert entry(f"<description><![CDATA[{markup}]]></description>").abstract == (
+        "We read the property itemprop=creator of pages."
+    )
+    unclosed = '<p>Sand moves.</p><span itemprop="creator">'
+    assert entry(f"<description><![CDATA[{unclosed}]]></description>").abstract == "Sand moves."

@@ -1,0 +1,138 @@
+"""Large documents are read by a process that can be killed; small ones are read at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from monitor.errors import DocumentError
+from monitor.http.client import Door
+from monitor.model import Document
+from monitor.sources import sandbox
+from monitor.sources.base import Source
+from monitor.sources.ris import Ris
+from tests.patience import PATIENCE
+from tests.servers.web import MisbehavingServer
+from tests.sources.greedy import DeadlyApi, DeadlyOai, Greedy
+from tests.sources.scenario import NOW, opened
+
+FILL = b" " * (sandbox.SMALL + 1)
+
+
+@pytest.fixture(autouse=True)
+def no_worker_is_left() -> Iterator[None]:
+    sandbox.end()
+    yield
+    sandbox.end()
+
+
+def ask(does: bytes, seconds: float = PATIENCE) -> str:
+    """Return the title of the one paper that is read of a document."""
+    (paper,) = sandbox.read(opened(Greedy), Document("x", does + FILL, NOW), seconds).papers
+    return paper.title
+
+
+def test_small_documents_are_read_here_and_large_ones_are_not() -> None:
+    here = f"read by {os.getpid()}"
+    assert sandbox.read(opened(Greedy), Document("x", b"", NOW)).papers[0].title == here
+    assert ask(b"") != here
+
+
+def test_a_worker_reads_one_document_after_the_other() -> None:
+    assert ask(b"") == ask(b"")
+
+
+def test_F06_nothing_of_a_document_is_held_when_the_next_comes() -> None:
+    assert len({ask(b"ring ") for _ in range(4)}) == 1
+
+
+@pytest.mark.parametrize("fill", [b"", FILL], ids=["read here", "read by a worker"])
+def test_an_author_whom_a_record_lists_twice_is_one(fill: bytes) -> None:
+    names = "Ada Byron; Jane Roe; Ada Byron"
+    record = b"TY  - JOUR\nTI  - Sand\nAU  - %b\nER  - \n" % names.encode()
+    (paper,) = sandbox.read(opened(Ris), Document("x", record + fill, NOW)).papers
+    assert paper.authors == ("Ada Byron", "Jane Roe")
+
+
+@pytest.mark.parametrize(
+    ("does", "seconds", "why", "lives"),
+    [
+        (b"hang ", 1, "no papers within 1 s", False),
+        (b"eat  ", PATIENCE, "more memory", True),
+        (b"die  ", PATIENCE, "broke its reader", False),
+        (b"raise", PATIENCE, "unexpected KeyError: 'nobody", True),
+    ],
+)
+def test_F06_F12_a_document_that_would_hang_or_break_the_service_is_told(
+    does: bytes, seconds: float, why: str, lives: bool
+) -> None:
+    worker = ask(b"")
+    with pytest.raises(DocumentError, match=why):
+        ask(does, seconds)
+    assert (ask(b"") == worker) is lives
+
+
+def test_F06_a_reader_whose_master_is_killed_does_not_go_on_for_ever() -> None:
+    """The operating system ends it: nobody is left to do so."""
+    assert 0 < int(ask(b"bound")) < 1_000
+
+
+def test_a_large_document_is_given_its_time_where_nobody_waits_for_it() -> None:
+    small, large = (Document("x", bytes(size), NOW) for size in (0, 20 * 1024 * 1024))
+    assert sandbox.at_work(small) == sandbox.SECONDS and sandbox.at_work(large) > 60
+
+
+def test_a_fault_of_a_small_document_is_told_too() -> None:
+    with pytest.raises(DocumentError, match="unexpected KeyError"):
+        sandbox.read(opened(Greedy), Document("x", b"raise", NOW))
+
+
+def test_F06_one_document_that_is_slow_holds_up_no_other(tmp_path: Path) -> None:
+    """It is read until the test lets it come to its end, after the others."""
+    os.mkfifo(tmp_path / "end")
+    end = os.open(tmp_path / "end", os.O_RDWR)
+    slow: list[str] = []
+    thread = Thread(target=lambda: slow.append(ask(b"wait " + bytes(tmp_path / "end"))))
+    thread.start()
+    assert [ask(b"") for _ in range(3)]
+    assert slow == []
+    os.write(end, b"now\n")
+    thread.join(PATIENCE)
+    assert len(slow) == 1
+    os.close(end)
+
+
+def test_a_kind_that_cannot_be_sent_is_read_here() -> None:
+    class Local(Greedy):
+        pass
+
+    (paper,) = sandbox.read(opened(Local), Document("x", FILL * 2, NOW)).papers
+    assert paper.title == f"read by {os.getpid()}"
+
+
+OAI_PAGE = (
+    b'<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/"><ListRecords><record><header>'
+    b"<identifier>oai:x:1</identifier></header><metadata><dc><title>T</title></dc></metadata>"
+    b"</record></ListRecords></OAI-PMH>"
+)
+API_PAGE = b'{"status": "ok", "message": {"total-results": 1, "items": [{"title": ["T"]}]}}'
+
+
+@pytest.mark.parametrize(("kind", "page"), [(DeadlyOai, OAI_PAGE), (DeadlyApi, API_PAGE)])
+def test_F06_a_page_of_a_harvest_that_breaks_its_reader_breaks_nothing_else(
+    kind: type[Source], page: bytes, web: MisbehavingServer, tmp_path: Path
+) -> None:
+    web.answers("*", body=page + FILL)
+    asked = {"query": "roots"} if kind is DeadlyApi else {}
+    told = {"url": web.url(""), "allow_private": True, **asked}
+    options = kind.Options.model_validate(told)
+    door = Door(version="1", gate_dir=tmp_path)
+    with closing(door):
+        found = next(iter(kind("deadly", options, door, lambda: NOW).find({})))
+        with pytest.raises(DocumentError, match="broke its reader"):
+            found.load()
