@@ -37,7 +37,7 @@ from monitor.diff.decide import Circumstances
 from monitor.identity.keys import keyed
 from monitor.model import Decision, Kind, Paper
 from monitor.pipeline.store_chunk import arrive, decide
-from monitor.store import lookups, papers, schema
+from monitor.store import paper_index, papers, schema
 from monitor.store.database import Database, open_store
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -127,7 +127,7 @@ def look_up(store: Database, told: int) -> None:
     pairs = [("arxiv", paper_key(number)) for number in (*known, *unknown)]
     random.Random(3).shuffle(pairs)
     with store.reading() as tx:
-        ours = timed(store, lambda: lookups.of_keys(tx, pairs))
+        ours = timed(store, lambda: paper_index.of_keys(tx, pairs))
         _row("one parameter a scheme, sorted (ours)", len(pairs), ours, ours, "goal: 250,000")
         one, some = schema.paper_key.c, pairs[:2_000]
         single = sa.select(one.paper_id).where(

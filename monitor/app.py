@@ -52,8 +52,8 @@ from monitor.model import (
 from monitor.pipeline import OPERATOR, InForce, Parts, Retention, Subscription, Watched, Way
 from monitor.store import deliveries, digests, runs
 from monitor.store.database import Database, Transaction, open_store
-from monitor.store.owners import Owner
-from monitor.store.servers import Servers
+from monitor.store.locks import Owner
+from monitor.store.server_memory import Servers
 
 log = structlog.get_logger()
 

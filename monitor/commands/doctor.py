@@ -14,7 +14,7 @@ from monitor.commands.status import is_sent_again
 from monitor.model import Run, RunOutcome, State
 from monitor.pipeline import Parts
 from monitor.private_files import can_be_read_by_all
-from monitor.store import beats, deliveries, runs
+from monitor.store import deliveries, heartbeats, runs
 from monitor.store.database import CREATED_BY, Database
 
 MB = 1024 * 1024
@@ -105,7 +105,7 @@ def _written_through(database: Database) -> Check:
 def _clock(parts: Parts) -> Check:
     """What was recorded cannot lie ahead: then the clock was set back, or was wrong before."""
     with parts.database.reading() as tx:
-        signs = [*beats.signs(tx).values(), beats.last_beat(tx, SERVICE)]
+        signs = [*heartbeats.signs(tx).values(), heartbeats.last_beat(tx, SERVICE)]
         finished = [run.finished for run in runs.last_runs(tx)]
     now = datetime.now(UTC)
     for last, clock in ((_newest(signs), now), (_newest(finished), parts.clock.now())):

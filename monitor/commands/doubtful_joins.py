@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from monitor.identity.doubtful_joins import Doubt, judge
 from monitor.model import Sighting
 from monitor.pipeline import Parts
-from monitor.store import common, papers, rulings, sighting_texts
+from monitor.store import common, identity_rulings, papers, sighting_texts
 from monitor.store.database import Transaction
 
 PAGE = 1_000
@@ -84,11 +84,13 @@ def _split(doubt: Doubt) -> tuple[str, ...]:
 
 def _ruled_same(tx: Transaction, paper_id: int, doubt: Doubt) -> bool:
     """Whether a person has said that the records are of this paper."""
-    ours = {rulings.name(*key) for key in doubt.keys} | _names(doubt.records)
-    theirs = rulings.names_of(tx, [paper_id])[paper_id] - ours
-    return rulings.of_records(tx, ours, theirs) == rulings.SAME
+    ours = {identity_rulings.name(*key) for key in doubt.keys} | _names(doubt.records)
+    theirs = identity_rulings.names_of(tx, [paper_id])[paper_id] - ours
+    return identity_rulings.of_records(tx, ours, theirs) == identity_rulings.SAME
 
 
 def _names(records: Iterable[Sighting]) -> set[str]:
-    names = {rulings.raw_name(one.source, one.raw_id) for one in records}
-    return names | {rulings.name(*key) for one in records if one.text for key in one.text.keys}
+    names = {identity_rulings.raw_name(one.source, one.raw_id) for one in records}
+    return names | {
+        identity_rulings.name(*key) for one in records if one.text for key in one.text.keys
+    }

@@ -16,7 +16,7 @@ from monitor.model import (
     Why,
 )
 from monitor.pipeline import Parts
-from monitor.store import digests, joins, matches, papers, rulings
+from monitor.store import digests, identity_rulings, matches, merge_papers, papers
 from monitor.store.database import Transaction
 from monitor.store.papers import ChangeRow
 from monitor.text import title_key
@@ -85,8 +85,8 @@ def explain(parts: Parts, wanted: str) -> Explanation:
         assert origin is not None, "the paper was found in this very transaction"
         met = matches.of_paper(tx, stored.id)
         told = digests.of_paper(tx, stored.id)
-        joined = joins.into(tx, stored.id)
-        ruled = rulings.of_names(tx, rulings.names_of(tx, [stored.id])[stored.id])
+        joined = merge_papers.into(tx, stored.id)
+        ruled = identity_rulings.of_names(tx, identity_rulings.names_of(tx, [stored.id])[stored.id])
     names = {row.topic for row in met}
     index = index_of(topic for topic in parts.topics if topic.name in names)
     sources = [sighting.source for sighting in origin.sightings]
@@ -126,7 +126,7 @@ def named(tx: Transaction, wanted: str) -> Stored:
 
 def _candidates(tx: Transaction, wanted: str) -> list[Stored]:
     number = int(wanted) if wanted.isdecimal() and len(wanted) < 19 else 0
-    if number and (stored := papers.get(tx, joins.led_to(tx, number))):
+    if number and (stored := papers.get(tx, merge_papers.led_to(tx, number))):
         return [stored]
     scheme, _, value = wanted.partition(":")
     told = Paper("", url=wanted, keys={"arxiv": wanted, "doi": wanted, scheme.lower(): value})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from monitor.errors import StoreError
-from monitor.store import beats
+from monitor.store import heartbeats
 from monitor.store.database import CREATED_BY, Database, is_there
 
 SERVICE = "serve"
@@ -40,21 +40,21 @@ def sign_of_life(database: Database, kind: str) -> None:
     now = datetime.now(UTC)
     with database.writing() as tx:
         if kind == SERVICE:
-            beats.beat(tx, SERVICE, now)
-        beats.beat(tx, _process(kind), now)
-        beats.forget_old(tx, now - FORGOTTEN)
+            heartbeats.beat(tx, SERVICE, now)
+        heartbeats.beat(tx, _process(kind), now)
+        heartbeats.forget_old(tx, now - FORGOTTEN)
 
 
 def end_of_life(database: Database, kind: str) -> None:
     """Record that this process has ended as it should."""
     with database.writing() as tx:
-        beats.forget(tx, _process(kind))
+        heartbeats.forget(tx, _process(kind))
 
 
 def living_workers(database: Database) -> int:
     """Return how many workers have given a sign of life within the last minute."""
     with database.reading() as tx:
-        known = beats.signs(tx, WORKER)
+        known = heartbeats.signs(tx, WORKER)
     return sum(datetime.now(UTC) - at < AT_WORK for at in known.values())
 
 
@@ -75,7 +75,7 @@ def vital_signs(database: Database) -> list[Check]:
 def _of_this_machine(database: Database) -> list[Check]:
     """Look at the newest of each kind here; where there is none, at any service."""
     with database.reading() as tx:
-        known = beats.signs(tx)
+        known = heartbeats.signs(tx)
     checks = []
     for kind in (SERVICE, WORKER):
         here = [at for name, at in known.items() if name.startswith(_here(kind))]
@@ -85,7 +85,7 @@ def _of_this_machine(database: Database) -> list[Check]:
 
 def service(database: Database, *, expected: bool) -> Check:
     with database.reading() as tx:
-        last = beats.last_beat(tx, SERVICE)
+        last = heartbeats.last_beat(tx, SERVICE)
     if last is None:
         return Check("service", not expected, "it has never run on this store: paper-monitor serve")
     return _heard("service", last)
@@ -97,7 +97,7 @@ def workers(database: Database) -> list[Check]:
     One that was killed is said for a day; while another lives, its work is done and all is well.
     """
     with database.reading() as tx:
-        known = beats.signs(tx, WORKER)
+        known = heartbeats.signs(tx, WORKER)
     checks = [_heard(name.replace("@", " "), at) for name, at in known.items()]
     living = sum(check.ok for check in checks)
     return [check if check.ok or not living else _replaced(check, living) for check in checks]

@@ -14,7 +14,7 @@ from monitor.identity.doubtful_joins import has_abstract
 from monitor.identity.keys import identifiers, keyed
 from monitor.model import Keyed, Paper, Sighting
 from monitor.pipeline import Parts
-from monitor.store import joins, papers, rulings, splits
+from monitor.store import identity_rulings, merge_papers, papers, split_papers
 from monitor.store.database import Transaction
 
 Key = tuple[str, str]
@@ -28,11 +28,11 @@ def merge(parts: Parts, wanted: Sequence[str]) -> FoundPaper:
         if len(stored) < 2:
             raise UsageError("these are one paper already", "name two that are to be merged")
         first, *others = sorted(stored)
-        names = rulings.names_of(tx, stored)
+        names = identity_rulings.names_of(tx, stored)
         for other in others:
-            rulings.rule(tx, names[first], names[other], rulings.SAME, now)
+            identity_rulings.rule(tx, names[first], names[other], identity_rulings.SAME, now)
         pairs = [(first, other, "someone ruled that they are the same") for other in others]
-        joins.unite(tx, pairs, now)
+        merge_papers.unite(tx, pairs, now)
         return _found(tx, first)
 
 
@@ -60,7 +60,9 @@ def split(
         kept, parted = _own_text(stored.paper, stay, moved), _own_text(stored.paper, moved, stay)
         if title:
             parted = structs.replace(parted, title=title)
-        new_id = splits.split(tx, stored.id, keys, records, _unnamed(kept), _unnamed(parted), now)
+        new_id = split_papers.split(
+            tx, stored.id, keys, records, _unnamed(kept), _unnamed(parted), now
+        )
         return _found(tx, stored.id), _found(tx, new_id)
 
 

@@ -22,7 +22,7 @@ from monitor.model import (
     Trouble,
 )
 from monitor.pipeline import Parts, Subscription, incidents, is_handed_off_again
-from monitor.store import beats, deliveries, digests, matches, runs
+from monitor.store import deliveries, digests, heartbeats, matches, runs
 from monitor.store.database import Database, Transaction
 from monitor.store.subscriptions import SubscriptionState
 
@@ -127,13 +127,13 @@ def _utc(at: datetime) -> str:
 
 def _silence(tx: Transaction) -> Iterator[str]:
     """A service that once ran on this store and does not now; by the real clock, as its beat."""
-    last = beats.last_beat(tx, SERVICE)
+    last = heartbeats.last_beat(tx, SERVICE)
     if last is not None and datetime.now(UTC) - last > ALIVE:
         yield f"the service has given no sign of life since {_utc(last)}"
 
 
 def _is_served(tx: Transaction) -> bool:
-    last = beats.last_beat(tx, SERVICE)
+    last = heartbeats.last_beat(tx, SERVICE)
     return last is not None and datetime.now(UTC) - last <= ALIVE
 
 

@@ -21,9 +21,9 @@ from monitor.model import Channel, Delivery, Outcome, State
 from monitor.pipeline import incidents
 from monitor.pipeline.rate_limit import Pace
 from monitor.pipeline.runtime import Parts
-from monitor.store import deliveries, lines, owners, runs
+from monitor.store import deliveries, locks, outage_groups, runs
 from monitor.store.database import Transaction
-from monitor.store.together import Together
+from monitor.store.group_commit import Together
 
 log = structlog.get_logger()
 
@@ -41,8 +41,8 @@ def deliver(parts: Parts, *, probe: bool = False) -> list[Delivery]:
     waits for this and is interrupted (Ctrl-C) ends the hand-offs under way and begins no other.
     """
     lines = parts.lines
-    with ThreadPoolExecutor(max(1, len(lines)), thread_name_prefix="deliver") as pool:
-        jobs = [pool.submit(deliver_line, parts, line, probe=probe) for line in lines]
+    with ThreadPoolExecutor(max(1, len(outage_groups)), thread_name_prefix="deliver") as pool:
+        jobs = [pool.submit(deliver_line, parts, line, probe=probe) for line in outage_groups]
         try:
             attempted = [delivery_id for job in jobs for delivery_id in job.result()]
         except KeyboardInterrupt:
@@ -85,7 +85,7 @@ def deliver_line(
 
 def _swallows(tx: Transaction, line: str) -> bool:
     """Say whether the last hand-offs of a line had no clear end: then one at a time is tried."""
-    return lines.unclear(tx, line) >= retry_policy.UNCLEAR_LIMIT
+    return outage_groups.unclear(tx, line) >= retry_policy.UNCLEAR_LIMIT
 
 
 def _run(sending: _Round, line: str, at_once: int) -> list[int]:
@@ -298,12 +298,12 @@ class _Round:
         if len(unclear) < len(outcomes) and self.line in self._wrong:
             runs.end_incident(tx, self.line, runs.DOWN, now)
         if any(outcome.state is State.SENT for outcome in outcomes):
-            lines.answered(tx, self.line)
+            outage_groups.answered(tx, self.line)
             if self._until_sent:
                 self._over.set()
         if not unclear:
             return
-        count = lines.add_unclear(tx, self.line, len(unclear))
+        count = outage_groups.add_unclear(tx, self.line, len(unclear))
         if count >= retry_policy.UNCLEAR_LIMIT:
             self._over.set()
             error = f"the last {count} messages handed over had no clear answer"
@@ -402,7 +402,7 @@ def _give_up_at(
 def _time_down(tx: Transaction, line: str, delivery: Delivery, now: datetime) -> timedelta:
     """Return how long the line was down since a delivery may have arrived on it."""
     since = delivery.handed_off_at
-    return lines.time_down(tx, line, since, now) if since else timedelta()
+    return outage_groups.time_down(tx, line, since, now) if since else timedelta()
 
 
 def resolve(parts: Parts, delivery_id: int, fate: Literal["sent", "resend"]) -> None:
@@ -424,4 +424,4 @@ def _reconciled(channel: Channel, delivery: Delivery, now: datetime) -> Outcome 
 
 def _is_at_it(parts: Parts, owner: str) -> bool:
     """One round at a time: what we still hold at the start of one, an error made us drop."""
-    return owner != parts.owner.id and owners.alive(parts.database, owner)
+    return owner != parts.owner.id and locks.alive(parts.database, owner)

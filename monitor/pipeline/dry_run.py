@@ -10,7 +10,7 @@ from monitor.pipeline.compose import compose, log_failure
 from monitor.pipeline.match import match
 from monitor.pipeline.render import OnFailure
 from monitor.pipeline.runtime import Parts
-from monitor.store.rehearsal import rehearsing
+from monitor.store.dry_run import rehearsing
 
 
 def rehearse(

@@ -33,7 +33,7 @@ from monitor.pipeline.store_chunk import arrive
 from monitor.sources import sandbox
 from monitor.sources.base import Found
 from monitor.sources.fields.withdrawals import unmarked
-from monitor.store import dumps, owners, runs, servers, sources
+from monitor.store import dump_progress, locks, runs, server_memory, source_state
 from monitor.store.database import Transaction
 
 log = structlog.get_logger()
@@ -53,14 +53,14 @@ def is_due(parts: Parts, name: str) -> bool:
     watched = parts.sources[name]
     with parts.database.reading() as tx:
         last = runs.last_started(tx, name)
-        known = sources.state(tx, name, watched.place)
+        known = source_state.state(tx, name, watched.place)
     every = watched.every - LOOK if watched.is_folder else watched.every
     return source_schedule.is_due(known, last, every, parts.clock.now())
 
 
 def is_being_read(parts: Parts, name: str) -> bool:
     """Say whether a process reads a source at this moment."""
-    return owners.is_source_locked(parts.database, name)
+    return locks.is_source_locked(parts.database, name)
 
 
 def ingest(
@@ -77,13 +77,13 @@ def ingest(
     reads this source.
     """
     watched, now = parts.sources[name], parts.clock.now()
-    with owners.source_lock(parts.database, name):
+    with locks.source_lock(parts.database, name):
         fill_blocks(parts)
         with parts.database.writing() as tx:
             runs.close_interrupted(tx, name, now)
             first = runs.first_read(tx, name) is None
             validators = runs.validators(tx, name)
-            known = sources.state(tx, name, watched.place)
+            known = source_state.state(tx, name, watched.place)
             failing = runs.open_error(tx, incidents.source(name), incidents.FAILING)
         if source_schedule.waits(known, now):
             return [_not_asked(name, known.waits_for, now)]
@@ -95,7 +95,7 @@ def ingest(
         if reading.wait:
             with parts.database.writing() as tx:
                 until = parts.clock.now() + (reading.wait.retry_after or timedelta(0))
-                sources.must_wait(tx, name, watched.place, until, str(reading.wait))
+                source_state.must_wait(tx, name, watched.place, until, str(reading.wait))
         if isinstance(reading.wait, WaitError):
             return done or [_not_asked(name, str(reading.wait), now)]
         judge(parts, watched, done)
@@ -237,7 +237,7 @@ class _Ingest:
     def _distrust(self, url: str) -> None:
         """An address that moved to where nothing can be read is asked where it was again."""
         with self.parts.database.writing() as tx:
-            servers.distrust(tx, url)
+            server_memory.distrust(tx, url)
 
     def _chunks(self, told: Sequence[Paper], offset: int) -> Iterator[tuple[int, Sequence[Paper]]]:
         size = CHUNK
@@ -258,7 +258,7 @@ class _Ingest:
     def _read_dump(self, dump: Dump) -> Run | None:
         """Read a dump in parts, from where an earlier reading of it, or of its beginning, ended."""
         with self.parts.database.reading() as tx:
-            known = dumps.standings(tx, self.watched.name)
+            known = dump_progress.standings(tx, self.watched.name)
         if any(standing.is_read(dump) for standing in known):
             return None
         marks = [standing.mark for standing in known if standing.mark.offset]
@@ -315,11 +315,11 @@ class _Ingest:
 
     def _read_to(self, dump: Dump, mark: Mark, ended: bool = False) -> Progress:
         name = self.watched.name
-        return lambda tx, now: dumps.read_to(tx, name, dump, mark, ended, now)
+        return lambda tx, now: dump_progress.read_to(tx, name, dump, mark, ended, now)
 
     def _read_whole(self, tx: Transaction, document: Document | Dump, now: datetime) -> None:
         name, place = self.watched.name, self.watched.place
-        sources.read_whole(tx, name, place, now, document.lifetime)
+        source_state.read_whole(tx, name, place, now, document.lifetime)
 
     def _store(
         self,

@@ -17,7 +17,7 @@ from monitor.pipeline.active_config import InForce
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
 from monitor.store.database import Database
-from monitor.store.owners import Owner
+from monitor.store.locks import Owner
 
 OPERATOR = "@operator"
 

@@ -11,7 +11,7 @@ from monitor.model import Run, RunOutcome
 from monitor.pipeline import incidents, source_silence
 from monitor.pipeline.runtime import Parts, Watched
 from monitor.sources.calendar import DAY
-from monitor.store import days, runs
+from monitor.store import runs, source_days
 from monitor.store.database import Transaction
 
 log = structlog.get_logger()
@@ -57,11 +57,11 @@ def _judge_silence(
     today = source_silence.day_of(now, calendar)
     for day in {today, *(source_silence.day_of(at, calendar) for at in started)}:
         start, end = (source_silence.start_of(at, calendar) for at in (day, day + DAY))
-        days.count(tx, watched.name, day, start, end)
+        source_days.count(tx, watched.name, day, start, end)
     first = runs.first_read(tx, watched.name)
     if first is None:
         return
-    known = days.history(tx, watched.name, today - source_silence.HISTORY)
+    known = source_days.history(tx, watched.name, today - source_silence.HISTORY)
     subject = incidents.source(watched.name)
     wrong = source_silence.judge(known, source_silence.day_of(first, calendar), now, calendar)
     for kind, text in wrong.items():

@@ -11,9 +11,9 @@ from monitor.identity.keys import LINK, all_keyed, mark, raw_id
 from monitor.identity.notices import attach, retracted, subjects
 from monitor.identity.resolve import at_a_glance, without
 from monitor.model import Candidate, Decision, Keyed, Kind, Paper
-from monitor.store import candidates, common, joins, lookups, notices, papers
-from monitor.store.columns import indexed
+from monitor.store import candidates, common, merge_papers, notices, paper_index, papers
 from monitor.store.database import Transaction
+from monitor.store.sql import indexed
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def decide(
     names, marks = list(map(raw_id, told)), list(map(mark, told))
     places = list(map(indexed, names))
     says = dict(zip(places, marks, strict=True))
-    anew = lookups.not_as_before(tx, source, says)
+    anew = paper_index.not_as_before(tx, source, says)
     # Of records under one name the last is asked for: others are changed, or say the same.
     changed = [
         (told[at], names[at], marks[at])
@@ -96,8 +96,8 @@ def _with_effects(tx: Transaction, decisions: Sequence[Decision]) -> list[Decisi
     about = subjects(decision.keyed for decision in decisions)
     if not about:
         return list(decisions)
-    named = lookups.of_keys(tx, about)
-    stored = {pair: id for pair in about if (id := named.get(lookups.indexed_pair(pair)))}
+    named = paper_index.of_keys(tx, about)
+    stored = {pair: id for pair in about if (id := named.get(paper_index.indexed_pair(pair)))}
     ids = {*stored.values(), *(one.paper_id for one in decisions if one.paper_id is not None)}
     return attach(decisions, stored, notices.noticed(tx, ids))
 
@@ -114,6 +114,6 @@ def arrive(
     now = circumstances.now
     papers.seen_again(tx, source, decided.as_before, now)
     ids = papers.apply(tx, source, decided.decisions, now, document)
-    kept = joins.unite(tx, proven(decided.decisions, ids), now)
+    kept = merge_papers.unite(tx, proven(decided.decisions, ids), now)
     ids = [kept.get(id, id) for id in ids]
     return Arrived(decided.decisions, tuple(ids), decided.unchanged, decided.fresh)

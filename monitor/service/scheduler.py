@@ -33,7 +33,7 @@ from monitor.service import workers
 from monitor.service.outages import Outages
 from monitor.service.process import Running
 from monitor.service.workers import Job, Queue
-from monitor.store.owners import Place, service_lock
+from monitor.store.locks import Place, service_lock
 
 log = structlog.get_logger()
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from msgspec import structs
 
 from monitor.model import Candidate, Keyed, Stored
-from monitor.store import common, lookups, notices, papers, rulings
-from monitor.store.columns import indexed
+from monitor.store import common, identity_rulings, notices, paper_index, papers
 from monitor.store.database import Transaction
+from monitor.store.sql import indexed
 
 # Of the papers that only share blocks with one, those that share most are worth a look.
 NEAREST = 3
@@ -37,20 +37,20 @@ def find(
     glance does not tell them apart).
     """
     found: list[Ways] = [defaultdict(set) for _ in incoming]
-    by_key = lookups.of_keys(tx, {pair for one in incoming for pair in one.keys})
-    by_raw_id = lookups.of_raw_ids(tx, source, {one.raw_id for one in incoming})
+    by_key = paper_index.of_keys(tx, {pair for one in incoming for pair in one.keys})
+    by_raw_id = paper_index.of_raw_ids(tx, source, {one.raw_id for one in incoming})
     unproven = []
     for ways, one in zip(found, incoming, strict=True):
-        named = [(pair, by_key.get(lookups.indexed_pair(pair))) for pair in one.keys]
+        named = [(pair, by_key.get(paper_index.indexed_pair(pair))) for pair in one.keys]
         _note(ways, (id for _, id in named if id is not None), "key")
         _note(ways, by_raw_id.get(indexed(one.raw_id), ()), "raw_id")
         if all(id is None or scheme == papers.LINK for (scheme, _), id in named):
             unproven.append((ways, one))
-    by_title = lookups.of_titles(tx, {one.title_key for _, one in unproven})
+    by_title = paper_index.of_titles(tx, {one.title_key for _, one in unproven})
     for ways, one in unproven:
         _note(ways, by_title.get(indexed(one.title_key), ()), "title")
     _near(tx, unproven)
-    ruled = rulings.between(tx, source, incoming, found)
+    ruled = identity_rulings.between(tx, source, incoming, found)
     _look(tx, incoming, found, ruled, glance)
     shared = common.of_papers(tx, _all(found)) if any(one.common for one in incoming) else {}
     return _assemble(tx, source, found, ruled, shared)
@@ -65,7 +65,7 @@ def _near(tx: Transaction, unproven: Sequence[tuple[Ways, Keyed]]) -> None:
     unnamed = [
         (ways, one) for ways, one in unproven if not any("key" in by for by in ways.values())
     ]
-    by_block = lookups.of_blocks(tx, {block for _, one in unnamed for block in one.blocks})
+    by_block = paper_index.of_blocks(tx, {block for _, one in unnamed for block in one.blocks})
     if not by_block:
         return
     for ways, one in unnamed:

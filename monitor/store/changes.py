@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 
 from monitor.store import schema
-from monitor.store.columns import among
 from monitor.store.database import Transaction
-from monitor.store.merge import Draft
+from monitor.store.paper_drafts import Draft
+from monitor.store.sql import among
 
 # What is told of a paper that came in earlier is no news any more: so old is `older`, too.
 REOPENED = timedelta(days=90)

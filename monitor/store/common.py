@@ -14,9 +14,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from monitor.store import schema
-from monitor.store.columns import among, insert_new, insert_plain, one_of, raw_of
 from monitor.store.database import Transaction
-from monitor.store.lookups import indexed_pair, listed
+from monitor.store.paper_index import indexed_pair, listed
+from monitor.store.sql import among, insert_new, insert_plain, one_of, raw_of
 
 Key = tuple[str, str]
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from monitor.errors import NoStoreError, StoreBusyError, StoreError
 from monitor.private_files import create_file, make_folder
 from monitor.store import schema
-from monitor.store.columns import insert_or_update, read_json
+from monitor.store.sql import insert_or_update, read_json
 
 Transaction = sa.Connection
 

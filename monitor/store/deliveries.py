@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from monitor.errors import UsageError
 from monitor.model import Delivery, Outcome, Rendered, State
 from monitor.store import schema
-from monitor.store.columns import Instant, among, named, names, one_of, wanted
 from monitor.store.database import Transaction
 from monitor.store.digests import UNRENDERED
+from monitor.store.sql import Instant, among, named, names, one_of, wanted
 
 WAITING = (State.PLANNED, State.RETRY)
 HELD = (State.CLAIMED, State.HANDING_OFF)

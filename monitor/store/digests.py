@@ -13,9 +13,9 @@ import sqlalchemy as sa
 
 from monitor.model import Change, Digest, News, Rendered, State
 from monitor.store import matches, papers, schema
-from monitor.store.columns import Instant, among, earlier, insert_new
 from monitor.store.database import Transaction
-from monitor.store.standing import has_content, has_reached, reached
+from monitor.store.digest_state import has_content, has_reached, reached
+from monitor.store.sql import Instant, among, earlier, insert_new
 from monitor.store.subscriptions import (
     SubscriptionState,
     states,

@@ -11,10 +11,10 @@ import sqlalchemy as sa
 from msgspec import structs
 
 from monitor.model import Change, Kind, Matched, Sighting, Stored, Topic
-from monitor.store import beats, papers, schema
+from monitor.store import heartbeats, papers, schema
 from monitor.store.changes import matched_since, reopen
-from monitor.store.columns import among, earlier, insert_or_update, insert_plain, told
 from monitor.store.database import Transaction
+from monitor.store.sql import among, earlier, insert_or_update, insert_plain, told
 
 __all__ = [
     "OF_CHANGE",
@@ -126,12 +126,12 @@ def put_in_force(
         [_row(topic) | {"in_force_since": now} for topic in changed],
         [*_TOLD, "in_force_since"],
     )
-    beats.beat(tx, _TOPICS, datetime.now(UTC))
+    heartbeats.beat(tx, _TOPICS, datetime.now(UTC))
 
 
 def mark(tx: Transaction) -> datetime | None:
     """Return a mark that is another one whenever topics were put in force; None before."""
-    return beats.last_beat(tx, _TOPICS)
+    return heartbeats.last_beat(tx, _TOPICS)
 
 
 def look_back(tx: Transaction, topics: Sequence[Topic], now: datetime) -> dict[str, datetime]:

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 
 from monitor.model import Kind
 from monitor.store import schema
-from monitor.store.columns import insert_plain, one_of, raw_of
 from monitor.store.database import Transaction
-from monitor.store.lookups import indexed_pair, listed
+from monitor.store.paper_index import indexed_pair, listed
+from monitor.store.sql import insert_plain, one_of, raw_of
 
 Key = tuple[str, str]
 

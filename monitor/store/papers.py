@@ -12,8 +12,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from monitor.model import Decision, Keyed, Kind, Paper, Sighting, Stored
-from monitor.store import changes, common, lookups, notices, schema, search, sighting_texts
-from monitor.store.columns import (
+from monitor.store import changes, common, notices, paper_index, schema, search, sighting_texts
+from monitor.store.database import Transaction
+from monitor.store.paper_drafts import Draft, fold
+from monitor.store.sql import (
     among,
     indexed,
     insert_all,
@@ -25,8 +27,6 @@ from monitor.store.columns import (
     raw,
     raw_of,
 )
-from monitor.store.database import Transaction
-from monitor.store.merge import Draft, fold
 
 # Every paper has a link of its own, `Paper.url`, so among the keys it would be said twice.
 LINK = "url"
@@ -182,7 +182,9 @@ def write_keys(tx: Transaction, told: Iterable[tuple[int, Keyed]]) -> None:
     The first paper to come has an identifier, all have title keys and blocks.
     """
     told = list(told)
-    keys = dict.fromkeys((*lookups.indexed_pair(pair), id) for id, one in told for pair in one.keys)
+    keys = dict.fromkeys(
+        (*paper_index.indexed_pair(pair), id) for id, one in told for pair in one.keys
+    )
     titles = {(indexed(one.title_key), id) for id, one in told if one.title_key}
     named = sorted(keys, key=lambda row: row[:2])
     insert_plain(tx, schema.paper_key, ("scheme", "value", "paper_id"), named)
@@ -257,7 +259,7 @@ def exist(tx: Transaction, ids: Collection[int]) -> bool:
 
 def by_key(tx: Transaction, scheme: str, value: str) -> Stored | None:
     """Return the paper that has a normalised identifier."""
-    found = lookups.of_keys(tx, [(scheme, value)]).get((indexed(scheme), indexed(value)))
+    found = paper_index.of_keys(tx, [(scheme, value)]).get((indexed(scheme), indexed(value)))
     return get(tx, found) if found is not None else None
 
 
@@ -268,7 +270,7 @@ def by_common_key(tx: Transaction, scheme: str, value: str) -> list[Stored]:
 
 def by_title_key(tx: Transaction, key: str) -> list[Stored]:
     """Return the newest papers with a title key: candidates, never proof."""
-    ids = lookups.of_titles(tx, [key]).get(indexed(key), [])
+    ids = paper_index.of_titles(tx, [key]).get(indexed(key), [])
     return list(load(tx, ids).values())
 
 
@@ -296,7 +298,7 @@ def sources(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
     pairs = sa.select(_sighting.paper_id, _sighting.source).where(
         among(tx, _sighting.paper_id, ids)
     )
-    return {id: tuple(sorted(set(names))) for id, names in lookups.grouped(tx, pairs).items()}
+    return {id: tuple(sorted(set(names))) for id, names in paper_index.grouped(tx, pairs).items()}
 
 
 def sightings(

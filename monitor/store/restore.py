@@ -14,9 +14,9 @@ from monitor.errors import StoreError
 from monitor.model import State
 from monitor.private_files import create_file
 from monitor.store import schema
-from monitor.store.columns import Instant
 from monitor.store.database import Database, open_store, restoring
-from monitor.store.owners import service_lock
+from monitor.store.locks import service_lock
+from monitor.store.sql import Instant
 
 OPEN = (State.PLANNED, State.CLAIMED, State.HANDING_OFF, State.RETRY)
 HELD = "restored from a backup: it may have been sent since"

@@ -12,9 +12,9 @@ import sqlalchemy as sa
 
 from monitor.model import Keyed, Paper, RunOutcome, State
 from monitor.store import matches, papers, schema, search
-from monitor.store.columns import among, earlier
 from monitor.store.database import Transaction
-from monitor.store.standing import reached
+from monitor.store.digest_state import reached
+from monitor.store.sql import among, earlier
 
 # What will not be sent again, whatever a person says; and what only a person would send again.
 SETTLED = (State.SENT, State.SUPERSEDED)

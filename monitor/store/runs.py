@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from monitor.model import Rejected, Run, RunOutcome, SourceReport, Trouble
 from monitor.store import schema
-from monitor.store.columns import Instant, among, insert_new, insert_or_update
 from monitor.store.database import Transaction
+from monitor.store.sql import Instant, among, insert_new, insert_or_update
 
 READ = (RunOutcome.OK, RunOutcome.PARTIAL, RunOutcome.UNCHANGED)
 FAILING = "failing"

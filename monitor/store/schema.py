@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, Integer, Table, Text
 
-from monitor.store.columns import Id, Instant
+from monitor.store.sql import Id, Instant
 
 # The newest migration: a store that says so needs none, and Alembic is not even imported.
 VERSION = "0012"

@@ -15,8 +15,8 @@ import sqlalchemy as sa
 
 from monitor.model import Keyword, Sought
 from monitor.store import schema
-from monitor.store.columns import among, insert_plain
 from monitor.store.database import Transaction
+from monitor.store.sql import among, insert_plain
 
 _waiting = schema.unsearched.c
 _paper = schema.paper.c

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from monitor.model import Keyed, SightingText
 from monitor.store import schema
-from monitor.store.columns import among, indexed, insert_new, insert_or_update, read_json, written
 from monitor.store.database import Transaction
+from monitor.store.sql import among, indexed, insert_new, insert_or_update, read_json, written
 
 _text = schema.sighting_text.c
 _SAID = ("title", "authors", "venue", "year", "type", "keys")

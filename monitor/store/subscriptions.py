@@ -9,10 +9,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.store import beats, schema
-from monitor.store.columns import among, insert_new, insert_or_update, raw
+from monitor.store import heartbeats, schema
 from monitor.store.database import Transaction
-from monitor.store.standing import stands
+from monitor.store.digest_state import stands
+from monitor.store.sql import among, insert_new, insert_or_update, raw
 
 _subscription = schema.subscription.c
 _has = schema.subscription_topic.c
@@ -60,12 +60,12 @@ def sync_subscriptions(tx: Transaction, subscribed: Iterable[Subscribed], now: d
     insert_or_update(tx, schema.subscription, changed, updated)
     others = _sync_topics(tx, {name: topics for name, (_, _, topics) in rows.items()}, now)
     if gone or changed or others or subscriptions_mark(tx) is None:
-        beats.beat(tx, _SUBSCRIPTIONS, datetime.now(UTC))
+        heartbeats.beat(tx, _SUBSCRIPTIONS, datetime.now(UTC))
 
 
 def subscriptions_mark(tx: Transaction) -> datetime | None:
     """Return a mark that is another one whenever others were put in force; None before."""
-    return beats.last_beat(tx, _SUBSCRIPTIONS)
+    return heartbeats.last_beat(tx, _SUBSCRIPTIONS)
 
 
 def _row(name: str, schedule: str, zone: str, now: datetime) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import pytest
 from monitor.channels.email import sender_dns
 from monitor.commands.doctor import _permissions, doctor
 from monitor.commands.heartbeat import SERVICE, WORKER, Check, sign_of_life, workers
-from monitor.store import beats
+from monitor.store import heartbeats
 from tests.house import AGENTS, House
 from tests.servers.dns import names
 from tests.servers.slack import TOKEN, SlackServer
@@ -113,7 +113,7 @@ def test_a_disk_that_is_nearly_full_is_said(house: House, monkeypatch: pytest.Mo
 def test_a_clock_behind_what_was_recorded_is_said(house: House) -> None:
     assert examined(house)["clock"].ok
     with house.opened() as app, app.parts.database.writing() as tx:
-        beats.beat(tx, SERVICE, datetime.now(UTC) + timedelta(hours=2))
+        heartbeats.beat(tx, SERVICE, datetime.now(UTC) + timedelta(hours=2))
     check = examined(house)["clock"]
     assert not check.ok and "set it right" in check.message
 
@@ -160,7 +160,7 @@ def test_a_killed_worker_is_no_fault_while_another_does_its_work(house: House) -
     """It is named for a day all the same; where none is left, it is one."""
     with house.opened() as app:
         with app.parts.database.writing() as tx:
-            beats.beat(tx, "worker@cellar/7", datetime.now(UTC) - timedelta(hours=2))
+            heartbeats.beat(tx, "worker@cellar/7", datetime.now(UTC) - timedelta(hours=2))
         [check] = workers(app.parts.database)
         assert (check.name, check.ok) == ("worker cellar/7", False)
         sign_of_life(app.parts.database, WORKER)

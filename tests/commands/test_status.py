@@ -15,7 +15,7 @@ from monitor.commands.status import Status, status
 from monitor.errors import StoreError
 from monitor.model import State
 from monitor.pipeline import match
-from monitor.store import beats, deliveries
+from monitor.store import deliveries, heartbeats
 from monitor.store.database import Database
 from tests.house import AGENTS, BANDITS, House
 from tests.servers.smtp import Drop, ScriptedSmtp
@@ -32,7 +32,7 @@ def why(house: House) -> str:
 
 def beat(house: House) -> None:
     with house.opened() as app, app.parts.database.writing() as tx:
-        beats.beat(tx, SERVICE, datetime.now(UTC))
+        heartbeats.beat(tx, SERVICE, datetime.now(UTC))
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def meaningless(cell: Cell) -> str:
     if thing.startswith("worker"):
         return "there is no connection yet"
     if thing in _FILES or thing.endswith(_HERE):
-        return "no connection is used here (that of a lock: tests/store/test_owners.py)"
+        return "no connection is used here (that of a lock: tests/store/test_locks.py)"
     if cell.store == "sqlite":
         return "a file has no connection"
     if step == "begin" or cell.point.startswith("migration: committed"):

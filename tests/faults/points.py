@@ -143,8 +143,8 @@ TRANSACTIONS = {
     "monitor.service.process.Running._tell": "service",
     "monitor.store.database.Database.probe": "probe",
     "monitor.store.restore._hold": "restored held",
-    "monitor.store.servers.Servers.moved": "address moved",
-    "monitor.store.servers.Servers.must_wait": "server waits",
+    "monitor.store.server_memory.Servers.moved": "address moved",
+    "monitor.store.server_memory.Servers.must_wait": "server waits",
 }
 
 
@@ -416,9 +416,9 @@ def _door(points: Points) -> None:
 
 def _reading(points: Points) -> None:
     from monitor.sources import sandbox
-    from monitor.store import owners
+    from monitor.store import locks
 
-    read, taken = sandbox.read, owners._taken
+    read, taken = sandbox.read, locks._taken
     worker: Any = sandbox.Worker
     begin, ask = worker.__init__, worker.ask
 
@@ -438,13 +438,13 @@ def _reading(points: Points) -> None:
         return ask(self, *told)
 
     def taken_(database: Any, name: str, *told: Any) -> Any:
-        kind = "owner" if not owners._is_place(name) else name.partition("-")[0]
+        kind = "owner" if not locks._is_place(name) else name.partition("-")[0]
         points.reach(f"{kind} lock: begin")
         held = taken(database, name, *told)
         points.reach(f"{kind} lock: held")
         return held
 
-    sandbox.read, owners._taken = read_, taken_
+    sandbox.read, locks._taken = read_, taken_
     worker.__init__, worker.ask = begin_, ask_
 
 

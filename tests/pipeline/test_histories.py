@@ -24,7 +24,7 @@ from msgspec import structs
 
 from monitor.identity.keys import keyed
 from monitor.model import Paper
-from monitor.store import joins, papers, retention, rulings, splits
+from monitor.store import identity_rulings, merge_papers, papers, retention, split_papers
 from monitor.store.database import Database, open_store
 from tests.pipeline.desk import read, tell
 from tests.store.scenes import NOW, subscribe, watch
@@ -211,9 +211,11 @@ class History:
         ids = sorted(self.papers_of(work))
         if len(ids) > 1:
             with self.store.ingesting() as tx:
-                names = rulings.names_of(tx, ids)
-                rulings.rule(tx, names[ids[0]], names[ids[1]], rulings.SAME, self.now)
-                joins.unite(tx, [(ids[0], ids[1], "a person")], self.now)
+                names = identity_rulings.names_of(tx, ids)
+                identity_rulings.rule(
+                    tx, names[ids[0]], names[ids[1]], identity_rulings.SAME, self.now
+                )
+                merge_papers.unite(tx, [(ids[0], ids[1], "a person")], self.now)
             self._is_one(work)
 
     def split(self, work: Work) -> None:
@@ -231,7 +233,7 @@ class History:
             records = [(s.source, s.raw_id) for s in origin.sightings if s.source == "journal"]
             if doi in origin.keys and len(records) < len(origin.sightings):
                 kept = replace(keyed(structs.replace(origin.stored.paper, keys={})), keys=())
-                splits.split(tx, id, [doi], records, kept, told, self.now)
+                split_papers.split(tx, id, [doi], records, kept, told, self.now)
                 work.may.update(name for name in READERS if not work.told[name])
 
     def close(self) -> None:

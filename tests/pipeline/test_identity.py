@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from monitor.identity import keys
 from monitor.identity.keys import keyed
 from monitor.model import FirstRun, Kind, Paper
-from monitor.store import digests, joins, matches, papers
+from monitor.store import digests, matches, merge_papers, papers
 from monitor.store.database import Database, open_store
 from monitor.text import title_key
 from tests.pipeline.desk import ids, match, origin, read, send, tell
@@ -86,8 +86,8 @@ def test_who_knows_the_lost_paper_by_its_number_is_led_on(store: Database) -> No
     read(store, "journal", JOURNAL)
     read(store, "arxiv", LINKED)
     with store.reading() as tx:
-        assert joins.led_to(tx, 2) == 1
-        [(lost, why, at)] = joins.into(tx, 1)
+        assert merge_papers.led_to(tx, 2) == 1
+        [(lost, why, at)] = merge_papers.into(tx, 1)
         assert (lost, at) == (2, NOW)
         assert "one record names both" in why
     read(store, "journal", OTHER)

@@ -10,7 +10,7 @@ import pytest
 from monitor.errors import MonitorError
 from monitor.model import Run, RunOutcome
 from monitor.pipeline import ingest
-from monitor.store import owners, papers, runs
+from monitor.store import locks, papers, runs
 from tests.house import AGENTS, BANDITS, FOLDING, House
 
 
@@ -149,7 +149,7 @@ def test_a_fault_in_finding_documents_is_that_sources_fault_alone(house: House, 
 
 def test_a_source_that_another_process_reads_is_left_to_it(house: House):
     house.add("a.txt", AGENTS)
-    with house.opened() as app, owners.source_lock(app.parts.database, "page"):
+    with house.opened() as app, locks.source_lock(app.parts.database, "page"):
         [run] = app.ingest()
     assert (run.outcome, run.seen) == (RunOutcome.UNCHANGED, 0)
     assert house.ingest()[0].new == 1

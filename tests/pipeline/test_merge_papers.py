@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from monitor.identity.keys import keyed
 from monitor.model import Kind, Paper
-from monitor.store import digests, joins, papers, retention, rulings, splits
+from monitor.store import digests, identity_rulings, merge_papers, papers, retention, split_papers
 from monitor.store.database import Database, open_store
 from tests.pipeline.desk import ids, match, origin, read, send, tell
 from tests.store.scenes import DAY, NOW, digest, freeze, subscribe, unsent, watch
@@ -143,7 +143,7 @@ def part(store: Database, id: int, keys: list[tuple[str, str]], *sources: str) -
     told = dataclasses.replace(named, keys=())
     with store.ingesting() as tx:
         records = [(s.source, s.raw_id) for s in origin(store, id).sightings if s.source in sources]
-        return splits.split(tx, id, keys, records, told, told, NOW)
+        return split_papers.split(tx, id, keys, records, told, told, NOW)
 
 
 def three(store: Database) -> None:
@@ -208,9 +208,9 @@ def test_a_merge_of_what_was_sent_of_both_one_or_none_tells_the_rest_once(
     with store.reading() as tx:
         before = [digests.of_period(tx, "ada", str(n + 1)) for n in range(len(sent))]
     with store.ingesting() as tx:
-        names = rulings.names_of(tx, [1, 2])
-        rulings.rule(tx, names[1], names[2], rulings.SAME, NOW)
-        joins.unite(tx, [(1, 2, "a person")], NOW)
+        names = identity_rulings.names_of(tx, [1, 2])
+        identity_rulings.rule(tx, names[1], names[2], identity_rulings.SAME, NOW)
+        merge_papers.unite(tx, [(1, 2, "a person")], NOW)
     assert tell(store, now=NOW + DAY) == ([] if sent else [1])
     for source in ("journal", "arxiv"):
         read(store, source, SOURCES[source], now=NOW + 2 * DAY)

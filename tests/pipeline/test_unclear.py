@@ -10,7 +10,7 @@ from monitor.commands.doctor import doctor
 from monitor.commands.status import status
 from monitor.model import Delivery, State
 from monitor.pipeline import deliver_line, resolve
-from monitor.store import deliveries, lines, runs
+from monitor.store import deliveries, outage_groups, runs
 from tests.house import AGENTS, BANDITS, House
 from tests.servers.smtp import Drop, Kept, ScriptedSmtp
 
@@ -225,7 +225,9 @@ def line(house: House) -> tuple[int, list[tuple[str, str, int]]]:
     """The unclear ends in a row, and the open incidents of the mail server."""
     with house.opened() as app, app.parts.database.reading() as tx:
         found = [one for one in runs.open_incidents(tx) if one.subject == "smtp"]
-        return lines.unclear(tx, "smtp"), [(one.kind, one.error, one.tries) for one in found]
+        return outage_groups.unclear(tx, "smtp"), [
+            (one.kind, one.error, one.tries) for one in found
+        ]
 
 
 def handed_off(smtp: ScriptedSmtp) -> int:

@@ -15,8 +15,8 @@ from monitor.commands.status import status
 from monitor.model import Run, RunOutcome
 from monitor.pipeline import source_schedule
 from monitor.sources.arxiv.source import Arxiv
-from monitor.store import papers, runs, schema, sources
-from monitor.store.sources import SourceState
+from monitor.store import papers, runs, schema, source_state
+from monitor.store.source_state import SourceState
 from tests.house import SATURDAY, House
 from tests.pipeline.test_feeds import RSS, feed, item
 from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
@@ -54,7 +54,7 @@ def recorded(house: House) -> list[Run]:
 
 def state(house: House, name: str = "journal") -> SourceState:
     with house.opened() as app, app.parts.database.reading() as tx:
-        return sources.state(tx, name, app.parts.sources[name].place)
+        return source_state.state(tx, name, app.parts.sources[name].place)
 
 
 # ── Retry-After ─────────────────────────────────────────────────────────────────────

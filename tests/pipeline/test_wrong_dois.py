@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from monitor.diff import same_work
 from monitor.model import Paper
-from monitor.store import joins, lookups, papers, rulings
+from monitor.store import identity_rulings, merge_papers, paper_index, papers
 from monitor.store.database import Database, open_store
 from tests.pipeline.desk import ids, origin, read, tell
 from tests.store.scenes import DAY, NOW, subscribe, watch
@@ -158,15 +158,15 @@ def test_a_paper_that_gains_the_doi_of_another_later_stays_apart(store: Database
 
 def ruled(store: Database, verdict: str) -> None:
     with store.ingesting() as tx:
-        names = rulings.names_of(tx, [1, 2])
-        rulings.rule(tx, names[1], names[2], verdict, NOW)
-        if verdict == rulings.SAME:
-            joins.unite(tx, [(1, 2, "a person")], NOW)
+        names = identity_rulings.names_of(tx, [1, 2])
+        identity_rulings.rule(tx, names[1], names[2], verdict, NOW)
+        if verdict == identity_rulings.SAME:
+            merge_papers.unite(tx, [(1, 2, "a person")], NOW)
 
 
 def test_a_person_who_says_that_they_are_one_gives_the_doi_back(store: Database) -> None:
     read(store, "arxiv", GRAPHS, ROOTS)
-    ruled(store, rulings.SAME)
+    ruled(store, identity_rulings.SAME)
     assert ids(store) == [1]
     assert owner(store, "doi", DOI) == GRAPHS.title
     read(store, "arxiv", GRAPHS, ROOTS, now=NOW + DAY)
@@ -177,7 +177,7 @@ def test_a_person_who_says_that_they_are_one_gives_the_doi_back(store: Database)
 
 def test_the_doi_stays_data_while_a_third_paper_carries_it(store: Database) -> None:
     read(store, "arxiv", GRAPHS, ROOTS, ROBOTS)
-    ruled(store, rulings.SAME)
+    ruled(store, identity_rulings.SAME)
     assert titles(store) == [GRAPHS.title, ROBOTS.title]
     assert owner(store, "doi", DOI) is None
     assert carries(store) == titles(store)
@@ -187,7 +187,7 @@ def test_a_person_who_says_that_they_are_two_is_heard_though_texts_agree(store: 
     again = replace(GRAPHS, keys={"arxiv": "2601.00009"}, raw_id="a9", abstract="")
     read(store, "arxiv", GRAPHS)
     read(store, "list", replace(again, title="Something Else Entirely", authors=("Cy Doe",)))
-    ruled(store, rulings.DIFFERENT)
+    ruled(store, identity_rulings.DIFFERENT)
     read(store, "mirror", replace(again, keys=again.keys | {"doi": DOI}), now=NOW + DAY)
     assert ids(store) == [1, 2]
     seen = origin(store, 2).sightings
@@ -258,6 +258,6 @@ def test_the_prefix_of_a_journal_is_no_key(store: Database) -> None:
     read(store, "arxiv", told[2], now=NOW + DAY)
     assert len(ids(store)) == 3
     with store.reading() as tx:
-        assert lookups.of_keys(tx, [("doi", prefix)]) == {}
+        assert paper_index.of_keys(tx, [("doi", prefix)]) == {}
         found = papers.by_common_key(tx, "doi", prefix)
     assert [one.id for one in found] == [1, 2, 3]

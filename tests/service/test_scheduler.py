@@ -24,7 +24,7 @@ from monitor.commands.heartbeat import SERVICE
 from monitor.errors import ConfigError, StoreError
 from monitor.model import State
 from monitor.service.scheduler import Service, _Jobs
-from monitor.store import beats, deliveries, digests
+from monitor.store import deliveries, digests, heartbeats
 from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import Hold, ScriptedSmtp
@@ -347,7 +347,7 @@ def test_the_service_lives_while_it_ticks(house: House):
         service.stop()
         thread.join(PATIENCE)
     with house.opened() as app, app.parts.database.reading() as tx:
-        assert beats.signs(tx) == {}  # it has ended as it should, and is not missed
+        assert heartbeats.signs(tx) == {}  # it has ended as it should, and is not missed
 
 
 def test_after_days_of_being_down_the_digest_waits_for_the_first_reading(house: House):
@@ -403,7 +403,7 @@ def test_status_tells_of_a_service_that_died_and_a_slot_that_nobody_composed(hou
     with house.opened() as app:
         assert problems(house) == []
         with app.parts.database.writing() as tx:
-            beats.beat(tx, SERVICE, datetime.now(UTC) - timedelta(days=5))
+            heartbeats.beat(tx, SERVICE, datetime.now(UTC) - timedelta(days=5))
     house.clock.move(days=2)
     told = problems(house)
     assert any("no sign of life" in problem for problem in told)

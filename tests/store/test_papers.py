@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from msgspec import structs
 
 from monitor.model import Decision, Kind, Paper
-from monitor.store import candidates, columns, lookups, papers
+from monitor.store import candidates, paper_index, papers, sql
 from monitor.store.database import Database
 from tests.patience import PATIENCE
 from tests.store.scenes import DAY, NOW, arrive, arxiv, ingest, keyed, new, offered, waiting
@@ -116,7 +116,7 @@ def test_of_a_title_that_thousands_have_only_the_newest_are_candidates(store: Da
     same = [keyed("Editorial", raw_id=str(n)) for n in range(60)]
     ids = ingest(store, *map(new, same))
     [known_ones] = found(store, keyed("Editorial", raw_id="x"))
-    assert [c.stored.id for c in known_ones] == ids[-lookups.CANDIDATES_BY_TITLE :]
+    assert [c.stored.id for c in known_ones] == ids[-paper_index.CANDIDATES_BY_TITLE :]
 
 
 def test_candidates_take_a_handful_of_statements_however_many_papers(store: Database) -> None:
@@ -146,7 +146,7 @@ def test_of_near_papers_those_that_share_what_few_others_have_are_candidates(
 
 def test_half_a_surrogate_is_looked_up_as_any_other_text():
     told = ["half \ud800", "whole \u00e9"]
-    assert json.loads(columns.written(told)) == told
+    assert json.loads(sql.written(told)) == told
 
 
 def test_keys_longer_than_an_index_entry_are_kept_and_found(store: Database) -> None:

@@ -10,7 +10,7 @@ from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Delivery, Outcome, State
 from monitor.store import deliveries, digests, papers
 from monitor.store.database import Database, open_store
-from monitor.store.owners import service_lock
+from monitor.store.locks import service_lock
 from monitor.store.restore import restore
 from tests.patience import PATIENCE
 from tests.store.scenes import DAY, NOW, arrive, digest, freeze, subscribe

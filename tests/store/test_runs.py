@@ -5,7 +5,7 @@ from dataclasses import replace
 import sqlalchemy as sa
 
 from monitor.model import Run, RunOutcome, SourceReport, Trouble
-from monitor.store import beats, runs, schema
+from monitor.store import heartbeats, runs, schema
 from monitor.store.database import Database
 from tests.store.scenes import DAY, HOUR, NOW
 
@@ -193,7 +193,7 @@ def test_what_is_no_more_goes_wrong_no_more(store: Database) -> None:
 
 def test_the_last_sign_of_life(store: Database) -> None:
     with store.writing() as tx:
-        assert beats.last_beat(tx, "serve") is None
-        beats.beat(tx, "serve", NOW)
-        beats.beat(tx, "serve", NOW + HOUR)
-        assert beats.last_beat(tx, "serve") == NOW + HOUR
+        assert heartbeats.last_beat(tx, "serve") is None
+        heartbeats.beat(tx, "serve", NOW)
+        heartbeats.beat(tx, "serve", NOW + HOUR)
+        assert heartbeats.last_beat(tx, "serve") == NOW + HOUR

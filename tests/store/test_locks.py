@@ -11,9 +11,9 @@ import pytest
 
 from monitor.errors import StoreBusyError
 from monitor.model import State
-from monitor.store import deliveries, owners
+from monitor.store import deliveries, locks
 from monitor.store.database import Database, open_store
-from monitor.store.owners import Owner
+from monitor.store.locks import Owner
 from tests.patience import PATIENCE
 from tests.store.scenes import NOW, digest, freeze, subscribe
 
@@ -61,36 +61,36 @@ def kill(running: subprocess.Popen[str], store: Database, name: str) -> None:
     running.send_signal(signal.SIGKILL)
     running.wait(timeout=PATIENCE)
     deadline = time.monotonic() + PATIENCE
-    while owners.alive(store, name):
+    while locks.alive(store, name):
         assert time.monotonic() < deadline
 
 
 def alive(store: Database):
-    return lambda owner: owners.alive(store, owner)
+    return lambda owner: locks.alive(store, owner)
 
 
 def test_an_owner_lives_until_it_lets_go(store: Database) -> None:
     first, second = Owner.hold(store), Owner.hold(store)
     assert first.id != second.id
     first.keep()
-    assert owners.alive(store, first.id)
-    assert owners.alive(store, first.id)
+    assert locks.alive(store, first.id)
+    assert locks.alive(store, first.id)
     first.release()
-    assert not owners.alive(store, first.id)
-    assert owners.alive(store, second.id)
+    assert not locks.alive(store, first.id)
+    assert locks.alive(store, second.id)
     second.release()
 
 
 def test_nobody_of_that_name_is_dead(store: Database) -> None:
-    assert not owners.alive(store, "nobody")
+    assert not locks.alive(store, "nobody")
 
 
 def test_an_owner_is_seen_alive_from_another_connection(url: str, store: Database) -> None:
     owner = Owner.hold(store)
     other = open_store(url)
-    assert owners.alive(other, owner.id)
+    assert locks.alive(other, owner.id)
     owner.release()
-    assert not owners.alive(other, owner.id)
+    assert not locks.alive(other, owner.id)
     other.close()
 
 
@@ -100,7 +100,7 @@ def test_K03_K05_what_a_killed_process_held_is_free_or_unknown(url: str, store: 
     with process(CLAIMS_TWO, url, NOW.isoformat()) as (running, owner):
         with store.writing() as tx:
             assert deliveries.release_dead(tx, alive(store), NOW) == []
-        assert owners.alive(store, owner)
+        assert locks.alive(store, owner)
         kill(running, store, owner)
     with store.writing() as tx:
         [unknown] = deliveries.release_dead(tx, alive(store), NOW)
@@ -111,23 +111,23 @@ def test_K03_K05_what_a_killed_process_held_is_free_or_unknown(url: str, store: 
 def test_K15_only_one_serves_a_store(url: str, store: Database) -> None:
     with process(SERVES, url) as (running, line):
         assert line == "serving"
-        second = owners.service_lock(store)
+        second = locks.service_lock(store)
         with pytest.raises(StoreBusyError, match="another paper-monitor serve"), second:
             pytest.fail("two serve")
-        kill(running, store, owners.SERVICE)
-    with owners.service_lock(store):
+        kill(running, store, locks.SERVICE)
+    with locks.service_lock(store):
         pass
-    with owners.service_lock(store):
+    with locks.service_lock(store):
         pass
 
 
 def test_what_dead_owners_leave_behind_is_swept_away(sqlite: Database) -> None:
-    folder = owners.owners_folder(sqlite.path)
+    folder = locks.owners_folder(sqlite.path)
     living = Owner.hold(sqlite)
     (folder / "dead").touch()
-    (folder / owners.SERVICE).touch()
+    (folder / locks.SERVICE).touch()
     another = Owner.hold(sqlite)
-    assert {file.name for file in folder.iterdir()} == {living.id, another.id, owners.SERVICE}
+    assert {file.name for file in folder.iterdir()} == {living.id, another.id, locks.SERVICE}
     living.release()
     another.release()
 
@@ -145,7 +145,7 @@ def test_an_owner_takes_its_lock_again_after_the_server_let_go_of_it(postgres_ur
     owner = Owner.hold(store)
     let_go_of_all_locks(store)
     owner.keep()
-    assert owners.alive(store, owner.id)
+    assert locks.alive(store, owner.id)
     owner.release()
     store.close()
 
@@ -154,13 +154,13 @@ def test_K15_a_service_takes_its_place_again_after_the_server_let_go_of_it(
     postgres_url: str,
 ) -> None:
     store, other = open_store(postgres_url), open_store(postgres_url)
-    with owners.service_lock(store) as place:
+    with locks.service_lock(store) as place:
         place.keep()
         let_go_of_all_locks(store)
         place.keep()
         with pytest.raises(StoreBusyError, match="another paper-monitor"):
-            enter(owners.service_lock(other))
-    with owners.service_lock(other):
+            enter(locks.service_lock(other))
+    with locks.service_lock(other):
         pass
     for one in (store, other):
         one.close()
@@ -170,15 +170,15 @@ def test_K15_a_service_whose_place_was_taken_meanwhile_is_told_until_it_is_free(
     postgres_url: str,
 ) -> None:
     store, other = open_store(postgres_url), open_store(postgres_url)
-    with owners.service_lock(store) as place:
+    with locks.service_lock(store) as place:
         let_go_of_all_locks(store)
-        with owners.service_lock(other):
+        with locks.service_lock(other):
             for _ in range(2):
                 with pytest.raises(StoreBusyError, match="another paper-monitor"):
                     place.keep()
         place.keep()
         with pytest.raises(StoreBusyError):
-            enter(owners.service_lock(other))
+            enter(locks.service_lock(other))
     for one in (store, other):
         one.close()
 
@@ -204,16 +204,16 @@ def enter(lock: AbstractContextManager[object]) -> None:
 
 @pytest.mark.parametrize("source", ["feed", "../a b/é" * 99, "service"])
 def test_a_source_is_read_by_one_at_a_time(store: Database, source: str) -> None:
-    with owners.source_lock(store, source) as place, owners.service_lock(store):
+    with locks.source_lock(store, source) as place, locks.service_lock(store):
         place.keep()
         with pytest.raises(StoreBusyError, match="is being read already"):
-            enter(owners.source_lock(store, source))
-        with owners.source_lock(store, "other"):
+            enter(locks.source_lock(store, source))
+        with locks.source_lock(store, "other"):
             pass
         Owner.hold(store).release()
         with pytest.raises(StoreBusyError):
-            enter(owners.source_lock(store, source))
-    with owners.source_lock(store, source):
+            enter(locks.source_lock(store, source))
+    with locks.source_lock(store, source):
         pass
 
 
@@ -221,7 +221,7 @@ def test_another_process_reads_a_source_until_it_ends(url: str, store: Database)
     with process(READS, url, "feed") as (running, line):
         assert line == "reading"
         with pytest.raises(StoreBusyError, match="the source feed is being read"):
-            enter(owners.source_lock(store, "feed"))
+            enter(locks.source_lock(store, "feed"))
         running.send_signal(signal.SIGKILL)
         running.wait(timeout=PATIENCE)
         until_it_is_free(store)
@@ -232,7 +232,7 @@ def until_it_is_free(store: Database) -> None:
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
-            with owners.source_lock(store, "feed"):
+            with locks.source_lock(store, "feed"):
                 return
         except StoreBusyError:
             assert time.monotonic() < deadline

@@ -16,11 +16,11 @@ import sqlalchemy as sa
 from msgspec import structs
 
 from monitor.model import Kind, Stored
-from monitor.store import changes, common, papers, rulings, schema, search, sighting_texts
-from monitor.store.columns import among, insert_new
+from monitor.store import changes, common, identity_rulings, papers, schema, search, sighting_texts
 from monitor.store.database import Transaction
-from monitor.store.merge import filled, revised
-from monitor.store.standing import reached
+from monitor.store.digest_state import reached
+from monitor.store.paper_drafts import filled, revised
+from monitor.store.sql import among, insert_new
 
 _paper = schema.paper.c
 _change = schema.change.c
@@ -45,7 +45,9 @@ def unite(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
     joined once more, as there is more to meet.
     """
     pairs = list(pairs)
-    parted = rulings.apart(tx, {(one, other) for one, other, _ in pairs}) if pairs else set()
+    parted = (
+        identity_rulings.apart(tx, {(one, other) for one, other, _ in pairs}) if pairs else set()
+    )
     pairs = [pair for pair in pairs if pair[:2] not in parted]
     kept = _kept(pairs)
     if not kept:

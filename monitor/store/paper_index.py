@@ -10,7 +10,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from monitor.store import schema
-from monitor.store.columns import (
+from monitor.store.database import Transaction
+from monitor.store.sql import (
     INDEXED_CHARACTERS,
     each,
     each_pair,
@@ -21,7 +22,6 @@ from monitor.store.columns import (
     raw,
     raw_of,
 )
-from monitor.store.database import Transaction
 
 # "Editorial" is a title of thousands: the newest papers of a title are candidates enough.
 CANDIDATES_BY_TITLE = 25

@@ -9,9 +9,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from monitor.model import Keyed, Paper
-from monitor.store import papers, rulings, schema, search, sighting_texts
-from monitor.store.columns import insert_new
+from monitor.store import identity_rulings, papers, schema, search, sighting_texts
 from monitor.store.database import Transaction
+from monitor.store.sql import insert_new
 
 _paper = schema.paper.c
 _sighting = schema.sighting.c
@@ -58,8 +58,8 @@ def split(
             .values(paper_id=new_id, why="someone ruled that it is a paper of its own")
         )
         sighting_texts.give(tx, (source, raw_id), paper_id, new_id)
-    names = rulings.names_of(tx, [paper_id, new_id])
-    rulings.rule(tx, names[paper_id], names[new_id], rulings.DIFFERENT, now)
+    names = identity_rulings.names_of(tx, [paper_id, new_id])
+    identity_rulings.rule(tx, names[paper_id], names[new_id], identity_rulings.DIFFERENT, now)
     search.mark(tx, [paper_id, new_id])
     return new_id
 

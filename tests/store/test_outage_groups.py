@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from monitor.store import lines, runs
+from monitor.store import outage_groups, runs
 from monitor.store.database import Database
 from tests.patience import PATIENCE
 from tests.store.scenes import DAY, HOUR, NOW
@@ -12,12 +12,12 @@ from tests.store.scenes import DAY, HOUR, NOW
 
 def test_unclear_ends_are_counted_for_each_line_until_a_success(store: Database) -> None:
     with store.writing() as tx:
-        assert lines.unclear(tx, "smtp") == 0
-        assert [lines.add_unclear(tx, "smtp", n) for n in (1, 2)] == [1, 3]
-        assert lines.add_unclear(tx, "slack", 1) == 1
-        lines.answered(tx, "smtp")
-        assert (lines.unclear(tx, "smtp"), lines.unclear(tx, "slack")) == (0, 1)
-        lines.answered(tx, "never used")
+        assert outage_groups.unclear(tx, "smtp") == 0
+        assert [outage_groups.add_unclear(tx, "smtp", n) for n in (1, 2)] == [1, 3]
+        assert outage_groups.add_unclear(tx, "slack", 1) == 1
+        outage_groups.answered(tx, "smtp")
+        assert (outage_groups.unclear(tx, "smtp"), outage_groups.unclear(tx, "slack")) == (0, 1)
+        outage_groups.answered(tx, "never used")
 
 
 def test_unclear_ends_of_several_at_the_same_time_are_all_counted(store: Database) -> None:
@@ -27,7 +27,7 @@ def test_unclear_ends_of_several_at_the_same_time_are_all_counted(store: Databas
         start.wait(timeout=PATIENCE)
         for _ in range(5):
             with store.writing() as tx:
-                lines.add_unclear(tx, "smtp", 1)
+                outage_groups.add_unclear(tx, "smtp", 1)
 
     workers = [threading.Thread(target=work) for _ in range(4)]
     for worker in workers:
@@ -35,7 +35,7 @@ def test_unclear_ends_of_several_at_the_same_time_are_all_counted(store: Databas
     for worker in workers:
         worker.join(timeout=PATIENCE)
     with store.reading() as tx:
-        assert lines.unclear(tx, "smtp") == 20
+        assert outage_groups.unclear(tx, "smtp") == 20
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_the_time_that_a_line_was_down_is_that_of_its_outages(
         runs.open_incident(tx, "smtp", runs.DOWN, NOW + 22 * HOUR, "refused")
         runs.open_incident(tx, "smtp", "another kind", NOW, "of trouble")
         runs.open_incident(tx, "slack", runs.DOWN, NOW, "another line")
-        assert lines.time_down(tx, "smtp", since, until) == hours * HOUR
+        assert outage_groups.time_down(tx, "smtp", since, until) == hours * HOUR

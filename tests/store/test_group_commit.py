@@ -11,9 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.errors import StoreError
-from monitor.store import beats
+from monitor.store import heartbeats
 from monitor.store.database import Database, Transaction
-from monitor.store.together import Step, Together
+from monitor.store.group_commit import Step, Together
 from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -44,7 +44,7 @@ def at_once(writes: Together, steps: Sequence[Step[str, Any]]) -> list[Any]:
 
 def beat(tx: Transaction, names: Sequence[str]) -> Sequence[str]:
     for name in names:
-        beats.beat(tx, name, NOW)
+        heartbeats.beat(tx, name, NOW)
     return names
 
 
@@ -63,7 +63,7 @@ def test_writes_share_a_commit_and_each_gets_its_own_answer(
     assert at_once(writes, [beat] * MANY) == names
     assert len(commits) == 1
     with store.reading() as tx:
-        assert all(beats.last_beat(tx, name) == NOW for name in names)
+        assert all(heartbeats.last_beat(tx, name) == NOW for name in names)
 
 
 def test_writes_of_one_kind_are_one_step(store: Database) -> None:
@@ -90,7 +90,7 @@ def test_a_write_is_committed_when_it_returns(store: Database) -> None:
     def seen(name: str) -> bool:
         writes.write(beat, name)
         with store.reading() as tx:
-            return beats.last_beat(tx, name) == NOW
+            return heartbeats.last_beat(tx, name) == NOW
 
     seen_by: list[bool] = []
     threads = [
@@ -105,7 +105,7 @@ def test_a_write_is_committed_when_it_returns(store: Database) -> None:
 
 def test_a_step_that_fails_fails_alone(store: Database) -> None:
     def broken(tx: Transaction, names: Sequence[str]) -> Sequence[str]:
-        beats.beat(tx, "undone", NOW)
+        heartbeats.beat(tx, "undone", NOW)
         raise ValueError("a fault of this step")
 
     writes = Together(store, expected=3, patience=30)
@@ -113,8 +113,8 @@ def test_a_step_that_fails_fails_alone(store: Database) -> None:
     assert (first, last) == ("b0", "b2")
     assert isinstance(fault, ValueError)
     with store.reading() as tx:
-        assert beats.last_beat(tx, "undone") is None
-        assert beats.last_beat(tx, "b0") == beats.last_beat(tx, "b2") == NOW
+        assert heartbeats.last_beat(tx, "undone") is None
+        assert heartbeats.last_beat(tx, "b0") == heartbeats.last_beat(tx, "b2") == NOW
 
 
 def test_where_the_store_refuses_all_are_told(store: Database) -> None:
@@ -125,5 +125,5 @@ def test_where_the_store_refuses_all_are_told(store: Database) -> None:
     found = at_once(writes, [beat, full, beat])
     assert all(isinstance(fault, StoreError) for fault in found)
     with store.reading() as tx:
-        assert beats.last_beat(tx, "b0") is None
+        assert heartbeats.last_beat(tx, "b0") is None
     assert writes.write(beat, "again") == "again"

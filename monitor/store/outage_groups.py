@@ -11,9 +11,9 @@ from functools import cache
 import sqlalchemy as sa
 
 from monitor.store import schema
-from monitor.store.columns import insert_or_update
 from monitor.store.database import Transaction
 from monitor.store.runs import DOWN
+from monitor.store.sql import insert_or_update
 
 _line = schema.line.c
 _incident = schema.incident.c

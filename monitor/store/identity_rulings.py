@@ -16,8 +16,8 @@ import sqlalchemy as sa
 
 from monitor.model import Keyed
 from monitor.store import schema
-from monitor.store.columns import among, indexed, insert_or_update, raw_of
 from monitor.store.database import Transaction
+from monitor.store.sql import among, indexed, insert_or_update, raw_of
 
 SAME = "same"
 DIFFERENT = "different"

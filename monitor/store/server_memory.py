@@ -10,8 +10,8 @@ from monitor.http.cache_headers import MOST
 from monitor.http.server_memory import Move, Wait
 from monitor.model import Clock
 from monitor.store import schema
-from monitor.store.columns import indexed, insert_or_update
 from monitor.store.database import Database, Transaction
+from monitor.store.sql import indexed, insert_or_update
 
 _wait = schema.server_wait.c
 _moved = schema.moved_address.c

@@ -7,8 +7,8 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from monitor.store import schema
-from monitor.store.columns import insert_or_update
 from monitor.store.database import Transaction
+from monitor.store.sql import insert_or_update
 
 
 def beat(tx: Transaction, name: str, now: datetime) -> None:

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from monitor.model import Dump, Mark
 from monitor.store import schema
-from monitor.store.columns import insert_or_update
 from monitor.store.database import Transaction
+from monitor.store.sql import insert_or_update
 
 _dump = schema.dump.c
 
