@@ -14,12 +14,11 @@ demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 test: $(VENV)/.developing         ## all tests
 	$(BIN)/python -m pytest --numprocesses auto
 
-check: $(VENV)/.developing        ## style, types, import contracts and the documentation's completeness
+check: $(VENV)/.developing        ## style, types, imports and the documentation's completeness
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
-	$(BIN)/python -m pytest tests/test_docs.py tests/cli/test_docs.py tests/match/test_docs.py
+	$(BIN)/python -m pytest tests/test_imports.py tests/test_docs.py tests/cli/test_docs.py tests/match/test_docs.py
 
 format: $(VENV)/.developing       ## mend what can be mended of style
 	$(BIN)/ruff check --fix .

@@ -20,7 +20,7 @@ from monitor.digest.compose import shown
 from monitor.digest.latex_to_text import readable
 from monitor.errors import QueryError
 from monitor.identity.authors import agreement
-from monitor.match import TopicIndex, parse_query, text_prefilter
+from monitor.match import TopicIndex, adjoining, parse_query
 from monitor.model import Entry, Kind, Paper, TopicWhy
 from monitor.text import MOST_READ, clean, letters, pieces, plain, sentences, title_key, words
 from tests.channels.samples import AT
@@ -58,7 +58,7 @@ def explained(text: str) -> None:
 
 def searched(text: str) -> None:
     for query in QUERIES:
-        test = text_prefilter(query.root)
+        test = adjoining(query.root)
         assert test is not None
         test(text, text)
 

@@ -52,7 +52,7 @@ def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
     """Show the configuration in force, secrets masked."""
     from monitor.app import load_settings
     from monitor.cli import terminal
-    from monitor.config import redact as without_secrets
+    from monitor.config import masked as without_secrets
 
     masked = without_secrets(load_settings(config))
     if as_json:

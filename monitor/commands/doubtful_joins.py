@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from monitor.identity.doubtful_joins import Doubt, judge
+from monitor.diff.doubtful_joins import Doubt, judge
 from monitor.model import Sighting
 from monitor.pipeline import Parts
 from monitor.store import common, identity_rulings, papers, sighting_texts

@@ -9,8 +9,8 @@ from msgspec import structs
 
 from monitor.commands.explain import named
 from monitor.commands.search import FoundPaper
+from monitor.diff.doubtful_joins import has_abstract
 from monitor.errors import UsageError
-from monitor.identity.doubtful_joins import has_abstract
 from monitor.identity.keys import identifiers, keyed
 from monitor.model import Keyed, Paper, Sighting
 from monitor.pipeline import Parts

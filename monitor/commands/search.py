@@ -16,9 +16,9 @@ from monitor.match import (
     Match,
     Query,
     TopicIndex,
+    adjoining,
     parse_query,
     sought,
-    text_prefilter,
     understood,
     unseen_words,
 )
@@ -87,7 +87,7 @@ def _met(tx: Transaction, query: Query) -> Iterator[tuple[list[int], list[tuple[
     """Yield page by page what the index names, and the papers of it that meet a query."""
     index = TopicIndex({"": query})
     asks = _asks_of_sightings(query)
-    for ids, page in _pages(tx, sought(query.root), text_prefilter(query.root)):
+    for ids, page in _pages(tx, sought(query.root), adjoining(query.root)):
         seen = papers.sightings(tx, [stored.id for stored in page]) if asks else {}
         told = [_as_told(stored.paper, seen.get(stored.id, ())) for stored in page]
         sources = [_sources(seen.get(stored.id, ())) for stored in page]

@@ -73,8 +73,8 @@ def gather(a: Paper, b: Paper) -> Evidence | None:
     a, b = _bounded(a), _bounded(b)
     a, b = _untangled(a, b), _untangled(b, a)
     ours, theirs = titles.title(a.title), titles.title(b.title)
-    authors = authors.agreement(a.authors, b.authors)
-    met = authors.met if authors else 0
+    agreed = authors.agreement(a.authors, b.authors)
+    met = agreed.met if agreed else 0
     if not met and titles.letters_agree(ours, theirs) < UNLIKE:
         return None
     here, there = venues.venue(a.venue), venues.venue(b.venue)
@@ -84,7 +84,7 @@ def gather(a: Paper, b: Paper) -> Evidence | None:
     title = titles.likeness(ours, theirs, explained)
     return Evidence(
         title=title,
-        authors=authors,
+        authors=agreed,
         series=places.series,
         two_publications=places.two_publications,
         one_conference=places.one_conference,
@@ -209,9 +209,9 @@ def _by_scheme(paper: Paper) -> dict[str, set[str]]:
 
 
 @lru_cache(maxsize=4096)
-def _explained(authors: tuple[str, ...], venue: str) -> frozenset[str]:
+def _explained(names: tuple[str, ...], venue: str) -> frozenset[str]:
     """Words that catalogues mix into titles: names of the authors and of the venue."""
-    words = venues.venue(venue).words.union(*authors.people(authors))
+    words = venues.venue(venue).words.union(*authors.people(names))
     return frozenset(map(american, words))
 
 

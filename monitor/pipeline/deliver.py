@@ -41,8 +41,8 @@ def deliver(parts: Parts, *, probe: bool = False) -> list[Delivery]:
     waits for this and is interrupted (Ctrl-C) ends the hand-offs under way and begins no other.
     """
     lines = parts.lines
-    with ThreadPoolExecutor(max(1, len(outage_groups)), thread_name_prefix="deliver") as pool:
-        jobs = [pool.submit(deliver_line, parts, line, probe=probe) for line in outage_groups]
+    with ThreadPoolExecutor(max(1, len(lines)), thread_name_prefix="deliver") as pool:
+        jobs = [pool.submit(deliver_line, parts, line, probe=probe) for line in lines]
         try:
             attempted = [delivery_id for job in jobs for delivery_id in job.result()]
         except KeyboardInterrupt:

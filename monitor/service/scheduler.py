@@ -6,8 +6,7 @@ every tick   read each source whose time has come
              look whether the configuration changed; beat
 
 On PostgreSQL any number of replicas may run, since the tables decide; while there are workers,
-each of these is a job of theirs (see `service/workers.py`), and a replica only sees to it that it is
-asked for.
+each of these is a job of theirs (see `service/workers.py`), and a replica only queues it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The process that reads large documents for another one: `python -m monitor.sources.sandbox_worker`.
+"""Reads large documents in a process of its own: `python -m monitor.sources.sandbox_worker`.
 
-It answers messages of `monitor.sources.sandbox` until there are none. What it may need is bounded by
-the operating system: memory for each document, and the time of the processor for all of them, in
-case whoever asks is killed while it reads.
+Answers messages of `monitor.sources.sandbox` until there are none. The operating system bounds its
+memory for each document and its processor time for all of them, in case the caller is killed while
+it reads.
 """
 
 from __future__ import annotations

@@ -300,9 +300,9 @@ def test_the_words_of_the_pieces_are_those_of_the_text(text: str) -> None:
     one_by_one = []
     position = 0
     for piece in pieces(text):
-        lattice = words_of_piece(piece)
-        one_by_one += [(w.form, w.word, w.start + position, w.end + position) for w in lattice]
-        position += max((word.end for word in lattice), default=0)
+        found = words_of_piece(piece)
+        one_by_one += [(w.form, w.word, w.start + position, w.end + position) for w in found]
+        position += max((word.end for word in found), default=0)
     assert one_by_one == [(w.form, w.word, w.start, w.end) for w in words(text)]
 
 

@@ -1,7 +1,7 @@
-"""How well papers meet topics, for all pairs of a batch at once.
+"""How well papers match topics, for all pairs of a batch at once.
 
-The same as `monitor.match.explain.score` gives for one pair. Topics in which a leaf stands twice, or
-leaves share a clause or have weights, are left to it, and so are some papers.
+The same as `monitor.match.explain.score` gives for one pair. It is called for topics in which a
+leaf occurs twice, or leaves share a clause or have weights, and for some papers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Every different thing that topics ask of a paper, and which papers of a batch have it.
 
-Words and phrases, authors and labels are found all at once. What asks for more (exactly so, near
-each other) is found by its words and then looked at by the plain reading in `monitor.match.evaluate`.
+Words and phrases, authors and labels are found all at once. What asks for more (exact words, words
+near each other) is found by its words and then checked by `monitor.match.evaluate`.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@
                                                  with blank lines between
     The abstract, mostly one long line.
 
-Nothing is taken from counting alone: what is a title and what an abstract is decided by
-shape first (`monitor.sources.huggingface_page.block_shape`), so that a missing one costs its own paper only.
+Nothing is taken from counting alone: what is a title and what an abstract is decided by shape first
+(see `block_shape.py`), so that a missing one costs its own paper only.
 """
 
 from __future__ import annotations

@@ -1,0 +1,317 @@
+"""Which module may import what: the layers, the one home of each library, and what stays pure.
+
+The tables list who *may*; everybody else may not, so that a new file is bound by them as well.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "monitor"
+
+# From the composition root down: a module imports from its own row's package and from rows below.
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("cli",),
+    ("service", "demo", "testing"),
+    ("commands",),
+    ("app",),
+    ("pipeline",),
+    ("config",),
+    ("plugins",),
+    ("sources", "diff", "match", "digest", "channels", "store"),
+    ("identity",),
+    ("http", "text", "clocks", "resources", "log"),
+    ("spelling",),
+    ("model",),
+    ("private_files",),
+    ("errors",),
+)
+
+# Each library, and each module of Python that does I/O or brings in chance: its only homes.
+HOMES: dict[str, tuple[str, ...]] = {
+    "alembic": ("store/migrate.py",),
+    "apscheduler": ("service/scheduler.py",),
+    "atexit": ("sources/sandbox.py",),
+    "asyncio": ("service/workers.py",),
+    "backports": ("sources/jsonl/decompress.py",),
+    "bibtexparser": ("sources/bibtex/entries.py",),
+    "compression": ("sources/jsonl/decompress.py",),
+    "concurrent": ("pipeline/deliver.py", "service/workers.py"),
+    "cronsim": ("digest/schedule.py",),
+    "css_inline": ("digest/render.py",),
+    "dns": ("channels/email/sender_dns.py",),
+    "fcntl": ("http/host_limits.py", "store/locks.py"),
+    "feedparser": ("sources/feed/source.py",),
+    "http": (
+        "channels/slack/channel.py",
+        "channels/slack/clients.py",
+        "http/client.py",
+        "testing.py",
+    ),
+    "httpcore": ("http/*",),
+    "httpx": ("http/client.py", "http/transport.py"),
+    "idna": ("channels/email/channel.py",),
+    "jinja2": ("digest/render.py",),
+    "markupsafe": ("digest/render.py",),
+    "nh3": ("sources/fields/markup.py",),
+    "numpy": (
+        "commands/topic_width.py",
+        "diff/decide.py",
+        "identity/near.py",
+        "match/index/*",
+        "sources/jsonl/lines.py",
+    ),
+    "os": (
+        "app.py",
+        "channels/file.py",
+        "cli/terminal.py",
+        "commands/heartbeat.py",
+        "config/__init__.py",
+        "config/files.py",
+        "http/host_limits.py",
+        "private_files.py",
+        "sources/base.py",
+        "sources/sandbox.py",
+        "sources/sandbox_worker.py",
+        "store/database.py",
+        "store/locks.py",
+    ),
+    "procrastinate": ("service/workers.py",),
+    "psycopg": (),
+    "pydantic": ("config/*", "sources/*"),
+    "pydantic_core": ("config/*",),
+    "pytest": ("testing.py",),
+    "random": ("testing.py",),
+    "rapidfuzz": ("identity/*",),
+    "resource": ("sources/sandbox_worker.py",),
+    "rich": ("cli/terminal.py",),
+    "rispy": ("sources/ris.py",),
+    "secrets": ("app.py", "pipeline/render.py", "store/locks.py"),
+    "shutil": ("commands/disk_space.py", "commands/doctor.py", "demo.py", "store/restore.py"),
+    "signal": ("service/process.py",),
+    "slack_sdk": ("channels/slack/channel.py", "channels/slack/clients.py"),
+    "smtplib": ("channels/email/smtp.py",),
+    "socket": ("channels/email/smtp.py", "commands/heartbeat.py", "http/dialing.py"),
+    "sqlalchemy": ("store/*",),
+    "sqlite3": ("store/database.py",),
+    "ssl": (
+        "channels/email/smtp.py",
+        "channels/slack/clients.py",
+        "http/client.py",
+        "http/dialing.py",
+    ),
+    "subprocess": ("sources/sandbox.py",),
+    "tempfile": ("app.py", "channels/file.py", "cli/options.py", "http/client.py"),
+    "threading": (
+        "channels/email/smtp.py",
+        "channels/file.py",
+        "match/index/__init__.py",
+        "match/topics.py",
+        "pipeline/deliver.py",
+        "pipeline/rate_limit.py",
+        "pipeline/runtime.py",
+        "service/*",
+        "sources/sandbox.py",
+        "store/group_commit.py",
+        "testing.py",
+    ),
+    "time": (
+        "app.py",
+        "channels/email/smtp.py",
+        "channels/slack/channel.py",
+        "clocks.py",
+        "http/client.py",
+        "http/host_limits.py",
+        "pipeline/ingest.py",
+        "pipeline/rate_limit.py",
+        "service/scheduler.py",
+        "sources/feed/source.py",
+        "sources/sandbox.py",
+    ),
+    "typer": ("cli/*",),
+    "uuid": ("channels/file.py",),
+    "xxhash": ("identity/keys.py", "sources/jsonl/decompress.py"),
+    "yaml": ("cli/terminal.py", "config/yaml_positions.py"),
+}
+# What does no I/O and does not use any of it: the standard library's rest is enough for everybody.
+ANYWHERE = {
+    "__future__", "abc", "array", "ast", "base64", "binascii", "bisect", "bz2", "calendar",
+    "codecs", "collections", "contextlib", "csv", "dataclasses", "datetime", "difflib", "email",
+    "enum", "errno", "fnmatch", "functools", "gc", "glob", "gzip", "hashlib", "heapq", "html",
+    "importlib", "io", "ipaddress", "itertools", "json", "logging", "math", "msgspec", "operator",
+    "pathlib", "pickle", "queue", "re", "shlex", "stat", "statistics", "string", "structlog",
+    "sys", "textwrap", "traceback", "typing", "unicodedata", "urllib", "xml", "zlib", "zoneinfo",
+}  # fmt: skip
+# Packages and files that decide: they read no file, no clock and no chance.
+PURE = (
+    "channels/retry_policy.py",
+    "channels/slack/blocks.py",
+    "channels/slack/errors.py",
+    "diff/*",
+    "digest/compose.py",
+    "digest/excerpt.py",
+    "digest/latex_to_text.py",
+    "digest/schedule.py",
+    "digest/wording.py",
+    "identity/*",
+    "match/*",
+    "model.py",
+    "pipeline/source_silence.py",
+    "spelling.py",
+    "text.py",
+)
+IMPURE_MODULES = {
+    "glob",
+    "io",
+    "logging",
+    "pathlib",
+    "select",
+    "structlog",
+    "sys",
+    "urllib.request",
+}
+IMPURE_NAMES = {"open", "print", "input", "now", "today", "utcnow", "monotonic", "urandom"}
+PUBLIC = {
+    "monitor.diff": ("Verdict", "same_work"),
+    "monitor.errors": ("MonitorError", "UsageError", "StoreError"),
+    "monitor.match": ("TopicIndex", "parse_query"),
+    "monitor.model": ("Paper",),
+    "monitor.sources.base": ("Source", "Reading"),
+    "monitor.testing": ("SourceContract",),
+}
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield every module that a file imports, at any depth, also for types only."""
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name_of(path)}: a relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def is_one_of(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def layer(room: str) -> int:
+    return next(number for number, rooms in enumerate(LAYERS) if room in rooms)
+
+
+def forbidden_imports(path: Path) -> list[str]:
+    """Return what a file imports and may not."""
+    name, room = name_of(path), name_of(path).partition("/")[0].removesuffix(".py")
+    found = []
+    for module in imported(path):
+        top = module.partition(".")[0]
+        if top == "monitor":
+            other = module.split(".")[1]
+            outside = room not in ("__init__", "__main__", other)
+            if outside and layer(other) <= layer(room):
+                found.append(f"{name}: {module} is not below it")
+        elif top in HOMES:
+            if not is_one_of(name, HOMES[top]):
+                found.append(f"{name}: {top} belongs to {', '.join(HOMES[top]) or 'nobody'}")
+        elif top not in ANYWHERE:
+            found.append(f"{name}: {top} is in no table of tests/test_imports.py")
+        if is_one_of(name, PURE) and (top in IMPURE_MODULES or module in IMPURE_MODULES):
+            found.append(f"{name}: decides, and imports {module}")
+    return found
+
+
+def impure_names(path: Path) -> list[str]:
+    """Return the names of I/O, clocks and chance that a file calls."""
+    called = [node.func for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
+    names = [f.id if isinstance(f, ast.Name) else getattr(f, "attr", "") for f in called]
+    return [f"{name_of(path)}: {name}()" for name in names if name in IMPURE_NAMES]
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_a_module_imports_only_what_it_may(path: Path):
+    assert forbidden_imports(path) == []
+
+
+@pytest.mark.parametrize("path", [p for p in modules() if is_one_of(name_of(p), PURE)], ids=name_of)
+def test_decisions_do_no_io(path: Path):
+    assert impure_names(path) == []
+
+
+def test_every_home_is_lived_in():
+    """A library that moved out or a file that is gone leaves no permission behind."""
+    tops = {
+        name_of(path): {module.partition(".")[0] for module in imported(path)} for path in modules()
+    }
+    unused = [
+        f"{library}: {home}"
+        for library, homes in HOMES.items()
+        for home in homes
+        if not any(library in found for name, found in tops.items() if fnmatchcase(name, home))
+    ]
+    assert unused == []
+    assert [pattern for pattern in PURE if not any(fnmatchcase(n, pattern) for n in tops)] == []
+
+
+def test_no_module_imports_itself_in_a_circle():
+    names = {
+        f"monitor.{name_of(p)[:-3].replace('/', '.')}".removesuffix(".__init__") for p in modules()
+    }
+    edges: dict[str, set[str]] = {}
+    for path in modules():
+        here = f"monitor.{name_of(path)[:-3].replace('/', '.')}".removesuffix(".__init__")
+        at_the_top = [n for n in parsed(path).body if isinstance(n, ast.Import | ast.ImportFrom)]
+        for node in at_the_top:
+            found = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [f"{node.module}.{alias.name}" for alias in node.names]
+            )
+            for module in found:
+                target = module if module in names else module.rpartition(".")[0]
+                if target in names and target != here:
+                    edges.setdefault(here, set()).add(target)
+    assert circles(edges) == []
+
+
+def circles(edges: dict[str, set[str]]) -> list[str]:
+    """Return a path around each circle of imports."""
+    found: list[str] = []
+    done: set[str] = set()
+
+    def visit(module: str, way: tuple[str, ...]) -> None:
+        if module in way:
+            found.append(" -> ".join((*way[way.index(module) :], module)))
+        elif module not in done:
+            for other in sorted(edges.get(module, ())):
+                visit(other, (*way, module))
+            done.add(module)
+
+    for module in sorted(edges):
+        visit(module, ())
+    return found
+
+
+@pytest.mark.parametrize(("module", "names"), PUBLIC.items(), ids=list(PUBLIC))
+def test_what_plugins_and_scripts_import_stays(module: str, names: tuple[str, ...]):
+    found = __import__(module, fromlist=list(names))
+    assert [name for name in names if not hasattr(found, name)] == []
