@@ -1,4 +1,4 @@
-"""Fit the weights of `monitor/diff/weights.py` to labelled pairs, and print the table.
+"""Fit the weights of `monitor/identity/weights.py` to labelled pairs, and print the table.
 
     python benchmarks/weigh.py [--folds N] [--times N] [--sets] [FOLDER]
 

@@ -24,7 +24,6 @@ from pydantic import (
 )
 
 from monitor.channels.retry_policy import PATIENCE, TIMEOUTS
-from monitor.config import suggestions
 from monitor.config.messages import WrongQueryError, nearest
 from monitor.config.types import (
     SOME,
@@ -325,16 +324,10 @@ class TimeoutSettings(Section):
     final: Timeout = timedelta(seconds=TIMEOUTS.final)
 
 
-def _host(name: str) -> str:
-    if mended := suggestions.host(name):
-        raise ValueError(f"should be the name of a host alone; {mended}")
-    return name
-
-
 class SmtpSettings(Section):
     """The mail server. `port` follows from `tls` unless it is set; `sender` is `from:`."""
 
-    host: Annotated[Line, AfterValidator(_host)]
+    host: Line
     port: int = Field(587, ge=1, le=65535)
     tls: Literal["starttls", "implicit", "none"] = "starttls"
     username: Line | None = None
@@ -371,19 +364,11 @@ class SmtpSettings(Section):
         return self
 
 
-def _of_a_bot(token: Secret, info: ValidationInfo) -> Secret:
-    """Refuse what Slack itself never takes; a service that stands in for it may."""
-    wrong = suggestions.other_token(token.reveal())
-    if wrong and info.data.get("base_url") == SLACK:
-        raise ValueError(wrong)
-    return token
-
-
 class SlackSettings(Section):
     """The bot that posts to channels."""
 
     base_url: HttpsUrl = SLACK
-    token: Annotated[Secret, AfterValidator(_of_a_bot)]
+    token: Secret
 
 
 class RetrySettings(Section):

@@ -122,16 +122,13 @@ def host(text: str) -> str:
     return ""
 
 
-def other_token(token: str) -> str:
-    """Say which token this is that no bot has, and what to write; "" for a bot's, or unknown."""
-    known = next((said for start, said in _TOKENS.items() if token.startswith(start)), "")
-    return f"this is {known}; {_WRITE_TOKEN}" if known and not token.startswith(_BOT) else ""
-
-
-def doubtful_token(token: str) -> str:
-    """Say what is odd about a token with which Slack might be content, or ""."""
+def token(token: str) -> str:
+    """Say what is odd about a token, and what to write; "" for a bot's."""
     if token.startswith(_BOT):
         return ""
+    known = next((kind for start, kind in _TOKENS.items() if token.startswith(start)), "")
+    if known:
+        return f"this is {known}; {_WRITE_TOKEN}"
     if token.startswith(_USER):
         return f"this is a user token (xoxp-): digests come from that person; {_WRITE_TOKEN}"
     return f"this does not look like the token of a bot; {_WRITE_TOKEN}"

@@ -316,17 +316,17 @@ class _Builder:
     def source(self, where: Where, raw: object) -> SourceSettings | None:
         if isinstance(raw, dict):
             raw = {"every": EVERY_PATH if raw.get("path") else EVERY_URL, **raw}
-            self._refuse_folder(where, raw.get("path"))
+            self._doubt_folder(where, raw.get("path"))
         return self._of_kind(SourceSettings, where, raw, plugins.source_kinds(), source_options)
 
-    def _refuse_folder(self, where: Where, path: object) -> None:
-        """A source reads files: a folder would be read as one, and fail."""
+    def _doubt_folder(self, where: Where, path: object) -> None:
+        """Warn of a folder: a source reads files, so it fails, and the others go on."""
         if isinstance(path, str) and path.strip():
             found = inside(self.written.folder(where), path)
             if not glob.has_magic(path) and found.is_dir():
                 within = f"{path.rstrip('/')}/*"
-                said = f'is a folder; write path: "{within}" for all files in it'
-                self.written.fault((*where, "path"), said)
+                said = f'is a folder, not a file; write path: "{within}" for all files in it'
+                self.written.warn((*where, "path"), said)
 
     def channel(self, where: Where, raw: object) -> ChannelSettings | None:
         return self._of_kind(ChannelSettings, where, raw, plugins.channel_kinds(), channel_options)

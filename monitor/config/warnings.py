@@ -27,15 +27,19 @@ def doubt(settings: Settings, written: Written) -> None:
             _doubt_query(topic, written)
             _doubt_sources(topic, settings, written)
     _doubt_use(settings, written)
-    _doubt_token(settings, written)
+    _doubt_servers(settings, written)
 
 
-def _doubt_token(settings: Settings, written: Written) -> None:
-    slack = settings.slack
+def _doubt_servers(settings: Settings, written: Written) -> None:
+    """A host or token that cannot work stops its own channel only."""
+    slack, smtp = settings.slack, settings.smtp
     if slack and slack.base_url == SLACK:
-        doubtful = suggestions.doubtful_token(slack.token.reveal())
+        doubtful = suggestions.token(slack.token.reveal())
         if doubtful:
             written.warn(("slack", "token"), doubtful)
+    instead = suggestions.host(smtp.host) if smtp else ""
+    if instead:
+        written.warn(("smtp", "host"), f"should be the name of a host alone; {instead}")
 
 
 def _doubt_query(topic: TopicSettings, written: Written) -> None:

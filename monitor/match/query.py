@@ -1,7 +1,7 @@
 """The topic language: text to tree. Its grammar stands in docs/topics.md.
 
 topic   = every { "OR" every }
-every   = operand { [ "AND" ] operand }
+every   = operand { [ "AND" | "&" | "|" ] operand }  (& and | mean AND, with a warning)
 operand = ( "NOT" | "-" ) operand | [ field ":" ] item
 item    = ( "(" topic ")" | count "of" "(" topic { "," topic } ")" | leaf ) [ "^" weight ]
 leaf    = [ "=" ] ( word | phrase [ "~" distance ] )
@@ -32,6 +32,10 @@ from monitor.match.tree import (
 )
 from monitor.match.warnings import doubts
 
+_SIGNS_OF_OTHERS = {
+    "&": ("“&” is read as AND: all of these words must occur", "AND"),
+    "|": ("“|” does not mean OR: all of these words must occur", "OR"),
+}
 FIELDS = ("title", "abstract", "author", "category", "source", "venue", "announce")
 MAX_DEPTH = 40
 MAX_LENGTH = 20_000
@@ -126,8 +130,16 @@ class _Parser:
         while self._next.kind not in ("OR", "close", "comma", "end"):
             if self._next.kind == "AND":
                 self._take()
+            elif self._is_lone_sign():
+                self.doubts.append(_sign_doubt(*self._tokens[self._at - 1 : self._at + 2]))
+                self._take()
             parts.append(self._operand(field))
         return conjunction(parts)
+
+    def _is_lone_sign(self) -> bool:
+        """Whether a lone `&` or `|` stands here with something to look for behind it."""
+        behind = self._tokens[self._at + 1].kind if self._next.text in _SIGNS_OF_OTHERS else "end"
+        return behind not in ("AND", "OR", "close", "comma", "end")
 
     def _operand(self, field: str) -> Node:
         token = self._next
@@ -257,6 +269,13 @@ class _Parser:
         raise QueryError(
             f"{before.text} is followed by nothing", before.position, "add a word or remove it"
         )
+
+
+def _sign_doubt(before: Token, sign: Token, behind: Token) -> QueryError:
+    message, joint = _SIGNS_OF_OTHERS[sign.text]
+    words = before.kind == behind.kind == "word"
+    instead = f"{before.text} {joint} {behind.text}" if words else joint
+    return QueryError(message, sign.position, f"write {instead}")
 
 
 def _field(token: Token) -> str:

@@ -44,12 +44,6 @@ SLACK = "slack: {token: xoxb-1}\nchannels:\n"
         ),
         ("topics: {t: it's agents}", "1: topics.t", "write t: {query: 'it''s agents'}"),
         ("topics: {t: [a b, c]}", "1: topics.t", "write t: {any: ['a b', 'c']}"),
-        ("smtp: {host: 'smtp://u:hush@m.org:587', from: a@b.c}", "1: smtp.host",
-         "write host: m.org, port: 587"),
-        ("smtp: {host: smtps://m.org, from: a@b.c}", "1: smtp.host", "host: m.org, tls: implicit"),
-        ("smtp: {host: 'm.org:25', from: a@b.c}", "1: smtp.host", "write host: m.org, port: 25"),
-        ("slack:\n  token: xapp-hush", "2: slack.token", "which begins with xoxb-"),
-        ("slack:\n  token: https://hooks.slack.com/hush", "2: slack.token", "begins with xoxb-"),
     ],
 )  # fmt: skip
 def test_a_habit_is_told_the_line_to_write(
@@ -65,14 +59,38 @@ def test_a_suggested_topic_can_be_written(load: Load) -> None:
     assert list(found.topics) == ["agent", "language-model"]
 
 
-def test_a_folder_is_no_path_of_a_source(faults: Faults, write: Write) -> None:
+def test_a_folder_as_the_path_of_a_source_is_doubted(write: Write) -> None:
     (write("x", "dumps/1.txt").parent / "more").mkdir()
+
+    def doubts(text: str) -> list[str]:
+        found = load_file(write(text), {}).warnings
+        return [f"{one.line}: {one.where}: {one.message}" for one in found if "path" in one.where]
+
     for path in ("dumps", "dumps/", "./dumps"):
-        [fault] = faults(f"sources:\n  s:\n    kind: feed\n    path: {path}")
         wanted = f'write path: "{path.rstrip("/")}/*" for all files in it'
-        assert fault == f"4: sources.s.path: is a folder; {wanted}"
-    assert faults("sources: {s: {kind: feed, path: 'dumps/*'}}") == []
-    assert faults("sources: {s: {kind: feed, path: dumps/1.txt}}") == []
+        found = doubts(f"sources:\n  s:\n    kind: feed\n    path: {path}")
+        assert found == [f"4: sources.s.path: is a folder, not a file; {wanted}"]
+    assert doubts("sources: {s: {kind: feed, path: 'dumps/*'}}") == []
+    assert doubts("sources: {s: {kind: feed, path: dumps/1.txt}}") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "instead"),
+    [
+        ("smtp: {host: 'smtp://u:hush@m.org:587', from: a@b.c}", "1: smtp.host",
+         "write host: m.org, port: 587"),
+        ("smtp: {host: smtps://m.org, from: a@b.c}", "1: smtp.host", "host: m.org, tls: implicit"),
+        ("smtp: {host: 'm.org:25', from: a@b.c}", "1: smtp.host", "write host: m.org, port: 25"),
+        ("slack:\n  token: xapp-hush", "2: slack.token", "which begins with xoxb-"),
+        ("slack:\n  token: https://hooks.slack.com/hush", "2: slack.token", "begins with xoxb-"),
+    ],
+)  # fmt: skip
+def test_what_cannot_work_stops_its_own_channel_only(
+    load: Load, text: str, where: str, instead: str
+) -> None:
+    found = load(text).warnings
+    assert [w for w in found if f"{w.line}: {w.where}" == where and instead in w.message], found
+    assert "hush" not in "".join(w.message for w in found)
 
 
 @pytest.mark.parametrize(

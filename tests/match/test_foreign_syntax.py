@@ -110,6 +110,9 @@ DOUBTED = [
     ("agent，llm", 0, "agent，llm is looked for as one phrase", "(agent OR llm)"),
     ("agent|robot", 0, "agent|robot is looked for as one phrase", "(agent OR robot)"),
     ("agent&robot", 0, "agent&robot is looked for as one phrase", "agent AND robot"),
+    ("agent & robot", 6, "“&” is read as AND", "write agent AND robot"),
+    ("agent | robot", 6, "“|” does not mean OR", "write agent OR robot"),
+    ("(agent policy) | robot", 15, "“|” does not mean OR", "write OR"),
     ("agent+robot", 0, "agent+robot is looked for as one phrase", "agent AND robot"),
     ("a.i.", 0, "a.i. finds only papers that write the dots", '(AI OR "a.i.")'),
     ("agent NEAR robot", 6, "'NEAR' is looked for as a word", '"agent robot"~15'),
@@ -171,6 +174,17 @@ def test_what_might_be_meant_is_doubted(
 @pytest.mark.parametrize("topic", OURS)
 def test_what_is_ours_is_neither_refused_nor_doubted(topic: str) -> None:
     assert parse_query(topic).warnings == ()
+
+
+@pytest.mark.parametrize("sign", ["&", "|"])
+def test_a_lone_sign_means_and_to_parser_and_index(sign: str) -> None:
+    topic = f"agent {sign} robot"
+    assert parse_query(topic).root == parse_query("agent   robot").root
+    found = TopicIndex({"a": topic}).match([Paper("An agent"), Paper("A robot and its agent")])
+    assert [match.position for match in found] == [1]
+    for lonely in (f"agent {sign}", f"{sign} agent", f"agent {sign} OR robot"):
+        with pytest.raises(QueryError, match="there is no word"):
+            parse_query(lonely)
 
 
 def test_what_is_foreign_alone_may_be_ours_beside_other_words() -> None:
