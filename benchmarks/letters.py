@@ -9,17 +9,17 @@ from datetime import UTC, datetime
 from monitor.channels.email.channel import Mail, SmtpServer
 from monitor.digest.render import JinjaTemplates
 from monitor.model import (
+    ChangeKind,
     Delivery,
+    DeliveryState,
     Digest,
-    Entry,
-    Group,
-    Kind,
+    DigestPaper,
+    DigestSection,
+    MatchReason,
     Paper,
     Rendered,
     SourceReport,
-    State,
     TopicWhy,
-    Why,
 )
 
 AT = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
@@ -34,7 +34,7 @@ def _words(count: int) -> str:
     return " ".join("".join(_random.choices(SYLLABLES, k=2)) for _ in range(count))
 
 
-def _entry(number: int) -> Entry:
+def _entry(number: int) -> DigestPaper:
     abstract = ". ".join(_words(18).capitalize() for _ in range(8)) + " — “so it is”, we show."
     paper = Paper(
         title=f"{_words(6).title()} für Agents",
@@ -43,8 +43,8 @@ def _entry(number: int) -> Entry:
         url=f"https://papers.example.org/{number}",
         published=AT,
     )
-    why = TopicWhy("agents", (Why("title", ("Agents",), ()),))
-    return Entry(number, 1, Kind.NEW, paper, AT, ("daily",), 1000.0 - number, (why,))
+    why = TopicWhy("agents", (MatchReason("title", ("Agents",), ()),))
+    return DigestPaper(number, 1, ChangeKind.NEW, paper, AT, ("daily",), 1000.0 - number, (why,))
 
 
 def digest(number: int = 0, full: int = PAPERS) -> Digest:
@@ -56,7 +56,7 @@ def digest(number: int = 0, full: int = PAPERS) -> Digest:
         timezone="Europe/Berlin",
         covers_from=None,
         composed_at=AT,
-        groups=(Group("agents", tuple(_entry(n) for n in range(PAPERS))),),
+        groups=(DigestSection("agents", tuple(_entry(n) for n in range(PAPERS))),),
         report=(SourceReport("daily", 412, PAPERS, AT),),
         full=full,
     )
@@ -87,7 +87,7 @@ def delivery(part: Rendered, number: int = 0) -> Delivery:
         channel="email",
         recipient=f"reader-{number}@example.org",
         part=0,
-        state=State.CLAIMED,
+        state=DeliveryState.CLAIMED,
         attempts=0,
         message_id=f"<{number:024}@example.org>",
         created_at=AT,

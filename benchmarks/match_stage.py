@@ -23,7 +23,7 @@ from match import _count
 from monitor import config, pipeline
 from monitor.app import App, open_app
 from monitor.clocks import SystemClock
-from monitor.diff.decide import Circumstances
+from monitor.diff.decide import DecisionContext
 from monitor.model import Topic
 from monitor.pipeline.store_chunk import arrive
 
@@ -79,7 +79,7 @@ def _stage(corpus: Made | Read, size: int, count: int) -> None:
 def _come_in(app: App, told: Sequence[Told]) -> None:
     papers = [one.paper for one in told]
     with app.parts.database.ingesting() as tx:
-        arrive(tx, "page", papers, Circumstances(datetime.now(UTC), None, dated=False))
+        arrive(tx, "page", papers, DecisionContext(datetime.now(UTC), None, dated=False))
 
 
 if __name__ == "__main__":

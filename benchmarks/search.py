@@ -28,7 +28,7 @@ import sqlalchemy as sa
 from monitor.commands.search import search, try_topic
 from monitor.match import TopicIndex, parse_query
 from monitor.match.synonyms import NO_SYNONYMS
-from monitor.pipeline import Parts, make_searchable
+from monitor.pipeline import Runtime, make_searchable
 from monitor.store import papers, schema
 from monitor.store import search as search_index
 from monitor.store.database import Database, open_store
@@ -108,7 +108,7 @@ def measure(store: Database, count: int) -> bool:
     fill(store, count)
     stopping = threading.Event()
     parts = cast(
-        "Parts",
+        "Runtime",
         SimpleNamespace(database=store, stopping=stopping, topics=(), synonyms=NO_SYNONYMS),
     )
     began = time.perf_counter()

@@ -33,9 +33,9 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from monitor.diff.decide import Circumstances
+from monitor.diff.decide import DecisionContext
 from monitor.identity.keys import keyed
-from monitor.model import Decision, Kind, Paper
+from monitor.model import ChangeKind, Decision, Paper
 from monitor.pipeline.store_chunk import arrive, decide
 from monitor.store import paper_index, papers, schema
 from monitor.store.database import Database, open_store
@@ -91,7 +91,7 @@ def grow(store: Database, count: int) -> float:
                 tx.exec_driver_sql("PRAGMA cache_size = -2000000")
             for first in range(start, min(start + COMMIT, count + 1), BATCH):
                 numbers = range(first, min(first + BATCH, start + COMMIT, count + 1))
-                told = [Decision(keyed(paper(n)), Kind.NEW, news=False) for n in numbers]
+                told = [Decision(keyed(paper(n)), ChangeKind.NEW, news=False) for n in numbers]
                 papers.apply(tx, SOURCE, told, NOW)
             tx.execute(sa.delete(schema.unsearched))  # what the service does meanwhile
     return count / (time.perf_counter() - began)
@@ -214,7 +214,7 @@ def _decide(
     with store.ingesting() as tx:
         for chunk in _chunks(numbers, told_as):
             began = clock()
-            decide(tx, source, chunk, Circumstances(NOW))
+            decide(tx, source, chunk, DecisionContext(NOW))
             took += clock() - began
     return took
 
@@ -225,7 +225,7 @@ def _take_in(store: Database, numbers: Sequence[int]) -> tuple[float, float]:
     for chunk in _chunks(numbers, paper):
         worked, began = time.process_time(), time.perf_counter()
         with store.ingesting() as tx:
-            arrive(tx, SOURCE, chunk, Circumstances(NOW))
+            arrive(tx, SOURCE, chunk, DecisionContext(NOW))
         spent += time.process_time() - worked
         took += time.perf_counter() - began
     return spent, took

@@ -34,11 +34,12 @@ from monitor.config.settings import (
 from monitor.digest.render import JinjaTemplates
 from monitor.digest.schedule import parse_schedule
 from monitor.errors import StoreBusyError, StoreError, UsageError
-from monitor.http.client import Door
+from monitor.http.client import HttpClient
 from monitor.model import (
     Channel,
     Clock,
     Delivery,
+    DeliveryState,
     Digest,
     FirstRun,
     Notice,
@@ -46,10 +47,17 @@ from monitor.model import (
     Rendered,
     Run,
     RunOutcome,
-    State,
     Templates,
 )
-from monitor.pipeline import OPERATOR, InForce, Parts, Retention, Subscription, Watched, Way
+from monitor.pipeline import (
+    OPERATOR,
+    ConfiguredSource,
+    Destination,
+    InForce,
+    Retention,
+    Runtime,
+    Subscription,
+)
 from monitor.store import deliveries, digests, runs
 from monitor.store.database import Database, Transaction, open_store
 from monitor.store.locks import Owner
@@ -96,10 +104,10 @@ class Tried:
     outcome: Outcome
 
     @property
-    def state(self) -> State:
+    def state(self) -> DeliveryState:
         """A test is not tried again: what did not go out has failed."""
-        settled = self.outcome.state in (State.SENT, State.UNKNOWN)
-        return self.outcome.state if settled else State.FAILED
+        settled = self.outcome.state in (DeliveryState.SENT, DeliveryState.UNKNOWN)
+        return self.outcome.state if settled else DeliveryState.FAILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +115,12 @@ class App:
     """The program with all its parts alive. Close it by leaving `open_app`."""
 
     settings: Settings
-    parts: Parts
+    parts: Runtime
 
     def ingest(
         self,
         names: Sequence[str] = (),
-        tell: Callable[[Run], None] | None = None,
+        on_progress: Callable[[Run], None] | None = None,
         accept: FirstRun | None = None,
     ) -> list[Run]:
         """Read the named sources, or all; readings that would be held, too, with `accept`.
@@ -123,16 +131,18 @@ class App:
             if name not in self.parts.sources:
                 known = ", ".join(self.parts.sources) or "none"
                 raise UsageError(f"no source is named {name!r}", f"there are: {known}")
-        pipeline.enrol(self.parts)
+        pipeline.sync_subscriptions(self.parts)
         return [
-            run for name in names or self.parts.sources for run in self._read(name, tell, accept)
+            run
+            for name in names or self.parts.sources
+            for run in self._read(name, on_progress, accept)
         ]
 
     def _read(
-        self, name: str, tell: Callable[[Run], None] | None, accept: FirstRun | None
+        self, name: str, on_progress: Callable[[Run], None] | None, accept: FirstRun | None
     ) -> list[Run]:
         try:
-            return pipeline.ingest(self.parts, name, tell, accept)
+            return pipeline.ingest(self.parts, name, on_progress, accept)
         except StoreBusyError as fault:
             now = self.parts.clock.now()
             return [Run(name, None, RunOutcome.UNCHANGED, now, now, error=str(fault))]
@@ -206,7 +216,7 @@ class App:
 
     def deliver(self) -> list[Delivery]:
         """Send what is open, lines that are down too: a person asked for it."""
-        pipeline.enrol(self.parts)
+        pipeline.sync_subscriptions(self.parts)
         return pipeline.deliver(self.parts, probe=True)
 
     def rehearse(
@@ -242,7 +252,7 @@ class App:
         written = replace(
             delivery,
             recipient=outcome.reference or delivery.recipient,
-            state=State.PLANNED if outcome.state is State.SENT else outcome.state,
+            state=DeliveryState.PLANNED if outcome.state is DeliveryState.SENT else outcome.state,
             error=outcome.error,
             reference=outcome.reference,
         )
@@ -261,7 +271,7 @@ class App:
         ]
 
     def _try(self, name: str, channel: Channel, recipient: str, notice: Notice) -> Tried:
-        outcome = Outcome(State.FAILED, "the test message has no text")
+        outcome = Outcome(DeliveryState.FAILED, "the test message has no text")
         for part in channel.render_notice(notice, self.parts.templates):
             delivery = _unrecorded(name, "test", channel, part, recipient, self.parts.sender)
             outcome = channel.send(delivery, lambda: True)
@@ -285,7 +295,7 @@ def _unrecorded(
         channel=channel.name,
         recipient=recipient or channel.recipients()[0],
         part=part.part,
-        state=State.PLANNED,
+        state=DeliveryState.PLANNED,
         attempts=0,
         message_id=message_id(secrets.token_hex(12), sender),
         created_at=datetime.now(UTC),
@@ -329,7 +339,7 @@ def open_app(
         channels = _channels(settings, templates)
         for channel in channels.values():
             stack.callback(channel.close)
-        parts = Parts(
+        parts = Runtime(
             database=database,
             owner=owner,
             clock=clock,
@@ -364,11 +374,11 @@ def _gates(database: Database) -> Path:
     return Path(tempfile.gettempdir()) / f"paper-monitor-gates-{os.getuid()}"
 
 
-def _sources(settings: Settings, door: Door, clock: Clock) -> dict[str, Watched]:
+def _sources(settings: Settings, door: HttpClient, clock: Clock) -> dict[str, ConfiguredSource]:
     watched = {}
     for name, told in settings.sources.items():
         kind = plugins.source_class(told.kind)
-        watched[name] = Watched(
+        watched[name] = ConfiguredSource(
             name=name,
             source=kind(name, told.options, door, clock.now),
             first_run=told.first_run or kind.default_first_run,
@@ -412,9 +422,9 @@ def _connection(smtp: SmtpSettings) -> SmtpServer:
 
 def _ways(
     channels: dict[str, Channel], names: Sequence[str], addresses: tuple[str, ...]
-) -> tuple[Way, ...]:
-    own = [Way(EMAIL, addresses)] if addresses else []
-    return (*own, *(Way(name, channels[name].recipients()) for name in names))
+) -> tuple[Destination, ...]:
+    own = [Destination(EMAIL, addresses)] if addresses else []
+    return (*own, *(Destination(name, channels[name].recipients()) for name in names))
 
 
 def _subscription(settings: Settings, channels: dict[str, Channel], name: str) -> Subscription:
@@ -432,7 +442,7 @@ def _subscription(settings: Settings, channels: dict[str, Channel], name: str) -
     )
 
 
-def _operator(settings: Settings, channels: dict[str, Channel]) -> tuple[Way, ...]:
+def _operator(settings: Settings, channels: dict[str, Channel]) -> tuple[Destination, ...]:
     told = settings.operator
     return _ways(channels, told.channels, told.email) if told else ()
 
@@ -472,9 +482,9 @@ def _channel(
             return brought
 
 
-def _door(settings: Settings, database: Database, clock: Clock) -> Door:
+def _door(settings: Settings, database: Database, clock: Clock) -> HttpClient:
     """Large downloads are kept beside the store: `/tmp` of a container is small."""
-    return Door(
+    return HttpClient(
         contact=settings.contact,
         version=version("paper-monitor"),
         gate_dir=_gates(database),

@@ -12,7 +12,7 @@ from typing import Any
 from monitor.app import Sent, open_app
 from monitor.clocks import clock_at
 from monitor.config import load
-from monitor.model import Run, RunOutcome, State
+from monitor.model import DeliveryState, Run, RunOutcome
 from monitor.private_files import make_folder
 from monitor.resources import resource
 from monitor.store import papers
@@ -45,7 +45,7 @@ class Played:
         return (
             read
             and not self.failed
-            and all(d.state is State.SENT for one in self.sent for d in one.deliveries)
+            and all(d.state is DeliveryState.SENT for one in self.sent for d in one.deliveries)
         )
 
     def page(self, one: Sent) -> Path | None:
@@ -67,7 +67,7 @@ class Played:
 
 
 def demo(
-    directory: Path, now: datetime | None, tell: Callable[[Run], None] | None = None
+    directory: Path, now: datetime | None, on_progress: Callable[[Run], None] | None = None
 ) -> Played:
     """Lay the seeds and their configuration into `directory` and run them; again is harmless.
 
@@ -79,7 +79,7 @@ def demo(
         if seed.is_file() and not target.exists():
             shutil.copyfile(seed, target)
     with open_app(load(directory / "monitor.yaml"), clock_at(now)) as app:
-        runs = app.ingest((), tell)
+        runs = app.ingest((), on_progress)
         names = [subscription.name for subscription in app.parts.subscriptions]
         failed: dict[str, Exception] = {}
         sent = app.digest(names, early=True, on_failure=failed.__setitem__)

@@ -118,7 +118,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class DumpCursor:
     """How far a dump is read, and what was read: enough to go on in the same one, or a longer one.
 
     `offset` counts the bytes of what it unpacks to, `number` its lines or records; `digest` is
@@ -152,12 +152,12 @@ class Dump:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DumpChunk:
     """The next papers of a dump and what was set aside between them, up to `mark`."""
 
     papers: tuple[Paper, ...]
     rejected: tuple[Rejected, ...]
-    mark: Mark
+    mark: DumpCursor
 
 
 class DumpReading(Protocol):
@@ -166,10 +166,10 @@ class DumpReading(Protocol):
     When `take` returns None, `error` says why that is not the end of a whole document, or "".
     """
 
-    begin: Mark
+    begin: DumpCursor
     error: str
 
-    def take(self, most: int) -> Part | None:
+    def take(self, most: int) -> DumpChunk | None:
         """Return the next part, of at most so many records."""
         ...
 
@@ -231,7 +231,7 @@ class FirstRun(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
+class IncomingPaper:
     """A paper with what it can be recognised by.
 
     `keys` are normalised identifiers, `title_key` a candidate only, `raw_id` the source's own
@@ -287,7 +287,7 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredPaper:
     """A paper of the store. `news_at` is None when it was stored silently.
 
     Of one that is `purged` only what it is recognised by is left.
@@ -310,7 +310,7 @@ class Candidate:
     source's sightings of it. `ruled` is "same" or "different" where a person has said so, else "".
     """
 
-    stored: Stored
+    stored: StoredPaper
     keys: tuple[tuple[str, str], ...]
     found_by: frozenset[str]
     sightings: tuple[Sighting, ...] = ()
@@ -318,7 +318,7 @@ class Candidate:
     common: tuple[tuple[str, str], ...] = ()
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     """Kinds of news, as a topic's `news:` names them."""
 
     NEW = "new"
@@ -334,7 +334,7 @@ class Effect:
     `papers` are those that are stored; without `news` it is noted silently.
     """
 
-    kind: Kind
+    kind: ChangeKind
     papers: tuple[int, ...] = ()
     news: bool = True
     why: str = ""
@@ -355,13 +355,13 @@ class Decision:
     a clearly different work: from now on nothing is recognised by them.
     """
 
-    keyed: Keyed
-    kind: Kind | None
+    keyed: IncomingPaper
+    kind: ChangeKind | None
     paper_id: int | None = None
-    twin: int | None = None
+    earlier_in_chunk: int | None = None
     news: bool = True
     why: str = ""
-    retold: bool = False
+    text_changed_silently: bool = False
     joins: tuple[int, ...] = ()
     twin_joins: tuple[int, ...] = ()
     recognised: str = ""
@@ -376,9 +376,9 @@ class Decision:
 class Change:
     """A piece of news waiting to be matched, with the paper as it now stands."""
 
-    stored: Stored
+    stored: StoredPaper
     revision: int
-    kind: Kind
+    kind: ChangeKind
     at: datetime
     sources: tuple[str, ...]
 
@@ -394,7 +394,7 @@ class Topic:
     name: str
     query: str
     sources: tuple[str, ...] = ()
-    news: frozenset[Kind] = frozenset({Kind.NEW})
+    news: frozenset[ChangeKind] = frozenset({ChangeKind.NEW})
     since: timedelta = timedelta(days=7)
     threshold: float = 0.0
     synonyms: tuple[tuple[str, ...], ...] = ()
@@ -416,11 +416,11 @@ class Keywords:
     parts: tuple[Keyword | Keywords, ...]
 
 
-Sought: TypeAlias = Keyword | Keywords
+SearchExpr: TypeAlias = Keyword | Keywords
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class MatchReason:
     """Which words of a topic were found in which field.
 
     `words` are as the paper writes them; `spans` are (start, end) positions in that field's text.
@@ -432,7 +432,7 @@ class Why:
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class MatchRow:
     """A row of the match table: which topic met which revision of which paper."""
 
     topic: str
@@ -445,7 +445,7 @@ class Matched:
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class UnsentMatch:
     """An unsent match with all that a digest may say of it."""
 
     topic: str
@@ -456,7 +456,7 @@ class News:
 @dataclass(frozen=True, slots=True)
 class TopicWhy:
     topic: str
-    why: tuple[Why, ...]
+    why: tuple[MatchReason, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,7 +468,7 @@ class OtherTitle:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DigestPaper:
     """One paper of a digest: it stands once, under its best topic, and names the others.
 
     One that is `late` came so long before its digest that its title is enough. `also` are other
@@ -477,7 +477,7 @@ class Entry:
 
     paper_id: int
     revision: int
-    kind: Kind
+    kind: ChangeKind
     paper: Paper
     first_seen: datetime
     sources: tuple[str, ...]
@@ -488,15 +488,15 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DigestSection:
     """The papers of one topic, best first."""
 
     topic: str
-    entries: tuple[Entry, ...]
+    entries: tuple[DigestPaper, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class SourceWarning:
     """What is wrong with a source although it answers: stale, thin, silent, a gap not filled."""
 
     kind: str
@@ -517,7 +517,7 @@ class SourceReport:
     last_read: datetime | None
     failing_since: datetime | None = None
     error: str = ""
-    troubles: tuple[Trouble, ...] = ()
+    troubles: tuple[SourceWarning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -535,7 +535,7 @@ class Digest:
     timezone: str
     covers_from: datetime | None
     composed_at: datetime
-    groups: tuple[Group, ...]
+    groups: tuple[DigestSection, ...]
     report: tuple[SourceReport, ...]
     full: int = 25
     waiting: int = 0
@@ -576,7 +576,7 @@ class Templates(Protocol):
 # ── deliver sends ───────────────────────────────────────────────────────────────────
 
 
-class State(StrEnum):
+class DeliveryState(StrEnum):
     """The life of a delivery."""
 
     PLANNED = "planned"
@@ -588,6 +588,10 @@ class State(StrEnum):
     UNKNOWN = "unknown"
     SUPPRESSED = "suppressed"
     SUPERSEDED = "superseded"
+
+
+# The name until 0.1.0, for channels from packages; goes with the release after the next.
+State = DeliveryState
 
 
 @dataclass(frozen=True, slots=True)
@@ -609,7 +613,7 @@ class Delivery:
     channel: str
     recipient: str
     part: int
-    state: State
+    state: DeliveryState
     attempts: int
     message_id: str
     created_at: datetime
@@ -632,7 +636,7 @@ class Outcome:
     channel's, not this recipient's: its other deliveries wait and nobody is marked as failed.
     """
 
-    state: State
+    state: DeliveryState
     error: str = ""
     reference: str = ""
     retry_after: timedelta | None = None
@@ -658,7 +662,7 @@ class Channel(Protocol):
 
     def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]: ...
 
-    def send(self, delivery: Delivery, handing_off: Callable[[], bool]) -> Outcome: ...
+    def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome: ...
 
     def reconcile(self, delivery: Delivery) -> Outcome | None:
         """Find out what became of an `unknown` delivery; None when this channel cannot know.

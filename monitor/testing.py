@@ -25,7 +25,7 @@ from typing import ClassVar
 import pytest
 
 from monitor.errors import FetchError
-from monitor.http.client import Door
+from monitor.http.client import HttpClient
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source, SourceOptions
 
@@ -171,11 +171,11 @@ class SourceContract:
 
 
 @contextmanager
-def _door(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
+def _door(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpClient]:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-    door = Door(version="1", gate_dir=folder / "gates")
+    door = HttpClient(version="1", gate_dir=folder / "gates")
     try:
         yield door
     finally:

@@ -33,7 +33,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from monitor.model import State
+from monitor.model import DeliveryState
 from monitor.store import deliveries
 from monitor.store.database import Database, open_store
 from tests.fleet import ROOT, FileClock, paper
@@ -143,7 +143,7 @@ class Night:
     def resolve(self) -> None:
         arrived = {id for some in self.messages().values() for id in some}
         with self.database.writing() as tx:
-            for one in deliveries.listing(tx, [State.UNKNOWN]):
+            for one in deliveries.listing(tx, [DeliveryState.UNKNOWN]):
                 fate = "sent" if one.message_id in arrived else "resend"
                 deliveries.resolve(tx, one.id, fate, self.now)
                 self.resolved += 1

@@ -12,7 +12,7 @@ import pytest
 
 from monitor import errors, plugins
 from monitor.config import schema
-from monitor.model import FirstRun, Kind, RunOutcome, State
+from monitor.model import ChangeKind, DeliveryState, FirstRun, RunOutcome
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -50,7 +50,7 @@ def test_every_error_is_explained(name: str):
     assert f"`{name}`" in page("errors.md")
 
 
-@pytest.mark.parametrize("word", [*RunOutcome, *State])
+@pytest.mark.parametrize("word", [*RunOutcome, *DeliveryState])
 def test_every_outcome_and_state_is_explained(word: str):
     assert re.search(rf"^\| `{word}` \|", page("errors.md"), re.MULTILINE)
 
@@ -60,7 +60,7 @@ def test_every_setting_is_explained(name: str):
     assert f"`{name}" in page("configuration.md")
 
 
-@pytest.mark.parametrize("word", [*FirstRun, *Kind])
+@pytest.mark.parametrize("word", [*FirstRun, *ChangeKind])
 def test_every_choice_is_explained(word: str):
     assert f"`{word}`" in page("configuration.md")
 

@@ -21,7 +21,7 @@ from monitor.digest.latex_to_text import readable
 from monitor.errors import QueryError
 from monitor.identity.authors import agreement
 from monitor.match import TopicIndex, adjoining, parse_query
-from monitor.model import Entry, Kind, Paper, TopicWhy
+from monitor.model import ChangeKind, DigestPaper, Paper, TopicWhy
 from monitor.text import MOST_READ, clean, letters, pieces, plain, sentences, title_key, words
 from tests.channels.samples import AT
 
@@ -66,7 +66,7 @@ def searched(text: str) -> None:
 def excerpted(text: str) -> None:
     paper = shown(Paper(title=text, abstract=text))
     why = INDEX.why("topic", paper)
-    entry = Entry(1, 0, Kind.NEW, paper, AT, (), 1.0, (TopicWhy("topic", why),))
+    entry = DigestPaper(1, 0, ChangeKind.NEW, paper, AT, (), 1.0, (TopicWhy("topic", why),))
     assert len(excerpt.headline(entry).text) < 1_000
     assert len(excerpt.excerpt(entry).text) < 1_000
 

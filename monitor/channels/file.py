@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import quote
 
 from monitor.errors import MonitorError
-from monitor.model import Delivery, Digest, Notice, Outcome, Rendered, State, Templates
+from monitor.model import Delivery, DeliveryState, Digest, Notice, Outcome, Rendered, Templates
 from monitor.private_files import FILE, create_file, make_folder
 from monitor.text import clean
 
@@ -75,15 +75,17 @@ class Pages:
         html = templates.render("web/notice.html.j2", notice=notice)
         return (Rendered(0, {"html": html, "title": clean(notice.subject), "papers": 0}),)
 
-    def send(self, delivery: Delivery, handing_off: Callable[[], bool]) -> Outcome:
+    def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome:
         """Write the page, then the index; a page that stands is sent, whatever the index does."""
         page = self.page(delivery)
         try:
-            if not _write(page, _content(delivery), handing_off, self._page_mode()):
+            if not _write(page, _content(delivery), commit_handoff, self._page_mode()):
                 error = "not written: another process has taken this delivery over"
-                return Outcome(State.RETRY, error)
+                return Outcome(DeliveryState.RETRY, error)
         except OSError as error:
-            return Outcome(State.RETRY, f"cannot write {page}: {error.strerror}", channel_down=True)
+            return Outcome(
+                DeliveryState.RETRY, f"cannot write {page}: {error.strerror}", channel_down=True
+            )
         return self._listed(page)
 
     def reconcile(self, delivery: Delivery) -> Outcome | None:
@@ -95,7 +97,9 @@ class Pages:
             written = False
         except OSError:
             return None
-        return self._listed(page) if written else Outcome(State.RETRY, f"{page} is not there")
+        return (
+            self._listed(page) if written else Outcome(DeliveryState.RETRY, f"{page} is not there")
+        )
 
     def check(self) -> str:
         try:
@@ -126,8 +130,8 @@ class Pages:
             self._write_index()
         except (OSError, MonitorError) as error:
             late = f"the page is written, the index is not: {error}"
-            return Outcome(State.SENT, late, reference=str(page))
-        return Outcome(State.SENT, reference=str(page))
+            return Outcome(DeliveryState.SENT, late, reference=str(page))
+        return Outcome(DeliveryState.SENT, reference=str(page))
 
     def _write_index(self) -> None:
         with self._lock:
@@ -142,7 +146,7 @@ def _of_folders(mode: int) -> int:
     return mode | (mode & 0o444) >> 2
 
 
-def _write(path: Path, content: bytes, handing_off: Callable[[], bool], mode: int) -> bool:
+def _write(path: Path, content: bytes, commit_handoff: Callable[[], bool], mode: int) -> bool:
     """Write a file that is there in full or not at all; False when `handing_off` forbids it.
 
     A file that it replaces keeps its mode.
@@ -156,7 +160,7 @@ def _write(path: Path, content: bytes, handing_off: Callable[[], bool], mode: in
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        if not handing_off():
+        if not commit_handoff():
             return False
         draft.replace(path)
     finally:

@@ -14,7 +14,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from monitor.model import Delivery, Outcome, State
+from monitor.model import Delivery, DeliveryState, Outcome
 
 # An unexpected error may come again at once: the delivery waits, so that no loop can spin.
 AFTER_FAULT = timedelta(hours=1)
@@ -122,18 +122,18 @@ def decide(
     down since a hand-off without a clear end: such a delivery may have arrived, and no later
     refusal says that it did not, so it becomes unknown where another one fails.
     """
-    if outcome.state is State.UNKNOWN:
+    if outcome.state is DeliveryState.UNKNOWN:
         return Decided(outcome, now + ASK_AFTER)
     at, error = None, outcome.error
-    if outcome.state is State.RETRY:
+    if outcome.state is DeliveryState.RETRY:
         at = next_attempt(outcome, delivery, now, patience, down)
         error = f"given up after {delivery.attempts + 1} attempts: {error}"
-    if at is not None or outcome.state is State.SENT:
+    if at is not None or outcome.state is DeliveryState.SENT:
         return Decided(outcome, at)
     if delivery.handed_off_at is None:
-        return Decided(replace(outcome, state=State.FAILED, error=error), None)
+        return Decided(replace(outcome, state=DeliveryState.FAILED, error=error), None)
     error = f"the first hand-off may have arrived; since then: {error}"
-    return Decided(replace(outcome, state=State.UNKNOWN, error=error), now + ASK_AFTER)
+    return Decided(replace(outcome, state=DeliveryState.UNKNOWN, error=error), now + ASK_AFTER)
 
 
 def may_hand_off_again(delivery: Delivery, *, resend: bool, now: datetime, until: datetime) -> bool:
@@ -161,11 +161,11 @@ def looked(delivery: Delivery, found: Outcome, now: datetime) -> Outcome:
     What is not there yet may be on its way still, when the process died a moment ago: it is looked
     for once more before it is sent again.
     """
-    if found.state is not State.RETRY or found.retry_after is None:
+    if found.state is not DeliveryState.RETRY or found.retry_after is None:
         return found
     since = delivery.changed_at
     if since is not None and now < since + found.retry_after:
-        return replace(found, state=State.UNKNOWN)
+        return replace(found, state=DeliveryState.UNKNOWN)
     return replace(found, retry_after=None)
 
 

@@ -92,7 +92,7 @@ def resolve(
 
 def _report(app: App, id_: int, as_json: bool) -> None:
     from monitor.cli import json_output, terminal
-    from monitor.model import State
+    from monitor.model import DeliveryState
     from monitor.store import deliveries as outbox
 
     with app.parts.database.reading() as tx:
@@ -101,7 +101,7 @@ def _report(app: App, id_: int, as_json: bool) -> None:
         emit(json_output.deliveries([delivery]))
     else:
         terminal.deliveries([delivery])
-    finish(delivery.state is State.SENT)
+    finish(delivery.state is DeliveryState.SENT)
 
 
 def doctor(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import structs
 
 from monitor.errors import Fault
-from monitor.model import Delivery, Paper, Reading, Run, RunOutcome, State
+from monitor.model import Delivery, DeliveryState, Paper, Reading, Run, RunOutcome
 
 if TYPE_CHECKING:
     from monitor.app import Sent, Tried
@@ -22,7 +22,12 @@ Answer = dict[str, Any]
 # A subscription whose digest could not be composed, and why.
 Failure = tuple[str, str]
 
-WELL = (State.SENT, State.SUPPRESSED, State.CLAIMED, State.HANDING_OFF)
+WELL = (
+    DeliveryState.SENT,
+    DeliveryState.SUPPRESSED,
+    DeliveryState.CLAIMED,
+    DeliveryState.HANDING_OFF,
+)
 
 
 def runs(told: Iterable[Run]) -> Answer:
@@ -87,7 +92,7 @@ def _attempt(delivery: Delivery) -> Answer:
 
 def digests_ok(sent: Iterable[Sent], failed: Sequence[Failure], *, rehearsed: bool = False) -> bool:
     """Whether all was sent that was to be; another process may be at it just now."""
-    well = (State.PLANNED,) if rehearsed else WELL
+    well = (DeliveryState.PLANNED,) if rehearsed else WELL
     return not failed and all(d.state in well for one in sent for d in one.deliveries)
 
 

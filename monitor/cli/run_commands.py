@@ -38,8 +38,8 @@ def demo(
     from monitor.log import set_up_logging
 
     set_up_logging()
-    with terminal.reading(quiet=as_json) as tell:
-        result = play.demo(directory, moment(now), tell)
+    with terminal.reading(quiet=as_json) as on_progress:
+        result = play.demo(directory, moment(now), on_progress)
     if as_json:
         emit(result.json())
     else:
@@ -88,8 +88,8 @@ def ingest(
     if silently and not accept:
         raise UsageError("--silently says how a held reading is accepted", "add --accept")
     worth = FirstRun.BASELINE if silently else FirstRun.DELIVER
-    with opened(config, now) as app, terminal.reading(quiet=as_json) as tell:
-        runs = app.ingest(names or (), tell, worth if accept else None)
+    with opened(config, now) as app, terminal.reading(quiet=as_json) as on_progress:
+        runs = app.ingest(names or (), on_progress, worth if accept else None)
         app.match()
     if as_json:
         emit(json_output.runs(runs))
@@ -139,8 +139,8 @@ def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> No
 
     failed = Failures()
     with opened(config, now) as app:
-        with terminal.reading(quiet=as_json) as tell:
-            runs = app.ingest((), tell)
+        with terminal.reading(quiet=as_json) as on_progress:
+            runs = app.ingest((), on_progress)
         sent = app.digest(probe=False, on_failure=failed.add)
         waiting = [] if as_json or sent or failed.found else upcoming(app.parts)
         if as_json:

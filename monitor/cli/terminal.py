@@ -22,7 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.errors import Fault
-from monitor.model import Delivery, Reading, Run, RunOutcome, State, Why
+from monitor.model import Delivery, DeliveryState, MatchReason, Reading, Run, RunOutcome
 
 if TYPE_CHECKING:
     from monitor.app import Sent, Tried
@@ -49,7 +49,11 @@ OUTCOME = {
     RunOutcome.PARTIAL: "yellow",
     RunOutcome.FAILED: "bold red",
 }
-STATE = {State.SENT: "green", State.FAILED: "bold red", State.UNKNOWN: "yellow"}
+STATE = {
+    DeliveryState.SENT: "green",
+    DeliveryState.FAILED: "bold red",
+    DeliveryState.UNKNOWN: "yellow",
+}
 
 
 @contextmanager
@@ -67,11 +71,11 @@ def reading(*, quiet: bool) -> Iterator[Callable[[Run], None]]:
     with progress:
         task = progress.add_task("Reading", total=None, papers=0)
 
-        def tell(run: Run) -> None:
+        def on_progress(run: Run) -> None:
             where = f"{run.source} {run.document or ''}"
             progress.update(task, description=f"Reading {escape(where)}", papers=run.seen)
 
-        yield tell
+        yield on_progress
 
 
 def _table(*columns: str, right: Sequence[str] = ()) -> Table:
@@ -361,7 +365,7 @@ def _marked(sample: Sample) -> Text:
     return text
 
 
-def _words(whys: Sequence[Why]) -> str:
+def _words(whys: Sequence[MatchReason]) -> str:
     return "; ".join(f"{why.field}: {', '.join(why.words)}" for why in whys)
 
 

@@ -11,8 +11,8 @@ from monitor.channels.email import sender_dns
 from monitor.channels.email.channel import SMTP_LINE, sender_domain
 from monitor.commands.heartbeat import SERVICE, Check, service, store, workers
 from monitor.commands.status import is_sent_again
-from monitor.model import Run, RunOutcome, State
-from monitor.pipeline import Parts
+from monitor.model import DeliveryState, Run, RunOutcome
+from monitor.pipeline import Runtime
 from monitor.private_files import can_be_read_by_all
 from monitor.store import deliveries, heartbeats, runs
 from monitor.store.database import CREATED_BY, Database
@@ -23,7 +23,7 @@ AHEAD = timedelta(minutes=5)
 FSYNC = "after a power cut the server may have forgotten what was sent: set `fsync = on` there"
 
 
-def doctor(parts: Parts, files: Sequence[Path] = ()) -> list[Check]:
+def doctor(parts: Runtime, files: Sequence[Path] = ()) -> list[Check]:
     """Look at everything that is needed: the store, the ways out, the sources, the service.
 
     A service that never ran on this store is no fault: some have a cron of their own. `files`,
@@ -39,13 +39,13 @@ def doctor(parts: Parts, files: Sequence[Path] = ()) -> list[Check]:
     return [*own, *machine, _permissions([*store_file, *files]), *_outside(parts)]
 
 
-def before_first_run(parts: Parts, place: str, files: Sequence[Path] = ()) -> list[Check]:
+def before_first_run(parts: Runtime, place: str, files: Sequence[Path] = ()) -> list[Check]:
     """Look at what can be looked at while there is no store yet at `place`."""
     missing = Check("store", True, f"there is no store yet at {place}: {CREATED_BY}")
     return [missing, _permissions(files), *_outside(parts)]
 
 
-def _outside(parts: Parts) -> list[Check]:
+def _outside(parts: Runtime) -> list[Check]:
     ways = [
         Check(f"channel {name}", not fault, fault or "reached; nothing was sent")
         for name, channel in parts.channels.items()
@@ -64,11 +64,11 @@ def _permissions(files: Sequence[Path]) -> Check:
     return Check("permissions", True, said, warning=True)
 
 
-def _outbox(parts: Parts) -> Check:
+def _outbox(parts: Runtime) -> Check:
     """What may or may not have arrived waits for a person, but for mail that is sent again."""
     now = parts.clock.now()
     with parts.database.reading() as tx:
-        unknown = deliveries.listing(tx, [State.UNKNOWN])
+        unknown = deliveries.listing(tx, [DeliveryState.UNKNOWN])
         waiting = sum(deliveries.counts(tx).get(state, 0) for state in deliveries.WAITING)
         asked = [one for one in unknown if not is_sent_again(tx, parts, one, now)]
     told = f"{waiting} to be sent, {len(unknown)} of unknown end"
@@ -77,13 +77,13 @@ def _outbox(parts: Parts) -> Check:
     return Check("deliveries", not asked, told)
 
 
-def _templates(parts: Parts) -> list[Check]:
+def _templates(parts: Runtime) -> list[Check]:
     """Look at the user's templates; each fault is a check, so that all of them are shown."""
     faults = parts.templates.faults()
     return [Check("templates", False, f"{one.file}:{one.line}: {one.message}") for one in faults]
 
 
-def _disk(parts: Parts) -> list[Check]:
+def _disk(parts: Runtime) -> list[Check]:
     """A disk that is full stops the service: it sends nothing that it cannot record."""
     if parts.database.path is None:
         return [_written_through(parts.database)]
@@ -102,7 +102,7 @@ def _written_through(database: Database) -> Check:
     return Check("disk", ok, told)
 
 
-def _clock(parts: Parts) -> Check:
+def _clock(parts: Runtime) -> Check:
     """What was recorded cannot lie ahead: then the clock was set back, or was wrong before."""
     with parts.database.reading() as tx:
         signs = [*heartbeats.signs(tx).values(), heartbeats.last_beat(tx, SERVICE)]
@@ -120,7 +120,7 @@ def _newest(moments: Iterable[datetime | None]) -> datetime | None:
     return max((at for at in moments if at is not None), default=None)
 
 
-def _senders(parts: Parts) -> list[Check]:
+def _senders(parts: Runtime) -> list[Check]:
     """What receivers ask of the domain that mail is from, where the DNS answers."""
     if SMTP_LINE not in parts.lines:
         return []
@@ -134,7 +134,7 @@ def _senders(parts: Parts) -> list[Check]:
     return [Check(f"mail {one.name}", one.ok, one.message) for one in found]
 
 
-def _sources_read(parts: Parts) -> list[Check]:
+def _sources_read(parts: Runtime) -> list[Check]:
     with parts.database.reading() as tx:
         last = {run.source: run for run in runs.last_runs(tx)}
     return [

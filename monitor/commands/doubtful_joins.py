@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from monitor.diff.doubtful_joins import Doubt, judge
 from monitor.model import Sighting
-from monitor.pipeline import Parts
+from monitor.pipeline import Runtime
 from monitor.store import common, identity_rulings, papers, sighting_texts
 from monitor.store.database import Transaction
 
@@ -38,7 +38,7 @@ class Doubts:
     unjudged: int
 
 
-def doubtful(parts: Parts) -> Doubts:
+def doubtful(parts: Runtime) -> Doubts:
     """Judge all joins of the store by today's rules, a page of papers at a time."""
     found: list[Doubtful] = []
     joins = unjudged = 0
@@ -50,7 +50,7 @@ def doubtful(parts: Parts) -> Doubts:
     return Doubts(tuple(found), joins, unjudged)
 
 
-def _pages(parts: Parts) -> Iterator[list[tuple[list[Doubtful], int, int]]]:
+def _pages(parts: Runtime) -> Iterator[list[tuple[list[Doubtful], int, int]]]:
     after = 0
     while True:
         with parts.database.reading() as tx:

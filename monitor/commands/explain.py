@@ -10,12 +10,12 @@ from monitor.errors import UsageError
 from monitor.identity.keys import identifiers
 from monitor.match import index_of
 from monitor.model import (
+    MatchReason,
     Paper,
     Sighting,
-    Stored,
-    Why,
+    StoredPaper,
 )
-from monitor.pipeline import Parts
+from monitor.pipeline import Runtime
 from monitor.store import digests, identity_rulings, matches, merge_papers, papers
 from monitor.store.database import Transaction
 from monitor.store.papers import ChangeRow
@@ -27,7 +27,7 @@ class TopicMet:
     topic: str
     revision: int
     score: float
-    why: tuple[Why, ...]
+    why: tuple[MatchReason, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Explanation:
     rulings: tuple[Ruling, ...]
 
 
-def explain(parts: Parts, wanted: str) -> Explanation:
+def explain(parts: Runtime, wanted: str) -> Explanation:
     """Explain the paper with this id, identifier, link or title. Raises UsageError."""
     with parts.database.reading() as tx:
         stored = named(tx, wanted)
@@ -111,7 +111,7 @@ def explain(parts: Parts, wanted: str) -> Explanation:
     )
 
 
-def named(tx: Transaction, wanted: str) -> Stored:
+def named(tx: Transaction, wanted: str) -> StoredPaper:
     """Return the paper with this id, identifier, link or title. Raises UsageError."""
     found = _candidates(tx, wanted)
     if not found:
@@ -124,7 +124,7 @@ def named(tx: Transaction, wanted: str) -> Stored:
     return found[0]
 
 
-def _candidates(tx: Transaction, wanted: str) -> list[Stored]:
+def _candidates(tx: Transaction, wanted: str) -> list[StoredPaper]:
     number = int(wanted) if wanted.isdecimal() and len(wanted) < 19 else 0
     if number and (stored := papers.get(tx, merge_papers.led_to(tx, number))):
         return [stored]

@@ -12,15 +12,15 @@ from monitor.commands.search import FoundPaper
 from monitor.diff.doubtful_joins import has_abstract
 from monitor.errors import UsageError
 from monitor.identity.keys import identifiers, keyed
-from monitor.model import Keyed, Paper, Sighting
-from monitor.pipeline import Parts
+from monitor.model import IncomingPaper, Paper, Sighting
+from monitor.pipeline import Runtime
 from monitor.store import identity_rulings, merge_papers, papers, split_papers
 from monitor.store.database import Transaction
 
 Key = tuple[str, str]
 
 
-def merge(parts: Parts, wanted: Sequence[str]) -> FoundPaper:
+def merge(parts: Runtime, wanted: Sequence[str]) -> FoundPaper:
     """Join papers into the earliest of them and rule that they are the same. Raises UsageError."""
     now = parts.clock.now()
     with parts.database.ingesting() as tx:
@@ -37,7 +37,7 @@ def merge(parts: Parts, wanted: Sequence[str]) -> FoundPaper:
 
 
 def split(
-    parts: Parts, wanted: str, what: Sequence[str], title: str = ""
+    parts: Runtime, wanted: str, what: Sequence[str], title: str = ""
 ) -> tuple[FoundPaper, FoundPaper]:
     """Make a paper of its own of some identifiers and records of another; return both.
 
@@ -84,7 +84,7 @@ def _own_text(paper: Paper, ours: Sequence[Sighting], theirs: Sequence[Sighting]
     )
 
 
-def _unnamed(paper: Paper) -> Keyed:
+def _unnamed(paper: Paper) -> IncomingPaper:
     return replace(keyed(structs.replace(paper, keys={}, url="")), keys=())
 
 

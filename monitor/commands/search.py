@@ -23,8 +23,8 @@ from monitor.match import (
     unseen_words,
 )
 from monitor.match.tree import Label, every_leaf
-from monitor.model import Paper, Sighting, Sought, Stored, Topic, Why
-from monitor.pipeline import Parts
+from monitor.model import MatchReason, Paper, SearchExpr, Sighting, StoredPaper, Topic
+from monitor.pipeline import Runtime
 from monitor.store import papers
 from monitor.store import search as search_index
 from monitor.store.database import Transaction
@@ -46,7 +46,7 @@ MOST_NAMED = 50_000
 class FoundPaper:
     """A stored paper and where each source told of it."""
 
-    stored: Stored
+    stored: StoredPaper
     sightings: tuple[Sighting, ...]
 
 
@@ -58,7 +58,7 @@ class Searched:
     more: bool = False
 
 
-def search(parts: Parts, query: str, limit: int | None = None) -> Searched:
+def search(parts: Runtime, query: str, limit: int | None = None) -> Searched:
     """Return the newest papers that a query meets, or all; an empty one is met by every paper.
 
     The index names the papers that may meet it, and those are read. Raises QueryError for a
@@ -74,16 +74,18 @@ def search(parts: Parts, query: str, limit: int | None = None) -> Searched:
     return Searched(told, len(found) > len(shown))
 
 
-def _every(tx: Transaction) -> Iterator[Stored]:
+def _every(tx: Transaction) -> Iterator[StoredPaper]:
     return chain.from_iterable(page for _, page in _pages(tx, None))
 
 
-def _meeting(tx: Transaction, query: Query) -> Iterator[tuple[Stored, Match]]:
+def _meeting(tx: Transaction, query: Query) -> Iterator[tuple[StoredPaper, Match]]:
     """Yield the papers that meet a query, the newest first."""
     return chain.from_iterable(met for _, met in _met(tx, query))
 
 
-def _met(tx: Transaction, query: Query) -> Iterator[tuple[list[int], list[tuple[Stored, Match]]]]:
+def _met(
+    tx: Transaction, query: Query
+) -> Iterator[tuple[list[int], list[tuple[StoredPaper, Match]]]]:
     """Yield page by page what the index names, and the papers of it that meet a query."""
     index = TopicIndex({"": query})
     asks = _asks_of_sightings(query)
@@ -95,8 +97,8 @@ def _met(tx: Transaction, query: Query) -> Iterator[tuple[list[int], list[tuple[
 
 
 def _pages(
-    tx: Transaction, wanted: Sought | None, may: Callable[[str, str], bool] | None = None
-) -> Iterator[tuple[list[int], list[Stored]]]:
+    tx: Transaction, wanted: SearchExpr | None, may: Callable[[str, str], bool] | None = None
+) -> Iterator[tuple[list[int], list[StoredPaper]]]:
     """Yield the papers that may have what is wanted, in ever longer pages.
 
     Of those that the index names, what is told at a glance not to meet it is not looked at.
@@ -107,7 +109,7 @@ def _pages(
         yield ids, [stored[id] for id in ids if id in stored and not stored[id].purged]
 
 
-def _ids(tx: Transaction, wanted: Sought | None) -> Iterator[list[int]]:
+def _ids(tx: Transaction, wanted: SearchExpr | None) -> Iterator[list[int]]:
     """Yield what the index names, in ever longer pages; it is asked anew for each `AT_ONCE`."""
     below, most, size = None, PAGE, PAGE
     while named := search_index.newest(tx, wanted, below, most):
@@ -141,7 +143,7 @@ class Day:
 @dataclass(frozen=True, slots=True)
 class Sample:
     title: str
-    why: tuple[Why, ...]
+    why: tuple[MatchReason, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,7 @@ class Trial:
 
 
 def try_topic(
-    parts: Parts, query: str | Topic, beside: Query | None = None, threshold: float = 0.0
+    parts: Runtime, query: str | Topic, beside: Query | None = None, threshold: float = 0.0
 ) -> Trial:
     """Try a query or a topic on all papers stored, beside another one where it is given.
 
@@ -219,12 +221,12 @@ def tried_as_topic(topic: Topic) -> str:
     )
 
 
-def topic_named(parts: Parts, name: str) -> Topic | None:
+def topic_named(parts: Runtime, name: str) -> Topic | None:
     """Return the configured topic of this name."""
     return next((topic for topic in parts.topics if topic.name == name), None)
 
 
-def named(parts: Parts, query: str) -> Query:
+def named(parts: Runtime, query: str) -> Query:
     """Read a query, or the topic that has this name. Raises QueryError."""
     topic = topic_named(parts, query)
     return understood(topic) if topic else parse_query(query, parts.synonyms)

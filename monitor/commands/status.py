@@ -15,13 +15,13 @@ from monitor.digest.schedule import latest_due
 from monitor.errors import StoreError
 from monitor.model import (
     Delivery,
+    DeliveryState,
     Digest,
     Run,
     SourceReport,
-    State,
-    Trouble,
+    SourceWarning,
 )
-from monitor.pipeline import Parts, Subscription, incidents, is_handed_off_again
+from monitor.pipeline import Runtime, Subscription, incidents, is_handed_off_again
 from monitor.store import deliveries, digests, heartbeats, matches, runs
 from monitor.store.database import Database, Transaction
 from monitor.store.subscriptions import SubscriptionState
@@ -43,7 +43,7 @@ class SourceStatus:
     new: int
     failing_since: datetime | None
     error: str
-    troubles: tuple[Trouble, ...]
+    troubles: tuple[SourceWarning, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Last:
     deliveries: tuple[Delivery, ...]
 
 
-def status(parts: Parts) -> Status:
+def status(parts: Runtime) -> Status:
     """Say how all stands: what was recorded, and what can be seen to be wrong at this moment."""
     now = parts.clock.now()
     with parts.database.reading() as tx:
@@ -105,11 +105,11 @@ def status(parts: Parts) -> Status:
     )
 
 
-def _read(tx: Transaction, parts: Parts, now: datetime) -> tuple[SourceReport, ...]:
+def _read(tx: Transaction, parts: Runtime, now: datetime) -> tuple[SourceReport, ...]:
     return runs.report(tx, parts.sources, now - timedelta(days=1), now)
 
 
-def _recorded(tx: Transaction, parts: Parts, now: datetime) -> Iterator[str]:
+def _recorded(tx: Transaction, parts: Runtime, now: datetime) -> Iterator[str]:
     """What went wrong and has not ended, and of what nobody knows whether it arrived."""
     for one in runs.open_incidents(tx):
         if one.kind == incidents.UNCLEAR:
@@ -180,7 +180,7 @@ def _unwritable(database: Database) -> Iterator[str]:
         yield lack
 
 
-def _templates(parts: Parts) -> Iterator[str]:
+def _templates(parts: Runtime) -> Iterator[str]:
     for fault in parts.templates.faults():
         yield f"template {fault.file}:{fault.line}: {fault.message}"
 
@@ -198,9 +198,9 @@ def _source(name: str, last: Run | None, report: SourceReport) -> SourceStatus:
     )
 
 
-def is_sent_again(tx: Transaction, parts: Parts, delivery: Delivery, now: datetime) -> bool:
+def is_sent_again(tx: Transaction, parts: Runtime, delivery: Delivery, now: datetime) -> bool:
     """Say whether what may have arrived is sent once more by itself, and needs no person."""
-    if delivery.state is State.RETRY:
+    if delivery.state is DeliveryState.RETRY:
         return True
     at = delivery.next_attempt_at
     held = at is not None and at > now + retry_policy.ASK_AFTER
@@ -216,14 +216,14 @@ def _unsure(delivery: Delivery, sent_again: bool) -> str:
     return f"delivery {delivery.id} ({what}) may or may not have arrived: {settle}"
 
 
-def _parked(parts: Parts) -> list[str]:
+def _parked(parts: Runtime) -> list[str]:
     errors = parts.in_force.index(parts.topics).errors
     return [f"topic {name} is parked: {fault.message}" for name, fault in errors.items()]
 
 
 def _subscription(
     tx: Transaction,
-    parts: Parts,
+    parts: Runtime,
     told: Subscription,
     state: SubscriptionState | None,
     rests: Mapping[str, datetime | None],
@@ -245,7 +245,7 @@ def _subscription(
 
 
 def _why(
-    parts: Parts,
+    parts: Runtime,
     told: Subscription,
     last: Last | None,
     due: datetime | None,
@@ -262,7 +262,7 @@ def _why(
     if not last.digest.papers:
         read = sum(report.new for report in last.digest.report)
         return f"nothing matched in {last.digest.period}: none of {read} new papers did{blind}"
-    unsent = [d for d in last.deliveries if d.state is not State.SENT]
+    unsent = [d for d in last.deliveries if d.state is not DeliveryState.SENT]
     if unsent:
         return _unsent(parts, unsent[0], told.timezone, rests)
     verb = "was" if last.digest.papers == 1 else "were"
@@ -274,26 +274,26 @@ def _papers(count: int) -> str:
 
 
 _FATE = {
-    State.FAILED: "could not be sent",
-    State.UNKNOWN: "may or may not have arrived",
-    State.SUPPRESSED: "is not sent any more",
-    State.SUPERSEDED: "reached nobody; the next digest has its papers",
-    State.CLAIMED: "is being sent",
-    State.HANDING_OFF: "is being sent",
+    DeliveryState.FAILED: "could not be sent",
+    DeliveryState.UNKNOWN: "may or may not have arrived",
+    DeliveryState.SUPPRESSED: "is not sent any more",
+    DeliveryState.SUPERSEDED: "reached nobody; the next digest has its papers",
+    DeliveryState.CLAIMED: "is being sent",
+    DeliveryState.HANDING_OFF: "is being sent",
 }
 
 
 def _unsent(
-    parts: Parts, delivery: Delivery, zone: str, rests: Mapping[str, datetime | None]
+    parts: Runtime, delivery: Delivery, zone: str, rests: Mapping[str, datetime | None]
 ) -> str:
     """Say what becomes of a delivery, and when it is tried again, in the zone of its row."""
     channel = parts.channels.get(delivery.channel)
     line = channel.line if channel else ""
     because = f": {delivery.error}" if delivery.error else ""
-    if delivery.state in (State.PLANNED, State.RETRY):
+    if delivery.state in (DeliveryState.PLANNED, DeliveryState.RETRY):
         at = max(filter(None, (delivery.next_attempt_at, rests.get(line))), default=None)
         when = f"at {_clock(at, zone)}" if at else "at the next attempt"
-        verb = "retried" if delivery.state is State.RETRY or line in rests else "sent"
+        verb = "retried" if delivery.state is DeliveryState.RETRY or line in rests else "sent"
         fate = f"will be {verb} by {delivery.channel} {when}"
     else:
         fate = f"{_FATE[delivery.state]} (by {delivery.channel})"

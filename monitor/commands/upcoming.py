@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from monitor import pipeline
 from monitor.digest.schedule import next_due
-from monitor.pipeline import Parts, Subscription
+from monitor.pipeline import Runtime, Subscription
 from monitor.store import digests
 from monitor.store.subscriptions import SubscriptionState
 
@@ -37,7 +37,7 @@ class Upcoming:
         return f"{self.subscription}: {papers} for {local(self.due, self.timezone)}."
 
 
-def upcoming(parts: Parts, names: Sequence[str] = ()) -> list[Upcoming]:
+def upcoming(parts: Runtime, names: Sequence[str] = ()) -> list[Upcoming]:
     """Return what waits for the named subscriptions, or for the first `MOST` of all.
 
     Raises UsageError for a name that is not configured.

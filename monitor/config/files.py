@@ -201,8 +201,8 @@ def _included(written: Written, patterns: object) -> Iterator[Path]:
     for index, pattern in enumerate(texts):
         found = _matching(written.file.parent, pattern)
         if not found:
-            tell = written.warn if glob.has_magic(pattern) else written.fault
-            tell(("include", index), f"there is no file “{pattern}”")
+            on_progress = written.warn if glob.has_magic(pattern) else written.fault
+            on_progress(("include", index), f"there is no file “{pattern}”")
         for path in found:
             if os.path.realpath(path) not in seen:
                 seen.add(os.path.realpath(path))

@@ -51,7 +51,7 @@ from monitor.errors import Fault, QueryError
 from monitor.match import Synonyms, parse_query
 from monitor.match.list_syntax import item_query, labelled, lists_query
 from monitor.match.synonyms import NO_SYNONYMS, term
-from monitor.model import FirstRun, Kind, Topic
+from monitor.model import ChangeKind, FirstRun, Topic
 from monitor.sources.base import SourceOptions
 
 EVERY_TOPIC = "*"
@@ -175,14 +175,14 @@ def _existing_folder(path: Path) -> Path:
 
 FilePath = Annotated[Path, BeforeValidator(_inside)]
 News = Annotated[
-    frozenset[Kind],
+    frozenset[ChangeKind],
     BeforeValidator(one_or_more),
     PlainSerializer(sorted, return_type=list[str]),
     WithJsonSchema(
         {
             "anyOf": [
-                {"enum": [kind.value for kind in Kind]},
-                {"type": "array", "items": {"enum": [kind.value for kind in Kind]}},
+                {"enum": [kind.value for kind in ChangeKind]},
+                {"type": "array", "items": {"enum": [kind.value for kind in ChangeKind]}},
             ]
         }
     ),
@@ -214,7 +214,7 @@ class TopicSettings(Section):
     categories: OneOrMore[Annotated[str, AfterValidator(_name_of("category"))]] = ()
     threshold: float = Field(0, ge=0, allow_inf_nan=False)
     sources: OneOrMore[Annotated[str, AfterValidator(_source_name)]] = ()
-    news: Annotated[News, SOME] = frozenset({Kind.NEW})
+    news: Annotated[News, SOME] = frozenset({ChangeKind.NEW})
     since: Duration = timedelta(days=7)
 
     @property

@@ -244,8 +244,8 @@ class _Builder:
     def entries(self, section: str, build: Callable[[Where, Any], M | None]) -> dict[str, M]:
         raw = self.values.get(section)
         if raw is not None and not isinstance(raw, dict):
-            mended = suggestions.entries(section, raw)
-            self.written.fault((section,), f"should be names with their settings{mended}")
+            repaired = suggestions.entries(section, raw)
+            self.written.fault((section,), f"should be names with their settings{repaired}")
         built: dict[str, M] = {}
         for name in self.names[section]:
             where = (section, name)
@@ -390,8 +390,8 @@ class _Builder:
         self, model: type[S], where: Where, raw: object, name: str | int | None = None
     ) -> S | None:
         if not isinstance(raw, dict):
-            mended = suggestions.entry(str(where[0]), str(where[-1]), raw)
-            self.written.fault(where, f"should be settings (name: value){mended}")
+            repaired = suggestions.entry(str(where[0]), str(where[-1]), raw)
+            self.written.fault(where, f"should be settings (name: value){repaired}")
             return None
         self.unknown(where, raw, _names(model))
         named = {} if name is None else {"name": name}

@@ -18,11 +18,11 @@ from monitor.identity.resolve import (
     handles,
     matches,
     may_be_one,
+    not_reread_since_split,
     stored_matches,
-    unheard,
     without,
 )
-from monitor.model import Candidate, Decision, FirstRun, Keyed, Kind, Paper
+from monitor.model import Candidate, ChangeKind, Decision, FirstRun, IncomingPaper, Paper
 from monitor.text import without_withdrawal
 
 OLDER_AFTER = timedelta(days=90)
@@ -35,7 +35,7 @@ FLAPPING = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
+class DecisionContext:
     """What the decider is told beside the papers.
 
     `first_run` is None once the source has been read; `dated` says that its dates are those of
@@ -49,9 +49,9 @@ class Circumstances:
 
 
 def decide_chunk(
-    incoming: Sequence[Keyed],
+    incoming: Sequence[IncomingPaper],
     candidates: Sequence[Sequence[Candidate]],
-    circumstances: Circumstances,
+    circumstances: DecisionContext,
 ) -> list[Decision]:
     """Decide on papers in order; a later one may repeat an earlier one of the same chunk."""
     chunk = _Chunk(circumstances, circumstances.undated_before)
@@ -61,7 +61,7 @@ def decide_chunk(
     return chunk.decisions
 
 
-def _near(incoming: Sequence[Keyed]) -> dict[int, list[int]]:
+def _near(incoming: Sequence[IncomingPaper]) -> dict[int, list[int]]:
     """Return for each position the earlier ones that share a block with it."""
     found: dict[int, list[int]] = defaultdict(list)
     blocks = list(chain.from_iterable(one.blocks for one in incoming))
@@ -81,7 +81,7 @@ MOST_TEXTS = 5
 
 @dataclass
 class _Chunk:
-    circumstances: Circumstances
+    circumstances: DecisionContext
     undated: int
     decisions: list[Decision] = field(default_factory=list)
     places: dict[Handle, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -91,7 +91,7 @@ class _Chunk:
     # Identifiers of clearly different works, in the order in which this reading has shown it.
     disowned: dict[Handle, None] = field(default_factory=dict)
 
-    def decide(self, keyed: Keyed, found: Sequence[Candidate], near: Sequence[int]) -> None:
+    def decide(self, keyed: IncomingPaper, found: Sequence[Candidate], near: Sequence[int]) -> None:
         ways, before = handles(keyed), len(self.disowned)
         known = self._of_stored(keyed, found) or self._of_twin(keyed, ways, near)
         position = len(self.decisions)
@@ -103,7 +103,7 @@ class _Chunk:
         for place in ways:
             self.places[place].append(position)
 
-    def _of_stored(self, keyed: Keyed, found: Sequence[Candidate]) -> Decision | None:
+    def _of_stored(self, keyed: IncomingPaper, found: Sequence[Candidate]) -> Decision | None:
         matching = list(stored_matches(keyed, found))
         if len(matching) < len(found):
             others = disowned(keyed, found, (one for one, _, _ in matching))
@@ -119,7 +119,7 @@ class _Chunk:
         return self._with_twins(known, first.stored.paper)
 
     def _of_twin(
-        self, keyed: Keyed, ways: Mapping[Handle, str], near: Sequence[int]
+        self, keyed: IncomingPaper, ways: Mapping[Handle, str], near: Sequence[int]
     ) -> Decision | None:
         compared: set[int] = set()  # once, by the strongest of what they share
         named = ((place, self.places.get(place, ()), way) for place, way in ways.items())
@@ -131,12 +131,14 @@ class _Chunk:
                 why = self._twin(keyed, position, found_by)
                 if why:
                     told = f"again in this reading: {why}"
-                    paper_id, twin = self._root(position)
-                    again = Decision(keyed, None, paper_id, twin, why=told, recognised=why)
+                    paper_id, earlier_in_chunk = self._root(position)
+                    again = Decision(
+                        keyed, None, paper_id, earlier_in_chunk, why=told, recognised=why
+                    )
                     return self._with_twins(again, self.decisions[position].keyed.paper)
         return None
 
-    def _twin(self, keyed: Keyed, position: int, found_by: str) -> str:
+    def _twin(self, keyed: IncomingPaper, position: int, found_by: str) -> str:
         """Say by what a record is of the same paper as an earlier one, or ""."""
         root = self._root(position)
         known = [self.decisions[place].keyed for place in self.records[root]]
@@ -157,7 +159,7 @@ class _Chunk:
         earlier = self.decisions[position]
         if earlier.paper_id is not None:
             return earlier.paper_id, None
-        return None, position if earlier.twin is None else earlier.twin
+        return None, position if earlier.earlier_in_chunk is None else earlier.earlier_in_chunk
 
     def _with_twins(self, decision: Decision, paper: Paper) -> Decision:
         """Add the papers of this reading that the record's keys prove to be this one, too."""
@@ -168,27 +170,35 @@ class _Chunk:
             for position in places
             if may_be_one(paper, self.decisions[position].keyed.paper)
         }
-        roots.pop((decision.paper_id, decision.twin), None)
+        roots.pop((decision.paper_id, decision.earlier_in_chunk), None)
         if not roots:
             return decision
         stored = (id for id, _ in roots if id is not None and id not in decision.joins)
         return replace(
             decision,
             joins=(*decision.joins, *stored),
-            twin_joins=tuple(twin for _, twin in roots if twin is not None),
+            twin_joins=tuple(
+                earlier_in_chunk for _, earlier_in_chunk in roots if earlier_in_chunk is not None
+            ),
         )
 
-    def _unseen(self, keyed: Keyed) -> Decision:
+    def _unseen(self, keyed: IncomingPaper) -> Decision:
         vouched = _vouched(keyed.paper)
         self.undated += vouched is None
         if not self._is_news(vouched):
-            return Decision(keyed, Kind.NEW, news=False, why="there when the source was first read")
+            return Decision(
+                keyed, ChangeKind.NEW, news=False, why="there when the source was first read"
+            )
         if keyed.paper.withdrawn:
-            return Decision(keyed, Kind.NEW, news=False, why="withdrawn before it was ever seen")
+            return Decision(
+                keyed, ChangeKind.NEW, news=False, why="withdrawn before it was ever seen"
+            )
         now = self.circumstances.now
         if self.circumstances.dated and vouched and vouched < now - OLDER_AFTER:
-            return Decision(keyed, Kind.OLDER, why=f"first seen now, announced {vouched:%Y-%m-%d}")
-        return Decision(keyed, Kind.NEW, why="no stored paper is this one")
+            return Decision(
+                keyed, ChangeKind.OLDER, why=f"first seen now, announced {vouched:%Y-%m-%d}"
+            )
+        return Decision(keyed, ChangeKind.NEW, why="no stored paper is this one")
 
     def _is_news(self, vouched: datetime | None) -> bool:
         match self.circumstances.first_run:
@@ -214,42 +224,44 @@ def _are_one(first: Candidate, other: Candidate) -> bool:
 
 
 def _of_known(
-    keyed: Keyed, candidate: Candidate, why: str, news: bool, joins: tuple[int, ...]
+    keyed: IncomingPaper, candidate: Candidate, why: str, news: bool, joins: tuple[int, ...]
 ) -> Decision:
     kind, reason = next(_changes(keyed, candidate), (None, why))
     # What a withdrawn paper says of itself is mostly that it is withdrawn.
-    retold = not keyed.paper.withdrawn and _text_changed(keyed, candidate)
-    retold = kind is None and (retold or unheard(keyed, candidate))
+    text_changed_silently = not keyed.paper.withdrawn and _text_changed(keyed, candidate)
+    text_changed_silently = kind is None and (
+        text_changed_silently or not_reread_since_split(keyed, candidate)
+    )
     return Decision(
         keyed,
         kind,
         candidate.stored.id,
         news=news,
         why=reason,
-        retold=retold,
+        text_changed_silently=text_changed_silently,
         joins=joins,
         recognised=why,
     )
 
 
-def _changes(keyed: Keyed, candidate: Candidate) -> Iterator[tuple[Kind, str]]:
+def _changes(keyed: IncomingPaper, candidate: Candidate) -> Iterator[tuple[ChangeKind, str]]:
     incoming, stored = keyed.paper, candidate.stored.paper
     if incoming.withdrawn:
         # Releases that did not read "RETRACTED:" have stored it as part of the title.
         if not stored.withdrawn and without_withdrawal(stored.title) == stored.title:
-            yield Kind.WITHDRAWN, "it has been withdrawn"
+            yield ChangeKind.WITHDRAWN, "it has been withdrawn"
         return
     versions = [s.version for s in candidate.sightings if s.version] + [stored.version or 0]
     if incoming.version and max(versions) and incoming.version != max(versions):
         if incoming.version > max(versions):
-            yield Kind.REVISED, f"version {incoming.version} after {max(versions)}"
+            yield ChangeKind.REVISED, f"version {incoming.version} after {max(versions)}"
         return
     changed = _text_changed(keyed, candidate) and not says_no_more(incoming, stored)
     if changed and not _flaps(candidate):
-        yield Kind.REVISED, "this source now gives another text"
+        yield ChangeKind.REVISED, "this source now gives another text"
 
 
-def _text_changed(keyed: Keyed, candidate: Candidate) -> bool:
+def _text_changed(keyed: IncomingPaper, candidate: Candidate) -> bool:
     """Compare with what the same source said before, so that two sources' wordings do not flap.
 
     An abstract that arrives where there was none is a gap filled, and a text that this source
@@ -284,20 +296,24 @@ def proven(decisions: Sequence[Decision], ids: Sequence[int]) -> list[tuple[int,
     return [
         (id, other, f"one record names both: {decision.recognised}")
         for id, decision in zip(ids, decisions, strict=True)
-        for other in (*decision.joins, *(ids[twin] for twin in decision.twin_joins))
+        for other in (
+            *decision.joins,
+            *(ids[earlier_in_chunk] for earlier_in_chunk in decision.twin_joins),
+        )
     ]
 
 
 def undated(decisions: Sequence[Decision]) -> int:
     """Count the papers without a date among those never seen, for the next chunk's decider."""
-    unseen = (d for d in decisions if d.paper_id is None and d.twin is None)
+    unseen = (d for d in decisions if d.paper_id is None and d.earlier_in_chunk is None)
     return sum(_vouched(decision.keyed.paper) is None for decision in unseen)
 
 
 def fresh(decisions: Sequence[Decision], candidates: Sequence[Sequence[Candidate]]) -> int:
     """Count what this source had not told of before: papers new to it, and their revisions."""
     return sum(
-        decision.twin is None and (decision.kind is not None or not _told_before(decision, found))
+        decision.earlier_in_chunk is None
+        and (decision.kind is not None or not _told_before(decision, found))
         for decision, found in zip(decisions, candidates, strict=True)
     )
 

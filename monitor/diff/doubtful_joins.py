@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from monitor.diff.decide import MOST_TWINS, Circumstances, decide_chunk
+from monitor.diff.decide import MOST_TWINS, DecisionContext, decide_chunk
 from monitor.identity.keys import LINK, all_keyed, fingerprint, identifiers, mark
 from monitor.identity.resolve import by_likeness
 from monitor.identity.same_work import Verdict, same_work
@@ -91,7 +91,7 @@ def _refused(paper: Paper, seen: Sequence[Sighting], common: Collection[Key]) ->
 def _works(records: Sequence[Paper], seen: Sequence[Sighting]) -> list[list[int]]:
     """Return the positions of the records by work, each work by its first record."""
     incoming = all_keyed([(one, one.raw_id, mark(one)) for one in records])
-    moment = Circumstances(max(one.last_seen for one in seen))
+    moment = DecisionContext(max(one.last_seen for one in seen))
     decisions = decide_chunk(incoming, [()] * len(incoming), moment)
     roots = list(range(len(records)))
     for at, decision in enumerate(decisions):
@@ -112,8 +112,8 @@ def _twins(
     if seen[at].why.startswith(_RULED):
         yield 0
     agreed = _ABSTRACTS.search(seen[at].why)
-    if decision.twin is not None and not (agreed and by_likeness(decision.recognised)):
-        yield decision.twin
+    if decision.earlier_in_chunk is not None and not (agreed and by_likeness(decision.recognised)):
+        yield decision.earlier_in_chunk
     elif agreed:
         for earlier in range(min(at, MOST_TWINS)):
             if _compare(records[earlier], records[at], seen[at]).same:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from monitor.identity.keys import LINK
-from monitor.model import Candidate, Decision, Keyed, Kind, Paper
+from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper
 
 # A date without a time stands for its whole day.
 A_DAY = timedelta(days=1)
@@ -51,8 +51,8 @@ def suspect(
     ]
     new = sum(
         (again or _is_old(one.keyed.paper, last_read))
-        and one.twin is None
-        and one.kind in (Kind.NEW, Kind.OLDER)
+        and one.earlier_in_chunk is None
+        and one.kind in (ChangeKind.NEW, ChangeKind.OLDER)
         for one, again in zip(decisions, moved, strict=True)
     )
     return Suspicion(old + sum(moved), new)
@@ -63,7 +63,9 @@ def _is_old(paper: Paper, last_read: datetime) -> bool:
     return dated is not None and dated + A_DAY < last_read
 
 
-def _has_moved(keyed: Keyed, found: Sequence[Candidate], links: Counter[tuple[str, str]]) -> bool:
+def _has_moved(
+    keyed: IncomingPaper, found: Sequence[Candidate], links: Counter[tuple[str, str]]
+) -> bool:
     """Whether this source told of the link under another id. One that many share says nothing."""
     ours = {pair for pair in keyed.keys if pair[0] == LINK and links[pair] == 1}
     return any(

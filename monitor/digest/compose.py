@@ -13,16 +13,16 @@ from monitor.digest.latex_to_text import readable
 from monitor.digest.schedule import Slot
 from monitor.model import (
     Change,
+    ChangeKind,
     Digest,
-    Entry,
-    Group,
-    Kind,
-    News,
+    DigestPaper,
+    DigestSection,
+    MatchReason,
     OtherTitle,
     Paper,
     SourceReport,
     TopicWhy,
-    Why,
+    UnsentMatch,
 )
 from monitor.text import clean
 
@@ -30,10 +30,10 @@ CAPACITY = 400
 # A digest shows two sentences of an abstract, and looks for them in this many characters.
 MOST_OF_AN_ABSTRACT = 20_000
 
-Whys = Callable[[str, Paper, Sequence[str]], tuple[Why, ...]]
+Whys = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
 
 # When several pieces of news about a paper are due at once, the first of these is what it is.
-_PRECEDENCE = (Kind.WITHDRAWN, Kind.NEW, Kind.OLDER, Kind.REVISED)
+_PRECEDENCE = (ChangeKind.WITHDRAWN, ChangeKind.NEW, ChangeKind.OLDER, ChangeKind.REVISED)
 
 
 def compose(
@@ -43,7 +43,7 @@ def compose(
     timezone: str,
     covers_from: datetime | None,
     composed_at: datetime,
-    news: Sequence[News],
+    news: Sequence[UnsentMatch],
     whys: Whys,
     report: Sequence[SourceReport],
     notes: Sequence[str],
@@ -92,14 +92,14 @@ def _shown(text: str) -> str:
     return clean(readable(source)) or source
 
 
-def _by_paper(news: Iterable[News]) -> list[list[News]]:
-    papers: dict[int, list[News]] = defaultdict(list)
+def _by_paper(news: Iterable[UnsentMatch]) -> list[list[UnsentMatch]]:
+    papers: dict[int, list[UnsentMatch]] = defaultdict(list)
     for item in news:
         papers[item.change.stored.id].append(item)
     return list(papers.values())
 
 
-def _best_first(found: Sequence[News]) -> tuple[float, float, int]:
+def _best_first(found: Sequence[UnsentMatch]) -> tuple[float, float, int]:
     """Best score first; of equals, the newest."""
     best = max(item.score for item in found)
     newest = max(item.change.at for item in found)
@@ -107,20 +107,20 @@ def _best_first(found: Sequence[News]) -> tuple[float, float, int]:
 
 
 def _entry(
-    found: Sequence[News],
+    found: Sequence[UnsentMatch],
     whys: Whys,
     late: datetime | None,
     other_titles: Mapping[int, tuple[OtherTitle, ...]],
-) -> Entry:
+) -> DigestPaper:
     latest = max(found, key=lambda item: item.change.revision).change
     source = latest.stored.paper
     paper = shown(source)
 
-    def why(topic: str) -> tuple[Why, ...]:
+    def why(topic: str) -> tuple[MatchReason, ...]:
         found = whys(topic, paper, latest.sources)
         return found or _unplaced(whys(topic, source, latest.sources))
 
-    return Entry(
+    return DigestPaper(
         paper_id=latest.stored.id,
         revision=latest.revision,
         kind=min((item.change.kind for item in found), key=_PRECEDENCE.index),
@@ -140,15 +140,15 @@ def _entry(
 def _arrived(change: Change) -> datetime:
     """Return when something became news: what was announced while nobody read, at that time."""
     announced = change.stored.paper.announced
-    return min(announced, change.at) if announced and change.kind is Kind.NEW else change.at
+    return min(announced, change.at) if announced and change.kind is ChangeKind.NEW else change.at
 
 
-def _unplaced(why: Iterable[Why]) -> tuple[Why, ...]:
+def _unplaced(why: Iterable[MatchReason]) -> tuple[MatchReason, ...]:
     """What was found only in the source of a formula has words, but no place in what is shown."""
     return tuple(replace(each, spans=()) for each in why)
 
 
-def _topics(found: Sequence[News]) -> list[str]:
+def _topics(found: Sequence[UnsentMatch]) -> list[str]:
     """The topics that found a paper, best first."""
     best: dict[str, float] = {}
     for item in found:
@@ -156,9 +156,9 @@ def _topics(found: Sequence[News]) -> list[str]:
     return sorted(best, key=lambda topic: (-best[topic], topic))
 
 
-def _groups(entries: Sequence[Entry]) -> tuple[Group, ...]:
+def _groups(entries: Sequence[DigestPaper]) -> tuple[DigestSection, ...]:
     """Entries come best first, so groups do, too."""
-    groups: dict[str, list[Entry]] = defaultdict(list)
+    groups: dict[str, list[DigestPaper]] = defaultdict(list)
     for entry in entries:
         groups[entry.matched[0].topic].append(entry)
-    return tuple(Group(topic, tuple(members)) for topic, members in groups.items())
+    return tuple(DigestSection(topic, tuple(members)) for topic, members in groups.items())

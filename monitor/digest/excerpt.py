@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monitor.model import Entry
+from monitor.model import DigestPaper
 from monitor.text import clean, sentences
 
 Span = tuple[int, int]
@@ -23,13 +23,13 @@ class Passage:
     spans: tuple[Span, ...] = ()
 
 
-def headline(entry: Entry) -> Passage:
+def headline(entry: DigestPaper) -> Passage:
     """Return the title with what matched in it."""
     title, places = _field(entry, "title", entry.paper.title)
     return _cut(title, places, (0, len(title)), TITLE_LIMIT)
 
 
-def excerpt(entry: Entry) -> Passage:
+def excerpt(entry: DigestPaper) -> Passage:
     """Return the two neighbouring sentences of the abstract that hold most of what matched.
 
     The first two when nothing matched there. An ellipsis stands where something was left out.
@@ -38,13 +38,13 @@ def excerpt(entry: Entry) -> Passage:
     return _cut(abstract, places, _best_window(abstract, places), EXCERPT_LIMIT)
 
 
-def _field(entry: Entry, field: str, text: str) -> tuple[str, list[Span]]:
+def _field(entry: DigestPaper, field: str, text: str) -> tuple[str, list[Span]]:
     """A field as one clean line; its marks hold only when it was that already."""
     line = clean(text)
     return line, _places(entry, field, len(line)) if line == text else []
 
 
-def _places(entry: Entry, field: str, length: int) -> list[Span]:
+def _places(entry: DigestPaper, field: str, length: int) -> list[Span]:
     """The marks of all topics in one field, those that touch or overlap made one."""
     merged: list[Span] = []
     spans = {

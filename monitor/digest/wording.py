@@ -9,7 +9,7 @@ from unicodedata import east_asian_width
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from monitor.model import Digest, Entry, SourceReport, Trouble, Why
+from monitor.model import Digest, DigestPaper, MatchReason, SourceReport, SourceWarning
 from monitor.text import singular
 
 _LONGEST_NAME = 60
@@ -37,7 +37,7 @@ def shortened(authors: Sequence[str]) -> str:
     return f"{names[0]}, {names[1]} … {names[-1]}{more}"
 
 
-def found(entry: Entry) -> tuple[Found, ...]:
+def found(entry: DigestPaper) -> tuple[Found, ...]:
     """Return every topic that found the paper, best first, with the words of each field."""
     return tuple(
         Found(matched.topic, tuple((why.field, _words(why)) for why in matched.why if why.words))
@@ -45,7 +45,7 @@ def found(entry: Entry) -> tuple[Found, ...]:
     )
 
 
-def _words(why: Why) -> str:
+def _words(why: MatchReason) -> str:
     """The words as the paper writes them; of `agent` and `agents`, the one that came first."""
     distinct: dict[str, str] = {}
     for word in why.words:
@@ -58,7 +58,7 @@ def _short(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def dated(entry: Entry, zone: str) -> str:
+def dated(entry: DigestPaper, zone: str) -> str:
     """The day a paper was announced or published; when nobody said, the day it was first seen."""
     said = entry.paper.announced or entry.paper.published
     return _date(said, zone) if said else f"seen {_date(entry.first_seen, zone)}"
@@ -75,7 +75,7 @@ def web_url(url: str) -> str:
     return url if parts.scheme in ("http", "https") and parts.hostname else ""
 
 
-def top(digest: Digest, count: int) -> tuple[Entry, ...]:
+def top(digest: Digest, count: int) -> tuple[DigestPaper, ...]:
     """Return the `count` best papers over all groups, best first, but for those that are late."""
     entries = [entry for group in digest.groups for entry in group.entries if not entry.late]
     return tuple(sorted(entries, key=lambda entry: -entry.score)[:count])
@@ -145,7 +145,7 @@ def _read_of(source: SourceReport, zone: str) -> str:
     return f"{read}; last read {moment(source.last_read, zone)}"
 
 
-def _trouble(trouble: Trouble, zone: str) -> str:
+def _trouble(trouble: SourceWarning, zone: str) -> str:
     return f"{trouble.kind} since {moment(trouble.since, zone)}: {trouble.text}"
 
 

@@ -108,7 +108,7 @@ class _Moved:
     for_good: bool
 
 
-class Door:
+class HttpClient:
     """Fetches for all sources of a process; thread-safe.
 
     Processes that share `gate_dir` share the hosts' gates. Proxies are taken from the

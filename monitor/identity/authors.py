@@ -11,7 +11,7 @@ from itertools import chain, islice
 
 from rapidfuzz import fuzz
 
-from monitor.identity.mojibake import mended
+from monitor.identity.mojibake import repaired
 from monitor.identity.word_forms import DIGRAPH
 from monitor.text import plain
 
@@ -111,7 +111,7 @@ def _cut(authors: tuple[str, ...]) -> bool:
 @lru_cache(maxsize=4096)
 def people(authors: tuple[str, ...]) -> tuple[Name, ...]:
     """Return the folded words of each name, given names first; without those that name nobody."""
-    names = (_name(one) for told in authors for one in _parted(_CUT.sub(" ", mended(told))))
+    names = (_name(one) for told in authors for one in _parted(_CUT.sub(" ", repaired(told))))
     # Some catalogues list everybody twice.
     return tuple(dict.fromkeys(name for name in names if any(len(word) > 1 for word in name)))
 

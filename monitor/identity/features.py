@@ -15,7 +15,7 @@ from monitor.identity import authors, titles, venues
 from monitor.identity.authors import Agreement
 from monitor.identity.blocking import rarity
 from monitor.identity.keys import LINK, identifiers
-from monitor.identity.mojibake import mended
+from monitor.identity.mojibake import repaired
 from monitor.identity.title_conventions import counted, numbers
 from monitor.identity.titles import Likeness, Title
 from monitor.identity.word_forms import near
@@ -163,7 +163,7 @@ def _untangled(one: Paper, other: Paper) -> Paper:
     if one.authors or not other.authors:
         return one
     names = authors.people(other.authors)
-    words = plain(mended(one.title)).split()
+    words = plain(repaired(one.title)).split()
     met = [(words.index(name[-1]), name) for name in names if name[-1] in words]
     if not met or 3 * len(met) < 2 * len(names):
         return one

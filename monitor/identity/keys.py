@@ -12,7 +12,7 @@ from xxhash import xxh3_64_intdigest
 
 from monitor.identity.blocking import blocks, of_authors
 from monitor.identity.near import blocks_of
-from monitor.model import Keyed, Paper
+from monitor.model import IncomingPaper, Paper
 from monitor.text import plain, title_key
 
 # arXiv identifiers: 0704.0001 .. 9912.99999, and before April 2007 archive[.class]/YYMMNNN.
@@ -225,12 +225,12 @@ def _written(keys: Mapping[str, object]) -> str:
     return f"{sorted(keys.items())}"
 
 
-def keyed(paper: Paper) -> Keyed:
+def keyed(paper: Paper) -> IncomingPaper:
     """Return a paper with all that it can be recognised by."""
     return _keyed(paper, raw_id(paper), mark(paper), blocks(paper.title, paper.authors))
 
 
-def all_keyed(told: Sequence[tuple[Paper, str, int]]) -> list[Keyed]:
+def all_keyed(told: Sequence[tuple[Paper, str, int]]) -> list[IncomingPaper]:
     """Return papers as `keyed` does, each given with its `raw_id` and its `mark`."""
     from_titles = blocks_of([paper.title for paper, _, _ in told])
     return [
@@ -239,8 +239,8 @@ def all_keyed(told: Sequence[tuple[Paper, str, int]]) -> list[Keyed]:
     ]
 
 
-def _keyed(paper: Paper, name: str, number: int, blocks: tuple[int, ...]) -> Keyed:
-    return Keyed(
+def _keyed(paper: Paper, name: str, number: int, blocks: tuple[int, ...]) -> IncomingPaper:
+    return IncomingPaper(
         paper=paper,
         keys=identifiers(paper),
         title_key=title_key(paper.title),

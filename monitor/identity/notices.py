@@ -15,13 +15,22 @@ from dataclasses import replace
 from msgspec import structs
 
 from monitor.identity.keys import LINK, about, identifiers
-from monitor.model import CONCERN, CORRECTION, RETRACTION, Decision, Effect, Keyed, Kind, Paper
+from monitor.model import (
+    CONCERN,
+    CORRECTION,
+    RETRACTION,
+    ChangeKind,
+    Decision,
+    Effect,
+    IncomingPaper,
+    Paper,
+)
 
 # What a notice is for the paper that it is about. A comment changes nothing.
-NEWS: Mapping[str, Kind] = {
-    RETRACTION: Kind.WITHDRAWN,
-    CORRECTION: Kind.REVISED,
-    CONCERN: Kind.REVISED,
+NEWS: Mapping[str, ChangeKind] = {
+    RETRACTION: ChangeKind.WITHDRAWN,
+    CORRECTION: ChangeKind.REVISED,
+    CONCERN: ChangeKind.REVISED,
 }
 # How a notice is called where no type is given. A title that only has the word somewhere, or goes
 # on without a colon ("Correction of Spelling Errors"), is that of a paper.
@@ -89,18 +98,18 @@ def _parted(ours: Iterable[Pair], theirs: Iterable[Pair]) -> bool:
 # ── what is news because of them ────────────────────────────────────────────────────
 
 
-def subjects(incoming: Iterable[Keyed]) -> set[Pair]:
+def subjects(incoming: Iterable[IncomingPaper]) -> set[Pair]:
     """Return all identifiers that the notices among some records are about."""
     return {pair for one in incoming if effect_of(one) for pair in one.about}
 
 
-def retracted(incoming: Sequence[Keyed], by_stored: Iterable[Pair]) -> list[Keyed]:
+def retracted(incoming: Sequence[IncomingPaper], by_stored: Iterable[Pair]) -> list[IncomingPaper]:
     """Return records with those marked as withdrawn that a retraction notice is about.
 
     `by_stored` are the identifiers that stored notices have retracted; the notices among the
     records themselves count as well, so that the order of the two does not matter.
     """
-    here = (one.about for one in incoming if effect_of(one) is Kind.WITHDRAWN)
+    here = (one.about for one in incoming if effect_of(one) is ChangeKind.WITHDRAWN)
     named = {*by_stored, *(pair for pairs in here for pair in pairs)}
     if not named:
         return list(incoming)
@@ -146,21 +155,21 @@ def _with_effect(
     ids.discard(decision.paper_id or 0)
     before = {id for id in ids if decision.paper_id in noticed.get(id, ())}
     # A notice of long ago tells of its paper what its readers were not told in time.
-    news = decision.news and decision.kind is not Kind.OLDER
+    news = decision.news and decision.kind is not ChangeKind.OLDER
     effect = Effect(kind, tuple(sorted(ids - before)), news, _reason(decision.keyed))
     changed = replace(decision, effect=effect)
-    silent = bool(ids) or (kind is Kind.REVISED and bool(here))
-    if not silent or decision.kind not in (Kind.NEW, Kind.OLDER):
+    silent = bool(ids) or (kind is ChangeKind.REVISED and bool(here))
+    if not silent or decision.kind not in (ChangeKind.NEW, ChangeKind.OLDER):
         return changed
     why = "a notice: the news is the change of the paper it is about"
-    return replace(changed, kind=Kind.NEW, news=False, why=why)
+    return replace(changed, kind=ChangeKind.NEW, news=False, why=why)
 
 
-def effect_of(keyed: Keyed) -> Kind | None:
+def effect_of(keyed: IncomingPaper) -> ChangeKind | None:
     """Return what a record means for the papers that it is about; None for all but notices."""
     return NEWS.get(notice(keyed.paper)) if keyed.about else None
 
 
-def _reason(keyed: Keyed) -> str:
+def _reason(keyed: IncomingPaper) -> str:
     named = next((f"{s} {v}" for s, v in keyed.keys if s != LINK), keyed.paper.title)
     return f"{notice(keyed.paper)}: {named}"

@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import fsum
 
 from monitor.identity.blocking import rarity
-from monitor.identity.mojibake import mended
+from monitor.identity.mojibake import repaired
 from monitor.identity.title_conventions import LEFT_BEHIND
 from monitor.text import plain
 
@@ -28,7 +28,9 @@ def pieces(title: str) -> tuple[str, ...]:
     Those that tell too little are left out. "Data Cubes, Efficiently. In: Proc. SIGMOD 1996"
     begins with the whole title, and "Lomet, D.: Data Cubes" ends with it.
     """
-    parts = [_trimmed(words) for one in SIGN.split(mended(title)) if (words := plain(one).split())]
+    parts = [
+        _trimmed(words) for one in SIGN.split(repaired(title)) if (words := plain(one).split())
+    ]
     found: dict[str, None] = {}
     for place in range(min(MOST_SIGNS, len(parts))):
         for some in (parts[: place + 1], parts[place:]):

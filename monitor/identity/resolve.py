@@ -18,7 +18,7 @@ from monitor.identity.contradiction import bears_out, contradiction
 from monitor.identity.keys import LINK, doi, identifiers
 from monitor.identity.notices import apart, is_about
 from monitor.identity.same_work import SAME_ABSTRACT, abstract_agreement, same_work
-from monitor.model import Candidate, Keyed, Paper
+from monitor.model import Candidate, IncomingPaper, Paper
 from monitor.text import plain, title_key
 
 # Under one guid or link, a title this near is the same paper under a mended title.
@@ -37,7 +37,7 @@ Keys = Collection[tuple[str, str]]
 Handle = tuple[str, str]
 
 
-def handles(keyed: Keyed) -> dict[Handle, str]:
+def handles(keyed: IncomingPaper) -> dict[Handle, str]:
     """What names a paper and is found as it is, strongest first, and how it is then found."""
     found: dict[Handle, str] = {pair: "key" for pair in keyed.keys if pair[0] != LINK}
     found |= {pair: "raw_id" for pair in keyed.keys if pair[0] == LINK}
@@ -53,7 +53,7 @@ def strength(candidate: Candidate) -> tuple[int, bool, int]:
 
 
 def stored_matches(
-    keyed: Keyed, found: Sequence[Candidate]
+    keyed: IncomingPaper, found: Sequence[Candidate]
 ) -> Iterator[tuple[Candidate, str, bool]]:
     """Yield the stored papers that a record is of, why, and whether that proves them to be one.
 
@@ -80,16 +80,16 @@ def by_likeness(why: str) -> bool:
     return bool(why) and not _BY_NAME.match(why)
 
 
-def _by_ruling(keyed: Keyed, candidate: Candidate) -> str:
+def _by_ruling(keyed: IncomingPaper, candidate: Candidate) -> str:
     return "someone ruled that they are the same" if candidate.ruled == "same" else ""
 
 
-def _same_entry(keyed: Keyed, candidate: Candidate) -> str:
+def _same_entry(keyed: IncomingPaper, candidate: Candidate) -> str:
     """An entry that says of itself what it said before is of the paper that it was of before.
 
     So is one that a person has put there, whatever it says.
     """
-    if unheard(keyed, candidate):
+    if not_reread_since_split(keyed, candidate):
         return "someone ruled that it is this paper"
     if common := _in_common(keyed, candidate):
         return f"same entry of its source, same {common}"
@@ -101,7 +101,7 @@ def _same_entry(keyed: Keyed, candidate: Candidate) -> str:
     return "same entry of its source" if any(keyed.fingerprint in prints for prints in said) else ""
 
 
-def _in_common(keyed: Keyed, candidate: Candidate) -> str:
+def _in_common(keyed: IncomingPaper, candidate: Candidate) -> str:
     """Return an identifier that is no proof by itself, but borne out by an entry's place."""
     ours = any(told.raw_id == keyed.raw_id for told in candidate.sightings)
     if not ours or contradiction(keyed.keys, candidate.keys):
@@ -109,12 +109,12 @@ def _in_common(keyed: Keyed, candidate: Candidate) -> str:
     return next((f"{s} {v}" for s, v in keyed.common if (s, v) in candidate.common), "")
 
 
-def unheard(keyed: Keyed, candidate: Candidate) -> bool:
+def not_reread_since_split(keyed: IncomingPaper, candidate: Candidate) -> bool:
     """Whether a paper was split, and this entry of it has not been read again since."""
     return any(told.raw_id == keyed.raw_id and not told.fingerprint for told in candidate.sightings)
 
 
-def _ruled_out(keyed: Keyed, candidate: Candidate) -> bool:
+def _ruled_out(keyed: IncomingPaper, candidate: Candidate) -> bool:
     """A ruling parts a record from a paper, but not from one whose key it carries.
 
     A key that another identifier contradicts does not count.
@@ -125,12 +125,12 @@ def _ruled_out(keyed: Keyed, candidate: Candidate) -> bool:
     return not shared or bool(contradiction(keyed.keys, candidate.keys))
 
 
-def shared_key(keyed: Keyed, keys: Keys) -> str:
+def shared_key(keyed: IncomingPaper, keys: Keys) -> str:
     """Return the first identifier that a record shares with a paper, or ""."""
     return next((f"{s} {v}" for s, v in keyed.keys if s != LINK and (s, v) in keys), "")
 
 
-def without(keyed: Keyed, common: AbstractSet[Handle]) -> Keyed:
+def without(keyed: IncomingPaper, common: AbstractSet[Handle]) -> IncomingPaper:
     """Return a record that is recognised by none of some identifiers; it keeps them as data."""
     if common.isdisjoint(keyed.keys):
         return keyed
@@ -140,7 +140,7 @@ def without(keyed: Keyed, common: AbstractSet[Handle]) -> Keyed:
 
 
 def disowned(
-    keyed: Keyed, found: Iterable[Candidate], matching: Iterable[Candidate]
+    keyed: IncomingPaper, found: Iterable[Candidate], matching: Iterable[Candidate]
 ) -> Iterator[Handle]:
     """Yield the identifiers that a record shares with stored papers which are clearly others."""
     ours = {one.stored.id for one in matching}
@@ -149,7 +149,9 @@ def disowned(
             yield from (p for p in keyed.keys if p[0] != LINK and p in candidate.keys)
 
 
-def matches(keyed: Keyed, papers: Sequence[Paper], keys: Keys, found_by: frozenset[str]) -> str:
+def matches(
+    keyed: IncomingPaper, papers: Sequence[Paper], keys: Keys, found_by: frozenset[str]
+) -> str:
     """Say by what a paper is the incoming one, or "" when it is another.
 
     `papers` are the records of it that are at hand, of which the first is compared; `keys` are
@@ -162,7 +164,7 @@ def matches(keyed: Keyed, papers: Sequence[Paper], keys: Keys, found_by: frozens
     if keyed.common:
         paper = _stripped(paper, keyed.common)
         keyed = dataclasses.replace(keyed, paper=_stripped(keyed.paper, keyed.common))
-    if found_by == _ONLY_NEAR and not at_a_glance(keyed, paper.title, paper.authors):
+    if found_by == _ONLY_NEAR and not may_match_cheaply(keyed, paper.title, paper.authors):
         return ""
     verdict = same_work(keyed.paper, paper)
     if verdict.same:
@@ -173,7 +175,7 @@ def matches(keyed: Keyed, papers: Sequence[Paper], keys: Keys, found_by: frozens
     return ""
 
 
-def _may_share(keyed: Keyed, papers: Sequence[Paper], keys: Keys) -> bool:
+def _may_share(keyed: IncomingPaper, papers: Sequence[Paper], keys: Keys) -> bool:
     """Whether an identifier in common proves that a record is of a paper.
 
     Not where one is about the other (some errata have the DOI of their paper), nor where another
@@ -198,7 +200,7 @@ def _stripped(paper: Paper, common: Keys) -> Paper:
     return structs.replace(paper, keys=kept, **pages)
 
 
-def at_a_glance(keyed: Keyed, title: str, authors: tuple[str, ...]) -> bool:
+def may_match_cheaply(keyed: IncomingPaper, title: str, authors: tuple[str, ...]) -> bool:
     """Whether a paper may be one of this title, or by one of these authors: a word will do.
 
     Nearly all papers that share but a block have neither, and a full block holds many.
@@ -222,7 +224,7 @@ def _names(authors: tuple[str, ...]) -> frozenset[str]:
     return frozenset(_NAME.findall(_spoken(authors)))
 
 
-def _mended(keyed: Keyed, paper: Paper, keys: Keys) -> bool:
+def _mended(keyed: IncomingPaper, paper: Paper, keys: Keys) -> bool:
     """A guid or link may be given to another paper: the title or abstract must bear it out."""
     schemes = {scheme for scheme, _ in keyed.keys} & {scheme for scheme, _ in keys}
     if schemes - {LINK}:

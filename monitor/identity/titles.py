@@ -12,7 +12,7 @@ from math import fsum
 from rapidfuzz.distance import Indel
 
 from monitor.identity.blocking import rarity
-from monitor.identity.mojibake import mended
+from monitor.identity.mojibake import repaired
 from monitor.identity.pieces import MOST_SIGNS, SIGN, TELLING, pieces
 from monitor.identity.title_conventions import (
     ABOUT,
@@ -99,7 +99,7 @@ class Likeness:
 
 @lru_cache(maxsize=8192)
 def title(told: str) -> Title:
-    whole = _without_notes(mended(told))
+    whole = _without_notes(repaired(told))
     folded = plain(whole)
     words = tuple(map(american, _WORD.findall(folded)))
     distinct = frozenset(words)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache, partial
 
-from monitor.identity.mojibake import mended
+from monitor.identity.mojibake import repaired
 from monitor.text import plain
 
 
@@ -108,7 +108,7 @@ class Venue:
 @lru_cache(maxsize=4096)
 def venue(told: str) -> Venue:
     """Return what a venue's name says; no kind and no words of an empty or unknown one."""
-    folded = plain(mended(told))
+    folded = plain(repaired(told))
     kind = next((kind for kind, pattern in _KIND if pattern.search(folded)), None)
     series = {letters for name, letters in _SERIES.items() if name in folded}
     words = {w for w in folded.split() if w not in _SAID_BY_MANY and not w.isdigit()}

@@ -11,13 +11,13 @@ from typing import Any
 from monitor.match.evaluate import Span, View, met_leaves, total
 from monitor.match.idf import rarity
 from monitor.match.tree import Author, Label, Leaf, Near, Query, Words, leaves
-from monitor.model import Why
+from monitor.model import MatchReason
 
 _FIELDS = ("title", "abstract", "venue")
 _MATHS = re.compile(r"(?<!\\)\$(?=\S)[^$]{1,400}(?<=\S)\$(?!\d)")
 
 
-def explain(query: Query, view: View) -> tuple[Why, ...]:
+def explain(query: Query, view: View) -> tuple[MatchReason, ...]:
     """Return which words were found in which field, one `Why` a field, title first.
 
     Words are as the paper writes them, each once whatever its case; spans never cut a formula
@@ -32,20 +32,20 @@ def explain(query: Query, view: View) -> tuple[Why, ...]:
             found.setdefault("author", []).extend(view.met_authors(leaf))
         elif isinstance(leaf, Label):
             found.setdefault(leaf.field, []).extend(view.met_labels(leaf))
-    others = [Why(field, _distinct(values)) for field, values in found.items()]
+    others = [MatchReason(field, _distinct(values)) for field, values in found.items()]
     return tuple(why for why in (*texts, *others) if why.words)
 
 
-def _text_why(field: str, met: Sequence[Leaf], view: View) -> Why:
+def _text_why(field: str, met: Sequence[Leaf], view: View) -> MatchReason:
     terms = [leaf for leaf in met if isinstance(leaf, Words | Near) and field in leaf.fields]
     if not terms:
-        return Why(field, ())
+        return MatchReason(field, ())
     lattice = view.text(field)
     found = sorted({span for term in terms for span in lattice.occurrences(term)})
     formulas = [match.span() for match in _MATHS.finditer(lattice.text)]
     whole = sorted(_widened(lattice.text, span, formulas) for span in found)
     words = _distinct(" ".join(lattice.text[start:end].split()) for start, end in whole)
-    return Why(field, words, _merged(whole))
+    return MatchReason(field, words, _merged(whole))
 
 
 def _distinct(words: Iterable[str]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from monitor.match.evaluate import label
 from monitor.match.names import spellings
 from monitor.match.too_broad import STOP_WORDS
 from monitor.match.tree import And, AtLeast, Author, Edge, Label, Near, Node, Not, Or, Words
-from monitor.model import Keyword, Keywords, Paper, Sought
+from monitor.model import Keyword, Keywords, Paper, SearchExpr
 from monitor.text import pieces, ways_to_write, words_of_piece
 
 # A database refuses a longer one; two that begin alike are told apart by the exact evaluation.
@@ -56,7 +56,7 @@ def _key(text: str) -> str:
     return _UNHELD.sub("_", text)[:LONGEST]
 
 
-def sought(node: Node) -> Sought | None:
+def sought(node: Node) -> SearchExpr | None:
     """Return what a paper must have to meet a tree; None where it may have anything."""
     match node:
         case And(children):
@@ -81,19 +81,19 @@ def _keyword(text: str, prefix: bool) -> Keyword:
     return Keyword(_key(text), prefix)
 
 
-def _every(parts: Sequence[Sought | None]) -> Sought | None:
+def _every(parts: Sequence[SearchExpr | None]) -> SearchExpr | None:
     some = tuple(dict.fromkeys(part for part in parts if part is not None))
     return (some[0] if len(some) == 1 else Keywords(True, some)) if some else None
 
 
-def _some(parts: Sequence[Sought | None]) -> Sought | None:
+def _some(parts: Sequence[SearchExpr | None]) -> SearchExpr | None:
     some = tuple(dict.fromkeys(part for part in parts if part is not None))
     if len(some) == 1 and None not in parts:
         return some[0]
     return None if None in parts else Keywords(False, some)
 
 
-def _at_least(count: int, parts: Sequence[Sought | None]) -> Sought | None:
+def _at_least(count: int, parts: Sequence[SearchExpr | None]) -> SearchExpr | None:
     some = [part for part in parts if part is not None]
     count -= len(parts) - len(some)
     if count < 1:
@@ -103,7 +103,7 @@ def _at_least(count: int, parts: Sequence[Sought | None]) -> Sought | None:
     return _some([_every(chosen) for chosen in combinations(some, count)])
 
 
-def _of_words(term: Words) -> Iterator[Sought | None]:
+def _of_words(term: Words) -> Iterator[SearchExpr | None]:
     """Yield, for each word of a phrase, the ways to write it; stop words only where alone."""
     gaps = [[e for e in term.edges if e.start <= gap < e.end] for gap in range(term.length)]
     telling = [edges for edges in gaps if not all(_is_common(edge) for edge in edges)]
@@ -112,7 +112,7 @@ def _of_words(term: Words) -> Iterator[Sought | None]:
         yield _some([_spelled(space, edge) for edge in edges])
 
 
-def _spelled(space: str, edge: Edge) -> Sought | None:
+def _spelled(space: str, edge: Edge) -> SearchExpr | None:
     """Return the keywords of a word in all its spellings; None for one that has too many.
 
     So the index finds what it was given before two spellings were known to be of one word.

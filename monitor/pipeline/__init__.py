@@ -32,27 +32,33 @@ from monitor.pipeline.deliver import (
 from monitor.pipeline.dry_run import rehearse
 from monitor.pipeline.incidents import note_outage
 from monitor.pipeline.ingest import ingest, is_being_read, is_due
-from monitor.pipeline.match import enrol, match
+from monitor.pipeline.match import match, sync_subscriptions
 from monitor.pipeline.render import OnFailure
-from monitor.pipeline.runtime import OPERATOR, Parts, Retention, Subscription, Watched, Way
+from monitor.pipeline.runtime import (
+    OPERATOR,
+    ConfiguredSource,
+    Destination,
+    Retention,
+    Runtime,
+    Subscription,
+)
 from monitor.pipeline.search_index import make_searchable
 
 __all__ = [
     "OPERATOR",
     "Composed",
+    "ConfiguredSource",
+    "Destination",
     "InForce",
     "OnFailure",
-    "Parts",
     "Retention",
+    "Runtime",
     "Subscription",
-    "Watched",
-    "Way",
     "are_open",
     "chosen",
     "compose",
     "deliver",
     "deliver_line",
-    "enrol",
     "ingest",
     "is_being_read",
     "is_due",
@@ -66,5 +72,6 @@ __all__ = [
     "raise_store_error",
     "rehearse",
     "resolve",
+    "sync_subscriptions",
     "upkeep",
 ]

@@ -9,7 +9,7 @@ import structlog
 
 from monitor.identity.keys import keyed
 from monitor.pipeline import incidents
-from monitor.pipeline.runtime import Parts
+from monitor.pipeline.runtime import Runtime
 from monitor.store import retention
 from monitor.store.database import Transaction
 
@@ -18,7 +18,7 @@ log = structlog.get_logger()
 BATCH = 500
 
 
-def upkeep(parts: Parts) -> None:
+def upkeep(parts: Runtime) -> None:
     """Let go of what is older than `retention:` says, in short transactions. Again, it is quick.
 
     By a clock that has jumped nothing is old.
@@ -33,7 +33,7 @@ def upkeep(parts: Parts) -> None:
     _all(parts, "runs", lambda tx: retention.prune_runs(tx, now - kept.runs))
 
 
-def _all(parts: Parts, what: str, step: Callable[[Transaction], int]) -> None:
+def _all(parts: Runtime, what: str, step: Callable[[Transaction], int]) -> None:
     total = 0
     while not parts.stopping.is_set():
         with parts.database.ingesting() as tx:
@@ -45,7 +45,7 @@ def _all(parts: Parts, what: str, step: Callable[[Transaction], int]) -> None:
         log.info("let go of what is old", what=what, count=total)
 
 
-def fill_blocks(parts: Parts) -> None:
+def fill_blocks(parts: Runtime) -> None:
     """Give papers that an older version stored the keys of near titles, before any is read."""
     filled = 0
     while not parts.stopping.is_set():

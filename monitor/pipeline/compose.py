@@ -16,10 +16,10 @@ from monitor.digest.schedule import Slot, late_before, latest_due, next_due
 from monitor.errors import MonitorError, StoreBusyError, StoreError, UsageError
 from monitor.identity.other_titles import other_titles
 from monitor.match import TopicIndex
-from monitor.model import Digest, News, Notice, OtherTitle
+from monitor.model import Digest, Notice, OtherTitle, UnsentMatch
 from monitor.pipeline import incidents
 from monitor.pipeline.render import Forms, OnFailure, failing, judge, plan, render, render_again
-from monitor.pipeline.runtime import OPERATOR, Parts, Subscription, Way
+from monitor.pipeline.runtime import OPERATOR, Destination, Runtime, Subscription
 from monitor.store import digests, papers, runs
 from monitor.store.database import Transaction
 from monitor.store.digests import SubscriptionState
@@ -54,7 +54,7 @@ def raise_store_error(failed: Mapping[str, Exception]) -> None:
 
 
 def compose(
-    parts: Parts,
+    parts: Runtime,
     names: Sequence[str] = (),
     *,
     early: bool = False,
@@ -104,7 +104,7 @@ def compose(
     return done
 
 
-def _record_failure(parts: Parts, name: str, fault: Exception, now: datetime) -> None:
+def _record_failure(parts: Runtime, name: str, fault: Exception, now: datetime) -> None:
     """Open an incident, or renew it. A store that refuses to record is retried without a rest."""
     subject, kind = incidents.subscription(name), incidents.NOT_COMPOSED
     by_store = isinstance(fault, StoreError)
@@ -118,7 +118,7 @@ def _record_failure(parts: Parts, name: str, fault: Exception, now: datetime) ->
             runs.try_at(tx, subject, kind, now + rest(tries, parts.patience))
 
 
-def _ask_about_the_clock(parts: Parts, now: datetime) -> None:
+def _ask_about_the_clock(parts: Runtime, now: datetime) -> None:
     """What a wrong clock makes due would be told to everybody: a person says whether it is right.
 
     Who is down for long needs no such question: a start takes the clock as it is.
@@ -131,7 +131,7 @@ def _ask_about_the_clock(parts: Parts, now: datetime) -> None:
         runs.open_incident(tx, incidents.CLOCK, incidents.JUMPED, now, error)
 
 
-def chosen(parts: Parts, names: Sequence[str]) -> list[Subscription]:
+def chosen(parts: Runtime, names: Sequence[str]) -> list[Subscription]:
     """Return the named subscriptions, all when none is named. Raises UsageError."""
     known = {subscription.name: subscription for subscription in parts.subscriptions}
     for name in names:
@@ -141,7 +141,7 @@ def chosen(parts: Parts, names: Sequence[str]) -> list[Subscription]:
 
 
 def _subscription(
-    parts: Parts, subscription: Subscription, state: SubscriptionState, now: datetime, early: bool
+    parts: Runtime, subscription: Subscription, state: SubscriptionState, now: datetime, early: bool
 ) -> list[Composed]:
     if now <= _pause_end(subscription):
         return []
@@ -168,7 +168,7 @@ def _pause_end(subscription: Subscription) -> datetime:
 
 
 def _slot(
-    parts: Parts, subscription: Subscription, state: SubscriptionState, now: datetime, early: bool
+    parts: Runtime, subscription: Subscription, state: SubscriptionState, now: datetime, early: bool
 ) -> Slot | None:
     # After a change of zone, what is due still counts from the last slot: no date is skipped.
     first = max(state.first_seen, state.in_force_since) - MOMENT
@@ -185,7 +185,7 @@ def _slot(
 
 
 def _digest(
-    parts: Parts, subscription: Subscription, state: SubscriptionState, slot: Slot, now: datetime
+    parts: Runtime, subscription: Subscription, state: SubscriptionState, slot: Slot, now: datetime
 ) -> Digest:
     with parts.database.reading() as tx:
         news = digests.unsent(tx, subscription.name, now)
@@ -209,7 +209,9 @@ def _digest(
     )
 
 
-def _other_titles(tx: Transaction, news: Sequence[News]) -> dict[int, tuple[OtherTitle, ...]]:
+def _other_titles(
+    tx: Transaction, news: Sequence[UnsentMatch]
+) -> dict[int, tuple[OtherTitle, ...]]:
     titles = {item.change.stored.id: item.change.stored.paper.title for item in news}
     seen = papers.sightings_with_text(tx, titles)
     return {id: found for id, some in seen.items() if (found := other_titles(titles[id], some))}
@@ -232,18 +234,20 @@ def _parked(index: TopicIndex, subscription: Subscription) -> tuple[str, ...]:
     )
 
 
-def _ways(subscription: Subscription, digest: Digest) -> tuple[Way, ...]:
+def _ways(subscription: Subscription, digest: Digest) -> tuple[Destination, ...]:
     """An empty digest is a recorded outcome; it is sent only to those who asked for it."""
     return subscription.ways if digest.papers or subscription.quiet_send else ()
 
 
-def _freeze(parts: Parts, digest: Digest, ways: Sequence[Way], now: datetime) -> int | None:
+def _freeze(
+    parts: Runtime, digest: Digest, ways: Sequence[Destination], now: datetime
+) -> int | None:
     forms = render(parts, ways, digest)
     return _plan(parts, digest, ways, forms, now)
 
 
 def _plan(
-    parts: Parts, digest: Digest, ways: Sequence[Way], forms: Forms, now: datetime
+    parts: Runtime, digest: Digest, ways: Sequence[Destination], forms: Forms, now: datetime
 ) -> int | None:
     planned = plan(parts, ways, forms)
     with parts.database.writing() as tx:
@@ -265,7 +269,7 @@ def _plan(
 # ── notices to the operator ─────────────────────────────────────────────────────────
 
 
-def notify(parts: Parts) -> int:
+def notify(parts: Runtime) -> int:
     """Tell the operator of each incident once when it begins and once when it ends.
 
     One that ended before its beginning was told is no news. Returns how many were told.
@@ -297,7 +301,7 @@ def _is_news(incident: runs.Incident) -> bool:
     return not over or incident.kind == incidents.UNAVAILABLE
 
 
-def _notify(parts: Parts, incident: runs.Incident, now: datetime) -> None:
+def _notify(parts: Runtime, incident: runs.Incident, now: datetime) -> None:
     notice = _notice(incident, now)
     period = f"{incident.id}-{'ended' if incident.ended else 'began'}"
     digest = Digest(OPERATOR, period, now, parts.timezone, None, now, groups=(), report=())

@@ -17,10 +17,10 @@ import structlog
 from monitor.channels import retry_policy
 from monitor.errors import StoreError
 from monitor.log import masked
-from monitor.model import Channel, Delivery, Outcome, State
+from monitor.model import Channel, Delivery, DeliveryState, Outcome
 from monitor.pipeline import incidents
 from monitor.pipeline.rate_limit import Pace
-from monitor.pipeline.runtime import Parts
+from monitor.pipeline.runtime import Runtime
 from monitor.store import deliveries, locks, outage_groups, runs
 from monitor.store.database import Transaction
 from monitor.store.group_commit import Together
@@ -33,7 +33,7 @@ AHEAD = 4
 RECORD_AGAIN = (1, 2, 5, 10, 20, 30, 60, 120)
 
 
-def deliver(parts: Parts, *, probe: bool = False) -> list[Delivery]:
+def deliver(parts: Runtime, *, probe: bool = False) -> list[Delivery]:
     """Send what is planned or due for another try, each line in a thread of its own.
 
     Returns the deliveries that were attempted, as they now stand. `probe` tries lines that are
@@ -53,13 +53,13 @@ def deliver(parts: Parts, *, probe: bool = False) -> list[Delivery]:
         return [deliveries.get(tx, delivery_id) for delivery_id in sorted(attempted)]
 
 
-def are_open(parts: Parts, line: str, more_than: int = 0) -> bool:
+def are_open(parts: Runtime, line: str, more_than: int = 0) -> bool:
     """Say whether more than so many deliveries wait on a line now, to be sent at once."""
     return _waiting(parts, _names(parts, line), more_than + 1) > more_than
 
 
 def deliver_line(
-    parts: Parts, line: str, *, probe: bool = False, most: int | None = None
+    parts: Runtime, line: str, *, probe: bool = False, most: int | None = None
 ) -> list[int]:
     """Send all that waits on one line, until it is done, down, or the service stops.
 
@@ -102,11 +102,11 @@ def _run(sending: _Round, line: str, at_once: int) -> list[int]:
     return sending.attempted
 
 
-def _names(parts: Parts, line: str) -> set[str]:
+def _names(parts: Runtime, line: str) -> set[str]:
     return {channel.name for channel in parts.lines.get(line, ())}
 
 
-def _waiting(parts: Parts, names: Collection[str], most: int) -> int:
+def _waiting(parts: Runtime, names: Collection[str], most: int) -> int:
     with parts.database.reading() as tx:
         return deliveries.waiting(tx, parts.clock.now(), names, most)
 
@@ -120,7 +120,7 @@ class _Round:
 
     def __init__(
         self,
-        parts: Parts,
+        parts: Runtime,
         line: str,
         names: Collection[str],
         at_once: int,
@@ -196,13 +196,13 @@ class _Round:
     def _send(self, delivery: Delivery) -> Outcome:
         handed_off = False
 
-        def handing_off() -> bool:
+        def commit_handoff() -> bool:
             nonlocal handed_off
             handed_off = self._together.write(self._hand_off, delivery.id)
             return handed_off
 
         try:
-            return self.parts.channels[delivery.channel].send(delivery, handing_off)
+            return self.parts.channels[delivery.channel].send(delivery, commit_handoff)
         except Exception as fault:
             expected = isinstance(fault, StoreError)
             log.error(
@@ -214,11 +214,11 @@ class _Round:
             )
             error = str(fault) if expected else f"unexpected {type(fault).__name__}: {fault}"
             # Once the last byte was about to leave, nobody can say whether it did.
-            state = State.UNKNOWN if handed_off else State.RETRY
+            state = DeliveryState.UNKNOWN if handed_off else DeliveryState.RETRY
             return Outcome(state, error, retry_after=retry_policy.AFTER_FAULT)
 
     def _hand_off(self, tx: Transaction, ids: Sequence[int]) -> Sequence[bool]:
-        ours = deliveries.handing_off(tx, ids, self.parts.owner.id, self.parts.clock.now())
+        ours = deliveries.commit_handoff(tx, ids, self.parts.owner.id, self.parts.clock.now())
         return [id in ours for id in ids]
 
     def _is_first_to_find_it_down(self, outcome: Outcome) -> bool:
@@ -285,7 +285,7 @@ class _Round:
             owner = parts.owner.id
             recorded = deliveries.record(tx, known_as, owner, decided.outcome, now, decided.at)
             for delivery, outcome in some:
-                if delivery.id not in recorded and outcome.state is State.SENT:
+                if delivery.id not in recorded and outcome.state is DeliveryState.SENT:
                     # We were taken for dead while we waited for the answer: now it is known.
                     deliveries.settle(tx, delivery.id, outcome, now)
                 self._judge(tx, delivery, outcome, now)
@@ -294,10 +294,10 @@ class _Round:
 
     def _judge_line(self, tx: Transaction, outcomes: Sequence[Outcome], now: datetime) -> None:
         """A clear answer ends an outage. Too many hand-offs without one, and the line rests."""
-        unclear = [outcome for outcome in outcomes if outcome.state is State.UNKNOWN]
+        unclear = [outcome for outcome in outcomes if outcome.state is DeliveryState.UNKNOWN]
         if len(unclear) < len(outcomes) and self.line in self._wrong:
             runs.end_incident(tx, self.line, runs.DOWN, now)
-        if any(outcome.state is State.SENT for outcome in outcomes):
+        if any(outcome.state is DeliveryState.SENT for outcome in outcomes):
             outage_groups.answered(tx, self.line)
             if self._until_sent:
                 self._over.set()
@@ -320,14 +320,14 @@ class _Round:
     def _judge(self, tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
         """A recipient refused for good is the operator's to mend; the next success ends it."""
         subject = incidents.recipient(delivery.channel, delivery.recipient)
-        if outcome.state is State.FAILED:
+        if outcome.state is DeliveryState.FAILED:
             runs.open_incident(tx, subject, incidents.REFUSED, now, outcome.error)
             self._wrong.add(subject)
-        elif outcome.state is State.SENT and subject in self._wrong:
+        elif outcome.state is DeliveryState.SENT and subject in self._wrong:
             runs.end_incident(tx, subject, incidents.REFUSED, now)
 
 
-_LEVELS = {State.SENT: logging.INFO, State.FAILED: logging.ERROR}
+_LEVELS = {DeliveryState.SENT: logging.INFO, DeliveryState.FAILED: logging.ERROR}
 
 
 def log_delivery(delivery: Delivery, outcome: Outcome) -> None:
@@ -350,7 +350,7 @@ def log_delivery(delivery: Delivery, outcome: Outcome) -> None:
 # ── what was left open ──────────────────────────────────────────────────────────────
 
 
-def _settle(parts: Parts, line: str, names: Collection[str]) -> None:
+def _settle(parts: Runtime, line: str, names: Collection[str]) -> None:
     """Free what dead owners held on these channels, and find out about what nobody knows.
 
     A channel that can look (Slack's history) is asked; e-mail is handed off once more, the same
@@ -374,7 +374,7 @@ def _settle(parts: Parts, line: str, names: Collection[str]) -> None:
                 deliveries.hand_off_again(tx, delivery.id, now)
             else:
                 asked_again = Outcome(
-                    State.UNKNOWN, delivery.error, retry_after=retry_policy.ASK_AFTER
+                    DeliveryState.UNKNOWN, delivery.error, retry_after=retry_policy.ASK_AFTER
                 )
                 deliveries.settle(tx, delivery.id, asked_again, now)
                 incidents.unclear(tx, parts, delivery, now)
@@ -382,7 +382,7 @@ def _settle(parts: Parts, line: str, names: Collection[str]) -> None:
             incidents.cleared(tx, delivery, now)
 
 
-def is_handed_off_again(tx: Transaction, parts: Parts, delivery: Delivery, now: datetime) -> bool:
+def is_handed_off_again(tx: Transaction, parts: Runtime, delivery: Delivery, now: datetime) -> bool:
     """Say whether a delivery of unknown end is handed off once more, without a person."""
     channel = parts.channels.get(delivery.channel)
     if channel is None or not incidents.is_written_to(parts, delivery):
@@ -393,7 +393,7 @@ def is_handed_off_again(tx: Transaction, parts: Parts, delivery: Delivery, now: 
 
 
 def _give_up_at(
-    tx: Transaction, parts: Parts, line: str, delivery: Delivery, now: datetime
+    tx: Transaction, parts: Runtime, line: str, delivery: Delivery, now: datetime
 ) -> datetime:
     down = _time_down(tx, line, delivery, now)
     return retry_policy.give_up_at(delivery, parts.patience, down)
@@ -405,7 +405,7 @@ def _time_down(tx: Transaction, line: str, delivery: Delivery, now: datetime) ->
     return outage_groups.time_down(tx, line, since, now) if since else timedelta()
 
 
-def resolve(parts: Parts, delivery_id: int, fate: Literal["sent", "resend"]) -> None:
+def resolve(parts: Runtime, delivery_id: int, fate: Literal["sent", "resend"]) -> None:
     """Settle an unknown delivery by hand. Raises UsageError for one that is not unknown."""
     now = parts.clock.now()
     with parts.database.writing() as tx:
@@ -422,6 +422,6 @@ def _reconciled(channel: Channel, delivery: Delivery, now: datetime) -> Outcome 
         return None
 
 
-def _is_at_it(parts: Parts, owner: str) -> bool:
+def _is_at_it(parts: Runtime, owner: str) -> bool:
     """One round at a time: what we still hold at the start of one, an error made us drop."""
     return owner != parts.owner.id and locks.alive(parts.database, owner)

@@ -9,12 +9,12 @@ from monitor.model import Digest
 from monitor.pipeline.compose import compose, log_failure
 from monitor.pipeline.match import match
 from monitor.pipeline.render import OnFailure
-from monitor.pipeline.runtime import Parts
+from monitor.pipeline.runtime import Runtime
 from monitor.store.dry_run import rehearsing
 
 
 def rehearse(
-    parts: Parts,
+    parts: Runtime,
     names: Sequence[str] = (),
     *,
     early: bool = False,

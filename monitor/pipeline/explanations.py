@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from monitor.match import TopicIndex
-from monitor.model import Paper, Why
+from monitor.model import MatchReason, Paper
 
 # A few kilobytes each; what a digest shows of an abstract is bounded.
 MOST_KEPT = 1_024
 
-Explain = Callable[[str, Paper, Sequence[str]], tuple[Why, ...]]
+Explain = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
 
 
 def kept(index: TopicIndex) -> Explain:
@@ -30,7 +30,7 @@ def kept(index: TopicIndex) -> Explain:
         categories: tuple[str, ...],
         announce: str,
         sources: tuple[str, ...],
-    ) -> tuple[Why, ...]:
+    ) -> tuple[MatchReason, ...]:
         paper = Paper(
             title,
             abstract=abstract,
@@ -41,7 +41,7 @@ def kept(index: TopicIndex) -> Explain:
         )
         return index.why(topic, paper, sources)
 
-    def explain(topic: str, paper: Paper, sources: Sequence[str]) -> tuple[Why, ...]:
+    def explain(topic: str, paper: Paper, sources: Sequence[str]) -> tuple[MatchReason, ...]:
         looked_at = paper.title, paper.abstract, paper.authors, paper.venue, paper.categories
         return explained(topic, *looked_at, paper.announce, tuple(sources))
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from monitor.model import Run
 from monitor.pipeline import incidents, source_schedule
-from monitor.pipeline.runtime import Parts, Watched
+from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.store import runs
 
 
-def note(parts: Parts, watched: Watched, done: Sequence[Run]) -> None:
+def note(parts: Runtime, watched: ConfiguredSource, done: Sequence[Run]) -> None:
     """Record that papers may be missing before this pass over a source of one fetched document.
 
     A kind that asks its service for a time, and keeps `until`, fills its gaps by itself, and so

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from itertools import chain
 
 from monitor.errors import StoreError
-from monitor.model import Delivery, State
-from monitor.pipeline.runtime import OPERATOR, Parts
+from monitor.model import Delivery, DeliveryState
+from monitor.pipeline.runtime import OPERATOR, Runtime
 from monitor.store import deliveries, runs
 from monitor.store.database import Transaction
 
@@ -71,7 +71,7 @@ def recipient(channel: str, address: str) -> str:
     return f"{channel} to {address}"
 
 
-def note_outage(parts: Parts, since: datetime, error: str) -> None:
+def note_outage(parts: Runtime, since: datetime, error: str) -> None:
     """Record that the store was unavailable until now, for the operator: once for all processes."""
     now = parts.clock.now()
     if now - since < BRIEF:
@@ -80,7 +80,7 @@ def note_outage(parts: Parts, since: datetime, error: str) -> None:
         runs.note_ended(tx, STORE, UNAVAILABLE, since, now, error)
 
 
-def clock_jumped(parts: Parts) -> bool:
+def clock_jumped(parts: Runtime) -> bool:
     """Say whether the clock went ahead by itself while this process ran.
 
     To be down for long is no jump, and neither is to sleep: both pass for the clock that counts
@@ -89,7 +89,7 @@ def clock_jumped(parts: Parts) -> bool:
     return parts.ahead() > MOST_AHEAD
 
 
-def subjects(parts: Parts, living: Iterable[tuple[str, str, str]]) -> set[str]:
+def subjects(parts: Runtime, living: Iterable[tuple[str, str, str]]) -> set[str]:
     """Return all subjects that the configuration in force may have incidents of.
 
     `living` are (subscription, channel, recipient). The clock is one for as long as it is wrong.
@@ -106,7 +106,7 @@ def subjects(parts: Parts, living: Iterable[tuple[str, str, str]]) -> set[str]:
     }
 
 
-def unclear(tx: Transaction, parts: Parts, delivery: Delivery, now: datetime) -> None:
+def unclear(tx: Transaction, parts: Runtime, delivery: Delivery, now: datetime) -> None:
     """Note that nothing can find out what became of a delivery: a person has to say it.
 
     Who is not written to any more is no incident, and of a notice that may be lost there is none.
@@ -119,7 +119,7 @@ def unclear(tx: Transaction, parts: Parts, delivery: Delivery, now: datetime) ->
     runs.open_incident(tx, recipient(delivery.channel, delivery.recipient), UNCLEAR, now, error)
 
 
-def is_written_to(parts: Parts, delivery: Delivery) -> bool:
+def is_written_to(parts: Runtime, delivery: Delivery) -> bool:
     """Say whether the configuration in force still names a delivery's recipient."""
     of_others = (s.ways for s in parts.subscriptions if s.name == delivery.subscription)
     ways = parts.operator if delivery.subscription == OPERATOR else chain.from_iterable(of_others)
@@ -130,5 +130,8 @@ def is_written_to(parts: Parts, delivery: Delivery) -> bool:
 def cleared(tx: Transaction, delivery: Delivery, now: datetime) -> None:
     """Note that it is known, unless another one to the same recipient is not."""
     to = (delivery.channel, delivery.recipient)
-    if all((one.channel, one.recipient) != to for one in deliveries.listing(tx, [State.UNKNOWN])):
+    if all(
+        (one.channel, one.recipient) != to
+        for one in deliveries.listing(tx, [DeliveryState.UNKNOWN])
+    ):
         runs.end_incident(tx, recipient(*to), UNCLEAR, now)

@@ -12,14 +12,14 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from monitor.diff.decide import Circumstances
+from monitor.diff.decide import DecisionContext
 from monitor.errors import FetchError, MonitorError, StoreError, WaitError
 from monitor.model import (
     Document,
     Dump,
+    DumpCursor,
     DumpReading,
     FirstRun,
-    Mark,
     Paper,
     Rejected,
     Run,
@@ -27,7 +27,7 @@ from monitor.model import (
 )
 from monitor.pipeline import gaps, incidents, replayed_feed, source_schedule
 from monitor.pipeline.cleanup import fill_blocks
-from monitor.pipeline.runtime import Parts, Watched
+from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.pipeline.source_health import judge
 from monitor.pipeline.store_chunk import arrive
 from monitor.sources import sandbox
@@ -48,7 +48,7 @@ STOPPED = "stopped; the rest is read next time"
 KEPT = 20
 
 
-def is_due(parts: Parts, name: str) -> bool:
+def is_due(parts: Runtime, name: str) -> bool:
     """Say whether the time of a source has come to be read again."""
     watched = parts.sources[name]
     with parts.database.reading() as tx:
@@ -58,15 +58,15 @@ def is_due(parts: Parts, name: str) -> bool:
     return source_schedule.is_due(known, last, every, parts.clock.now())
 
 
-def is_being_read(parts: Parts, name: str) -> bool:
+def is_being_read(parts: Runtime, name: str) -> bool:
     """Say whether a process reads a source at this moment."""
     return locks.is_source_locked(parts.database, name)
 
 
 def ingest(
-    parts: Parts,
+    parts: Runtime,
     name: str,
-    tell: Callable[[Run], None] | None = None,
+    on_progress: Callable[[Run], None] | None = None,
     accept: FirstRun | None = None,
 ) -> list[Run]:
     """Read what is new of one source; a fault ends its document's run, never the others.
@@ -88,7 +88,7 @@ def ingest(
         if source_schedule.waits(known, now):
             return [_not_asked(name, known.waits_for, now)]
         reading = _Ingest(
-            parts, watched, first, source_schedule.is_afresh(known, now), tell, accept
+            parts, watched, first, source_schedule.is_afresh(known, now), on_progress, accept
         )
         reading.failing = failing
         done = list(reading.runs(validators))
@@ -118,16 +118,16 @@ class _Ingest:
 
     def __init__(
         self,
-        parts: Parts,
-        watched: Watched,
+        parts: Runtime,
+        watched: ConfiguredSource,
         first: bool,
         afresh: bool,
-        tell: Callable[[Run], None] | None,
+        on_progress: Callable[[Run], None] | None,
         accept: FirstRun | None,
     ) -> None:
         self.parts = parts
         self.accept = accept
-        self.tell = tell
+        self.tell = on_progress
         self.watched = watched
         # All is asked for and read, also what was read before.
         self.afresh = afresh
@@ -237,7 +237,7 @@ class _Ingest:
     def _distrust(self, url: str) -> None:
         """An address that moved to where nothing can be read is asked where it was again."""
         with self.parts.database.writing() as tx:
-            server_memory.distrust(tx, url)
+            server_memory.forget_redirect(tx, url)
 
     def _chunks(self, told: Sequence[Paper], offset: int) -> Iterator[tuple[int, Sequence[Paper]]]:
         size = CHUNK
@@ -269,7 +269,7 @@ class _Ingest:
             read_before = any(one.ended and one.mark == mark for one in known)
             return self._end_dump(dump, reading, mark, read_before)
 
-    def _read_parts(self, dump: Dump, reading: DumpReading) -> Mark | None:
+    def _read_parts(self, dump: Dump, reading: DumpReading) -> DumpCursor | None:
         """Store part after part; return how far that came, None when it was stopped.
 
         What holds no paper so far leaves no mark, so that it fails again until it is mended.
@@ -290,7 +290,7 @@ class _Ingest:
         return None
 
     def _end_dump(
-        self, dump: Dump, reading: DumpReading, mark: Mark, read_before: bool
+        self, dump: Dump, reading: DumpReading, mark: DumpCursor, read_before: bool
     ) -> Run | None:
         """Note that a dump is read; None when it was, and only its name or its time is new."""
         whole = dump.complete and not reading.error
@@ -313,7 +313,7 @@ class _Ingest:
         outcome = RunOutcome.OK if whole else RunOutcome.PARTIAL
         return self._finish(outcome, error, dump.name, kept)
 
-    def _read_to(self, dump: Dump, mark: Mark, ended: bool = False) -> Progress:
+    def _read_to(self, dump: Dump, mark: DumpCursor, ended: bool = False) -> Progress:
         name = self.watched.name
         return lambda tx, now: dump_progress.read_to(tx, name, dump, mark, ended, now)
 
@@ -329,7 +329,7 @@ class _Ingest:
         whole: bool = False,
     ) -> None:
         now = self.parts.clock.now()
-        circumstances = Circumstances(now, self.first_run, self.watched.dated, self.undated)
+        circumstances = DecisionContext(now, self.first_run, self.watched.dated, self.undated)
         with self.parts.database.ingesting() as tx:
             arrived = arrive(tx, self.watched.name, chunk, circumstances, document.name)
             progress(tx, now)

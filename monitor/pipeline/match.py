@@ -12,9 +12,9 @@ from typing import TypeAlias
 import structlog
 
 from monitor.match import TopicIndex, index_of
-from monitor.model import Change, Matched, Topic
+from monitor.model import Change, MatchRow, Topic
 from monitor.pipeline import incidents
-from monitor.pipeline.runtime import OPERATOR, Parts
+from monitor.pipeline.runtime import OPERATOR, Runtime
 from monitor.store import deliveries, digests, matches, papers, runs
 from monitor.store.database import Transaction
 
@@ -25,13 +25,13 @@ BATCH = 1_000
 MEANWHILE = timedelta(hours=1)
 
 
-def match(parts: Parts) -> int:
+def match(parts: Runtime) -> int:
     """Match all that waits and return the number of matches written.
 
     A topic that cannot be understood is parked: it is logged and named in the digests, and
     the others go on.
     """
-    enrol(parts)
+    sync_subscriptions(parts)
     topics = {topic.name: topic for topic in parts.topics}
     index: TopicIndex | None = None
     written = _look_back(parts)
@@ -63,7 +63,7 @@ def _as_they_were(tx: Transaction, told: _Told) -> list[tuple[int, int]]:
     return [one for one, sources in told.items() if now_told.get(one[0], ()) == sources]
 
 
-def enrol(parts: Parts) -> None:
+def sync_subscriptions(parts: Runtime) -> None:
     """Put the subscriptions in force; who was removed is written to no more.
 
     What no longer is in the configuration is no incident either.
@@ -82,7 +82,7 @@ def enrol(parts: Parts) -> None:
     parts.in_force.remember_subscriptions(told, mark)
 
 
-def _look_back(parts: Parts) -> int:
+def _look_back(parts: Runtime) -> int:
     """Let new and changed topics meet the news of their last days, then put them in force.
 
     The matching is done with no transaction open. What others matched meanwhile without the
@@ -106,7 +106,7 @@ def _look_back(parts: Parts) -> int:
         if matches.mark(tx) != mark:
             changed, gone = matches.difference(tx, parts.topics)
             changed = _readable(changed, index_of(changed))
-        matches.put_in_force(tx, changed, gone, now)
+        matches.activate_topics(tx, changed, gone, now)
         matches.replace_unsent(tx, starts, rows, now)
         if starts:
             matches.reopen(tx, _missed(tx, met, now - MEANWHILE), now - MEANWHILE)
@@ -127,13 +127,13 @@ def _readable(changed: Sequence[Topic], index: TopicIndex) -> list[Topic]:
 
 
 def _since(
-    parts: Parts,
+    parts: Runtime,
     changed: Sequence[Topic],
     starts: Mapping[str, datetime],
     index: TopicIndex,
-) -> tuple[list[Matched], _Told]:
+) -> tuple[list[MatchRow], _Told]:
     """Return what each changed topic meets of the news since its own start, and what they met."""
-    rows: list[Matched] = []
+    rows: list[MatchRow] = []
     met: _Told = {}
     if not changed:
         return rows, met
@@ -154,7 +154,7 @@ def _missed(tx: Transaction, met: _Told, since: datetime) -> set[int]:
     return {paper for paper, _ in matched.difference(same)}
 
 
-def _news_since(parts: Parts, at: datetime) -> Iterator[list[Change]]:
+def _news_since(parts: Runtime, at: datetime) -> Iterator[list[Change]]:
     after: tuple[int, int] | None = None
     while True:
         with parts.database.reading() as tx:
@@ -167,11 +167,11 @@ def _news_since(parts: Parts, at: datetime) -> Iterator[list[Change]]:
 
 def find(
     index: TopicIndex, topics: dict[str, Topic], changes: Sequence[Change]
-) -> Iterable[Matched]:
+) -> Iterable[MatchRow]:
     """Yield a row for each topic that a change meets, of a kind and source it asks for."""
     found = index.scores([c.stored.paper for c in changes], sources=[c.sources for c in changes])
     for at, number, score in zip(*(column.tolist() for column in found), strict=True):
         topic, change = topics[str(index.name(number))], changes[at]
         wanted = not topic.sources or not set(topic.sources).isdisjoint(change.sources)
         if wanted and change.kind in topic.news:
-            yield Matched(topic.name, change.stored.id, change.revision, score)
+            yield MatchRow(topic.name, change.stored.id, change.revision, score)

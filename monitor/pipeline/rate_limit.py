@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Collection
 
-from monitor.pipeline.runtime import Parts
+from monitor.pipeline.runtime import Runtime
 
 
 class Pace:
@@ -18,7 +18,7 @@ class Pace:
 
     _taking = threading.Lock()
 
-    def __init__(self, parts: Parts, line: str, names: Collection[str]) -> None:
+    def __init__(self, parts: Runtime, line: str, names: Collection[str]) -> None:
         self._parts = parts
         self._line = line
         self._names = names

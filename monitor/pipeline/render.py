@@ -18,7 +18,7 @@ from monitor.channels.retry_policy import rest
 from monitor.errors import MonitorError, StoreError, TemplateError
 from monitor.model import Channel, Digest, Rendered
 from monitor.pipeline import incidents
-from monitor.pipeline.runtime import Parts, Subscription, Way
+from monitor.pipeline.runtime import Destination, Runtime, Subscription
 from monitor.store import digests, runs
 from monitor.store.database import Transaction
 from monitor.store.digests import Planned
@@ -42,7 +42,7 @@ class Forms:
     replaced: dict[str, str] = field(default_factory=dict)
 
 
-def render(parts: Parts, ways: Sequence[Way], digest: Digest) -> Forms:
+def render(parts: Runtime, ways: Sequence[Destination], digest: Digest) -> Forms:
     """Render a digest for each channel. Raises the first error when all of them fail."""
     forms = Forms()
     for name in dict.fromkeys(way.channel for way in ways):
@@ -58,7 +58,7 @@ def render(parts: Parts, ways: Sequence[Way], digest: Digest) -> Forms:
 
 
 def _render(
-    parts: Parts, channel: Channel, digest: Digest, replaced: dict[str, str]
+    parts: Runtime, channel: Channel, digest: Digest, replaced: dict[str, str]
 ) -> tuple[Rendered, ...]:
     """Take the shipped template where the user's fails."""
     try:
@@ -83,7 +83,7 @@ def _log_unrendered(channel: str, subscription: str, period: str, fault: Excepti
     )
 
 
-def plan(parts: Parts, ways: Sequence[Way], forms: Forms) -> list[Planned]:
+def plan(parts: Runtime, ways: Sequence[Destination], forms: Forms) -> list[Planned]:
     """Return a delivery for each part and recipient; one that failed where there is no text."""
     return [
         Planned(way.channel, recipient, part, _new_id(parts), _said(forms.errors.get(way.channel)))
@@ -97,7 +97,7 @@ def _numbers(rendered: Sequence[Rendered] | None) -> list[int]:
     return [0] if rendered is None else [part.part for part in rendered]
 
 
-def _new_id(parts: Parts) -> str:
+def _new_id(parts: Runtime) -> str:
     return message_id(secrets.token_hex(12), parts.sender)
 
 
@@ -105,7 +105,7 @@ def _said(fault: Exception | None) -> str:
     return f"not rendered: {str(fault) or type(fault).__name__}" if fault else ""
 
 
-def judge(tx: Transaction, parts: Parts, forms: Forms, now: datetime) -> None:
+def judge(tx: Transaction, parts: Runtime, forms: Forms, now: datetime) -> None:
     """Open and end the incidents of channels and templates, in a transaction of the caller."""
     for name, fault in forms.errors.items():
         _failed(tx, parts, name, _said(fault), now)
@@ -120,7 +120,7 @@ def judge(tx: Transaction, parts: Parts, forms: Forms, now: datetime) -> None:
             runs.end_incident(tx, subject, incidents.REPLACED, now)
 
 
-def _failed(tx: Transaction, parts: Parts, channel: str, error: str, now: datetime) -> None:
+def _failed(tx: Transaction, parts: Runtime, channel: str, error: str, now: datetime) -> None:
     subject = incidents.channel(channel)
     tries = runs.failed_again(tx, subject, incidents.NOT_RENDERED, now, error)
     runs.try_at(tx, subject, incidents.NOT_RENDERED, now + rest(tries, parts.patience))
@@ -135,7 +135,7 @@ def failing(open_incidents: Sequence[runs.Incident]) -> set[str]:
 
 
 def render_again(
-    parts: Parts,
+    parts: Runtime,
     subscriptions: Sequence[Subscription],
     subjects: Collection[str],
     on_failure: OnFailure,
@@ -159,7 +159,7 @@ def render_again(
 
 
 def _again(
-    parts: Parts,
+    parts: Runtime,
     channel: str,
     waiting: Sequence[digests.Unrendered],
     named: Mapping[str, Subscription],
@@ -184,7 +184,7 @@ def _again(
 
 
 def _one_again(
-    parts: Parts, one: digests.Unrendered, subscription: Subscription, now: datetime
+    parts: Runtime, one: digests.Unrendered, subscription: Subscription, now: datetime
 ) -> int:
     """Give a frozen digest the deliveries it lacks, to those who are still written to."""
     ways = [way for way in subscription.ways if way.channel == one.channel]

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from monitor.diff.decide import Circumstances
+from monitor.diff.decide import DecisionContext
 from monitor.diff.replayed_feed import Suspicion, suspect
 from monitor.errors import HeldError
 from monitor.model import Paper
-from monitor.pipeline.runtime import Parts, Watched
+from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.pipeline.store_chunk import decide
 from monitor.store import runs
 
 CHUNK = 1_000
 
 
-def look(parts: Parts, watched: Watched, told: Sequence[Paper], now: datetime) -> None:
+def look(parts: Runtime, watched: ConfiguredSource, told: Sequence[Paper], now: datetime) -> None:
     """Raise HeldError for a reading of a feed that tells old papers anew; nothing is written.
 
     A first reading, a list and a document of a folder are never held.
@@ -30,7 +30,7 @@ def look(parts: Parts, watched: Watched, told: Sequence[Paper], now: datetime) -
         found = Suspicion()
         for start in range(0, len(told), CHUNK):
             chunk = told[start : start + CHUNK]
-            decided = decide(tx, watched.name, chunk, Circumstances(now, dated=True))
+            decided = decide(tx, watched.name, chunk, DecisionContext(now, dated=True))
             found += suspect(chunk, decided.decisions, decided.candidates, last_read)
     if found.holds:
         raise HeldError(

@@ -23,7 +23,7 @@ OPERATOR = "@operator"
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class ConfiguredSource:
     """A source, what its first reading is worth, and when it publishes, where that is known.
 
     It is read `every` so often at most, unless a person asks.
@@ -48,7 +48,7 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Destination:
     """One way to a subscriber: a channel by name, and who is written to on it."""
 
     channel: str
@@ -61,7 +61,7 @@ class Subscription:
 
     name: str
     topics: tuple[str, ...]
-    ways: tuple[Way, ...]
+    ways: tuple[Destination, ...]
     schedule_text: str
     schedule: Schedule
     timezone: str
@@ -82,7 +82,7 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Runtime:
     """Everything that has a lifetime, opened and closed by `monitor.app`.
 
     `sender` is the From of mail; `resends` are the lines on which a delivery of unknown end is
@@ -98,10 +98,10 @@ class Parts:
     clock: Clock
     templates: Templates
     fallback_templates: Templates
-    sources: Mapping[str, Watched]
+    sources: Mapping[str, ConfiguredSource]
     topics: tuple[Topic, ...]
     subscriptions: tuple[Subscription, ...]
-    operator: tuple[Way, ...]
+    operator: tuple[Destination, ...]
     channels: Mapping[str, Channel]
     timezone: str
     sender: str = ""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from monitor.match import keywords
-from monitor.pipeline.runtime import Parts
+from monitor.pipeline.runtime import Runtime
 from monitor.store import papers, search
 
 # So many papers take about a tenth of a second, for which an ingest may have to wait.
 BATCH = 200
 
 
-def make_searchable(parts: Parts, most: int | None = None) -> int:
+def make_searchable(parts: Runtime, most: int | None = None) -> int:
     """Put papers that are not in the search index into it, and return how many there were.
 
     `most` is where to stop, None for nowhere.

@@ -9,7 +9,7 @@ import structlog
 
 from monitor.model import Run, RunOutcome
 from monitor.pipeline import incidents, source_silence
-from monitor.pipeline.runtime import Parts, Watched
+from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.sources.calendar import DAY
 from monitor.store import runs, source_days
 from monitor.store.database import Transaction
@@ -20,7 +20,7 @@ log = structlog.get_logger()
 GAP_STANDS = timedelta(days=7)
 
 
-def judge(parts: Parts, watched: Watched, done: Sequence[Run]) -> None:
+def judge(parts: Runtime, watched: ConfiguredSource, done: Sequence[Run]) -> None:
     """Open and end the incidents of a source, of which the operator hears once each.
 
     A source fails while any of its documents does. Its first reading is over once a whole pass
@@ -51,7 +51,7 @@ def _log_end(source: str, ended: runs.Incident | None) -> None:
 
 
 def _judge_silence(
-    tx: Transaction, watched: Watched, started: Sequence[datetime], now: datetime
+    tx: Transaction, watched: ConfiguredSource, started: Sequence[datetime], now: datetime
 ) -> None:
     calendar = watched.calendar
     today = source_silence.day_of(now, calendar)

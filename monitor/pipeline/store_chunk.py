@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monitor.diff.decide import Circumstances, decide_chunk, fresh, proven, undated
+from monitor.diff.decide import DecisionContext, decide_chunk, fresh, proven, undated
 from monitor.identity.keys import LINK, all_keyed, mark, raw_id
 from monitor.identity.notices import attach, retracted, subjects
-from monitor.identity.resolve import at_a_glance, without
-from monitor.model import Candidate, Decision, Keyed, Kind, Paper
+from monitor.identity.resolve import may_match_cheaply, without
+from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper
 from monitor.store import candidates, common, merge_papers, notices, paper_index, papers
 from monitor.store.database import Transaction
 from monitor.store.sql import indexed
@@ -34,8 +34,8 @@ class Arrived:
         kinds = Counter(decision.kind for decision in self.decisions)
         return {
             "seen": len(self.decisions) + self.unchanged,
-            "new": kinds[Kind.NEW] + kinds[Kind.OLDER],
-            "revised": kinds[Kind.REVISED] + kinds[Kind.WITHDRAWN],
+            "new": kinds[ChangeKind.NEW] + kinds[ChangeKind.OLDER],
+            "revised": kinds[ChangeKind.REVISED] + kinds[ChangeKind.WITHDRAWN],
             "known": kinds[None] + self.unchanged,
             "fresh": self.fresh,
         }
@@ -51,13 +51,13 @@ class Decided:
 
     decisions: tuple[Decision, ...]
     candidates: tuple[tuple[Candidate, ...], ...]
-    as_before: tuple[str, ...]
+    unchanged_ids: tuple[str, ...]
     unchanged: int
     fresh: int
 
 
 def decide(
-    tx: Transaction, source: str, told: Sequence[Paper], circumstances: Circumstances
+    tx: Transaction, source: str, told: Sequence[Paper], circumstances: DecisionContext
 ) -> Decided:
     """Decide on a chunk of at most some thousands; nothing is written.
 
@@ -73,17 +73,19 @@ def decide(
         for at, place in enumerate(places)
         if place in anew or says[place] != marks[at]
     ]
-    as_before = tuple(name for name in says if name not in anew)
+    unchanged_ids = tuple(name for name in says if name not in anew)
     unchanged = len(told) - len(changed)
     if not changed:
-        return Decided((), (), as_before, unchanged, 0)
+        return Decided((), (), unchanged_ids, unchanged, 0)
     incoming = _as_stored(tx, all_keyed(changed))
-    found = candidates.find(tx, source, incoming, at_a_glance)
+    found = candidates.find(tx, source, incoming, may_match_cheaply)
     decisions = _with_effects(tx, decide_chunk(incoming, found, circumstances))
-    return Decided(tuple(decisions), tuple(found), as_before, unchanged, fresh(decisions, found))
+    return Decided(
+        tuple(decisions), tuple(found), unchanged_ids, unchanged, fresh(decisions, found)
+    )
 
 
-def _as_stored(tx: Transaction, incoming: Sequence[Keyed]) -> list[Keyed]:
+def _as_stored(tx: Transaction, incoming: Sequence[IncomingPaper]) -> list[IncomingPaper]:
     """Return records as the store sees them: which identifiers prove nothing, who is retracted."""
     pairs = {pair for one in incoming for pair in one.keys if pair[0] != LINK}
     data = common.among_pairs(tx, pairs)
@@ -106,13 +108,13 @@ def arrive(
     tx: Transaction,
     source: str,
     told: Sequence[Paper],
-    circumstances: Circumstances,
+    circumstances: DecisionContext,
     document: str = "",
 ) -> Arrived:
     """Take in a chunk. `tx` is one of `Database.ingesting`."""
     decided = decide(tx, source, told, circumstances)
     now = circumstances.now
-    papers.seen_again(tx, source, decided.as_before, now)
+    papers.touch_sightings(tx, source, decided.unchanged_ids, now)
     ids = papers.apply(tx, source, decided.decisions, now, document)
     kept = merge_papers.unite(tx, proven(decided.decisions, ids), now)
     ids = [kept.get(id, id) for id in ids]

@@ -32,7 +32,7 @@ from monitor.service import workers
 from monitor.service.outages import Outages
 from monitor.service.process import Running
 from monitor.service.workers import Job, Queue
-from monitor.store.locks import Place, service_lock
+from monitor.store.locks import ServiceLock, service_lock
 
 log = structlog.get_logger()
 
@@ -82,7 +82,7 @@ class Service(Running):
             with suppress(StoreError):
                 end_of_life(app.parts.database, SERVICE)
 
-    def _look(self, app: App, place: Place | None) -> None:
+    def _look(self, app: App, place: ServiceLock | None) -> None:
         """Keep our place, or stop when another service has it; take up a changed file."""
         try:
             if place:
@@ -95,7 +95,7 @@ class Service(Running):
 
 
 @contextmanager
-def _place(app: App) -> Iterator[Place | None]:
+def _place(app: App) -> Iterator[ServiceLock | None]:
     """A SQLite store has one writer, and one service; on PostgreSQL the tables decide."""
     if app.parts.database.path is None:
         yield None

@@ -38,7 +38,7 @@ from monitor.app import App
 from monitor.commands.heartbeat import WORKER, end_of_life, sign_of_life
 from monitor.errors import StoreBusyError, StoreError, UsageError
 from monitor.model import Clock
-from monitor.pipeline import Parts
+from monitor.pipeline import Runtime
 from monitor.service.outages import Outages
 from monitor.service.process import Running
 from monitor.store.database import Database, Transaction, lock
@@ -186,7 +186,7 @@ def _queue(job: Job, what: str) -> str:
 # ── doing it ────────────────────────────────────────────────────────────────────────
 
 
-def do(parts: Parts, queue: Queue, job: Job, what: str) -> None:
+def do(parts: Runtime, queue: Queue, job: Job, what: str) -> None:
     """Do a job, and ask for what follows from it.
 
     A job of a source, chunk or line that this configuration does not have is nothing to do.
@@ -212,7 +212,7 @@ def do(parts: Parts, queue: Queue, job: Job, what: str) -> None:
             pass
 
 
-def _ingest(parts: Parts, queue: Queue, name: str) -> None:
+def _ingest(parts: Runtime, queue: Queue, name: str) -> None:
     if not pipeline.is_due(parts, name):
         return
     try:
@@ -223,7 +223,7 @@ def _ingest(parts: Parts, queue: Queue, name: str) -> None:
         queue.put(Job.MATCH)
 
 
-def _compose(parts: Parts, queue: Queue, chunk: int) -> None:
+def _compose(parts: Runtime, queue: Queue, chunk: int) -> None:
     some = parts.subscriptions[chunk * COMPOSED : (chunk + 1) * COMPOSED]
     failed: dict[str, Exception] = {}
     names = [told.name for told in some]
@@ -233,7 +233,7 @@ def _compose(parts: Parts, queue: Queue, chunk: int) -> None:
     pipeline.raise_store_error(failed)
 
 
-def _deliver(parts: Parts, queue: Queue, line: str) -> None:
+def _deliver(parts: Runtime, queue: Queue, line: str) -> None:
     """Send a chunk. While more than that waits, another worker is asked to help."""
     if pipeline.are_open(parts, line, SENT):
         queue.put(Job.DELIVER, line)

@@ -17,12 +17,12 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from monitor.errors import FetchError
 from monitor.http.addresses import same_server, shown
 from monitor.http.body import MAX_BYTES
-from monitor.model import Document, Dump, DumpReading, FirstRun, Mark, Reading
+from monitor.model import Document, Dump, DumpCursor, DumpReading, FirstRun, Reading
 from monitor.sources.calendar import Calendar
 from monitor.sources.feed.ttl import pace
 
 if TYPE_CHECKING:
-    from monitor.http.client import Door, Response
+    from monitor.http.client import HttpClient, Response
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 MAX_DUMP_BYTES = 32 * 1024 * 1024 * 1024  # of what is fetched; a file may have any size
@@ -99,7 +99,7 @@ class Source(ABC):
         self,
         name: str,
         options: SourceOptions,
-        door: Door | None,
+        door: HttpClient | None,
         clock: Callable[[], datetime],
     ) -> None:
         self.name = name
@@ -111,7 +111,7 @@ class Source(ABC):
     def read(self, document: Document) -> Reading:
         """Turn bytes into papers; bad content is told in the Reading and never raised."""
 
-    def begin(self, dump: Dump, marks: Sequence[Mark]) -> DumpReading:
+    def begin(self, dump: Dump, marks: Sequence[DumpCursor]) -> DumpReading:
         """Begin to read a dump behind the furthest of `marks` that it agrees with so far.
 
         Only kinds that find dumps have it. Raises FetchError when it cannot be opened.

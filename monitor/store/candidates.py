@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from monitor.model import Candidate, Keyed, Stored
+from monitor.model import Candidate, IncomingPaper, StoredPaper
 from monitor.store import common, identity_rulings, notices, paper_index, papers
 from monitor.store.database import Transaction
 from monitor.store.sql import indexed
@@ -20,13 +20,13 @@ ONE_MORE = 8 << 10
 
 Ways = dict[int, set[str]]
 # Whether an incoming paper may be one of this title, by these authors, as seen at a glance.
-Glance = Callable[[Keyed, str, tuple[str, ...]], bool]
+Glance = Callable[[IncomingPaper, str, tuple[str, ...]], bool]
 
 
 def find(
     tx: Transaction,
     source: str,
-    incoming: Sequence[Keyed],
+    incoming: Sequence[IncomingPaper],
     glance: Glance,
 ) -> list[tuple[Candidate, ...]]:
     """Return, for each incoming paper, the stored ones that it may be, by ascending id.
@@ -61,7 +61,7 @@ def _note(ways: Ways, ids: Iterable[int], way: str) -> None:
         ways[paper_id].add(way)
 
 
-def _near(tx: Transaction, unproven: Sequence[tuple[Ways, Keyed]]) -> None:
+def _near(tx: Transaction, unproven: Sequence[tuple[Ways, IncomingPaper]]) -> None:
     unnamed = [
         (ways, one) for ways, one in unproven if not any("key" in by for by in ways.values())
     ]
@@ -89,7 +89,7 @@ def _nearest(blocks: Iterable[int], by_block: Mapping[int, Sequence[int]]) -> It
 
 def _look(
     tx: Transaction,
-    incoming: Sequence[Keyed],
+    incoming: Sequence[IncomingPaper],
     found: Sequence[Ways],
     ruled: Mapping[tuple[int, int], str],
     glance: Glance,
@@ -140,7 +140,7 @@ def _all(found: Sequence[Ways]) -> set[int]:
     return {paper_id for ways in found for paper_id in ways}
 
 
-def _with_subjects(tx: Transaction, stored: dict[int, Stored]) -> dict[int, Stored]:
+def _with_subjects(tx: Transaction, stored: dict[int, StoredPaper]) -> dict[int, StoredPaper]:
     """Give stored notices back what they are about, which tells them from their paper."""
     for id, pairs in notices.of_papers(tx, stored).items():
         about: dict[str, tuple[str, ...]] = {}

@@ -10,15 +10,20 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from monitor.errors import UsageError
-from monitor.model import Delivery, Outcome, Rendered, State
+from monitor.model import Delivery, DeliveryState, Outcome, Rendered
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.digests import UNRENDERED
 from monitor.store.sql import Instant, among, named, names, one_of, wanted
 
-WAITING = (State.PLANNED, State.RETRY)
-HELD = (State.CLAIMED, State.HANDING_OFF)
-RETRIED_BY_HAND = (State.FAILED, State.RETRY, State.PLANNED, State.SUPPRESSED)
+WAITING = (DeliveryState.PLANNED, DeliveryState.RETRY)
+HELD = (DeliveryState.CLAIMED, DeliveryState.HANDING_OFF)
+RETRIED_BY_HAND = (
+    DeliveryState.FAILED,
+    DeliveryState.RETRY,
+    DeliveryState.PLANNED,
+    DeliveryState.SUPPRESSED,
+)
 
 Recipient = tuple[str, str, str]
 
@@ -34,11 +39,13 @@ _first_of = sa.and_(
 )
 # Where a delivery waits again that was never tried, or was.
 _UNTRIED = sa.and_(_delivery.attempts == 0, _delivery.handed_off_at.is_(None))
-_AGAIN = sa.case((_UNTRIED, str(State.PLANNED)), else_=str(State.RETRY))
+_AGAIN = sa.case((_UNTRIED, str(DeliveryState.PLANNED)), else_=str(DeliveryState.RETRY))
 # The words of the index `ix_delivery_open`, without which SQLite reads all that was ever sent.
 _OPEN = sa.text("delivery.state NOT IN ('sent', 'superseded')")
-_UNKNOWN = sa.and_(_OPEN, _delivery.state == State.UNKNOWN)
-_HANDED_OFF = sa.and_(_OPEN, _delivery.state == State.RETRY, _delivery.handed_off_at.is_not(None))
+_UNKNOWN = sa.and_(_OPEN, _delivery.state == DeliveryState.UNKNOWN)
+_HANDED_OFF = sa.and_(
+    _OPEN, _delivery.state == DeliveryState.RETRY, _delivery.handed_off_at.is_not(None)
+)
 # What may have arrived: of unknown end, or waiting to be handed off once more.
 _MAY_HAVE_ARRIVED = sa.or_(_UNKNOWN, _HANDED_OFF)
 # A hand-off without a clear end: the first is remembered by its moment, which `changed_at` is
@@ -55,8 +62,8 @@ def _handing_off(dialect: str) -> sa.Update:
     return (
         sa.update(schema.delivery)
         .where(one_of(dialect, _delivery.id), _delivery.owner == sa.bindparam("by"))
-        .where(_delivery.state == State.CLAIMED)
-        .values(state=State.HANDING_OFF, changed_at=sa.bindparam("at"))
+        .where(_delivery.state == DeliveryState.CLAIMED)
+        .values(state=DeliveryState.HANDING_OFF, changed_at=sa.bindparam("at"))
         .returning(_delivery.id)
     )
 
@@ -66,7 +73,7 @@ def _record(dialect: str) -> sa.Update:
     """Its names are what each delivery is known as by the other side, "" for nothing."""
     known_as = named(dialect, _delivery.id)
     became = sa.bindparam("became", type_=sa.Text)
-    unclear = became == str(State.UNKNOWN)
+    unclear = became == str(DeliveryState.UNKNOWN)
     return (
         sa.update(schema.delivery)
         .where(one_of(dialect, _delivery.id), _delivery.owner == sa.bindparam("by"))
@@ -106,7 +113,7 @@ def claim(
     tx.execute(
         sa.update(schema.delivery)
         .where(among(tx, _delivery.id, ids))
-        .values(state=State.CLAIMED, owner=owner, changed_at=now)
+        .values(state=DeliveryState.CLAIMED, owner=owner, changed_at=now)
     )
     return _deliveries(tx, among(tx, _delivery.id, ids))
 
@@ -136,7 +143,7 @@ def _on(tx: Transaction, channels: Collection[str] | None) -> sa.ColumnElement[b
 
 
 def _first_is_sent() -> sa.Exists:
-    return sa.select(_first.c.id).where(_first_of, _first.c.state == State.SENT).exists()
+    return sa.select(_first.c.id).where(_first_of, _first.c.state == DeliveryState.SENT).exists()
 
 
 def _is_removed() -> sa.Exists:
@@ -145,7 +152,7 @@ def _is_removed() -> sa.Exists:
     return sa.select(row.name).where(*removed).exists()
 
 
-def handing_off(tx: Transaction, ids: Collection[int], owner: str, now: datetime) -> set[int]:
+def commit_handoff(tx: Transaction, ids: Collection[int], owner: str, now: datetime) -> set[int]:
     """Note that the last bytes are about to leave; return for which of them.
 
     Of one that is missing the claim is lost: send nothing.
@@ -184,7 +191,7 @@ def put_back(tx: Transaction, ids: Collection[int], owner: str, now: datetime) -
     ours = (among(tx, _delivery.id, ids), _delivery.owner == owner)
     tx.execute(
         sa.update(schema.delivery)
-        .where(*ours, _delivery.state == State.CLAIMED)
+        .where(*ours, _delivery.state == DeliveryState.CLAIMED)
         .values(state=_AGAIN, owner="", changed_at=now)
     )
 
@@ -214,14 +221,14 @@ def release_dead(
     theirs = sa.and_(among(tx, _delivery.owner, dead), _on(tx, channels))
     tx.execute(
         sa.update(schema.delivery)
-        .where(theirs, _delivery.state == State.CLAIMED)
+        .where(theirs, _delivery.state == DeliveryState.CLAIMED)
         .values(state=_AGAIN, owner="", changed_at=now)
     )
     lost = (
         sa.update(schema.delivery)
-        .where(theirs, _delivery.state == State.HANDING_OFF)
+        .where(theirs, _delivery.state == DeliveryState.HANDING_OFF)
         .values(
-            state=State.UNKNOWN,
+            state=DeliveryState.UNKNOWN,
             attempts=_delivery.attempts + 1,
             next_attempt_at=None,
             owner="",
@@ -233,11 +240,11 @@ def release_dead(
     return _deliveries(tx, among(tx, _delivery.id, ids))
 
 
-def _claimed(delivery_id: int, owner: str, *states: State) -> sa.ColumnElement[bool]:
+def _claimed(delivery_id: int, owner: str, *states: DeliveryState) -> sa.ColumnElement[bool]:
     return sa.and_(_is_in(delivery_id, *states), _delivery.owner == owner)
 
 
-def _is_in(delivery_id: int, *states: State) -> sa.ColumnElement[bool]:
+def _is_in(delivery_id: int, *states: DeliveryState) -> sa.ColumnElement[bool]:
     return sa.and_(_delivery.id == delivery_id, _delivery.state.in_(states))
 
 
@@ -270,10 +277,10 @@ def settle(tx: Transaction, delivery_id: int, found: Outcome, now: datetime) -> 
     Found to have arrived, it is sent, with the reference under which later parts follow; found
     not to have, it is tried again as if it had never been handed off.
     """
-    absent = found.state is State.RETRY
+    absent = found.state is DeliveryState.RETRY
     return _step(
         tx,
-        _is_in(delivery_id, State.UNKNOWN),
+        _is_in(delivery_id, DeliveryState.UNKNOWN),
         state=found.state,
         resent=False if absent else _delivery.resent,
         handed_off_at=None if absent else _delivery.handed_off_at,
@@ -286,14 +293,14 @@ def settle(tx: Transaction, delivery_id: int, found: Outcome, now: datetime) -> 
 
 def hand_off_again(tx: Transaction, delivery_id: int, now: datetime) -> bool:
     """Let an unknown delivery be handed off once more. False for one that is not unknown."""
-    unknown_still = _is_in(delivery_id, State.UNKNOWN)
-    return _step(tx, unknown_still, state=State.RETRY, next_attempt_at=None, changed_at=now)
+    unknown_still = _is_in(delivery_id, DeliveryState.UNKNOWN)
+    return _step(tx, unknown_still, state=DeliveryState.RETRY, next_attempt_at=None, changed_at=now)
 
 
 def give_up(tx: Transaction, delivery_id: int, error: str, now: datetime) -> bool:
     """Leave to a person what may have arrived and waited to be handed off once more."""
     waits_still = sa.and_(_delivery.id == delivery_id, _HANDED_OFF)
-    unknown_now = {"state": State.UNKNOWN, "resent": True, "error": error}
+    unknown_now = {"state": DeliveryState.UNKNOWN, "resent": True, "error": error}
     return _step(tx, waits_still, **unknown_now, next_attempt_at=None, changed_at=now)
 
 
@@ -306,8 +313,8 @@ def resolve(
     it is tried begins anew.
     """
     open_still = sa.and_(_delivery.id == delivery_id, _MAY_HAVE_ARRIVED)
-    again = {"state": State.RETRY, "resent": False, "handed_off_at": now}
-    done = again if fate == "resend" else {"state": State.SENT}
+    again = {"state": DeliveryState.RETRY, "resent": False, "handed_off_at": now}
+    done = again if fate == "resend" else {"state": DeliveryState.SENT}
     if not _step(tx, open_still, **done, error="", next_attempt_at=None, changed_at=now):
         found = get(tx, delivery_id).state
         raise UsageError(f"delivery {delivery_id} is {found}: only an unknown one is resolved")
@@ -323,7 +330,9 @@ def retry(tx: Transaction, delivery_id: int, now: datetime) -> None:
     values = {"next_attempt_at": None, "handed_off_at": anew, "changed_at": now}
     if not _step(tx, open_still, state=_AGAIN, **values):
         found = get(tx, delivery_id).state
-        hint = "say whether it arrived: deliveries resolve" if found is State.UNKNOWN else ""
+        hint = (
+            "say whether it arrived: deliveries resolve" if found is DeliveryState.UNKNOWN else ""
+        )
         raise UsageError(f"delivery {delivery_id} is {found} and is not tried again", hint)
 
 
@@ -341,16 +350,20 @@ def suppress_missing(tx: Transaction, living: Collection[Recipient], now: dateti
             _delivery.recipient,
         )
         .join(schema.digest, _digest.id == _delivery.digest_id)
-        .where(_delivery.state.in_((*WAITING, State.SUPPRESSED)))
+        .where(_delivery.state.in_((*WAITING, DeliveryState.SUPPRESSED)))
     ).all()
     lives = {row.id: (row.subscription, row.channel, row.recipient) in living for row in rows}
-    stopped = [r.id for r in rows if not lives[r.id] and r.state != State.SUPPRESSED]
-    resumed = [r.id for r in rows if lives[r.id] and r.state == State.SUPPRESSED]
-    _set(tx, stopped, WAITING, state=State.SUPPRESSED, changed_at=now)
-    _set(tx, resumed, (State.SUPPRESSED,), state=_AGAIN, next_attempt_at=None, changed_at=now)
+    stopped = [r.id for r in rows if not lives[r.id] and r.state != DeliveryState.SUPPRESSED]
+    resumed = [r.id for r in rows if lives[r.id] and r.state == DeliveryState.SUPPRESSED]
+    _set(tx, stopped, WAITING, state=DeliveryState.SUPPRESSED, changed_at=now)
+    _set(
+        tx, resumed, (DeliveryState.SUPPRESSED,), state=_AGAIN, next_attempt_at=None, changed_at=now
+    )
 
 
-def _set(tx: Transaction, ids: Iterable[int], standing: Sequence[State], **values: Any) -> None:
+def _set(
+    tx: Transaction, ids: Iterable[int], standing: Sequence[DeliveryState], **values: Any
+) -> None:
     """Leave alone what another process has moved on from where it stood."""
     chosen = (among(tx, _delivery.id, ids), _delivery.state.in_(standing))
     tx.execute(sa.update(schema.delivery).where(*chosen).values(values))
@@ -372,7 +385,7 @@ def of_digest(tx: Transaction, digest_id: int) -> list[Delivery]:
     return _deliveries(tx, _delivery.digest_id == digest_id)
 
 
-def listing(tx: Transaction, states: Collection[State] | None = None) -> list[Delivery]:
+def listing(tx: Transaction, states: Collection[DeliveryState] | None = None) -> list[Delivery]:
     """Return all deliveries, or those in some states, newest first; without their bodies."""
     wanted = _delivery.state.in_(states) if states is not None else sa.true()
     rows = tx.execute(_select(sa.literal(None)).where(wanted).order_by(_delivery.id.desc()))
@@ -394,10 +407,10 @@ def may_have_arrived(tx: Transaction) -> list[Delivery]:
     return [_delivery_of(row) for row in tx.execute(wanted.order_by(_delivery.id.desc()))]
 
 
-def counts(tx: Transaction) -> dict[State, int]:
+def counts(tx: Transaction) -> dict[DeliveryState, int]:
     """Return how many deliveries are in each state; states with none are left out."""
     rows = tx.execute(sa.select(_delivery.state, sa.func.count()).group_by(_delivery.state))
-    return {State(state): number for state, number in rows}
+    return {DeliveryState(state): number for state, number in rows}
 
 
 def _deliveries(tx: Transaction, wanted: sa.ColumnElement[bool]) -> list[Delivery]:
@@ -436,7 +449,7 @@ def _delivery_of(row: Any) -> Delivery:
         channel=row.channel,
         recipient=row.recipient,
         part=row.part,
-        state=State(row.state),
+        state=DeliveryState(row.state),
         attempts=row.attempts,
         message_id=row.message_id,
         created_at=row.created_at,

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from monitor.model import State
+from monitor.model import DeliveryState
 from monitor.store import schema
 
 # A delivery in one of these has reached somebody, or may have, or is about to. So may one whose
 # hand-off had no clear end, whatever became of it since (`handed_off_at`).
-REACHED = (State.SENT, State.UNKNOWN, State.HANDING_OFF, State.CLAIMED)
+REACHED = (
+    DeliveryState.SENT,
+    DeliveryState.UNKNOWN,
+    DeliveryState.HANDING_OFF,
+    DeliveryState.CLAIMED,
+)
 
 _digest = schema.digest.c
 _delivery = schema.delivery.c

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from monitor.model import Change, Digest, News, Rendered, State
+from monitor.model import Change, DeliveryState, Digest, Rendered, UnsentMatch
 from monitor.store import matches, papers, schema
 from monitor.store.database import Transaction
 from monitor.store.digest_state import has_content, has_reached, reached
@@ -84,7 +84,9 @@ class Unrendered:
 # ── what was not told yet ───────────────────────────────────────────────────────────
 
 
-def unsent(tx: Transaction, subscription: str, now: datetime, *, fresh: bool = False) -> list[News]:
+def unsent(
+    tx: Transaction, subscription: str, now: datetime, *, fresh: bool = False
+) -> list[UnsentMatch]:
     """Return the matches that a subscription was not told of, by paper and topic.
 
     They count from the look-back before it was given each topic. What stands in a digest that
@@ -144,7 +146,7 @@ def _item_of_match(subscription: str) -> sa.Select[Any]:
     )
 
 
-def _news(tx: Transaction, rows: Sequence[Any]) -> list[News]:
+def _news(tx: Transaction, rows: Sequence[Any]) -> list[UnsentMatch]:
     changes: dict[int, Change] = {}
     for change in matches.load(tx, rows):
         first = changes.setdefault(change.stored.id, change)
@@ -153,7 +155,7 @@ def _news(tx: Transaction, rows: Sequence[Any]) -> list[News]:
     for row in rows:
         place = row.paper_id, row.topic
         scores[place] = max(scores[place], row.score)
-    return [News(topic, score, changes[id]) for (id, topic), score in sorted(scores.items())]
+    return [UnsentMatch(topic, score, changes[id]) for (id, topic), score in sorted(scores.items())]
 
 
 # ── what it is told ─────────────────────────────────────────────────────────────────
@@ -229,7 +231,7 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
     tx.execute(
         sa.update(schema.delivery)
         .where(among(tx, _delivery.digest_id, lost))
-        .values(state=State.SUPERSEDED, next_attempt_at=None, changed_at=now)
+        .values(state=DeliveryState.SUPERSEDED, next_attempt_at=None, changed_at=now)
     )
 
 
@@ -286,7 +288,7 @@ def _plan(
             "channel": one.channel,
             "recipient": one.recipient,
             "part": one.part,
-            "state": State.FAILED if one.error else State.PLANNED,
+            "state": DeliveryState.FAILED if one.error else DeliveryState.PLANNED,
             "attempts": 0,
             "owner": "",
             "message_id": one.message_id,
@@ -346,9 +348,9 @@ def add_rendered(
     waits = (
         sa.update(schema.delivery)
         .where(_delivery.digest_id == one.digest_id, _delivery.channel == one.channel)
-        .where(_delivery.state == State.FAILED)
+        .where(_delivery.state == DeliveryState.FAILED)
         .where(among(tx, _delivery.recipient, {to.recipient for to in planned}))
-        .values(state=State.PLANNED, error="", created_at=now, changed_at=now)
+        .values(state=DeliveryState.PLANNED, error="", created_at=now, changed_at=now)
     )
     begun = tx.execute(waits).rowcount
     later = [to for to in planned if to.part > 0]

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from monitor.model import Dump, Mark
+from monitor.model import Dump, DumpCursor
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.sql import insert_or_update
@@ -22,7 +22,7 @@ class Standing:
     name: str
     size: int
     modified: int | None
-    mark: Mark
+    mark: DumpCursor
     ended: bool
 
     def is_read(self, dump: Dump) -> bool:
@@ -39,7 +39,7 @@ def standings(tx: Transaction, source: str) -> list[Standing]:
             name=row.name,
             size=row.size,
             modified=row.modified,
-            mark=Mark(row.offset, row.number, row.digest, row.start),
+            mark=DumpCursor(row.offset, row.number, row.digest, row.start),
             ended=row.ended,
         )
         for row in rows
@@ -47,7 +47,7 @@ def standings(tx: Transaction, source: str) -> list[Standing]:
 
 
 def read_to(
-    tx: Transaction, source: str, dump: Dump, mark: Mark, ended: bool, now: datetime
+    tx: Transaction, source: str, dump: Dump, mark: DumpCursor, ended: bool, now: datetime
 ) -> None:
     """Record how far a dump is read, in the transaction that wrote its papers."""
     row = {

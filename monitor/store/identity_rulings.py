@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.model import Keyed
+from monitor.model import IncomingPaper
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.sql import among, indexed, insert_or_update, raw_of
@@ -77,7 +77,7 @@ def _forget(tx: Transaction, ours: Sequence[str], theirs: Sequence[str]) -> None
 def between(
     tx: Transaction,
     source: str,
-    incoming: Sequence[Keyed],
+    incoming: Sequence[IncomingPaper],
     found: Sequence[Mapping[int, object]],
 ) -> dict[tuple[int, int], str]:
     """Return what is ruled of an incoming paper, by its position, and a stored one, by its id."""

@@ -60,7 +60,7 @@ def alive(database: Database, owner: str) -> bool:
     return _is_locked(owners_folder(database.path) / owner)
 
 
-class Place(Protocol):
+class ServiceLock(Protocol):
     """A place that only one may have."""
 
     def keep(self) -> None:
@@ -72,7 +72,7 @@ class Place(Protocol):
 
 
 @contextmanager
-def service_lock(database: Database) -> Iterator[Place]:
+def service_lock(database: Database) -> Iterator[ServiceLock]:
     """Hold the place of the one service on a store. Raises StoreBusyError where it is taken.
 
     A PostgreSQL server lets go of it when the connection is lost: call `keep` every now and
@@ -84,7 +84,7 @@ def service_lock(database: Database) -> Iterator[Place]:
 
 
 @contextmanager
-def source_lock(database: Database, source: str) -> Iterator[Place]:
+def source_lock(database: Database, source: str) -> Iterator[ServiceLock]:
     """Be the only one to read a source. Raises StoreBusyError while another does."""
     hint = "wait until it is done"
     busy = f"the source {source} is being read already"
@@ -102,7 +102,7 @@ def _of_source(source: str) -> str:
 
 
 @contextmanager
-def _held(database: Database, name: str, busy: str, hint: str) -> Iterator[Place]:
+def _held(database: Database, name: str, busy: str, hint: str) -> Iterator[ServiceLock]:
     lock = _taken(database, name, busy, hint)
     try:
         yield lock

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.model import Change, Kind, Matched, Sighting, Stored, Topic
+from monitor.model import Change, ChangeKind, MatchRow, Sighting, StoredPaper, Topic
 from monitor.store import heartbeats, papers, schema
 from monitor.store.changes import matched_since, reopen
 from monitor.store.database import Transaction
@@ -18,6 +18,7 @@ from monitor.store.sql import among, earlier, insert_or_update, insert_plain, to
 
 __all__ = [
     "OF_CHANGE",
+    "activate_topics",
     "difference",
     "load",
     "look_back",
@@ -26,7 +27,6 @@ __all__ = [
     "newest",
     "news_since",
     "of_paper",
-    "put_in_force",
     "queries",
     "reopen",
     "replace_unsent",
@@ -80,7 +80,7 @@ def newest(tx: Transaction, limit: int) -> list[Change]:
 def save(
     tx: Transaction,
     changes: Iterable[tuple[int, int]],
-    matches: Iterable[Matched],
+    matches: Iterable[MatchRow],
     now: datetime,
 ) -> None:
     """Write what was found for a batch of (paper id, revision), and that they are matched.
@@ -110,7 +110,7 @@ def queries(tx: Transaction) -> dict[str, str]:
     return {row.name: row.query for row in tx.execute(sa.select(_topic.name, _topic.query))}
 
 
-def put_in_force(
+def activate_topics(
     tx: Transaction, changed: Iterable[Topic], gone: Collection[str], now: datetime
 ) -> None:
     """Put topics in force that are new or changed, and others out of it.
@@ -171,7 +171,7 @@ def _told_of() -> sa.Exists:
 
 
 def replace_unsent(
-    tx: Transaction, starts: Mapping[str, datetime], matches: Iterable[Matched], now: datetime
+    tx: Transaction, starts: Mapping[str, datetime], matches: Iterable[MatchRow], now: datetime
 ) -> None:
     """Replace what topics matched of the news since their starts, their `look_back`.
 
@@ -186,11 +186,11 @@ def replace_unsent(
     _insert(tx, matches, now)
 
 
-def of_paper(tx: Transaction, paper_id: int) -> list[Matched]:
+def of_paper(tx: Transaction, paper_id: int) -> list[MatchRow]:
     """Return which topics each revision of a paper met."""
     met = sa.select(schema.match).where(_match.paper_id == paper_id)
     return [
-        Matched(row.topic, row.paper_id, row.revision, row.score)
+        MatchRow(row.topic, row.paper_id, row.revision, row.score)
         for row in tx.execute(met.order_by(_match.revision, _match.topic))
     ]
 
@@ -211,7 +211,7 @@ def _differs(known: Any, row: dict[str, Any]) -> bool:
     return known is None or any(getattr(known, name) != value for name, value in row.items())
 
 
-def _insert(tx: Transaction, matches: Iterable[Matched], now: datetime) -> None:
+def _insert(tx: Transaction, matches: Iterable[MatchRow], now: datetime) -> None:
     """Write matches; what was joined or purged while it was matched is left out."""
     matches = list(matches)
     changed = sa.select(_change.paper_id, _change.revision).where(
@@ -244,13 +244,13 @@ def load(tx: Transaction, rows: Sequence[Any]) -> list[Change]:
     return [_change_of(row, stored[row.paper_id], seen.get(row.paper_id, ())) for row in rows]
 
 
-def _change_of(row: Any, stored: Stored, seen: Sequence[Sighting]) -> Change:
+def _change_of(row: Any, stored: StoredPaper, seen: Sequence[Sighting]) -> Change:
     last = max(seen, key=lambda sighting: sighting.last_seen, default=None)
     announce = last.announce if last else ""
     return Change(
         stored=replace(stored, paper=structs.replace(stored.paper, announce=announce)),
         revision=row.revision,
-        kind=Kind(row.kind),
+        kind=ChangeKind(row.kind),
         at=row.at,
         sources=tuple(sorted({sighting.source for sighting in seen})),
     )

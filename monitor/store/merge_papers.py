@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.model import Kind, Stored
+from monitor.model import ChangeKind, StoredPaper
 from monitor.store import changes, common, identity_rulings, papers, schema, search, sighting_texts
 from monitor.store.database import Transaction
 from monitor.store.digest_state import reached
@@ -33,7 +33,7 @@ _joined = schema.joined.c
 Renumbered = Mapping[tuple[int, int], int]
 
 # A work is new, or older, once, whoever told of it first.
-_FIRST = (Kind.NEW, Kind.OLDER)
+_FIRST = (ChangeKind.NEW, ChangeKind.OLDER)
 
 
 def unite(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime) -> dict[int, int]:
@@ -89,7 +89,7 @@ def _kept(pairs: Iterable[tuple[int, int, str]]) -> dict[int, int]:
 
 
 def _unite_news(
-    tx: Transaction, stored: Mapping[int, Stored], into: Mapping[int, int]
+    tx: Transaction, stored: Mapping[int, StoredPaper], into: Mapping[int, int]
 ) -> Renumbered:
     """A paper that was purged had been told to all who were to be: the other is no news then."""
     told = {into[id] for id, one in stored.items() if one.purged and one.news_at}
@@ -170,7 +170,7 @@ def _united_items(
 
 def _write_paper(
     tx: Transaction,
-    stored: Mapping[int, Stored],
+    stored: Mapping[int, StoredPaper],
     into: Mapping[int, int],
     numbered: Renumbered,
     now: datetime,
@@ -179,7 +179,7 @@ def _write_paper(
     newest: dict[int, int] = defaultdict(int)
     for (paper_id, _), revision in numbered.items():
         newest[into[paper_id]] = max(newest[into[paper_id]], revision)
-    whole: dict[int, Stored] = {}
+    whole: dict[int, StoredPaper] = {}
     for id, one in sorted(stored.items()):
         before = whole.get(into[id])
         whole[into[id]] = _together(before, one) if before else one
@@ -192,7 +192,7 @@ def _write_paper(
     search.mark(tx, whole)
 
 
-def _together(kept: Stored, lost: Stored) -> Stored:
+def _together(kept: StoredPaper, lost: StoredPaper) -> StoredPaper:
     later = (lost.paper.version or 0) > (kept.paper.version or 0) > 0
     paper = revised(kept.paper, lost.paper) if later else filled(kept.paper, lost.paper)
     either = kept.paper.withdrawn or lost.paper.withdrawn

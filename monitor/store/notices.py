@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.model import Kind
+from monitor.model import ChangeKind
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.paper_index import indexed_pair, listed
@@ -21,7 +21,7 @@ _about = schema.about.c
 _key = schema.paper_key.c
 
 
-def write(tx: Transaction, told: Iterable[tuple[Key, int, Kind | None]]) -> None:
+def write(tx: Transaction, told: Iterable[tuple[Key, int, ChangeKind | None]]) -> None:
     """Note of notices what they are about, and what that means for it."""
     rows = {(*indexed_pair(pair), id): str(kind) if kind else None for pair, id, kind in told}
     names = ("scheme", "value", "paper_id", "kind")
@@ -43,7 +43,7 @@ def _first(dialect: str) -> sa.Select[Any]:
 @cache
 def _retracted(dialect: str) -> sa.Select[Any]:
     there = _about.scheme == sa.bindparam("scheme"), one_of(dialect, _about.value)
-    return sa.select(_about.value).where(*there, _about.kind == str(Kind.WITHDRAWN))
+    return sa.select(_about.value).where(*there, _about.kind == str(ChangeKind.WITHDRAWN))
 
 
 def noticed(tx: Transaction, ids: Iterable[int]) -> dict[int, set[int]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from monitor.model import Decision, Effect, Kind, Paper, Stored
+from monitor.model import ChangeKind, Decision, Effect, Paper, StoredPaper
 
 # A gap is filled whoever tells it; what is there stays, unless the paper was revised.
 _GAPS = (
@@ -47,7 +47,7 @@ class Draft:
     revision: int
     is_new: bool = False
     changed: bool = False
-    kind: Kind | None = None
+    kind: ChangeKind | None = None
     why: str = ""
     seen: bool = False
     wider: bool = False
@@ -56,7 +56,7 @@ class Draft:
 
 def fold(
     decisions: Sequence[Decision],
-    stored: Mapping[int, Stored],
+    stored: Mapping[int, StoredPaper],
     seen: Collection[int],
     next_id: int,
     now: datetime,
@@ -81,7 +81,11 @@ def fold(
     }
     ids: list[int] = []
     for decision in decisions:
-        paper_id = decision.paper_id if decision.twin is None else ids[decision.twin]
+        paper_id = (
+            decision.paper_id
+            if decision.earlier_in_chunk is None
+            else ids[decision.earlier_in_chunk]
+        )
         if paper_id is None:
             paper_id, next_id = next_id, next_id + 1
             drafts[paper_id] = _unseen(paper_id, decision, now)
@@ -95,7 +99,7 @@ def fold(
 
 
 def _unseen(paper_id: int, decision: Decision, now: datetime) -> Draft:
-    kind = (decision.kind or Kind.NEW) if decision.news else None
+    kind = (decision.kind or ChangeKind.NEW) if decision.news else None
     news_at = now if kind else None
     paper = decision.keyed.paper
     return Draft(paper_id, paper, now, news_at, 1, is_new=True, kind=kind, why=decision.why)
@@ -106,7 +110,7 @@ def _again(draft: Draft, decision: Decision) -> None:
         return  # it is known, and that is all there is to say
     before, incoming = draft.paper, decision.keyed.paper
     newer = (incoming.version or 0) > (before.version or 0) > 0
-    if decision.kind is Kind.REVISED or decision.retold or newer:
+    if decision.kind is ChangeKind.REVISED or decision.text_changed_silently or newer:
         draft.paper = revised(before, incoming)
     else:
         draft.paper = filled(before, incoming)
@@ -118,7 +122,7 @@ def _again(draft: Draft, decision: Decision) -> None:
     draft.seen = True
     if decision.kind and decision.news and not draft.is_new:
         draft.revision += draft.kind is None
-        if draft.kind is not Kind.WITHDRAWN:
+        if draft.kind is not ChangeKind.WITHDRAWN:
             draft.kind, draft.why = decision.kind, decision.why
         draft.changed = True
 
@@ -127,7 +131,7 @@ def _noticed(draft: Draft, effect: Effect) -> None:
     """A notice changes what is known of a paper, and nothing of its text. Withdrawn is the last."""
     if draft.paper.withdrawn:
         return
-    if effect.kind is Kind.WITHDRAWN:
+    if effect.kind is ChangeKind.WITHDRAWN:
         draft.paper = replace(draft.paper, withdrawn=True)
         draft.changed = True
     if effect.news:

@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.model import Decision, Keyed, Kind, Paper, Sighting, Stored
+from monitor.model import ChangeKind, Decision, IncomingPaper, Paper, Sighting, StoredPaper
 from monitor.store import changes, common, notices, paper_index, schema, search, sighting_texts
 from monitor.store.database import Transaction
 from monitor.store.paper_drafts import Draft, fold
@@ -58,7 +58,7 @@ class ChangeRow:
     """One revision of a paper that was news. `matched_at` is None while it waits."""
 
     revision: int
-    kind: Kind
+    kind: ChangeKind
     why: str
     at: datetime
     matched_at: datetime | None
@@ -68,7 +68,7 @@ class ChangeRow:
 class Origin:
     """All that is known of where a paper came from."""
 
-    stored: Stored
+    stored: StoredPaper
     keys: tuple[Key, ...]
     sightings: tuple[Sighting, ...]
     changes: tuple[ChangeRow, ...]
@@ -151,7 +151,7 @@ def _write_papers(tx: Transaction, drafts: Sequence[Draft]) -> None:
         tx.execute(sa.update(schema.paper).where(_paper.id == sa.bindparam("of")), changed)
 
 
-def columns(draft: Draft | Stored) -> dict[str, Any]:
+def columns(draft: Draft | StoredPaper) -> dict[str, Any]:
     """Return what the row of a paper holds, but for its id."""
     paper = draft.paper
     return {
@@ -176,7 +176,7 @@ def columns(draft: Draft | Stored) -> dict[str, Any]:
     }
 
 
-def write_keys(tx: Transaction, told: Iterable[tuple[int, Keyed]]) -> None:
+def write_keys(tx: Transaction, told: Iterable[tuple[int, IncomingPaper]]) -> None:
     """Write identifiers, title keys and blocks in the order of their index.
 
     The first paper to come has an identifier, all have title keys and blocks.
@@ -225,7 +225,7 @@ def _write_sightings(
     sighting_texts.write(tx, source, zip(ids, (d.keyed for d in decisions), strict=True))
 
 
-def seen_again(tx: Transaction, source: str, raw_ids: Iterable[str], now: datetime) -> None:
+def touch_sightings(tx: Transaction, source: str, raw_ids: Iterable[str], now: datetime) -> None:
     """Note that a source has told of records just as before."""
     again = (_sighting.source == source, among(tx, _sighting.raw_id, map(indexed, raw_ids)))
     tx.execute(sa.update(schema.sighting).where(*again).values(last_seen_at=now))
@@ -234,7 +234,7 @@ def seen_again(tx: Transaction, source: str, raw_ids: Iterable[str], now: dateti
 # ── what is known of papers ─────────────────────────────────────────────────────────
 
 
-def load(tx: Transaction, ids: Iterable[int]) -> dict[int, Stored]:
+def load(tx: Transaction, ids: Iterable[int]) -> dict[int, StoredPaper]:
     """Return stored papers by id; those that do not exist are left out."""
     wanted = set(ids)
     return stored_of(tx, wanted, all_keys_of(tx, wanted))
@@ -246,7 +246,7 @@ def texts(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, str, str]]:
     return [(id, title, text) for id, title, text in raw(tx, told.where(among(tx, _paper.id, ids)))]
 
 
-def get(tx: Transaction, paper_id: int) -> Stored | None:
+def get(tx: Transaction, paper_id: int) -> StoredPaper | None:
     """Return the paper with this id."""
     return load(tx, [paper_id]).get(paper_id)
 
@@ -257,24 +257,24 @@ def exist(tx: Transaction, ids: Collection[int]) -> bool:
     return len(tx.execute(there.with_for_update(key_share=True, read=True)).all()) == len(ids)
 
 
-def by_key(tx: Transaction, scheme: str, value: str) -> Stored | None:
+def by_key(tx: Transaction, scheme: str, value: str) -> StoredPaper | None:
     """Return the paper that has a normalised identifier."""
     found = paper_index.of_keys(tx, [(scheme, value)]).get((indexed(scheme), indexed(value)))
     return get(tx, found) if found is not None else None
 
 
-def by_common_key(tx: Transaction, scheme: str, value: str) -> list[Stored]:
+def by_common_key(tx: Transaction, scheme: str, value: str) -> list[StoredPaper]:
     """Return the papers that carry a normalised identifier which no paper is recognised by."""
     return list(load(tx, common.papers_with(tx, (scheme, value))).values())
 
 
-def by_title_key(tx: Transaction, key: str) -> list[Stored]:
+def by_title_key(tx: Transaction, key: str) -> list[StoredPaper]:
     """Return the newest papers with a title key: candidates, never proof."""
     ids = paper_index.of_titles(tx, [key]).get(indexed(key), [])
     return list(load(tx, ids).values())
 
 
-def page(tx: Transaction, after_id: int, limit: int) -> list[tuple[Stored, tuple[str, ...]]]:
+def page(tx: Transaction, after_id: int, limit: int) -> list[tuple[StoredPaper, tuple[str, ...]]]:
     """Return the next papers by id, each with the sources that told of it."""
     found = tx.scalars(
         sa.select(_paper.id)
@@ -376,7 +376,8 @@ def origin(tx: Transaction, paper_id: int) -> Origin | None:
         tuple(all_keys_of(tx, [paper_id]).get(paper_id, ())),
         sightings_with_text(tx, [paper_id]).get(paper_id, ()),
         tuple(
-            ChangeRow(row.revision, Kind(row.kind), row.why, row.at, row.matched_at) for row in rows
+            ChangeRow(row.revision, ChangeKind(row.kind), row.why, row.at, row.matched_at)
+            for row in rows
         ),
     )
 
@@ -407,7 +408,7 @@ def _keys(dialect: str) -> sa.Select[Any]:
 
 def stored_of(
     tx: Transaction, ids: Iterable[int], keys: Mapping[int, Sequence[Key]]
-) -> dict[int, Stored]:
+) -> dict[int, StoredPaper]:
     """Return stored papers by id, with their identifiers as they are given."""
     rows = raw_of(tx, _papers, ids)
     return {row[0]: _stored_of(keys.get(row[0], ()), *row) for row in rows}
@@ -454,7 +455,7 @@ def _stored_of(
     withdrawn: bool | int,
     purged_at: datetime | str | None,
     type_: str | None,
-) -> Stored:
+) -> StoredPaper:
     """Return a row of `schema.paper`, its columns in their order."""
     by_scheme: dict[str, tuple[str, ...]] = {}
     for scheme, value in keys:
@@ -478,4 +479,4 @@ def _stored_of(
         type=type_ or "",
     )
     since = moment(news_at) if news_at else None
-    return Stored(id, paper, moment(first_seen), since, revision, purged_at is not None)
+    return StoredPaper(id, paper, moment(first_seen), since, revision, purged_at is not None)

@@ -11,14 +11,19 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from monitor.errors import StoreError
-from monitor.model import State
+from monitor.model import DeliveryState
 from monitor.private_files import create_file
 from monitor.store import schema
 from monitor.store.database import Database, open_store, restoring
 from monitor.store.locks import service_lock
 from monitor.store.sql import Instant
 
-OPEN = (State.PLANNED, State.CLAIMED, State.HANDING_OFF, State.RETRY)
+OPEN = (
+    DeliveryState.PLANNED,
+    DeliveryState.CLAIMED,
+    DeliveryState.HANDING_OFF,
+    DeliveryState.RETRY,
+)
 HELD = "restored from a backup: it may have been sent since"
 
 
@@ -113,7 +118,7 @@ def _hold(database: Database, now: datetime) -> int:
             sa.update(schema.delivery)
             .where(delivery.state.in_(OPEN))
             .values(
-                state=State.UNKNOWN,
+                state=DeliveryState.UNKNOWN,
                 owner="",
                 error=HELD,
                 handed_off_at=sa.func.coalesce(delivery.handed_off_at, sa.literal(now, Instant)),
@@ -122,7 +127,9 @@ def _hold(database: Database, now: datetime) -> int:
         )
         # What was unknown in the backup may have been sent once more since.
         tx.execute(
-            sa.update(schema.delivery).where(delivery.state == State.UNKNOWN).values(resent=True)
+            sa.update(schema.delivery)
+            .where(delivery.state == DeliveryState.UNKNOWN)
+            .values(resent=True)
         )
         tx.execute(
             sa.update(schema.subscription)

@@ -10,15 +10,15 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from monitor.model import Keyed, Paper, RunOutcome, State
+from monitor.model import DeliveryState, IncomingPaper, Paper, RunOutcome
 from monitor.store import matches, papers, schema, search
 from monitor.store.database import Transaction
 from monitor.store.digest_state import reached
 from monitor.store.sql import among, earlier
 
 # What will not be sent again, whatever a person says; and what only a person would send again.
-SETTLED = (State.SENT, State.SUPERSEDED)
-GIVEN_UP = (*SETTLED, State.FAILED, State.SUPPRESSED)
+SETTLED = (DeliveryState.SENT, DeliveryState.SUPERSEDED)
+GIVEN_UP = (*SETTLED, DeliveryState.FAILED, DeliveryState.SUPPRESSED)
 
 _paper = schema.paper.c
 _change = schema.change.c
@@ -165,6 +165,6 @@ def without_blocks(tx: Transaction, limit: int) -> list[tuple[int, Paper]]:
     return [(row.id, Paper(row.title, authors=tuple(row.authors))) for row in rows]
 
 
-def fill_blocks(tx: Transaction, told: Iterable[tuple[int, Keyed]]) -> None:
+def fill_blocks(tx: Transaction, told: Iterable[tuple[int, IncomingPaper]]) -> None:
     """Write title keys and blocks of papers that are stored."""
     papers.write_keys(tx, told)

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.model import Rejected, Run, RunOutcome, SourceReport, Trouble
+from monitor.model import Rejected, Run, RunOutcome, SourceReport, SourceWarning
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.sql import Instant, among, insert_new, insert_or_update
@@ -200,7 +200,7 @@ def _report(
         failing_since=failing.since if failing else None,
         error=failing.error if failing else "",
         troubles=tuple(
-            Trouble(one.kind, one.since, one.error) for one in wrong if one is not failing
+            SourceWarning(one.kind, one.since, one.error) for one in wrong if one is not failing
         ),
     )
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import sqlalchemy as sa
 
-from monitor.model import Keyword, Sought
+from monitor.model import Keyword, SearchExpr
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.sql import among, insert_plain
@@ -53,7 +53,7 @@ _SAVE = sa.text(
 )
 
 
-def newest(tx: Transaction, sought: Sought | None, below: int | None, limit: int) -> list[int]:
+def newest(tx: Transaction, sought: SearchExpr | None, below: int | None, limit: int) -> list[int]:
     """Return the ids of the newest papers that may have what is sought, in descending order.
 
     None seeks nothing: all papers are named. `below` is the last id of the page before.
@@ -86,7 +86,7 @@ _TSVECTOR = sa.text(
 )
 
 
-def written(sought: Sought, dialect: str) -> str:
+def written(sought: SearchExpr, dialect: str) -> str:
     """Return what is sought in the query language of FTS5, or of a tsquery."""
     if isinstance(sought, Keyword):
         if dialect == "sqlite":

@@ -64,7 +64,7 @@ class Servers:
             insert_or_update(tx, schema.moved_address, [row], ["place", "seen"])
 
 
-def distrust(tx: Transaction, place: str) -> None:
+def forget_redirect(tx: Transaction, place: str) -> None:
     """Forget what moved to a place where nothing can be read: it is asked where it was."""
     tx.execute(sa.delete(schema.moved_address).where(_moved.place == place))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.model import Keyed, SightingText
+from monitor.model import IncomingPaper, SightingText
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.sql import among, indexed, insert_new, insert_or_update, read_json, written
@@ -21,7 +21,7 @@ _LINK = "url"
 Place = tuple[str, str, int]
 
 
-def write(tx: Transaction, source: str, told: Iterable[tuple[int, Keyed]]) -> None:
+def write(tx: Transaction, source: str, told: Iterable[tuple[int, IncomingPaper]]) -> None:
     """Write what records of one source say, each with its paper. What is there is left alone."""
     rows = {
         (paper_id, indexed(keyed.raw_id)): {
@@ -36,7 +36,7 @@ def write(tx: Transaction, source: str, told: Iterable[tuple[int, Keyed]]) -> No
     insert_or_update(tx, schema.sighting_text, ordered, _SAID, only_changed=True)
 
 
-def _said(keyed: Keyed) -> dict[str, Any]:
+def _said(keyed: IncomingPaper) -> dict[str, Any]:
     paper = keyed.paper
     return {
         "title": paper.title,

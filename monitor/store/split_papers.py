@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.model import Keyed, Paper
+from monitor.model import IncomingPaper, Paper
 from monitor.store import identity_rulings, papers, schema, search, sighting_texts
 from monitor.store.database import Transaction
 from monitor.store.sql import insert_new
@@ -24,8 +24,8 @@ def split(
     paper_id: int,
     keys: Iterable[Key],
     records: Iterable[Key],
-    kept: Keyed,
-    parted: Keyed,
+    kept: IncomingPaper,
+    parted: IncomingPaper,
     now: datetime,
 ) -> int:
     """Give some identifiers and records (source, raw id) of a paper to a new one; return its id.
@@ -48,8 +48,12 @@ def split(
             named = table.c.scheme == scheme, table.c.value == value
             mine = *named, table.c.paper_id == paper_id
             tx.execute(sa.update(table).where(*mine).values(paper_id=new_id))
-    unheard = {"fingerprint": "", "past": None, "mark": None}
-    tx.execute(sa.update(schema.sighting).where(_sighting.paper_id == paper_id).values(unheard))
+    not_reread_since_split = {"fingerprint": "", "past": None, "mark": None}
+    tx.execute(
+        sa.update(schema.sighting)
+        .where(_sighting.paper_id == paper_id)
+        .values(not_reread_since_split)
+    )
     for source, raw_id in records:
         record = (_sighting.source == source, _sighting.raw_id == raw_id)
         tx.execute(

@@ -10,18 +10,18 @@ from typing import Any
 from monitor.channels.slack.blocks import escape
 from monitor.errors import Fault
 from monitor.model import (
+    ChangeKind,
     Delivery,
+    DeliveryState,
     Digest,
-    Entry,
-    Group,
-    Kind,
+    DigestPaper,
+    DigestSection,
+    MatchReason,
     Notice,
     Paper,
     Rendered,
     SourceReport,
-    State,
     TopicWhy,
-    Why,
 )
 
 AT = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
@@ -31,11 +31,11 @@ NOTICE = Notice("arxiv is failing", ("It has failed since Tuesday.",), AT)
 HOSTILE = "Re: \r\nBcc: x@y\u2028\x00\u202egnp.\U0001f600 <!channel> & <@U1|x> " + "long " * 400
 
 
-def entry(number: int, title: str = "", abstract: str = "") -> Entry:
-    return Entry(
+def entry(number: int, title: str = "", abstract: str = "") -> DigestPaper:
+    return DigestPaper(
         paper_id=number,
         revision=1,
-        kind=Kind.NEW,
+        kind=ChangeKind.NEW,
         paper=Paper(
             title or f"Paper {number}",
             abstract=abstract or "We study agents.",
@@ -45,12 +45,12 @@ def entry(number: int, title: str = "", abstract: str = "") -> Entry:
         first_seen=AT,
         sources=("daily",),
         score=1000.0 - number,
-        matched=(TopicWhy("agents", (Why("abstract", ("agents",), ((9, 15),)),)),),
+        matched=(TopicWhy("agents", (MatchReason("abstract", ("agents",), ((9, 15),)),)),),
     )
 
 
 def digest(
-    papers: int | Sequence[Entry] = 3,
+    papers: int | Sequence[DigestPaper] = 3,
     *,
     subscription: str = "ada",
     period: str = "2026-11-21",
@@ -64,7 +64,7 @@ def digest(
         timezone="Europe/Berlin",
         covers_from=None,
         composed_at=AT,
-        groups=(Group("agents", entries),) if entries else (),
+        groups=(DigestSection("agents", entries),) if entries else (),
         report=(SourceReport("daily", 412, 3, AT),),
         full=full,
     )
@@ -79,7 +79,7 @@ def delivery(rendered: Rendered, **changes: Any) -> Delivery:
         "channel": "email",
         "recipient": "ada@example.org",
         "part": rendered.part,
-        "state": State.CLAIMED,
+        "state": DeliveryState.CLAIMED,
         "attempts": 0,
         "message_id": "<0123456789abcdef01234567@example.org>",
         "created_at": AT,
@@ -103,11 +103,11 @@ class PlainTemplates:
         kind = rest.split(".")[0]
         return str(getattr(self, f"{folder}_{kind}", self.page)(rest, **values))
 
-    def slack_paper(self, _: str, *, entry: Entry, digest: Digest) -> str:
+    def slack_paper(self, _: str, *, entry: DigestPaper, digest: Digest) -> str:
         paper = entry.paper
         return f"<{paper.url}|{escape(paper.title)}>\n{escape(paper.abstract)}{'x' * self.padding}"
 
-    def slack_title_line(self, _: str, *, entry: Entry, digest: Digest) -> str:
+    def slack_title_line(self, _: str, *, entry: DigestPaper, digest: Digest) -> str:
         return f"• <{entry.paper.url}|{escape(entry.paper.title)}>"
 
     def slack_header(self, _: str, *, digest: Digest, full: int) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from monitor.channels.file import Pages, _file_name
 from monitor.errors import TemplateError
-from monitor.model import Delivery, Digest, Outcome, Rendered, State
+from monitor.model import Delivery, DeliveryState, Digest, Outcome, Rendered
 from tests.channels.samples import NOTICE, Commit, PlainTemplates, delivery, digest, entry
 from tests.patience import PATIENCE
 
@@ -41,7 +41,7 @@ def index(folder: Path) -> str:
 def test_a_digest_is_a_page_and_the_index_links_to_it(tmp_path: Path) -> None:
     outcome = send(pages(tmp_path))
     page = tmp_path / "ada" / "2026-11-21.html"
-    assert outcome == Outcome(State.SENT, reference=str(page))
+    assert outcome == Outcome(DeliveryState.SENT, reference=str(page))
     assert "Paper 2" in page.read_text("utf-8")
     assert "ada, 2026-11-21 ada/2026-11-21.html 3" in index(tmp_path)
 
@@ -59,7 +59,7 @@ print(*modes(Path(sys.argv[1]), int(sys.argv[3], 8) if sys.argv[3] else None))
 def modes(folder: Path, mode: int | None) -> list[str]:
     """Send a page and return the modes of the folder, the page's folder, the page and the index."""
     ours = Pages("pages", folder / "pages", PlainTemplates(), mode)
-    assert send(ours).state is State.SENT
+    assert send(ours).state is DeliveryState.SENT
     made = ("", "ada", "ada/2026-11-21.html", "index.html")
     return [f"{(folder / 'pages' / name).stat().st_mode & 0o777:o}" for name in made]
 
@@ -141,7 +141,7 @@ def test_a_notice_is_a_page(tmp_path: Path) -> None:
     ours = pages(tmp_path)
     [part] = ours.render_notice(NOTICE, PlainTemplates())
     sent = delivery(part, subscription="@operator", period="1")
-    assert ours.send(sent, Commit()).state is State.SENT
+    assert ours.send(sent, Commit()).state is DeliveryState.SENT
     assert "since Tuesday" in ours.page(sent).read_text("utf-8")
 
 
@@ -157,7 +157,7 @@ def test_names_of_files_are_safe_and_distinct(one: str, other: str) -> None:
 @pytest.mark.parametrize("name", ["../../etc", "/etc/passwd", "..", "index.html", "a/b", "C:\\x"])
 def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "out"
-    assert send(pages(folder), digest(subscription=name, period=name)).state is State.SENT
+    assert send(pages(folder), digest(subscription=name, period=name)).state is DeliveryState.SENT
     assert {path.relative_to(tmp_path).parts[0] for path in tmp_path.rglob("*")} == {"out"}
     assert (folder / "index.html").is_file()
     assert len([path for path in folder.rglob("*.html") if path.is_file()]) == 2
@@ -169,7 +169,7 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
 def test_nothing_is_written_when_the_claim_is_no_longer_ours(tmp_path: Path) -> None:
     ours = pages(tmp_path)
     outcome = ours.send(planned(ours), Commit(answer=False))
-    assert outcome.state is State.RETRY
+    assert outcome.state is DeliveryState.RETRY
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
@@ -183,7 +183,7 @@ def test_the_hand_off_is_committed_before_the_page_stands(tmp_path: Path) -> Non
         assert b"Paper 2" in draft.read_bytes()
         return True
 
-    assert ours.send(sent, commit).state is State.SENT
+    assert ours.send(sent, commit).state is DeliveryState.SENT
 
 
 def test_a_full_disk_is_the_channels_fault_and_leaves_the_old_page(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_a_full_disk_is_the_channels_fault_and_leaves_the_old_page(tmp_path: Pat
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)
-    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
     assert "File too large" in outcome.error and "2026-11-21.html" in outcome.error
     assert ours.page(planned(ours)).read_bytes() == old
     assert len(list((tmp_path / "ada").iterdir())) == 1
@@ -207,7 +207,7 @@ def test_a_full_disk_is_the_channels_fault_and_leaves_the_old_page(tmp_path: Pat
 def test_a_folder_that_cannot_be_written_is_the_channels_fault(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file, not a folder")
     outcome = send(pages(tmp_path / "out"))
-    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
     assert "out" in outcome.error
 
 
@@ -217,19 +217,19 @@ def test_a_page_stands_even_when_the_index_cannot_be_made(tmp_path: Path) -> Non
             raise TemplateError("web/index.html.j2:3: unexpected end")
 
     outcome = send(pages(tmp_path, Broken()))
-    assert outcome.state is State.SENT
+    assert outcome.state is DeliveryState.SENT
     assert "web/index.html.j2:3" in outcome.error
     assert (tmp_path / "ada" / "2026-11-21.html").is_file()
 
 
 def test_K05_what_became_of_a_page_is_seen_from_the_file(tmp_path: Path) -> None:
     ours = pages(tmp_path)
-    sent = planned(ours, state=State.UNKNOWN)
+    sent = planned(ours, state=DeliveryState.UNKNOWN)
     found = ours.reconcile(sent)
-    assert found is not None and found.state is State.RETRY
+    assert found is not None and found.state is DeliveryState.RETRY
     ours.send(sent, Commit())
     found = ours.reconcile(sent)
-    assert found is not None and found.state is State.SENT
+    assert found is not None and found.state is DeliveryState.SENT
     os.truncate(ours.page(sent), 10)
     found = ours.reconcile(sent)
-    assert found is not None and found.state is State.RETRY
+    assert found is not None and found.state is DeliveryState.RETRY

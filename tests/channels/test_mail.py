@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from monitor.channels.email.channel import HTML_LIMIT, Mail, Mailbox, SmtpServer, message_id
 from monitor.channels.retry_policy import Timeouts
 from monitor.errors import UsageError
-from monitor.model import Delivery, Digest, Rendered, State
+from monitor.model import Delivery, DeliveryState, Digest, Rendered
 from tests.channels.samples import HOSTILE, NOTICE, Commit, PlainTemplates, delivery, digest, entry
 from tests.servers.smtp import ScriptedSmtp
 
@@ -104,7 +104,7 @@ def test_the_message_byte_by_byte() -> None:
 
 def test_every_attempt_has_the_same_bytes_and_every_delivery_a_boundary_of_its_own() -> None:
     part = rendered()
-    assert raw(part, attempts=0) == raw(part, attempts=3, state=State.HANDING_OFF)
+    assert raw(part, attempts=0) == raw(part, attempts=3, state=DeliveryState.HANDING_OFF)
     other = parsed(raw(part, message_id="<other@example.org>"))
     assert other.get_boundary() != parsed(raw(part)).get_boundary()
 
@@ -183,7 +183,7 @@ def test_M14_hostile_titles_and_names_are_cleaned_and_the_digest_goes_out() -> N
     issue = replace(digest([entry(1, HOSTILE + "\ud800")]), subscription=HOSTILE)
     with ScriptedSmtp() as mx:
         outcome = channel(mx.port).send(delivery(rendered(issue)), Commit())
-        assert outcome.state is State.SENT
+        assert outcome.state is DeliveryState.SENT
         [received] = mx.received
     lines = header_lines(received.content)
     assert "Bcc" not in lines
@@ -200,7 +200,7 @@ def test_M14_hostile_titles_and_names_are_cleaned_and_the_digest_goes_out() -> N
 def test_a_line_that_begins_with_a_dot_stays() -> None:
     with ScriptedSmtp() as mx:
         part = rendered(digest([entry(1, "..\n.\n. three dots")]))
-        assert channel(mx.port).send(delivery(part), Commit()).state is State.SENT
+        assert channel(mx.port).send(delivery(part), Commit()).state is DeliveryState.SENT
         assert b"\r\n..\r\n.\r\n. three dots\r\n" in mx.received[0].content
 
 
@@ -250,7 +250,7 @@ def test_M13_domains_become_A_labels(written: str, sent: str) -> None:
     assert str(Mailbox.parse(written)) == sent
     with ScriptedSmtp() as mx:
         outcome = channel(mx.port).send(delivery(rendered(), recipient=written), Commit())
-        assert outcome.state is State.SENT
+        assert outcome.state is DeliveryState.SENT
         assert mx.received[0].recipient == sent
         assert header_lines(mx.received[0].content)["To"] == sent
 
@@ -259,9 +259,9 @@ def test_M13_a_local_part_beyond_ASCII_goes_only_where_SMTPUTF8_is_offered() -> 
     wanted = delivery(rendered(), recipient="jörg@bücher.example")
     with ScriptedSmtp() as mx:
         outcome = channel(mx.port).send(wanted, Commit())
-        assert outcome.state is State.FAILED and "SMTPUTF8" in outcome.error
+        assert outcome.state is DeliveryState.FAILED and "SMTPUTF8" in outcome.error
     with ScriptedSmtp(extensions=("SMTPUTF8",)) as mx:
-        assert channel(mx.port).send(wanted, Commit()).state is State.SENT
+        assert channel(mx.port).send(wanted, Commit()).state is DeliveryState.SENT
         assert mx.received[0].recipient == "jörg@xn--bcher-kva.example"
 
 
@@ -272,7 +272,7 @@ def test_M13_a_local_part_beyond_ASCII_goes_only_where_SMTPUTF8_is_offered() -> 
 def test_what_is_no_address_fails_alone_and_reaches_no_server(address: str) -> None:
     with ScriptedSmtp() as mx:
         outcome = channel(mx.port).send(delivery(rendered(), recipient=address), Commit())
-        assert (outcome.state, outcome.channel_down) == (State.FAILED, False)
+        assert (outcome.state, outcome.channel_down) == (DeliveryState.FAILED, False)
         assert outcome.error
         assert mx.connections == 0
 
@@ -300,7 +300,7 @@ def test_one_recipient_a_transaction_over_one_connection() -> None:
         mail = channel(mx.port)
         for recipient in mail.recipients():
             sent = delivery(rendered(), recipient=recipient)
-            assert mail.send(sent, Commit()).state is State.SENT
+            assert mail.send(sent, Commit()).state is DeliveryState.SENT
         mail.close()
         assert [received.recipient for received in mx.received] == list(mail.recipients())
         assert mx.connections == 1
@@ -309,4 +309,4 @@ def test_one_recipient_a_transaction_over_one_connection() -> None:
 
 def test_all_mail_of_one_server_is_one_line_and_nothing_can_be_found_out_later() -> None:
     assert channel().line == "smtp"
-    assert channel().reconcile(delivery(rendered(), state=State.UNKNOWN)) is None
+    assert channel().reconcile(delivery(rendered(), state=DeliveryState.UNKNOWN)) is None

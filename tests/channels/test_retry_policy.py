@@ -14,10 +14,10 @@ from monitor.channels.retry_policy import (
     next_attempt,
     rest,
 )
-from monitor.model import Outcome, Rendered, State
+from monitor.model import DeliveryState, Outcome, Rendered
 from tests.channels.samples import AT, delivery
 
-RETRY = Outcome(State.RETRY, "450 try later")
+RETRY = Outcome(DeliveryState.RETRY, "450 try later")
 minutes = st.integers(0, 10**6)
 
 
@@ -87,24 +87,24 @@ def test_it_is_given_up_after_48_hours_of_trying(delivery_id: int, attempts: int
 def test_L01_a_server_that_names_a_time_is_obeyed_within_reason() -> None:
     asked = {30: 30, 0: 1, 86_400: 6 * 3600}
     for seconds, waited in asked.items():
-        outcome = Outcome(State.RETRY, "429", retry_after=timedelta(seconds=seconds))
+        outcome = Outcome(DeliveryState.RETRY, "429", retry_after=timedelta(seconds=seconds))
         assert wait(0, outcome=outcome) == timedelta(seconds=waited)
 
 
 def test_X11_an_hour_after_an_unexpected_fault_is_granted() -> None:
-    outcome = Outcome(State.RETRY, "unexpected ValueError", retry_after=timedelta(hours=1))
+    outcome = Outcome(DeliveryState.RETRY, "unexpected ValueError", retry_after=timedelta(hours=1))
     assert wait(0, outcome=outcome) == timedelta(hours=1)
 
 
 def test_a_retry_that_would_come_too_late_is_a_failure_that_says_why() -> None:
     decided = decide(delivery(Rendered(0, {}), attempts=21), RETRY, AT + timedelta(hours=47.5))
     assert decided.at is None
-    assert decided.outcome.state is State.FAILED
+    assert decided.outcome.state is DeliveryState.FAILED
     assert decided.outcome.error == "given up after 22 attempts: 450 try later"
 
 
 def test_what_is_no_retry_is_recorded_as_it_is() -> None:
-    for state in (State.SENT, State.FAILED):
+    for state in (DeliveryState.SENT, DeliveryState.FAILED):
         outcome = Outcome(state, "so it is")
         decided = decide(delivery(Rendered(0, {})), outcome, AT)
         assert (decided.outcome, decided.at) == (outcome, None)
@@ -116,28 +116,28 @@ def test_a_channel_that_is_down_is_tried_ever_more_rarely_up_to_an_hour() -> Non
 
 
 def test_what_nobody_knows_is_not_asked_about_at_once() -> None:
-    outcome = Outcome(State.UNKNOWN, "no answer")
+    outcome = Outcome(DeliveryState.UNKNOWN, "no answer")
     decided = decide(delivery(Rendered(0, {})), outcome, AT)
     assert decided.outcome == outcome
     assert decided.at is not None and decided.at > AT
 
 
 def test_S09_what_is_not_there_yet_is_looked_for_again_before_it_is_sent_again() -> None:
-    absent = Outcome(State.RETRY, "not there", retry_after=timedelta(minutes=2))
-    lost = delivery(Rendered(0, {}), state=State.UNKNOWN, changed_at=AT)
+    absent = Outcome(DeliveryState.RETRY, "not there", retry_after=timedelta(minutes=2))
+    lost = delivery(Rendered(0, {}), state=DeliveryState.UNKNOWN, changed_at=AT)
     soon = looked(lost, absent, AT + timedelta(seconds=119))
-    assert (soon.state, soon.retry_after) == (State.UNKNOWN, timedelta(minutes=2))
+    assert (soon.state, soon.retry_after) == (DeliveryState.UNKNOWN, timedelta(minutes=2))
     sure = looked(lost, absent, AT + timedelta(minutes=2))
-    assert (sure.state, sure.retry_after) == (State.RETRY, None)
-    for found in (Outcome(State.SENT), Outcome(State.RETRY)):
+    assert (sure.state, sure.retry_after) == (DeliveryState.RETRY, None)
+    for found in (Outcome(DeliveryState.SENT), Outcome(DeliveryState.RETRY)):
         assert looked(lost, found, AT) == found
 
 
 def test_K05_what_no_channel_can_find_out_is_handed_off_once_more_or_held() -> None:
     until = AT + timedelta(hours=48)
-    once = delivery(Rendered(0, {}), state=State.UNKNOWN, attempts=1)
-    twice = delivery(Rendered(0, {}), state=State.UNKNOWN, attempts=2, resent=True)
-    greylisted = delivery(Rendered(0, {}), state=State.UNKNOWN, attempts=2)
+    once = delivery(Rendered(0, {}), state=DeliveryState.UNKNOWN, attempts=1)
+    twice = delivery(Rendered(0, {}), state=DeliveryState.UNKNOWN, attempts=2, resent=True)
+    greylisted = delivery(Rendered(0, {}), state=DeliveryState.UNKNOWN, attempts=2)
     assert may_hand_off_again(once, resend=True, now=AT, until=until)
     assert not may_hand_off_again(twice, resend=True, now=AT, until=until)
     assert may_hand_off_again(greylisted, resend=True, now=AT, until=until)
@@ -151,8 +151,8 @@ UNCLEAR = delivery(Rendered(0, {}), attempts=1, handed_off_at=AT, created_at=AT)
 
 
 def test_what_may_have_arrived_and_is_refused_for_good_is_unknown_not_failed() -> None:
-    decided = decide(UNCLEAR, Outcome(State.FAILED, "550 no such user"), AT)
-    assert decided.outcome.state is State.UNKNOWN
+    decided = decide(UNCLEAR, Outcome(DeliveryState.FAILED, "550 no such user"), AT)
+    assert decided.outcome.state is DeliveryState.UNKNOWN
     assert "may have arrived" in decided.outcome.error
     assert "550 no such user" in decided.outcome.error
 
@@ -171,11 +171,11 @@ def test_what_may_have_arrived_is_tried_until_give_up_after_its_first_hand_off(
     assert until == AT + timedelta(hours=48) + outage
     wait = PATIENCE.wait(number, attempts)
     if now + wait < until:
-        assert (decided.outcome.state, decided.at) == (State.RETRY, now + wait)
+        assert (decided.outcome.state, decided.at) == (DeliveryState.RETRY, now + wait)
     else:
-        assert decided.outcome.state is State.UNKNOWN
+        assert decided.outcome.state is DeliveryState.UNKNOWN
         assert "given up after" in decided.outcome.error
 
 
 def test_what_may_have_arrived_and_is_taken_is_sent() -> None:
-    assert decide(UNCLEAR, Outcome(State.SENT), AT).outcome.state is State.SENT
+    assert decide(UNCLEAR, Outcome(DeliveryState.SENT), AT).outcome.state is DeliveryState.SENT

@@ -11,7 +11,7 @@ import pytest
 from monitor.channels.slack.channel import Slack
 from monitor.channels.slack.errors import Answer, TooLongError, refused
 from monitor.errors import UsageError
-from monitor.model import Delivery, Digest, Outcome, Rendered, State
+from monitor.model import Delivery, DeliveryState, Digest, Outcome, Rendered
 from tests.channels.samples import (
     AT,
     HOSTILE,
@@ -69,7 +69,7 @@ def shown(slack: SlackServer) -> str:
 def test_a_digest_is_a_message_with_a_text_for_notifications(slack: SlackServer) -> None:
     [outcome] = send(bot(slack))
     [post] = slack.posts
-    assert outcome == Outcome(State.SENT, reference=f"C0PAPERS1:{post['ts']}")
+    assert outcome == Outcome(DeliveryState.SENT, reference=f"C0PAPERS1:{post['ts']}")
     assert post["text"] == "ada: 3 papers, 2026-11-21"
     assert (post["unfurl_links"], post["unfurl_media"]) == (False, False)
     assert post["metadata"]["event_payload"] == {"message_id": "<id-0@x>"}
@@ -78,7 +78,7 @@ def test_a_digest_is_a_message_with_a_text_for_notifications(slack: SlackServer)
 
 def test_L03_a_long_digest_goes_on_in_the_thread_and_loses_nothing(slack: SlackServer) -> None:
     outcomes = send(bot(slack), digest(60, full=40), padding=900)
-    assert len(outcomes) > 3 and {o.state for o in outcomes} == {State.SENT}
+    assert len(outcomes) > 3 and {o.state for o in outcomes} == {DeliveryState.SENT}
     first, *replies = slack.posts
     assert "thread_ts" not in first
     assert {reply["thread_ts"] for reply in replies} == {first["ts"]}
@@ -100,14 +100,14 @@ def test_L04_a_hostile_title_is_shown_and_nobody_is_pinged(slack: SlackServer) -
     issue = replace(
         issue, subscription="<!here>", groups=(replace(issue.groups[0], topic="<@U1>"),)
     )
-    assert {o.state for o in send(bot(slack), issue)} == {State.SENT}
+    assert {o.state for o in send(bot(slack), issue)} == {DeliveryState.SENT}
     assert "&lt;!channel&gt; &amp; &lt;@U1|x&gt;" in shown(slack)
     assert slack.pings == []
 
 
 def test_a_notice(slack: SlackServer) -> None:
     [part] = bot(slack).render_notice(NOTICE, TEMPLATES)
-    assert bot(slack).send(planned(part), Commit()).state is State.SENT
+    assert bot(slack).send(planned(part), Commit()).state is DeliveryState.SENT
     assert "since Tuesday" in shown(slack)
     assert slack.posts[0]["text"] == "arxiv is failing"
 
@@ -115,7 +115,7 @@ def test_a_notice(slack: SlackServer) -> None:
 def test_a_webhook_gets_separate_messages_and_its_URL_is_no_name(slack: SlackServer) -> None:
     ours = hook(slack)
     outcomes = send(ours, digest(60, full=40), padding=900)
-    assert {o.state for o in outcomes} == {State.SENT}
+    assert {o.state for o in outcomes} == {DeliveryState.SENT}
     assert len(slack.posts) == len(outcomes) > 3
     assert not any("thread_ts" in post for post in slack.posts)
     unfurled = {(post["unfurl_links"], post["unfurl_media"]) for post in slack.posts}
@@ -126,7 +126,7 @@ def test_a_webhook_gets_separate_messages_and_its_URL_is_no_name(slack: SlackSer
 def test_nothing_is_sent_when_the_claim_is_no_longer_ours(slack: SlackServer) -> None:
     for ours in (bot(slack), hook(slack)):
         [part] = ours.render(digest(), TEMPLATES)
-        assert ours.send(planned(part), Commit(answer=False)).state is State.RETRY
+        assert ours.send(planned(part), Commit(answer=False)).state is DeliveryState.RETRY
     assert slack.requests == []
 
 
@@ -149,7 +149,7 @@ def test_L01_429_is_a_retry_for_the_queue(
         headers = {"Retry-After": asked} if asked else {}
         slack.faults.append(Fault(429, '{"ok": false, "error": "ratelimited"}', headers))
         [outcome] = send(ours)
-        assert outcome.state is State.RETRY and not outcome.channel_down
+        assert outcome.state is DeliveryState.RETRY and not outcome.channel_down
         assert outcome.retry_after == timedelta(seconds=waited)
     assert len(slack.requests) == 2, "the queue tries again, nothing below it does"
 
@@ -158,7 +158,7 @@ def test_L03_a_message_that_slack_finds_too_long_is_split_and_sent(slack: SlackS
     slack.most_characters = 1_500
     issue = digest(12, full=12)
     [outcome] = send(bot(slack), issue, padding=400)
-    assert outcome.state is State.SENT
+    assert outcome.state is DeliveryState.SENT
     first, *rest = slack.posts
     assert outcome.reference == f"C0PAPERS1:{first['ts']}"
     assert len(rest) > 2 and {post["thread_ts"] for post in rest} == {first["ts"]}
@@ -168,18 +168,22 @@ def test_L03_a_message_that_slack_finds_too_long_is_split_and_sent(slack: SlackS
 
 def test_L03_a_webhook_message_that_is_too_long_is_split_too(slack: SlackServer) -> None:
     slack.most_characters = 1_500
-    assert send(hook(slack), digest(12, full=12), padding=400)[0].state is State.SENT
+    assert send(hook(slack), digest(12, full=12), padding=400)[0].state is DeliveryState.SENT
     assert [n for n in range(12) if shown(slack).count(f"|Paper {n}>") != 1] == []
 
 
 def test_L03_what_cannot_be_split_any_more_fails(slack: SlackServer) -> None:
     slack.most_characters = 1
-    assert send(bot(slack))[0].state is State.FAILED
+    assert send(bot(slack))[0].state is DeliveryState.FAILED
 
 
 # S10, S11: what each code means; `True` is the fault of the line, which is down for all.
-REFUSED, DOWN, FORM = (State.FAILED, False), (State.RETRY, True), (State.FAILED, False)
-LATER, UNCLEAR_END = (State.RETRY, False), (State.UNKNOWN, False)
+REFUSED, DOWN, FORM = (
+    (DeliveryState.FAILED, False),
+    (DeliveryState.RETRY, True),
+    (DeliveryState.FAILED, False),
+)
+LATER, UNCLEAR_END = (DeliveryState.RETRY, False), (DeliveryState.UNKNOWN, False)
 BY_TOKEN = {
     REFUSED: "channel_not_found not_in_channel is_archived restricted_action "
     "restricted_action_read_only_channel restricted_action_thread_only_channel a_new_code",
@@ -196,12 +200,16 @@ BY_WEBHOOK = {
 }
 
 
-def listed(meanings: dict[tuple[State, bool], str]) -> list[tuple[str, tuple[State, bool]]]:
+def listed(
+    meanings: dict[tuple[DeliveryState, bool], str],
+) -> list[tuple[str, tuple[DeliveryState, bool]]]:
     return [(code, meaning) for meaning, codes in meanings.items() for code in codes.split()]
 
 
 @pytest.mark.parametrize("code, meaning", [*listed(BY_TOKEN), *((c, FORM) for c in FORMS)])
-def test_S10_each_code_of_slack_has_its_meaning(code: str, meaning: tuple[State, bool]) -> None:
+def test_S10_each_code_of_slack_has_its_meaning(
+    code: str, meaning: tuple[DeliveryState, bool]
+) -> None:
     outcome = refused(Answer(200, {}, code, {"ok": False, "error": code}))
     assert (outcome.state, outcome.channel_down) == meaning
     assert code in outcome.error
@@ -217,7 +225,7 @@ def test_S10_a_message_too_long_is_no_failure(code: str) -> None:
 @pytest.mark.parametrize("status", [400, 403, 404, 410])
 @pytest.mark.parametrize("code, meaning", listed(BY_WEBHOOK))
 def test_S11_each_word_of_a_webhook_has_its_meaning(
-    status: int, code: str, meaning: tuple[State, bool]
+    status: int, code: str, meaning: tuple[DeliveryState, bool]
 ) -> None:
     outcome = refused(Answer(status, {}, code, {}), webhook=True)
     assert (outcome.state, outcome.channel_down) == meaning
@@ -230,7 +238,7 @@ def test_S11_each_word_of_a_webhook_has_its_meaning(
 def test_L05_a_token_that_is_no_good_is_the_channels_fault(slack: SlackServer, code: str) -> None:
     slack.faults.append(Fault.error(code))
     [outcome] = send(bot(slack))
-    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
     assert code in outcome.error
 
 
@@ -238,14 +246,14 @@ def test_L05_a_token_that_is_no_good_is_the_channels_fault(slack: SlackServer, c
 def test_L05_a_channel_that_cannot_be_posted_to_fails_alone(slack: SlackServer, code: str) -> None:
     slack.faults.append(Fault.error(code))
     [outcome] = send(bot(slack))
-    assert (outcome.state, outcome.channel_down) == (State.FAILED, False)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.FAILED, False)
     assert code in outcome.error
 
 
 def test_L05_a_channel_that_does_not_exist_fails_with_a_hint(slack: SlackServer) -> None:
     [part] = bot(slack).render(digest(), TEMPLATES)
     outcome = bot(slack).send(planned(part, recipient="#nowhere"), Commit())
-    assert outcome.state is State.FAILED
+    assert outcome.state is DeliveryState.FAILED
     assert "channel_not_found (no such channel" in outcome.error
 
 
@@ -258,7 +266,7 @@ def test_L05_a_webhook_that_is_gone_is_a_channel_that_is_down(
 ) -> None:
     slack.faults.append(Fault(status, word))
     [outcome] = send(hook(slack))
-    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
     assert (word or "HTTP 403") in outcome.error
 
 
@@ -267,7 +275,7 @@ def test_a_form_that_slack_does_not_accept_is_not_sent_again(slack: SlackServer,
     slack.faults += [Fault.error(code), Fault(400, code)]
     for ours in (bot(slack), hook(slack)):
         [outcome] = send(ours)
-        assert (outcome.state, outcome.channel_down) == (State.FAILED, False)
+        assert (outcome.state, outcome.channel_down) == (DeliveryState.FAILED, False)
 
 
 @pytest.mark.parametrize("code", ["thread_not_found", "message_not_found"])
@@ -281,7 +289,7 @@ def test_L06_when_the_parent_is_gone_a_new_one_is_posted_and_the_rest_follows(
     if code != "thread_not_found":
         slack.faults.append(Fault.error(code))
     replies = [ours.send(planned(p, outcome.reference), Commit()) for p in (second, third)]
-    assert [reply.state for reply in replies] == [State.SENT] * 2
+    assert [reply.state for reply in replies] == [DeliveryState.SENT] * 2
     parent, reply = slack.posts
     assert "thread_ts" not in parent
     assert reply["thread_ts"] == parent["ts"]
@@ -306,7 +314,7 @@ UNCLEAR = {
 def test_L08_an_answer_that_says_nothing_is_unknown(slack: SlackServer, fault: Fault) -> None:
     slack.faults.append(fault)
     [outcome] = send(bot(slack))
-    assert (outcome.state, outcome.channel_down) == (State.UNKNOWN, False)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.UNKNOWN, False)
     assert outcome.error
     assert len(slack.requests) == 1, "not tried again in place"
 
@@ -317,7 +325,7 @@ def test_L08_an_answer_that_says_nothing_is_unknown(slack: SlackServer, fault: F
 def test_L08_the_same_from_a_webhook(slack: SlackServer, name: str) -> None:
     slack.faults.append(UNCLEAR[name])
     [outcome] = send(hook(slack))
-    assert (outcome.state, outcome.channel_down) == (State.UNKNOWN, False)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.UNKNOWN, False)
 
 
 def test_a_server_that_is_not_there_is_the_channels_fault() -> None:
@@ -328,7 +336,7 @@ def test_a_server_that_is_not_there_is_the_channels_fault() -> None:
             Slack("lab", webhook=f"{url}services/T0/B0/secret"),
         ):
             [outcome] = send(ours)
-            assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+            assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
             assert "Connection refused" in outcome.error
 
 
@@ -340,18 +348,18 @@ def test_L02_after_a_reset_the_history_says_that_it_was_posted(
     ours = bot(slack, channel)
     [part] = ours.render(digest(), TEMPLATES)
     sent = planned(part, recipient=channel)
-    assert ours.send(sent, Commit()).state is State.UNKNOWN
+    assert ours.send(sent, Commit()).state is DeliveryState.UNKNOWN
     found = bot(slack, channel).reconcile(sent)
-    assert found == Outcome(State.SENT, reference=f"C0PAPERS1:{slack.posts[0]['ts']}")
+    assert found == Outcome(DeliveryState.SENT, reference=f"C0PAPERS1:{slack.posts[0]['ts']}")
 
 
 def test_L02_after_a_reset_the_history_says_that_it_was_not_posted(slack: SlackServer) -> None:
     slack.faults.append(Fault(reset=True))
     ours = bot(slack)
     [part] = ours.render(digest(), TEMPLATES)
-    assert ours.send(planned(part), Commit()).state is State.UNKNOWN
+    assert ours.send(planned(part), Commit()).state is DeliveryState.UNKNOWN
     found = ours.reconcile(planned(part))
-    assert found is not None and found.state is State.RETRY
+    assert found is not None and found.state is DeliveryState.RETRY
     assert found.retry_after, "it may be on its way still"
 
 
@@ -362,13 +370,13 @@ def test_L02_replies_are_looked_for_in_their_thread_and_after_it_in_the_channel(
     first, second = ours.render(digest(20, full=20), PlainTemplates(600))[:2]
     parent = ours.send(planned(first), Commit()).reference
     slack.faults.append(UNCLEAR["a reset after the body"])
-    assert ours.send(planned(second, parent), Commit()).state is State.UNKNOWN
+    assert ours.send(planned(second, parent), Commit()).state is DeliveryState.UNKNOWN
     found = bot(slack).reconcile(planned(second, parent))
-    assert found is not None and found.state is State.SENT
+    assert found is not None and found.state is DeliveryState.SENT
     slack.posts[1].pop("thread_ts")
     slack.delete(parent.partition(":")[2])
     found = bot(slack).reconcile(planned(second, parent))
-    assert found is not None and found.state is State.SENT
+    assert found is not None and found.state is DeliveryState.SENT
 
 
 def test_L02_a_history_of_many_pages_is_read_to_its_end(slack: SlackServer) -> None:
@@ -380,7 +388,7 @@ def test_L02_a_history_of_many_pages_is_read_to_its_end(slack: SlackServer) -> N
     for _ in range(6):
         slack.keep({"text": "talk"}, "C0PAPERS1")
     found = ours.reconcile(planned(part))
-    assert found is not None and found.state is State.SENT
+    assert found is not None and found.state is DeliveryState.SENT
 
 
 def test_L02_a_history_too_long_to_be_read_tells_nothing(slack: SlackServer) -> None:
@@ -409,7 +417,7 @@ def test_a_history_is_read_from_before_a_moved_calendar(slack: SlackServer) -> N
     ours.send(planned(part), Commit())
     later = planned(part, created_at=AT + timedelta(days=365 * 50))
     found = ours.reconcile(later)
-    assert found is not None and found.state is State.SENT
+    assert found is not None and found.state is DeliveryState.SENT
 
 
 def test_a_webhook_has_no_history(slack: SlackServer) -> None:
@@ -428,7 +436,7 @@ def test_a_redirect_is_refused_and_nothing_is_sent_where_it_leads(
         slack.faults.append(Fault(status, headers={"Location": elsewhere.url("/")}))
         [outcome] = send(channel)
     assert elsewhere.requests == []
-    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
     assert "redirects are refused" in outcome.error
 
 

@@ -14,7 +14,7 @@ import trustme
 
 from monitor.channels.email.smtp import Letter, SmtpServer
 from monitor.channels.retry_policy import Timeouts
-from monitor.model import State
+from monitor.model import DeliveryState
 from tests.channels.samples import Commit
 from tests.patience import PATIENCE
 from tests.servers.smtp import (
@@ -68,7 +68,7 @@ def certificate(authority: trustme.CA, host: str, **options: Any) -> ssl.SSLCont
 
 def test_a_letter_arrives_unchanged_for_one_recipient(mx: ScriptedSmtp) -> None:
     outcome = server(mx.port).send(letter(), Commit())
-    assert outcome.state is State.SENT
+    assert outcome.state is DeliveryState.SENT
     assert outcome.reference == "250 2.0.0 queued as 4F3A"
     [received] = mx.received
     assert received.sender == "papers@example.org"
@@ -84,13 +84,13 @@ def test_the_hand_off_is_committed_after_the_text_and_before_the_dot(mx: Scripte
         assert mx.commands[-1] == "DATA"
         return True
 
-    assert server(mx.port).send(letter(), commit).state is State.SENT
+    assert server(mx.port).send(letter(), commit).state is DeliveryState.SENT
     assert dots == [False]
 
 
 def test_nothing_is_sent_when_the_claim_is_no_longer_ours(mx: ScriptedSmtp) -> None:
     outcome = server(mx.port).send(letter(), Commit(answer=False))
-    assert (outcome.state, outcome.channel_down) == (State.RETRY, False)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, False)
     assert not mx.received and not mx.saw_dot.is_set()
 
 
@@ -102,14 +102,14 @@ def test_K10_a_store_that_cannot_record_the_hand_off_stops_the_dot(mx: ScriptedS
     with pytest.raises(OSError, match="No space left"):
         ours.send(letter(), disk_full)
     assert mx.hung_up.wait(PATIENCE)
-    assert ours.send(letter(), Commit()).state is State.SENT
+    assert ours.send(letter(), Commit()).state is DeliveryState.SENT
     assert (len(mx.received), mx.connections) == (1, 2)
 
 
 def test_one_connection_serves_many_letters(mx: ScriptedSmtp) -> None:
     ours = server(mx.port)
     for number in range(5):
-        assert ours.send(letter(f"{number}@example.org"), Commit()).state is State.SENT
+        assert ours.send(letter(f"{number}@example.org"), Commit()).state is DeliveryState.SENT
     assert mx.connections == 1
 
 
@@ -117,7 +117,7 @@ def test_the_connection_is_renewed_every_so_many_letters_and_after_a_rest(mx: Sc
     for options, connections in (({"per_connection": 2}, 3), ({"idle": 0}, 5)):
         before, ours = mx.connections, server(mx.port, **options)
         for _ in range(5):
-            assert ours.send(letter(), Commit()).state is State.SENT
+            assert ours.send(letter(), Commit()).state is DeliveryState.SENT
         assert mx.connections - before == connections
 
 
@@ -133,7 +133,7 @@ def test_STARTTLS_and_login_with_a_proper_server(authority: trustme.CA, ca_file:
     ) as (port, received):
         secured = {"tls": "starttls", "ca_file": ca_file, "username": "papers"}
         right = server(port, password="grün", **secured)
-        assert right.send(letter(), Commit()).state is State.SENT
+        assert right.send(letter(), Commit()).state is DeliveryState.SENT
         right.close()
         wrong = server(port, password="rot", **secured)
         assert wrong.send(letter(), Commit()).channel_down
@@ -144,14 +144,14 @@ def test_implicit_TLS(authority: trustme.CA, ca_file: Path) -> None:
     tls = certificate(authority, "localhost")
     with ScriptedSmtp(tls=tls, implicit_tls=True) as mx:
         ours = server(mx.port, tls="implicit", ca_file=ca_file)
-        assert ours.send(letter(), Commit()).state is State.SENT
+        assert ours.send(letter(), Commit()).state is DeliveryState.SENT
         ours.close()
 
 
 def test_login_by_LOGIN_where_PLAIN_is_not_offered() -> None:
     with ScriptedSmtp(extensions=("AUTH LOGIN",)) as mx:
         ours = server(mx.port, username="papers", password="secret")
-        assert ours.send(letter(), Commit()).state is State.SENT
+        assert ours.send(letter(), Commit()).state is DeliveryState.SENT
         assert mx.commands[1:4] == ["AUTH LOGIN", "cGFwZXJz", "c2VjcmV0"]
 
 
@@ -162,21 +162,21 @@ def test_login_by_LOGIN_where_PLAIN_is_not_offered() -> None:
 def test_M01_a_greeting_that_refuses_is_the_channels_fault(mx: ScriptedSmtp, greeting: Any) -> None:
     mx.always["greeting"] = greeting
     outcome = server(mx.port).send(letter(), Commit())
-    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
     assert f"localhost:{mx.port}" in outcome.error
 
 
 def test_a_server_that_is_not_there_is_the_channels_fault() -> None:
     with closed_port() as port:
         outcome = server(port).send(letter(), Commit())
-    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
     assert "Connection refused" in outcome.error
 
 
 def test_M05_a_block_of_the_sender_is_the_channels_fault(mx: ScriptedSmtp) -> None:
     mx.always["mail"] = "550 5.7.1 your network is on a list"
     outcome = server(mx.port).send(letter(), Commit())
-    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
     assert "5.7.1" in outcome.error
 
 
@@ -187,7 +187,7 @@ def test_M05_policy_refusals_for_everyone_open_the_circuit_and_disable_nobody(
     mx.always[phase] = "550 5.7.1 blocked by policy"
     ours = server(mx.port)
     outcomes = [ours.send(letter(f"{n}@example.org"), Commit()) for n in range(4)]
-    assert [o.state for o in outcomes] == [State.RETRY] * 4
+    assert [o.state for o in outcomes] == [DeliveryState.RETRY] * 4
     assert [o.channel_down for o in outcomes] == [False, False, True, False]
 
 
@@ -197,15 +197,15 @@ def test_M05_closed_mailboxes_among_open_ones_do_not_open_the_circuit(mx: Script
         for _ in range(2):
             mx.script["rcpt"].append("550 5.7.133 members only")
             outcome = ours.send(letter(f"closed-{number}@example.org"), Commit())
-            assert (outcome.state, outcome.channel_down) == (State.RETRY, False)
-        assert ours.send(letter("ada@example.org"), Commit()).state is State.SENT
+            assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, False)
+        assert ours.send(letter("ada@example.org"), Commit()).state is DeliveryState.SENT
 
 
 def test_M09_no_mail_and_no_password_when_STARTTLS_is_stripped() -> None:
     with ScriptedSmtp(extensions=("AUTH PLAIN LOGIN",)) as mx:
         ours = server(mx.port, tls="starttls", username="papers", password="secret")
         outcome = ours.send(letter(), Commit())
-    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
     assert "no STARTTLS" in outcome.error
     assert [command.split()[0].upper() for command in mx.commands] == ["EHLO"]
 
@@ -229,7 +229,7 @@ def test_M09_a_certificate_that_is_not_theirs_is_refused(
         secured = {"tls": tls, "ca_file": ca_file if known else None}
         ours = server(mx.port, username="papers", password="secret", **secured)
         outcome = ours.send(letter(), Commit())
-    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
     assert said in outcome.error
     assert not [command for command in mx.commands if command.startswith("AUTH")]
 
@@ -238,7 +238,7 @@ def test_M09_a_password_does_not_leave_the_machine_in_the_clear() -> None:
     with ScriptedSmtp(("AUTH PLAIN",)) as mx:
         logged_in = {"username": "papers", "password": "secret"}
         here = server(mx.port, "127.0.0.1", **logged_in).send(letter(), Commit())
-        assert here.state is State.SENT
+        assert here.state is DeliveryState.SENT
         elsewhere = server(mx.port, "0.0.0.0", **logged_in).send(letter(), Commit())
     assert elsewhere.channel_down and "in the clear" in elsewhere.error
     assert len([command for command in mx.commands if command.startswith("AUTH")]) == 1
@@ -252,7 +252,7 @@ def test_M10_a_wrong_password_is_tried_once_and_told_without_it(
     with ScriptedSmtp(("AUTH PLAIN LOGIN CRAM-MD5",), always={"auth": repeated}) as mx:
         ours = server(mx.port, username="papers", password="top-secret")
         outcome = ours.send(letter(), Commit())
-    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
     assert "535 5.7.8" in outcome.error
     assert len([command for command in mx.commands if command.startswith("AUTH")]) == 1
     for told in (outcome.error, repr(ours), caplog.text):
@@ -268,8 +268,8 @@ def test_M02_greylisting_is_tried_again_and_the_others_go_on(mx: ScriptedSmtp, r
     mx.script["rcpt"].append(reply)
     ours = server(mx.port)
     outcome = ours.send(letter("new@example.org"), Commit())
-    assert (outcome.state, outcome.channel_down) == (State.RETRY, False)
-    assert ours.send(letter(), Commit()).state is State.SENT
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, False)
+    assert ours.send(letter(), Commit()).state is DeliveryState.SENT
     assert mx.connections == 1
 
 
@@ -278,8 +278,8 @@ def test_M03_a_refusal_for_now_after_the_dot_is_tried_again(mx: ScriptedSmtp, re
     mx.script["dot"].append(reply)
     ours = server(mx.port)
     outcome = ours.send(letter(), Commit())
-    assert (outcome.state, outcome.channel_down) == (State.RETRY, False)
-    assert ours.send(letter(), Commit()).state is State.SENT
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, False)
+    assert ours.send(letter(), Commit()).state is DeliveryState.SENT
     assert len(mx.received) == 1
     assert mx.connections == (2 if reply.startswith("421") else 1)
 
@@ -289,15 +289,15 @@ def test_M04_a_refused_address_fails_and_not_the_batch(mx: ScriptedSmtp, reply: 
     mx.script["rcpt"].append(reply)
     ours, commit = server(mx.port), Commit()
     outcome = ours.send(letter("gone@example.org"), commit)
-    assert (outcome.state, outcome.channel_down) == (State.FAILED, False)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.FAILED, False)
     assert "gone@example.org" in outcome.error and reply in outcome.error
     assert commit.calls == 0
-    assert ours.send(letter(), Commit()).state is State.SENT
+    assert ours.send(letter(), Commit()).state is DeliveryState.SENT
 
 
 def test_a_text_that_is_refused_for_good_fails(mx: ScriptedSmtp) -> None:
     mx.script["dot"].append("554 5.6.0 not a message")
-    assert server(mx.port).send(letter(), Commit()).state is State.FAILED
+    assert server(mx.port).send(letter(), Commit()).state is DeliveryState.FAILED
 
 
 @pytest.mark.parametrize("phase", ["rcpt", "data"])
@@ -308,8 +308,8 @@ def test_a_connection_lost_before_the_dot_is_safe_to_try_again(
     mx.script[phase].append(action)
     ours, commit = server(mx.port), Commit()
     outcome = ours.send(letter(), commit)
-    assert (outcome.state, outcome.channel_down, commit.calls) == (State.RETRY, False, 0)
-    assert ours.send(letter(), Commit()).state is State.SENT
+    assert (outcome.state, outcome.channel_down, commit.calls) == (DeliveryState.RETRY, False, 0)
+    assert ours.send(letter(), Commit()).state is DeliveryState.SENT
     assert mx.connections == 2
 
 
@@ -324,7 +324,7 @@ def test_E27_each_phase_has_a_time_of_its_own(mx: ScriptedSmtp, phase: str) -> N
     patient = dict.fromkeys(BEFORE_THE_DOT, 60.0) | {phase: 0.1}
     ours, commit = server(mx.port, timeouts=replace(QUICK, **patient)), Commit()
     outcome = in_thread(lambda: ours.send(letter(), commit))()
-    assert (outcome.state, outcome.channel_down) == (State.RETRY, BEFORE_THE_DOT[phase])
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, BEFORE_THE_DOT[phase])
     assert commit.calls == 0
     assert "timed out" in outcome.error
 
@@ -336,41 +336,41 @@ def test_E27_E33_a_server_that_stops_reading_the_text_is_tried_again(mx: Scripte
     long = replace(long, content=long.content * 300_000)
     ours, commit = server(mx.port, timeouts=replace(QUICK, data=60, block=0.1)), Commit()
     outcome = in_thread(lambda: ours.send(long, commit))()
-    assert (outcome.state, outcome.channel_down, commit.calls) == (State.RETRY, False, 0)
-    assert ours.send(letter(), Commit()).state is State.SENT
+    assert (outcome.state, outcome.channel_down, commit.calls) == (DeliveryState.RETRY, False, 0)
+    assert ours.send(letter(), Commit()).state is DeliveryState.SENT
 
 
 def test_a_long_text_arrives_whole(mx: ScriptedSmtp) -> None:
     long = replace(letter(), content=CONTENT + b".a line\r\n" * 50_000)
-    assert server(mx.port).send(long, Commit()).state is State.SENT
+    assert server(mx.port).send(long, Commit()).state is DeliveryState.SENT
     assert mx.received[0].content == long.content
 
 
 @pytest.mark.parametrize(
     "phase, reply, state",
     [
-        ("rcpt", "299 2.9.9 so be it", State.SENT),
-        ("rcpt", "251 forwarded", State.SENT),
-        ("rcpt", "499 never heard", State.RETRY),
-        ("rcpt", "354 what", State.RETRY),
-        ("data", "399 go on", State.SENT),
-        ("data", "250 what", State.RETRY),
-        ("data", "499 never heard", State.RETRY),
-        ("data", "599 never heard", State.FAILED),
-        ("dot", "299 so be it", State.SENT),
-        ("dot", "499 never heard", State.RETRY),
-        ("dot", "599 never heard", State.FAILED),
-        ("dot", "199 never heard", State.UNKNOWN),
+        ("rcpt", "299 2.9.9 so be it", DeliveryState.SENT),
+        ("rcpt", "251 forwarded", DeliveryState.SENT),
+        ("rcpt", "499 never heard", DeliveryState.RETRY),
+        ("rcpt", "354 what", DeliveryState.RETRY),
+        ("data", "399 go on", DeliveryState.SENT),
+        ("data", "250 what", DeliveryState.RETRY),
+        ("data", "499 never heard", DeliveryState.RETRY),
+        ("data", "599 never heard", DeliveryState.FAILED),
+        ("dot", "299 so be it", DeliveryState.SENT),
+        ("dot", "499 never heard", DeliveryState.RETRY),
+        ("dot", "599 never heard", DeliveryState.FAILED),
+        ("dot", "199 never heard", DeliveryState.UNKNOWN),
     ],
 )
 def test_E28_of_a_code_nobody_knows_the_first_digit_counts(
-    mx: ScriptedSmtp, phase: str, reply: str, state: State
+    mx: ScriptedSmtp, phase: str, reply: str, state: DeliveryState
 ) -> None:
     mx.script[phase].append(reply)
     ours = server(mx.port)
     outcome = ours.send(letter(), Commit())
     assert (outcome.state, outcome.channel_down) == (state, False)
-    assert ours.send(letter("lab@example.org"), Commit()).state is State.SENT
+    assert ours.send(letter("lab@example.org"), Commit()).state is DeliveryState.SENT
 
 
 @pytest.mark.parametrize("phase", ["mail", "starttls", "auth"])
@@ -382,7 +382,7 @@ def test_E35_a_refusal_before_anybody_is_named_is_the_channels_fault(
     with ScriptedSmtp(("STARTTLS", "AUTH PLAIN"), tls, always={phase: reply}) as mx:
         secured = {"tls": "starttls", "ca_file": ca_file, "username": "u", "password": "secret"}
         outcome = server(mx.port, **secured).send(letter(), Commit())
-    assert (outcome.state, outcome.channel_down) == (State.RETRY, True)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
     assert mx.received == []
 
 
@@ -390,16 +390,16 @@ def test_M12_a_server_that_closes_after_some_messages_loses_none() -> None:
     with ScriptedSmtp(messages_per_connection=3) as mx:
         ours = server(mx.port)
         for number in range(8):
-            assert ours.send(letter(f"{number}@example.org"), Commit()).state is State.SENT
+            assert ours.send(letter(f"{number}@example.org"), Commit()).state is DeliveryState.SENT
     assert [r.recipient for r in mx.received] == [f"{n}@example.org" for n in range(8)]
     assert mx.connections == 3
 
 
 def test_M12_a_connection_that_was_closed_meanwhile_is_opened_again(mx: ScriptedSmtp) -> None:
     ours = server(mx.port)
-    assert ours.send(letter(), Commit()).state is State.SENT
+    assert ours.send(letter(), Commit()).state is DeliveryState.SENT
     mx.script["mail"].append(Drop())
-    assert ours.send(letter(), Commit()).state is State.SENT
+    assert ours.send(letter(), Commit()).state is DeliveryState.SENT
     assert (len(mx.received), mx.connections) == (2, 2)
 
 
@@ -407,14 +407,14 @@ def test_M13_an_address_that_needs_SMTPUTF8_fails_where_it_is_not_offered(
     mx: ScriptedSmtp,
 ) -> None:
     outcome = server(mx.port).send(letter("jörg@example.org", utf8=True), Commit())
-    assert (outcome.state, outcome.channel_down) == (State.FAILED, False)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.FAILED, False)
     assert "jörg@example.org" in outcome.error and "SMTPUTF8" in outcome.error
 
 
 def test_M13_an_address_that_needs_SMTPUTF8_is_written_to_where_it_is_offered() -> None:
     with ScriptedSmtp(extensions=("8BITMIME", "SMTPUTF8")) as mx:
         outcome = server(mx.port).send(letter("jörg@example.org", utf8=True), Commit())
-        assert outcome.state is State.SENT
+        assert outcome.state is DeliveryState.SENT
         assert mx.received[0].recipient == "jörg@example.org"
         assert "MAIL FROM:<papers@example.org> SMTPUTF8 BODY=8BITMIME" in mx.commands
 
@@ -429,9 +429,9 @@ def test_M06_connection_dropped_after_the_dot_is_unknown_and_not_tried_again_in_
     mx.script["dot"].append(action)
     ours = server(mx.port)
     outcome = ours.send(letter(), Commit())
-    assert (outcome.state, outcome.channel_down) == (State.UNKNOWN, False)
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.UNKNOWN, False)
     assert mx.connections == 1 and mx.commands.count("DATA") == 1
-    assert ours.send(letter("lab@example.org"), Commit()).state is State.SENT
+    assert ours.send(letter("lab@example.org"), Commit()).state is DeliveryState.SENT
     assert mx.connections == 2
 
 
@@ -443,7 +443,7 @@ def test_M07_an_answer_that_comes_late_is_waited_for(mx: ScriptedSmtp) -> None:
     assert mx.saw_dot.wait(PATIENCE)
     assert commit.calls == 1
     ready.set()
-    assert outcome().state is State.SENT
+    assert outcome().state is DeliveryState.SENT
     assert len(mx.received) == 1
 
 
@@ -451,14 +451,14 @@ def test_M07_the_final_answer_has_a_longer_time_than_the_other_ones(mx: Scripted
     """What was in force before it is the time of a piece of the text."""
     mx.script["dot"].append(Patient(0.5, "250 2.0.0 at last"))
     ours = server(mx.port, timeouts=replace(QUICK, block=0.1))
-    assert ours.send(letter(), Commit()).state is State.SENT
+    assert ours.send(letter(), Commit()).state is DeliveryState.SENT
 
 
 def test_a_server_that_never_answers_the_dot_is_unknown(mx: ScriptedSmtp) -> None:
     never = threading.Event()
     mx.script["dot"].append(Hold(never, "250 too late"))
     ours = server(mx.port, timeouts=replace(QUICK, final=0.1))
-    assert ours.send(letter(), Commit()).state is State.UNKNOWN
+    assert ours.send(letter(), Commit()).state is DeliveryState.UNKNOWN
     never.set()
 
 
@@ -467,12 +467,12 @@ def test_M08_what_QUIT_answers_changes_nothing(mx: ScriptedSmtp, goodbye: Any) -
     mx.always["quit"] = goodbye
     ours = server(mx.port, timeouts=replace(QUICK, quit=0.1), per_connection=1)
 
-    def send_twice() -> list[State]:
+    def send_twice() -> list[DeliveryState]:
         states = [ours.send(letter(), Commit()).state for _ in range(2)]
         ours.close()
         return states
 
-    assert in_thread(send_twice)() == [State.SENT] * 2
+    assert in_thread(send_twice)() == [DeliveryState.SENT] * 2
     assert len(mx.received) == 2
 
 
@@ -481,5 +481,5 @@ def test_many_threads_share_one_connection_one_letter_at_a_time(mx: ScriptedSmtp
     sending = [
         in_thread(lambda n=n: ours.send(letter(f"{n}@example.org"), Commit())) for n in range(8)
     ]
-    assert {wait().state for wait in sending} == {State.SENT}
+    assert {wait().state for wait in sending} == {DeliveryState.SENT}
     assert (len(mx.received), mx.connections) == (8, 1)

@@ -11,7 +11,7 @@ from monitor.channels.email.channel import HTML_LIMIT, Mail, Mailbox, SmtpServer
 from monitor.channels.file import Pages
 from monitor.channels.slack.channel import Slack
 from monitor.digest.render import JinjaTemplates
-from monitor.model import Digest, Outcome, State
+from monitor.model import DeliveryState, Digest, Outcome
 from tests.channels.samples import HOSTILE, NOTICE, Commit, delivery, digest, entry
 from tests.servers.slack import TOKEN, SlackServer
 
@@ -73,7 +73,7 @@ def test_M14_W04_what_is_hostile_is_inert_in_every_channel(
         ours = Slack("lab", channel="#papers", token=TOKEN, base_url=slack.base_url)
         for part in ours.render(issue, templates):
             outcome = ours.send(delivery(part, recipient="#papers"), Commit())
-            assert outcome.state is State.SENT
+            assert outcome.state is DeliveryState.SENT
         assert slack.pings == []
 
 
@@ -86,7 +86,7 @@ def test_L03_a_crowded_digest_fits_slack_and_has_every_paper(
         for part in ours.render(crowded, templates):
             sent = delivery(part, recipient="#papers", parent=parent)
             outcome = ours.send(sent, Commit())
-            assert outcome.state is State.SENT, outcome.error
+            assert outcome.state is DeliveryState.SENT, outcome.error
             parent = parent or outcome.reference
         shown = "\n".join(b["text"]["text"] for post in slack.posts for b in post["blocks"])
     assert [n for n in range(400) if f"part {n} &amp;c." not in shown] == []
@@ -98,7 +98,7 @@ def test_a_page_and_its_index(templates: JinjaTemplates, tmp_path: object) -> No
     [part] = ours.render(issue, templates)
     sent = delivery(part, subscription="ada", period=issue.period)
     page = ours.page(sent)
-    assert ours.send(sent, Commit()) == Outcome(State.SENT, reference=str(page))
+    assert ours.send(sent, Commit()) == Outcome(DeliveryState.SENT, reference=str(page))
     index = (page.parent.parent / "index.html").read_text("utf-8")
     [link] = [link for link in _Tags(index).links if link.endswith(".html")]
     assert (page.parent.parent / link).read_text("utf-8").count("Paper 2") >= 1

@@ -13,7 +13,7 @@ import pytest
 from monitor.commands.heartbeat import SERVICE
 from monitor.commands.status import Status, status
 from monitor.errors import StoreError
-from monitor.model import State
+from monitor.model import DeliveryState
 from monitor.pipeline import match
 from monitor.store import deliveries, heartbeats
 from monitor.store.database import Database
@@ -117,7 +117,7 @@ def test_why_says_when_a_digest_is_tried_again_in_the_zone_of_its_row(
     due.clock.move(hours=2)
     due.run()
     with due.opened() as app, app.parts.database.reading() as tx:
-        [waits] = deliveries.listing(tx, [State.RETRY])
+        [waits] = deliveries.listing(tx, [DeliveryState.RETRY])
     assert waits.next_attempt_at
     at = (waits.next_attempt_at + timedelta(hours=1)).strftime("%H:%M")
     assert why(due).startswith(f"digest 2026-11-21 will be retried by email at {at}: ")

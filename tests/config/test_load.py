@@ -10,7 +10,7 @@ import pytest
 from monitor.channels.retry_policy import Timeouts
 from monitor.config import EmailOptions, FileOptions, SlackOptions, topics_of
 from monitor.config.redact import masked
-from monitor.model import FirstRun, Kind, Topic
+from monitor.model import ChangeKind, FirstRun, Topic
 from tests.config.conftest import Load
 
 EVERYTHING = """
@@ -63,7 +63,7 @@ def test_everything_that_design_shows_is_understood(load: Load, tmp_path: Path) 
         "marl",
         '"multi-agent" AND title:reinforcement',
         ("daily-page",),
-        frozenset({Kind.NEW, Kind.REVISED}),
+        frozenset({ChangeKind.NEW, ChangeKind.REVISED}),
         timedelta(days=30),
     )
     assert (ada.name, ada.topics, ada.email) == ("ada", ("agents", "marl"), ("ada@example.org",))
@@ -114,7 +114,7 @@ def test_what_is_left_out_has_a_default(load: Load, tmp_path: Path) -> None:
     assert settings.sources["feed"].first_run is None
     assert (agents.sources, agents.news, agents.since) == (
         (),
-        frozenset({Kind.NEW}),
+        frozenset({ChangeKind.NEW}),
         timedelta(days=7),
     )
     assert (lab.schedule, lab.timezone, lab.max) == ("daily 08:00", "UTC", 25)
@@ -282,7 +282,7 @@ def test_a_value_may_be_said_once_and_used_again(load: Load) -> None:
           two: {query: policy, news: *all}
     """)
 
-    assert settings.topics["two"].news == {Kind.NEW, Kind.REVISED}
+    assert settings.topics["two"].news == {ChangeKind.NEW, ChangeKind.REVISED}
 
 
 def test_settings_cannot_be_changed(load: Load) -> None:

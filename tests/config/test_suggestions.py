@@ -47,10 +47,10 @@ SLACK = "slack: {token: xoxb-1}\nchannels:\n"
     ],
 )  # fmt: skip
 def test_a_habit_is_told_the_line_to_write(
-    faults: Faults, text: str, where: str, mended: str
+    faults: Faults, text: str, where: str, repaired: str
 ) -> None:
     told = faults(text)
-    assert [fault for fault in told if fault.startswith(f"{where}: ") and mended in fault], told
+    assert [fault for fault in told if fault.startswith(f"{where}: ") and repaired in fault], told
     assert "hush" not in "".join(told)
 
 

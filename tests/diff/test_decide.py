@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from monitor.diff.decide import Circumstances, decide_chunk, undated
+from monitor.diff.decide import DecisionContext, decide_chunk, undated
 from monitor.identity.keys import keyed
-from monitor.model import Candidate, FirstRun, Kind, Paper, Sighting, Stored
+from monitor.model import Candidate, ChangeKind, FirstRun, Paper, Sighting, StoredPaper
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
 TITLE = "Learning to Plan with Language Agents in Open Worlds"
@@ -31,18 +31,18 @@ def candidate(paper: Paper, *found_by: str, same_source: bool = True) -> Candida
     sighting = Sighting(
         "s", known.raw_id, paper.version, paper.announce, known.fingerprint, NOW, NOW
     )
-    stored = Stored(7, paper, NOW, NOW, 1)
+    stored = StoredPaper(7, paper, NOW, NOW, 1)
     return Candidate(stored, known.keys, frozenset(found_by), (sighting,) if same_source else ())
 
 
 def decide(paper: Paper, *found: Candidate, **circumstances: object):
-    [decision] = decide_chunk([keyed(paper)], [found], Circumstances(NOW, **circumstances))
+    [decision] = decide_chunk([keyed(paper)], [found], DecisionContext(NOW, **circumstances))
     return decision
 
 
 def test_a_paper_that_nothing_is_like_is_new():
     decision = decide(Paper(TITLE, ABSTRACT))
-    assert (decision.kind, decision.paper_id, decision.news) == (Kind.NEW, None, True)
+    assert (decision.kind, decision.paper_id, decision.news) == (ChangeKind.NEW, None, True)
 
 
 def test_the_same_text_again_is_known():
@@ -53,13 +53,13 @@ def test_the_same_text_again_is_known():
 
 def test_a_title_alone_is_no_proof():
     decision = decide(Paper("Editorial", ABSTRACT), candidate(Paper("Editorial", OTHER), "title"))
-    assert (decision.kind, decision.paper_id) == (Kind.NEW, None)
+    assert (decision.kind, decision.paper_id) == (ChangeKind.NEW, None)
 
 
 def test_F08_a_guid_given_to_another_paper_does_not_hide_it():
     old = Paper(TITLE, ABSTRACT, raw_id="item-1")
     new = Paper("Sampling Proteins", OTHER, raw_id="item-1")
-    assert decide(new, candidate(old, "raw_id")).kind is Kind.NEW
+    assert decide(new, candidate(old, "raw_id")).kind is ChangeKind.NEW
 
 
 def test_F08_a_title_mended_under_one_guid_is_the_same_paper():
@@ -71,21 +71,21 @@ def test_F08_a_title_mended_under_one_guid_is_the_same_paper():
 def test_a_link_shared_by_different_papers_does_not_merge_them():
     old = Paper(TITLE, ABSTRACT, url="https://example.org/today")
     new = Paper("Sampling Proteins", OTHER, url="https://example.org/today")
-    assert decide(new, candidate(old, "key")).kind is Kind.NEW
+    assert decide(new, candidate(old, "key")).kind is ChangeKind.NEW
 
 
 def test_a_higher_version_is_a_revision_and_a_lower_one_is_known():
     old = Paper(TITLE, ABSTRACT, keys={"arxiv": "2401.01234"}, version=2)
     third = Paper(TITLE, ABSTRACT, keys={"arxiv": "2401.01234"}, version=3)
     first = Paper(TITLE, REWORKED, keys={"arxiv": "2401.01234"}, version=1)
-    assert decide(third, candidate(old, "key")).kind is Kind.REVISED
+    assert decide(third, candidate(old, "key")).kind is ChangeKind.REVISED
     assert decide(third, candidate(old, "key")).why == "version 3 after 2"
     assert decide(first, candidate(old, "key")).kind is None
 
 
 def test_a_reworked_abstract_of_the_same_source_is_a_revision():
     old = candidate(Paper(TITLE, ABSTRACT), "title")
-    assert decide(Paper(TITLE, REWORKED), old).kind is Kind.REVISED
+    assert decide(Paper(TITLE, REWORKED), old).kind is ChangeKind.REVISED
 
 
 def test_another_sources_wording_is_no_revision():
@@ -101,28 +101,32 @@ def test_an_abstract_that_was_missing_fills_a_gap():
 def test_a_withdrawal_is_told_once():
     gone = Paper(TITLE, ABSTRACT, raw_id="item-1", withdrawn=True)
     here = Paper(TITLE, ABSTRACT, raw_id="item-1")
-    assert decide(gone, candidate(here, "raw_id")).kind is Kind.WITHDRAWN
+    assert decide(gone, candidate(here, "raw_id")).kind is ChangeKind.WITHDRAWN
     assert decide(gone, candidate(gone, "raw_id")).kind is None
 
 
 def test_what_is_withdrawn_before_it_was_ever_seen_is_no_news():
     decision = decide(Paper(TITLE, raw_id="item-1", withdrawn=True))
-    assert (decision.kind, decision.news) == (Kind.NEW, False)
+    assert (decision.kind, decision.news) == (ChangeKind.NEW, False)
 
 
 def test_a_repeat_within_one_reading_is_known():
     one = keyed(Paper(TITLE, ABSTRACT, keys={"arxiv": "2401.01234v1"}))
     two = keyed(Paper(TITLE, ABSTRACT, url="https://example.org/x"))
     three = keyed(Paper("Retitled", url="https://arxiv.org/abs/2401.01234"))
-    decisions = decide_chunk([one, two, three], [(), (), ()], Circumstances(NOW))
-    assert [(d.kind, d.twin) for d in decisions] == [(Kind.NEW, None), (None, 0), (None, 0)]
+    decisions = decide_chunk([one, two, three], [(), (), ()], DecisionContext(NOW))
+    assert [(d.kind, d.earlier_in_chunk) for d in decisions] == [
+        (ChangeKind.NEW, None),
+        (None, 0),
+        (None, 0),
+    ]
 
 
 def test_a_repeat_of_a_stored_paper_within_one_reading_is_that_paper():
     stored = candidate(Paper(TITLE, ABSTRACT), "title")
     one, two = keyed(Paper(TITLE, ABSTRACT, url="https://e.org/1")), keyed(Paper(TITLE, ABSTRACT))
-    decisions = decide_chunk([one, two], [(stored,), ()], Circumstances(NOW))
-    assert [(d.paper_id, d.twin) for d in decisions] == [(7, None), (7, None)]
+    decisions = decide_chunk([one, two], [(stored,), ()], DecisionContext(NOW))
+    assert [(d.paper_id, d.earlier_in_chunk) for d in decisions] == [(7, None), (7, None)]
 
 
 @pytest.mark.parametrize(
@@ -142,15 +146,15 @@ def test_what_a_first_reading_is_worth(first_run, age, news):
 
 def test_of_undated_papers_a_first_reading_tells_the_newest_twenty_over_all_chunks():
     told = [keyed(Paper(f"Paper {number}", raw_id=str(number))) for number in range(30)]
-    first = decide_chunk(told[:15], [()] * 15, Circumstances(NOW, FirstRun.RECENT))
-    rest = Circumstances(NOW, FirstRun.RECENT, undated_before=undated(first))
+    first = decide_chunk(told[:15], [()] * 15, DecisionContext(NOW, FirstRun.RECENT))
+    rest = DecisionContext(NOW, FirstRun.RECENT, undated_before=undated(first))
     second = decide_chunk(told[15:], [()] * 15, rest)
     assert [d.news for d in (*first, *second)] == [True] * 20 + [False] * 10
 
 
 @pytest.mark.parametrize(
     ("dated", "days", "kind"),
-    [(True, 91, Kind.OLDER), (True, 89, Kind.NEW), (False, 91, Kind.NEW)],
+    [(True, 91, ChangeKind.OLDER), (True, 89, ChangeKind.NEW), (False, 91, ChangeKind.NEW)],
 )
 def test_older_goes_by_a_date_that_the_source_vouches_for(dated, days, kind):
     paper = Paper(TITLE, ABSTRACT, published=NOW - timedelta(days=days))
@@ -174,7 +178,7 @@ PAGE = f"Menu {TITLE} {ABSTRACT} Ada Lovelace Article 21 Nov 2026"
 def test_a_record_that_is_only_read_better_is_no_revision(before: Paper, now: Paper):
     before, now = (replace(one, keys={"doi": "10.1000/1"}) for one in (before, now))
     decision = decide(now, candidate(before, "key"))
-    assert (decision.kind, decision.retold) == (None, True)
+    assert (decision.kind, decision.text_changed_silently) == (None, True)
 
 
 @pytest.mark.parametrize(
@@ -188,4 +192,4 @@ def test_a_record_that_is_only_read_better_is_no_revision(before: Paper, now: Pa
 )
 def test_a_record_that_says_something_else_is_a_revision(now: Paper):
     before, now = (replace(one, keys={"doi": "10.1000/1"}) for one in (Paper(TITLE, ABSTRACT), now))
-    assert decide(now, candidate(before, "key")).kind == Kind.REVISED
+    assert decide(now, candidate(before, "key")).kind == ChangeKind.REVISED

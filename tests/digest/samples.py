@@ -8,7 +8,16 @@ from datetime import UTC, datetime, timedelta
 
 from monitor.digest.compose import compose
 from monitor.digest.schedule import Slot
-from monitor.model import Change, Digest, Kind, News, Paper, SourceReport, Stored, Why
+from monitor.model import (
+    Change,
+    ChangeKind,
+    Digest,
+    MatchReason,
+    Paper,
+    SourceReport,
+    StoredPaper,
+    UnsentMatch,
+)
 
 NOW = datetime(2026, 11, 20, 23, 0, tzinfo=UTC)  # Saturday 08:00 in Tokyo
 ABSTRACT = (
@@ -32,18 +41,18 @@ def news(
     topic: str = "marl",
     score: float = 1.0,
     revision: int = 1,
-    kind: Kind = Kind.NEW,
+    kind: ChangeKind = ChangeKind.NEW,
     at: datetime = NOW - timedelta(hours=9),
     sources: tuple[str, ...] = ("daily-page",),
-) -> News:
-    stored = Stored(number, paper, at, at, revision)
-    return News(topic, score, Change(stored, revision, kind, at, sources))
+) -> UnsentMatch:
+    stored = StoredPaper(number, paper, at, at, revision)
+    return UnsentMatch(topic, score, Change(stored, revision, kind, at, sources))
 
 
 def find(*words: str) -> object:
     """A `whys` that finds these words wherever the title and the abstract have them."""
 
-    def whys(topic: str, paper: Paper, sources: Sequence[str]) -> tuple[Why, ...]:
+    def whys(topic: str, paper: Paper, sources: Sequence[str]) -> tuple[MatchReason, ...]:
         fields = {"title": paper.title, "abstract": paper.abstract}
         found = []
         for field, text in fields.items():
@@ -54,14 +63,14 @@ def find(*words: str) -> object:
                 if text.startswith(word, start)
             ]
             if spans:
-                found.append(Why(field, tuple(text[a:b] for a, b in spans), tuple(spans)))
+                found.append(MatchReason(field, tuple(text[a:b] for a, b in spans), tuple(spans)))
         return tuple(found)
 
     return whys
 
 
 def digest(
-    items: Sequence[News] = (), *, words: Sequence[str] = ("policy",), **changes: object
+    items: Sequence[UnsentMatch] = (), *, words: Sequence[str] = ("policy",), **changes: object
 ) -> Digest:
     made = compose(
         subscription="ada",

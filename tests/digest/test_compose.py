@@ -7,7 +7,7 @@ from msgspec import structs
 
 from monitor.digest.compose import compose
 from monitor.digest.schedule import Slot
-from monitor.model import Digest, Kind, News, Paper, TopicWhy, Why
+from monitor.model import ChangeKind, Digest, MatchReason, Paper, TopicWhy, UnsentMatch
 from tests.digest.samples import NOW, PAPER, REPORT, digest, find, news
 
 
@@ -58,13 +58,15 @@ def test_what_does_not_fit_waits_and_the_best_go_first() -> None:
 @pytest.mark.parametrize(
     ("kinds", "shown"),
     [
-        ([Kind.NEW, Kind.REVISED], Kind.NEW),
-        ([Kind.NEW, Kind.WITHDRAWN], Kind.WITHDRAWN),
-        ([Kind.REVISED], Kind.REVISED),
-        ([Kind.OLDER, Kind.REVISED], Kind.OLDER),
+        ([ChangeKind.NEW, ChangeKind.REVISED], ChangeKind.NEW),
+        ([ChangeKind.NEW, ChangeKind.WITHDRAWN], ChangeKind.WITHDRAWN),
+        ([ChangeKind.REVISED], ChangeKind.REVISED),
+        ([ChangeKind.OLDER, ChangeKind.REVISED], ChangeKind.OLDER),
     ],
 )
-def test_several_pieces_of_news_about_a_paper_are_one_entry(kinds: list[Kind], shown: Kind) -> None:
+def test_several_pieces_of_news_about_a_paper_are_one_entry(
+    kinds: list[ChangeKind], shown: ChangeKind
+) -> None:
     items = [news(kind=kind, revision=number + 1) for number, kind in enumerate(kinds)]
     (entry,) = digest(items).groups[0].entries
     assert (entry.kind, entry.revision) == (shown, len(kinds))
@@ -85,7 +87,7 @@ def test_what_only_the_source_of_a_formula_says_is_named_without_a_place() -> No
         .entries
     )
     assert entry.paper.title == "On ∇"
-    assert entry.matched[0].why == (Why("title", ("nabla",)),)
+    assert entry.matched[0].why == (MatchReason("title", ("nabla",)),)
 
 
 def test_M14_titles_are_cleaned_to_one_line() -> None:
@@ -107,7 +109,7 @@ def test_whys_are_only_asked_for_papers_that_are_in() -> None:
         asked.append(1)
         return ()
 
-    items: list[News] = [news(number=number) for number in range(5)]
+    items: list[UnsentMatch] = [news(number=number) for number in range(5)]
     made = compose(
         subscription="ada",
         slot=Slot("2026-11-21", NOW),

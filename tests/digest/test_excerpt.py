@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from monitor.digest.excerpt import EXCERPT_LIMIT, TITLE_LIMIT, Passage, excerpt, headline
-from monitor.model import Entry, Kind, Paper, TopicWhy, Why
+from monitor.model import ChangeKind, DigestPaper, MatchReason, Paper, TopicWhy
 from tests.digest.samples import NOW, PAPER, digest, news
 
 
-def entry_of(abstract: str, words: tuple[str, ...], title: str = "A title") -> Entry:
+def entry_of(abstract: str, words: tuple[str, ...], title: str = "A title") -> DigestPaper:
     paper = replace(PAPER, abstract=abstract, title=title)
     return digest([news(paper)], words=words).groups[0].entries[0]
 
@@ -69,27 +69,31 @@ def test_M14_a_title_of_2000_characters_is_cut() -> None:
 
 def test_marks_of_several_topics_are_one_where_they_meet() -> None:
     why = (
-        TopicWhy("a", (Why("title", ("multi-agent",), ((2, 13),)),)),
+        TopicWhy("a", (MatchReason("title", ("multi-agent",), ((2, 13),)),)),
         TopicWhy(
-            "b", (Why("title", ("agent systems",), ((8, 21),)), Why("title", (), ((90, 99),)))
+            "b",
+            (
+                MatchReason("title", ("agent systems",), ((8, 21),)),
+                MatchReason("title", (), ((90, 99),)),
+            ),
         ),
     )
     paper = Paper(title="A multi-agent systems view")
-    entry = Entry(1, 1, Kind.NEW, paper, NOW, ("s",), 1.0, why)
+    entry = DigestPaper(1, 1, ChangeKind.NEW, paper, NOW, ("s",), 1.0, why)
     assert headline(entry) == Passage(paper.title, ((2, 21),))
 
 
 def test_a_text_that_was_never_cleaned_is_shown_clean_without_marks() -> None:
     paper = Paper(title="A \u202epolicy\nhere")
-    entry = Entry(
+    entry = DigestPaper(
         1,
         1,
-        Kind.NEW,
+        ChangeKind.NEW,
         paper,
         NOW,
         ("s",),
         1.0,
-        (TopicWhy("a", (Why("title", ("p",), ((3, 9),)),)),),
+        (TopicWhy("a", (MatchReason("title", ("p",), ((3, 9),)),)),),
     )
     assert headline(entry) == Passage("A policy here")
 

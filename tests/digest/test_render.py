@@ -13,7 +13,16 @@ from msgspec import structs
 from monitor.digest import render
 from monitor.digest.render import JinjaTemplates, slack_link
 from monitor.errors import TemplateError
-from monitor.model import Digest, Entry, Kind, Notice, Paper, SourceReport, TopicWhy, Why
+from monitor.model import (
+    ChangeKind,
+    Digest,
+    DigestPaper,
+    MatchReason,
+    Notice,
+    Paper,
+    SourceReport,
+    TopicWhy,
+)
 from monitor.resources import resource
 from tests.digest.samples import ABSTRACT, NOW, PAPER, REPORT, digest, news
 
@@ -99,8 +108,8 @@ def test_the_words_found_are_marked_in_the_excerpt(name: str, marked: str) -> No
 
 
 @pytest.mark.parametrize("name", [*DIGESTS, "slack"])
-@pytest.mark.parametrize("kind", [Kind.REVISED, Kind.WITHDRAWN, Kind.OLDER])
-def test_news_that_is_not_new_carries_a_badge(name: str, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [ChangeKind.REVISED, ChangeKind.WITHDRAWN, ChangeKind.OLDER])
+def test_news_that_is_not_new_carries_a_badge(name: str, kind: ChangeKind) -> None:
     assert str(kind) in whole(digest([news(kind=kind)]), name)
     assert str(kind) not in whole(digest([news()]), name)
 
@@ -151,7 +160,9 @@ def test_the_text_part_keeps_to_78_columns() -> None:
     )
     broken = SourceReport("s" * 40, 0, 0, NOW, NOW, "no " * 60)
     made = digest(
-        [news(paper, kind=Kind.REVISED, topic="t " * 90)], report=(broken,), notes=("long " * 40,)
+        [news(paper, kind=ChangeKind.REVISED, topic="t " * 90)],
+        report=(broken,),
+        notes=("long " * 40,),
     )
     for line in TEMPLATES.render("mail/digest.txt.j2", digest=made, full=25).splitlines():
         columns = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
@@ -315,8 +326,8 @@ def test_M14_bidi_overrides_and_control_characters_never_come_out(name: str) -> 
     """Not even of a digest that was not composed by us."""
     bad = "a\u202eb\x00c\u2066d\x1be\u2028f"
     paper = Paper(title=bad, abstract=bad, authors=(bad,), url="https://e.org/\u202e")
-    why = TopicWhy(bad, (Why("title", (bad,), ((0, 3),)),))
-    entry = Entry(1, 1, Kind.NEW, paper, NOW, (bad,), 1.0, (why,))
+    why = TopicWhy(bad, (MatchReason("title", (bad,), ((0, 3),)),))
+    entry = DigestPaper(1, 1, ChangeKind.NEW, paper, NOW, (bad,), 1.0, (why,))
     made = digest([news()])
     group = replace(made.groups[0], topic=bad, entries=(entry,))
     text = whole(replace(made, groups=(group,), subscription=bad), name)

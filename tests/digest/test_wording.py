@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from monitor.digest import wording
-from monitor.model import SourceReport, Trouble, Why
+from monitor.model import MatchReason, SourceReport, SourceWarning
 from tests.digest.samples import NOW, PAPER, digest, news
 
 
@@ -76,7 +76,9 @@ def test_the_words_found_are_named_once_and_not_without_end() -> None:
     words = ("Agents", "agent", "AGENT", *(f"w{n}" for n in range(20)))
     made = digest([news()])
     entry = made.groups[0].entries[0]
-    matched = replace(entry.matched[0], why=(Why("abstract", words), Why("source", ())))
+    matched = replace(
+        entry.matched[0], why=(MatchReason("abstract", words), MatchReason("source", ()))
+    )
     (found,) = wording.found(replace(entry, matched=(matched,)))
     assert found.fields == (("abstract", "Agents, w0, w1, w2, w3, w4, w5, w6 …"),)
 
@@ -101,7 +103,7 @@ def test_the_report_says_what_was_read() -> None:
             "failing since Fri 20 Nov 08:00: HTTP 503; last read Sat 21 Nov 08:00",
         ),
         (
-            SourceReport("s", 9, 0, NOW, troubles=(Trouble("stale", NOW, "nothing new."),)),
+            SourceReport("s", 9, 0, NOW, troubles=(SourceWarning("stale", NOW, "nothing new."),)),
             "9 papers, 0 new; last read Sat 21 Nov 08:00; "
             "stale since Sat 21 Nov 08:00: nothing new.",
         ),

@@ -14,7 +14,7 @@ import yaml
 from monitor.app import open_app
 from monitor.commands.status import status
 from monitor.config import load
-from monitor.model import Delivery, State
+from monitor.model import Delivery, DeliveryState
 from monitor.pipeline import resolve
 from monitor.store import deliveries
 from tests.faults.points import Order
@@ -149,7 +149,7 @@ class Days:
             told = status(app.parts)
             with app.parts.database.reading() as tx:
                 rows = deliveries.listing(tx)
-        unknown = [one.id for one in rows if one.state is State.UNKNOWN]
+        unknown = [one.id for one in rows if one.state is DeliveryState.UNKNOWN]
         open_still = [one.id for one in rows if one.state in OPEN and one.handed_off_at]
         listed = "\n".join(told.problems)
         missing = (f"delivery {id} (" not in listed for id in (*unknown, *open_still))

@@ -16,7 +16,7 @@ from typing import Any
 
 from monitor.app import open_app
 from monitor.config import load
-from monitor.model import State
+from monitor.model import DeliveryState
 from monitor.store import deliveries
 from tests.faults.days import (
     BY_MAIL,
@@ -173,7 +173,7 @@ def _judged(days: Days, pair: Pair, unknown: int, asks: bool) -> PairVerdict:
         repeated=third + in_two,
         unknown=unknown,
         unlisted=days.unlisted,
-        stuck=sum(states.get(state, 0) for state in (*OPEN, State.UNKNOWN)),
+        stuck=sum(states.get(state, 0) for state in (*OPEN, DeliveryState.UNKNOWN)),
         asks=asks,
     )
     if not verdict.fault:

@@ -132,7 +132,7 @@ TRANSACTIONS = {
     "monitor.pipeline.ingest.ingest": "source",
     "monitor.pipeline.source_health.judge": "source judged",
     "monitor.pipeline.match._look_back": "topics",
-    "monitor.pipeline.match.enrol": "subscriptions",
+    "monitor.pipeline.match.sync_subscriptions": "subscriptions",
     "monitor.pipeline.match.match": "matches",
     "monitor.pipeline.search_index.make_searchable": "search index",
     "monitor.pipeline.cleanup._all": "clean-up",
@@ -394,7 +394,7 @@ def _files(points: Points) -> None:
 def _door(points: Points) -> None:
     from monitor.http import client as door
 
-    told: Any = door.Door
+    told: Any = door.HttpClient
     exchange, judged = told._exchange, told._judged
 
     def _exchange(self: Any, request: Any, watch: Any) -> Any:

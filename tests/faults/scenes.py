@@ -25,7 +25,7 @@ import sqlalchemy as sa
 import trustme
 import yaml
 
-from monitor.model import Delivery, State
+from monitor.model import Delivery, DeliveryState
 from monitor.store import deliveries
 from monitor.store.database import Database
 from tests.faults import process
@@ -40,7 +40,12 @@ from tests.servers.web import MisbehavingServer, misbehaving_server
 MORNING = SATURDAY + timedelta(days=1, hours=2)
 # Seconds that a service is left alone with a full disk.
 FULL_FOR = 30.0
-OPEN = (State.PLANNED, State.RETRY, State.CLAIMED, State.HANDING_OFF)
+OPEN = (
+    DeliveryState.PLANNED,
+    DeliveryState.RETRY,
+    DeliveryState.CLAIMED,
+    DeliveryState.HANDING_OFF,
+)
 READERS = ("ada@example.org", "grace@example.org")
 CROWD = tuple(f"reader-{number}@example.org" for number in range(8))
 SENTENCES = (
@@ -330,7 +335,7 @@ class Serving(ByMail):
 
     def _is_done(self, folder: Path) -> bool:
         states = standing(folder)
-        return states[State.SENT] == len(READERS) and not any(states[one] for one in OPEN)
+        return states[DeliveryState.SENT] == len(READERS) and not any(states[one] for one in OPEN)
 
 
 class NewStore(ByMail):
@@ -506,7 +511,7 @@ def play(stage: Stage, scene: Scene, order: Order) -> Verdict:
     status = scene.act(folder, order)
     stage.settle()
     scene.recover(folder)
-    unknown = standing(folder)[State.UNKNOWN]
+    unknown = standing(folder)[DeliveryState.UNKNOWN]
     if scene.held:
         scene.resolve(stage, folder, scene.now)
     came = scene.arrived(stage, folder)
@@ -550,7 +555,7 @@ def opened(folder: Path) -> Database:
     return Database(told.get("store", f"sqlite:///{folder / 'data' / 'monitor.db'}"))
 
 
-def standing(folder: Path) -> Counter[State]:
+def standing(folder: Path) -> Counter[DeliveryState]:
     database = opened(folder)
     try:
         with database.reading() as tx:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from monitor.model import State
+from monitor.model import DeliveryState
 from monitor.store import deliveries
 from tests.faults import process
 from tests.faults.docs import write
@@ -96,7 +96,7 @@ class Soak:
         if process.ended(running) != process.KILLED:
             return False
         self.counts["kills"] += 1
-        self.counts["in the hand-off"] += bool(standing(self.folder)[State.HANDING_OFF])
+        self.counts["in the hand-off"] += bool(standing(self.folder)[DeliveryState.HANDING_OFF])
         return True
 
     def _end_of_day(self) -> None:
@@ -104,7 +104,7 @@ class Soak:
         began = time.monotonic()
         self._whole_run()
         self.span = time.monotonic() - began
-        unknown = standing(self.folder)[State.UNKNOWN]
+        unknown = standing(self.folder)[DeliveryState.UNKNOWN]
         self.counts["unknown"] += unknown
         if unknown and self.scene.held:
             self.scene.resolve(self.stage, self.folder, self.now)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.model import State
+from monitor.model import DeliveryState
 from monitor.store import deliveries, digests
 from tests.faults import process
 from tests.faults.points import Order
@@ -84,4 +84,4 @@ def test_K16_a_process_that_slept_past_its_lease_can_neither_send_nor_record(
         asleep.communicate(timeout=PATIENCE)
     assert len(smtp.received) == 1
     with house.opened() as app, app.parts.database.reading() as tx:
-        assert [one.state for one in deliveries.listing(tx)] == [State.SENT]
+        assert [one.state for one in deliveries.listing(tx)] == [DeliveryState.SENT]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.model import State
+from monitor.model import DeliveryState
 from monitor.store import deliveries
 from monitor.store.database import Database
 from tests.house import AGENTS, House
@@ -95,7 +95,7 @@ def test_K09_an_answer_that_was_recorded_outlasts_the_power(
     kept = Database(f"sqlite:///{disk_after(log, store, house.folder / 'image')}")
     with closing(kept), kept.reading() as tx:
         states = {one.recipient: one.state for one in deliveries.listing(tx)}
-    assert states["ada@example.org"] is State.SENT
+    assert states["ada@example.org"] is DeliveryState.SENT
     assert len(smtp.received) == 1
 
 

@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from monitor.errors import FetchError
 from monitor.http.addresses import refused, shown
 from monitor.http.cache_headers import lifetime, retry_after
-from monitor.http.client import Door, Response
+from monitor.http.client import HttpClient, Response
 from monitor.http.host_limits import Gates
 from tests.patience import PATIENCE, wait
 from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
@@ -44,8 +44,8 @@ def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Door:
-    return Door(version="1.2", contact="ops@example.org", gate_dir=tmp_path / "gates")
+def door(tmp_path: Path) -> HttpClient:
+    return HttpClient(version="1.2", contact="ops@example.org", gate_dir=tmp_path / "gates")
 
 
 class Dialler(httpcore.NetworkBackend):
@@ -62,10 +62,10 @@ class Dialler(httpcore.NetworkBackend):
 
 def public_door(
     web: MisbehavingServer, gate_dir: Path, names: Callable[[str], list[str]], **how: object
-) -> tuple[Door, Dialler]:
+) -> tuple[HttpClient, Dialler]:
     dialler = Dialler(web.port)
     resolve = lambda host, _port: names(host)  # noqa: E731
-    door = Door(version="1", gate_dir=gate_dir, resolve=resolve, dialler=dialler, **how)  # type: ignore[arg-type]
+    door = HttpClient(version="1", gate_dir=gate_dir, resolve=resolve, dialler=dialler, **how)  # type: ignore[arg-type]
     return door, dialler
 
 
@@ -73,7 +73,7 @@ def public_door(
 
 
 def test_an_answer_comes_with_its_content_type_and_validators(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     told = {"Content-Type": "text/xml", "ETag": '"1"', "Last-Modified": "yesterday"}
     web.answers("/feed", body=b"<rss/>", headers=told)
@@ -83,7 +83,7 @@ def test_an_answer_comes_with_its_content_type_and_validators(
     assert answer.complete and not answer.not_modified
 
 
-def test_the_user_agent_names_version_and_contact(web: MisbehavingServer, door: Door) -> None:
+def test_the_user_agent_names_version_and_contact(web: MisbehavingServer, door: HttpClient) -> None:
     web.answers("/")
     door.get(web.url("/"), allow_private=True)
     assert web.requests[0].headers["user-agent"] == "paper-monitor/1.2 (+ops@example.org)"
@@ -91,21 +91,21 @@ def test_the_user_agent_names_version_and_contact(web: MisbehavingServer, door: 
 
 def test_a_user_agent_without_a_contact_names_the_version_alone(web: MisbehavingServer) -> None:
     web.answers("/")
-    with closing(Door(version="1")) as door:
+    with closing(HttpClient(version="1")) as door:
         door.get(web.url("/"), allow_private=True)
     assert web.requests[0].headers["user-agent"] == "paper-monitor/1"
 
 
 def test_a_contact_that_no_header_can_hold_is_made_printable(web: MisbehavingServer) -> None:
     web.answers("/")
-    door = Door(version="1", contact="ada\r\nX-Evil: 1\x00 é")
+    door = HttpClient(version="1", contact="ada\r\nX-Evil: 1\x00 é")
     door.get(web.url("/"), allow_private=True)
     door.close()
     assert web.requests[0].headers["user-agent"] == "paper-monitor/1 (+adaX-Evil: 1)"
     assert "x-evil" not in web.requests[0].headers
 
 
-def test_F14_unchanged_is_told_by_304(web: MisbehavingServer, door: Door) -> None:
+def test_F14_unchanged_is_told_by_304(web: MisbehavingServer, door: HttpClient) -> None:
     web.answers("/feed", status=304)
     kept = {"etag": '"1"', "last_modified": "yesterday"}
     answer = door.get(web.url("/feed"), validators=kept, allow_private=True)
@@ -114,21 +114,23 @@ def test_F14_unchanged_is_told_by_304(web: MisbehavingServer, door: Door) -> Non
     assert (asked["if-none-match"], asked["if-modified-since"]) == ('"1"', "yesterday")
 
 
-def test_a_304_that_nobody_asked_for_is_a_failure(web: MisbehavingServer, door: Door) -> None:
+def test_a_304_that_nobody_asked_for_is_a_failure(web: MisbehavingServer, door: HttpClient) -> None:
     web.answers("/feed", status=304)
     with pytest.raises(FetchError, match="304"):
         door.get(web.url("/feed"), allow_private=True)
 
 
 def test_validators_are_ignored_when_the_answer_expires_at_once(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     web.answers("/feed", body=b"x", headers={"ETag": '"1"', "Expires": "0"})
     assert door.get(web.url("/feed"), allow_private=True).validators == {}
 
 
 @pytest.mark.parametrize("status", [204, 206, 400, 401, 403, 404, 410, 500, 502, 599])
-def test_every_other_status_is_a_failure(web: MisbehavingServer, door: Door, status: int) -> None:
+def test_every_other_status_is_a_failure(
+    web: MisbehavingServer, door: HttpClient, status: int
+) -> None:
     web.answers("/", status=status)
     with pytest.raises(FetchError, match=f"127.0.0.1 answered {status}") as fault:
         door.get(web.url("/"), allow_private=True)
@@ -137,7 +139,7 @@ def test_every_other_status_is_a_failure(web: MisbehavingServer, door: Door, sta
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_server_that_is_busy_says_when_to_come_again(
-    web: MisbehavingServer, door: Door, status: int
+    web: MisbehavingServer, door: HttpClient, status: int
 ) -> None:
     web.answers("/", status=status, headers={"Retry-After": "120"})
     with pytest.raises(FetchError) as fault:
@@ -202,7 +204,7 @@ def test_retry_after_never_raises(value: str) -> None:
 # ── bodies ──────────────────────────────────────────────────────────────────────────
 
 
-def test_gzip_is_decoded_also_in_several_members(web: MisbehavingServer, door: Door) -> None:
+def test_gzip_is_decoded_also_in_several_members(web: MisbehavingServer, door: HttpClient) -> None:
     body = gzip.compress(b"first ") + gzip.compress(b"second")
     web.answers("/", body=body, headers={"Content-Encoding": "gzip"})
     answer = door.get(web.url("/"), allow_private=True)
@@ -210,7 +212,7 @@ def test_gzip_is_decoded_also_in_several_members(web: MisbehavingServer, door: D
 
 
 def test_F02_a_body_shorter_than_its_length_is_kept_without_validators(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     told = {"ETag": '"1"', "Cache-Control": "max-age=3600"}
     web.answers("/", body=b"<rss><item/>", length=1000, headers=told)
@@ -220,7 +222,7 @@ def test_F02_a_body_shorter_than_its_length_is_kept_without_validators(
 
 
 def test_F02_a_gzip_that_is_cut_is_kept_without_validators(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     body = gzip.compress(bytes(range(256)) * 40)[:-20]
     web.answers("/", body=body, headers={"ETag": '"1"', "Content-Encoding": "gzip"}, length=-1)
@@ -229,13 +231,15 @@ def test_F02_a_gzip_that_is_cut_is_kept_without_validators(
     assert not answer.complete and answer.validators == {}
 
 
-def test_F02_nothing_at_all_is_a_failure(web: MisbehavingServer, door: Door) -> None:
+def test_F02_nothing_at_all_is_a_failure(web: MisbehavingServer, door: HttpClient) -> None:
     web.answers("/", body=b"", length=1000)
     with pytest.raises(FetchError, match="closed the connection"):
         door.get(web.url("/"), allow_private=True)
 
 
-def test_F03_a_small_gzip_bomb_is_stopped_at_the_ratio(web: MisbehavingServer, door: Door) -> None:
+def test_F03_a_small_gzip_bomb_is_stopped_at_the_ratio(
+    web: MisbehavingServer, door: HttpClient
+) -> None:
     bomb = gzip.compress(b"\0" * 5_000_000)
     web.answers("/", body=bomb, headers={"Content-Encoding": "gzip"})
     with pytest.raises(FetchError, match="over 100 times its size"):
@@ -243,7 +247,7 @@ def test_F03_a_small_gzip_bomb_is_stopped_at_the_ratio(web: MisbehavingServer, d
 
 
 def test_F03_a_large_gzip_bomb_is_stopped_at_the_cap_with_little_memory(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     bomb = gzip.compress(b"\0" * 100_000_000)
     web.answers("/", body=bomb, headers={"Content-Encoding": "gzip"})
@@ -255,7 +259,7 @@ def test_F03_a_large_gzip_bomb_is_stopped_at_the_cap_with_little_memory(
     assert peak < 64_000_000
 
 
-def test_F03_the_cap_counts_what_is_decoded(web: MisbehavingServer, door: Door) -> None:
+def test_F03_the_cap_counts_what_is_decoded(web: MisbehavingServer, door: HttpClient) -> None:
     web.answers("/", body=gzip.compress(b"ab" * 600), headers={"Content-Encoding": "gzip"})
     with pytest.raises(FetchError, match="larger than 1,000 bytes"):
         door.get(web.url("/"), allow_private=True, max_bytes=1000)
@@ -264,14 +268,14 @@ def test_F03_the_cap_counts_what_is_decoded(web: MisbehavingServer, door: Door) 
 
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "zstd", "deflate", "gzip\tgzip"])
 def test_F03_nested_and_unknown_encodings_are_refused(
-    web: MisbehavingServer, door: Door, encoding: str
+    web: MisbehavingServer, door: HttpClient, encoding: str
 ) -> None:
     web.answers("/", body=zlib.compress(b"x"), headers={"Content-Encoding": encoding})
     with pytest.raises(FetchError, match="not asked for"):
         door.get(web.url("/"), allow_private=True)
 
 
-def test_broken_gzip_is_a_failure(web: MisbehavingServer, door: Door) -> None:
+def test_broken_gzip_is_a_failure(web: MisbehavingServer, door: HttpClient) -> None:
     web.answers("/", body=b"not gzip at all", headers={"Content-Encoding": "gzip"})
     with pytest.raises(FetchError, match="compression is broken"):
         door.get(web.url("/"), allow_private=True)
@@ -279,7 +283,7 @@ def test_broken_gzip_is_a_failure(web: MisbehavingServer, door: Door) -> None:
 
 @pytest.mark.parametrize("part", ["head", "body"])
 def test_F04_a_byte_now_and_then_ends_with_the_deadline(
-    web: MisbehavingServer, door: Door, part: str
+    web: MisbehavingServer, door: HttpClient, part: str
 ) -> None:
     body = b"" if part == "head" else b"x" * 1000
     web.answers("/", body=body, piece=1)
@@ -287,7 +291,7 @@ def test_F04_a_byte_now_and_then_ends_with_the_deadline(
         door.get(web.url("/"), allow_private=True, deadline=SHORT)
 
 
-def test_F04_silence_ends_with_the_deadline(web: MisbehavingServer, door: Door) -> None:
+def test_F04_silence_ends_with_the_deadline(web: MisbehavingServer, door: HttpClient) -> None:
     web.answers("/", hang=True)
     with pytest.raises(FetchError, match=r"no answer in time|did not finish within 0\.4 s"):
         door.get(web.url("/"), allow_private=True, deadline=SHORT)
@@ -297,7 +301,7 @@ def test_F04_less_than_the_least_rate_ends_before_the_deadline(
     web: MisbehavingServer, tmp_path: Path
 ) -> None:
     seconds = iter(range(0, 10_000, 20))  # however few pieces it comes in
-    door = Door(version="1", gate_dir=tmp_path, monotonic=lambda: float(next(seconds)))
+    door = HttpClient(version="1", gate_dir=tmp_path, monotonic=lambda: float(next(seconds)))
     web.answers("/", body=b"x" * 1000, piece=200)
     with pytest.raises(FetchError, match="less than 200 bytes a second"):
         door.get(web.url("/"), allow_private=True, deadline=timedelta(hours=1))
@@ -305,7 +309,7 @@ def test_F04_less_than_the_least_rate_ends_before_the_deadline(
 
 def test_F04_a_slow_beginning_is_no_least_rate(web: MisbehavingServer, tmp_path: Path) -> None:
     calls = iter(range(10_000))
-    door = Door(version="1", gate_dir=tmp_path, monotonic=lambda: min(next(calls) / 2, 9.0))
+    door = HttpClient(version="1", gate_dir=tmp_path, monotonic=lambda: min(next(calls) / 2, 9.0))
     web.answers("/", body=b"x" * 10, piece=40)
     assert door.get(web.url("/"), allow_private=True).content == b"x" * 10
 
@@ -314,7 +318,7 @@ def test_F04_the_deadline_is_a_minute_where_nobody_says_more(
     web: MisbehavingServer, tmp_path: Path
 ) -> None:
     seconds = iter([0.0, 0.0, 0.0])
-    door = Door(version="1", gate_dir=tmp_path, monotonic=lambda: next(seconds, 60.5))
+    door = HttpClient(version="1", gate_dir=tmp_path, monotonic=lambda: next(seconds, 60.5))
     web.answers("/", body=b"x")
     with pytest.raises(FetchError, match="within 60 s"):
         door.get(web.url("/"), allow_private=True)
@@ -329,7 +333,9 @@ def test_F04_all_redirects_share_one_deadline(web: MisbehavingServer, tmp_path: 
 
     web.decides("*", late)
     with pytest.raises(FetchError, match="within 60 s"):
-        Door(version="1", gate_dir=tmp_path, monotonic=time).get(web.url("/"), allow_private=True)
+        HttpClient(version="1", gate_dir=tmp_path, monotonic=time).get(
+            web.url("/"), allow_private=True
+        )
     assert len(web.requests) == 3
 
 
@@ -389,7 +395,7 @@ def test_F04_each_operation_has_its_own_time_within_the_deadline(
     web: MisbehavingServer, tmp_path: Path, seconds: int, told: dict[str, float]
 ) -> None:
     dialler = Asking(web.port)
-    door = Door(
+    door = HttpClient(
         version="1",
         gate_dir=tmp_path,
         resolve=lambda _host, _port: [PUBLIC],
@@ -401,7 +407,7 @@ def test_F04_each_operation_has_its_own_time_within_the_deadline(
     assert dialler.told == told
 
 
-def test_F03_headers_without_end_are_refused(web: MisbehavingServer, door: Door) -> None:
+def test_F03_headers_without_end_are_refused(web: MisbehavingServer, door: HttpClient) -> None:
     web.answers("/", body=b"x", headers={f"X-{n}": "y" * 1000 for n in range(3000)})
     with pytest.raises(FetchError, match=r"127\.0\.0\.1"):
         door.get(web.url("/"), allow_private=True)
@@ -411,7 +417,7 @@ def test_F03_headers_without_end_are_refused(web: MisbehavingServer, door: Door)
 
 
 def test_what_is_saved_never_stands_in_memory(
-    web: MisbehavingServer, door: Door, tmp_path: Path
+    web: MisbehavingServer, door: HttpClient, tmp_path: Path
 ) -> None:
     body = bytes(range(256)) * 40_000
     web.answers("/", body=body, headers={"ETag": '"1"'})
@@ -427,7 +433,7 @@ def test_what_is_saved_never_stands_in_memory(
 
 
 def test_F03_what_is_saved_has_a_cap_and_a_ratio(
-    web: MisbehavingServer, door: Door, tmp_path: Path
+    web: MisbehavingServer, door: HttpClient, tmp_path: Path
 ) -> None:
     bomb = gzip.compress(b"0" * 20_000_000)
     web.answers("/large", body=b"x" * 1000)
@@ -440,7 +446,7 @@ def test_F03_what_is_saved_has_a_cap_and_a_ratio(
 
 
 def test_F02_what_was_cut_is_saved_without_validators(
-    web: MisbehavingServer, door: Door, tmp_path: Path
+    web: MisbehavingServer, door: HttpClient, tmp_path: Path
 ) -> None:
     web.answers("/", body=b"half", length=8, headers={"ETag": '"1"'})
     with (tmp_path / "saved").open("w+b") as file:
@@ -476,14 +482,14 @@ def part(begin: int, end: int, **headers: str) -> Answer:
     return Answer(206, body=BODY[begin:end], headers=told)
 
 
-def saved(web: MisbehavingServer, door: Door, tmp_path: Path) -> tuple[bytes, Response]:
+def saved(web: MisbehavingServer, door: HttpClient, tmp_path: Path) -> tuple[bytes, Response]:
     with (tmp_path / "saved").open("w+b") as file:
         answer = door.save(web.url("/"), file, max_bytes=len(BODY), allow_private=True)
     return (tmp_path / "saved").read_bytes(), answer
 
 
 def test_F02_of_a_file_that_broke_off_only_the_rest_is_asked_for(
-    web: MisbehavingServer, door: Door, tmp_path: Path
+    web: MisbehavingServer, door: HttpClient, tmp_path: Path
 ) -> None:
     resuming(web, {"ETag": '"1"'}, lambda begin: part(begin, min(begin + 5000, len(BODY))))
     content, answer = saved(web, door, tmp_path)
@@ -505,7 +511,7 @@ def test_F02_of_a_file_that_broke_off_only_the_rest_is_asked_for(
     ids=["changed", "from-elsewhere", "of-another", "encoded", "from-nowhere", "refused"],
 )
 def test_F02_what_is_not_the_rest_of_a_file_is_not_put_behind_it(
-    web: MisbehavingServer, door: Door, tmp_path: Path, other: Answer
+    web: MisbehavingServer, door: HttpClient, tmp_path: Path, other: Answer
 ) -> None:
     resuming(web, {"ETag": '"1"'}, lambda _: other)
     content, answer = saved(web, door, tmp_path)
@@ -514,7 +520,7 @@ def test_F02_what_is_not_the_rest_of_a_file_is_not_put_behind_it(
 
 @pytest.mark.parametrize("headers", [{}, {"ETag": 'W/"1"'}])
 def test_F02_the_rest_is_not_asked_for_where_nothing_names_the_file_for_sure(
-    web: MisbehavingServer, door: Door, tmp_path: Path, headers: dict[str, str]
+    web: MisbehavingServer, door: HttpClient, tmp_path: Path, headers: dict[str, str]
 ) -> None:
     resuming(web, headers, lambda begin: part(begin, len(BODY)))
     content, answer = saved(web, door, tmp_path)
@@ -522,7 +528,7 @@ def test_F02_the_rest_is_not_asked_for_where_nothing_names_the_file_for_sure(
 
 
 def test_F02_a_file_that_never_comes_whole_is_not_asked_for_for_ever(
-    web: MisbehavingServer, door: Door, tmp_path: Path
+    web: MisbehavingServer, door: HttpClient, tmp_path: Path
 ) -> None:
     resuming(web, {"ETag": '"1"'}, lambda begin: part(begin, begin + 10))
     content, answer = saved(web, door, tmp_path)
@@ -540,7 +546,7 @@ def test_F04_a_file_that_is_taken_up_again_has_no_more_time(
         return part(begin, begin + 10) if begin else Answer(body=BODY[:10], headers=ETAG, length=99)
 
     web.decides("/", late)
-    door = Door(version="1", gate_dir=tmp_path, monotonic=time)
+    door = HttpClient(version="1", gate_dir=tmp_path, monotonic=time)
     with (tmp_path / "saved").open("w+b") as file:
         answer = door.save(web.url("/"), file, max_bytes=9999, allow_private=True)
     assert not answer.complete and len(web.requests) == 2
@@ -550,7 +556,7 @@ def test_F04_a_transfer_into_a_file_has_a_least_rate(
     web: MisbehavingServer, tmp_path: Path
 ) -> None:
     seconds = iter(range(0, 10_000, 20))  # however few pieces it comes in
-    door = Door(version="1", gate_dir=tmp_path, monotonic=lambda: float(next(seconds)))
+    door = HttpClient(version="1", gate_dir=tmp_path, monotonic=lambda: float(next(seconds)))
     web.answers("/", body=b"x" * 1000, piece=200)
     with (
         (tmp_path / "saved").open("w+b") as file,
@@ -560,7 +566,7 @@ def test_F04_a_transfer_into_a_file_has_a_least_rate(
 
 
 def test_a_disk_that_cannot_hold_an_answer_is_named(
-    web: MisbehavingServer, door: Door, tmp_path: Path
+    web: MisbehavingServer, door: HttpClient, tmp_path: Path
 ) -> None:
     class Full(io.BytesIO):
         def write(self, _: object) -> int:
@@ -601,7 +607,9 @@ def test_public_addresses_are_not_refused(address: str) -> None:
         "http://169.254.169.254/latest/meta-data/", "http://100.64.0.1/", "http://0/",
     ],
 )  # fmt: skip
-def test_F05_private_addresses_are_refused_however_they_are_written(door: Door, url: str) -> None:
+def test_F05_private_addresses_are_refused_however_they_are_written(
+    door: HttpClient, url: str
+) -> None:
     with pytest.raises(FetchError, match="not a public address") as fault:
         door.get(url)
     assert "allow_private: true" in str(fault.value)
@@ -610,17 +618,17 @@ def test_F05_private_addresses_are_refused_however_they_are_written(door: Door, 
 @pytest.mark.parametrize(
     "url", ["file:///etc/passwd", "ftp://example.org/", "gopher://x/", "//x", "", "http://", "x"]
 )
-def test_only_http_and_https_are_fetched(door: Door, url: str) -> None:
+def test_only_http_and_https_are_fetched(door: HttpClient, url: str) -> None:
     with pytest.raises(FetchError, match="not an http or https address"):
         door.get(url)
 
 
-def test_an_address_that_cannot_be_parsed_is_a_failure(door: Door) -> None:
+def test_an_address_that_cannot_be_parsed_is_a_failure(door: HttpClient) -> None:
     with pytest.raises(FetchError, match="not a valid address"):
         door.get("http://[::1")
 
 
-def test_ports_other_than_80_and_443_need_permission(door: Door) -> None:
+def test_ports_other_than_80_and_443_need_permission(door: HttpClient) -> None:
     with pytest.raises(FetchError, match="port other than 80 and 443"):
         door.get("http://example.org:8080/")
 
@@ -659,7 +667,7 @@ def test_a_name_without_an_address_is_a_failure_in_words(
         door.get("http://feeds.example/")
 
 
-def test_a_refused_connection_is_a_failure(door: Door) -> None:
+def test_a_refused_connection_is_a_failure(door: HttpClient) -> None:
     with misbehaving_server() as gone:
         url = gone.url("/")
     with pytest.raises(FetchError, match="refused"):
@@ -671,7 +679,7 @@ def test_a_refused_connection_is_a_failure(door: Door) -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects_are_followed_to_a_relative_place(
-    web: MisbehavingServer, door: Door, status: int
+    web: MisbehavingServer, door: HttpClient, status: int
 ) -> None:
     web.answers("/a/b", status=status, headers={"Location": "../c"})
     web.answers("/c", body=b"there")
@@ -679,7 +687,7 @@ def test_redirects_are_followed_to_a_relative_place(
     assert (answer.content, answer.url) == (b"there", web.url("/c"))
 
 
-def test_F05_a_redirect_loop_ends_after_five(web: MisbehavingServer, door: Door) -> None:
+def test_F05_a_redirect_loop_ends_after_five(web: MisbehavingServer, door: HttpClient) -> None:
     web.answers("/loop", status=302, headers={"Location": "/loop"})
     with pytest.raises(FetchError, match="redirects more than 5 times"):
         door.get(web.url("/loop"), allow_private=True)
@@ -724,7 +732,7 @@ def test_credentials_stay_with_their_host(web: MisbehavingServer, tmp_path: Path
 
 @pytest.mark.parametrize("elsewhere", ["http://127.0.0.1:{port}/", "http://localhost:{port}/"])
 def test_F05_permission_for_a_private_server_ends_where_it_redirects_to(
-    web: MisbehavingServer, door: Door, elsewhere: str
+    web: MisbehavingServer, door: HttpClient, elsewhere: str
 ) -> None:
     with misbehaving_server() as other:
         other.answers("/", body=b"internal")
@@ -767,7 +775,7 @@ def test_keys_in_headers_stay_with_their_server(
 
 
 def test_passwords_of_the_machines_user_are_not_sent(
-    web: MisbehavingServer, door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    web: MisbehavingServer, door: HttpClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login ada password hush")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
@@ -786,21 +794,23 @@ def tls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ssl.SSLContext:
     return context
 
 
-def test_https_is_verified_against_ssl_cert_file(tls: ssl.SSLContext, door: Door) -> None:
+def test_https_is_verified_against_ssl_cert_file(tls: ssl.SSLContext, door: HttpClient) -> None:
     with misbehaving_server(tls) as web:
         web.answers("/", body=b"safe")
         assert door.get(web.url("/"), allow_private=True).content == b"safe"
 
 
 def test_a_certificate_nobody_vouches_for_is_a_failure(
-    tls: ssl.SSLContext, door: Door, monkeypatch: pytest.MonkeyPatch
+    tls: ssl.SSLContext, door: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
     with misbehaving_server(tls) as web, pytest.raises(FetchError, match="certificate verify"):
         door.get(web.url("/"), allow_private=True)
 
 
-def test_https_to_http_is_refused(tls: ssl.SSLContext, web: MisbehavingServer, door: Door) -> None:
+def test_https_to_http_is_refused(
+    tls: ssl.SSLContext, web: MisbehavingServer, door: HttpClient
+) -> None:
     with misbehaving_server(tls) as safe:
         safe.answers("/", status=302, headers={"Location": web.url("/plain")})
         with pytest.raises(FetchError, match="from https to http"):
@@ -832,7 +842,7 @@ def test_behind_a_proxy_private_names_are_refused_before_it_is_asked(
 
 
 def test_hosts_in_no_proxy_are_dialled(
-    web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch
+    web: MisbehavingServer, door: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
@@ -840,7 +850,9 @@ def test_hosts_in_no_proxy_are_dialled(
     assert door.get(web.url("/"), allow_private=True).content == b"x"
 
 
-def test_a_socks_proxy_is_refused_in_words(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_socks_proxy_is_refused_in_words(
+    door: HttpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:1080")
     with pytest.raises(FetchError, match="socks5 proxy is not supported"):
         door.get("http://feeds.example/")
@@ -856,7 +868,7 @@ def test_addresses_are_shown_without_secrets() -> None:
 
 
 def test_what_a_server_says_with_a_refusal_is_kept_and_bounded(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     for body, kept in ((b"bad set", b"bad set"), (b"x" * 100_000, b"")):
         web.answers("/", status=400, body=body)
@@ -867,7 +879,7 @@ def test_what_a_server_says_with_a_refusal_is_kept_and_bounded(
 
 @pytest.mark.parametrize("status", [302, 403, 404, 429, 500])
 def test_no_error_and_no_log_line_holds_a_secret(
-    web: MisbehavingServer, door: Door, status: int, caplog: pytest.LogCaptureFixture
+    web: MisbehavingServer, door: HttpClient, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     web.answers("/f?api_key=hush", status=status, headers={"Location": "/f?api_key=hush"})
     url = web.url("/f?api_key=hush").replace("//", "//ada:hush@")
@@ -974,7 +986,7 @@ def test_one_request_at_a_time_for_a_host_across_doors(
         first_may_end.wait(seconds)
 
     web.decides("/", lambda asked: Answer(body=b"x", hold=first_may_end))
-    doors = [Door(version="1", gate_dir=tmp_path, sleep=waits) for _ in range(4)]
+    doors = [HttpClient(version="1", gate_dir=tmp_path, sleep=waits) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
         fetches = [pool.submit(d.get, web.url("/"), allow_private=True) for d in doors]
         wait(lambda: len(web.requests) + len(waiting) == len(doors))
@@ -992,7 +1004,9 @@ def test_a_gate_folder_that_cannot_be_written_is_a_failure(tmp_path: Path) -> No
         pass
 
 
-def test_what_was_asked_is_seen_by_the_test_server(web: MisbehavingServer, door: Door) -> None:
+def test_what_was_asked_is_seen_by_the_test_server(
+    web: MisbehavingServer, door: HttpClient
+) -> None:
     web.decides("/echo", lambda asked: Answer(body=asked.method.encode()))
     assert door.get(web.url("/echo"), allow_private=True).content == b"GET"
     assert isinstance(web.requests[0], Asked)

@@ -9,11 +9,11 @@ from monitor.match import Synonyms, TopicIndex, parse_query
 from monitor.match.evaluate import Lattice, View
 from monitor.match.explain import explain, score
 from monitor.match.tree import Near, Words, leaves
-from monitor.model import Paper, Why
+from monitor.model import MatchReason, Paper
 from tests.match import grammar
 
 
-def why(topic: str, title: str, abstract: str = "", **fields: object) -> tuple[Why, ...]:
+def why(topic: str, title: str, abstract: str = "", **fields: object) -> tuple[MatchReason, ...]:
     return explain(parse_query(topic), View(Paper(title, abstract, **fields)))  # type: ignore[arg-type]
 
 
@@ -24,8 +24,8 @@ def marked(topic: str, title: str) -> list[str]:
 def test_one_why_a_field_with_the_words_as_the_paper_writes_them() -> None:
     found = why("agent OR policy", "Agents and AGENT policies", "An agent; agents, Policy.")
     assert found == (
-        Why("title", ("Agents", "AGENT", "policies"), ((0, 6), (11, 16), (17, 25))),
-        Why("abstract", ("agent", "agents", "Policy"), ((3, 8), (10, 16), (18, 24))),
+        MatchReason("title", ("Agents", "AGENT", "policies"), ((0, 6), (11, 16), (17, 25))),
+        MatchReason("abstract", ("agent", "agents", "Policy"), ((3, 8), (10, 16), (18, 24))),
     )
 
 
@@ -41,16 +41,16 @@ def test_words_are_shown_and_marked_in_the_spelling_of_the_paper() -> None:
     )
     assert {match.topic: match.why for match in index.match([paper])} == {
         "any": (
-            Why("title", ("Modelling Tumour", "Behaviours"), ((0, 16), (17, 27))),
-            Why("abstract", ("Behavior",), ((0, 8),)),
+            MatchReason("title", ("Modelling Tumour", "Behaviours"), ((0, 16), (17, 27))),
+            MatchReason("abstract", ("Behavior",), ((0, 8),)),
         ),
-        "exact": (Why("abstract", ("Behavior",), ((0, 8),)),),
+        "exact": (MatchReason("abstract", ("Behavior",), ((0, 8),)),),
     }
     assert marked("anaemic", "An\u00e6mic or anemic") == ["An\u00e6mic", "anemic"]
 
 
 def test_what_is_excluded_is_never_listed() -> None:
-    assert why("agent -robot", "Agents") == (Why("title", ("Agents",), ((0, 6),)),)
+    assert why("agent -robot", "Agents") == (MatchReason("title", ("Agents",), ((0, 6),)),)
     assert why("agent OR (policy -robot)", "Agent robot policy")[0].words == ("Agent",)
     assert why("-(robot OR -agent)", "An agent")[0].words == ("agent",)
 
@@ -81,10 +81,10 @@ def test_names_and_labels_have_words_without_spans() -> None:
         venue="NeurIPS 2024",
     )
     assert found == (
-        Why("venue", ("NeurIPS",), ((0, 7),)),
-        Why("author", ("Yoshua Bengio",)),
-        Why("category", ("cs.LG",)),
-        Why("announce", ("new",)),
+        MatchReason("venue", ("NeurIPS",), ((0, 7),)),
+        MatchReason("author", ("Yoshua Bengio",)),
+        MatchReason("category", ("cs.LG",)),
+        MatchReason("announce", ("new",)),
     )
 
 

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from monitor.errors import QueryError
 from monitor.match import keywords, parse_query, sought
 from monitor.match.evaluate import View, answers
-from monitor.model import Keyword, Keywords, Paper, Sought
+from monitor.model import Keyword, Keywords, Paper, SearchExpr
 from tests.match import grammar
 
 
-def has(held: frozenset[str], wanted: Sought | None) -> bool:
+def has(held: frozenset[str], wanted: SearchExpr | None) -> bool:
     match wanted:
         case None:
             return True
@@ -74,7 +74,7 @@ def test_what_is_sought(topic: str, expected: str) -> None:
     assert shown(sought(parse_query(topic).root)) == expected
 
 
-def shown(wanted: Sought | None) -> str:
+def shown(wanted: SearchExpr | None) -> str:
     match wanted:
         case None:
             return "all"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from monitor.diff.decide import Circumstances
-from monitor.model import FirstRun, Kind, Matched, Outcome, Paper, State
+from monitor.diff.decide import DecisionContext
+from monitor.model import ChangeKind, DeliveryState, FirstRun, MatchRow, Outcome, Paper
 from monitor.pipeline.store_chunk import Arrived, arrive
 from monitor.store import deliveries, digests, matches, papers
 from monitor.store.database import Database
@@ -23,20 +23,20 @@ def read(
 ) -> Arrived:
     """One reading of a source; its dates are those of announcement."""
     with store.ingesting() as tx:
-        return arrive(tx, source, told, Circumstances(now, first_run, dated=True))
+        return arrive(tx, source, told, DecisionContext(now, first_run, dated=True))
 
 
 def match(
     store: Database,
     topic: str = "t",
     now: datetime = NOW,
-    kinds: Collection[Kind] = (Kind.NEW, Kind.OLDER),
+    kinds: Collection[ChangeKind] = (ChangeKind.NEW, ChangeKind.OLDER),
 ) -> None:
     """The topic meets all that waits, of the kinds that it asks for."""
     with store.writing() as tx:
         waiting = matches.unmatched(tx, 10_000)
         rows = [
-            Matched(topic, change.stored.id, change.revision, 1.0)
+            MatchRow(topic, change.stored.id, change.revision, 1.0)
             for change in waiting
             if change.kind in kinds
         ]
@@ -60,7 +60,7 @@ def send(store: Database, now: datetime = NOW) -> None:
     """Everything that is open goes out."""
     with store.writing() as tx:
         for delivery in deliveries.claim(tx, "me", now, limit=1_000):
-            deliveries.record(tx, {delivery.id: ""}, "me", Outcome(State.SENT), now)
+            deliveries.record(tx, {delivery.id: ""}, "me", Outcome(DeliveryState.SENT), now)
 
 
 def origin(store: Database, paper_id: int) -> Origin:

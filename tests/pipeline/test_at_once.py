@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from monitor.app import App
-from monitor.model import State
+from monitor.model import DeliveryState
 from monitor.pipeline import compose, deliver_line
 from monitor.store import deliveries, runs
 from tests.house import AGENTS, House
@@ -32,7 +32,7 @@ def due(house: House, smtp: ScriptedSmtp) -> House:
     return house
 
 
-def states(house: House) -> Counter[State]:
+def states(house: House) -> Counter[DeliveryState]:
     with house.opened() as app, app.parts.database.reading() as tx:
         return Counter(one.state for one in deliveries.listing(tx))
 
@@ -51,7 +51,7 @@ def test_each_goes_out_once_over_as_many_connections_as_are_allowed(due: House, 
     assert set(got.values()) == {1}
     assert len(got) == READERS
     assert smtp.connections <= CONNECTIONS
-    assert states(due) == {State.SENT: READERS}
+    assert states(due) == {DeliveryState.SENT: READERS}
 
 
 def test_no_last_byte_leaves_before_its_hand_off_is_committed(due: House, smtp: ScriptedSmtp):
@@ -60,26 +60,29 @@ def test_no_last_byte_leaves_before_its_hand_off_is_committed(due: House, smtp: 
     process = due.process("digest", "--now", due.clock.at.isoformat())
     try:
         wait(lambda: len(smtp.talking) == CONNECTIONS and smtp.held.is_set())
-        wait(lambda: states(due)[State.HANDING_OFF] == CONNECTIONS)
+        wait(lambda: states(due)[DeliveryState.HANDING_OFF] == CONNECTIONS)
         assert smtp.received == []
     finally:
         until.set()
         process.communicate(timeout=PATIENCE)
-    assert states(due) == {State.SENT: READERS}
+    assert states(due) == {DeliveryState.SENT: READERS}
 
 
 def test_K05_killed_with_several_under_way_as_many_are_unknown(due: House, smtp: ScriptedSmtp):
     until = held(smtp)
     process = due.process("digest", "--now", due.clock.at.isoformat())
     try:
-        wait(lambda: states(due)[State.HANDING_OFF] == CONNECTIONS)
+        wait(lambda: states(due)[DeliveryState.HANDING_OFF] == CONNECTIONS)
         process.kill()
         process.communicate(timeout=PATIENCE)
     finally:
         until.set()
     wait(lambda: not smtp.talking)
     due.run()
-    assert states(due) == {State.UNKNOWN: CONNECTIONS, State.SENT: READERS - CONNECTIONS}
+    assert states(due) == {
+        DeliveryState.UNKNOWN: CONNECTIONS,
+        DeliveryState.SENT: READERS - CONNECTIONS,
+    }
     assert max(Counter(mail.recipient for mail in smtp.received).values()) == 1
 
 
@@ -92,7 +95,7 @@ def answers_awaited(house: House, smtp: ScriptedSmtp) -> Iterator[App]:
         compose(app.parts)
         thread = threading.Thread(target=deliver_line, args=(app.parts, "smtp"))
         thread.start()
-        wait(lambda: states(house)[State.HANDING_OFF] == CONNECTIONS)
+        wait(lambda: states(house)[DeliveryState.HANDING_OFF] == CONNECTIONS)
         try:
             yield app
         finally:
@@ -104,7 +107,10 @@ def answers_awaited(house: House, smtp: ScriptedSmtp) -> Iterator[App]:
 def test_K14_told_to_stop_it_lets_go_of_what_it_claimed_ahead(due: House, smtp: ScriptedSmtp):
     with answers_awaited(due, smtp) as app:
         app.parts.stopping.set()
-    assert states(due) == {State.SENT: CONNECTIONS, State.PLANNED: READERS - CONNECTIONS}
+    assert states(due) == {
+        DeliveryState.SENT: CONNECTIONS,
+        DeliveryState.PLANNED: READERS - CONNECTIONS,
+    }
     due.run()
     assert set(Counter(mail.recipient for mail in smtp.received).values()) == {1}
 
@@ -113,13 +119,13 @@ def test_M01_a_server_that_takes_nothing_ends_the_round_for_all(due: House, smtp
     smtp.always["greeting"] = "421 4.3.2 closing"
     due.run()
     assert smtp.connections <= CONNECTIONS
-    assert states(due) == {State.PLANNED: READERS}
+    assert states(due) == {DeliveryState.PLANNED: READERS}
     with due.opened() as app, app.parts.database.reading() as tx:
         assert [(one.subject, one.tries) for one in runs.open_incidents(tx)] == [("smtp", 1)]
     smtp.always.pop("greeting")
     due.clock.move(minutes=10)
     due.run()
-    assert states(due) == {State.SENT: READERS}
+    assert states(due) == {DeliveryState.SENT: READERS}
 
 
 def test_no_more_are_attempted_than_are_asked_for(due: House, smtp: ScriptedSmtp):
@@ -127,7 +133,7 @@ def test_no_more_are_attempted_than_are_asked_for(due: House, smtp: ScriptedSmtp
         app.match()
         compose(app.parts)
         assert len(deliver_line(app.parts, "smtp", most=6)) == 6
-    assert states(due) == {State.SENT: 6, State.PLANNED: READERS - 6}
+    assert states(due) == {DeliveryState.SENT: 6, DeliveryState.PLANNED: READERS - 6}
 
 
 def test_an_answer_that_comes_after_we_were_taken_for_dead_is_not_forgotten(
@@ -137,6 +143,6 @@ def test_an_answer_that_comes_after_we_were_taken_for_dead_is_not_forgotten(
     with answers_awaited(due, smtp) as app:
         with app.parts.database.writing() as tx:
             deliveries.release_dead(tx, lambda owner: False, due.clock.at)
-        assert states(due)[State.UNKNOWN] == CONNECTIONS
-    assert states(due)[State.UNKNOWN] == 0
-    assert states(due)[State.SENT] >= CONNECTIONS
+        assert states(due)[DeliveryState.UNKNOWN] == CONNECTIONS
+    assert states(due)[DeliveryState.UNKNOWN] == 0
+    assert states(due)[DeliveryState.SENT] >= CONNECTIONS

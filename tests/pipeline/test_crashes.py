@@ -19,7 +19,7 @@ from monitor.channels.file import Pages
 from monitor.commands.doctor import doctor
 from monitor.commands.status import status
 from monitor.errors import StoreError
-from monitor.model import Delivery, Digest, Outcome, State, Templates
+from monitor.model import Delivery, DeliveryState, Digest, Outcome, Templates
 from monitor.pipeline import compose, match
 from monitor.store import deliveries
 from monitor.store.database import Database, Transaction
@@ -60,7 +60,7 @@ def killed_while_held(house: House, smtp: ScriptedSmtp, phase: str) -> Iterator[
         until.set()
 
 
-def states(house: House) -> list[State]:
+def states(house: House) -> list[DeliveryState]:
     with house.opened() as app, app.parts.database.reading() as tx:
         return [delivery.state for delivery in deliveries.listing(tx)]
 
@@ -78,7 +78,7 @@ def test_K02_killed_after_the_digest_is_frozen_it_goes_out_once(due: House, smtp
     with due.opened() as app:
         match(app.parts)
         compose(app.parts)
-    assert states(due) == [State.PLANNED]
+    assert states(due) == [DeliveryState.PLANNED]
     due.run()
     due.run()
     assert len(smtp.received) == 1
@@ -90,9 +90,9 @@ def test_K03_killed_before_the_last_byte_it_is_sent_once_by_the_next(
 ):
     with killed_while_held(due, smtp, phase):
         pass
-    assert states(due) == [State.CLAIMED]
+    assert states(due) == [DeliveryState.CLAIMED]
     due.run()
-    assert states(due) == [State.SENT]
+    assert states(due) == [DeliveryState.SENT]
     assert len(smtp.received) == 1
 
 
@@ -112,9 +112,9 @@ def test_K04_killed_between_body_and_dot_it_is_sent_once_by_the_next(
         process.communicate(timeout=PATIENCE)
     assert smtp.hung_up.wait(PATIENCE)
     assert smtp.received == []
-    assert states(due) == [State.CLAIMED]
+    assert states(due) == [DeliveryState.CLAIMED]
     due.run()
-    assert states(due) == [State.SENT]
+    assert states(due) == [DeliveryState.SENT]
     assert len(smtp.received) == 1
 
 
@@ -122,10 +122,10 @@ def test_K05_killed_after_the_dot_it_is_unknown_and_sent_once_more_the_same(
     due: House, smtp: ScriptedSmtp
 ):
     with killed_while_held(due, smtp, "dot"):
-        assert states(due) == [State.HANDING_OFF]
+        assert states(due) == [DeliveryState.HANDING_OFF]
     due.run()
     due.run()
-    assert states(due) == [State.SENT]
+    assert states(due) == [DeliveryState.SENT]
     assert len(set(ids(smtp))) == 1
     assert len(smtp.received) <= 2
 
@@ -135,14 +135,14 @@ def test_K05_on_hold_it_waits_for_a_person(due: House, smtp: ScriptedSmtp):
     with killed_while_held(due, smtp, "dot"):
         pass
     due.run()
-    assert states(due) == [State.UNKNOWN]
+    assert states(due) == [DeliveryState.UNKNOWN]
     assert smtp.commands.count("DATA") == 1
     with due.opened() as app:
         [problem] = status(app.parts).problems
     assert "may or may not have arrived" in problem
     said = due.command("deliveries", "resolve", "1", "sent", "--json")
     assert said.status == 0
-    assert states(due) == [State.SENT]
+    assert states(due) == [DeliveryState.SENT]
 
 
 def test_K07_killed_after_the_answer_is_recorded_nothing_is_repeated(
@@ -150,7 +150,7 @@ def test_K07_killed_after_the_answer_is_recorded_nothing_is_repeated(
 ):
     due.run()
     due.run()
-    assert states(due) == [State.SENT]
+    assert states(due) == [DeliveryState.SENT]
     assert len(smtp.received) == 1
 
 
@@ -159,13 +159,13 @@ def test_M06_an_answer_that_never_comes_is_unknown_and_not_retried_in_place(
 ):
     smtp.script["dot"].append(Drop())
     due.run()
-    assert states(due) == [State.UNKNOWN]
+    assert states(due) == [DeliveryState.UNKNOWN]
     due.clock.move(minutes=5)
     due.run()
-    assert states(due) == [State.UNKNOWN]
+    assert states(due) == [DeliveryState.UNKNOWN]
     due.clock.move(minutes=15)
     due.run()
-    assert states(due) == [State.SENT]
+    assert states(due) == [DeliveryState.SENT]
     assert len(set(ids(smtp))) == 1
 
 
@@ -174,7 +174,7 @@ def test_M06_a_second_unknown_is_the_last(due: House, smtp: ScriptedSmtp):
     for _ in range(5):
         due.run()
         due.clock.move(minutes=20)
-    assert states(due) == [State.UNKNOWN]
+    assert states(due) == [DeliveryState.UNKNOWN]
     assert smtp.commands.count("DATA") <= 2
 
 
@@ -206,7 +206,7 @@ def test_M10_a_wrong_password_is_tried_once_said_and_loses_nothing(house: House)
         assert told.status == 1
         assert any("535" in problem for problem in told.json["problems"])
         assert "geheim1" not in said.out + said.err + told.out + told.err
-        assert set(states(house)) <= {State.PLANNED, State.RETRY}
+        assert set(states(house)) <= {DeliveryState.PLANNED, DeliveryState.RETRY}
         smtp.always.clear()
         house.run()
         assert sorted(mail.recipient for mail in smtp.received) == [
@@ -263,7 +263,7 @@ def test_K12_a_restored_backup_holds_what_may_have_been_sent(
         due.clock.move(hours=3)
         due.run()
     assert len(smtp.received) == 1
-    assert states(due)[-1] is State.UNKNOWN
+    assert states(due)[-1] is DeliveryState.UNKNOWN
 
 
 def test_M04_a_refused_address_fails_alone_and_the_operator_is_told(due: House, smtp: ScriptedSmtp):
@@ -274,7 +274,7 @@ def test_M04_a_refused_address_fails_alone_and_the_operator_is_told(due: House, 
     due.run()
     assert [mail.recipient for mail in smtp.received] == ["ada@example.org", "ops@example.org"]
     assert b"gone@example.org" in smtp.received[1].content
-    assert sorted(states(due)) == [State.FAILED, State.SENT, State.SENT]
+    assert sorted(states(due)) == [DeliveryState.FAILED, DeliveryState.SENT, DeliveryState.SENT]
 
 
 def test_K11_an_answer_is_held_until_the_store_takes_it(
@@ -291,7 +291,7 @@ def test_K11_an_answer_is_held_until_the_store_takes_it(
 
     monkeypatch.setattr(deliveries, "record", locked_at_first)
     due.run()
-    assert states(due) == [State.SENT]
+    assert states(due) == [DeliveryState.SENT]
     due.run()
     assert len(smtp.received) == 1
 
@@ -314,11 +314,11 @@ def test_a_hand_off_whose_commit_was_lost_is_known_not_to_have_left(
 
     monkeypatch.setattr(Database, "writing", cut_after_a_hand_off)
     due.run()
-    assert states(due) == [State.RETRY]
+    assert states(due) == [DeliveryState.RETRY]
     assert smtp.received == []
     due.clock.move(hours=2)
     due.run()
-    assert State.SENT in states(due)
+    assert DeliveryState.SENT in states(due)
     assert len(smtp.received) == 1
 
 
@@ -338,7 +338,7 @@ def test_K10_an_answer_that_the_store_never_took_is_unknown_in_the_next_round(
             app.digest()
         monkeypatch.undo()
         app.digest()
-    assert states(due) == [State.UNKNOWN]
+    assert states(due) == [DeliveryState.UNKNOWN]
     assert len(smtp.received) == 1
 
 
@@ -436,14 +436,14 @@ def test_S09_what_slack_does_not_show_yet_is_not_posted_twice(due: House, slack:
         compose(app.parts)
         with app.parts.database.writing() as tx:
             [lost] = deliveries.claim(tx, "of a dead process", due.clock.at)
-            assert deliveries.handing_off(tx, [lost.id], "of a dead process", due.clock.at)
+            assert deliveries.commit_handoff(tx, [lost.id], "of a dead process", due.clock.at)
     due.run()
-    assert states(due) == [State.UNKNOWN]
+    assert states(due) == [DeliveryState.UNKNOWN]
     metadata = {"event_type": "x", "event_payload": {"message_id": lost.message_id}}
     slack.keep({**lost.rendered.body, "metadata": metadata}, "C0PAPERS1")
     due.clock.move(minutes=3)
     due.run()
-    assert states(due) == [State.SENT]
+    assert states(due) == [DeliveryState.SENT]
     assert len(slack.posts) == 1
 
 
@@ -455,10 +455,10 @@ def test_S09_what_slack_never_showed_is_posted_again(due: House, slack: SlackSer
     lab["channels"] = ["team"]
     slack.faults.append(Fault(reset=True))
     due.run()
-    assert states(due) == [State.UNKNOWN]
+    assert states(due) == [DeliveryState.UNKNOWN]
     due.clock.move(minutes=16)
     due.run()
-    assert states(due) == [State.SENT]
+    assert states(due) == [DeliveryState.SENT]
     assert len(slack.posts) == 1
 
 
@@ -469,11 +469,11 @@ def test_X10_X11_a_fault_of_ours_stops_no_other_and_waits_an_hour(
     tried = []
     send = Mail.send
 
-    def broken_for_ada(self: Mail, delivery: Delivery, handing_off: Any) -> Outcome:
+    def broken_for_ada(self: Mail, delivery: Delivery, commit_handoff: Any) -> Outcome:
         if delivery.recipient == "ada@example.org":
             tried.append(due.clock.at)
             raise RuntimeError("a fault of ours")
-        return send(self, delivery, handing_off)
+        return send(self, delivery, commit_handoff)
 
     monkeypatch.setattr(Mail, "send", broken_for_ada)
     for _ in range(7):
@@ -546,7 +546,7 @@ def test_E29_the_waits_and_their_end_are_the_configurations(due: House, smtp: Sc
             minutes.append(minute)
         due.clock.move(minutes=1)
     assert minutes == [0, 1, 5, 9]
-    assert states(due) == [State.FAILED]
+    assert states(due) == [DeliveryState.FAILED]
 
 
 def test_what_is_no_longer_configured_is_no_incident(house: House):

@@ -12,7 +12,7 @@ import pytest
 from monitor.app import clock_ahead
 from monitor.commands.status import status
 from monitor.errors import UsageError
-from monitor.model import Kind, State, Topic
+from monitor.model import ChangeKind, DeliveryState, Topic
 from monitor.pipeline import compose, match
 from monitor.store import deliveries, digests, matches, papers, runs
 from tests.house import AGENTS, BANDITS, FOLDING, House
@@ -181,7 +181,7 @@ def test_news_asks_for_revisions(house: House):
     assert house.next_morning() == {"lab": 1}
     with house.opened() as app, app.parts.database.reading() as tx:
         _, digest = digests.latest(tx, "lab")
-    assert digest.groups[0].entries[0].kind is Kind.REVISED
+    assert digest.groups[0].entries[0].kind is ChangeKind.REVISED
 
 
 def test_a_quiet_day_is_recorded_and_writes_to_nobody(house: House):
@@ -269,7 +269,7 @@ def test_a_digest_that_reached_nobody_moves_into_the_next(house: House, smtp: Sc
     assert house.next_morning() == {"lab": 2}
     with house.opened() as app, app.parts.database.reading() as tx:
         states = [delivery.state for delivery in deliveries.listing(tx)]
-    assert states == [State.SENT, State.SUPERSEDED]
+    assert states == [DeliveryState.SENT, DeliveryState.SUPERSEDED]
     assert len(smtp.received) == 1
 
 

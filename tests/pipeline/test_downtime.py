@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from monitor.digest.wording import top
-from monitor.model import State
+from monitor.model import DeliveryState
 from monitor.store import deliveries, digests
 from tests.downtime import down, faults
 from tests.house import House
@@ -77,7 +77,7 @@ def test_mail_that_is_down_from_friday_to_monday_loses_nothing(house: House, smt
             assert f"Day {day} of the observations".encode() in mail.content
     with house.opened() as app, app.parts.database.reading() as tx:
         states = [one.state for one in deliveries.listing(tx)]
-    assert states == [State.SENT] * 2 + [State.SUPERSEDED] * 6
+    assert states == [DeliveryState.SENT] * 2 + [DeliveryState.SUPERSEDED] * 6
 
 
 def morning(house: House, day: int) -> int:

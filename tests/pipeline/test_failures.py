@@ -14,7 +14,7 @@ from monitor.channels.email.channel import Mail
 from monitor.channels.file import Pages
 from monitor.commands.status import status
 from monitor.errors import StoreError, UsageError
-from monitor.model import Digest, State, Templates
+from monitor.model import DeliveryState, Digest, Templates
 from monitor.pipeline import compose
 from monitor.store import deliveries, digests, runs
 from monitor.store.database import Database
@@ -64,7 +64,7 @@ def problems(house: House) -> list[str]:
         return list(status(app.parts).problems)
 
 
-def states(house: House) -> dict[str, State]:
+def states(house: House) -> dict[str, DeliveryState]:
     with house.opened() as app, app.parts.database.reading() as tx:
         listed = deliveries.listing(tx)
         return {one.channel: one.state for one in listed if one.subscription == "lab"}
@@ -75,7 +75,7 @@ def test_a_channel_that_cannot_render_stops_no_other_and_follows_when_it_can(
 ):
     with broken(Pages):
         both.run()
-        assert states(both) == {"email": State.SENT, "pages": State.FAILED}
+        assert states(both) == {"email": DeliveryState.SENT, "pages": DeliveryState.FAILED}
         [problem] = problems(both)
         assert "channel pages cannot render a digest since" in problem
         assert "no such font; next attempt at 2026-11-22 06:05 UTC" in problem
@@ -129,7 +129,7 @@ def test_a_delivery_without_a_text_is_not_sent_by_hand(both: House, smtp: Script
     with broken(Pages):
         both.run()
     with both.opened() as app, app.parts.database.writing() as tx:
-        [failed] = deliveries.listing(tx, [State.FAILED])
+        [failed] = deliveries.listing(tx, [DeliveryState.FAILED])
         with pytest.raises(UsageError, match="has no text"):
             deliveries.retry(tx, failed.id, both.clock.at)
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from monitor.identity import keys
 from monitor.identity.keys import keyed
-from monitor.model import FirstRun, Kind, Paper
+from monitor.model import ChangeKind, FirstRun, Paper
 from monitor.store import digests, matches, merge_papers, papers
 from monitor.store.database import Database, open_store
 from monitor.text import title_key
@@ -57,7 +57,7 @@ def test_a_record_that_names_two_stored_papers_joins_them(store: Database) -> No
         ("arxiv", "a1"),
         ("journal", "j1"),
     }
-    assert [(change.kind, change.at) for change in one.changes] == [(Kind.NEW, NOW)]
+    assert [(change.kind, change.at) for change in one.changes] == [(ChangeKind.NEW, NOW)]
     assert (one.stored.first_seen, one.stored.paper.venue) == (NOW, "Journal of Plans")
     assert one.stored.paper.title == PREPRINT.title
 
@@ -150,9 +150,9 @@ def test_revisions_of_both_stand_in_the_order_of_their_time(store: Database) -> 
     read(store, "arxiv", replace(LINKED, version=2), now=NOW + 4 * DAY)
     told = [(one.revision, one.kind, one.at) for one in origin(store, 1).changes]
     assert told == [
-        (1, Kind.NEW, NOW),
-        (2, Kind.REVISED, NOW + 2 * DAY),
-        (3, Kind.REVISED, NOW + 3 * DAY),
+        (1, ChangeKind.NEW, NOW),
+        (2, ChangeKind.REVISED, NOW + 2 * DAY),
+        (3, ChangeKind.REVISED, NOW + 3 * DAY),
     ]
     assert origin(store, 1).stored.revision == 3
 
@@ -284,7 +284,7 @@ def test_records_under_one_name_are_each_known_or_decided_on(store: Database) ->
 def test_a_text_that_flaps_stops_being_a_revision(store: Database) -> None:
     counted = [replace(PREPRINT, abstract=f"Read {n} times. {PREPRINT.abstract}") for n in range(9)]
     kinds = [read(store, "page", one).decisions[0].kind for one in counted]
-    assert kinds == [Kind.NEW] + [Kind.REVISED] * 3 + [None] * 5
+    assert kinds == [ChangeKind.NEW] + [ChangeKind.REVISED] * 3 + [None] * 5
     assert origin(store, 1).stored.paper.abstract == counted[-1].abstract
     shown = read(store, "page", counted[-2])
     assert shown.decisions[0].kind is None
@@ -298,7 +298,10 @@ def test_a_revision_that_another_source_tells_first_reopens_the_news_for_its_top
     read(store, "mirror", replace(PREPRINT, version=2, raw_id="m"))
     with store.reading() as tx:
         waiting = matches.unmatched(tx, 10)
-    assert [(one.revision, one.kind) for one in waiting] == [(1, Kind.NEW), (2, Kind.REVISED)]
+    assert [(one.revision, one.kind) for one in waiting] == [
+        (1, ChangeKind.NEW),
+        (2, ChangeKind.REVISED),
+    ]
     assert waiting[0].sources == ("arxiv", "mirror")
 
 
@@ -321,7 +324,7 @@ def test_what_another_release_stored_is_known_when_it_comes_again(
     again = read(store, "arxiv", PREPRINT, OTHER, now=NOW + DAY)
     assert (again.counts()["known"], again.unchanged) == (2, 0)
     assert tell(store, now=NOW + DAY) == []
-    assert [change.kind for change in origin(store, 1).changes] == [Kind.NEW]
+    assert [change.kind for change in origin(store, 1).changes] == [ChangeKind.NEW]
     assert read(store, "arxiv", PREPRINT, OTHER, now=NOW + 2 * DAY).unchanged == 2
 
 
@@ -332,7 +335,7 @@ def test_a_record_that_is_read_better_than_before_is_no_news(store: Database) ->
     better = replace(PREPRINT, title=f"{PREPRINT.title}: A Study", raw_id="r")
     assert read(store, "feed", better, now=NOW + DAY).counts()["revised"] == 0
     one = origin(store, 1)
-    assert [change.kind for change in one.changes] == [Kind.NEW]
+    assert [change.kind for change in one.changes] == [ChangeKind.NEW]
     assert one.stored.paper.title == better.title
     assert one.stored.paper.abstract == PREPRINT.abstract
     assert one.stored.paper.authors == PREPRINT.authors

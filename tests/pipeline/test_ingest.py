@@ -126,7 +126,7 @@ def test_a_first_reading_lasts_until_a_whole_pass_has_read_something(house: Hous
     house.run()
     house.add("a.txt", AGENTS)
     with house.opened() as app:
-        app.ingest(tell=lambda run: app.parts.stopping.set())
+        app.ingest(on_progress=lambda run: app.parts.stopping.set())
     house.add("b.txt", (AGENTS[0] + " Again", BANDITS[1] + " By a language agent."))
     house.ingest()
     assert house.next_morning() == {"lab": 0}

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from monitor.identity.keys import keyed
-from monitor.model import Kind, Paper
+from monitor.model import ChangeKind, Paper
 from monitor.store import digests, identity_rulings, merge_papers, papers, retention, split_papers
 from monitor.store.database import Database, open_store
 from tests.pipeline.desk import ids, match, origin, read, send, tell
@@ -104,10 +104,10 @@ def test_a_revision_of_a_paper_whose_other_half_was_purged_is_news_still(store: 
     read(store, "journal", replace(ARTICLE, version=1), now=NOW + 31 * DAY)
     read(store, "journal", replace(ARTICLE, version=2), now=NOW + 31 * DAY)
     read(store, "arxiv", LINKED, now=NOW + 31 * DAY)
-    match(store, kinds=(Kind.REVISED,), now=NOW + 32 * DAY)
+    match(store, kinds=(ChangeKind.REVISED,), now=NOW + 32 * DAY)
     with store.reading() as tx:
         waiting = digests.unsent(tx, "ada", NOW + 32 * DAY)
-    assert [one.change.kind for one in waiting] == [Kind.REVISED]
+    assert [one.change.kind for one in waiting] == [ChangeKind.REVISED]
 
 
 def test_two_purged_halves_are_joined_and_stay_known(store: Database) -> None:

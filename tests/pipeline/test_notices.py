@@ -9,7 +9,7 @@ from itertools import permutations
 import pytest
 from msgspec.structs import replace
 
-from monitor.model import COMMENT, CORRECTION, RETRACTION, Document, FirstRun, Kind, Paper
+from monitor.model import COMMENT, CORRECTION, RETRACTION, ChangeKind, Document, FirstRun, Paper
 from monitor.pipeline.ingest import CHUNK
 from monitor.sources import sandbox
 from monitor.sources.jsonl.source import Jsonl
@@ -48,7 +48,7 @@ ERRATUM = replace(
     type=CORRECTION,
     about={"pmid": "1"},
 )
-EVERY = (Kind.NEW, Kind.OLDER, Kind.REVISED, Kind.WITHDRAWN)
+EVERY = (ChangeKind.NEW, ChangeKind.OLDER, ChangeKind.REVISED, ChangeKind.WITHDRAWN)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def names(order: tuple[Paper, ...]) -> str:
     return ", ".join(one.type for one in order)
 
 
-def changes(store: Database, paper_id: int) -> list[Kind]:
+def changes(store: Database, paper_id: int) -> list[ChangeKind]:
     return [change.kind for change in origin(store, paper_id).changes]
 
 
@@ -75,25 +75,25 @@ def stands(store: Database, paper_id: int = 1) -> None:
     assert told == (PAPER.title, PAPER.abstract, PAPER.authors, PAPER.url)
 
 
-def told(store: Database, now: datetime) -> list[tuple[int, Kind]]:
+def told(store: Database, now: datetime) -> list[tuple[int, ChangeKind]]:
     match(store, kinds=EVERY, now=now)
     return sorted((one.change.stored.id, one.change.kind) for one in unsent(store, "ada", now))
 
 
 @pytest.mark.parametrize(
     ("notice", "kind", "withdrawn"),
-    [(RETRACTED, Kind.WITHDRAWN, True), (ERRATUM, Kind.REVISED, False)],
+    [(RETRACTED, ChangeKind.WITHDRAWN, True), (ERRATUM, ChangeKind.REVISED, False)],
     ids=["retraction", "erratum"],
 )
 def test_a_notice_is_the_news_of_the_paper_that_it_is_about(
-    store: Database, notice: Paper, kind: Kind, withdrawn: bool
+    store: Database, notice: Paper, kind: ChangeKind, withdrawn: bool
 ) -> None:
     read(store, "pubmed", PAPER)
     assert tell(store) == [1]
     read(store, "pubmed", notice, now=NOW + DAY)
     assert ids(store) == [1, 2]
     stands(store)
-    assert changes(store, 1) == [Kind.NEW, kind]
+    assert changes(store, 1) == [ChangeKind.NEW, kind]
     assert origin(store, 1).changes[1].why == f"{notice.type}: {notice_name(notice)}"
     assert origin(store, 1).stored.paper.withdrawn is withdrawn
     assert changes(store, 2) == [], "the notice itself is stored silently"
@@ -124,15 +124,15 @@ def test_a_notice_of_a_paper_that_is_not_stored_is_news_as_itself(
     store: Database, notice: Paper
 ) -> None:
     read(store, "pubmed", notice)
-    assert changes(store, 1) == [Kind.NEW]
+    assert changes(store, 1) == [ChangeKind.NEW]
     read(store, "pubmed", PAPER, now=NOW + DAY)
     assert ids(store) == [1, 2]
     stands(store, 2)
     retracted = notice is RETRACTED
     assert origin(store, 2).stored.paper.withdrawn is retracted
-    assert changes(store, 2) == ([] if retracted else [Kind.NEW])
+    assert changes(store, 2) == ([] if retracted else [ChangeKind.NEW])
     read(store, "pubmed", notice, now=NOW + 2 * DAY)
-    assert (changes(store, 1), len(changes(store, 2))) == ([Kind.NEW], not retracted)
+    assert (changes(store, 1), len(changes(store, 2))) == ([ChangeKind.NEW], not retracted)
 
 
 @pytest.mark.parametrize("order", list(permutations([PAPER, RETRACTED, ERRATUM])), ids=names)
@@ -154,7 +154,7 @@ def test_a_paper_and_its_retraction_in_one_reading(
     read(store, "pubmed", *order)
     place = order.index(PAPER) + 1
     stands(store, place)
-    assert (changes(store, place), changes(store, 3 - place)) == ([], [Kind.NEW])
+    assert (changes(store, place), changes(store, 3 - place)) == ([], [ChangeKind.NEW])
     assert origin(store, place).stored.paper.withdrawn
 
 
@@ -163,14 +163,14 @@ def test_a_paper_and_its_erratum_in_one_reading(store: Database, order: tuple[Pa
     read(store, "pubmed", *order)
     place = order.index(PAPER) + 1
     stands(store, place)
-    assert (changes(store, place), changes(store, 3 - place)) == ([Kind.NEW], [])
+    assert (changes(store, place), changes(store, 3 - place)) == ([ChangeKind.NEW], [])
 
 
 def test_two_notices_in_one_reading_are_one_change_and_the_gravest(store: Database) -> None:
     read(store, "pubmed", PAPER)
     second = replace(ERRATUM, keys={"pmid": "4"}, raw_id="4")
     read(store, "pubmed", RETRACTED, ERRATUM, second, now=NOW + DAY)
-    assert changes(store, 1) == [Kind.NEW, Kind.WITHDRAWN]
+    assert changes(store, 1) == [ChangeKind.NEW, ChangeKind.WITHDRAWN]
     assert len(ids(store)) == 4, "two errata of one paper are two"
     stands(store)
 
@@ -181,7 +181,12 @@ def test_two_notices_on_two_days_are_two_changes_until_it_is_withdrawn(store: Da
     third = replace(ERRATUM, keys={"pmid": "5"}, raw_id="5")
     for number, one in enumerate((ERRATUM, second, RETRACTED, third)):
         read(store, "pubmed", one, now=NOW + (1 + number) * DAY)
-    assert changes(store, 1) == [Kind.NEW, Kind.REVISED, Kind.REVISED, Kind.WITHDRAWN]
+    assert changes(store, 1) == [
+        ChangeKind.NEW,
+        ChangeKind.REVISED,
+        ChangeKind.REVISED,
+        ChangeKind.WITHDRAWN,
+    ]
 
 
 MARKED = replace(PAPER, withdrawn=True)
@@ -194,7 +199,7 @@ def test_the_record_of_a_retracted_paper_and_its_notice_are_one_change(
     read(store, "pubmed", PAPER)
     for day, one in enumerate(order):
         read(store, "pubmed", one, now=NOW + (1 + day) * DAY)
-    assert (changes(store, 1), changes(store, 2)) == ([Kind.NEW, Kind.WITHDRAWN], [])
+    assert (changes(store, 1), changes(store, 2)) == ([ChangeKind.NEW, ChangeKind.WITHDRAWN], [])
     stands(store)
 
 
@@ -203,7 +208,7 @@ def test_a_notice_from_another_source_names_its_paper_by_doi(store: Database) ->
     notice = replace(RETRACTED, keys={"doi": "10.1000/sand.2"}, about={"doi": "10.1000/sand.1"})
     read(store, "crossref", replace(notice, raw_id="10.1000/sand.2"), now=NOW + DAY)
     read(store, "pubmed", RETRACTED, now=NOW + 2 * DAY)
-    assert changes(store, 1) == [Kind.NEW, Kind.WITHDRAWN]
+    assert changes(store, 1) == [ChangeKind.NEW, ChangeKind.WITHDRAWN]
     assert ids(store) == [1, 2]
     stands(store)
 
@@ -229,7 +234,7 @@ def test_a_retraction_that_is_titled_like_a_retracted_paper_is_news_without_its_
     told = f'{{"title": "RETRACTED: {PAPER.title}", "type": "Retraction", "about": "pmid:1"}}'
     [notice] = sandbox.read(jsonl(), Document("d", told.encode(), NOW)).papers
     read(store, "journal", replace(notice, raw_id="n"))
-    assert changes(store, 1) == [Kind.NEW]
+    assert changes(store, 1) == [ChangeKind.NEW]
     read(store, "pubmed", PAPER, now=NOW + DAY)
     stands(store, 2)
 
@@ -237,7 +242,7 @@ def test_a_retraction_that_is_titled_like_a_retracted_paper_is_news_without_its_
 def test_notices_of_a_first_reading_and_old_ones_are_no_news(store: Database) -> None:
     read(store, "pubmed", PAPER)
     read(store, "dump", RETRACTED, first_run=FirstRun.BASELINE)
-    assert changes(store, 1) == [Kind.NEW]
+    assert changes(store, 1) == [ChangeKind.NEW]
     assert origin(store, 1).stored.paper.withdrawn
     other = replace(
         PAPER,
@@ -252,7 +257,7 @@ def test_notices_of_a_first_reading_and_old_ones_are_no_news(store: Database) ->
         RETRACTED, keys={"pmid": "11"}, raw_id="11", about={"pmid": "10"}, authors=("Cy Doe",)
     )
     read(store, "pubmed", replace(old, published=NOW - timedelta(days=300)))
-    assert [changes(store, 3), changes(store, 4)] == [[Kind.NEW], []]
+    assert [changes(store, 3), changes(store, 4)] == [[ChangeKind.NEW], []]
     assert origin(store, 3).stored.paper.withdrawn
 
 
@@ -262,7 +267,7 @@ def test_a_notice_of_a_paper_that_was_joined_finds_it(store: Database) -> None:
     with store.ingesting() as tx:
         merge_papers.unite(tx, [(1, 2, "someone said so")], NOW)
     read(store, "crossref", replace(ERRATUM, keys={"doi": "10.1000/e"}, about={"doi": "10.1000/x"}))
-    assert Kind.REVISED in changes(store, 1)
+    assert ChangeKind.REVISED in changes(store, 1)
 
 
 def test_a_comment_is_a_paper_of_its_own_and_news(store: Database) -> None:
@@ -271,7 +276,7 @@ def test_a_comment_is_a_paper_of_its_own_and_news(store: Database) -> None:
         ERRATUM, type=COMMENT, keys={"pmid": "3", "doi": "10.1000/sand.1"}, abstract=PAPER.abstract
     )
     read(store, "pubmed", comment, now=NOW + DAY)
-    assert [changes(store, 1), changes(store, 2)] == [[Kind.NEW], [Kind.NEW]]
+    assert [changes(store, 1), changes(store, 2)] == [[ChangeKind.NEW], [ChangeKind.NEW]]
     stands(store)
 
 
@@ -286,7 +291,7 @@ def test_a_title_marked_as_retracted_is_the_same_paper_withdrawn(
     read(store, "journal", told, now=NOW + DAY)
     read(store, "journal", replace(told, venue="Sand"), now=NOW + 2 * DAY)
     assert ids(store) == [1]
-    assert changes(store, 1) == [Kind.NEW, Kind.WITHDRAWN]
+    assert changes(store, 1) == [ChangeKind.NEW, ChangeKind.WITHDRAWN]
     stands(store)
 
 
@@ -299,7 +304,7 @@ def test_what_an_older_release_stored_with_the_mark_in_its_title_is_no_news(
 ) -> None:
     read(store, "journal", replace(PAPER, title=f"RETRACTED: {PAPER.title}"))
     read(store, "journal", replace(PAPER, withdrawn=True), now=NOW + DAY)
-    assert changes(store, 1) == [Kind.NEW]
+    assert changes(store, 1) == [ChangeKind.NEW]
 
 
 # ── a day of PubMed ─────────────────────────────────────────────────────────────────
@@ -356,10 +361,10 @@ def test_a_day_of_two_hundred_notices_leaves_every_text_and_link_alone(store: Da
     assert len(ids(store)) == 400
     for id, paper in before.items():
         one = origin(store, id)
-        kind = Kind.WITHDRAWN if id % 3 == 1 else Kind.REVISED
-        assert [change.kind for change in one.changes] == [Kind.NEW, kind]
+        kind = ChangeKind.WITHDRAWN if id % 3 == 1 else ChangeKind.REVISED
+        assert [change.kind for change in one.changes] == [ChangeKind.NEW, kind]
         assert replace(one.stored.paper, withdrawn=False) == replace(paper, withdrawn=False)
-        assert one.stored.paper.withdrawn is (kind is Kind.WITHDRAWN)
+        assert one.stored.paper.withdrawn is (kind is ChangeKind.WITHDRAWN)
     with store.reading() as tx:
         assert all(
             one.news_at is None for id, one in papers.load(tx, ids(store)).items() if id > 200

@@ -29,12 +29,12 @@ def upgraded(request: pytest.FixtureRequest, house: House) -> House:
     house.told["topics"] = {"old": {"query": "agents"}, "new": {"query": "bandit"}}
     house.add("1.txt", AGENTS)
     house.ingest()
-    put_in_force(house, OLD)
+    activate_topics(house, OLD)
     house.told["topics"]["old"]["query"] = OLD
     return house
 
 
-def put_in_force(house: House, query: str) -> None:
+def activate_topics(house: House, query: str) -> None:
     """Write a query as a version would have done that accepted it."""
     engine = sa.create_engine(config.store_url(house.write()))
     with engine.begin() as tx:
@@ -118,7 +118,7 @@ def test_other_faults_of_a_topic_in_force_are_faults(upgraded: House) -> None:
 
 
 def test_a_topic_of_lists_is_parked_too(upgraded: House) -> None:
-    put_in_force(upgraded, '(wom?n OR "a b")')
+    activate_topics(upgraded, '(wom?n OR "a b")')
     upgraded.told["topics"]["old"] = {"any": ["wom?n", "a b"]}
     assert set(load_settings(upgraded.write()).parked) == {"old"}
 

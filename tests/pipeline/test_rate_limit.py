@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from monitor.channels.slack.channel import Slack
-from monitor.model import State
+from monitor.model import DeliveryState
 from monitor.store import deliveries, runs
 from tests.house import AGENTS, House
 from tests.servers.slack import TOKEN, SlackServer
@@ -90,4 +90,4 @@ def test_E34_told_to_stop_it_sends_nothing_that_waits_for_its_turn(
         replace(app, parts=replace(app.parts, stopping=Told())).digest()
         assert len(smtp.received) == 1
         with app.parts.database.reading() as tx:
-            assert deliveries.counts(tx) == {State.SENT: 1, State.PLANNED: 1}
+            assert deliveries.counts(tx) == {DeliveryState.SENT: 1, DeliveryState.PLANNED: 1}

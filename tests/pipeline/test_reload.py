@@ -131,7 +131,7 @@ def test_topics_that_another_process_put_in_force_are_noticed(house: House) -> N
         pipeline.match(app.parts)
         with app.parts.database.writing() as tx:
             other = [Topic("agents", "bandits"), Topic("theirs", "folding")]
-            matches.put_in_force(tx, *matches.difference(tx, other), house.clock.now())
+            matches.activate_topics(tx, *matches.difference(tx, other), house.clock.now())
         pipeline.match(app.parts)
         with app.parts.database.reading() as tx:
             assert matches.difference(tx, app.parts.topics) == ([], [])
@@ -141,12 +141,12 @@ def test_topics_that_another_process_put_in_force_are_noticed(house: House) -> N
 def test_subscriptions_that_another_process_put_in_force_are_noticed(house: House) -> None:
     in_force = InForce()
     with opened(house, in_force) as app:
-        pipeline.enrol(app.parts)
+        pipeline.sync_subscriptions(app.parts)
         house.told["subscriptions"]["lab"]["schedule"] = "monthly 1 08:00"
         house.told["subscriptions"]["ada"] = {"topics": ["agents"], "channels": ["pages"]}
         with house.opened() as other:
-            pipeline.enrol(other.parts)
-        pipeline.enrol(app.parts)
+            pipeline.sync_subscriptions(other.parts)
+        pipeline.sync_subscriptions(app.parts)
         row = schema.subscription.c
         with app.parts.database.reading() as tx:
             told = sa.select(row.name, row.schedule).where(row.removed_at.is_(None))

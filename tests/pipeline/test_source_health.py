@@ -12,7 +12,7 @@ import pytest
 
 from monitor.app import App
 from monitor.commands.status import status
-from monitor.model import Trouble
+from monitor.model import SourceWarning
 from monitor.pipeline.source_health import GAP_STANDS
 from monitor.store import digests, runs
 from tests.house import House
@@ -68,7 +68,7 @@ def texts(smtp: ScriptedSmtp) -> list[str]:
     return [" ".join(m.get_body(("plain",)).get_content().split()) for m in told]
 
 
-def troubles(house: House) -> tuple[Trouble, ...]:
+def troubles(house: House) -> tuple[SourceWarning, ...]:
     with house.opened() as app:
         [source] = status(app.parts).sources
     return source.troubles

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.commands.doctor import doctor
 from monitor.commands.status import status
-from monitor.model import Delivery, State
+from monitor.model import Delivery, DeliveryState
 from monitor.pipeline import deliver_line, resolve
 from monitor.store import deliveries, outage_groups, runs
 from tests.house import AGENTS, BANDITS, House
@@ -42,7 +42,7 @@ def outbox(house: House) -> list[Delivery]:
         return deliveries.listing(tx)[::-1]
 
 
-def states(house: House) -> list[State]:
+def states(house: House) -> list[DeliveryState]:
     return [one.state for one in outbox(house)]
 
 
@@ -62,7 +62,7 @@ def test_a_digest_that_may_have_arrived_is_not_composed_again_at_any_slot(
     smtp.always["rcpt"] = "450 4.2.0 greylisted"
     due.clock.move(minutes=20)
     due.run()
-    assert states(due) == [State.RETRY]
+    assert states(due) == [DeliveryState.RETRY]
     [problem] = problems(due)
     assert "delivery 1 (" in problem and "sent once more by itself" in problem
     due.add("b.txt", APART)
@@ -71,7 +71,7 @@ def test_a_digest_that_may_have_arrived_is_not_composed_again_at_any_slot(
     smtp.always.clear()
     due.clock.move(hours=1, minutes=30)
     due.run()
-    assert states(due) == [State.SENT, State.SENT]
+    assert states(due) == [DeliveryState.SENT, DeliveryState.SENT]
     assert sorted(ids(smtp).values()) == [1, 2]
     assert smtp.received[0] in smtp.received[1:], "the copy has the same bytes"
     assert problems(due) == ()
@@ -86,23 +86,23 @@ def test_it_is_given_up_so_long_after_its_first_hand_off_and_stays_unknown(
     for _ in range(22):
         due.clock.move(hours=2)
         due.run()
-    assert states(due)[0] is State.RETRY
+    assert states(due)[0] is DeliveryState.RETRY
     for _ in range(2):
         due.clock.move(hours=2)
         due.run()
-    assert states(due)[0] is State.UNKNOWN
+    assert states(due)[0] is DeliveryState.UNKNOWN
     smtp.always.clear()
     for _ in range(3):
         due.clock.move(days=1)
         due.run()
-    assert states(due)[0] is State.UNKNOWN
+    assert states(due)[0] is DeliveryState.UNKNOWN
     assert smtp.received == []
     [problem] = problems(due)
     assert "delivery 1 (" in problem and "resolve 1 sent|resend` settles it" in problem
     with due.opened() as app:
         resolve(app.parts, 1, "resend")
         app.deliver()
-    assert states(due)[0] is State.SENT
+    assert states(due)[0] is DeliveryState.SENT
     assert problems(due) == ()
 
 
@@ -113,11 +113,11 @@ def test_the_time_in_which_the_line_is_down_does_not_count(due: House, smtp: Scr
     for _ in range(5):
         due.clock.move(days=1)
         due.run()
-    assert states(due)[0] is State.RETRY
+    assert states(due)[0] is DeliveryState.RETRY
     smtp.always.clear()
     due.clock.move(hours=2)
     due.run()
-    assert states(due) == [State.SENT]
+    assert states(due) == [DeliveryState.SENT]
     assert len(smtp.received) == 1
 
 
@@ -129,7 +129,7 @@ def test_after_a_time_with_no_process_it_is_not_handed_off_too_late(due: House, 
     due.run()
     due.clock.move(days=3)
     due.run()
-    assert states(due) == [State.UNKNOWN]
+    assert states(due) == [DeliveryState.UNKNOWN]
     assert smtp.received == []
 
 
@@ -142,14 +142,14 @@ def test_a_second_hand_off_that_is_refused_for_good_says_nothing_of_the_first(
     smtp.always[phase] = "550 5.1.1 no such user"
     due.clock.move(minutes=20)
     due.run()
-    assert states(due) == [State.UNKNOWN]
+    assert states(due) == [DeliveryState.UNKNOWN]
     assert "550 5.1.1" in outbox(due)[0].error
     smtp.always.clear()
     due.add("b.txt", APART)
     for _ in range(3):
         due.clock.move(days=1)
         due.run()
-    assert states(due)[0] is State.UNKNOWN
+    assert states(due)[0] is DeliveryState.UNKNOWN
     assert sorted(ids(smtp).values()) == [1, 1]
     assert "delivery 1 (" in problems(due)[0]
 
@@ -161,7 +161,7 @@ def test_a_refusal_for_now_after_the_dot_does_not_use_the_further_hand_off_up(
     for _ in range(12):
         due.run()
         due.clock.move(minutes=30)
-    assert states(due) == [State.SENT]
+    assert states(due) == [DeliveryState.SENT]
     assert list(ids(smtp).values()) == [2]
 
 
@@ -179,7 +179,7 @@ def test_on_hold_what_a_person_has_sent_again_is_not_composed_again(due: House, 
     smtp.always.clear()
     due.clock.move(hours=1, minutes=30)
     due.run()
-    assert states(due) == [State.SENT, State.SENT]
+    assert states(due) == [DeliveryState.SENT, DeliveryState.SENT]
     assert sorted(ids(smtp).values()) == [1, 1]
 
 
@@ -193,7 +193,7 @@ def test_of_two_readers_only_the_one_who_may_lack_it_gets_it_again(due: House, s
     due.add("b.txt", APART)
     due.clock.move(days=1)
     due.run()
-    assert set(states(due)) == {State.SENT}
+    assert set(states(due)) == {DeliveryState.SENT}
     assert Counter(mail.recipient for mail in smtp.received) == {
         "ada@example.org": 3,
         "grace@example.org": 3,
@@ -207,12 +207,12 @@ def test_who_is_taken_out_of_the_configuration_gets_no_second_copy(due: House, s
     due.told["subscriptions"]["lab"]["email"] = ["grace@example.org"]
     due.clock.move(minutes=20)
     due.run()
-    assert states(due) == [State.UNKNOWN]
+    assert states(due) == [DeliveryState.UNKNOWN]
     assert [mail.recipient for mail in smtp.received] == ["ada@example.org"]
     due.told["subscriptions"]["lab"]["email"] = ["ada@example.org"]
     due.clock.move(minutes=20)
     due.run()
-    assert states(due) == [State.SENT]
+    assert states(due) == [DeliveryState.SENT]
     assert list(ids(smtp).values()) == [2]
 
 
@@ -332,4 +332,4 @@ def test_no_more_than_two_copies_of_a_mail_however_long_it_goes_on(
         crowd.run()
         crowd.clock.move(hours=3)
     assert max(ids(smtp).values()) == 2
-    assert set(states(crowd)) <= {State.UNKNOWN, State.RETRY, State.PLANNED}
+    assert set(states(crowd)) <= {DeliveryState.UNKNOWN, DeliveryState.RETRY, DeliveryState.PLANNED}

@@ -22,7 +22,7 @@ from monitor import config
 from monitor.app import App
 from monitor.commands.heartbeat import SERVICE
 from monitor.errors import ConfigError, StoreError
-from monitor.model import State
+from monitor.model import DeliveryState
 from monitor.service.scheduler import Service, _Jobs
 from monitor.store import deliveries, digests, heartbeats
 from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House
@@ -74,7 +74,7 @@ def test_two_days_in_three_zones_send_what_is_due_once(house: House, smtp: Scrip
     assert told(app) == {"tokyo": 2, "berlin": 2, "angeles": 2}
     assert set(sent) == {f"{name}@example.org" for name in ZONES}
     assert all(1 <= count <= 2 for count in sent.values())
-    assert by_state == {State.SENT: sum(sent.values())}
+    assert by_state == {DeliveryState.SENT: sum(sent.values())}
 
 
 def told(app: App) -> Counter[str]:
@@ -154,7 +154,7 @@ def test_D06_five_hundred_due_in_the_same_second_are_all_told(house: House, smtp
         thread.join(PATIENCE)
     assert set(Counter(mail.recipient for mail in smtp.received).values()) == {1}
     with house.opened() as app, app.parts.database.reading() as tx:
-        assert deliveries.counts(tx) == {State.SENT: 500}
+        assert deliveries.counts(tx) == {DeliveryState.SENT: 500}
 
 
 def test_X21_a_job_that_waits_for_a_thread_is_not_missed_and_runs_once(house: House):
@@ -242,7 +242,7 @@ def test_K14_sigterm_finishes_the_hand_off_and_ends_with_0(house: House, smtp: S
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     with house.opened() as app, app.parts.database.reading() as tx:
-        assert [delivery.state for delivery in deliveries.listing(tx)] == [State.SENT]
+        assert [delivery.state for delivery in deliveries.listing(tx)] == [DeliveryState.SENT]
     assert len(smtp.received) == 1
 
 
@@ -264,7 +264,9 @@ def test_X09_a_second_signal_ends_it_at_once(
         process.kill()
         process.communicate(timeout=PATIENCE)
     with house.opened() as app, app.parts.database.reading() as tx:
-        assert [delivery.state for delivery in deliveries.listing(tx)] == [State.HANDING_OFF]
+        assert [delivery.state for delivery in deliveries.listing(tx)] == [
+            DeliveryState.HANDING_OFF
+        ]
 
 
 @pytest.mark.parametrize("how", ["deleted", "replaced", "put back"])

@@ -63,7 +63,7 @@ def enrolled(lab: Fleet) -> None:
 def subscribed(lab: Fleet) -> None:
     """All are subscribed before the first slot, and nothing is read."""
     with lab.house.opened() as app:
-        pipeline.enrol(app.parts)
+        pipeline.sync_subscriptions(app.parts)
 
 
 def got(smtp: ScriptedSmtp) -> Counter[str]:

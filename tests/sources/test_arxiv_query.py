@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from pydantic import ValidationError
 
-from monitor.http.client import Door
+from monitor.http.client import HttpClient
 from monitor.sources.arxiv import query_api
 from monitor.sources.arxiv.source import Arxiv, ArxivOptions
 from tests.servers.web import Answer, Asked, MisbehavingServer
@@ -21,12 +21,12 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
+def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpClient]:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setattr(query_api, "PAGE", 2)
-    door = Door(version="1", gate_dir=tmp_path / "gates")
+    door = HttpClient(version="1", gate_dir=tmp_path / "gates")
     yield door
     door.close()
 
@@ -64,13 +64,13 @@ def page(numbers: list[int], total: int, begin: int = 0) -> bytes:
     ).encode()
 
 
-def reader(web: MisbehavingServer, door: Door) -> Reader:
+def reader(web: MisbehavingServer, door: HttpClient) -> Reader:
     options = ArxivOptions(query="all:root AND cat:cs.LG", url=web.url(""), allow_private=True)
     return Reader(Arxiv("arxiv", options, door, lambda: NOW))
 
 
 def test_all_pages_of_a_query_are_read_and_the_last_moves_the_state(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     api = Api("20250527", "20250528", "20250528", "20250530", "20250602")
     web.decides("*", api.answer)
@@ -83,7 +83,7 @@ def test_all_pages_of_a_query_are_read_and_the_last_moves_the_state(
     assert found.state == {"until": NOW.isoformat()}
 
 
-def test_an_outage_of_weeks_is_filled_in_pieces(web: MisbehavingServer, door: Door) -> None:
+def test_an_outage_of_weeks_is_filled_in_pieces(web: MisbehavingServer, door: HttpClient) -> None:
     api = Api("20250412", "20250430", "20250515", "20250601")
     web.decides("*", api.answer)
     found = reader(web, door)
@@ -106,7 +106,7 @@ def test_an_outage_of_weeks_is_filled_in_pieces(web: MisbehavingServer, door: Do
     ],
 )
 def test_F01_an_empty_or_false_page_in_the_middle_moves_nothing(
-    web: MisbehavingServer, door: Door, body: bytes, told: str
+    web: MisbehavingServer, door: HttpClient, body: bytes, told: str
 ) -> None:
     api = Api(*["20250528"] * 5)
     false = Answer(body=body, headers={"Content-Type": told})
@@ -122,7 +122,7 @@ def test_F01_an_empty_or_false_page_in_the_middle_moves_nothing(
 
 
 def test_no_results_are_a_success_where_the_first_page_says_so(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     web.decides("*", lambda _: Answer(body=page([], 0)))
     found = reader(web, door)
@@ -130,7 +130,9 @@ def test_no_results_are_a_success_where_the_first_page_says_so(
     assert found.state == {"until": NOW.isoformat()}
 
 
-def test_more_results_than_can_be_asked_for_are_refused(web: MisbehavingServer, door: Door) -> None:
+def test_more_results_than_can_be_asked_for_are_refused(
+    web: MisbehavingServer, door: HttpClient
+) -> None:
     web.decides("*", lambda _: Answer(body=page([1], 10_001)))
     found = reader(web, door)
     found.run()

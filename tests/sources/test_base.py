@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.errors import FetchError
-from monitor.http.client import Door
+from monitor.http.client import HttpClient
 from monitor.sources import base
 from monitor.sources.base import SourceOptions, documents_in, read_file
 from monitor.sources.feed.source import Feed
@@ -110,7 +110,7 @@ def test_a_file_beyond_the_cap_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
 def test_F16_services_that_ask_for_an_address_of_mail_get_one_or_nothing(
     contact: str, mail: str
 ) -> None:
-    with closing(Door(version="1", contact=contact)) as door:
+    with closing(HttpClient(version="1", contact=contact)) as door:
         assert Feed("x", SourceOptions(path="x"), door, lambda: NOW).contact == mail
 
 

@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.errors import MonitorError
-from monitor.http.client import Door
+from monitor.http.client import HttpClient
 from monitor.sources.arxiv.source import Arxiv, ArxivOptions, is_gap, publishing_days, sets
 from monitor.sources.base import Source
 from monitor.sources.formats.oai import harvest
@@ -26,11 +26,11 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
+def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpClient]:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-    door = Door(version="1", gate_dir=tmp_path / "gates")
+    door = HttpClient(version="1", gate_dir=tmp_path / "gates")
     yield door
     door.close()
 
@@ -134,14 +134,14 @@ class Reader:
         return found
 
 
-def arxiv(shelf: Shelf, web: MisbehavingServer, door: Door | None) -> Reader:
+def arxiv(shelf: Shelf, web: MisbehavingServer, door: HttpClient | None) -> Reader:
     web.decides("/rss/cs.LG", shelf.rss)
     web.decides("*", shelf.oai)
     options = ArxivOptions(categories=("cs.LG",), url=web.url(""), allow_private=True)
     return Reader(Arxiv("arxiv", options, door, lambda: shelf.now))
 
 
-def oai(shelf: Shelf, web: MisbehavingServer, door: Door, **told: object) -> Reader:
+def oai(shelf: Shelf, web: MisbehavingServer, door: HttpClient, **told: object) -> Reader:
     web.decides("*", shelf.oai)
     settings = {"url": web.url("/oai"), "allow_private": True, "overlap_days": 1} | told
     options = Oai.Options.model_validate(settings)
@@ -162,7 +162,7 @@ def month() -> Shelf:
 # ── arXiv ───────────────────────────────────────────────────────────────────────────
 
 
-def test_a_daily_reader_needs_the_feed_alone(web: MisbehavingServer, door: Door) -> None:
+def test_a_daily_reader_needs_the_feed_alone(web: MisbehavingServer, door: HttpClient) -> None:
     shelf = month()
     reader = arxiv(shelf, web, door)
     reader.run()
@@ -174,7 +174,7 @@ def test_a_daily_reader_needs_the_feed_alone(web: MisbehavingServer, door: Door)
     assert set(reader.papers) == set(numbered(0, 29))
 
 
-def test_seven_days_down_then_the_gap_is_filled(web: MisbehavingServer, door: Door) -> None:
+def test_seven_days_down_then_the_gap_is_filled(web: MisbehavingServer, door: HttpClient) -> None:
     shelf = month()
     reader = arxiv(shelf, web, door)
     reader.run()
@@ -210,7 +210,7 @@ def test_the_pipeline_stores_each_paper_of_a_gap_once(
     assert sum(run.new + run.revised for run in again) == 0
 
 
-def test_F11_a_weekend_away_leaves_no_gap(web: MisbehavingServer, door: Door) -> None:
+def test_F11_a_weekend_away_leaves_no_gap(web: MisbehavingServer, door: HttpClient) -> None:
     shelf = month()
     shelf.now += 4 * DAY
     reader = arxiv(shelf, web, door)
@@ -221,7 +221,7 @@ def test_F11_a_weekend_away_leaves_no_gap(web: MisbehavingServer, door: Door) ->
     assert shelf.asked == []
 
 
-def test_oai_stands_in_for_a_feed_that_is_down(web: MisbehavingServer, door: Door) -> None:
+def test_oai_stands_in_for_a_feed_that_is_down(web: MisbehavingServer, door: HttpClient) -> None:
     shelf = month()
     reader = arxiv(shelf, web, door)
     reader.run()
@@ -234,7 +234,9 @@ def test_oai_stands_in_for_a_feed_that_is_down(web: MisbehavingServer, door: Doo
     assert reader.run() == [] and shelf.asked == []
 
 
-def test_oai_stands_in_for_a_feed_that_stays_the_same(web: MisbehavingServer, door: Door) -> None:
+def test_oai_stands_in_for_a_feed_that_stays_the_same(
+    web: MisbehavingServer, door: HttpClient
+) -> None:
     shelf = month()
     reader = arxiv(shelf, web, door)
     reader.run()
@@ -243,7 +245,7 @@ def test_oai_stands_in_for_a_feed_that_stays_the_same(web: MisbehavingServer, do
     assert set(reader.run()) >= set(numbered(3, 8))
 
 
-def test_a_failing_archive_leaves_the_gap_open(web: MisbehavingServer, door: Door) -> None:
+def test_a_failing_archive_leaves_the_gap_open(web: MisbehavingServer, door: HttpClient) -> None:
     shelf = month()
     reader = arxiv(shelf, web, door)
     reader.run()
@@ -257,7 +259,7 @@ def test_a_failing_archive_leaves_the_gap_open(web: MisbehavingServer, door: Doo
 
 
 def test_a_long_outage_is_filled_in_pieces_that_survive_a_restart(
-    web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch
+    web: MisbehavingServer, door: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(harvest, "ENOUGH_PAGES", 1)
     shelf = month()
@@ -272,7 +274,7 @@ def test_a_long_outage_is_filled_in_pieces_that_survive_a_restart(
     assert runs > 2 and set(reader.papers) == set(numbered(0, 53))
 
 
-def test_an_unchanged_feed_is_no_gap(web: MisbehavingServer, door: Door) -> None:
+def test_an_unchanged_feed_is_no_gap(web: MisbehavingServer, door: HttpClient) -> None:
     shelf = month()
     reader = arxiv(shelf, web, door)
     reader.run()
@@ -337,7 +339,7 @@ def test_options_that_ask_for_nothing_are_refused(told: dict[str, list[str]]) ->
 
 
 def test_pages_follow_their_tokens_and_the_last_moves_the_state(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     shelf = month()
     shelf.now += 4 * DAY
@@ -349,7 +351,7 @@ def test_pages_follow_their_tokens_and_the_last_moves_the_state(
     assert all(set(asked) == {"verb", "resumptionToken"} for asked in others)
 
 
-def test_every_set_is_asked_for(web: MisbehavingServer, door: Door) -> None:
+def test_every_set_is_asked_for(web: MisbehavingServer, door: HttpClient) -> None:
     shelf = Shelf()
     reader = oai(shelf, web, door, sets=["a", "b"])
     assert reader.run() == [] and [asked["set"] for asked in shelf.asked] == ["a", "b"]
@@ -357,7 +359,7 @@ def test_every_set_is_asked_for(web: MisbehavingServer, door: Door) -> None:
 
 
 def test_the_state_is_the_repository_s_time_and_never_far_ahead(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     shelf = Shelf()
     reader = oai(shelf, web, door)
@@ -370,7 +372,9 @@ def test_the_state_is_the_repository_s_time_and_never_far_ahead(
     assert reader.state == {"until": (MONDAY + DAY).isoformat()}
 
 
-def test_F09_an_expired_token_begins_the_list_again(web: MisbehavingServer, door: Door) -> None:
+def test_F09_an_expired_token_begins_the_list_again(
+    web: MisbehavingServer, door: HttpClient
+) -> None:
     shelf = month()
     shelf.now += 4 * DAY
     expired = iter([True])
@@ -391,7 +395,7 @@ def test_F09_an_expired_token_begins_the_list_again(web: MisbehavingServer, door
 
 @pytest.mark.parametrize("status", [400, 404, 410, 422, 500])
 def test_F09_a_token_refused_with_an_http_status_begins_the_list_again(
-    web: MisbehavingServer, door: Door, status: int
+    web: MisbehavingServer, door: HttpClient, status: int
 ) -> None:
     """From the committed `from`, not from where the token was: the list may have changed."""
     shelf = month()
@@ -413,7 +417,7 @@ def test_F09_a_token_refused_with_an_http_status_begins_the_list_again(
 
 @pytest.mark.parametrize("status", [200, 400, 403, 500])
 def test_an_error_of_the_protocol_is_told_whatever_its_status(
-    web: MisbehavingServer, door: Door, status: int
+    web: MisbehavingServer, door: HttpClient, status: int
 ) -> None:
     reader = oai(Shelf(), web, door)
     reader.state = before = {"until": (MONDAY - DAY).isoformat()}
@@ -424,7 +428,7 @@ def test_an_error_of_the_protocol_is_told_whatever_its_status(
 
 
 def test_nothing_new_may_come_with_a_status_that_refuses(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     reader = oai(Shelf(), web, door)
     none = envelope('<error code="noRecordsMatch"/>', MONDAY).encode()
@@ -434,7 +438,7 @@ def test_nothing_new_may_come_with_a_status_that_refuses(
 
 
 def test_a_page_of_html_with_a_status_that_refuses_is_no_answer(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     reader = oai(Shelf(), web, door)
     web.decides("*", lambda _: Answer(502, body=b"<html>no <error code=502></html>"))
@@ -443,7 +447,7 @@ def test_a_page_of_html_with_a_status_that_refuses_is_no_answer(
 
 @pytest.mark.parametrize("address", ["/oai?context=thesis", "/index.php?page=oai", "/oai/request/"])
 def test_a_base_address_is_asked_as_it_is_written(
-    web: MisbehavingServer, door: Door, address: str
+    web: MisbehavingServer, door: HttpClient, address: str
 ) -> None:
     shelf = month()
     shelf.now += 4 * DAY
@@ -455,14 +459,18 @@ def test_a_base_address_is_asked_as_it_is_written(
     assert len(web.requests) > 2
 
 
-def test_an_address_with_a_verb_is_a_single_answer(web: MisbehavingServer, door: Door) -> None:
+def test_an_address_with_a_verb_is_a_single_answer(
+    web: MisbehavingServer, door: HttpClient
+) -> None:
     address = "/oai?verb=ListRecords&metadataPrefix=oai_dc&from=2025-06-02"
     shelf = month()
     reader = oai(shelf, web, door, url=web.url(address))
     assert reader.run() == numbered(0, 1) and len(web.requests) == 1
 
 
-def test_F09_tokens_that_always_expire_are_a_failure(web: MisbehavingServer, door: Door) -> None:
+def test_F09_tokens_that_always_expire_are_a_failure(
+    web: MisbehavingServer, door: HttpClient
+) -> None:
     shelf = month()
     shelf.now += 4 * DAY
     error = envelope('<error code="badResumptionToken"/>', shelf.now).encode()
@@ -473,7 +481,7 @@ def test_F09_tokens_that_always_expire_are_a_failure(web: MisbehavingServer, doo
     assert not reader.state and len(web.requests) < 6
 
 
-def test_F09_a_looping_token_is_a_failure(web: MisbehavingServer, door: Door) -> None:
+def test_F09_a_looping_token_is_a_failure(web: MisbehavingServer, door: HttpClient) -> None:
     shelf = month()
     shelf.now += 4 * DAY
     shelf.token = lambda page, _: "t1"
@@ -500,7 +508,7 @@ def test_F09_a_looping_token_is_a_failure(web: MisbehavingServer, door: Door) ->
     ],
 )
 def test_F01_an_answer_that_is_none_moves_nothing(
-    web: MisbehavingServer, door: Door, body: bytes
+    web: MisbehavingServer, door: HttpClient, body: bytes
 ) -> None:
     reader = oai(Shelf(), web, door)
     reader.state = before = {"until": (MONDAY - DAY).isoformat()}
@@ -512,7 +520,7 @@ def test_F01_an_answer_that_is_none_moves_nothing(
 
 
 def test_F02_a_page_whose_transfer_was_cut_moves_nothing(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     reader = oai(Shelf(), web, door)
     reader.state = before = {"until": (MONDAY - DAY).isoformat()}
@@ -524,7 +532,11 @@ def test_F02_a_page_whose_transfer_was_cut_moves_nothing(
 
 @pytest.mark.parametrize(("overlap", "read"), [(1, 0), (7, 11)])
 def test_a_piece_of_too_many_pages_is_cut_in_two_across_restarts(
-    web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch, overlap: int, read: int
+    web: MisbehavingServer,
+    door: HttpClient,
+    monkeypatch: pytest.MonkeyPatch,
+    overlap: int,
+    read: int,
 ) -> None:
     """In the middle of a quiet month a day comes on which half of the repository was touched."""
     monkeypatch.setattr(harvest, "MAX_PAGES", 12)
@@ -552,7 +564,7 @@ def test_a_piece_of_too_many_pages_is_cut_in_two_across_restarts(
 
 
 def test_a_day_of_too_many_pages_is_told_and_moves_nothing(
-    web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch
+    web: MisbehavingServer, door: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(harvest, "MAX_PAGES", 5)
     shelf = Shelf({date(2025, 6, 2): list(range(40))}, now=MONDAY + DAY / 2)

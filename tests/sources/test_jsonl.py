@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from monitor.model import Document, Dump, Mark, Paper, Reading, Rejected
+from monitor.model import Document, Dump, DumpCursor, Paper, Reading, Rejected
 from monitor.sources.jsonl.field_mapping import Fields
 from monitor.sources.jsonl.presets import PRESETS
 from monitor.sources.jsonl.source import Jsonl, JsonlOptions
@@ -658,7 +658,7 @@ def dump(content: bytes) -> Dump:
     return Dump("dump", lambda: io.BytesIO(content), SAVED, len(content))
 
 
-def taken(content: bytes, size: int, *marks: Mark) -> list[tuple[list[str], Mark]]:
+def taken(content: bytes, size: int, *marks: DumpCursor) -> list[tuple[list[str], DumpCursor]]:
     with closing(source().begin(dump(content), marks)) as parts:
         found = []
         while part := parts.take(size):

@@ -21,7 +21,7 @@ from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
 from monitor.sources.formats.api.records import MAX_PARSED
 from monitor.sources.formats.oai.envelope import Record, read_envelope
-from monitor.sources.formats.xml.repair import apart, mended
+from monitor.sources.formats.xml.repair import apart, repaired
 from monitor.sources.formats.xml.stream import XmlError, records
 from monitor.sources.huggingface_page.source import MAX_BLOCKS, MAX_LINES, HuggingFacePage
 from monitor.sources.jsonl.source import Jsonl
@@ -335,9 +335,9 @@ def test_F12_more_hits_than_any_search_gives_are_refused(monkeypatch: pytest.Mon
 
 
 def test_F12_a_text_of_escapes_is_not_mended(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert mended(b"<a>&uuml;</a>") == "<a>\u00fc</a>"
+    assert repaired(b"<a>&uuml;</a>") == "<a>\u00fc</a>"
     monkeypatch.setattr("monitor.sources.formats.xml.repair.MAX_ESCAPES", 1)
-    assert mended(b"<a>&uuml;&uuml;</a>") == "<a>&uuml;&uuml;</a>"
+    assert repaired(b"<a>&uuml;&uuml;</a>") == "<a>&uuml;&uuml;</a>"
 
 
 @pytest.mark.parametrize(

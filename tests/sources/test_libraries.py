@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from monitor import plugins
 from monitor.errors import DocumentError, FetchError, MonitorError
-from monitor.http.client import Door
+from monitor.http.client import HttpClient
 from monitor.model import Document, Paper
 from monitor.sources.base import Source
 from monitor.sources.bibtex.latex import bare, unlatex
@@ -493,11 +493,11 @@ def test_a_reference_without_its_end_does_not_swallow_the_next() -> None:
 
 
 @pytest.fixture
-def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
+def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpClient]:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-    door = Door(version="1", gate_dir=tmp_path / "gates")
+    door = HttpClient(version="1", gate_dir=tmp_path / "gates")
     yield door
     door.close()
 
@@ -515,7 +515,7 @@ def fetch(numbers: range) -> str:
     return f"/efetch.fcgi?db=pubmed&tool=paper-monitor&id={ids}&retmode=xml"
 
 
-def pubmed(web: MisbehavingServer, door: Door) -> PubMed:
+def pubmed(web: MisbehavingServer, door: HttpClient) -> PubMed:
     options = PubMedOptions(query="water", url=web.url(""), allow_private=True)
     return PubMed("daily", options, door, lambda: NOW)
 
@@ -538,7 +538,7 @@ def states(found: list[Document | str]) -> list[object]:
     return [dict(one.validators) if isinstance(one, Document) else one for one in found]
 
 
-def test_pubmed_is_searched_from_the_last_day_with_an_overlap(door: Door) -> None:
+def test_pubmed_is_searched_from_the_last_day_with_an_overlap(door: HttpClient) -> None:
     with misbehaving_server() as web:
         web.answers(search("2025/05/23", "2025/06/01"), body=libraries.searched(range(250)))
         for numbers in (range(100), range(100, 200), range(200, 250)):
@@ -550,7 +550,7 @@ def test_pubmed_is_searched_from_the_last_day_with_an_overlap(door: Door) -> Non
 
 
 @pytest.mark.parametrize("body", [b"<PubmedArticleSet></PubmedArticleSet>", b"<html>", b"Busy"])
-def test_F01_F06_a_page_without_records_moves_nothing(door: Door, body: bytes) -> None:
+def test_F01_F06_a_page_without_records_moves_nothing(door: HttpClient, body: bytes) -> None:
     with misbehaving_server() as web:
         web.answers(search("2025/05/02", "2025/06/01"), body=libraries.searched(range(150)))
         web.answers(fetch(range(100)), body=body)
@@ -558,7 +558,7 @@ def test_F01_F06_a_page_without_records_moves_nothing(door: Door, body: bytes) -
         assert states(loaded(pubmed(web, door), {})) == [{}, {}]
 
 
-def test_a_page_that_cannot_be_had_moves_nothing(door: Door) -> None:
+def test_a_page_that_cannot_be_had_moves_nothing(door: HttpClient) -> None:
     with misbehaving_server() as web:
         web.answers(search("2025/05/02", "2025/06/01"), body=libraries.searched(range(150)))
         web.answers(fetch(range(100)), status=503)
@@ -567,7 +567,7 @@ def test_a_page_that_cannot_be_had_moves_nothing(door: Door) -> None:
         assert "503" in str(first) and second == {}
 
 
-def test_a_long_time_is_read_in_pieces_that_pubmed_can_list(door: Door) -> None:
+def test_a_long_time_is_read_in_pieces_that_pubmed_can_list(door: HttpClient) -> None:
     with misbehaving_server() as web:
         web.answers(search("2025/05/02", "2025/06/01"), body=libraries.searched(total=9000))
         web.answers(search("2025/05/02", "2025/05/17"), body=libraries.searched(range(5)))
@@ -589,7 +589,7 @@ def test_a_long_time_is_read_in_pieces_that_pubmed_can_list(door: Door) -> None:
     ],
 )
 def test_F06_a_search_that_failed_is_no_empty_day(
-    door: Door, body: bytes, fault: type[MonitorError], words: str
+    door: HttpClient, body: bytes, fault: type[MonitorError], words: str
 ) -> None:
     with misbehaving_server() as web:
         web.answers(search("2025/05/02", "2025/06/01"), body=body)
@@ -597,7 +597,7 @@ def test_F06_a_search_that_failed_is_no_empty_day(
             list(pubmed(web, door).find({}))
 
 
-def dblp(web: MisbehavingServer, door: Door) -> Dblp:
+def dblp(web: MisbehavingServer, door: HttpClient) -> Dblp:
     options = DblpOptions(query="attention", url=web.url("/api"), allow_private=True)
     return Dblp("daily", options, door, lambda: NOW)
 
@@ -606,7 +606,7 @@ def page(year: int, first: int) -> str:
     return f"/api?q=attention+year%3A{year}%3A&h=1000&f={first}&c=0&format=json"
 
 
-def test_dblp_is_asked_for_the_last_years_page_by_page(door: Door) -> None:
+def test_dblp_is_asked_for_the_last_years_page_by_page(door: HttpClient) -> None:
     with misbehaving_server() as web:
         web.answers(page(2025, 0), body=libraries.dblp_json(range(1000), total=1200))
         web.answers(page(2025, 1000), body=libraries.dblp_json(range(1000, 1200), total=1200))
@@ -617,7 +617,7 @@ def test_dblp_is_asked_for_the_last_years_page_by_page(door: Door) -> None:
         assert asked == ["0", "1000", "0"]
 
 
-def test_a_query_that_dblp_cannot_list_is_refused(door: Door) -> None:
+def test_a_query_that_dblp_cannot_list_is_refused(door: HttpClient) -> None:
     with misbehaving_server() as web:
         web.answers(page(2025, 0), body=libraries.dblp_json(total=10_001))
         with pytest.raises(DocumentError, match="narrow the query"):

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from monitor.errors import DocumentError
-from monitor.http.client import Door
+from monitor.http.client import HttpClient
 from monitor.model import Document
 from monitor.sources import sandbox
 from monitor.sources.base import Source
@@ -131,7 +131,7 @@ def test_F06_a_page_of_a_harvest_that_breaks_its_reader_breaks_nothing_else(
     asked = {"query": "roots"} if kind is DeadlyApi else {}
     told = {"url": web.url(""), "allow_private": True, **asked}
     options = kind.Options.model_validate(told)
-    door = Door(version="1", gate_dir=tmp_path)
+    door = HttpClient(version="1", gate_dir=tmp_path)
     with closing(door):
         found = next(iter(kind("deadly", options, door, lambda: NOW).find({})))
         with pytest.raises(DocumentError, match="broke its reader"):

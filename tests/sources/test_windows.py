@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.errors import DocumentError, FetchError, MonitorError
-from monitor.http.client import Door
+from monitor.http.client import HttpClient
 from monitor.model import Document
 from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv, MedRxiv
@@ -35,17 +35,21 @@ DONE = {"until": NOW.isoformat()}
 
 
 @pytest.fixture
-def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
+def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpClient]:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-    door = Door(version="1", gate_dir=tmp_path / "gates")
+    door = HttpClient(version="1", gate_dir=tmp_path / "gates")
     yield door
     door.close()
 
 
 def opened(
-    kind: type[Source], web: MisbehavingServer, door: Door, now: datetime = NOW, **settings: object
+    kind: type[Source],
+    web: MisbehavingServer,
+    door: HttpClient,
+    now: datetime = NOW,
+    **settings: object,
 ) -> Source:
     told = {"url": web.url(""), "allow_private": True} | settings
     return kind("daily", kind.Options.model_validate(told), door, lambda: now)
@@ -89,7 +93,7 @@ def test_a_state_from_the_future_asks_for_the_present() -> None:
 # ── pages ───────────────────────────────────────────────────────────────────────────
 
 
-def test_only_the_last_page_carries_the_new_state(web: MisbehavingServer, door: Door) -> None:
+def test_only_the_last_page_carries_the_new_state(web: MisbehavingServer, door: HttpClient) -> None:
     pages(
         web,
         answer(Crossref, 2, 0, **{"total-results": 5, "next-cursor": "a b"}),
@@ -102,7 +106,9 @@ def test_only_the_last_page_carries_the_new_state(web: MisbehavingServer, door: 
     assert documents[1].name == f"{web.url('')} 2025-05-24..2025-06-01 page 2"
 
 
-def test_a_first_run_looks_back_as_far_as_the_overlap(web: MisbehavingServer, door: Door) -> None:
+def test_a_first_run_looks_back_as_far_as_the_overlap(
+    web: MisbehavingServer, door: HttpClient
+) -> None:
     pages(web, (FIXTURES / "europepmc" / "nothing.json").read_bytes())
     (document,) = loaded(opened(EuropePmc, web, door, query="a OR b", overlap_days=3), {})
     asked = query(web.requests[0])["query"]
@@ -110,13 +116,13 @@ def test_a_first_run_looks_back_as_far_as_the_overlap(web: MisbehavingServer, do
     assert document.validators == DONE
 
 
-def test_nothing_is_fetched_before_it_is_loaded(web: MisbehavingServer, door: Door) -> None:
+def test_nothing_is_fetched_before_it_is_loaded(web: MisbehavingServer, door: HttpClient) -> None:
     assert len(list(opened(Crossref, web, door, query="x").find({}))) == 1
     assert web.requests == []
 
 
 def test_an_outage_of_weeks_is_filled_in_pieces_that_survive_a_restart(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     web.decides("*", lambda _: Answer(body=answer(BioRxiv)))
     source = opened(BioRxiv, web, door)
@@ -131,7 +137,7 @@ def test_an_outage_of_weeks_is_filled_in_pieces_that_survive_a_restart(
 
 
 def test_F01_a_failed_page_ends_the_run_and_moves_nothing(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     whole = answer(Crossref, 2, **{"total-results": 4, "next-cursor": "c"})
     for broken in (
@@ -147,7 +153,7 @@ def test_F01_a_failed_page_ends_the_run_and_moves_nothing(
 
 
 def test_F02_a_page_whose_transfer_was_cut_moves_nothing(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     body = answer(Crossref, 2, **{"total-results": 2})
     web.decides("*", lambda _: Answer(body=body, length=len(body) + 9))
@@ -155,7 +161,9 @@ def test_F02_a_page_whose_transfer_was_cut_moves_nothing(
     assert [document.validators for document in documents] == [YESTERDAY]
 
 
-def test_F01_a_piece_that_failed_is_not_passed_over(web: MisbehavingServer, door: Door) -> None:
+def test_F01_a_piece_that_failed_is_not_passed_over(
+    web: MisbehavingServer, door: HttpClient
+) -> None:
     web.decides("*", lambda _: Answer(503, headers={"Retry-After": "90"}))
     found = opened(BioRxiv, web, door).find({"until": "2025-03-01T00:00:00+00:00"})
     with pytest.raises(FetchError, match="503"):
@@ -163,7 +171,9 @@ def test_F01_a_piece_that_failed_is_not_passed_over(web: MisbehavingServer, door
     assert list(found) == []
 
 
-def test_F09_a_service_that_repeats_a_page_is_stopped(web: MisbehavingServer, door: Door) -> None:
+def test_F09_a_service_that_repeats_a_page_is_stopped(
+    web: MisbehavingServer, door: HttpClient
+) -> None:
     same = answer(OpenAlex, 2, count=90, next_cursor="again")
     web.decides("*", lambda _: Answer(body=same))
     with pytest.raises(DocumentError, match="the same page again and again"):
@@ -177,7 +187,7 @@ def endless(kind: type[Source], **told: object) -> Callable[[Request], Answer]:
 
 
 def test_more_pages_than_a_run_may_ask_for_are_a_failure_in_words(
-    web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch
+    web: MisbehavingServer, door: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(windows, "MAX_PAGES", 3)
     web.decides("*", endless(SemanticScholar, total=9_999, token="t"))
@@ -187,7 +197,7 @@ def test_more_pages_than_a_run_may_ask_for_are_a_failure_in_words(
 
 
 def test_a_run_ends_after_the_piece_that_fills_it(
-    web: MisbehavingServer, door: Door, monkeypatch: pytest.MonkeyPatch
+    web: MisbehavingServer, door: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(windows, "MAX_PAGES", 2)
     web.decides("*", lambda _: Answer(body=answer(BioRxiv)))
@@ -253,7 +263,9 @@ def test_addresses(
     assert source.ask(asked) == address
 
 
-def test_categories_are_asked_for_one_after_the_other(web: MisbehavingServer, door: Door) -> None:
+def test_categories_are_asked_for_one_after_the_other(
+    web: MisbehavingServer, door: HttpClient
+) -> None:
     web.decides("*", lambda _: Answer(body=answer(BioRxiv)))
     source = opened(BioRxiv, web, door, categories=["cell biology", "zoology"])
     documents = loaded(source, YESTERDAY)
@@ -261,13 +273,13 @@ def test_categories_are_asked_for_one_after_the_other(web: MisbehavingServer, do
     assert [document.validators for document in documents] == [YESTERDAY, DONE]
 
 
-def test_pages_of_preprints_go_on_from_what_came(web: MisbehavingServer, door: Door) -> None:
+def test_pages_of_preprints_go_on_from_what_came(web: MisbehavingServer, door: HttpClient) -> None:
     pages(web, answer(BioRxiv, 3, 0, total=5), answer(BioRxiv, 2, 3, total=5, cursor=3))
     assert len(loaded(opened(BioRxiv, web, door), YESTERDAY)) == 2
     assert [r.target.split("/")[5] for r in web.requests] == ["0", "3"]
 
 
-def test_daily_papers_are_asked_for_day_by_day(web: MisbehavingServer, door: Door) -> None:
+def test_daily_papers_are_asked_for_day_by_day(web: MisbehavingServer, door: HttpClient) -> None:
     web.decides("*", lambda r: Answer(body=answer(HuggingFace, 100 if "p" not in query(r) else 1)))
     source = opened(HuggingFace, web, door, overlap_days=1)
     documents = loaded(source, YESTERDAY)
@@ -277,7 +289,7 @@ def test_daily_papers_are_asked_for_day_by_day(web: MisbehavingServer, door: Doo
 
 
 def test_notes_are_asked_for_until_they_are_older_than_the_window(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     web.decides("*", endless(OpenReview, count=99))
     now = datetime.fromtimestamp(1_748_700_000_000 / 1000, UTC) + timedelta(days=1)
@@ -287,7 +299,7 @@ def test_notes_are_asked_for_until_they_are_older_than_the_window(
     assert len(documents) == 4 and documents[-1].validators == {"until": now.isoformat()}
 
 
-def test_a_url_with_a_query_is_one_document(web: MisbehavingServer, door: Door) -> None:
+def test_a_url_with_a_query_is_one_document(web: MisbehavingServer, door: HttpClient) -> None:
     web.answers("/feed.php?subject=all", body=(FIXTURES / "biorxiv" / "feed.xml").read_bytes())
     source = opened(BioRxiv, web, door, url=web.url("/feed.php?subject=all"))
     (document,) = loaded(source, {})
@@ -313,9 +325,9 @@ def test_settings_that_make_no_sense_are_refused(
 
 
 @pytest.fixture
-def known(tmp_path: Path) -> Iterator[Door]:
+def known(tmp_path: Path) -> Iterator[HttpClient]:
     """A door whose operator can be written to."""
-    door = Door(version="1", contact="ops@example.org", gate_dir=tmp_path / "gates")
+    door = HttpClient(version="1", contact="ops@example.org", gate_dir=tmp_path / "gates")
     yield door
     door.close()
 
@@ -331,8 +343,8 @@ def known(tmp_path: Path) -> Iterator[Door]:
 )
 def test_services_that_ask_for_an_address_are_told_the_contact(
     web: MisbehavingServer,
-    door: Door,
-    known: Door,
+    door: HttpClient,
+    known: HttpClient,
     kind: type[Source],
     settings: dict[str, object],
     name: str,
@@ -345,7 +357,9 @@ def test_services_that_ask_for_an_address_are_told_the_contact(
         assert query(web.requests[0]).get(name) == contact
 
 
-def test_a_key_goes_to_semantic_scholar_in_a_header(web: MisbehavingServer, door: Door) -> None:
+def test_a_key_goes_to_semantic_scholar_in_a_header(
+    web: MisbehavingServer, door: HttpClient
+) -> None:
     pages(web, answer(SemanticScholar, 1))
     source = opened(SemanticScholar, web, door, query="x", api_key="hush", overlap_days=7)
     (document,) = loaded(source, {})
@@ -354,7 +368,7 @@ def test_a_key_goes_to_semantic_scholar_in_a_header(web: MisbehavingServer, door
     assert "hush" not in web.requests[0].target + repr(source.terms)
 
 
-def test_pubmed_is_told_who_asks(web: MisbehavingServer, door: Door) -> None:
+def test_pubmed_is_told_who_asks(web: MisbehavingServer, door: HttpClient) -> None:
     web.decides("*", lambda _: Answer(400))
     source = opened(PubMed, web, door, query="sleep", api_key="hush", email="me@example.org")
     with pytest.raises(FetchError) as fault:
@@ -386,7 +400,7 @@ def test_services_are_asked_as_often_as_they_allow(
 
 
 def test_an_update_file_of_pubmed_may_be_larger_than_a_feed(
-    web: MisbehavingServer, door: Door
+    web: MisbehavingServer, door: HttpClient
 ) -> None:
     body = b"<PubmedArticleSet>" + b" " * (16 * 1024 * 1024) + b"</PubmedArticleSet>"
     web.answers("/file.xml", body=body)
@@ -397,7 +411,7 @@ def test_an_update_file_of_pubmed_may_be_larger_than_a_feed(
         loaded(opened(EuropePmc, web, door, url=web.url("/file.xml?x")), {})
 
 
-def test_a_service_that_refuses_is_quoted(web: MisbehavingServer, door: Door) -> None:
+def test_a_service_that_refuses_is_quoted(web: MisbehavingServer, door: HttpClient) -> None:
     body = b'{"error": "Invalid filter", "message": "Unknown filter field: author_name"}'
     web.decides("*", lambda _: Answer(400, body=body))
     with pytest.raises(FetchError, match=r"400 Bad Request \(OpenAlex answered with an error: Inv"):
@@ -407,7 +421,7 @@ def test_a_service_that_refuses_is_quoted(web: MisbehavingServer, door: Door) ->
         loaded(opened(OpenAlex, web, door, filter="author_name:x"), {})
 
 
-def test_a_key_is_never_shown(web: MisbehavingServer, door: Door) -> None:
+def test_a_key_is_never_shown(web: MisbehavingServer, door: HttpClient) -> None:
     pages(web, (FIXTURES / "openalex" / "nothing.json").read_bytes())
     source = opened(OpenAlex, web, door, query="x", api_key="hush", overlap_days=7)
     (document,) = loaded(source, {})

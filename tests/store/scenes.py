@@ -11,17 +11,17 @@ import sqlalchemy as sa
 
 from monitor.model import (
     Candidate,
+    ChangeKind,
     Decision,
     Digest,
-    Entry,
-    Group,
-    Keyed,
-    Kind,
-    Matched,
-    News,
+    DigestPaper,
+    DigestSection,
+    IncomingPaper,
+    MatchRow,
     Paper,
     Rendered,
     Topic,
+    UnsentMatch,
 )
 from monitor.store import candidates, digests, matches, papers
 from monitor.store.database import Database, Transaction
@@ -35,18 +35,18 @@ DAY = timedelta(days=1)
 _ids = itertools.count(1)
 
 
-def keyed(title: str, *keys: tuple[str, str], raw_id: str = "", **fields: object) -> Keyed:
+def keyed(title: str, *keys: tuple[str, str], raw_id: str = "", **fields: object) -> IncomingPaper:
     """A paper as diff hands it over."""
     paper = Paper(title, **fields)  # type: ignore[arg-type]
-    return Keyed(paper, keys, title.casefold(), raw_id or f"raw {title}", f"print {title}")
+    return IncomingPaper(paper, keys, title.casefold(), raw_id or f"raw {title}", f"print {title}")
 
 
-def arxiv(number: str, title: str = "", **fields: object) -> Keyed:
+def arxiv(number: str, title: str = "", **fields: object) -> IncomingPaper:
     return keyed(title or f"Paper {number}", ("arxiv", number), **fields)  # type: ignore[arg-type]
 
 
-def new(one: Keyed, **fields: object) -> Decision:
-    return Decision(one, Kind.NEW, **fields)  # type: ignore[arg-type]
+def new(one: IncomingPaper, **fields: object) -> Decision:
+    return Decision(one, ChangeKind.NEW, **fields)  # type: ignore[arg-type]
 
 
 def ingest(
@@ -56,7 +56,9 @@ def ingest(
         return papers.apply(tx, source, decisions, now, document="monday.txt")
 
 
-def offered(tx: Transaction, source: str, incoming: Sequence[Keyed]) -> list[tuple[Candidate, ...]]:
+def offered(
+    tx: Transaction, source: str, incoming: Sequence[IncomingPaper]
+) -> list[tuple[Candidate, ...]]:
     """All stored papers that incoming ones may be: a glance tells none apart."""
     return candidates.find(tx, source, incoming, lambda *_: True)
 
@@ -69,7 +71,7 @@ def arrive(store: Database, *numbers: str, now: datetime = NOW) -> list[int]:
 def watch(store: Database, *topics: str, now: datetime = NOW, **fields: object) -> None:
     rows = [Topic(name, f'"{name}"', **fields) for name in topics]  # type: ignore[arg-type]
     with store.writing() as tx:
-        matches.put_in_force(tx, *matches.difference(tx, rows), now)
+        matches.activate_topics(tx, *matches.difference(tx, rows), now)
 
 
 def subscribe(store: Database, *names: str, topics: Sequence[str] = ("t",), now: datetime = NOW):
@@ -83,32 +85,34 @@ def match(
 ) -> None:
     """Papers meet a topic."""
     with store.writing() as tx:
-        found = [Matched(topic, id, revision, score) for id in ids]
+        found = [MatchRow(topic, id, revision, score) for id in ids]
         matches.save(tx, [(id, revision) for id in ids], found, NOW)
 
 
-def waiting(store: Database) -> list[tuple[int, int, Kind]]:
+def waiting(store: Database) -> list[tuple[int, int, ChangeKind]]:
     """(paper, revision, kind) of the changes that wait to be matched."""
     with store.reading() as tx:
         return [(c.stored.id, c.revision, c.kind) for c in matches.unmatched(tx, 100)]
 
 
-def unsent(store: Database, name: str = "ada", now: datetime = NOW, **how: bool) -> list[News]:
+def unsent(
+    store: Database, name: str = "ada", now: datetime = NOW, **how: bool
+) -> list[UnsentMatch]:
     with store.reading() as tx:
         return digests.unsent(tx, name, now, **how)
 
 
-def told(news: Iterable[News]) -> list[tuple[int, int]]:
+def told(news: Iterable[UnsentMatch]) -> list[tuple[int, int]]:
     """(paper, revision) of pieces of news, once each."""
     return sorted({(one.change.stored.id, one.change.revision) for one in news})
 
 
 def digest(
-    news: Iterable[News], period: str = "2026-03-02", name: str = "ada", due: datetime = NOW
+    news: Iterable[UnsentMatch], period: str = "2026-03-02", name: str = "ada", due: datetime = NOW
 ) -> Digest:
     """A digest of all of it, as compose would make it."""
     entries = {
-        one.change.stored.id: Entry(
+        one.change.stored.id: DigestPaper(
             paper_id=one.change.stored.id,
             revision=one.change.revision,
             kind=one.change.kind,
@@ -120,7 +124,7 @@ def digest(
         )
         for one in news
     }
-    groups = (Group("t", tuple(entries.values())),) if entries else ()
+    groups = (DigestSection("t", tuple(entries.values())),) if entries else ()
     return Digest(name, period, due, "UTC", None, due, groups, ())
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 import sqlalchemy as sa
 
-from monitor.model import Decision, Keyed, Kind, Outcome, State
+from monitor.model import ChangeKind, Decision, DeliveryState, IncomingPaper, Outcome
 from monitor.store import deliveries, papers
 from monitor.store.database import Database
 from tests.store.scenes import (
@@ -29,7 +29,7 @@ from tests.store.scenes import (
 LATER = NOW + DAY
 
 
-def matched(store: Database, one: Keyed, now: datetime = NOW) -> int:
+def matched(store: Database, one: IncomingPaper, now: datetime = NOW) -> int:
     """A paper that has come in and met the topics."""
     [id] = ingest(store, new(one), now=now)
     match(store, id)
@@ -37,7 +37,7 @@ def matched(store: Database, one: Keyed, now: datetime = NOW) -> int:
     return id
 
 
-def known(id: int, one: Keyed, **fields: object) -> Decision:
+def known(id: int, one: IncomingPaper, **fields: object) -> Decision:
     return Decision(one, None, id, **fields)  # type: ignore[arg-type]
 
 
@@ -46,7 +46,7 @@ def test_a_known_paper_meets_the_topics_again_when_another_source_has_it(store: 
     ingest(store, known(id, arxiv("1")))
     assert waiting(store) == []
     ingest(store, known(id, arxiv("1")), source="b")
-    assert waiting(store) == [(id, 1, Kind.NEW)]
+    assert waiting(store) == [(id, 1, ChangeKind.NEW)]
     match(store, id)
     ingest(store, known(id, arxiv("1")), source="b", now=LATER)
     assert waiting(store) == []
@@ -58,7 +58,7 @@ def test_a_known_paper_meets_the_topics_again_when_another_source_has_it(store: 
 def test_a_known_paper_meets_the_topics_again_when_it_gains_words(store: Database, gap) -> None:
     id = matched(store, arxiv("1"))
     ingest(store, known(id, arxiv("1", **gap)))
-    assert waiting(store) == [(id, 1, Kind.NEW)]
+    assert waiting(store) == [(id, 1, ChangeKind.NEW)]
     match(store, id)
     ingest(store, known(id, arxiv("1", **gap)), known(id, arxiv("1", url="https://x.org")))
     assert waiting(store) == []
@@ -73,10 +73,10 @@ def test_what_is_stored_silently_reopens_nothing(store: Database) -> None:
 
 def test_only_news_of_the_last_90_days_is_reopened(store: Database) -> None:
     id = matched(store, arxiv("1"), now=NOW - 91 * DAY)
-    ingest(store, Decision(arxiv("1"), Kind.REVISED, id), now=NOW - 90 * DAY)
+    ingest(store, Decision(arxiv("1"), ChangeKind.REVISED, id), now=NOW - 90 * DAY)
     match(store, id, revision=2)
     ingest(store, known(id, arxiv("1")), source="b")
-    assert waiting(store) == [(id, 2, Kind.REVISED)]
+    assert waiting(store) == [(id, 2, ChangeKind.REVISED)]
 
 
 def test_a_topic_hears_of_a_paper_whose_words_come_later_and_nobody_hears_twice(
@@ -89,15 +89,15 @@ def test_a_topic_hears_of_a_paper_whose_words_come_later_and_nobody_hears_twice(
     freeze(store, digest(unsent(store)))
     with store.writing() as tx:
         [claimed] = deliveries.claim(tx, "me", NOW)
-        deliveries.record(tx, {claimed.id: ""}, "me", Outcome(State.SENT), NOW)
+        deliveries.record(tx, {claimed.id: ""}, "me", Outcome(DeliveryState.SENT), NOW)
     ingest(store, known(id, arxiv("1", abstract="words")), now=LATER)
-    assert waiting(store) == [(id, 1, Kind.NEW)]
+    assert waiting(store) == [(id, 1, ChangeKind.NEW)]
     match(store, id)
     match(store, id, topic="words")
     assert unsent(store, "ada") == []
     assert [(news.topic, news.change.kind) for news in unsent(store, "lab")] == [
-        ("t", Kind.NEW),
-        ("words", Kind.NEW),
+        ("t", ChangeKind.NEW),
+        ("words", ChangeKind.NEW),
     ]
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from monitor.errors import UsageError
-from monitor.model import Delivery, Outcome, State
+from monitor.model import Delivery, DeliveryState, Outcome
 from monitor.store import deliveries
 from monitor.store.database import Database
 from tests.patience import PATIENCE
@@ -36,7 +36,7 @@ def record(store: Database, id: int, outcome: Outcome, owner: str = "me", at=Non
 
 def hand_off(store: Database, id: int, owner: str = "me") -> bool:
     with store.writing() as tx:
-        return deliveries.handing_off(tx, [id], owner, NOW) == {id}
+        return deliveries.commit_handoff(tx, [id], owner, NOW) == {id}
 
 
 def one(store: Database, id: int) -> Delivery:
@@ -44,7 +44,7 @@ def one(store: Database, id: int) -> Delivery:
         return deliveries.get(tx, id)
 
 
-def sent(store: Database, state: State = State.SENT, **how) -> Delivery:
+def sent(store: Database, state: DeliveryState = DeliveryState.SENT, **how) -> Delivery:
     """One delivery that was planned, claimed and ended so."""
     plan(store, **how)
     [claimed] = claim(store)
@@ -64,7 +64,7 @@ def test_a_claim_tells_all_that_sending_needs(store: Database) -> None:
     plan(store, ADA, BOB)
     first, second = claim(store)
     assert (first.recipient, second.recipient) == (ADA, BOB)
-    assert (first.state, first.owner, first.attempts) == (State.CLAIMED, "me", 0)
+    assert (first.state, first.owner, first.attempts) == (DeliveryState.CLAIMED, "me", 0)
     assert (first.subscription, first.period, first.channel) == ("ada", "p", "email")
     assert dict(first.rendered.body) == {"text": "part 0"}
     assert first.created_at == NOW
@@ -81,7 +81,7 @@ def test_claims_are_taken_in_order_up_to_the_limit(store: Database) -> None:
 def test_what_is_to_be_retried_waits_for_its_time(store: Database) -> None:
     plan(store)
     [claimed] = claim(store)
-    record(store, claimed.id, Outcome(State.RETRY, "451 later"), at=NOW + HOUR)
+    record(store, claimed.id, Outcome(DeliveryState.RETRY, "451 later"), at=NOW + HOUR)
     assert claim(store) == []
     [again] = claim(store, now=NOW + HOUR)
     assert (again.attempts, again.error, again.message_id) == (1, "451 later", claimed.message_id)
@@ -97,13 +97,13 @@ def test_later_parts_wait_for_the_first_and_are_given_its_reference(store: Datab
     plan(store, ADA, BOB, parts=3)
     first, others_first = claim(store)
     assert (first.part, others_first.part) == (0, 0)
-    record(store, first.id, Outcome(State.SENT, reference="1700.1"))
+    record(store, first.id, Outcome(DeliveryState.SENT, reference="1700.1"))
     replies = claim(store)
     assert [(d.part, d.recipient, d.parent) for d in replies] == [
         (1, ADA, "1700.1"),
         (2, ADA, "1700.1"),
     ]
-    record(store, others_first.id, Outcome(State.FAILED))
+    record(store, others_first.id, Outcome(DeliveryState.FAILED))
     assert claim(store) == []
 
 
@@ -111,17 +111,20 @@ def test_outcomes_recorded_at_once_keep_what_each_is_known_as(store: Database) -
     plan(store, ADA, BOB, "c")
     first, second, lost = claim(store, limit=3)
     with store.writing() as tx:
-        assert deliveries.handing_off(tx, [first.id, second.id], "me", NOW) == {first.id, second.id}
+        assert deliveries.commit_handoff(tx, [first.id, second.id], "me", NOW) == {
+            first.id,
+            second.id,
+        }
         deliveries.put_back(tx, [lost.id], "me", NOW)
         known_as = {first.id: "250 queued as 1", second.id: "", lost.id: "250 queued as 3"}
-        told = deliveries.record(tx, known_as, "me", Outcome(State.SENT), NOW)
+        told = deliveries.record(tx, known_as, "me", Outcome(DeliveryState.SENT), NOW)
     assert told == {first.id, second.id}
     assert [one(store, d.id).reference for d in (first, second, lost)] == [
         "250 queued as 1",
         "",
         "",
     ]
-    assert one(store, lost.id).state is State.PLANNED
+    assert one(store, lost.id).state is DeliveryState.PLANNED
 
 
 def test_a_removed_subscription_is_not_claimed(store: Database) -> None:
@@ -166,12 +169,16 @@ def test_a_delivery_is_handed_off_by_its_owner_once(store: Database) -> None:
     assert not hand_off(store, claimed.id, "other")
     assert hand_off(store, claimed.id)
     assert not hand_off(store, claimed.id)
-    assert one(store, claimed.id).state is State.HANDING_OFF
+    assert one(store, claimed.id).state is DeliveryState.HANDING_OFF
 
 
 @pytest.mark.parametrize("handed_off", [False, True])
-@pytest.mark.parametrize("state", [State.SENT, State.RETRY, State.FAILED, State.UNKNOWN])
-def test_an_outcome_is_recorded_once(store: Database, state: State, handed_off: bool) -> None:
+@pytest.mark.parametrize(
+    "state", [DeliveryState.SENT, DeliveryState.RETRY, DeliveryState.FAILED, DeliveryState.UNKNOWN]
+)
+def test_an_outcome_is_recorded_once(
+    store: Database, state: DeliveryState, handed_off: bool
+) -> None:
     plan(store)
     [claimed] = claim(store)
     if handed_off:
@@ -181,7 +188,7 @@ def test_an_outcome_is_recorded_once(store: Database, state: State, handed_off: 
     now = one(store, claimed.id)
     assert (now.state, now.error, now.reference, now.owner) == (state, "said", "ref", "")
     assert (now.attempts, now.next_attempt_at) == (1, NOW + HOUR)
-    assert not record(store, claimed.id, Outcome(State.FAILED))
+    assert not record(store, claimed.id, Outcome(DeliveryState.FAILED))
 
 
 def test_K16_a_worker_that_lost_its_claim_can_neither_send_nor_record(store: Database) -> None:
@@ -192,7 +199,7 @@ def test_K16_a_worker_that_lost_its_claim_can_neither_send_nor_record(store: Dat
     [taken] = claim(store, "other")
     assert taken.id == claimed.id
     assert not hand_off(store, claimed.id, "paused")
-    assert not record(store, claimed.id, Outcome(State.SENT), "paused")
+    assert not record(store, claimed.id, Outcome(DeliveryState.SENT), "paused")
     assert one(store, claimed.id).owner == "other"
 
 
@@ -206,16 +213,16 @@ def test_a_line_that_is_down_costs_no_attempt(store: Database, handed_off: bool)
         assert not deliveries.unclaim(tx, claimed.id, "other", "refused", NOW)
         assert deliveries.unclaim(tx, claimed.id, "me", "refused", NOW)
     now = one(store, claimed.id)
-    assert (now.state, now.attempts, now.error) == (State.PLANNED, 0, "refused")
+    assert (now.state, now.attempts, now.error) == (DeliveryState.PLANNED, 0, "refused")
     assert len(claim(store)) == 1
 
 
 def test_a_retry_whose_line_is_down_is_a_retry_still(store: Database) -> None:
-    tried = sent(store, State.RETRY)
+    tried = sent(store, DeliveryState.RETRY)
     claim(store)
     with store.writing() as tx:
         deliveries.unclaim(tx, tried.id, "me", "refused", NOW)
-    assert (one(store, tried.id).state, one(store, tried.id).attempts) == (State.RETRY, 1)
+    assert (one(store, tried.id).state, one(store, tried.id).attempts) == (DeliveryState.RETRY, 1)
 
 
 # ── dead owners ─────────────────────────────────────────────────────────────────────
@@ -231,9 +238,9 @@ def test_K03_what_a_dead_owner_claimed_is_free_and_what_it_handed_off_unknown(
     with store.writing() as tx:
         [unknown] = deliveries.release_dead(tx, lambda owner: owner == "living", NOW)
         assert deliveries.release_dead(tx, lambda owner: owner == "living", NOW) == []
-    assert (unknown.id, unknown.state, unknown.attempts) == (lost, State.UNKNOWN, 1)
+    assert (unknown.id, unknown.state, unknown.attempts) == (lost, DeliveryState.UNKNOWN, 1)
     assert dict(unknown.rendered.body) == {"text": "part 0"}
-    assert (one(store, free).state, one(store, free).attempts) == (State.PLANNED, 0)
+    assert (one(store, free).state, one(store, free).attempts) == (DeliveryState.PLANNED, 0)
     assert one(store, safe.id).owner == "living"
     assert [d.id for d in claim(store, "next")] == [free]
 
@@ -247,16 +254,16 @@ def test_what_dead_owners_held_is_freed_of_some_channels_only(store: Database) -
         assert deliveries.release_dead(tx, lambda owner: False, NOW, channels=[]) == []
         [freed] = deliveries.release_dead(tx, lambda owner: False, NOW, channels={"slack"})
         assert freed.channel == "slack"
-        assert deliveries.counts(tx) == {State.UNKNOWN: 1, State.HANDING_OFF: 1}
+        assert deliveries.counts(tx) == {DeliveryState.UNKNOWN: 1, DeliveryState.HANDING_OFF: 1}
 
 
 def test_K05_the_unknown_are_listed_until_somebody_knows(store: Database) -> None:
-    unknown = sent(store, State.UNKNOWN)
+    unknown = sent(store, DeliveryState.UNKNOWN)
     with store.writing() as tx:
         assert [d.id for d in deliveries.unknown(tx)] == [unknown.id]
         deliveries.resolve(tx, unknown.id, "sent", NOW)
         assert deliveries.unknown(tx) == []
-        assert deliveries.get(tx, unknown.id).state is State.SENT
+        assert deliveries.get(tx, unknown.id).state is DeliveryState.SENT
         with pytest.raises(UsageError, match="only an unknown one"):
             deliveries.resolve(tx, unknown.id, "resend", NOW)
 
@@ -264,14 +271,14 @@ def test_K05_the_unknown_are_listed_until_somebody_knows(store: Database) -> Non
 def test_the_unknown_may_wait_before_they_are_looked_into(store: Database) -> None:
     plan(store)
     [claimed] = claim(store)
-    record(store, claimed.id, Outcome(State.UNKNOWN), at=NOW + HOUR)
+    record(store, claimed.id, Outcome(DeliveryState.UNKNOWN), at=NOW + HOUR)
     with store.reading() as tx:
         assert deliveries.unknown(tx, NOW) == []
         assert len(deliveries.unknown(tx, NOW + HOUR)) == len(deliveries.unknown(tx)) == 1
 
 
 def test_an_unknown_one_is_sent_again_under_the_same_message_id(store: Database) -> None:
-    unknown = sent(store, State.UNKNOWN)
+    unknown = sent(store, DeliveryState.UNKNOWN)
     assert claim(store) == []
     with store.writing() as tx:
         deliveries.resolve(tx, unknown.id, "resend", NOW)
@@ -294,7 +301,7 @@ def attempt(store: Database, id: int, outcome: Outcome, *, handed_off: bool = Tr
     assert claimed.id == id
     if handed_off:
         with store.writing() as tx:
-            assert deliveries.handing_off(tx, [id], "me", NOW + HOUR)
+            assert deliveries.commit_handoff(tx, [id], "me", NOW + HOUR)
     assert record(store, id, outcome)
     return one(store, id)
 
@@ -304,11 +311,11 @@ def test_the_moment_of_the_first_unclear_hand_off_is_remembered(store: Database)
     [claimed] = claim(store)
     hand_off(store, claimed.id)
     assert one(store, claimed.id).handed_off_at is None
-    record(store, claimed.id, Outcome(State.UNKNOWN))
+    record(store, claimed.id, Outcome(DeliveryState.UNKNOWN))
     lost = one(store, claimed.id)
     assert (lost.handed_off_at, lost.resent) == (NOW, False)
-    assert hand_off_again(store, lost.id).state is State.RETRY
-    lost = attempt(store, lost.id, Outcome(State.UNKNOWN))
+    assert hand_off_again(store, lost.id).state is DeliveryState.RETRY
+    lost = attempt(store, lost.id, Outcome(DeliveryState.UNKNOWN))
     assert (lost.handed_off_at, lost.resent) == (NOW, True)
 
 
@@ -331,11 +338,11 @@ def test_a_process_that_dies_in_a_hand_off_leaves_its_moment(store: Database) ->
 def test_a_refused_attempt_does_not_use_up_the_one_further_hand_off(
     store: Database, handed_off: bool
 ) -> None:
-    lost = sent(store, State.UNKNOWN)
+    lost = sent(store, DeliveryState.UNKNOWN)
     hand_off_again(store, lost.id)
     for _ in range(3):
-        lost = attempt(store, lost.id, Outcome(State.RETRY, "450"), handed_off=handed_off)
-        assert (lost.state, lost.handed_off_at, lost.resent) == (State.RETRY, NOW, False)
+        lost = attempt(store, lost.id, Outcome(DeliveryState.RETRY, "450"), handed_off=handed_off)
+        assert (lost.state, lost.handed_off_at, lost.resent) == (DeliveryState.RETRY, NOW, False)
     [claimed] = claim(store)
     with store.writing() as tx:
         assert deliveries.unclaim(tx, claimed.id, "me", "the line is down", NOW)
@@ -343,30 +350,34 @@ def test_a_refused_attempt_does_not_use_up_the_one_further_hand_off(
 
 
 def test_what_is_found_not_to_have_arrived_is_as_never_handed_off(store: Database) -> None:
-    lost = sent(store, State.UNKNOWN)
+    lost = sent(store, DeliveryState.UNKNOWN)
     with store.writing() as tx:
-        assert deliveries.settle(tx, lost.id, Outcome(State.RETRY, "not there"), NOW)
+        assert deliveries.settle(tx, lost.id, Outcome(DeliveryState.RETRY, "not there"), NOW)
     now = one(store, lost.id)
-    assert (now.state, now.handed_off_at, now.resent) == (State.RETRY, None, False)
+    assert (now.state, now.handed_off_at, now.resent) == (DeliveryState.RETRY, None, False)
 
 
 def test_what_is_given_up_is_unknown_and_a_person_may_have_it_sent(store: Database) -> None:
-    lost = sent(store, State.UNKNOWN)
+    lost = sent(store, DeliveryState.UNKNOWN)
     hand_off_again(store, lost.id)
     with store.writing() as tx:
         assert deliveries.give_up(tx, lost.id, "given up", NOW)
         assert not deliveries.give_up(tx, lost.id, "given up", NOW)
         given_up = deliveries.get(tx, lost.id)
-        assert (given_up.state, given_up.resent) == (State.UNKNOWN, True)
+        assert (given_up.state, given_up.resent) == (DeliveryState.UNKNOWN, True)
         deliveries.resolve(tx, lost.id, "resend", NOW + DAY)
     again = one(store, lost.id)
-    assert (again.state, again.handed_off_at, again.resent) == (State.RETRY, NOW + DAY, False)
+    assert (again.state, again.handed_off_at, again.resent) == (
+        DeliveryState.RETRY,
+        NOW + DAY,
+        False,
+    )
 
 
 def test_what_waits_to_be_handed_off_once_more_can_be_settled_and_tried_now(
     store: Database,
 ) -> None:
-    lost = sent(store, State.UNKNOWN)
+    lost = sent(store, DeliveryState.UNKNOWN)
     hand_off_again(store, lost.id)
     with store.writing() as tx:
         assert [d.id for d in deliveries.may_have_arrived(tx)] == [lost.id]
@@ -376,11 +387,11 @@ def test_what_waits_to_be_handed_off_once_more_can_be_settled_and_tried_now(
     with store.writing() as tx:
         deliveries.resolve(tx, lost.id, "sent", NOW)
         assert deliveries.may_have_arrived(tx) == []
-    assert one(store, lost.id).state is State.SENT
+    assert one(store, lost.id).state is DeliveryState.SENT
 
 
 def test_a_plain_retry_may_not_have_arrived_and_is_not_resolved(store: Database) -> None:
-    tried = sent(store, State.RETRY)
+    tried = sent(store, DeliveryState.RETRY)
     with store.writing() as tx:
         assert deliveries.may_have_arrived(tx) == deliveries.to_hand_off_again(tx) == []
         with pytest.raises(UsageError, match="only an unknown one"):
@@ -390,17 +401,21 @@ def test_a_plain_retry_may_not_have_arrived_and_is_not_resolved(store: Database)
 
 
 def test_suppressed_and_resumed_it_still_may_have_arrived(store: Database) -> None:
-    lost = sent(store, State.UNKNOWN)
+    lost = sent(store, DeliveryState.UNKNOWN)
     hand_off_again(store, lost.id)
     suppress(store)
-    assert one(store, lost.id).state is State.SUPPRESSED
+    assert one(store, lost.id).state is DeliveryState.SUPPRESSED
     suppress(store, ("ada", "email", ADA))
     resumed = one(store, lost.id)
-    assert (resumed.state, resumed.handed_off_at, resumed.resent) == (State.RETRY, NOW, False)
+    assert (resumed.state, resumed.handed_off_at, resumed.resent) == (
+        DeliveryState.RETRY,
+        NOW,
+        False,
+    )
 
 
-@pytest.mark.parametrize("state", [State.FAILED, State.RETRY])
-def test_a_person_lets_it_be_tried_again_now(store: Database, state: State) -> None:
+@pytest.mark.parametrize("state", [DeliveryState.FAILED, DeliveryState.RETRY])
+def test_a_person_lets_it_be_tried_again_now(store: Database, state: DeliveryState) -> None:
     plan(store)
     [claimed] = claim(store)
     record(store, claimed.id, Outcome(state), at=NOW + DAY)
@@ -409,15 +424,15 @@ def test_a_person_lets_it_be_tried_again_now(store: Database, state: State) -> N
     assert [d.id for d in claim(store)] == [claimed.id]
 
 
-@pytest.mark.parametrize("state", [State.SENT, State.UNKNOWN])
-def test_what_might_be_sent_twice_is_not_tried_again(store: Database, state: State) -> None:
+@pytest.mark.parametrize("state", [DeliveryState.SENT, DeliveryState.UNKNOWN])
+def test_what_might_be_sent_twice_is_not_tried_again(store: Database, state: DeliveryState) -> None:
     done = sent(store, state)
     with pytest.raises(UsageError, match=f"is {state}"), store.writing() as tx:
         deliveries.retry(tx, done.id, NOW)
 
 
 def test_a_superseded_delivery_is_not_tried_again(store: Database) -> None:
-    failed = sent(store, State.FAILED)
+    failed = sent(store, DeliveryState.FAILED)
     plan(store, period="q")
     with pytest.raises(UsageError, match="is superseded"), store.writing() as tx:
         deliveries.retry(tx, failed.id, NOW)
@@ -429,13 +444,13 @@ def test_a_superseded_delivery_is_not_tried_again(store: Database) -> None:
 def test_open_deliveries_of_the_missing_are_suppressed_and_resumed(store: Database) -> None:
     plan(store, ADA, BOB)
     [first] = claim(store, limit=1)
-    record(store, first.id, Outcome(State.RETRY), at=NOW + DAY)
+    record(store, first.id, Outcome(DeliveryState.RETRY), at=NOW + DAY)
     suppress(store)
     assert claim(store, now=NOW + DAY) == []
     suppress(store, ("ada", "email", ADA))
     [resumed] = claim(store)
     assert (resumed.recipient, resumed.attempts) == (ADA, 1)
-    record(store, resumed.id, Outcome(State.SENT))
+    record(store, resumed.id, Outcome(DeliveryState.SENT))
     suppress(store, ("ada", "email", ADA), ("ada", "email", BOB))
     assert [(d.recipient, d.attempts) for d in claim(store)] == [(BOB, 0)]
 
@@ -444,7 +459,7 @@ def test_nothing_sent_is_sent_again_on_re_adding(store: Database) -> None:
     done = sent(store)
     suppress(store)
     suppress(store, ("ada", "email", ADA))
-    assert one(store, done.id).state is State.SENT
+    assert one(store, done.id).state is DeliveryState.SENT
     assert claim(store) == []
 
 
@@ -462,7 +477,7 @@ def test_what_is_under_way_is_not_suppressed(store: Database) -> None:
     plan(store)
     [claimed] = claim(store)
     suppress(store)
-    assert record(store, claimed.id, Outcome(State.SENT))
+    assert record(store, claimed.id, Outcome(DeliveryState.SENT))
 
 
 @pytest.mark.parametrize("living", [(), (("ada", "email", ADA),)])
@@ -477,9 +492,9 @@ def test_what_another_process_moves_on_meanwhile_is_left_alone(store: Database, 
         [claimed] = deliveries.claim(tx, "other", NOW)
         slow.start()
         until_another_waits(store)
-        deliveries.record(tx, {claimed.id: ""}, "other", Outcome(State.SENT), NOW)
+        deliveries.record(tx, {claimed.id: ""}, "other", Outcome(DeliveryState.SENT), NOW)
     slow.join(timeout=PATIENCE)
-    assert one(store, claimed.id).state is State.SENT
+    assert one(store, claimed.id).state is DeliveryState.SENT
 
 
 # ── looking ─────────────────────────────────────────────────────────────────────────
@@ -490,8 +505,8 @@ def test_the_listing_is_newest_first_and_can_be_narrowed(store: Database) -> Non
     plan(store, name="lab")
     with store.reading() as tx:
         assert [d.subscription for d in deliveries.listing(tx)] == ["lab", "ada"]
-        [narrowed] = deliveries.listing(tx, [State.SENT])
-        assert deliveries.counts(tx) == {State.SENT: 1, State.PLANNED: 1}
+        [narrowed] = deliveries.listing(tx, [DeliveryState.SENT])
+        assert deliveries.counts(tx) == {DeliveryState.SENT: 1, DeliveryState.PLANNED: 1}
     assert narrowed.id == done.id
     assert dict(narrowed.rendered.body) == {}
 

@@ -10,15 +10,15 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.model import (
+    ChangeKind,
     Decision,
-    Kind,
+    DeliveryState,
+    MatchReason,
     Outcome,
     Paper,
     Rendered,
     SourceReport,
-    State,
     TopicWhy,
-    Why,
 )
 from monitor.store import deliveries, digests, schema
 from monitor.store.database import Database
@@ -59,24 +59,24 @@ def matched(store: Database, *numbers: str, now=NOW) -> list[int]:
 
 
 def revise(store: Database, id: int, number: str, *, topic: str | None = "t", now=NOW) -> None:
-    ingest(store, Decision(arxiv(number), Kind.REVISED, id), now=now)
+    ingest(store, Decision(arxiv(number), ChangeKind.REVISED, id), now=now)
     if topic:
         match(store, id, revision=2, topic=topic)
 
 
-def attempt(store: Database, state: State, limit: int = 100) -> list[int]:
+def attempt(store: Database, state: DeliveryState, limit: int = 100) -> list[int]:
     """Claim what is open and record that it ended so."""
     with store.writing() as tx:
         claimed = deliveries.claim(tx, "me", NOW, limit=limit)
         for one in claimed:
-            if state is State.HANDING_OFF:
-                deliveries.handing_off(tx, [one.id], "me", NOW)
-            elif state is not State.CLAIMED:
+            if state is DeliveryState.HANDING_OFF:
+                deliveries.commit_handoff(tx, [one.id], "me", NOW)
+            elif state is not DeliveryState.CLAIMED:
                 deliveries.record(tx, {one.id: ""}, "me", Outcome(state), NOW)
     return [one.id for one in claimed]
 
 
-def states(store: Database) -> list[State]:
+def states(store: Database) -> list[DeliveryState]:
     with store.reading() as tx:
         return [one.state for one in reversed(deliveries.listing(tx))]
 
@@ -87,24 +87,34 @@ def states(store: Database) -> list[State]:
 def test_a_match_is_unsent_until_a_digest_has_reached_somebody(store: Database) -> None:
     [id] = matched(store, "1")
     [one] = unsent(store)
-    assert (one.topic, one.score, one.change.stored.id, one.change.kind) == ("t", 1.0, id, Kind.NEW)
+    assert (one.topic, one.score, one.change.stored.id, one.change.kind) == (
+        "t",
+        1.0,
+        id,
+        ChangeKind.NEW,
+    )
     assert one.change.sources == ("feed",)
     freeze(store, digest([one]))
     assert told(unsent(store)) == [(id, 1)]
-    attempt(store, State.SENT)
+    attempt(store, DeliveryState.SENT)
     assert unsent(store) == []
 
 
-@pytest.mark.parametrize("state", [State.CLAIMED, State.HANDING_OFF, State.UNKNOWN, State.SENT])
-def test_what_may_have_reached_somebody_is_not_unsent(store: Database, state: State) -> None:
+@pytest.mark.parametrize(
+    "state",
+    [DeliveryState.CLAIMED, DeliveryState.HANDING_OFF, DeliveryState.UNKNOWN, DeliveryState.SENT],
+)
+def test_what_may_have_reached_somebody_is_not_unsent(
+    store: Database, state: DeliveryState
+) -> None:
     matched(store, "1")
     freeze(store, digest(unsent(store)), recipients=["ada@example.org", "bob@example.org"])
     attempt(store, state, limit=1)
     assert unsent(store) == []
 
 
-@pytest.mark.parametrize("state", [State.RETRY, State.FAILED])
-def test_what_reached_nobody_is_unsent(store: Database, state: State) -> None:
+@pytest.mark.parametrize("state", [DeliveryState.RETRY, DeliveryState.FAILED])
+def test_what_reached_nobody_is_unsent(store: Database, state: DeliveryState) -> None:
     ids = matched(store, "1")
     freeze(store, digest(unsent(store)))
     attempt(store, state)
@@ -137,7 +147,7 @@ def test_the_papers_that_wait_are_counted_as_they_will_be_told(store: Database) 
     assert waiting("nobody") == 0
     freeze(store, digest(unsent(store)[:3]))
     assert waiting() == 8
-    attempt(store, State.SENT)
+    attempt(store, DeliveryState.SENT)
     assert waiting() == len(told(unsent(store))) < 8
 
 
@@ -153,7 +163,7 @@ def test_each_subscription_is_told_for_itself(store: Database) -> None:
     subscribe(store, "ada", "lab")
     ids = matched(store, "1")
     freeze(store, digest(unsent(store)))
-    attempt(store, State.SENT)
+    attempt(store, DeliveryState.SENT)
     assert unsent(store) == []
     assert told(unsent(store, "lab")) == [(ids[0], 1)]
 
@@ -170,25 +180,25 @@ def test_a_paper_revised_before_it_was_told_is_new_and_told_once(store: Database
     [id] = matched(store, "1")
     revise(store, id, "1")
     [one] = unsent(store)
-    assert (one.change.revision, one.change.kind) == (2, Kind.NEW)
+    assert (one.change.revision, one.change.kind) == (2, ChangeKind.NEW)
     freeze(store, digest([one]))
-    attempt(store, State.SENT)
+    attempt(store, DeliveryState.SENT)
     assert unsent(store) == []
 
 
 def test_a_revision_is_news_after_the_paper_was_told(store: Database) -> None:
     [id] = matched(store, "1")
     freeze(store, digest(unsent(store)))
-    attempt(store, State.SENT)
+    attempt(store, DeliveryState.SENT)
     revise(store, id, "1")
     [one] = unsent(store)
-    assert (one.change.revision, one.change.kind) == (2, Kind.REVISED)
+    assert (one.change.revision, one.change.kind) == (2, ChangeKind.REVISED)
 
 
 def test_a_revision_that_no_topic_asks_for_is_no_news(store: Database) -> None:
     [id] = matched(store, "1")
     freeze(store, digest(unsent(store)))
-    attempt(store, State.SENT)
+    attempt(store, DeliveryState.SENT)
     revise(store, id, "1", topic=None)
     assert unsent(store) == []
 
@@ -199,7 +209,7 @@ def test_all_matches_of_a_paper_carry_the_same_change(store: Database) -> None:
     [id] = matched(store, "1")
     revise(store, id, "1", topic="u")
     found = [(one.topic, one.change.revision, one.change.kind) for one in unsent(store)]
-    assert found == [("t", 2, Kind.NEW), ("u", 2, Kind.NEW)]
+    assert found == [("t", 2, ChangeKind.NEW), ("u", 2, ChangeKind.NEW)]
 
 
 # ── freeze ──────────────────────────────────────────────────────────────────────────
@@ -213,7 +223,7 @@ def test_a_frozen_digest_comes_back_as_it_was(store: Database) -> None:
     match(store, id)
     made = digest(unsent(store))
     [group] = made.groups
-    why = (TopicWhy("t", (Why("title", ("nets",), ((2, 6),)),)),)
+    why = (TopicWhy("t", (MatchReason("title", ("nets",), ((2, 6),)),)),)
     entry = replace(
         group.entries[0],
         matched=why,
@@ -240,8 +250,8 @@ def test_a_frozen_digest_comes_back_as_it_was(store: Database) -> None:
         assert digests.of_paper(tx, id) == [("ada", "2026-03-02", 1)]
         sent = deliveries.of_digest(tx, digest_id)
     assert [(one.part, one.state, one.subscription, one.period) for one in sent] == [
-        (0, State.PLANNED, "ada", "2026-03-02"),
-        (1, State.PLANNED, "ada", "2026-03-02"),
+        (0, DeliveryState.PLANNED, "ada", "2026-03-02"),
+        (1, DeliveryState.PLANNED, "ada", "2026-03-02"),
     ]
 
 
@@ -250,7 +260,7 @@ def test_D04_a_period_has_one_digest(store: Database) -> None:
     assert freeze(store, digest(unsent(store))) is not None
     matched(store, "2")
     assert freeze(store, digest(unsent(store))) is None
-    assert states(store) == [State.PLANNED]
+    assert states(store) == [DeliveryState.PLANNED]
     with store.reading() as tx:
         assert digests.of_paper(tx, ids[0]) == [("ada", "2026-03-02", 1)]
 
@@ -265,42 +275,46 @@ def test_X12_a_quiet_day_is_recorded(store: Database) -> None:
 def test_a_digest_that_reached_nobody_is_superseded_and_its_items_move(store: Database) -> None:
     ids = matched(store, "1")
     freeze(store, digest(unsent(store)))
-    attempt(store, State.FAILED)
+    attempt(store, DeliveryState.FAILED)
     ids += matched(store, "2", now=NOW)
     second = freeze(store, digest(unsent(store), "2026-03-03", due=TOMORROW), now=TOMORROW)
-    assert states(store) == [State.SUPERSEDED, State.PLANNED]
+    assert states(store) == [DeliveryState.SUPERSEDED, DeliveryState.PLANNED]
     ids += matched(store, "3")
     third = freeze(store, digest(unsent(store), "2026-03-04", due=TOMORROW + DAY))
-    assert states(store) == [State.SUPERSEDED, State.SUPERSEDED, State.PLANNED]
+    assert states(store) == [
+        DeliveryState.SUPERSEDED,
+        DeliveryState.SUPERSEDED,
+        DeliveryState.PLANNED,
+    ]
     assert None not in (second, third)
     with store.reading() as tx:
         assert digests.get(tx, third).papers == 3
         assert [digests.of_paper(tx, id) for id in ids] == [[("ada", "2026-03-04", 1)]] * 3
-    attempt(store, State.SENT)
-    assert states(store) == [State.SUPERSEDED, State.SUPERSEDED, State.SENT]
+    attempt(store, DeliveryState.SENT)
+    assert states(store) == [DeliveryState.SUPERSEDED, DeliveryState.SUPERSEDED, DeliveryState.SENT]
     assert unsent(store) == []
 
 
 def test_a_digest_that_reached_one_of_two_is_not_composed_again(store: Database) -> None:
     matched(store, "1")
     freeze(store, digest(unsent(store)), recipients=["ada@example.org", "bob@example.org"])
-    attempt(store, State.SENT, limit=1)
-    attempt(store, State.RETRY, limit=1)
+    attempt(store, DeliveryState.SENT, limit=1)
+    attempt(store, DeliveryState.RETRY, limit=1)
     matched(store, "2")
     made = digest(unsent(store), "2026-03-03", due=TOMORROW)
     assert made.papers == 1
     freeze(store, made)
-    assert states(store) == [State.SENT, State.RETRY, State.PLANNED]
+    assert states(store) == [DeliveryState.SENT, DeliveryState.RETRY, DeliveryState.PLANNED]
 
 
 def lose(store: Database) -> None:
     """Hand off what is open without a clear end, and let it be handed off once more."""
-    lost = attempt(store, State.UNKNOWN)
+    lost = attempt(store, DeliveryState.UNKNOWN)
     with store.writing() as tx:
         assert all(deliveries.hand_off_again(tx, id, NOW) for id in lost)
 
 
-@pytest.mark.parametrize("since", [None, State.RETRY, State.FAILED, "suppressed"])
+@pytest.mark.parametrize("since", [None, DeliveryState.RETRY, DeliveryState.FAILED, "suppressed"])
 def test_a_digest_that_may_have_arrived_is_never_composed_again(store: Database, since) -> None:
     """Whatever became since of the one further hand-off that it waits for."""
     matched(store, "1")
@@ -317,7 +331,7 @@ def test_a_digest_that_may_have_arrived_is_never_composed_again(store: Database,
     made = digest(unsent(store), "2026-03-03", due=TOMORROW)
     assert made.papers == 1
     assert freeze(store, made) is not None
-    assert states(store) == [*before, State.PLANNED]
+    assert states(store) == [*before, DeliveryState.PLANNED]
     with store.reading() as tx:
         assert digests.states(tx)["ada"].last_composed_at == NOW
         assert digests.get(tx, first).papers == 1
@@ -331,19 +345,19 @@ def test_a_digest_that_was_handed_off_while_another_was_composed_keeps_its_items
     made = digest(unsent(store), "2026-03-03", due=TOMORROW)
     lose(store)
     assert freeze(store, made) is None
-    assert states(store) == [State.RETRY]
+    assert states(store) == [DeliveryState.RETRY]
 
 
 def test_an_unsent_mail_of_a_quiet_day_is_superseded_too(store: Database) -> None:
     freeze(store, digest([]))
     freeze(store, digest([], "2026-03-03", due=TOMORROW))
-    assert states(store) == [State.SUPERSEDED, State.PLANNED]
+    assert states(store) == [DeliveryState.SUPERSEDED, DeliveryState.PLANNED]
 
 
 def test_a_notice_to_the_operator_is_superseded_by_no_other(store: Database) -> None:
     freeze(store, digest([], "1", name="@operator"))
     freeze(store, digest([], "2", name="@operator"))
-    assert states(store) == [State.PLANNED, State.PLANNED]
+    assert states(store) == [DeliveryState.PLANNED, DeliveryState.PLANNED]
 
 
 def test_other_subscriptions_keep_their_open_digests(store: Database) -> None:
@@ -351,7 +365,7 @@ def test_other_subscriptions_keep_their_open_digests(store: Database) -> None:
     matched(store, "1")
     freeze(store, digest(unsent(store, "lab"), name="lab"))
     freeze(store, digest(unsent(store)))
-    assert states(store) == [State.PLANNED, State.PLANNED]
+    assert states(store) == [DeliveryState.PLANNED, DeliveryState.PLANNED]
 
 
 def test_with_one_item_already_taken_nothing_is_written(store: Database) -> None:
@@ -359,7 +373,7 @@ def test_with_one_item_already_taken_nothing_is_written(store: Database) -> None
     matched(store, "1")
     slow = digest(unsent(store), "2026-03-03", due=TOMORROW)
     freeze(store, digest(unsent(store)))
-    attempt(store, State.SENT)
+    attempt(store, DeliveryState.SENT)
     [other] = matched(store, "2")
     [entry] = digest(unsent(store)).groups[0].entries
     both = replace(slow.groups[0], entries=(*slow.groups[0].entries, entry))
@@ -367,7 +381,7 @@ def test_with_one_item_already_taken_nothing_is_written(store: Database) -> None
     with store.reading() as tx:
         assert digests.count(tx, "ada") == 1
         assert digests.of_paper(tx, other) == []
-    assert states(store) == [State.SENT]
+    assert states(store) == [DeliveryState.SENT]
     assert told(unsent(store)) == [(other, 1)]
 
 
@@ -376,7 +390,7 @@ def test_with_a_later_revision_already_told_nothing_is_written(store: Database) 
     slow = digest(unsent(store), "2026-03-03", due=TOMORROW)
     revise(store, id, "1")
     freeze(store, digest(unsent(store)))
-    attempt(store, State.SENT)
+    attempt(store, DeliveryState.SENT)
     assert freeze(store, slow) is None
 
 
@@ -384,9 +398,9 @@ def test_a_digest_claimed_meanwhile_keeps_its_items(store: Database) -> None:
     matched(store, "1")
     freeze(store, digest(unsent(store)))
     slow = digest(unsent(store), "2026-03-03", due=TOMORROW)
-    attempt(store, State.CLAIMED)
+    attempt(store, DeliveryState.CLAIMED)
     assert freeze(store, slow) is None
-    assert states(store) == [State.CLAIMED]
+    assert states(store) == [DeliveryState.CLAIMED]
 
 
 def test_a_claim_that_is_being_taken_is_waited_for(store: Database) -> None:
@@ -401,7 +415,7 @@ def test_a_claim_that_is_being_taken_is_waited_for(store: Database) -> None:
         until_another_waits(store)
     composer.join(timeout=PATIENCE)
     assert frozen == [None]
-    assert states(store) == [State.CLAIMED]
+    assert states(store) == [DeliveryState.CLAIMED]
 
 
 def test_nothing_is_written_when_the_transaction_fails_later(store: Database) -> None:
@@ -425,7 +439,7 @@ def test_composers_that_race_freeze_no_paper_twice(store: Database, periods) -> 
     def compose(period: str) -> None:
         start.wait(timeout=PATIENCE)
         frozen.append(freeze(store, replace(made, period=period)))
-        attempt(store, State.SENT)
+        attempt(store, DeliveryState.SENT)
 
     racers = [threading.Thread(target=compose, args=(period,)) for period in periods]
     for racer in racers:
@@ -433,8 +447,8 @@ def test_composers_that_race_freeze_no_paper_twice(store: Database, periods) -> 
     for racer in racers:
         racer.join(timeout=PATIENCE)
     assert len(frozen) == 4
-    assert states(store).count(State.SENT) == 1
-    assert set(states(store)) <= {State.SENT, State.SUPERSEDED}
+    assert states(store).count(DeliveryState.SENT) == 1
+    assert set(states(store)) <= {DeliveryState.SENT, DeliveryState.SUPERSEDED}
     assert unsent(store) == []
 
 
@@ -469,7 +483,7 @@ def test_a_subscription_taken_up_again_looks_back_from_then_and_loses_nothing_fr
 ) -> None:
     frozen, missed = matched(store, "1")[0], None
     freeze(store, digest(unsent(store)))
-    attempt(store, State.FAILED)
+    attempt(store, DeliveryState.FAILED)
     subscribe(store)
     [missed] = matched(store, "2", now=NOW + 10 * DAY)
     [recent] = matched(store, "3", now=NOW + 30 * DAY)
@@ -503,7 +517,7 @@ def test_what_a_digest_covers_begins_with_the_last_one_that_stands(store: Databa
         freeze(store, digest(unsent(store), str(n), due=days[n]), now=days[n])
         assert last() == (days[n], days[0])
     freeze(store, digest(unsent(store), "3", due=days[3]), now=days[3])
-    attempt(store, State.SENT)
+    attempt(store, DeliveryState.SENT)
     assert last() == (days[3], days[3])
 
 
@@ -527,7 +541,11 @@ def test_what_an_earlier_release_froze_is_read_as_it_was(store: Database) -> Non
         keys={"doi": ("10.1000/a", "10.1000/b"), "arxiv": "2601.00001"},
         version=2,
     )
-    assert (entry.kind, entry.score, entry.matched[0].why[0].spans) == (Kind.NEW, 1.5, ((2, 6),))
+    assert (entry.kind, entry.score, entry.matched[0].why[0].spans) == (
+        ChangeKind.NEW,
+        1.5,
+        ((2, 6),),
+    )
     assert (found.report[0].error, found.waiting, found.covers_from) == (
         "no answer",
         4,
@@ -554,14 +572,14 @@ def without_pages(store: Database) -> digests.Unrendered:
     return one
 
 
-def listed(store: Database) -> dict[str, tuple[State, str]]:
+def listed(store: Database) -> dict[str, tuple[DeliveryState, str]]:
     with store.reading() as tx:
         return {one.channel: (one.state, one.message_id) for one in deliveries.listing(tx)}
 
 
 def test_what_could_not_be_rendered_is_failed_and_never_claimed(store: Database):
     without_pages(store)
-    assert listed(store)["pages"][0] is State.FAILED
+    assert listed(store)["pages"][0] is DeliveryState.FAILED
     with store.writing() as tx:
         assert [one.channel for one in deliveries.claim(tx, "me", NOW, limit=9)] == ["email"]
 
@@ -579,14 +597,14 @@ def test_it_is_rendered_once_however_many_are_at_it(store: Database):
     assert [(part.message_id, part.rendered.body) for part in found] == [
         ("<2@papers.example>", {"html": "page 0"})
     ]
-    assert listed(store)["email"] == (State.PLANNED, "<1@papers.example>")
+    assert listed(store)["email"] == (DeliveryState.PLANNED, "<1@papers.example>")
 
 
 def test_a_superseded_digest_is_not_rendered_any_more(store: Database):
     one = without_pages(store)
     with store.writing() as tx:
         waiting = deliveries.claim(tx, "me", NOW, limit=9)
-        failed = Outcome(State.FAILED, "refused")
+        failed = Outcome(DeliveryState.FAILED, "refused")
         deliveries.record(tx, {mail.id: "" for mail in waiting}, "me", failed, NOW)
     assert freeze(store, digest(unsent(store), "2026-03-03")) is not None
     with store.writing() as tx:

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 import pytest
 
 from monitor.errors import StoreBusyError
-from monitor.model import State
+from monitor.model import DeliveryState
 from monitor.store import deliveries, locks
 from monitor.store.database import Database, open_store
 from monitor.store.locks import Owner
@@ -104,7 +104,7 @@ def test_K03_K05_what_a_killed_process_held_is_free_or_unknown(url: str, store: 
         kill(running, store, owner)
     with store.writing() as tx:
         [unknown] = deliveries.release_dead(tx, alive(store), NOW)
-        assert (unknown.recipient, unknown.state) == ("b", State.UNKNOWN)
+        assert (unknown.recipient, unknown.state) == ("b", DeliveryState.UNKNOWN)
         assert [d.recipient for d in deliveries.claim(tx, "next", NOW, limit=9)] == ["a", "c"]
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from monitor.model import Decision, Kind, Matched, Topic
+from monitor.model import ChangeKind, Decision, MatchRow, Topic
 from monitor.store import matches
 from monitor.store.database import Database
 from tests.store.scenes import (
@@ -29,7 +29,7 @@ def met(store: Database, paper_id: int) -> list[tuple[str, int, float]]:
 def sync(store: Database, *topics: Topic, now=NOW) -> list[str]:
     with store.writing() as tx:
         changed, gone = matches.difference(tx, topics)
-        matches.put_in_force(tx, changed, gone, now)
+        matches.activate_topics(tx, changed, gone, now)
     return [topic.name for topic in changed]
 
 
@@ -38,7 +38,7 @@ def test_changes_wait_until_they_are_matched(store: Database) -> None:
     with store.reading() as tx:
         first, second = matches.unmatched(tx, 2)
     assert (first.stored.id, second.stored.id) == (ids[0], ids[1])
-    assert (first.kind, first.at, first.sources) == (Kind.NEW, NOW, ("feed",))
+    assert (first.kind, first.at, first.sources) == (ChangeKind.NEW, NOW, ("feed",))
     assert first.stored.paper.keys == {"arxiv": "1"}
     match(store, ids[0], ids[1])
     with store.reading() as tx:
@@ -63,7 +63,7 @@ def test_news_since_a_moment_comes_page_by_page_matched_or_not(store: Database) 
     arrive(store, "0", now=NOW - DAY)
     ids = arrive(store, "1", "2")
     match(store, ids[0])
-    ingest(store, Decision(arxiv("1"), Kind.REVISED, ids[0]), now=NOW + DAY)
+    ingest(store, Decision(arxiv("1"), ChangeKind.REVISED, ids[0]), now=NOW + DAY)
     with store.reading() as tx:
         pages, after = [], None
         while page := matches.news_since(tx, NOW, after, 2):
@@ -79,7 +79,7 @@ def test_new_and_changed_topics_are_named(store: Database) -> None:
     for changed in (
         Topic("b", "z"),
         Topic("b", "z", sources=("s1",)),
-        Topic("b", "z", news=frozenset({Kind.NEW, Kind.REVISED})),
+        Topic("b", "z", news=frozenset({ChangeKind.NEW, ChangeKind.REVISED})),
         Topic("b", "z", since=timedelta(days=30)),
         Topic("b", "z", threshold=0.5),
         Topic("b", "z", synonyms=(("z", "zed"),)),
@@ -129,7 +129,7 @@ def test_a_changed_topic_has_its_unsent_matches_replaced(store: Database) -> Non
     claim_all(store)
     match(store, wrong)
     with store.writing() as tx:
-        rows = [Matched("t", sent, 1, 1.0), Matched("t", right, 1, 1.0)]
+        rows = [MatchRow("t", sent, 1, 1.0), MatchRow("t", right, 1, 1.0)]
         matches.replace_unsent(tx, {"t": NOW}, rows, NOW)
     assert told(unsent(store)) == [(right, 1)]
 

@@ -20,7 +20,7 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import Script, ScriptDirectory
 
-from monitor.diff.decide import Circumstances
+from monitor.diff.decide import DecisionContext
 from monitor.errors import StoreError
 from monitor.identity.blocking import with_head
 from monitor.identity.keys import keyed
@@ -287,7 +287,7 @@ def test_a_store_of_before_notices_knows_its_papers(blank: str) -> None:
     store = open_store(blank)
     again = msgspec.structs.replace(paper, type="journal article", year=2020)
     with store.ingesting() as tx:
-        arrived = store_chunk.arrive(tx, "s", [again], Circumstances(NOW))
+        arrived = store_chunk.arrive(tx, "s", [again], DecisionContext(NOW))
         stored = papers.get(tx, 1)
     assert (arrived.ids, [one.kind for one in arrived.decisions]) == ((1,), [None])
     assert stored is not None and stored.paper.keys == {"doi": "10.1000/x"}

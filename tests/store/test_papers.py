@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.model import Decision, Kind, Paper
+from monitor.model import ChangeKind, Decision, Paper
 from monitor.store import candidates, paper_index, papers, sql
 from monitor.store.database import Database
 from tests.patience import PATIENCE
@@ -50,7 +50,7 @@ def test_a_new_paper_is_stored_whole_and_waits_to_be_matched(store: Database) ->
     back = stored(store, id)
     assert back.paper == structs.replace(WHOLE, keys={"arxiv": "1", "doi": ("10.1/a", "10.1/b")})
     assert (back.first_seen, back.news_at, back.revision) == (NOW, NOW, 1)
-    assert waiting(store) == [(id, 1, Kind.NEW)]
+    assert waiting(store) == [(id, 1, ChangeKind.NEW)]
 
 
 def test_a_paper_stored_silently_is_no_news(store: Database) -> None:
@@ -60,8 +60,8 @@ def test_a_paper_stored_silently_is_no_news(store: Database) -> None:
 
 
 def test_an_older_paper_is_news_of_its_own_kind(store: Database) -> None:
-    [id] = ingest(store, Decision(arxiv("1"), Kind.OLDER))
-    assert waiting(store) == [(id, 1, Kind.OLDER)]
+    [id] = ingest(store, Decision(arxiv("1"), ChangeKind.OLDER))
+    assert waiting(store) == [(id, 1, ChangeKind.OLDER)]
 
 
 @pytest.mark.parametrize(
@@ -170,12 +170,12 @@ def test_a_moment_without_a_time_zone_is_no_moment(store: Database) -> None:
 def test_a_twin_adds_its_keys_to_the_paper_it_repeats(store: Database) -> None:
     first, again = keyed("A", ("arxiv", "1")), keyed("A", ("doi", "10.1/x"), raw_id="2")
     filling = replace(again, paper=structs.replace(again.paper, abstract="Told here."))
-    ids = ingest(store, new(first), Decision(filling, None, twin=0), new(arxiv("3")))
+    ids = ingest(store, new(first), Decision(filling, None, earlier_in_chunk=0), new(arxiv("3")))
     assert ids == [ids[0], ids[0], ids[0] + 1]
     back = stored(store, ids[0])
     assert back.paper.keys == {"arxiv": "1", "doi": "10.1/x"}
     assert back.paper.abstract == "Told here."
-    assert waiting(store) == [(ids[0], 1, Kind.NEW), (ids[2], 1, Kind.NEW)]
+    assert waiting(store) == [(ids[0], 1, ChangeKind.NEW), (ids[2], 1, ChangeKind.NEW)]
 
 
 def test_F07_a_key_of_another_paper_stays_where_it_is(store: Database) -> None:
@@ -207,7 +207,7 @@ def test_a_known_paper_has_its_gaps_filled_and_keeps_what_it_has(store: Database
         "Title", "Text", ("A",), url="https://x.org", published=NOW, year=2026, keys={"arxiv": "1"}
     )
     assert (back.revision, back.first_seen) == (1, NOW)
-    assert waiting(store) == [(id, 1, Kind.NEW)]
+    assert waiting(store) == [(id, 1, ChangeKind.NEW)]
 
 
 def test_a_revision_brings_its_text_and_a_change(store: Database) -> None:
@@ -216,47 +216,49 @@ def test_a_revision_brings_its_text_and_a_change(store: Database) -> None:
     )
     ingest(
         store,
-        Decision(arxiv("1", "New", abstract="New", published=LATER, version=2), Kind.REVISED, id),
+        Decision(
+            arxiv("1", "New", abstract="New", published=LATER, version=2), ChangeKind.REVISED, id
+        ),
         now=LATER,
     )
     back = stored(store, id)
     assert (back.paper.title, back.paper.abstract, back.paper.version) == ("New", "New", 2)
     assert (back.paper.venue, back.paper.published) == ("ICML", NOW)
     assert (back.revision, back.news_at) == (2, NOW)
-    assert waiting(store) == [(id, 1, Kind.NEW), (id, 2, Kind.REVISED)]
+    assert waiting(store) == [(id, 1, ChangeKind.NEW), (id, 2, ChangeKind.REVISED)]
 
 
 def test_a_revision_told_twice_in_one_reading_is_one_piece_of_news(store: Database) -> None:
     [id] = ingest(store, new(arxiv("1", version=1)))
-    third = Decision(arxiv("1", "Third", version=3), Kind.REVISED, id)
-    second = Decision(arxiv("1", "Second", version=2), Kind.REVISED, id)
+    third = Decision(arxiv("1", "Third", version=3), ChangeKind.REVISED, id)
+    second = Decision(arxiv("1", "Second", version=2), ChangeKind.REVISED, id)
     ingest(store, third, second, now=LATER)
     assert stored(store, id).paper.title == "Third"
-    assert waiting(store) == [(id, 1, Kind.NEW), (id, 2, Kind.REVISED)]
+    assert waiting(store) == [(id, 1, ChangeKind.NEW), (id, 2, ChangeKind.REVISED)]
 
 
 def test_a_withdrawn_paper_keeps_its_text(store: Database) -> None:
     [id] = ingest(store, new(arxiv("1", "Title", abstract="Text")))
     gone = arxiv("1", "This paper has been withdrawn", withdrawn=True)
-    ingest(store, Decision(gone, Kind.WITHDRAWN, id), now=LATER)
+    ingest(store, Decision(gone, ChangeKind.WITHDRAWN, id), now=LATER)
     back = stored(store, id)
     assert (back.paper.title, back.paper.abstract, back.paper.withdrawn) == ("Title", "Text", True)
-    assert waiting(store)[-1] == (id, 2, Kind.WITHDRAWN)
+    assert waiting(store)[-1] == (id, 2, ChangeKind.WITHDRAWN)
 
 
 def test_a_later_version_in_the_same_reading_gives_the_text(store: Database) -> None:
     first, second = arxiv("1", "First", version=1), arxiv("1", "Second", version=2)
-    [id, _] = ingest(store, new(first), Decision(second, None, twin=0))
+    [id, _] = ingest(store, new(first), Decision(second, None, earlier_in_chunk=0))
     assert (stored(store, id).paper.title, stored(store, id).revision) == ("Second", 1)
 
 
 def test_a_later_version_that_is_not_withdrawn_is_there_again(store: Database) -> None:
     [id] = ingest(store, new(arxiv("1", version=1)))
-    ingest(store, Decision(arxiv("1", version=2, withdrawn=True), Kind.WITHDRAWN, id))
+    ingest(store, Decision(arxiv("1", version=2, withdrawn=True), ChangeKind.WITHDRAWN, id))
     assert stored(store, id).paper.withdrawn
     ingest(store, Decision(arxiv("1", version=1), None, id), source="slow")
     assert stored(store, id).paper.withdrawn
-    ingest(store, Decision(arxiv("1", version=3), Kind.REVISED, id), now=LATER)
+    ingest(store, Decision(arxiv("1", version=3), ChangeKind.REVISED, id), now=LATER)
     assert not stored(store, id).paper.withdrawn
 
 
@@ -265,11 +267,11 @@ def test_a_revision_without_a_version_gives_the_text_and_an_older_version_does_n
 ) -> None:
     [id] = ingest(store, new(arxiv("1", "Old", abstract="Old", version=2)))
     page = arxiv("1", "New", abstract="New")
-    ingest(store, Decision(page, Kind.REVISED, id), source="page", now=LATER)
+    ingest(store, Decision(page, ChangeKind.REVISED, id), source="page", now=LATER)
     back = stored(store, id).paper
     assert (back.title, back.abstract, back.version) == ("New", "New", 2)
     late = arxiv("1", "Older", version=1)
-    ingest(store, Decision(late, Kind.REVISED, id), source="slow", now=LATER)
+    ingest(store, Decision(late, ChangeKind.REVISED, id), source="slow", now=LATER)
     assert stored(store, id).paper.title == "New"
 
 
@@ -285,7 +287,9 @@ def test_a_sighting_knows_when_and_where_first_and_what_last(store: Database) ->
     assert (seen.version, seen.announce, seen.fingerprint) == (2, "replace", "other")
     assert (seen.first_seen, seen.last_seen) == (NOW, LATER)
     assert origin.keys == (("arxiv", "1"),)
-    assert [(c.revision, c.kind, c.matched_at) for c in origin.changes] == [(1, Kind.NEW, None)]
+    assert [(c.revision, c.kind, c.matched_at) for c in origin.changes] == [
+        (1, ChangeKind.NEW, None)
+    ]
 
 
 def test_a_chunk_is_all_or_nothing(store: Database) -> None:
@@ -327,7 +331,7 @@ def test_two_ingests_never_both_insert_a_paper(store: Database) -> None:
                 incoming = [arxiv(str(number))]
                 [known_ones] = offered(tx, source, incoming)
                 known = known_ones[0].stored.id if known_ones else None
-                kind = None if known else Kind.NEW
+                kind = None if known else ChangeKind.NEW
                 papers.apply(tx, source, [Decision(incoming[0], kind, known)], NOW)
 
     readers = [threading.Thread(target=read, args=(f"s{n}",)) for n in range(4)]

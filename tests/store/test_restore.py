@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from monitor.errors import StoreBusyError, StoreError
-from monitor.model import Delivery, Outcome, State
+from monitor.model import Delivery, DeliveryState, Outcome
 from monitor.store import deliveries, digests, papers
 from monitor.store.database import Database, open_store
 from monitor.store.locks import service_lock
@@ -56,7 +56,7 @@ def send(store: Database) -> list[Delivery]:
     with store.writing() as tx:
         claimed = deliveries.claim(tx, "me", LATER, limit=9)
         for one in claimed:
-            deliveries.record(tx, {one.id: ""}, "me", Outcome(State.SENT), LATER)
+            deliveries.record(tx, {one.id: ""}, "me", Outcome(DeliveryState.SENT), LATER)
     return claimed
 
 
@@ -99,7 +99,7 @@ def test_K12_what_was_unknown_is_not_handed_off_again_by_itself(
     assert freeze(store, digest([]))
     with store.writing() as tx:
         [claimed] = deliveries.claim(tx, "me", NOW)
-        deliveries.record(tx, {claimed.id: ""}, "me", Outcome(State.UNKNOWN), NOW)
+        deliveries.record(tx, {claimed.id: ""}, "me", Outcome(DeliveryState.UNKNOWN), NOW)
     store.backup(tmp_path / "backup.db")
     store.close()
     restored(sqlite_url, tmp_path / "backup.db")

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from msgspec import structs
 
 from monitor.identity.keys import keyed
-from monitor.model import Kind, Paper, Run, RunOutcome
+from monitor.model import ChangeKind, Paper, Run, RunOutcome
 from monitor.store import papers, retention, runs, schema
 from monitor.store.database import Database
 from tests.pipeline.desk import ids, match, origin, read, send, tell
@@ -54,7 +54,7 @@ def test_a_later_version_of_a_purged_paper_is_a_revision_and_it_is_there_again(
     tell(store)
     purge(store)
     again = read(store, "feed", structs.replace(ONE, version=2), now=LATER)
-    assert [decision.kind for decision in again.decisions] == [Kind.REVISED]
+    assert [decision.kind for decision in again.decisions] == [ChangeKind.REVISED]
     assert ids(store) == [1]
     assert origin(store, 1).stored.paper.abstract == ONE.abstract
 

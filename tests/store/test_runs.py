@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 
-from monitor.model import Run, RunOutcome, SourceReport, Trouble
+from monitor.model import Run, RunOutcome, SourceReport, SourceWarning
 from monitor.store import heartbeats, runs, schema
 from monitor.store.database import Database
 from tests.store.scenes import DAY, HOUR, NOW
@@ -104,7 +104,9 @@ def test_the_report_counts_what_finished_in_between(store: Database) -> None:
         runs.open_incident(tx, "source feed", "stale", NOW, "nothing new")
         told = runs.report(tx, ["feed", "down"], NOW, NOW + DAY)
     assert told == (
-        SourceReport("feed", 12, 3, NOW + DAY, troubles=(Trouble("stale", NOW, "nothing new"),)),
+        SourceReport(
+            "feed", 12, 3, NOW + DAY, troubles=(SourceWarning("stale", NOW, "nothing new"),)
+        ),
         SourceReport("down", 0, 0, None, failing_since=NOW, error="no answer"),
     )
 

@@ -22,7 +22,7 @@ from monitor.channels.email.mime import multipart
 from monitor.channels.email.pool import Connections
 from monitor.channels.email.smtp import Letter, SmtpServer
 from monitor.errors import UsageError
-from monitor.model import Delivery, Digest, Notice, Outcome, Rendered, State, Templates
+from monitor.model import Delivery, DeliveryState, Digest, Notice, Outcome, Rendered, Templates
 from monitor.text import clean
 
 __all__ = ["Mail", "Mailbox", "SmtpServer", "message_id"]
@@ -115,14 +115,14 @@ class Mail:
         subject = f"{clean(notice.subject)[:180]} ({notice.at:%Y-%m-%d %H:%M} UTC)"
         return (Rendered(0, _body(subject, text, html, notice.at, "@operator")),)
 
-    def send(self, delivery: Delivery, handing_off: Callable[[], bool]) -> Outcome:
+    def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome:
         try:
             recipient = Mailbox.parse(delivery.recipient)
         except ValueError as error:
-            return Outcome(State.FAILED, str(error))
+            return Outcome(DeliveryState.FAILED, str(error))
         content = self.message(delivery, recipient)
         letter = Letter(str(self._from), str(recipient), content, recipient.utf8)
-        return self._server.send(letter, handing_off)
+        return self._server.send(letter, commit_handoff)
 
     def reconcile(self, delivery: Delivery) -> Outcome | None:
         """A mail server does not tell what became of a message."""

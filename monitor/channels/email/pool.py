@@ -23,10 +23,10 @@ class Connections:
         for server in reversed(servers):
             self._free.put(server)
 
-    def send(self, letter: Letter, handing_off: Callable[[], bool]) -> Outcome:
+    def send(self, letter: Letter, commit_handoff: Callable[[], bool]) -> Outcome:
         server = self._free.get()
         try:
-            return server.send(letter, handing_off)
+            return server.send(letter, commit_handoff)
         finally:
             self._free.put(server)
 

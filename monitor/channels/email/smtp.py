@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Literal
 
 from monitor.channels.retry_policy import TIMEOUTS, Timeouts
-from monitor.model import Outcome, State
+from monitor.model import DeliveryState, Outcome
 from monitor.text import clean
 
 Tls = Literal["starttls", "implicit", "none"]
@@ -159,13 +159,13 @@ class SmtpServer:
     def __repr__(self) -> str:
         return f"SmtpServer({self.host!r}, {self.port!r})"
 
-    def send(self, letter: Letter, handing_off: Callable[[], bool]) -> Outcome:
+    def send(self, letter: Letter, commit_handoff: Callable[[], bool]) -> Outcome:
         """Send one letter to one recipient. Only what `handing_off` raises is raised."""
         with self._lock:
             try:
                 session = self._begin(letter)
                 self._offer(session, letter)
-                return self._hand_off(session, letter, handing_off)
+                return self._hand_off(session, letter, commit_handoff)
             except _StopError as stop:
                 return stop.outcome
             except BaseException:
@@ -211,7 +211,7 @@ class SmtpServer:
         self._used_at = time.monotonic()
         if letter.utf8 and not session.has_extn("smtputf8"):
             error = f"{self.host} takes no address like {letter.recipient} (it has no SMTPUTF8)"
-            raise _StopError(Outcome(State.FAILED, error))
+            raise _StopError(Outcome(DeliveryState.FAILED, error))
         options = " SMTPUTF8 BODY=8BITMIME" if letter.utf8 else ""
         return session.ask_within(self._timeouts.mail, "MAIL", f"FROM:<{letter.sender}>{options}")
 
@@ -287,7 +287,7 @@ class SmtpServer:
     def _down(self, what: str) -> _StopError:
         self._drop()
         error = f"the mail server {self.host}:{self.port} {what}"
-        return _StopError(Outcome(State.RETRY, error, channel_down=True))
+        return _StopError(Outcome(DeliveryState.RETRY, error, channel_down=True))
 
     # ── the recipient's part: RCPT, DATA, the text ──────────────────────────────────
 
@@ -302,7 +302,7 @@ class SmtpServer:
         except (smtplib.SMTPException, OSError) as error:
             self._drop()
             broken = f"{self.host} broke off before the mail was handed over: {_in_words(error)}"
-            raise _StopError(Outcome(State.RETRY, broken)) from error
+            raise _StopError(Outcome(DeliveryState.RETRY, broken)) from error
 
     def _expect(self, kind: int, reply: _Reply, session: _Session, letter: Letter) -> None:
         if reply.kind == kind:
@@ -321,10 +321,10 @@ class SmtpServer:
     def _refused(self, letter: Letter, reply: _Reply) -> Outcome:
         error = f"{self.host} refused mail for {letter.recipient}: {reply}"
         if reply.kind != 5:
-            return Outcome(State.RETRY, error)
+            return Outcome(DeliveryState.RETRY, error)
         if not _POLICY.search(reply.text):
-            return Outcome(State.FAILED, error)
-        return Outcome(State.RETRY, error, channel_down=self._is_blocked(letter.recipient))
+            return Outcome(DeliveryState.FAILED, error)
+        return Outcome(DeliveryState.RETRY, error, channel_down=self._is_blocked(letter.recipient))
 
     def _is_blocked(self, recipient: str) -> bool:
         """Say whether policy refusals mean us. The count starts anew then, so that the next
@@ -338,32 +338,36 @@ class SmtpServer:
     # ── the hand-off ────────────────────────────────────────────────────────────────
 
     def _hand_off(
-        self, session: _Session, letter: Letter, handing_off: Callable[[], bool]
+        self, session: _Session, letter: Letter, commit_handoff: Callable[[], bool]
     ) -> Outcome:
         """Commit, dot, answer, with nothing in between; without an answer nobody knows."""
         session.wait_at_most(self._timeouts.final)
-        if not handing_off():
+        if not commit_handoff():
             self._drop()
-            return Outcome(State.RETRY, "not sent: another process has taken this delivery over")
+            return Outcome(
+                DeliveryState.RETRY, "not sent: another process has taken this delivery over"
+            )
         try:
             session.send(b".\r\n")
             reply = session.read()
         except (smtplib.SMTPException, OSError) as error:
             self._drop()
             lost = f"{self.host} took the mail and gave no answer: {_in_words(error)}"
-            return Outcome(State.UNKNOWN, lost)
+            return Outcome(DeliveryState.UNKNOWN, lost)
         return self._answered(session, letter, reply)
 
     def _answered(self, session: _Session, letter: Letter, reply: _Reply) -> Outcome:
         self._messages += 1
         if reply.kind == 2:
             self._blocked.clear()
-            return Outcome(State.SENT, reference=str(reply))
+            return Outcome(DeliveryState.SENT, reference=str(reply))
         if reply.code == 421 or reply.kind not in (4, 5):
             self._drop()
         if reply.kind in (4, 5):
             return self._refused(letter, reply)
-        return Outcome(State.UNKNOWN, f"{self.host} gave an answer that means nothing: {reply}")
+        return Outcome(
+            DeliveryState.UNKNOWN, f"{self.host} gave an answer that means nothing: {reply}"
+        )
 
     def _leave(self) -> None:
         if self._session is not None:

@@ -23,7 +23,17 @@ from monitor.channels.slack import blocks
 from monitor.channels.slack.clients import ApiClient, HookClient
 from monitor.channels.slack.errors import Answer, TooLongError, is_gone, posted, refused
 from monitor.errors import UsageError
-from monitor.model import Delivery, Digest, Entry, Json, Notice, Outcome, Rendered, State, Templates
+from monitor.model import (
+    Delivery,
+    DeliveryState,
+    Digest,
+    DigestPaper,
+    Json,
+    Notice,
+    Outcome,
+    Rendered,
+    Templates,
+)
 from monitor.text import clean
 
 BASE_URL = "https://slack.com/api/"
@@ -96,11 +106,11 @@ class Slack:
         subject = blocks.escape(clean(notice.subject)[:300])
         return _parts(blocks.messages([text], subject))
 
-    def send(self, delivery: Delivery, handing_off: Callable[[], bool]) -> Outcome:
+    def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome:
         """The commit stands before the request: the SDK gives no place before its last byte."""
-        if not handing_off():
+        if not commit_handoff():
             error = "not sent: another process has taken this delivery over"
-            return Outcome(State.RETRY, error)
+            return Outcome(DeliveryState.RETRY, error)
         thread = delivery.parent.rpartition(":")[2]
         return self._send(delivery.rendered.body, delivery, thread, last=True)
 
@@ -122,9 +132,11 @@ class Slack:
         except TooLongError:
             parts = blocks.halves(message)
         if parts is None:
-            return Outcome(State.FAILED, "Slack finds the message too long, and it is one line")
+            return Outcome(
+                DeliveryState.FAILED, "Slack finds the message too long, and it is one line"
+            )
         first = self._send(parts[0], delivery, thread, last=False)
-        if first.state is not State.SENT:
+        if first.state is not DeliveryState.SENT:
             return first
         below = thread or first.reference.rpartition(":")[2]
         second = self._send(parts[1], delivery, below, last)
@@ -146,9 +158,11 @@ class _Bot:
         outcome = self._outcome(lambda: self._ask(message, delivery, parent, last))
         if outcome is None and thread:
             outcome = self._outcome(lambda: self._ask(message, delivery, "", last))
-            if outcome is not None and outcome.state is State.SENT:
+            if outcome is not None and outcome.state is DeliveryState.SENT:
                 self._moved[thread] = outcome.reference.rpartition(":")[2]
-        return outcome or Outcome(State.FAILED, "Slack finds no thread, where none was named")
+        return outcome or Outcome(
+            DeliveryState.FAILED, "Slack finds no thread, where none was named"
+        )
 
     def _ask(self, message: Json, delivery: Delivery, thread: str, last: bool) -> Answer:
         marked = {"event_type": EVENT, "event_payload": {"message_id": delivery.message_id}}
@@ -202,9 +216,9 @@ class _Bot:
         except (SlackClientError, OSError, HTTPException, ValueError, LookupError, AttributeError):
             return None
         if found is not None:
-            return Outcome(State.SENT, reference=f"{channel}:{found['ts']}")
+            return Outcome(DeliveryState.SENT, reference=f"{channel}:{found['ts']}")
         error = "it is not in the channel's history"
-        return Outcome(State.RETRY, error, retry_after=SHOWN_AFTER)
+        return Outcome(DeliveryState.RETRY, error, retry_after=SHOWN_AFTER)
 
     def _posts(self, channel: str, delivery: Delivery) -> Iterator[Mapping[str, Any]]:
         """Yield what was posted since the delivery came to be: its thread, then the channel.
@@ -268,7 +282,7 @@ class _Hook:
         if isinstance(answer, Outcome):
             return answer
         if answer.status == 200 and answer.code == "ok":
-            return Outcome(State.SENT)
+            return Outcome(DeliveryState.SENT)
         return refused(answer, webhook=True)
 
     def _ask(self, message: Json) -> Answer:
@@ -294,7 +308,7 @@ def _sections(digest: Digest, templates: Templates) -> Iterator[str]:
 
 def _best(digest: Digest) -> frozenset[int]:
     told = (entry for group in digest.groups for entry in group.entries)
-    entries: list[Entry] = [entry for entry in told if not entry.late]
+    entries: list[DigestPaper] = [entry for entry in told if not entry.late]
     entries.sort(key=lambda entry: -entry.score)
     return frozenset(entry.paper_id for entry in entries[: digest.full])
 
@@ -318,9 +332,9 @@ def _asked(ask: Callable[[], Answer], secret: str) -> Answer | Outcome:
         return ask()
     except URLError as error:
         reason = _in_words(error.reason, secret)
-        return Outcome(State.RETRY, f"Slack cannot be reached: {reason}", channel_down=True)
+        return Outcome(DeliveryState.RETRY, f"Slack cannot be reached: {reason}", channel_down=True)
     except Exception as error:
-        return Outcome(State.UNKNOWN, f"Slack gave no answer: {_in_words(error, secret)}")
+        return Outcome(DeliveryState.UNKNOWN, f"Slack gave no answer: {_in_words(error, secret)}")
 
 
 def _in_words(error: object, secret: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from monitor.model import Outcome, State
+from monitor.model import DeliveryState, Outcome
 
 
 def _codes(words: str) -> frozenset[str]:
@@ -61,8 +61,10 @@ def is_gone(answer: Answer) -> bool:
 
 def posted(data: Mapping[str, Any]) -> Outcome:
     if not data.get("ts"):
-        return Outcome(State.UNKNOWN, "Slack said ok, but not where the message stands (no ts)")
-    return Outcome(State.SENT, reference=f"{data.get('channel', '')}:{data['ts']}")
+        return Outcome(
+            DeliveryState.UNKNOWN, "Slack said ok, but not where the message stands (no ts)"
+        )
+    return Outcome(DeliveryState.SENT, reference=f"{data.get('channel', '')}:{data['ts']}")
 
 
 def refused(answer: Answer, *, webhook: bool = False) -> Outcome:
@@ -75,17 +77,21 @@ def refused(answer: Answer, *, webhook: bool = False) -> Outcome:
     if code in _TOO_LONG:
         raise TooLongError
     if answer.status == 429 or code in _LATER:
-        return Outcome(State.RETRY, f"Slack asks to wait: {said}", retry_after=_wait(answer))
+        return Outcome(
+            DeliveryState.RETRY, f"Slack asks to wait: {said}", retry_after=_wait(answer)
+        )
     if answer.status in _REDIRECTS:
         error = f"HTTP {answer.status}: redirects are refused; check for a proxy or gateway"
-        return Outcome(State.RETRY, error, channel_down=True)
+        return Outcome(DeliveryState.RETRY, error, channel_down=True)
     if answer.status >= 500 or code in _UNCLEAR or (answer.status < 400 and not code):
-        return Outcome(State.UNKNOWN, f"Slack gave an answer that says nothing: {said}")
+        return Outcome(DeliveryState.UNKNOWN, f"Slack gave an answer that says nothing: {said}")
     if code in _FORM:
-        return Outcome(State.FAILED, f"Slack does not accept the form of this message: {said}")
+        return Outcome(
+            DeliveryState.FAILED, f"Slack does not accept the form of this message: {said}"
+        )
     if not code or webhook or code in _LINE:
-        return Outcome(State.RETRY, f"Slack refuses to post: {said}", channel_down=True)
-    return Outcome(State.FAILED, f"Slack refuses to post: {said}")
+        return Outcome(DeliveryState.RETRY, f"Slack refuses to post: {said}", channel_down=True)
+    return Outcome(DeliveryState.FAILED, f"Slack refuses to post: {said}")
 
 
 def _wait(answer: Answer) -> timedelta:

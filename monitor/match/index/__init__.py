@@ -22,7 +22,7 @@ from monitor.match.index.query_store import Kept
 from monitor.match.index.reference import Plain
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.match.tree import Query
-from monitor.model import Paper, Why
+from monitor.model import MatchReason, Paper
 
 if TYPE_CHECKING:
     from monitor.match.index.arrays import Numbers
@@ -63,7 +63,7 @@ class Match:
         return score(self.query, self._view)
 
     @cached_property
-    def why(self) -> tuple[Why, ...]:
+    def why(self) -> tuple[MatchReason, ...]:
         """Which words were found in which field, worked out when asked for."""
         return explain(self.query, self._view)
 
@@ -132,7 +132,9 @@ class TopicIndex:
         with self._lock:
             return self._kept.query(self._numbers[name])
 
-    def why(self, topic: Hashable, paper: Paper, sources: Sequence[str] = ()) -> tuple[Why, ...]:
+    def why(
+        self, topic: Hashable, paper: Paper, sources: Sequence[str] = ()
+    ) -> tuple[MatchReason, ...]:
         """Return why `paper` meets `topic` as it is now; empty when it does not, or is parked."""
         if topic not in self._numbers:
             return ()

@@ -48,7 +48,7 @@ def is_utf8(content: bytes, url: str, content_type: str) -> bool:
     return bool(declared or charset) or not (media.startswith("text/") or (url and not media))
 
 
-def mended(text: str) -> str:
+def repaired(text: str) -> str:
     """Return a text of which UTF-8 was encoded twice, or that has Windows-1252 in it, as meant."""
     if text.isascii() or not _CONTINUED.search(text):
         return text

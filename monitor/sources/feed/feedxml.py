@@ -20,7 +20,7 @@ from xml.parsers import expat
 from monitor.sources.feed.entry import Entry, parse_date
 from monitor.sources.feed.feednames import IGNORED, Names
 from monitor.sources.feed.feedtags import DeclinedError, decoded, last_aside, tag, without_asides
-from monitor.sources.feed.feedvalues import is_utf8, joined, mended, moment
+from monitor.sources.feed.feedvalues import is_utf8, joined, moment, repaired
 
 BLOCK = 64 * 1024
 MAX_BLOCK = 1024 * 1024  # an entry that ends so late is none of a paper
@@ -236,7 +236,7 @@ def _fields(tokens: Iterator[bytes], names: Names) -> _Fields:
             if attributes and (term := attributes.get("term")):
                 categories.append(term)
             if text:
-                categories.append(mended(text))
+                categories.append(repaired(text))
         elif role not in _MANY:
             if role in said and role in _ONCE:
                 raise DeclinedError
@@ -244,11 +244,11 @@ def _fields(tokens: Iterator[bytes], names: Names) -> _Fields:
             if attributes and role == "id":
                 is_address = attributes.get("isPermaLink", "true") == "true"
         elif role == "author":
-            people.append(mended(text))
+            people.append(repaired(text))
         elif role == "title":
-            title = title or mended(text)
+            title = title or repaired(text)
         elif role == "content":
-            contents.append(mended(text))
+            contents.append(repaired(text))
         else:
             links.append((role, attributes, text))
     return title, said, contents, categories, people, persons, links, is_address
@@ -259,7 +259,7 @@ def _entry(
 ) -> Entry:
     title, said, contents, categories, people, persons, links, is_address = _fields(tokens, names)
     content = max(contents, key=len) if contents else ""
-    summary = mended(said["summary"]) if "summary" in said else (contents or ("",))[0]
+    summary = repaired(said["summary"]) if "summary" in said else (contents or ("",))[0]
     updated = moment(said.get("updated", ""))
     if "id" in said:
         own = _identifier(said["id"], base if is_address else None)
@@ -270,7 +270,7 @@ def _entry(
         raise DeclinedError
     for role in _IDENTIFIERS:
         if role in said:
-            named.append(mended(said[role]))
+            named.append(repaired(said[role]))
     return Entry(
         title,
         "" if summary == content else summary,
@@ -284,9 +284,9 @@ def _entry(
         updated,
         issued,
         tuple(categories),
-        mended(said.get("arxiv:announce_type", "")),
-        mended(_venue(said)),
-        mended(said.get("arxiv:comment", "")),
+        repaired(said.get("arxiv:announce_type", "")),
+        repaired(_venue(said)),
+        repaired(said.get("arxiv:comment", "")),
     )
 
 
@@ -308,7 +308,7 @@ def _linked(told: list[_Link], base: str) -> tuple[str, str, list[str]]:
         elif role == "enclosure":
             address = link.get("url", "")
         else:
-            address = mended(joined(base, text)).replace("&amp;", "&") if text else ""
+            address = repaired(joined(base, text)).replace("&amp;", "&") if text else ""
         if role == "link" and link.get("rel", "alternate").lower() == "alternate":
             page = page or address
             named.append(address)
@@ -320,7 +320,7 @@ def _linked(told: list[_Link], base: str) -> tuple[str, str, list[str]]:
 
 
 def _identifier(told: str, base: str | None) -> str:
-    return mended(told if base is None or not told else joined(base, told))
+    return repaired(told if base is None or not told else joined(base, told))
 
 
 def _venue(said: dict[str, str]) -> str:
@@ -331,4 +331,4 @@ def _venue(said: dict[str, str]) -> str:
 def _published(said: dict[str, str]) -> datetime | None:
     at = moment(said.get("published", ""))
     told = said.get("prism:publicationdate")
-    return at or (parse_date(mended(told)) if told else None)
+    return at or (parse_date(repaired(told)) if told else None)

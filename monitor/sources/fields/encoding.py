@@ -74,7 +74,7 @@ def _whole(content: bytes, encoding: str) -> tuple[str, bool]:
 
 def _line(line: bytes) -> str:
     """A line of a file in mixed encodings: UTF-8 with faults, or Windows-1252."""
-    mended = line.decode("utf-8", "replace")
-    if _FOREIGN.search(mended) or "\ufffd" not in mended:
-        return mended
+    repaired = line.decode("utf-8", "replace")
+    if _FOREIGN.search(repaired) or "\ufffd" not in repaired:
+        return repaired
     return line.decode("cp1252", "replace")

@@ -19,7 +19,16 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from monitor.sources.jsonl.rows import HEAD, TOO_LARGE, TOO_MANY, ReadRun, Row, Run, costly, mended
+from monitor.sources.jsonl.rows import (
+    HEAD,
+    TOO_LARGE,
+    TOO_MANY,
+    ReadRun,
+    Row,
+    Run,
+    costly,
+    repaired,
+)
 
 LONG = 16 * 1024  # so much of a line is always read alone: it may reach bounds of its fields
 MOST = 40  # lines of a run
@@ -74,7 +83,7 @@ def _row(number: int, begin: int, line: bytes, plain: bool) -> Row | None:
     except (msgspec.DecodeError, ValueError, RecursionError):
         if not line.strip(b" \t\r\n\0"):
             return None
-        return number, begin, end, mended(line, cut=not line.endswith(b"\n")), False
+        return number, begin, end, repaired(line, cut=not line.endswith(b"\n")), False
     return number, begin, end, told, plain
 
 

@@ -157,7 +157,7 @@ def costly(record: bytes) -> bool:
     return record.count(b"{") * 200 + record.count(b"[") * 70 > MAX_PARSED
 
 
-def mended(line: bytes, cut: bool) -> object:
+def repaired(line: bytes, cut: bool) -> object:
     """Read what a strict decoder refuses and dumps hold: NaN, other encodings, half surrogates."""
     told = _parsed(line)
     if told is not None or line.strip() == b"null":

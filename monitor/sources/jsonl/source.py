@@ -20,7 +20,7 @@ from typing import Annotated, BinaryIO, ClassVar
 
 from pydantic import BeforeValidator, Field, field_validator
 
-from monitor.model import Document, Dump, FirstRun, Mark, Paper, Part, Reading, Rejected
+from monitor.model import Document, Dump, DumpChunk, DumpCursor, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Found, Source, SourceOptions, documents_in
 from monitor.sources.formats.api.records import NoPaperError
 from monitor.sources.jsonl.decompress import ENDS_IN_THE_MIDDLE, Tape
@@ -96,7 +96,7 @@ class Jsonl(Source):
         told = "" if papers and error == ENDS_IN_THE_MIDDLE else error
         return Reading(tuple(papers), tuple(rejected), told, whole)
 
-    def begin(self, dump: Dump, marks: Sequence[Mark]) -> Parts:
+    def begin(self, dump: Dump, marks: Sequence[DumpCursor]) -> Parts:
         """Begin to read a dump behind the furthest of `marks` that it agrees with so far."""
         preset, fields = getattr(self.options, "preset", ""), getattr(self.options, "fields", {})
         return Parts(dump.open, marks, preset, fields, self._clock())
@@ -118,7 +118,7 @@ class Parts:
     def __init__(
         self,
         opens: Callable[[], BinaryIO],
-        marks: Sequence[Mark],
+        marks: Sequence[DumpCursor],
         preset: str,
         fields: Mapping[str, Sequence[str]],
         now: datetime,
@@ -148,7 +148,7 @@ class Parts:
         self._unit = form.unit
         self.error = form.error or ("" if head else self._tape.fault)
 
-    def take(self, most: int) -> Part | None:
+    def take(self, most: int) -> DumpChunk | None:
         """Return the next part, of at most so many records; None at the end."""
         papers: list[Paper] = []
         rejected: list[Rejected] = []
@@ -188,7 +188,7 @@ class Parts:
         if not papers and not rejected:
             return None
         self._at = self._mark(offset, number)
-        return Part(tuple(papers), tuple(rejected), self._at)
+        return DumpChunk(tuple(papers), tuple(rejected), self._at)
 
     def close(self) -> None:
         self._file.close()
@@ -196,13 +196,13 @@ class Parts:
     def _rejects(self, rejected: list[Rejected], number: int, begin: int, why: str) -> None:
         rejected.append(Rejected(f"{self._unit} {number}, byte {begin}", why))
 
-    def _mark(self, offset: int, number: int) -> Mark:
+    def _mark(self, offset: int, number: int) -> DumpCursor:
         start = hashlib.sha256(self._start[:offset]).hexdigest()
-        return Mark(offset, number, self._tape.digest(offset), start)
+        return DumpCursor(offset, number, self._tape.digest(offset), start)
 
-    def _furthest(self, marks: Sequence[Mark]) -> Mark:
+    def _furthest(self, marks: Sequence[DumpCursor]) -> DumpCursor:
         """Find the furthest mark whose digest is that of our own first bytes."""
-        best = Mark()
+        best = DumpCursor()
         starts = {m: hashlib.sha256(self._start[: m.offset]).hexdigest() for m in marks}
         alike = (mark for mark, start in starts.items() if mark.start == start)
         for mark in sorted(alike, key=lambda mark: mark.offset):

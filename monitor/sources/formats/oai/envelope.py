@@ -20,7 +20,7 @@ from xml.etree.ElementTree import Element
 from monitor.model import Paper, Reading, Rejected
 from monitor.sources.feed.entry import MAX_ENTRY, parse_date
 from monitor.sources.fields import markup
-from monitor.sources.formats.xml.repair import apart, mended
+from monitor.sources.formats.xml.repair import apart, repaired
 from monitor.sources.formats.xml.stream import MAX_RECORDS, XmlError, records
 from monitor.sources.formats.xml.tags import balanced, bound
 
@@ -101,7 +101,7 @@ def read_envelope(content: bytes, told: Told) -> Envelope:
     answer = _Answer(told)
     fault = answer.read(content)
     if fault and fault.mendable:
-        text = bound(mended(content), _SPACES[0][1:-1])
+        text = bound(repaired(content), _SPACES[0][1:-1])
         again = _Answer(told, answer.found)
         fault = again.read(text.encode(errors="replace"))
         if fault and len(again.found) < MAX_RECORDS:

@@ -18,7 +18,7 @@ from typing import cast
 from urllib.parse import urlencode
 
 from monitor.errors import DocumentError, FetchError
-from monitor.http.client import Door
+from monitor.http.client import HttpClient
 from monitor.model import Document, Paper
 from monitor.sources import sandbox
 from monitor.sources.base import Found, Source
@@ -44,7 +44,7 @@ class Repository:
 
     @property
     def shown(self) -> str:
-        return Door.shown(self.address)
+        return HttpClient.shown(self.address)
 
     def ask(self, **asked: str) -> str:
         told = {name.strip("_"): value for name, value in asked.items() if value}
@@ -121,7 +121,7 @@ class Harvester(Source):
         except FetchError as fault:
             if fault.retry_after is not None or not says_error(fault.body):
                 raise
-            return Document(name, fault.body, self._clock(), url=Door.shown(address))
+            return Document(name, fault.body, self._clock(), url=HttpClient.shown(address))
         if document is None:
             raise DocumentError("the server said that nothing has changed, and was not asked")
         return replace(document, name=name, lifetime=timedelta(0))

@@ -21,7 +21,7 @@ _ESCAPE = re.compile(
 )
 
 
-def mended(content: bytes) -> str:
+def repaired(content: bytes) -> str:
     """Return the text of a document with its escapes as XML has them, and no declaration."""
     text = _decoded(content).lstrip("\ufeff").replace("\0", "")
     if text.count("&") > MAX_ESCAPES:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice, pairwise
 from xml.etree.ElementTree import Element
 
-from monitor.sources.formats.xml.repair import mended
+from monitor.sources.formats.xml.repair import repaired
 from monitor.sources.formats.xml.stream import XmlError, records
 
 MAX_MENDED = 64 * 1024 * 1024
@@ -40,7 +40,7 @@ def elements(
 
 
 def _behind(content: bytes, names: Collection[str], count: int) -> Iterator[Element | XmlError]:
-    for part in islice(_apart(mended(content), names), count, None):
+    for part in islice(_apart(repaired(content), names), count, None):
         try:
             yield from islice(records(part, names), 1, None)  # behind the root as it begins
         except XmlError as fault:
