@@ -28,7 +28,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("sources", "diff", "match", "digest", "channels", "store"),
     ("identity",),
     ("http", "text", "clocks", "resources", "log"),
-    ("spelling",),
     ("model",),
     ("private_files",),
     ("errors",),
@@ -162,10 +161,9 @@ PURE = (
     "digest/wording.py",
     "identity/*",
     "match/*",
-    "model.py",
+    "model/*",
     "pipeline/source_silence.py",
-    "spelling.py",
-    "text.py",
+    "text/*",
 )
 IMPURE_MODULES = {
     "glob",

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.spelling import american, spellings
 from monitor.text import beginnings, form_of, singular, title_key, ways_to_write
+from monitor.text.spelling import american, spellings
 
 ONE_WORD = """
     optimisation:optimization optimise:optimize optimised:optimized optimisers:optimizers

@@ -20,8 +20,8 @@ from monitor.identity.title_conventions import counted, numbers
 from monitor.identity.titles import Likeness, Title
 from monitor.identity.word_forms import near
 from monitor.model import Paper
-from monitor.spelling import american
 from monitor.text import plain
+from monitor.text.spelling import american
 
 # Words that an abstract must have before its agreement says anything.
 TELLING_WORDS = 20

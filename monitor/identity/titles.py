@@ -29,8 +29,8 @@ from monitor.identity.title_conventions import (
     numbers,
 )
 from monitor.identity.word_forms import initials, missing, numbered_apart
-from monitor.spelling import american
 from monitor.text import plain
+from monitor.text.spelling import american
 
 _WORD = re.compile(r"[^\W_]+")
 _SIGN = re.compile(r"[.:;,)\]?!]")

@@ -1,0 +1,124 @@
+"""The values that pass between the stages: frozen, one for each boundary.
+
+    Document -> Reading(Paper, Rejected)          a source reads; a Dump -> Part, one after another
+    Keyed, Candidate -> Decision                  diff decides
+    Change, Stored, Topic -> Match                match finds
+    News -> Digest -> Rendered                    digest composes, a channel renders
+    Delivery -> Outcome                           deliver sends
+
+Every `datetime` is aware and in UTC unless its name says local.
+"""
+
+from monitor.model.clock import (
+    Clock,
+    Json,
+)
+from monitor.model.delivery import (
+    Channel,
+    Delivery,
+    DeliveryState,
+    Outcome,
+    State,
+)
+from monitor.model.digests import (
+    Digest,
+    DigestPaper,
+    DigestSection,
+    Notice,
+    OtherTitle,
+    Rendered,
+    SourceReport,
+    SourceWarning,
+    Templates,
+    TopicWhy,
+    UnsentMatch,
+)
+from monitor.model.identity import (
+    Candidate,
+    ChangeKind,
+    Decision,
+    Effect,
+    IncomingPaper,
+    Sighting,
+    SightingText,
+    StoredPaper,
+)
+from monitor.model.sources import (
+    COMMENT,
+    CONCERN,
+    CORRECTION,
+    RETRACTION,
+    Document,
+    Dump,
+    DumpChunk,
+    DumpCursor,
+    DumpReading,
+    FirstRun,
+    Paper,
+    Reading,
+    Rejected,
+    Run,
+    RunOutcome,
+    SourceDay,
+)
+from monitor.model.topics import (
+    Change,
+    Keyword,
+    Keywords,
+    MatchReason,
+    MatchRow,
+    SearchExpr,
+    Topic,
+)
+
+__all__ = [
+    "COMMENT",
+    "CONCERN",
+    "CORRECTION",
+    "RETRACTION",
+    "Candidate",
+    "Change",
+    "ChangeKind",
+    "Channel",
+    "Clock",
+    "Decision",
+    "Delivery",
+    "DeliveryState",
+    "Digest",
+    "DigestPaper",
+    "DigestSection",
+    "Document",
+    "Dump",
+    "DumpChunk",
+    "DumpCursor",
+    "DumpReading",
+    "Effect",
+    "FirstRun",
+    "IncomingPaper",
+    "Json",
+    "Keyword",
+    "Keywords",
+    "MatchReason",
+    "MatchRow",
+    "Notice",
+    "OtherTitle",
+    "Outcome",
+    "Paper",
+    "Reading",
+    "Rejected",
+    "Rendered",
+    "Run",
+    "RunOutcome",
+    "SearchExpr",
+    "Sighting",
+    "SightingText",
+    "SourceDay",
+    "SourceReport",
+    "SourceWarning",
+    "State",
+    "StoredPaper",
+    "Templates",
+    "Topic",
+    "TopicWhy",
+    "UnsentMatch",
+]

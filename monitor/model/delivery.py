@@ -1,0 +1,113 @@
+"""A delivery on its way, and what every channel offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from monitor.model.digests import Digest, Notice, Rendered, Templates
+
+
+class DeliveryState(StrEnum):
+    """The life of a delivery."""
+
+    PLANNED = "planned"
+    CLAIMED = "claimed"
+    HANDING_OFF = "handing_off"
+    SENT = "sent"
+    RETRY = "retry"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    SUPPRESSED = "suppressed"
+    SUPERSEDED = "superseded"
+
+
+# The name until 0.1.0, for channels from packages; goes with the release after the next.
+State = DeliveryState
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One part of one digest for one recipient on one channel.
+
+    `parent` is the provider reference of part 0, for channels that thread; `rendered` is what
+    was frozen when the digest was composed; `changed_at` is since when `state` is what it is.
+
+    `handed_off_at` is when the last byte of its first hand-off without a clear end left: it may
+    have arrived then. A person who has it sent again starts this anew. `resent` says that nothing
+    hands it off once more by itself: that was done, or refused for good, or given up.
+    """
+
+    id: int
+    digest_id: int
+    subscription: str
+    period: str
+    channel: str
+    recipient: str
+    part: int
+    state: DeliveryState
+    attempts: int
+    message_id: str
+    created_at: datetime
+    next_attempt_at: datetime | None
+    rendered: Rendered
+    parent: str = ""
+    reference: str = ""
+    error: str = ""
+    owner: str = ""
+    resent: bool = False
+    handed_off_at: datetime | None = None
+    changed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one attempt to send.
+
+    `state` is SENT, RETRY, FAILED or UNKNOWN. `channel_down` means that the fault is the
+    channel's, not this recipient's: its other deliveries wait and nobody is marked as failed.
+    """
+
+    state: DeliveryState
+    error: str = ""
+    reference: str = ""
+    retry_after: timedelta | None = None
+    channel_down: bool = False
+
+
+class Channel(Protocol):
+    """A way out: `render` is pure, `send` does the I/O and never raises for what a server says.
+
+    `line` names what is down when the channel is (all e-mail of one server is one line).
+    `handing_off` commits that the last byte is about to leave: it returns False when the
+    claim is no longer ours, and then nothing may be sent. `apart` is how many seconds two
+    messages of one channel are to be apart.
+    """
+
+    name: str
+    line: str
+    apart: float
+
+    def recipients(self) -> tuple[str, ...]: ...
+
+    def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]: ...
+
+    def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]: ...
+
+    def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome: ...
+
+    def reconcile(self, delivery: Delivery) -> Outcome | None:
+        """Find out what became of an `unknown` delivery; None when this channel cannot know.
+
+        A RETRY (it is not there) with a `retry_after` is believed only so long after the hand-off.
+        """
+        ...
+
+    def check(self) -> str:
+        """Look whether the channel could send now, sending nothing; return what is wrong, or ""."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,148 @@
+"""What decides which paper a record is, and what changed: incoming, stored, candidate, decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from monitor.model.sources import Paper
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingPaper:
+    """A paper with what it can be recognised by.
+
+    `keys` are normalised identifiers, `title_key` a candidate only, `raw_id` the source's own
+    name for the record (or a hash of it), `fingerprint` changes when the text does; `blocks`
+    are numbers of which near copies share one, `mark` is one that changes with anything said.
+    `about` are the normalised identifiers of what a notice or comment is about, `common` those
+    of the record that clearly different works carry: data, by which nothing is recognised.
+    """
+
+    paper: Paper
+    keys: tuple[tuple[str, str], ...]
+    title_key: str
+    raw_id: str
+    fingerprint: str
+    blocks: tuple[int, ...] = ()
+    mark: int | None = None
+    about: tuple[tuple[str, str], ...] = ()
+    common: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SightingText:
+    """Title, authors, venue, year, type and normalised identifiers as one record gave them."""
+
+    title: str
+    authors: tuple[str, ...] = ()
+    venue: str = ""
+    year: int | None = None
+    type: str = ""
+    keys: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What one source last said of a paper, and in which document it first did.
+
+    `past` are the last fingerprints before this one, the latest first; `why` says by what the
+    paper was recognised when this source first told of it. `text` is None where it was not asked
+    for, and for records last read before texts were stored.
+    """
+
+    source: str
+    raw_id: str
+    version: int | None
+    announce: str
+    fingerprint: str
+    first_seen: datetime
+    last_seen: datetime
+    document: str = ""
+    past: tuple[str, ...] = ()
+    why: str = ""
+    text: SightingText | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPaper:
+    """A paper of the store. `news_at` is None when it was stored silently.
+
+    Of one that is `purged` only what it is recognised by is left.
+    """
+
+    id: int
+    paper: Paper
+    first_seen: datetime
+    news_at: datetime | None
+    revision: int
+    purged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A stored paper that an incoming one may be, and by what it was found.
+
+    `found_by` holds "key", "raw_id", "title" or "block"; `keys` are all identifiers of the stored
+    paper, but for those that are `common` to clearly different works; `sightings` are this
+    source's sightings of it. `ruled` is "same" or "different" where a person has said so, else "".
+    """
+
+    stored: StoredPaper
+    keys: tuple[tuple[str, str], ...]
+    found_by: frozenset[str]
+    sightings: tuple[Sighting, ...] = ()
+    ruled: str = ""
+    common: tuple[tuple[str, str], ...] = ()
+
+
+class ChangeKind(StrEnum):
+    """Kinds of news, as a topic's `news:` names them."""
+
+    NEW = "new"
+    REVISED = "revised"
+    WITHDRAWN = "withdrawn"
+    OLDER = "older"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a notice means for the papers it is about: withdrawn or revised, and why in words.
+
+    `papers` are those that are stored; without `news` it is noted silently.
+    """
+
+    kind: ChangeKind
+    papers: tuple[int, ...] = ()
+    news: bool = True
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is to be written for one incoming paper.
+
+    `kind` is None when the paper is known and unchanged. `paper_id` is the stored paper it is,
+    `twin` the position of an earlier decision of the same chunk that it repeats; both None
+    means a paper that the store has never seen. `news` is false for what is stored silently;
+    `retold` says that the text is to be taken over although it is no news. `joins` are stored
+    papers, and `twin_joins` papers of earlier decisions, that are proven to be this one, too.
+    `why` is the reason in words, `recognised` by what a known paper was recognised.
+
+    `effect` is what a notice means for other papers. `disowned` are identifiers that turned up on
+    a clearly different work: from now on nothing is recognised by them.
+    """
+
+    keyed: IncomingPaper
+    kind: ChangeKind | None
+    paper_id: int | None = None
+    earlier_in_chunk: int | None = None
+    news: bool = True
+    why: str = ""
+    text_changed_silently: bool = False
+    joins: tuple[int, ...] = ()
+    twin_joins: tuple[int, ...] = ()
+    recognised: str = ""
+    effect: Effect | None = None
+    disowned: tuple[tuple[str, str], ...] = ()

@@ -1,0 +1,208 @@
+"""What a source hands over: documents, papers, and how a run ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import BinaryIO, Protocol
+
+import msgspec
+
+# Values of `Paper.type` that mark a record about another paper; all other types are free text.
+RETRACTION = "retraction"
+
+
+CORRECTION = "correction"
+
+
+CONCERN = "expression of concern"
+
+
+COMMENT = "comment"
+
+
+class Paper(msgspec.Struct, frozen=True, gc=False):
+    """A paper as one record of one source tells it. Only the title is required.
+
+    `keys` maps a scheme (arxiv, doi, openreview, pmid, s2, ...) to a value or a tuple of
+    values; `announced` is when a source says it announced the paper, `announce` how
+    (new, cross, replace, ...); `raw_id` is the source's own name for the record.
+
+    `type` is what kind of publication it is, in small letters ("journal article", "preprint");
+    `RETRACTION`, `CORRECTION`, `CONCERN` and `COMMENT` mark a record about another paper, whose
+    identifiers are in `about`, in the form of `keys`.
+
+    Dumps hold millions: a Struct of msgspec is made in a tenth of a frozen dataclass's time.
+    """
+
+    title: str
+    abstract: str = ""
+    authors: tuple[str, ...] = ()
+    venue: str = ""
+    year: int | None = None
+    published: datetime | None = None
+    updated: datetime | None = None
+    announced: datetime | None = None
+    url: str = ""
+    pdf_url: str = ""
+    keys: Mapping[str, str | tuple[str, ...]] = {}
+    categories: tuple[str, ...] = ()
+    announce: str = ""
+    version: int | None = None
+    withdrawn: bool = False
+    raw_id: str = ""
+    type: str = ""
+    about: Mapping[str, str | tuple[str, ...]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A part of a document that gave no paper: `where` is a place ("line 12"), `why` a reason."""
+
+    where: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Bytes as they came. `at` is the file's time or the time of the fetch.
+
+    `complete` is false for a transfer that was cut.
+    `validators` (etag, last_modified) are kept only once the papers are.
+    `lifetime` is for how long the same address is said to answer the same.
+    """
+
+    name: str
+    content: bytes
+    at: datetime
+    content_type: str = ""
+    url: str = ""
+    validators: Mapping[str, str] = field(default_factory=dict, hash=False)
+    complete: bool = True
+    lifetime: timedelta = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a source understood of a document: nothing is dropped without a `Rejected`.
+
+    `error` says why the document as a whole could not be read; `complete` is false when it
+    ends in the middle, so that nothing may be concluded from what is not there.
+    """
+
+    papers: tuple[Paper, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    error: str = ""
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DumpCursor:
+    """How far a dump is read, and what was read: enough to go on in the same one, or a longer one.
+
+    `offset` counts the bytes of what it unpacks to, `number` its lines or records; `digest` is
+    that of all these bytes, and `start` that of the first of them alone.
+    """
+
+    offset: int = 0
+    number: int = 0
+    digest: str = ""
+    start: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """A document that may be larger than memory, and is read in parts.
+
+    `open` gives its bytes as they lie there, packed or not; `size` is theirs. When `modified`
+    (nanoseconds since 1970; None: nobody knows) and `size` are as they were, so is the document.
+    The rest is as of a Document.
+    """
+
+    name: str
+    open: Callable[[], BinaryIO]
+    at: datetime
+    size: int
+    modified: int | None = None
+    url: str = ""
+    validators: Mapping[str, str] = field(default_factory=dict, hash=False)
+    complete: bool = True
+    lifetime: timedelta = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class DumpChunk:
+    """The next papers of a dump and what was set aside between them, up to `mark`."""
+
+    papers: tuple[Paper, ...]
+    rejected: tuple[Rejected, ...]
+    mark: DumpCursor
+
+
+class DumpReading(Protocol):
+    """A dump that is being read from `begin` on.
+
+    When `take` returns None, `error` says why that is not the end of a whole document, or "".
+    """
+
+    begin: DumpCursor
+    error: str
+
+    def take(self, most: int) -> DumpChunk | None:
+        """Return the next part, of at most so many records."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class RunOutcome(StrEnum):
+    OK = "ok"
+    UNCHANGED = "unchanged"
+    PARTIAL = "partial"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One attempt at one document of one source, kept whatever came of it.
+
+    `fresh` counts what this source had not told of before, whoever else had; `set_aside` are
+    the first of what was rejected.
+    """
+
+    source: str
+    document: str | None
+    outcome: RunOutcome
+    started: datetime
+    finished: datetime | None = None
+    seen: int = 0
+    new: int = 0
+    revised: int = 0
+    known: int = 0
+    rejected: int = 0
+    fresh: int = 0
+    error: str = ""
+    set_aside: tuple[Rejected, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDay:
+    """What a source brought on one day.
+
+    `asked` counts its answers; `offered` says that one of them held papers, new or not;
+    `fresh` counts the papers and revisions that it had not told of before.
+    """
+
+    asked: int = 0
+    offered: bool = False
+    fresh: int = 0
+
+
+class FirstRun(StrEnum):
+    """What the first reading of a source is worth."""
+
+    DELIVER = "deliver"
+    RECENT = "recent"
+    BASELINE = "baseline"

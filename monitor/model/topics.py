@@ -1,0 +1,78 @@
+"""Topics, and why a paper matches one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from monitor.model.identity import ChangeKind, StoredPaper
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A piece of news waiting to be matched, with the paper as it now stands."""
+
+    stored: StoredPaper
+    revision: int
+    kind: ChangeKind
+    at: datetime
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A stored question. Empty `sources` means all; `since` is how far a new topic looks back.
+
+    `threshold` is the least that the weights of what is met have to sum up to, 0 for none;
+    `synonyms` are the groups of words with one meaning that bear on its query.
+    """
+
+    name: str
+    query: str
+    sources: tuple[str, ...] = ()
+    news: frozenset[ChangeKind] = frozenset({ChangeKind.NEW})
+    since: timedelta = timedelta(days=7)
+    threshold: float = 0.0
+    synonyms: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """A word, name or label that the search index has, or with `prefix` a beginning of some."""
+
+    text: str
+    prefix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Keywords:
+    """Keywords of which a paper has all, or at least one; `parts` is never empty."""
+
+    every: bool
+    parts: tuple[Keyword | Keywords, ...]
+
+
+SearchExpr: TypeAlias = Keyword | Keywords
+
+
+@dataclass(frozen=True, slots=True)
+class MatchReason:
+    """Which words of a topic were found in which field.
+
+    `words` are as the paper writes them; `spans` are (start, end) positions in that field's text.
+    """
+
+    field: str
+    words: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRow:
+    """A row of the match table: which topic met which revision of which paper."""
+
+    topic: str
+    paper_id: int
+    revision: int
+    score: float

@@ -1,0 +1,54 @@
+"""Removes what nobody should see in a text: control characters, invisible and direction marks."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_UNWANTED = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+_SHORT = 100
+# All of ASCII but the control characters.
+_SHOWN = bytes(range(32, 127))
+
+
+def clean(text: str) -> str:
+    """Return `text` as stored: NFC, one line, single spaces, no control or bidi characters.
+
+    LaTeX and mathematics stay as they were written.
+    """
+    if len(text) < _SHORT and text.isascii() and text.isprintable() and "  " not in text:
+        return text.strip()
+    line = text.replace("\n", " ").strip()
+    # Backwards, since what finds two spaces among many single ones is three times as fast so.
+    is_plain = line.isascii() and line.rfind("  ") < 0
+    if is_plain and not line.encode().translate(None, _SHOWN):  # nothing but what is shown
+        return line
+    if "  " in line or not line.isprintable():  # printable is no space but " "
+        line = " ".join(line.split())
+    if not line.isprintable():
+        visible = re.sub("[\ud800-\udfff]", "\ufffd", _UNWANTED.sub("", line))
+        line = " ".join(visible.split())
+    return unicodedata.normalize("NFC", line)
+
+
+_WITHDRAWN_MARK = re.compile(
+    r"(?:(?P<open>[\[(*]\s*)?(?:retracted|withdrawn|removed)"
+    r"(?: (?:article|paper|chapter|publication|preprint|manuscript))?"
+    r"\s*(?(open)[\])*]\s*[:：]?|[:：]))\s*(?=\S)",
+    re.IGNORECASE,
+)
+
+
+def without_withdrawal(title: str) -> str:
+    """Return a title without the mark of a withdrawn paper before it ("RETRACTED ARTICLE: ...").
+
+    A title without such a mark is returned as it is.
+    """
+    if title[:1] not in "RrWw[(*":
+        return title
+    found = _WITHDRAWN_MARK.match(title)
+    return title[found.end() :] if found else title

@@ -1,0 +1,198 @@
+"""One folding of a text: case, accents, width, LaTeX and tags are removed, Greek letters are named.
+
+The folded text remembers where each character came from, so that words found in it have exact
+places in the text as it was given.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from monitor.text.tables import pairs, word_set
+
+_GREEK = pairs(
+    "α: alpha, β: beta, γ: gamma, δ: delta, ε: epsilon, ζ: zeta, η: eta, θ: theta, ι: iota, "
+    "κ: kappa, λ: lambda, μ: mu, ν: nu, ξ: xi, ο: omicron, π: pi, ρ: rho, σ ς: sigma, τ: tau, "
+    "υ: upsilon, φ: phi, χ: chi, ψ: psi, ω: omega"
+)
+
+_GREEK_NAMES = frozenset(_GREEK.values())
+
+_CHARACTERS = str.maketrans(
+    {
+        **_GREEK,
+        **pairs("ø: o, ł: l, đ ð: d, þ: th, æ: ae, œ: oe, ı: i, ∞: infinity, ×: x"),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-"),
+        **dict.fromkeys("\u2018\u2019\u02bc\u2032\u00b4", "'"),
+        **dict.fromkeys("™℠®©\ufe0e\ufe0f", ""),
+        "&": " and ",
+    }
+)
+
+_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
+
+# LaTeX commands that write a letter, that only change how things look, and that write a sign.
+_LETTERS = pairs(
+    "ae AE: ae, oe OE: oe, o O: o, l L: l, i: i, j: j, ss: ss, aa AA: a, dj DJ dh DH: d, "
+    "th TH: th, ell: l, infty: infinity, times: x"
+)
+
+_LOOKS = word_set(
+    "b c d H k r t u v acute bar bf big Big bigg bigl bigr bm boldsymbol breve cal check cite "
+    "dddot ddot dfrac displaystyle dot em emph ensuremath frac grave hat hbox it large left "
+    "limits mbox nolimits operatorname overline protect right rm sc sf sl small sqrt tfrac "
+    "tilde tt underline url vec widehat widetilde xspace"
+)
+
+_SIGNS = word_set(
+    "approx ast bullet cdot cdots circ cup cap dots equiv exists forall ge geq geqslant gg in "
+    "langle lceil ldots le leftarrow leq leqslant lfloor ll lVert lvert mapsto mid ne neq "
+    "newline notin oplus otimes parallel pm prime propto qquad quad rangle rceil rfloor "
+    "rightarrow Rightarrow rVert rvert setminus sim simeq star subset subseteq to vert Vert "
+    "wedge vee"
+)
+
+_ESCAPES = {**dict.fromkeys("\"'`^~=.-/()[]", ""), "&": " and ", "_": "_", "#": "#"}
+
+_BLOCK_TAGS = word_set("abstract br div h1 h2 h3 h4 li ol p sec title ul")
+
+_SPECIAL = re.compile(
+    r"""
+      (?P<tag></?(?:(?:jats|mml|m):[\w-]+|a|abbr|abstract|b|bold|br|code|div|em|font|h[1-4]|i|inf
+          |inline-formula|ins|italic|li|mark|math|m(?:i|n|o|row|sub|sup|text)|ol|p|q|s|sc|scp|sec
+          |small|span|strong|sub|sup|tex-math|title|tt|u|ul|underline|var|xref)
+          (?:\s+[\w:-]+\s*=\s*(?:"[^"<>]*"|'[^'<>]*'))*\s*/?>)
+    | (?P<entity>&(?:\#\d{1,7}|\#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});)
+    | (?P<command>\\[a-z]+\*?\s*)
+    | (?P<escape>\\.)
+    | (?P<between>(?<=\w)\}\{(?=\w))
+    | (?P<nothing>[{}$\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff])
+    | (?P<raised>[\u00b2\u00b3\u00b9\u2070-\u207f]+)
+    | (?P<lowered>[\u2080-\u208e]+)
+    | (?P<other>&|\w[\u0300-\u036f\u3099\u309a]+|[\u1100-\u11ff]+|(?-i:[^\x00-\x7f]))
+    """,
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+# Every special character or command begins at one of these, unless there is an accent apart.
+_SPOT = re.compile(r"[<&\\{}$\x80-\U0010ffff]")
+
+_APART = re.compile("[\u0300-\u036f\u3099\u309a]")
+
+_NOT_PLAIN = re.compile(r"[\\${}<&]")
+
+
+# Words are read in so many characters of a text, so that none takes unbounded time; the longest
+# abstracts have a tenth of it.
+MOST_READ = 100_000
+
+
+class Folded(NamedTuple):
+    """`text` folded; character i came from the characters starts[i]:ends[i] of the original."""
+
+    text: str
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+
+def is_plain(text: str) -> bool:
+    """Whether folding `text` only makes its letters small."""
+    return text.isascii() and not _NOT_PLAIN.search(text)
+
+
+def _specials(text: str) -> Iterator[re.Match[str]]:
+    """Find what is folded in another way than by making letters small."""
+    if _APART.search(text):
+        yield from _SPECIAL.finditer(text)
+        return
+    done = 0
+    for spot in _SPOT.finditer(text):
+        if spot.start() >= done and (special := _SPECIAL.match(text, spot.start())):
+            done = special.end()
+            yield special
+
+
+def fold(text: str) -> Folded:
+    if is_plain(text):
+        return Folded(text.lower(), range(len(text)), range(1, len(text) + 1))
+    pieces: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    done = 0
+    for special in _specials(text):
+        start, end = special.span()
+        written = _fold_special(special.lastgroup or "", special.group())
+        pieces += (text[done:start].lower(), written)
+        starts.extend(range(done, start))
+        ends.extend(range(done + 1, start + 1))
+        starts.extend([start] * len(written))
+        ends.extend([start + len(special.group().rstrip())] * len(written))
+        done = end
+    pieces.append(text[done:].lower())
+    starts.extend(range(done, len(text)))
+    ends.extend(range(done + 1, len(text) + 1))
+    return Folded("".join(pieces), starts, ends)
+
+
+def folded_text(text: str) -> str:
+    """Return `text` folded, without where its characters came from; a plain one as it is."""
+    if is_plain(text):
+        return text
+    pieces: list[str] = []
+    done = 0
+    for special in _specials(text):
+        pieces += (
+            text[done : special.start()].lower(),
+            _fold_special(special.lastgroup or "", special.group()),
+        )
+        done = special.end()
+    return "".join((*pieces, text[done:].lower()))
+
+
+@lru_cache(maxsize=16_384)
+def _fold_special(kind: str, written: str) -> str:
+    match kind:
+        case "tag":
+            return _fold_tag(written)
+        case "command":
+            return _fold_command(written).lower()
+        case "escape":
+            return _ESCAPES.get(written[1], " ")
+        case "nothing" | "between":
+            return "" if kind == "nothing" else "/"
+        case "raised" | "lowered":
+            return ("^" if kind == "raised" else "_") + _fold_characters(written)
+        case _:
+            return _fold_characters(html.unescape(written))
+
+
+def _fold_characters(characters: str) -> str:
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", characters.translate(_CHARACTERS)))
+    return unicodedata.normalize("NFC", bare).casefold().translate(_CHARACTERS)
+
+
+def _fold_tag(tag: str) -> str:
+    name = re.split(r"[\s>/]", tag.lstrip("</"), maxsplit=1)[0].rpartition(":")[2].lower()
+    if name in _BLOCK_TAGS:
+        return " "
+    if tag.startswith("</"):
+        return ""
+    return {"sub": "_", "inf": "_", "sup": "^"}.get(name, "")
+
+
+def _fold_command(command: str) -> str:
+    """Fold `\\name` with the space behind it, which TeX swallows after a letter."""
+    name = command[1:].rstrip().rstrip("*")
+    space = " " if command[-1].isspace() else ""
+    if name in _LETTERS:
+        return _LETTERS[name]
+    if name in _LOOKS or name.startswith(("text", "math")):
+        return ""
+    greek = name.lower().removeprefix("var")
+    if greek in _GREEK_NAMES:
+        return greek + space
+    return " " if name in _SIGNS else f" {name} "

@@ -1,0 +1,185 @@
+"""What the words of a paper are: Unicode, LaTeX, mark-up, dashes, plurals and spellings.
+
+Everything rests on one folding of a text (case, accents, width, LaTeX and tags fall away,
+Greek letters become their names) that remembers where each character came from, so that
+words found in the folded text have exact places in the text as it was given.
+
+Words form a lattice: `multi-agent` gives the words multi [0-1], agent [1-2] and multiagent
+[0-2], and a phrase is any chain of adjoining words. That is how a hyphen may join or part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from monitor.text.folding import MOST_READ, Folded, fold, folded_text, is_plain
+from monitor.text.plurals import form_of
+
+_SPACELESS = (
+    "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30fa\u30fc-\u30ff"
+    "\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
+)
+
+_LETTER = rf"(?:[^\W_{_SPACELESS}]|[\u0900-\u0963\u0966-\u0dff])"
+
+
+def _patterns(letter: str, spaceless: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Words joined by hyphens, and one: 3.5 and 10,000 stay whole, C++, C# and A+ keep signs."""
+    word = (
+        rf"{letter}+(?:(?<=\d)(?:\.(?=\d)|,(?=\d{{3}}(?!\d))){letter}+)*"
+        r"(?:(?<=\b\w)(?:\+\+|[+#](?!\w)))?"
+    )
+    chain = rf"({spaceless}{word})(?:[-'_^]{{1,3}}{word})*"
+    return re.compile(chain), re.compile(rf"{spaceless}{word}")
+
+
+_ASCII_CHAIN, _ASCII_PART = _patterns("[a-z0-9]", "")
+
+
+_CHAIN, _PART = _patterns(_LETTER, rf"[{_SPACELESS}]|")
+
+_JOINT = re.compile(r"[-'_^]")
+
+_LONGEST_JOIN = 4
+
+
+class Word(NamedTuple):
+    """A word of a text: an edge of its lattice, from position `start` to position `end`.
+
+    `form` is what the word is compared by: its singular in American spelling. `word` is the
+    folded word as it was written, and `span` its (start, end) characters in the original text.
+    Positions count the parts of words; an edge longer than one is several parts joined over
+    their hyphens.
+    """
+
+    form: str
+    word: str
+    start: int
+    end: int
+    span: tuple[int, int]
+
+
+def words(text: str) -> tuple[Word, ...]:
+    """Return the word lattice of `text`, in the order of positions, single parts first.
+
+    Letters of scripts without spaces are words of their own.
+    """
+    return _lattice(fold(text[:MOST_READ]))
+
+
+def _lattice(folded: Folded) -> tuple[Word, ...]:
+    text, starts, ends = folded
+    chains, single = (_ASCII_CHAIN, _ASCII_PART) if text.isascii() else (_CHAIN, _PART)
+    found: list[Word] = []
+    position = 0
+    for chain in chains.finditer(text):
+        start, end = chain.span()
+        if end == chain.end(1):
+            word = text[start:end].replace(",", "")
+            span = starts[start], ends[end - 1]
+            found.append(Word(form_of(word), word, position, position + 1, span))
+            position += 1
+            continue
+        parts = list(single.finditer(text, start, end))
+        for first, last in _runs(parts):
+            edge = _word(folded, position + first, parts[first], parts[last - 1], last - first)
+            found.append(edge)
+        position += len(parts)
+    return tuple(found)
+
+
+# All of ASCII that a chain of words may have inside it; everything else in ASCII parts words.
+_WITHIN_CHAINS = frozenset(
+    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-'_^.,+#"
+)
+
+_GAPS = bytes(code if code > 127 or code in _WITHIN_CHAINS else 32 for code in range(256))
+
+
+def pieces(text: str) -> list[bytes]:
+    """Cut `text` where no word goes on, for reading many texts that share most of their pieces.
+
+    The words of the pieces (`words_of_piece`), one piece after another, are the `words` of the
+    text. A piece of a plain text (`is_plain`) keeps its capitals.
+    """
+    return folded_text(text[:MOST_READ]).encode("utf-8", "surrogatepass").translate(_GAPS).split()
+
+
+# Letters and digits of ASCII, small; what may stand within a word falls away, and all else parts.
+_LETTERS_ALONE = bytes(
+    code if code > 127 else ord(chr(code).lower()) if chr(code).isalnum() else 32
+    for code in range(256)
+)
+
+_FALLS_AWAY = b"-'_^.,+#"
+
+
+def letters(text: str) -> bytes:
+    """Return a text folded, as UTF-8, with the parts of words run together and the rest spaces."""
+    folded = folded_text(text[:MOST_READ]).encode("utf-8", "surrogatepass")
+    return folded.translate(_LETTERS_ALONE, _FALLS_AWAY)
+
+
+def words_of_piece(piece: bytes) -> tuple[Word, ...]:
+    """Return the word lattice of one of `pieces`; positions and spans count from its start."""
+    folded = piece.decode("utf-8", "surrogatepass")
+    if folded.isascii():
+        folded = folded.lower()
+    return _lattice(Folded(folded, range(len(folded)), range(1, len(folded) + 1)))
+
+
+def written_in_piece(text: str, number: int, span: tuple[int, int]) -> str:
+    """Return how `text` writes the characters `span` of the piece of this number."""
+    (_, starts, ends), found = _placed_pieces(text)
+    first = found[number] + span[0]
+    last = found[number] + span[1] - 1
+    return text[starts[first] : ends[last]]
+
+
+@lru_cache(maxsize=8)
+def _placed_pieces(text: str) -> tuple[Folded, list[int]]:
+    folded = fold(text[:MOST_READ])
+    cut = folded.text.encode("utf-8", "surrogatepass").translate(_GAPS)
+    whole = cut.decode("utf-8", "surrogatepass")
+    return folded, [piece.start() for piece in re.finditer("[^ ]+", whole)]
+
+
+def _word(
+    folded: Folded, position: int, first: re.Match[str], last: re.Match[str], parts: int
+) -> Word:
+    start, end = first.start(), last.end()
+    word = folded.text[start:end]
+    if parts > 1:
+        word = _JOINT.sub("", word)
+    word = word.replace(",", "")
+    span = (folded.starts[start], folded.ends[end - 1])
+    return Word(form_of(word), word, position, position + parts, span)
+
+
+def _runs(parts: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:
+    """Yield which neighbouring parts make a word: each alone, then those that may be joined.
+
+    Two numbers are never joined: 3-5 is not 35.
+    """
+    count = len(parts)
+    for i in range(count):
+        yield i, i + 1
+    if count == 1:
+        return
+    parted = [a.group()[-1].isdigit() and b.group()[0].isdigit() for a, b in pairwise(parts)]
+    for first in range(count - 1):
+        for last in range(first + 2, min(first + _LONGEST_JOIN, count) + 1):
+            if any(parted[first : last - 1]):
+                break
+            yield first, last
+
+
+def plain(text: str) -> str:
+    """Return the words of `text` in plain folded Unicode, parted by spaces, for comparing."""
+    if is_plain(text):
+        return " ".join(_ASCII_PART.findall(text.lower()))
+    return " ".join(match.group() for match in _PART.finditer(fold(text).text))

@@ -1,0 +1,145 @@
+"""One form for singular and plural: bacteria is bacterium, matrices is matrix, leaves is leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import takewhile
+
+from monitor.text.spelling import american, spellings
+from monitor.text.tables import pairs, word_set
+
+_IRREGULAR = pairs(
+    "lms: lm, nns: nn, ais: ai, "
+    "movies: movie, cookies: cookie, calories: calorie, zombies: zombie, selfies: selfie, "
+    "caches: cache, niches: niche, headaches: headache, avalanches: avalanche, shoes: shoe, "
+    "biases: bias, debiases: debias, gases: gas, aliases: alias, atlases: atlas, canvases: canvas, "
+    "lenses: lens, buses: bus, viruses: virus, campuses: campus, statuses: status, "
+    "focuses foci: focus, bonuses: bonus, censuses: census, consensuses: consensus, "
+    "corpuses corpora: corpus, matrices: matrix, indices: index, vertices: vertex, "
+    "vortices: vortex, simplices: simplex, appendices: appendix, axes: axis, criteria: criterion, "
+    "phenomena: phenomenon, automata: automaton, stimuli: stimulus, nuclei: nucleus, loci: locus, "
+    "radii: radius, optima: optimum, minima: minimum, maxima: maximum, spectra: spectrum, "
+    "schemata: schema, lemmata: lemma, formulae: formula, halves: half, wolves: wolf, mice: mouse, "
+    "men: man, women: woman, children: child, quizzes: quiz, crises: crisis, ellipses: ellipsis, "
+    "emphases: emphasis, metastases: metastasis, diagnoses: diagnosis, prognoses: prognosis, "
+    "neuroses: neurosis, psychoses: psychosis, thromboses: thrombosis, stenoses: stenosis, "
+    "anastomoses: anastomosis, symbioses: symbiosis, metamorphoses: metamorphosis, "
+    "scleroses: sclerosis, necroses: necrosis, geneses: genesis, oases: oasis, synopses: synopsis, "
+    "testes: testis, leaves: leaf, lives: life, knives: knife, shelves: shelf, calves: calf, "
+    "loaves: loaf, sheaves: sheaf, hooves: hoof, thieves: thief, teeth: tooth, feet: foot, "
+    "lice: louse, geese: goose, oxen: ox, helices: helix, cortices: cortex, apices: apex, "
+    "radices: radix, codices: codex, cervices: cervix, varices: varix, bacteria: bacterium, "
+    "strata: stratum, symposia: symposium, equilibria: equilibrium, quanta: quantum, "
+    "momenta: momentum, extrema: extremum, suprema: supremum, infima: infimum, "
+    "continua: continuum, vacua: vacuum, mitochondria: mitochondrion, ganglia: ganglion, "
+    "taxa: taxon, polyhedra: polyhedron, tetrahedra: tetrahedron, octahedra: octahedron, "
+    "genera: genus, sera: serum, ova: ovum, septa: septum, curricula: curriculum, "
+    "millennia: millennium, consortia: consortium, cilia: cilium, flagella: flagellum, "
+    "atria: atrium, phyla: phylum, stomata: stoma, carcinomata: carcinoma, "
+    "hippocampi: hippocampus, fungi: fungus, bacilli: bacillus, cacti: cactus, "
+    "syllabi: syllabus, thrombi: thrombus, emboli: embolus, villi: villus, moduli: modulus, "
+    "tori: torus, annuli: annulus, gyri: gyrus, sulci: sulcus, bronchi: bronchus, nevi: nevus, "
+    "naevi: naevus, thesauri thesauruses: thesaurus, fetuses: fetus, foetuses: foetus, "
+    "sinuses: sinus, plexuses: plexus, octopuses: octopus, apparatuses: apparatus, "
+    "surpluses: surplus, larvae: larva, algae: alga, vertebrae: vertebra, antennae: antenna, "
+    "nebulae: nebula, novae: nova, supernovae: supernova, pupae: pupa, lacunae: lacuna, "
+    "amoebae: amoeba, hyphae: hypha, lamellae: lamella, trabeculae: trabecula, areolae: areola"
+)
+# Plurals with which compounds end: submatrices, coronaviruses, cyanobacteria; but not cleaves.
+_OF_COMPOUNDS = {
+    plural: one for plural, one in _IRREGULAR.items() if len(plural) > 5 and plural != "leaves"
+}
+
+_ENDS_OF_COMPOUNDS = frozenset(plural[-4:] for plural in _OF_COMPOUNDS)
+
+_LONGEST_END = max(map(len, _OF_COMPOUNDS))
+
+_SINGULAR = word_set(
+    "aids alias always atlas bias canvas chaos cosmos debias diabetes does ethos goes hers https "
+    "kansas lens mars news ours pancreas perhaps rabies sars series species texas theirs whereas"
+)
+
+_COUNTED_IN_ICS = word_set(
+    "metrics topics heuristics characteristics critics statistics clinics logics fabrics "
+    "rubrics epidemics comics lyrics mosaics antibiotics"
+)
+
+_ENDINGS = (
+    ("yses", "ysis"),
+    ("theses", "thesis"),
+    ("sses", "ss"),
+    ("xes", "x"),
+    ("ches", "ch"),
+    ("shes", "sh"),
+    ("oes", "o"),
+)
+
+
+def singular(word: str) -> str:
+    """Return the singular of a folded English word, or the word itself.
+
+    Only plurals (and with them the verb's third person) are folded; words of up to three
+    letters, and those that only look like plurals (bias, physics, analysis), stay.
+    """
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if word[-4:] in _ENDS_OF_COMPOUNDS:
+        for first in range(max(1, len(word) - _LONGEST_END), len(word) - 5):
+            if word[first:] in _OF_COMPOUNDS:
+                return word[:first] + _OF_COMPOUNDS[word[first:]]
+    if not word.endswith("s") or len(word) < 4 or word in _SINGULAR:
+        return word
+    if word.endswith(("ss", "us", "is")) or not word[-2].isalpha():
+        return word
+    if word.endswith("ics") and word not in _COUNTED_IN_ICS:
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y" if len(word) > 4 else word[:-1]
+    for ending, replacement in _ENDINGS:
+        if word.endswith(ending):
+            return word[: -len(ending)] + replacement
+    return word[:-1]
+
+
+_PLURALS: dict[str, list[str]] = {}
+for _plural, _one in _IRREGULAR.items():
+    _PLURALS.setdefault(_one, []).append(_plural)
+_LONGEST_ONE = max(map(len, _PLURALS))
+
+
+def _irregular_plurals(one: str) -> Iterator[str]:
+    """Yield the plurals of a word that `singular` knows by heart."""
+    for first in range(max(0, len(one) - _LONGEST_ONE), len(one)):
+        for plural in _PLURALS.get(one[first:], ()):
+            if not first or plural in _OF_COMPOUNDS:
+                yield one[:first] + plural
+
+
+@lru_cache(maxsize=65_536)
+def form_of(word: str) -> str:
+    """Return what a folded word is compared by: its singular, in American spelling.
+
+    Words of one form are one word: agent and agents, optimisation and optimizations.
+    """
+    return american(singular(word))
+
+
+def ways_to_write(form: str) -> tuple[str, ...]:
+    """Return the spellings of a form, each followed by its irregular plurals; () for too many.
+
+    Each word of this form is one of these, or one of them is its singular.
+    """
+    return tuple(way for one in spellings(form) for way in (one, *_irregular_plurals(one)))
+
+
+def beginnings(form: str) -> tuple[str, ...]:
+    """Return letters with one of which every word of this form begins; () for too many."""
+    return tuple(dict.fromkeys(_beginning(one) for one in spellings(form)))
+
+
+def _beginning(one: str) -> str:
+    shorter = one[:-1] if one.endswith("y") else one[:-2] if one.endswith("is") else one
+    words = (shorter, *_irregular_plurals(one))
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*words, strict=False))
+    return "".join(first for first, *_ in alike)
