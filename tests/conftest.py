@@ -39,7 +39,7 @@ def pytest_configure() -> None:
 def house(request: pytest.FixtureRequest, tmp_path: Path) -> House:
     made = House(tmp_path)
     if request.config.getoption("--store") == "postgresql":
-        made.told["store"] = request.getfixturevalue("postgres_url")
+        made.settings["store"] = request.getfixturevalue("postgres_url")
     return made
 
 

@@ -42,10 +42,10 @@ def down(folder: Path, subscribers: int, days: int, words: int = len(WORDS)) -> 
     with ScriptedSmtp() as smtp:
         house = House(folder)
         house.by_mail(smtp.port)
-        lab = house.told["subscriptions"].pop("lab")
-        house.told["topics"] = {word: {"query": word} for word in used}
+        lab = house.settings["subscriptions"].pop("lab")
+        house.settings["topics"] = {word: {"query": word} for word in used}
         for number in range(subscribers):
-            house.told["subscriptions"][f"reader-{number}"] = {
+            house.settings["subscriptions"][f"reader-{number}"] = {
                 **lab,
                 "topics": [used[number % words]],
                 "email": [f"reader-{number}@example.org"],

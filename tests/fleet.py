@@ -52,7 +52,7 @@ class Fleet:
     def __init__(self, house: House, store: str) -> None:
         self.house = house
         self.store = store
-        house.told["store"] = store
+        house.settings["store"] = store
         house.write()
         self.running: list[subprocess.Popen[bytes]] = []
         self.logs: dict[int, Path] = {}

@@ -64,7 +64,7 @@ class House:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.clock = Clock()
-        self.told: dict[str, Any] = {
+        self.settings: dict[str, Any] = {
             "sources": {"page": {"kind": "huggingface-page", "path": "dumps/*.txt"}},
             "topics": {"agents": {"query": "language AND agent"}},
             "channels": {"pages": {"kind": "file", "path": "pages/"}},
@@ -79,7 +79,7 @@ class House:
     def write(self) -> Path:
         """Write the configuration, at once: a process may be looking at it."""
         written = self.config.with_suffix(".new")
-        written.write_text(yaml.safe_dump(self.told, sort_keys=False), encoding="utf-8")
+        written.write_text(yaml.safe_dump(self.settings, sort_keys=False), encoding="utf-8")
         return written.replace(self.config)
 
     def add(self, name: str, *papers: tuple[str, str]) -> None:
@@ -88,8 +88,8 @@ class House:
     def by_mail(self, port: int, *addresses: str, **smtp: Any) -> None:
         """Let `lab` be told by e-mail alone, through a server on loopback."""
         server = {"host": "127.0.0.1", "port": port, "tls": "none", "from": "papers@example.org"}
-        self.told["smtp"] = server | smtp
-        lab = self.told["subscriptions"]["lab"]
+        self.settings["smtp"] = server | smtp
+        lab = self.settings["subscriptions"]["lab"]
         lab.pop("channels", None)
         lab["email"] = list(addresses) or ["ada@example.org"]
 

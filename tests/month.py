@@ -230,21 +230,21 @@ def month(folder: Path, store: str, days: float, seed: int) -> Result:
 
 def fleet_of(house: House, smtp: ScriptedSmtp, store: str):  # type: ignore[no-untyped-def]
     house.by_mail(smtp.port, unknown="hold")
-    lab = house.told["subscriptions"].pop("lab")
+    lab = house.settings["subscriptions"].pop("lab")
     for name, (schedule, zone) in SCHEDULES.items():
-        house.told["subscriptions"][name] = {
+        house.settings["subscriptions"][name] = {
             **lab,
             "email": [f"{name}@example.org"],
             "schedule": schedule,
             "timezone": zone,
             "quiet": "send",
         }
-    house.told["topics"]["agents"] = {"query": "agents"}
-    house.told["sources"]["page"]["every"] = "1m"
+    house.settings["topics"]["agents"] = {"query": "agents"}
+    house.settings["sources"]["page"]["every"] = "1m"
     house.write()
     database = open_store(store)
     database.close()
-    house.told["store"] = store
+    house.settings["store"] = store
     with house.opened() as app:
         app.match()
     return fleet(house, store)

@@ -89,16 +89,16 @@ class Night:
         (house.folder / "extra").mkdir()
         secret = {"username": "papers", "password": "an open secret", "timeouts": {"final": "2s"}}
         house.by_mail(self.smtp.port, **secret)
-        lab = house.told["subscriptions"].pop("lab")
+        lab = house.settings["subscriptions"].pop("lab")
         for name, schedule in READERS.items():
             reader = {"email": [f"{name}@example.org"], "schedule": schedule, "timezone": "UTC"}
-            house.told["subscriptions"][name] = lab | reader
-        house.told["topics"]["agents"] = {"query": "agents"}
-        house.told["sources"]["extra"] = {"kind": "huggingface-page", "path": "extra/*.txt"}
-        house.told["channels"] = {"ops": {"kind": "file", "path": "ops/"}}
-        house.told["operator"] = {"channels": ["ops"]}
+            house.settings["subscriptions"][name] = lab | reader
+        house.settings["topics"]["agents"] = {"query": "agents"}
+        house.settings["sources"]["extra"] = {"kind": "huggingface-page", "path": "extra/*.txt"}
+        house.settings["channels"] = {"ops": {"kind": "file", "path": "ops/"}}
+        house.settings["operator"] = {"channels": ["ops"]}
         if store:
-            house.told["store"] = store
+            house.settings["store"] = store
         house.write()
 
     # ── time ──

@@ -26,8 +26,8 @@ EXPECTED = [
 
 def with_seeds(house: House) -> House:
     seeds = resource("seeds")
-    house.told["sources"]["page"]["path"] = str(seeds / "*.txt")
-    house.told["topics"] = {
+    house.settings["sources"]["page"]["path"] = str(seeds / "*.txt")
+    house.settings["topics"] = {
         "agents": {"query": '("language model" OR LLM) AND agent'},
         "marl": {"query": '"multi-agent" AND title:reinforcement'},
     }
@@ -38,7 +38,7 @@ def with_seeds(house: House) -> House:
 def any_house(request: pytest.FixtureRequest, house: House) -> House:
     """The same installation, on either store."""
     if request.param == "postgresql":
-        house.told["store"] = request.getfixturevalue("postgres_url")
+        house.settings["store"] = request.getfixturevalue("postgres_url")
     return house
 
 
@@ -57,9 +57,9 @@ def test_each_subscriber_gets_every_matched_paper_once_by_mail_and_slack(
 ):
     house = with_seeds(any_house)
     house.by_mail(smtp.port, "ada@example.org", "grace@example.org")
-    house.told["slack"] = {"token": TOKEN, "base_url": slack.base_url}
-    house.told["channels"] = {"lab-slack": {"kind": "slack", "channel": "#papers"}}
-    house.told["subscriptions"]["lab"]["channels"] = ["lab-slack"]
+    house.settings["slack"] = {"token": TOKEN, "base_url": slack.base_url}
+    house.settings["channels"] = {"lab-slack": {"kind": "slack", "channel": "#papers"}}
+    house.settings["subscriptions"]["lab"]["channels"] = ["lab-slack"]
     house.run()
     told = house.next_morning()
     house.run()

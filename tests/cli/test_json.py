@@ -203,7 +203,7 @@ def test_all_papers_in_json_and_as_many_as_asked_for(lived: House, say: Say):
 
 
 def test_a_failed_source_is_a_run_with_a_reason(lived: House, say: Say):
-    lived.told["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
+    lived.settings["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
     heard = say("ingest", "--json")
     runs = {run["source"]: run for run in heard.json["runs"]}
     assert heard.status == 1

@@ -93,8 +93,8 @@ FAULTS = {
 def test_what_reads_the_store_answers_and_warns_of_the_fault(
     lived: House, say: Say, line: str, place: str
 ):
-    if "store" in lived.told:
-        Path("wrong.yaml").write_text(f"store: {lived.told['store']}\n")
+    if "store" in lived.settings:
+        Path("wrong.yaml").write_text(f"store: {lived.settings['store']}\n")
         pytest.skip("the store stands in another line there")
     Path("wrong.yaml").write_text(FAULTS[place])
     heard = say(*line.split(), "--config", "wrong.yaml")
@@ -104,8 +104,8 @@ def test_what_reads_the_store_answers_and_warns_of_the_fault(
 
 
 def test_what_is_valid_is_still_shown(lived: House, say: Say):
-    lived.told["topics"]["broken"] = {"query": "(("}
-    lived.told["channels"]["broken"] = {"kind": "slack"}
+    lived.settings["topics"]["broken"] = {"query": "(("}
+    lived.settings["channels"]["broken"] = {"kind": "slack"}
     heard = say("status", "--json")
     assert [one["name"] for one in heard.json["sources"]] == ["page"]
     assert [one["name"] for one in heard.json["subscriptions"]] == ["lab"]
@@ -115,7 +115,7 @@ def test_what_is_valid_is_still_shown(lived: House, say: Say):
 def test_their_exit_status_is_their_own(lived: House, say: Say):
     with lived.opened() as app, app.parts.database.writing() as tx:
         tx.exec_driver_sql("UPDATE delivery SET state = 'unknown'")
-    lived.told["topics"]["broken"] = {"query": "(("}
+    lived.settings["topics"]["broken"] = {"query": "(("}
     assert say("status", "--now", SUNDAY).status == 1
     assert say("explain", "4711").status == 2
 
@@ -147,7 +147,7 @@ SENDING = ["run", "digest", "ingest", "deliveries retry 1", "deliveries resolve 
 
 @pytest.mark.parametrize("line", SENDING)
 def test_nothing_is_sent_with_a_faulty_configuration(lived: House, say: Say, line: str):
-    lived.told["topics"]["broken"] = {"query": "(("}
+    lived.settings["topics"]["broken"] = {"query": "(("}
     lived.add("2.txt", AGENTS)
     heard = say(*line.split())
     assert (heard.status, heard.out) == (2, "")

@@ -110,7 +110,7 @@ def test_ctrl_c_while_a_source_lets_us_wait(house: House):
     with misbehaving_server() as web:
         web.answers("/feed", hold=release)
         feed = {"kind": "feed", "url": web.url("/feed"), "allow_private": True}
-        house.told["sources"]["slow"] = feed
+        house.settings["sources"]["slow"] = feed
         process = house.process("ingest", "slow")
         web.wait_for_requests(1)
         process.send_signal(signal.SIGINT)

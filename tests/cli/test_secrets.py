@@ -40,14 +40,14 @@ def secretive(house: House, monkeypatch: pytest.MonkeyPatch) -> House:
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
     house.by_mail(9, username="papers", password="${SMTP_PASSWORD}")
-    house.told["slack"] = {"token": "${SLACK_BOT_TOKEN}", "base_url": "http://127.0.0.1:9/"}
-    house.told["channels"] = {
+    house.settings["slack"] = {"token": "${SLACK_BOT_TOKEN}", "base_url": "http://127.0.0.1:9/"}
+    house.settings["channels"] = {
         "bot": {"kind": "slack", "channel": "#papers"},
         "hook": {"kind": "slack", "webhook": "${WEBHOOK}"},
     }
-    house.told["subscriptions"]["lab"]["channels"] = ["bot", "hook"]
+    house.settings["subscriptions"]["lab"]["channels"] = ["bot", "hook"]
     feed = "http://papers:${FEED_KEY}@127.0.0.1:9/feed?key=${FEED_KEY}"
-    house.told["sources"]["feed"] = {"kind": "feed", "url": feed, "allow_private": True}
+    house.settings["sources"]["feed"] = {"kind": "feed", "url": feed, "allow_private": True}
     house.add("1.txt", AGENTS)
     return house
 
@@ -75,7 +75,7 @@ def test_nothing_that_runs_shows_a_secret(secretive: House, say: Say):
     ],
 )
 def test_no_refusal_shows_a_secret(house: House, say: Say, fault: dict[str, object]):
-    house.told |= fault
+    house.settings |= fault
     for line in ("check", "check --json", "status", "config"):
         heard = say(*line.split())
         assert heard.status == 1 + (line != "status" or "store" in fault)
@@ -96,8 +96,8 @@ def test_a_password_beside_a_variable_is_masked(
     monkeypatch.setenv("FEED_PATH", "nature.rss")
     monkeypatch.setenv("FEED_KEY", "feedsecret")
     monkeypatch.setenv("DB_HOST", "db")
-    house.told["sources"]["feed"] = {"kind": "feed", "url": url}
-    house.told["store"] = "postgresql://monitor:hunter2@${DB_HOST}/monitor"
+    house.settings["sources"]["feed"] = {"kind": "feed", "url": url}
+    house.settings["store"] = "postgresql://monitor:hunter2@${DB_HOST}/monitor"
     heard = say("config", "--json")
     assert heard.json["sources"]["feed"]["url"] == shown
     assert heard.json["store"] == "postgresql://monitor:********@${DB_HOST}/monitor"

@@ -51,7 +51,7 @@ def test_what_is_empty_says_so(house: House, say: Say):
         assert say("digest").out == "Nothing is due yet, and no papers wait.\n"
     assert say("papers").out == "No paper.\n"
     assert say("deliveries").out == "No deliveries yet.\n"
-    house.told |= {"sources": {}, "subscriptions": {}}
+    house.settings |= {"sources": {}, "subscriptions": {}}
     assert say("ingest").out == "There are no sources yet.\n"
     assert say("send-test").out == "There is nobody to write to.\n"
     assert "There are no sources yet.\nThere are no subscriptions yet.\n" in say("status").out
@@ -92,7 +92,7 @@ def test_markup_in_a_title_is_text(house: House, say: Say):
 
 
 def test_what_failed_is_named_on_stderr(lived: House, say: Say):
-    lived.told["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
+    lived.settings["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
     heard = say("run", "--now", SUNDAY)
     assert (heard.status, heard.err.count("gone: there is no folder")) == (1, 1)
     told = say("status", "--now", SUNDAY)
@@ -101,7 +101,7 @@ def test_what_failed_is_named_on_stderr(lived: House, say: Say):
 
 
 def test_what_waits_is_told_with_its_time_and_how_to_send_it_now(house: House, say: Say):
-    house.told["subscriptions"]["lab"]["timezone"] = "Europe/Berlin"
+    house.settings["subscriptions"]["lab"]["timezone"] = "Europe/Berlin"
     house.add("1.txt", AGENTS)
     told = say("run", "--now", "2026-11-22T09:00").out
     assert told.endswith(
@@ -109,9 +109,9 @@ def test_what_waits_is_told_with_its_time_and_how_to_send_it_now(house: House, s
         "lab: 1 paper waits for Mon 23 Nov 08:00 (Europe/Berlin). "
         "Send now: paper-monitor digest --early lab\n"
     )
-    lab = house.told["subscriptions"]["lab"]
+    lab = house.settings["subscriptions"]["lab"]
     paused = lab | {"pause_until": "2026-12-01"}
-    house.told["subscriptions"] = {"the lab": lab, "away": paused}
+    house.settings["subscriptions"] = {"the lab": lab, "away": paused}
     house.add("2.txt", ("Agents of Language", "A language that agents may speak."))
     say("status")
     Path("other.yaml").write_bytes(house.config.read_bytes())
@@ -124,7 +124,7 @@ def test_what_waits_is_told_with_its_time_and_how_to_send_it_now(house: House, s
 
 
 def test_a_row_has_its_times_in_one_zone(lived: House, say: Say):
-    lived.told["subscriptions"]["lab"] |= {"timezone": "Asia/Tokyo", "schedule": "daily 07:00"}
+    lived.settings["subscriptions"]["lab"] |= {"timezone": "Asia/Tokyo", "schedule": "daily 07:00"}
     told = rows(say("status", "--now", SUNDAY).out)
     [row] = [row for row in told if row[0] == "lab"]
     assert row[1] == "2026-11-23 07:00 JST"

@@ -141,7 +141,7 @@ def test_a_damaged_store_is_told_and_left_as_it_is(
 @pytest.mark.parametrize("line", ["status", "ingest", "restore kept.db"])
 def test_a_store_where_none_can_be(lived: House, say: Say, line: str):
     say("backup", "kept.db")
-    lived.told["store"] = "sqlite:///dumps/1.txt/monitor.db"
+    lived.settings["store"] = "sqlite:///dumps/1.txt/monitor.db"
     heard = say(*line.split())
     assert (heard.status, heard.out) == (1, "")
     assert "Traceback" not in heard.err
@@ -198,7 +198,7 @@ def test_a_starter_works_as_it_is(house: House, say: Say):
 
 
 def test_doubts_are_no_faults_and_go_to_stderr(house: House, say: Say):
-    house.told["channels"]["spare"] = {"kind": "file", "path": "spare/"}
+    house.settings["channels"]["spare"] = {"kind": "file", "path": "spare/"}
     heard = say("check", "--json")
     assert (heard.status, heard.json["ok"], heard.json["faults"]) == (0, True, [])
     [warning] = heard.json["warnings"]
@@ -217,7 +217,7 @@ def test_check_and_doctor_refuse_templates_that_cannot_be_used(house: House, say
     own.mkdir(parents=True)
     (own / "paper.html.j2").write_text("{% if %}")
     (own / "papers.txt.j2").write_text("")
-    house.told["templates"] = "own"
+    house.settings["templates"] = "own"
     heard = say("check", "--json")
     assert (heard.status, heard.json["ok"]) == (2, False)
     assert [fault["where"] for fault in heard.json["faults"]] == ["templates", "templates"]
@@ -241,7 +241,7 @@ def test_a_digest_that_fails_is_named_and_makes_the_status_1(
         heard = say(*line.split(), "--json", "--now", SUNDAY)
         assert (heard.status, heard.json["digests"]) == (1, [])
         assert heard.json["failed"] == [{"subscription": "lab", "error": "no such font"}]
-        lived.told["retry"] = {"rest": "1m-1m"}
+        lived.settings["retry"] = {"rest": "1m-1m"}
         lived.clock.move(minutes=2)
     heard = say("digest", "--now", SUNDAY)
     assert (heard.status, "lab failed: no such font" in heard.err) == (1, True)

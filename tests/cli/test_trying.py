@@ -57,8 +57,8 @@ def test_a_threshold_is_tried(lived: House, say: Say):
 
 
 def test_synonyms_of_the_configuration_hold_in_searches_and_digests(house: House, say: Say):
-    house.told["synonyms"] = {"chain": "protein"}
-    house.told["topics"] = {"chains": {"query": "title:chain"}}
+    house.settings["synonyms"] = {"chain": "protein"}
+    house.settings["topics"] = {"chains": {"query": "title:chain"}}
     house.add("1.txt", FOLDING, BANDITS)
     assert house.run() == {}
     assert house.next_morning() == {"lab": 1}
@@ -68,21 +68,21 @@ def test_synonyms_of_the_configuration_hold_in_searches_and_digests(house: House
 
 def test_a_changed_synonym_changes_the_topic(house: House):
     house.add("1.txt", FOLDING, BANDITS)
-    house.told["topics"] = {"chains": {"query": "title:chain"}}
+    house.settings["topics"] = {"chains": {"query": "title:chain"}}
     assert house.run() == {}
-    house.told["synonyms"] = {"chain": "protein"}
+    house.settings["synonyms"] = {"chain": "protein"}
     assert house.next_morning() == {"lab": 1}
     assert house.next_morning() == {"lab": 0}
 
 
 def test_a_threshold_holds_in_digests_and_a_change_of_it_sends_nothing_twice(house: House):
-    house.told["topics"] = {"t": {"query": "agent^2 OR bandit", "threshold": 2}}
+    house.settings["topics"] = {"t": {"query": "agent^2 OR bandit", "threshold": 2}}
     house.add("1.txt", AGENTS, BANDITS)
     house.run()
     assert house.next_morning() == {"lab": 1}
-    house.told["topics"]["t"]["threshold"] = 1
+    house.settings["topics"]["t"]["threshold"] = 1
     assert house.next_morning() == {"lab": 1}
-    house.told["topics"]["t"]["threshold"] = 2
+    house.settings["topics"]["t"]["threshold"] = 2
     assert house.next_morning() == {"lab": 0}
 
 
@@ -112,7 +112,7 @@ def test_a_search_is_the_same_before_and_after_papers_are_in_the_index(house: Ho
 
 def test_check_warns_of_a_topic_that_meets_too_much_of_what_is_stored(house: House, say: Say):
     papers = [(f"Agents of kind {n}", f"Kind {n} of an agent does its work.") for n in range(98)]
-    house.told["topics"] = {"agents": {"query": "agent"}, "harm": {"query": "harm"}}
+    house.settings["topics"] = {"agents": {"query": "agent"}, "harm": {"query": "harm"}}
     assert say("check").err == ""  # there is no store yet
     assert not (house.folder / "data").exists()
     house.add("1.txt", BANDITS, *papers)

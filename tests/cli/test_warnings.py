@@ -15,7 +15,7 @@ KINDS = [(f"Agents of kind {n}", f"Kind {n} of an agent does its work.") for n i
 
 
 def stocked(house: House, say: Say) -> None:
-    house.told["topics"] = {
+    house.settings["topics"] = {
         "typo": {"query": '"kind agnets" OR work*'},
         "fine": {"query": "kind work -robot"},
         "names": {"query": "kind author:nobody category:cs.XX"},
@@ -41,7 +41,7 @@ def test_check_names_a_word_that_no_stored_paper_has(house: House, say: Say):
 
 
 def test_check_names_none_where_there_is_no_store_or_little_in_it(house: House, say: Say):
-    house.told["topics"] = {"typo": {"query": "agnets"}}
+    house.settings["topics"] = {"typo": {"query": "agnets"}}
     assert say("check", "--json").json["warnings"] == []
     assert not (house.folder / "data").exists()
     house.add("1.txt", AGENTS)
@@ -74,7 +74,7 @@ def test_topics_try_names_a_word_that_no_stored_paper_has(house: House, say: Say
 
 
 def test_topics_try_takes_the_name_of_a_topic_and_says_so(lived: House, say: Say):
-    lived.told["topics"]["bandit"] = {"query": "agent^2 OR trial", "threshold": 2}
+    lived.settings["topics"]["bandit"] = {"query": "agent^2 OR trial", "threshold": 2}
     told = say("topics", "try", "bandit", "--json").json
     assert (told["papers"], told["sample"][0]["title"]) == (1, AGENTS[0])
     assert told["warnings"][0] == (
@@ -88,7 +88,7 @@ def test_topics_try_takes_the_name_of_a_topic_and_says_so(lived: House, say: Say
 
 
 def test_a_locked_postgresql_store_holds_up_no_check(house: House, say: Say, postgres_url: str):
-    house.told["store"] = postgres_url
+    house.settings["store"] = postgres_url
     stocked(house, say)
     assert words_of(say("check", "--json").json["warnings"])
     engine = sa.create_engine(postgres_url.replace("postgresql:", "postgresql+psycopg:"))

@@ -42,7 +42,7 @@ def test_a_domain_with_all_three_is_well() -> None:
 
 def test_a_server_that_does_not_wait_for_its_disk_is_said(house: House, postgres_url: str) -> None:
     """That of the tests is one: `fsync` is off there."""
-    house.told["store"] = postgres_url
+    house.settings["store"] = postgres_url
     check = examined(house)["disk"]
     assert not check.ok
     assert "fsync = on" in check.message
@@ -149,8 +149,8 @@ def test_a_token_that_may_not_post_is_said(
     house: House, slack: SlackServer, scopes: str | None, ok: bool
 ) -> None:
     slack.scopes = scopes
-    house.told["slack"] = {"token": TOKEN, "base_url": slack.base_url}
-    house.told["channels"]["team"] = {"kind": "slack", "channel": "C0PAPERS1"}
+    house.settings["slack"] = {"token": TOKEN, "base_url": slack.base_url}
+    house.settings["channels"]["team"] = {"kind": "slack", "channel": "C0PAPERS1"}
     check = examined(house)["channel team"]
     assert check.ok is ok
     assert ok or "chat:write" in check.message

@@ -39,7 +39,7 @@ def beat(house: House) -> None:
 def due(house: House, smtp: ScriptedSmtp) -> House:
     """A digest of one paper is due at eight in Berlin, in an hour's time."""
     house.by_mail(smtp.port)
-    house.told["subscriptions"]["lab"]["timezone"] = "Europe/Berlin"
+    house.settings["subscriptions"]["lab"]["timezone"] = "Europe/Berlin"
     house.add("1.txt", AGENTS)
     house.run()
     return house
@@ -60,7 +60,7 @@ def test_papers_that_have_waited_longer_than_their_slot_are_a_problem(due: House
 
 
 def test_papers_that_wait_for_an_alert_are_a_problem(due: House):
-    due.told["subscriptions"]["lab"]["schedule"] = "immediately"
+    due.settings["subscriptions"]["lab"]["schedule"] = "immediately"
     with due.opened() as app:
         match(app.parts)
     beat(due)
@@ -136,7 +136,7 @@ def test_why_names_the_next_attempt_of_a_line_that_is_down(due: House, smtp: Scr
 
 
 def test_why_says_what_cannot_be_sent_or_is_unclear(due: House, smtp: ScriptedSmtp):
-    due.told["smtp"]["unknown"] = "hold"
+    due.settings["smtp"]["unknown"] = "hold"
     smtp.script["dot"].append(Drop())
     due.clock.move(hours=2)
     due.run()

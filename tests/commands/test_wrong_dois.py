@@ -22,7 +22,7 @@ from tests.store.scenes import DAY, NOW
 @pytest.fixture
 def app(tmp_path: Path, url: str) -> Iterator[App]:
     house = House(tmp_path)
-    house.told["store"] = url
+    house.settings["store"] = url
     with house.opened() as opened:
         yield opened
 

@@ -50,7 +50,7 @@ class Way(Scene):
 
     def prepare(self, house: House, stage: Stage) -> None:
         self.connect(house, stage)
-        house.told["subscriptions"]["lab"] |= {"schedule": self.schedule, "max": LONG}
+        house.settings["subscriptions"]["lab"] |= {"schedule": self.schedule, "max": LONG}
         house.run()
         long = 4 if self.papers > PAPERS else 1
         house.add("1.txt", *(paper(n, sentences=long) for n in range(1, self.papers + 1)))
@@ -67,15 +67,15 @@ class Mailed(Way):
 class Hooked(Way):
     def connect(self, house: House, stage: Stage) -> None:
         channel = {"kind": "slack", "webhook": stage.slack.webhook}
-        house.told["channels"] = {"team": channel}
-        house.told["subscriptions"]["lab"]["channels"] = ["team"]
+        house.settings["channels"] = {"team": channel}
+        house.settings["subscriptions"]["lab"]["channels"] = ["team"]
 
 
 class Posted(Way):
     def connect(self, house: House, stage: Stage) -> None:
-        house.told["slack"] = {"token": TOKEN, "base_url": stage.slack.base_url}
-        house.told["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
-        house.told["subscriptions"]["lab"]["channels"] = ["team"]
+        house.settings["slack"] = {"token": TOKEN, "base_url": stage.slack.base_url}
+        house.settings["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
+        house.settings["subscriptions"]["lab"]["channels"] = ["team"]
 
 
 ONE, TWO = dict.fromkeys((ADA,), ()), dict.fromkeys((ADA, GRACE), ())

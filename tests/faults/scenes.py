@@ -112,7 +112,7 @@ class Stage:
             folder.mkdir()
             house = House(folder)
             if self.server:
-                house.told["store"] = self._database(folder.name)
+                house.settings["store"] = self._database(folder.name)
             scene.prepare(house, self)
             house.write()
             self.prepared[scene.name] = folder
@@ -286,7 +286,7 @@ class ByMail(Scene):
     def prepare(self, house: House, stage: Stage) -> None:
         by_mail(house, stage, unknown="hold" if self.held else "resend")
         told = {"kind": "feed", "url": stage.web.url("/feed"), "allow_private": True}
-        house.told["sources"]["journal"] = told
+        house.settings["sources"]["journal"] = told
         house.add("1.txt", paper(1))
         stage.web.answers("/feed", body=feed(2))
         house.run()
@@ -302,7 +302,7 @@ class AfterAnOutage(ByMail):
     def prepare(self, house: House, stage: Stage) -> None:
         super().prepare(house, stage)
         self.rearrange(stage)
-        house.told["operator"] = {"email": "ops@example.org"}
+        house.settings["operator"] = {"email": "ops@example.org"}
         stage.smtp.always["greeting"] = "421 4.3.2 shutting down"
         house.clock.at = MORNING
         house.run()
@@ -360,10 +360,10 @@ class BySlack(Scene):
     """So much news that it takes a message and a reply in its thread."""
 
     def prepare(self, house: House, stage: Stage) -> None:
-        house.told["slack"] = {"token": TOKEN, "base_url": stage.slack.base_url}
-        house.told["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
-        house.told["subscriptions"]["lab"]["channels"] = ["team"]
-        house.told["subscriptions"]["lab"]["max"] = SLACK_PAPERS
+        house.settings["slack"] = {"token": TOKEN, "base_url": stage.slack.base_url}
+        house.settings["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
+        house.settings["subscriptions"]["lab"]["channels"] = ["team"]
+        house.settings["subscriptions"]["lab"]["max"] = SLACK_PAPERS
         house.run()
         house.add("1.txt", *(paper(n, sentences=4) for n in range(1, SLACK_PAPERS + 1)))
 
@@ -385,8 +385,8 @@ class LostBySlack(BySlack):
 class ByWebhook(BySlack):
     def prepare(self, house: House, stage: Stage) -> None:
         super().prepare(house, stage)
-        house.told.pop("slack")
-        house.told["channels"] = {"team": {"kind": "slack", "webhook": stage.slack.webhook}}
+        house.settings.pop("slack")
+        house.settings["channels"] = {"team": {"kind": "slack", "webhook": stage.slack.webhook}}
 
 
 class AsPages(Scene):

@@ -48,7 +48,7 @@ class Service:
 
 @pytest.fixture
 def service(house: House, web: MisbehavingServer) -> Service:
-    house.told["sources"] = {
+    house.settings["sources"] = {
         "preprints": {"kind": "biorxiv", "url": web.url(""), "allow_private": True}
     }
     service = Service(SATURDAY)

@@ -131,7 +131,7 @@ def test_K05_killed_after_the_dot_it_is_unknown_and_sent_once_more_the_same(
 
 
 def test_K05_on_hold_it_waits_for_a_person(due: House, smtp: ScriptedSmtp):
-    due.told["smtp"]["unknown"] = "hold"
+    due.settings["smtp"]["unknown"] = "hold"
     with killed_while_held(due, smtp, "dot"):
         pass
     due.run()
@@ -217,8 +217,8 @@ def test_M10_a_wrong_password_is_tried_once_said_and_loses_nothing(house: House)
 
 
 def test_one_channel_that_is_down_stops_no_other(due: House, smtp: ScriptedSmtp):
-    due.told["channels"] = {"pages": {"kind": "file", "path": "pages/"}}
-    due.told["subscriptions"]["lab"]["channels"] = ["pages"]
+    due.settings["channels"] = {"pages": {"kind": "file", "path": "pages/"}}
+    due.settings["subscriptions"]["lab"]["channels"] = ["pages"]
     smtp.always["greeting"] = "421 4.3.0 go away"
     due.run()
     assert len(list(due.folder.glob("pages/lab/*.html"))) == 1
@@ -229,9 +229,9 @@ def test_one_channel_that_is_down_stops_no_other(due: House, smtp: ScriptedSmtp)
 
 
 def test_the_operator_hears_of_an_incident_once_and_of_its_end(house: House, smtp: ScriptedSmtp):
-    house.told["sources"]["gone"] = {"kind": "huggingface-page", "path": "gone/*.txt"}
+    house.settings["sources"]["gone"] = {"kind": "huggingface-page", "path": "gone/*.txt"}
     house.by_mail(smtp.port)
-    house.told["operator"] = {"email": "ops@example.org"}
+    house.settings["operator"] = {"email": "ops@example.org"}
     house.run()
     house.clock.move(hours=1)
     house.run()
@@ -268,7 +268,7 @@ def test_K12_a_restored_backup_holds_what_may_have_been_sent(
 
 def test_M04_a_refused_address_fails_alone_and_the_operator_is_told(due: House, smtp: ScriptedSmtp):
     due.by_mail(smtp.port, "gone@example.org", "ada@example.org")
-    due.told["operator"] = {"email": "ops@example.org"}
+    due.settings["operator"] = {"email": "ops@example.org"}
     smtp.script["rcpt"].append("550 5.1.1 no such user")
     due.run()
     due.run()
@@ -300,7 +300,7 @@ def test_a_hand_off_whose_commit_was_lost_is_known_not_to_have_left(
     due: House, smtp: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch
 ):
     """The database took the commit and the connection was cut before it could say so."""
-    due.told["smtp"]["unknown"] = "hold"
+    due.settings["smtp"]["unknown"] = "hold"
     begin, lost = Database.writing, iter([True])
 
     @contextmanager
@@ -330,7 +330,7 @@ def test_K10_an_answer_that_the_store_never_took_is_unknown_in_the_next_round(
     def full(*told: object) -> set[int]:
         raise StoreError("the disk is full")
 
-    due.told["smtp"]["unknown"] = "hold"
+    due.settings["smtp"]["unknown"] = "hold"
     monkeypatch.setattr(DELIVER, "RECORD_AGAIN", (0, 0))
     with due.opened() as app:
         monkeypatch.setattr(deliveries, "record", full)
@@ -354,7 +354,7 @@ def test_M10_a_cron_that_comes_every_minute_does_not_hammer_a_wrong_password(hou
                 app.digest(probe=False)
             house.clock.move(minutes=1)
         assert smtp.connections == 1
-        house.told["smtp"]["password"] = "right"
+        house.settings["smtp"]["password"] = "right"
         smtp.always.clear()
         with house.opened() as app:
             app.digest(probe=False)
@@ -364,9 +364,9 @@ def test_M10_a_cron_that_comes_every_minute_does_not_hammer_a_wrong_password(hou
 def test_a_channel_that_cannot_find_out_stops_no_other(
     due: House, smtp: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch
 ):
-    due.told["smtp"]["unknown"] = "hold"
-    due.told["channels"] = {"pages": {"kind": "file", "path": "pages/"}}
-    due.told["subscriptions"]["lab"]["channels"] = ["pages"]
+    due.settings["smtp"]["unknown"] = "hold"
+    due.settings["channels"] = {"pages": {"kind": "file", "path": "pages/"}}
+    due.settings["subscriptions"]["lab"]["channels"] = ["pages"]
     smtp.script["dot"].append(Drop())
     due.run()
     asked = []
@@ -387,8 +387,8 @@ def test_a_channel_that_cannot_find_out_stops_no_other(
 def test_X07_the_operator_hears_of_what_a_person_must_settle_and_of_its_end(
     due: House, smtp: ScriptedSmtp
 ):
-    due.told["operator"] = {"email": "ops@example.org"}
-    due.told["smtp"]["unknown"] = "hold"
+    due.settings["operator"] = {"email": "ops@example.org"}
+    due.settings["smtp"]["unknown"] = "hold"
     smtp.script["dot"].append(Drop())
     due.run()
     assert smtp.received == []
@@ -426,9 +426,9 @@ def test_what_is_sent_again_by_itself_asks_nobody(due: House, smtp: ScriptedSmtp
 
 def test_S09_what_slack_does_not_show_yet_is_not_posted_twice(due: House, slack: SlackServer):
     """Killed a moment ago, the post may be on its way: it comes after the first look."""
-    due.told["slack"] = {"token": TOKEN, "base_url": slack.base_url}
-    due.told["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
-    lab = due.told["subscriptions"]["lab"]
+    due.settings["slack"] = {"token": TOKEN, "base_url": slack.base_url}
+    due.settings["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
+    lab = due.settings["subscriptions"]["lab"]
     lab.pop("email")
     lab["channels"] = ["team"]
     with due.opened() as app:
@@ -448,9 +448,9 @@ def test_S09_what_slack_does_not_show_yet_is_not_posted_twice(due: House, slack:
 
 
 def test_S09_what_slack_never_showed_is_posted_again(due: House, slack: SlackServer):
-    due.told["slack"] = {"token": TOKEN, "base_url": slack.base_url}
-    due.told["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
-    lab = due.told["subscriptions"]["lab"]
+    due.settings["slack"] = {"token": TOKEN, "base_url": slack.base_url}
+    due.settings["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
+    lab = due.settings["subscriptions"]["lab"]
     lab.pop("email")
     lab["channels"] = ["team"]
     slack.faults.append(Fault(reset=True))
@@ -507,8 +507,8 @@ def test_X19_a_store_that_takes_no_write_is_found_before_anything_is_sent(
 def test_X10_X11_a_digest_that_cannot_be_composed_stops_no_other_and_rests(
     house: House, monkeypatch: pytest.MonkeyPatch
 ):
-    lab = house.told["subscriptions"]["lab"]
-    house.told["subscriptions"]["office"] = {**lab}
+    lab = house.settings["subscriptions"]["lab"]
+    house.settings["subscriptions"]["office"] = {**lab}
     house.add("a.txt", AGENTS)
     house.run()
     house.clock.move(days=1)
@@ -536,7 +536,7 @@ def test_X10_X11_a_digest_that_cannot_be_composed_stops_no_other_and_rests(
 
 
 def test_E29_the_waits_and_their_end_are_the_configurations(due: House, smtp: ScriptedSmtp):
-    due.told["retry"] = {"waits": ["1m", "4m"], "give_up": "10m"}
+    due.settings["retry"] = {"waits": ["1m", "4m"], "give_up": "10m"}
     smtp.always["rcpt"] = "450 4.2.0 greylisted"
     minutes = []
     for minute in range(20):
@@ -550,11 +550,11 @@ def test_E29_the_waits_and_their_end_are_the_configurations(due: House, smtp: Sc
 
 
 def test_what_is_no_longer_configured_is_no_incident(house: House):
-    house.told["sources"]["gone"] = {"kind": "huggingface-page", "path": "gone/*.txt"}
+    house.settings["sources"]["gone"] = {"kind": "huggingface-page", "path": "gone/*.txt"}
     house.run()
     with house.opened() as app:
         assert len(status(app.parts).problems) == 1
-    del house.told["sources"]["gone"]
+    del house.settings["sources"]["gone"]
     house.run()
     with house.opened() as app:
         assert status(app.parts).problems == ()
@@ -564,11 +564,11 @@ def test_the_operator_hears_of_a_channel_in_the_run_in_which_it_broke(
     due: House, smtp: ScriptedSmtp
 ):
     (due.folder / "pages").write_text("a file where a folder should be")
-    due.told["channels"] = {"pages": {"kind": "file", "path": "pages/"}}
-    lab = due.told["subscriptions"]["lab"]
+    due.settings["channels"] = {"pages": {"kind": "file", "path": "pages/"}}
+    lab = due.settings["subscriptions"]["lab"]
     lab.pop("email")
     lab["channels"] = ["pages"]
-    due.told["operator"] = {"email": "ops@example.org"}
+    due.settings["operator"] = {"email": "ops@example.org"}
     due.run()
     assert [mail.recipient for mail in smtp.received] == ["ops@example.org"]
 
@@ -577,12 +577,12 @@ def test_the_operator_hears_of_a_channel_in_the_run_in_which_it_broke(
 def test_L05_who_cannot_be_told_on_slack_is_told_of_by_the_other_channel(
     due: House, smtp: ScriptedSmtp, slack: SlackServer, word: str
 ):
-    due.told["slack"] = {"token": TOKEN, "base_url": slack.base_url}
-    due.told["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
-    lab = due.told["subscriptions"]["lab"]
+    due.settings["slack"] = {"token": TOKEN, "base_url": slack.base_url}
+    due.settings["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
+    lab = due.settings["subscriptions"]["lab"]
     lab.pop("email")
     lab["channels"] = ["team"]
-    due.told["operator"] = {"email": "ops@example.org"}
+    due.settings["operator"] = {"email": "ops@example.org"}
     slack.faults += [Fault.error(word)] * 9
     for _ in range(3):
         due.run()

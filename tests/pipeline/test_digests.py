@@ -65,8 +65,8 @@ def test_D05_a_clock_that_jumps_forward_while_we_run_is_asked_about(
 ):
     """Nothing is composed or let go, the operator hears of it, and it goes on by itself."""
     house.by_mail(smtp.port)
-    house.told["operator"] = {"email": "ops@example.org"}
-    house.told["retention"] = {"runs": "30d"}
+    house.settings["operator"] = {"email": "ops@example.org"}
+    house.settings["retention"] = {"runs": "30d"}
     house.add("a.txt", AGENTS)
     house.run()
     with house.opened() as app:
@@ -98,7 +98,7 @@ def test_D05_the_clock_is_measured_against_the_time_that_has_passed(
 
 
 def test_D04_another_zone_gives_no_second_digest_for_the_same_date(house: House):
-    lab = house.told["subscriptions"]["lab"]
+    lab = house.settings["subscriptions"]["lab"]
     lab["timezone"] = "Asia/Tokyo"
     house.add("a.txt", AGENTS)
     house.run()
@@ -119,7 +119,7 @@ def test_a_topic_added_later_finds_what_came_in_its_last_days(house: House):
     house.add("a.txt", AGENTS, BANDITS)
     house.run()
     house.next_morning()
-    house.told["topics"]["safety"] = {"query": "safe AND exploration"}
+    house.settings["topics"]["safety"] = {"query": "safe AND exploration"}
     assert house.next_morning() == {"lab": 1}
 
 
@@ -127,7 +127,7 @@ def test_a_topic_does_not_look_back_beyond_its_since(house: House):
     house.add("a.txt", AGENTS, BANDITS)
     house.run()
     house.clock.move(days=3)
-    house.told["topics"]["safety"] = {"query": "safe AND exploration", "since": "2d"}
+    house.settings["topics"]["safety"] = {"query": "safe AND exploration", "since": "2d"}
     house.run()
     house.clock.move(days=1)
     assert house.run() == {"lab": 0}
@@ -136,7 +136,7 @@ def test_a_topic_does_not_look_back_beyond_its_since(house: House):
 def test_a_mended_topic_replaces_what_it_had_not_sent(house: House):
     house.add("a.txt", AGENTS, BANDITS)
     house.ingest()
-    house.told["topics"]["agents"]["query"] = "title:bandits"
+    house.settings["topics"]["agents"]["query"] = "title:bandits"
     house.ingest()
     with house.opened() as app, app.parts.database.reading() as tx:
         titles = {papers.get(tx, n).paper.title: matches.of_paper(tx, n) for n in (1, 2)}
@@ -161,7 +161,7 @@ def test_a_bad_topic_is_parked_named_in_the_digest_and_stops_no_other(house: Hou
 
 
 def test_a_paper_of_two_topics_stands_once_and_names_both(house: House):
-    house.told["topics"]["planning"] = {"query": "plan"}
+    house.settings["topics"]["planning"] = {"query": "plan"}
     house.add("a.txt", AGENTS)
     house.run()
     assert house.next_morning() == {"lab": 1}
@@ -172,7 +172,7 @@ def test_a_paper_of_two_topics_stands_once_and_names_both(house: House):
 
 
 def test_news_asks_for_revisions(house: House):
-    house.told["topics"]["agents"]["news"] = ["new", "revised"]
+    house.settings["topics"]["agents"]["news"] = ["new", "revised"]
     house.add("a.txt", AGENTS)
     house.run()
     assert house.next_morning() == {"lab": 1}
@@ -192,7 +192,7 @@ def test_a_quiet_day_is_recorded_and_writes_to_nobody(house: House):
 
 def test_quiet_send_asks_for_the_one_line_message(house: House, smtp: ScriptedSmtp):
     house.by_mail(smtp.port)
-    house.told["subscriptions"]["lab"]["quiet"] = "send"
+    house.settings["subscriptions"]["lab"]["quiet"] = "send"
     house.add("a.txt", FOLDING)
     house.run()
     assert house.next_morning() == {"lab": 0}
@@ -225,7 +225,7 @@ def test_an_unknown_subscription_is_refused_by_name(house: House):
 
 
 def test_immediately_is_an_alert_as_soon_as_a_paper_is_in(house: House):
-    house.told["subscriptions"]["lab"]["schedule"] = "immediately"
+    house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
     house.add("a.txt", AGENTS)
     assert house.run() == {"lab": 1}
     assert house.run() == {}
@@ -234,7 +234,7 @@ def test_immediately_is_an_alert_as_soon_as_a_paper_is_in(house: House):
 
 
 def test_pause_until_holds_digests_back_and_loses_nothing(house: House):
-    house.told["subscriptions"]["lab"]["pause_until"] = "2026-11-25"
+    house.settings["subscriptions"]["lab"]["pause_until"] = "2026-11-25"
     house.add("a.txt", AGENTS)
     house.run()
     assert [house.next_morning() for _ in range(4)] == [{}, {}, {}, {}]
@@ -281,8 +281,8 @@ def test_removing_a_subscription_holds_its_mail_and_re_adding_resumes(
     house.add("a.txt", AGENTS)
     house.run()
     house.next_morning()
-    lab = house.told["subscriptions"].pop("lab")
-    house.told["subscriptions"]["other"] = {
+    lab = house.settings["subscriptions"].pop("lab")
+    house.settings["subscriptions"]["other"] = {
         **lab,
         "topics": ["agents"],
         "schedule": "monthly 1 08:00",
@@ -291,7 +291,7 @@ def test_removing_a_subscription_holds_its_mail_and_re_adding_resumes(
     house.clock.move(hours=1)
     house.run()
     assert smtp.received == []
-    house.told["subscriptions"]["lab"] = lab
+    house.settings["subscriptions"]["lab"] = lab
     house.clock.move(hours=1)
     house.run()
     assert [mail.recipient for mail in smtp.received] == ["ada@example.org"]
@@ -301,7 +301,7 @@ def test_a_template_that_fails_gives_way_to_ours(house: House):
     own = house.folder / "own" / "web"
     own.mkdir(parents=True)
     (own / "digest.html.j2").write_text("{{ digest.no_such_thing }}")
-    house.told["templates"] = "own"
+    house.settings["templates"] = "own"
     house.add("a.txt", AGENTS)
     house.run()
     assert house.next_morning() == {"lab": 1}
@@ -309,7 +309,7 @@ def test_a_template_that_fails_gives_way_to_ours(house: House):
 
 
 def test_the_footer_says_what_was_read_and_what_failed(house: House):
-    house.told["sources"]["gone"] = {"kind": "huggingface-page", "path": "gone/*.txt"}
+    house.settings["sources"]["gone"] = {"kind": "huggingface-page", "path": "gone/*.txt"}
     house.add("a.txt", AGENTS, FOLDING)
     house.run()
     assert house.next_morning() == {"lab": 1}
@@ -325,7 +325,7 @@ def test_an_alert_that_cannot_go_out_is_composed_once_and_grows_only_by_news(
     house: House, smtp: ScriptedSmtp
 ):
     house.by_mail(smtp.port)
-    house.told["subscriptions"]["lab"]["schedule"] = "immediately"
+    house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
     smtp.always["greeting"] = "421 4.3.0 later"
     house.add("a.txt", AGENTS)
     assert [house.run() for _ in range(3)] == [{"lab": 1}] * 3

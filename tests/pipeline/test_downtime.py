@@ -27,11 +27,11 @@ def test_D03_thirty_days_down_are_one_digest_each_with_all_of_their_papers(tmp_p
 
 def test_D03_of_thirty_days_the_first_are_told_by_their_titles_and_none_is_left_out(house: House):
     """The last two weeks in full: those whose digest would have been due in them."""
-    house.told["sources"] = {
+    house.settings["sources"] = {
         "dump": {"kind": "jsonl", "path": "dumps/*.jsonl", "first_run": "deliver"}
     }
-    house.told["topics"] = {"all": {"query": "observations"}}
-    house.told["subscriptions"]["lab"]["max"] = 400
+    house.settings["topics"] = {"all": {"query": "observations"}}
+    house.settings["subscriptions"]["lab"]["max"] = 400
     house.run()
     house.next_morning()
     first = house.clock.at
@@ -59,7 +59,7 @@ def test_D03_of_thirty_days_the_first_are_told_by_their_titles_and_none_is_left_
 def test_mail_that_is_down_from_friday_to_monday_loses_nothing(house: House, smtp: ScriptedSmtp):
     """Each morning supersedes the digest of the one before, which reached nobody."""
     house.by_mail(smtp.port, "ada@example.org", "grace@example.org")
-    house.told["topics"] = {"all": {"query": "observations"}}
+    house.settings["topics"] = {"all": {"query": "observations"}}
     house.clock.move(days=FRIDAY - 1, hours=3)
     morning(house, 0)
     smtp.always["greeting"] = "421 4.3.2 the power is off"

@@ -47,7 +47,7 @@ def lines(numbers: Sequence[int]) -> bytes:
 
 @pytest.fixture
 def dumped(house: House) -> House:
-    house.told["sources"] = {"all": {"kind": "jsonl", "path": "dumps/*"}}
+    house.settings["sources"] = {"all": {"kind": "jsonl", "path": "dumps/*"}}
     return house
 
 
@@ -166,7 +166,7 @@ def test_one_broken_dump_stops_no_other(dumped: House):
 
 def test_a_file_that_is_cut_is_parsed_once(house: House):
     """Of any kind: what is whole of it is stored, and there is no more before it changes."""
-    house.told["sources"] = {"refs": {"kind": "ris", "path": "dumps/*.ris"}}
+    house.settings["sources"] = {"refs": {"kind": "ris", "path": "dumps/*.ris"}}
     whole = "TY  - JOUR\nTI  - A title of a paper\nER  - \n"
     path = put(house, (whole + "TY  - JOUR\nTI  - Half").encode(), "a.ris")
     [run] = house.ingest()
@@ -208,7 +208,7 @@ def test_F13_killed_twice_it_goes_on_at_the_byte_and_ends_complete(on_sqlite: No
 
 def test_F14_a_dump_by_address_is_asked_for_again_only_when_it_changed(house: House):
     with misbehaving_server() as web:
-        house.told["sources"] = {
+        house.settings["sources"] = {
             "all": {"kind": "jsonl", "url": web.url("/a.gz"), "allow_private": True}
         }
         same = {"ETag": '"1"'}
@@ -226,7 +226,7 @@ def test_F14_a_dump_by_address_is_asked_for_again_only_when_it_changed(house: Ho
 def test_F02_a_dump_by_address_that_was_cut_goes_on_where_it_ended(house: House):
     whole = lines(range(5))
     with misbehaving_server() as web:
-        house.told["sources"] = {
+        house.settings["sources"] = {
             "all": {"kind": "jsonl", "url": web.url("/a"), "allow_private": True}
         }
         cut, same = len(lines(range(3))) + 10, {"ETag": '"1"'}
@@ -241,7 +241,7 @@ def test_F02_a_dump_by_address_that_was_cut_goes_on_where_it_ended(house: House)
 
 def test_F02_a_dump_by_address_that_was_cut_between_two_lines_is_partial(house: House):
     with misbehaving_server() as web:
-        house.told["sources"] = {
+        house.settings["sources"] = {
             "all": {"kind": "jsonl", "url": web.url("/a"), "allow_private": True}
         }
         whole = lines(range(5))
@@ -274,7 +274,7 @@ def test_a_dump_by_address_is_fetched_beside_the_store_and_leaves_nothing_if_kil
 
     with misbehaving_server() as web:
         web.decides("/a", look)
-        house.told["sources"] = {
+        house.settings["sources"] = {
             "all": {"kind": "jsonl", "url": web.url("/a"), "allow_private": True}
         }
         (run,) = house.ingest()
@@ -286,8 +286,8 @@ def test_a_dump_by_address_is_fetched_beside_the_store_and_leaves_nothing_if_kil
 def test_a_dump_that_has_no_place_fails_its_own_run_alone(
     house: House, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ):
-    house.told["store"] = postgres_url
-    house.told["sources"]["all"] = {"kind": "jsonl", "url": "https://example.org/a"}
+    house.settings["store"] = postgres_url
+    house.settings["sources"]["all"] = {"kind": "jsonl", "url": "https://example.org/a"}
     house.add("1.txt", AGENTS)
     monkeypatch.setattr(tempfile, "tempdir", str(house.folder / "missing"))
     by_name = {run.source: run for run in house.ingest()}

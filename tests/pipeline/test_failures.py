@@ -28,8 +28,8 @@ SECOND = (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent.")
 def both(house: House, smtp: ScriptedSmtp) -> House:
     """A subscription with mail and pages, and an operator with mail; a digest is due."""
     house.by_mail(smtp.port)
-    house.told["subscriptions"]["lab"]["channels"] = ["pages"]
-    house.told["operator"] = {"email": "ops@example.org"}
+    house.settings["subscriptions"]["lab"]["channels"] = ["pages"]
+    house.settings["operator"] = {"email": "ops@example.org"}
     house.add("1.txt", AGENTS)
     house.run()
     house.clock.move(days=1)
@@ -135,10 +135,10 @@ def test_a_delivery_without_a_text_is_not_sent_by_hand(both: House, smtp: Script
 
 
 def test_a_recipient_who_left_meanwhile_gets_nothing(both: House, smtp: ScriptedSmtp):
-    both.told["subscriptions"]["lab"]["email"] = ["ada@example.org", "bob@example.org"]
+    both.settings["subscriptions"]["lab"]["email"] = ["ada@example.org", "bob@example.org"]
     with broken(Mail):
         both.run()
-    both.told["subscriptions"]["lab"]["email"] = ["ada@example.org"]
+    both.settings["subscriptions"]["lab"]["email"] = ["ada@example.org"]
     both.run()
     assert mails(smtp) == ["lab: 1 paper, 2026-11-21"]
     assert mails(smtp, "bob@example.org") == []
@@ -162,7 +162,7 @@ def test_a_template_that_fails_on_a_digest_is_a_problem_until_it_works(house: Ho
     own = house.folder / "own" / "web"
     own.mkdir(parents=True)
     (own / "digest.html.j2").write_text("{{ digest.no_such_thing }}")
-    house.told["templates"] = "own"
+    house.settings["templates"] = "own"
     house.add("1.txt", AGENTS)
     house.run()
     house.next_morning()
@@ -192,9 +192,9 @@ def refusing(store: Callable[[], bool]) -> Callable[..., Any]:
 def test_a_store_that_refuses_some_digests_names_each_and_sends_the_others(
     house: House, monkeypatch: pytest.MonkeyPatch
 ):
-    lab = house.told["subscriptions"]["lab"]
+    lab = house.settings["subscriptions"]["lab"]
     for name in ("one", "two", "three"):
-        house.told["subscriptions"][name] = dict(lab)
+        house.settings["subscriptions"][name] = dict(lab)
     house.add("1.txt", AGENTS)
     house.run()
     house.clock.move(days=1)
@@ -237,7 +237,7 @@ def test_a_store_that_takes_nothing_more_still_tells_who_failed(
 def test_each_run_digest_and_delivery_is_one_event(both: House, smtp: ScriptedSmtp):
     smtp.script["rcpt"].append("550 5.1.1 ada@example.org is not here")
     both.add("2.txt", FOLDING)
-    both.told["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
+    both.settings["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
     with capture_logs() as logs:
         both.run()
     read = {one["source"]: one for one in logs if one["event"] == "source read"}
@@ -257,7 +257,7 @@ def test_each_run_digest_and_delivery_is_one_event(both: House, smtp: ScriptedSm
 
 
 def test_a_source_that_keeps_failing_is_a_warning_at_the_beginning_and_the_end(house: House):
-    house.told["sources"] = {"page": {"kind": "huggingface-page", "path": "later/*.txt"}}
+    house.settings["sources"] = {"page": {"kind": "huggingface-page", "path": "later/*.txt"}}
     with capture_logs() as logs:
         for _ in range(4):
             house.ingest()

@@ -19,10 +19,10 @@ RSS = {"Content-Type": "application/rss+xml"}
 
 @pytest.fixture
 def fed(house: House, web: MisbehavingServer) -> House:
-    house.told["sources"] = {
+    house.settings["sources"] = {
         "journal": {"kind": "feed", "url": web.url("/feed"), "allow_private": True}
     }
-    house.told["topics"] = {"agents": {"query": "agents"}}
+    house.settings["topics"] = {"agents": {"query": "agents"}}
     return house
 
 
@@ -131,7 +131,7 @@ def test_F02_a_cut_feed_keeps_no_validator_although_its_run_is_interrupted(
 
 
 def test_F16_a_server_is_told_whom_to_write_to(fed: House, web: MisbehavingServer):
-    fed.told["contact"] = "ops@example.org"
+    fed.settings["contact"] = "ops@example.org"
     serve(web, feed(item(1)))
     one(fed)
     assert web.requests[0].headers["user-agent"].endswith(" (+ops@example.org)")
@@ -153,9 +153,9 @@ def test_a_first_reading_tells_of_the_last_seven_days(fed: House, web: Misbehavi
 def test_an_old_paper_that_appears_later_is_older_and_no_news_unless_asked_for(
     fed: House, web: MisbehavingServer
 ):
-    fed.told["topics"]["archive"] = {"query": "agents", "news": ["older"]}
-    fed.told["subscriptions"]["lab"]["topics"] = ["agents"]
-    fed.told["subscriptions"]["historians"] = {"topics": ["archive"], "channels": ["pages"]}
+    fed.settings["topics"]["archive"] = {"query": "agents", "news": ["older"]}
+    fed.settings["subscriptions"]["lab"]["topics"] = ["agents"]
+    fed.settings["subscriptions"]["historians"] = {"topics": ["archive"], "channels": ["pages"]}
     serve(web, feed(item(1)))
     fed.run()
     serve(web, feed(item(1), item(2, SATURDAY - timedelta(days=200))))
@@ -177,7 +177,7 @@ def test_a_feed_that_is_down_is_said_and_well_again(fed: House, web: Misbehaving
 
 
 def test_a_private_address_is_refused_unless_the_source_says_so(fed: House, web: MisbehavingServer):
-    del fed.told["sources"]["journal"]["allow_private"]
+    del fed.settings["sources"]["journal"]["allow_private"]
     serve(web, feed(item(1)))
     [run] = fed.ingest()
     assert run.outcome is RunOutcome.FAILED
@@ -185,7 +185,7 @@ def test_a_private_address_is_refused_unless_the_source_says_so(fed: House, web:
 
 
 def test_the_same_paper_in_two_feeds_is_one(fed: House, web: MisbehavingServer):
-    fed.told["sources"]["mirror"] = {
+    fed.settings["sources"]["mirror"] = {
         "kind": "feed",
         "url": web.url("/mirror"),
         "allow_private": True,
@@ -199,7 +199,7 @@ def test_the_same_paper_in_two_feeds_is_one(fed: House, web: MisbehavingServer):
 
 
 def test_announce_is_what_a_source_said_of_a_paper(fed: House, web: MisbehavingServer):
-    fed.told["topics"]["agents"]["query"] = "agents AND announce:cross"
+    fed.settings["topics"]["agents"]["query"] = "agents AND announce:cross"
     arxiv = (
         '<rss version="2.0" xmlns:arxiv="http://arxiv.org/schemas/atom"><channel>{}</channel></rss>'
     )

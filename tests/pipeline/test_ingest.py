@@ -55,9 +55,9 @@ def test_a_missing_folder_is_a_failed_run_with_its_name(house: House):
 
 
 def test_a_source_that_fails_stops_no_other(house: House):
-    house.told["sources"] = {
+    house.settings["sources"] = {
         "gone": {"kind": "huggingface-page", "path": "gone/*.txt"},
-        **house.told["sources"],
+        **house.settings["sources"],
     }
     house.add("a.txt", AGENTS)
     assert [run.outcome for run in house.ingest()] == [RunOutcome.FAILED, RunOutcome.OK]
@@ -99,7 +99,7 @@ def test_a_fault_in_our_own_code_is_that_documents_fault_alone(house: House, mon
 
 
 def test_the_first_reading_of_a_baseline_source_is_stored_silently(house: House):
-    house.told["sources"]["page"]["first_run"] = "baseline"
+    house.settings["sources"]["page"]["first_run"] = "baseline"
     house.add("a.txt", AGENTS)
     assert house.ingest()[0].new == 1
     assert house.next_morning() == {"lab": 0}
@@ -122,7 +122,7 @@ def test_a_store_that_refuses_to_record_is_an_error_and_loses_nothing(house: Hou
 
 def test_a_first_reading_lasts_until_a_whole_pass_has_read_something(house: House):
     """A folder that is empty yet, or half filled, is no first reading of a baseline."""
-    house.told["sources"]["page"]["first_run"] = "baseline"
+    house.settings["sources"]["page"]["first_run"] = "baseline"
     house.run()
     house.add("a.txt", AGENTS)
     with house.opened() as app:
@@ -135,7 +135,7 @@ def test_a_first_reading_lasts_until_a_whole_pass_has_read_something(house: Hous
 
 
 def test_a_fault_in_finding_documents_is_that_sources_fault_alone(house: House, monkeypatch):
-    house.told["sources"]["other"] = {"kind": "huggingface-page", "path": "dumps/*.txt"}
+    house.settings["sources"]["other"] = {"kind": "huggingface-page", "path": "dumps/*.txt"}
     house.add("a.txt", AGENTS)
     with house.opened() as app:
         source = app.parts.sources["page"].source
@@ -157,8 +157,8 @@ def test_a_source_that_another_process_reads_is_left_to_it(house: House):
 
 def test_a_paper_known_from_another_source_still_meets_the_topics_of_this_one(house: House):
     (house.folder / "mirror").mkdir()
-    house.told["sources"]["mirror"] = {"kind": "huggingface-page", "path": "mirror/*.txt"}
-    house.told["topics"] = {"mirrored": {"query": "agents", "sources": ["mirror"]}}
+    house.settings["sources"]["mirror"] = {"kind": "huggingface-page", "path": "mirror/*.txt"}
+    house.settings["topics"] = {"mirrored": {"query": "agents", "sources": ["mirror"]}}
     house.add("a.txt", AGENTS)
     house.run()
     assert house.next_morning() == {"lab": 0}
@@ -169,8 +169,8 @@ def test_a_paper_known_from_another_source_still_meets_the_topics_of_this_one(ho
 
 def test_a_source_that_tells_of_a_paper_while_it_is_matched_is_heard(house: House, monkeypatch):
     (house.folder / "mirror").mkdir()
-    house.told["sources"]["mirror"] = {"kind": "huggingface-page", "path": "mirror/*.txt"}
-    house.told["topics"] = {"mirrored": {"query": "agents", "sources": ["mirror"]}}
+    house.settings["sources"]["mirror"] = {"kind": "huggingface-page", "path": "mirror/*.txt"}
+    house.settings["topics"] = {"mirrored": {"query": "agents", "sources": ["mirror"]}}
     house.add("a.txt", AGENTS)
     matching = sys.modules["monitor.pipeline.match"]
     find, told = matching.find, []

@@ -80,7 +80,7 @@ def shelf(house: House, web: MisbehavingServer) -> Shelf:
     web.decides("/rss/cs.LG", shelf.rss)
     web.decides("*", shelf.oai)
     source = {"kind": "arxiv", "categories": ["cs.LG"], "url": web.url(""), "allow_private": True}
-    house.told["sources"] = {"arxiv": source}
+    house.settings["sources"] = {"arxiv": source}
     house.clock.at = shelf.now
     return shelf
 
@@ -144,7 +144,7 @@ def test_pieces_of_a_long_gap_are_not_asked_for_again(
 @pytest.fixture
 def service(house: House, web: MisbehavingServer) -> Service:
     source = {"kind": "biorxiv", "url": web.url(""), "allow_private": True}
-    house.told["sources"] = {"preprints": source}
+    house.settings["sources"] = {"preprints": source}
     service = Service(SATURDAY)
     web.decides("*", service.answer)
     return service

@@ -25,12 +25,12 @@ OLD = "agent ANDNOT robot"
 def upgraded(request: pytest.FixtureRequest, house: House) -> House:
     """An installation in whose store `old` is in force, as older rules left it."""
     if request.param == "postgresql":
-        house.told["store"] = request.getfixturevalue("postgres_url")
-    house.told["topics"] = {"old": {"query": "agents"}, "new": {"query": "bandit"}}
+        house.settings["store"] = request.getfixturevalue("postgres_url")
+    house.settings["topics"] = {"old": {"query": "agents"}, "new": {"query": "bandit"}}
     house.add("1.txt", AGENTS)
     house.ingest()
     activate_topics(house, OLD)
-    house.told["topics"]["old"]["query"] = OLD
+    house.settings["topics"]["old"]["query"] = OLD
     return house
 
 
@@ -77,10 +77,10 @@ def test_commands_start_and_check_reports_the_fault(upgraded: House) -> None:
     assert "topic parked" in ran.err
     asked = upgraded.command("status", "--json")
     assert [one for one in asked.json["problems"] if "topic old is parked" in one]
-    upgraded.told["channels"]["faulty"] = {"kind": "fax"}
+    upgraded.settings["channels"]["faulty"] = {"kind": "fax"}
     asked = upgraded.command("status", "--json")
     assert [one for one in asked.json["problems"] if "topic old is parked" in one]
-    del upgraded.told["channels"]["faulty"]
+    del upgraded.settings["channels"]["faulty"]
     checked = upgraded.command("check", "--json")
     assert checked.status == 2
     [fault] = checked.json["faults"]
@@ -96,19 +96,19 @@ def test_commands_that_send_nothing_go_on(upgraded: House) -> None:
 
 
 def test_a_wrong_topic_that_is_new_or_changed_is_refused_as_ever(upgraded: House) -> None:
-    upgraded.told["topics"]["other"] = {"query": OLD}
+    upgraded.settings["topics"]["other"] = {"query": OLD}
     with pytest.raises(ConfigError) as refused:
         load_settings(upgraded.write())
     assert [fault.where for fault in refused.value.faults] == ["topics.other.query"]
     assert upgraded.command("run").status == 2
-    del upgraded.told["topics"]["other"]
-    upgraded.told["topics"]["old"]["query"] = f"{OLD} ANDNOT policy"
+    del upgraded.settings["topics"]["other"]
+    upgraded.settings["topics"]["old"]["query"] = f"{OLD} ANDNOT policy"
     with pytest.raises(ConfigError):
         load_settings(upgraded.write())
 
 
 def test_other_faults_of_a_topic_in_force_are_faults(upgraded: House) -> None:
-    upgraded.told["topics"]["old"]["since"] = "sometime"
+    upgraded.settings["topics"]["old"]["since"] = "sometime"
     with pytest.raises(ConfigError) as refused:
         load_settings(upgraded.write())
     assert {fault.where for fault in refused.value.faults} == {
@@ -119,13 +119,13 @@ def test_other_faults_of_a_topic_in_force_are_faults(upgraded: House) -> None:
 
 def test_a_topic_of_lists_is_parked_too(upgraded: House) -> None:
     activate_topics(upgraded, '(wom?n OR "a b")')
-    upgraded.told["topics"]["old"] = {"any": ["wom?n", "a b"]}
+    upgraded.settings["topics"]["old"] = {"any": ["wom?n", "a b"]}
     assert set(load_settings(upgraded.write()).parked) == {"old"}
 
 
 def test_it_stays_parked_when_something_else_of_it_changes(upgraded: House) -> None:
     """Were it put in force anew, what it had matched would be matched again, with nothing."""
-    upgraded.told["synonyms"] = {"agent": "actor"}
+    upgraded.settings["synonyms"] = {"agent": "actor"}
     upgraded.clock.move(days=1)
     with started(upgraded) as app:
         [sent] = app.digest()
@@ -135,7 +135,7 @@ def test_it_stays_parked_when_something_else_of_it_changes(upgraded: House) -> N
 def test_once_it_is_corrected_it_finds_papers_again(upgraded: House) -> None:
     with started(upgraded) as app:
         app.ingest()
-    upgraded.told["topics"]["old"]["query"] = "agent NOT robot"
+    upgraded.settings["topics"]["old"]["query"] = "agent NOT robot"
     upgraded.clock.move(days=1)
     with started(upgraded) as app:
         [sent] = app.digest()
@@ -156,7 +156,7 @@ def test_the_service_starts_and_a_reload_keeps_it_parked(upgraded: House) -> Non
 
 
 def test_without_its_store_it_is_a_fault_and_no_store_is_made(house: House) -> None:
-    house.told["topics"] = {"old": {"query": OLD}}
+    house.settings["topics"] = {"old": {"query": OLD}}
     with pytest.raises(ConfigError):
         load_settings(house.write())
     assert not (house.folder / "data").exists()

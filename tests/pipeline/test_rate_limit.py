@@ -34,14 +34,14 @@ def test_S07_two_messages_to_a_channel_are_a_second_apart_and_others_go_between(
     assert Slack.apart == 1
     monkeypatch.setattr(Slack, "apart", 600)  # far more than a round takes
     slack.channels["other"] = "C0OTHER01"
-    house.told["slack"] = {"token": TOKEN, "base_url": slack.base_url}
-    house.told["channels"] = {
+    house.settings["slack"] = {"token": TOKEN, "base_url": slack.base_url}
+    house.settings["channels"] = {
         "team": {"kind": "slack", "channel": "C0PAPERS1"},
         "other": {"kind": "slack", "channel": "C0OTHER01"},
     }
-    lab = house.told["subscriptions"].pop("lab")
+    lab = house.settings["subscriptions"].pop("lab")
     for name, channel in (("a", "team"), ("b", "team"), ("c", "other")):
-        house.told["subscriptions"][name] = {**lab, "channels": [channel]}
+        house.settings["subscriptions"][name] = {**lab, "channels": [channel]}
     house.add("1.txt", AGENTS)
     house.run()
     house.clock.move(days=1)
@@ -57,7 +57,7 @@ def test_E34_mail_leaves_no_faster_than_the_provider_allows(house: House, smtp: 
     """Over all connections, and from one round to the next."""
     people = [f"reader-{number}@example.org" for number in range(4)]
     house.by_mail(smtp.port, *people[:3], per_minute=1, connections=2)
-    house.told["operator"] = {"email": people[3]}
+    house.settings["operator"] = {"email": people[3]}
     house.add("1.txt", AGENTS)
     house.run()
     house.clock.move(days=1)

@@ -58,15 +58,15 @@ def opened(house: House, in_force: InForce, before: Settings | None = None) -> I
 
 
 def test_topics_that_stand_as_before_are_taken_from_there(house: House) -> None:
-    house.told["topics"] = {**TOPICS, "page": {"query": "agents", "sources": ["page"]}}
+    house.settings["topics"] = {**TOPICS, "page": {"query": "agents", "sources": ["page"]}}
     before = config.load(house.write())
-    house.told["topics"]["t7"] = {"query": "bandits"}
+    house.settings["topics"]["t7"] = {"query": "bandits"}
     after = config.load(house.write(), before=before)
     assert [name for name in after.topics if after.topics[name] is not before.topics[name]] == [
         "t7"
     ]
-    house.told["sources"]["other"] = house.told["sources"].pop("page")
-    house.told["topics"]["page"]["sources"] = ["other"]
+    house.settings["sources"]["other"] = house.settings["sources"].pop("page")
+    house.settings["topics"]["page"]["sources"] = ["other"]
     renamed = config.load(house.write(), before=after)
     assert all(renamed.topics[name] is not after.topics[name] for name in after.topics)
 
@@ -74,7 +74,7 @@ def test_topics_that_stand_as_before_are_taken_from_there(house: House) -> None:
 def test_a_topic_that_newer_rules_read_more_widely_does_not_look_back(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house.told["topics"] = {"t": {"query": "behavior"}}
+    house.settings["topics"] = {"t": {"query": "behavior"}}
     old, new = ("On Behaviour", "It is studied."), ("More Behaviour", "It is studied again.")
     with monkeypatch.context() as before:
         before.setattr(text, "american", lambda word: word)
@@ -93,7 +93,7 @@ def test_a_topic_that_newer_rules_read_more_widely_does_not_look_back(
 
 def test_a_changed_topic_alone_meets_what_is_stored(house: House) -> None:
     house.add("1.txt", AGENTS, BANDITS, FOLDING)
-    house.told["topics"] = dict(TOPICS)
+    house.settings["topics"] = dict(TOPICS)
     in_force = InForce()
     with opened(house, in_force) as app:
         app.ingest()
@@ -102,7 +102,7 @@ def test_a_changed_topic_alone_meets_what_is_stored(house: House) -> None:
         index = in_force.index(app.parts.topics)
         known = {name: index.query(name) for name in TOPICS}
     house.clock.move(minutes=5)
-    house.told["topics"]["t7"] = {"query": "bandits OR folding", "threshold": 1}
+    house.settings["topics"]["t7"] = {"query": "bandits OR folding", "threshold": 1}
     with opened(house, in_force, settings) as app:
         assert pipeline.match(app.parts) == 2
         after = _standing(app)
@@ -142,8 +142,8 @@ def test_subscriptions_that_another_process_put_in_force_are_noticed(house: Hous
     in_force = InForce()
     with opened(house, in_force) as app:
         pipeline.sync_subscriptions(app.parts)
-        house.told["subscriptions"]["lab"]["schedule"] = "monthly 1 08:00"
-        house.told["subscriptions"]["ada"] = {"topics": ["agents"], "channels": ["pages"]}
+        house.settings["subscriptions"]["lab"]["schedule"] = "monthly 1 08:00"
+        house.settings["subscriptions"]["ada"] = {"topics": ["agents"], "channels": ["pages"]}
         with house.opened() as other:
             pipeline.sync_subscriptions(other.parts)
         pipeline.sync_subscriptions(app.parts)
@@ -157,11 +157,11 @@ def test_what_others_matched_while_a_new_topic_looked_back_meets_it(house: House
     """Their papers came in after it had looked, and they did not know the topic."""
     house.add("1.txt", AGENTS)
     house.run()
-    house.told["topics"]["safety"] = {"query": "safe AND exploration"}
+    house.settings["topics"]["safety"] = {"query": "safe AND exploration"}
 
     def another_process() -> None:
         house.add("2.txt", BANDITS)
-        del house.told["topics"]["safety"]
+        del house.settings["topics"]["safety"]
         house.ingest()
 
     with house.opened() as app:

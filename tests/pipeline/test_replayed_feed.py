@@ -20,8 +20,8 @@ SUBJECTS += ["Baking", "Mining", "Singing", "Rowing", "Weaving"]
 @pytest.fixture
 def fed(house: House, web: MisbehavingServer) -> House:
     source = {"kind": "feed", "url": web.url("/feed"), "allow_private": True}
-    house.told["sources"] = {"journal": source | {"first_run": "deliver"}}
-    house.told["topics"] = {"every": {"query": "agents"}}
+    house.settings["sources"] = {"journal": source | {"first_run": "deliver"}}
+    house.settings["topics"] = {"every": {"query": "agents"}}
     return house
 
 

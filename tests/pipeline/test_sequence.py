@@ -19,7 +19,7 @@ SEQUENCES = ROOT.parent / "shared" / "samples" / "feed-sequence"
 
 def read_in_order(house: House, files: list[tuple[datetime, bytes]]) -> list[tuple[int, int]]:
     """Ingest documents one by one, each at its own time; return what each held and brought."""
-    house.told["sources"] = {"journal": {"kind": "feed", "path": "dumps/*"}}
+    house.settings["sources"] = {"journal": {"kind": "feed", "path": "dumps/*"}}
     found = []
     for number, (at, content) in enumerate(files):
         (house.folder / "dumps" / f"{number:03}.xml").write_bytes(content)

@@ -27,10 +27,12 @@ RSS = {"Content-Type": "application/rss+xml"}
 def arxiv(house: House, web: MisbehavingServer, smtp: ScriptedSmtp) -> House:
     """A house that reads arXiv's feed and tells an operator."""
     house.by_mail(smtp.port)
-    house.told["operator"] = {"email": "ops@example.org"}
-    house.told["subscriptions"]["lab"]["quiet"] = "send"
-    house.told["topics"] = {"agents": {"query": "agents"}}
-    house.told["sources"] = {"arxiv": {"kind": "arxiv", "url": web.url("/"), "allow_private": True}}
+    house.settings["operator"] = {"email": "ops@example.org"}
+    house.settings["subscriptions"]["lab"]["quiet"] = "send"
+    house.settings["topics"] = {"agents": {"query": "agents"}}
+    house.settings["sources"] = {
+        "arxiv": {"kind": "arxiv", "url": web.url("/"), "allow_private": True}
+    }
     house.clock.at = THURSDAY
     return house
 
@@ -121,9 +123,9 @@ def test_F11_a_weekend_a_holiday_and_a_late_feed_are_no_incident(
 def test_what_another_source_told_first_is_no_staleness(
     arxiv: House, web: MisbehavingServer, smtp: ScriptedSmtp
 ):
-    arxiv.told["sources"] = {
-        "mirror": arxiv.told["sources"]["arxiv"],
-        "arxiv": arxiv.told["sources"]["arxiv"],
+    arxiv.settings["sources"] = {
+        "mirror": arxiv.settings["sources"]["arxiv"],
+        "arxiv": arxiv.settings["sources"]["arxiv"],
     }
     for day in range(2):
         batch(web, arxiv.clock.at, 10 * day, 10 * day + 1)
@@ -143,7 +145,7 @@ def weeks(house: House, web: MisbehavingServer, count: int, fresh: int) -> None:
 def test_a_thin_day_and_a_silence_are_learned_from_what_came_before(
     arxiv: House, web: MisbehavingServer, smtp: ScriptedSmtp
 ):
-    arxiv.told["sources"]["arxiv"]["kind"] = "feed"
+    arxiv.settings["sources"]["arxiv"]["kind"] = "feed"
     weeks(arxiv, web, 5, fresh=20)
     batch(web, arxiv.clock.at, 90_001)
     arxiv.ingest()
@@ -160,7 +162,7 @@ def test_a_thin_day_and_a_silence_are_learned_from_what_came_before(
 
 
 def test_a_folder_is_judged_by_its_habits_and_not_by_arxivs_calendar(arxiv: House):
-    arxiv.told["sources"]["arxiv"] = {"kind": "arxiv", "path": "dumps/*.xml"}
+    arxiv.settings["sources"]["arxiv"] = {"kind": "arxiv", "path": "dumps/*.xml"}
     with arxiv.opened() as app:
         assert app.parts.sources["arxiv"].calendar is None
 

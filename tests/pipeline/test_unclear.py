@@ -56,7 +56,7 @@ def test_a_digest_that_may_have_arrived_is_not_composed_again_at_any_slot(
     due: House, smtp: ScriptedSmtp, schedule: str
 ):
     """Greylisted for days after a mail that the server kept and did not answer."""
-    due.told["subscriptions"]["lab"]["schedule"] = schedule
+    due.settings["subscriptions"]["lab"]["schedule"] = schedule
     smtp.script["dot"].append(Kept())
     due.run()
     smtp.always["rcpt"] = "450 4.2.0 greylisted"
@@ -166,7 +166,7 @@ def test_a_refusal_for_now_after_the_dot_does_not_use_the_further_hand_off_up(
 
 
 def test_on_hold_what_a_person_has_sent_again_is_not_composed_again(due: House, smtp: ScriptedSmtp):
-    due.told["smtp"]["unknown"] = "hold"
+    due.settings["smtp"]["unknown"] = "hold"
     smtp.script["dot"].append(Drop())
     due.run()
     with due.opened() as app:
@@ -204,12 +204,12 @@ def test_of_two_readers_only_the_one_who_may_lack_it_gets_it_again(due: House, s
 def test_who_is_taken_out_of_the_configuration_gets_no_second_copy(due: House, smtp: ScriptedSmtp):
     smtp.script["dot"].append(Kept())
     due.run()
-    due.told["subscriptions"]["lab"]["email"] = ["grace@example.org"]
+    due.settings["subscriptions"]["lab"]["email"] = ["grace@example.org"]
     due.clock.move(minutes=20)
     due.run()
     assert states(due) == [DeliveryState.UNKNOWN]
     assert [mail.recipient for mail in smtp.received] == ["ada@example.org"]
-    due.told["subscriptions"]["lab"]["email"] = ["ada@example.org"]
+    due.settings["subscriptions"]["lab"]["email"] = ["ada@example.org"]
     due.clock.move(minutes=20)
     due.run()
     assert states(due) == [DeliveryState.SENT]
@@ -237,7 +237,7 @@ def handed_off(smtp: ScriptedSmtp) -> int:
 @pytest.fixture
 def crowd(due: House, smtp: ScriptedSmtp) -> House:
     due.by_mail(smtp.port, *PEOPLE)
-    due.told["operator"] = {"email": "ops@example.org"}
+    due.settings["operator"] = {"email": "ops@example.org"}
     return due
 
 
@@ -258,7 +258,7 @@ def test_after_three_unclear_ends_in_a_row_the_line_rests(crowd: House, smtp: Sc
 def test_a_line_that_rests_is_tried_with_one_mail_ever_more_rarely(
     crowd: House, smtp: ScriptedSmtp
 ):
-    crowd.told["smtp"]["connections"] = 4
+    crowd.settings["smtp"]["connections"] = 4
     smtp.always["dot"] = Kept()
     with crowd.opened() as app:
         app.digest(probe=False)
@@ -294,7 +294,7 @@ def test_a_success_ends_it_and_all_get_their_mail_in_the_same_round(
 def test_unclear_ends_count_over_rounds_and_processes_and_not_over_a_success(
     due: House, smtp: ScriptedSmtp
 ):
-    due.told["retry"] = {"give_up": "10m"}  # nothing is handed off once more by itself
+    due.settings["retry"] = {"give_up": "10m"}  # nothing is handed off once more by itself
     for day in range(2):
         smtp.script["dot"].append(Drop())
         due.run()

@@ -38,7 +38,7 @@ def source(web: MisbehavingServer, path: str = "/feed", **told: object) -> dict[
 
 @pytest.fixture
 def fed(house: House, web: MisbehavingServer) -> House:
-    house.told["sources"] = {"journal": source(web)}
+    house.settings["sources"] = {"journal": source(web)}
     return house
 
 
@@ -125,7 +125,7 @@ def test_F5_all_sources_of_a_server_wait_and_others_do_not(
         web.answers("/feed", status=429, headers={"Retry-After": "600"})
         web.answers("/more", body=feed(item(2)), headers=RSS)
         other.answers("/feed", body=feed(item(3)), headers=RSS)
-        fed.told["sources"] |= {"more": source(web, "/more"), "other": source(other)}
+        fed.settings["sources"] |= {"more": source(web, "/more"), "other": source(other)}
         told = {run.source: run for run in fed.ingest()}
     assert told["journal"].outcome == "failed" and told["other"].outcome == "ok"
     assert told["more"].outcome == "unchanged" and "429" in told["more"].error
@@ -134,7 +134,7 @@ def test_F5_all_sources_of_a_server_wait_and_others_do_not(
         assert len(status(app.parts).problems) == 1
     web.answers("/feed", body=feed(item(1)), headers=RSS)
     fed.clock.move(minutes=10)
-    del fed.told["sources"]["other"]
+    del fed.settings["sources"]["other"]
     assert [run.outcome for run in fed.ingest()] == ["ok", "ok"]
 
 
@@ -153,7 +153,7 @@ def test_F5_another_address_has_nothing_to_wait_for(fed: House, web: Misbehaving
     fed.ingest()
     with misbehaving_server() as mirror:
         mirror.answers("/feed", body=feed(item(1)), headers=RSS)
-        fed.told["sources"]["journal"] = source(mirror)
+        fed.settings["sources"]["journal"] = source(mirror)
         assert one(fed) == ("ok", 1, 1)
 
 
@@ -278,7 +278,7 @@ def test_F14_a_new_address_is_asked_without_the_validators_of_the_old(
     web.decides("/feed", conditional(feed(item(1))))  # type: ignore[arg-type]
     web.decides("/new", conditional(feed(item(1), item(2))))  # type: ignore[arg-type]
     fed.ingest()
-    fed.told["sources"]["journal"] = source(web, "/new")
+    fed.settings["sources"]["journal"] = source(web, "/new")
     assert one(fed) == ("ok", 2, 1)
 
 
@@ -379,7 +379,7 @@ def test_F15_another_address_in_the_configuration_is_asked_itself(
     for _ in range(3):
         fed.ingest()
     targets(web)
-    fed.told["sources"]["journal"] = source(web, "/own")
+    fed.settings["sources"]["journal"] = source(web, "/own")
     assert one(fed) == ("ok", 2, 1)
     assert targets(web) == ["/own"]
 
@@ -400,7 +400,7 @@ def test_F15_a_moved_repository_is_asked_with_each_query_at_its_new_place(
         return Answer(body=empty.encode())
 
     web.decides("*", answer)
-    house.told["sources"] = {
+    house.settings["sources"] = {
         "thesis": {"kind": "oai", "url": web.url("/oai"), "allow_private": True}
     }
     for _ in range(3):

@@ -83,9 +83,9 @@ def serving(house: House, clock: WallClock) -> Iterator[subprocess.Popen[str]]:
 def test_a_clock_that_is_set_by_an_hour_stops_nothing_and_repeats_nothing(
     house: House, clock: WallClock
 ) -> None:
-    house.told["sources"]["page"]["every"] = "1m"
-    lab = house.told["subscriptions"]["lab"]
-    house.told["subscriptions"] = {
+    house.settings["sources"]["page"]["every"] = "1m"
+    lab = house.settings["subscriptions"]["lab"]
+    house.settings["subscriptions"] = {
         "alerts": {**lab, "schedule": "immediately"},
         "hourly": {**lab, "schedule": "0 * * * *"},
     }

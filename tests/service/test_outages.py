@@ -78,8 +78,8 @@ def test_a_service_whose_store_refuses_logs_two_lines_and_tells_the_operator_onc
     house: House, smtp: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch
 ):
     house.by_mail(smtp.port)
-    house.told["operator"] = {"email": "ops@example.org"}
-    house.told["subscriptions"]["lab"]["schedule"] = "immediately"
+    house.settings["operator"] = {"email": "ops@example.org"}
+    house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
     house.add("1.txt", AGENTS)
     refuses, refused = threading.Event(), Counter[str]()
     begin = Database.writing
@@ -128,7 +128,7 @@ def test_a_shutdown_and_a_changed_configuration_can_be_told_apart(house: House):
         thread.start()
         try:
             assert service.serving.wait(PATIENCE)
-            house.told["topics"]["bandits"] = {"query": "bandits"}
+            house.settings["topics"]["bandits"] = {"query": "bandits"}
             house.write()
             wait(lambda: [one["event"] for one in logs].count("serving") == 2)
         finally:
@@ -139,7 +139,7 @@ def test_a_shutdown_and_a_changed_configuration_can_be_told_apart(house: House):
 
 
 def test_a_command_does_not_log_what_it_shows(house: House, tmp_path: Path):
-    house.told["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
+    house.settings["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
     said = house.command("ingest")
     assert said.status == 1
     assert "source read" not in said.err

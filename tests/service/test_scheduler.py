@@ -41,14 +41,14 @@ def serving(service: Service) -> threading.Thread:
 
 def test_two_days_in_three_zones_send_what_is_due_once(house: House, smtp: ScriptedSmtp):
     house.by_mail(smtp.port)
-    lab = house.told["subscriptions"].pop("lab")
+    lab = house.settings["subscriptions"].pop("lab")
     for name, zone in ZONES.items():
-        house.told["subscriptions"][name] = {
+        house.settings["subscriptions"][name] = {
             **lab,
             "email": [f"{name}@example.org"],
             "timezone": zone,
         }
-    house.told["topics"]["all"] = {"query": "agents OR bandits OR folding"}
+    house.settings["topics"]["all"] = {"query": "agents OR bandits OR folding"}
     house.add("1.txt", AGENTS, BANDITS)
     house.run()  # all are subscribed before the first hour passes
     service = Service(house.write(), house.clock, TICK)
@@ -97,8 +97,8 @@ def slots(until: datetime) -> Counter[str]:
 
 def test_a_changed_file_is_taken_up_and_a_faulty_one_is_not(house: House):
     house.add("1.txt", AGENTS)
-    house.told["subscriptions"]["lab"]["schedule"] = "immediately"
-    house.told["topics"] = {"proteins": {"query": "proteins"}}
+    house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
+    house.settings["topics"] = {"proteins": {"query": "proteins"}}
     service = Service(house.write(), house.clock, TICK)
     thread = serving(service)
     assert service.serving.wait(PATIENCE)
@@ -106,7 +106,7 @@ def test_a_changed_file_is_taken_up_and_a_faulty_one_is_not(house: House):
         house.config.write_text("topics: [", encoding="utf-8")
         wait(lambda: problems(house) != [])
         assert "configuration is faulty" in problems(house)[0]
-        house.told["topics"]["agents"] = {"query": "agents"}
+        house.settings["topics"]["agents"] = {"query": "agents"}
         house.write()
         wait(lambda: len(list(house.folder.glob("pages/lab/*.html"))) == 1)
         wait(lambda: problems(house) == [])
@@ -135,9 +135,9 @@ def test_half_of_a_file_that_is_being_written_is_not_taken_up(house: House):
 
 def test_D06_five_hundred_due_in_the_same_second_are_all_told(house: House, smtp: ScriptedSmtp):
     house.by_mail(smtp.port)
-    lab = house.told["subscriptions"].pop("lab")
+    lab = house.settings["subscriptions"].pop("lab")
     for number in range(500):
-        house.told["subscriptions"][f"reader-{number}"] = {
+        house.settings["subscriptions"][f"reader-{number}"] = {
             **lab,
             "email": [f"reader-{number}@example.org"],
         }
@@ -178,13 +178,13 @@ def problems(house: House) -> list[str]:
     from monitor.config import load
 
     good = house.folder / "good.yaml"
-    good.write_text(yaml.safe_dump(house.told), encoding="utf-8")
+    good.write_text(yaml.safe_dump(house.settings), encoding="utf-8")
     with open_app(load(good), house.clock) as app:
         return list(status(app.parts).problems)
 
 
 def test_a_faulty_file_at_the_start_is_refused(house: House):
-    house.told["topics"]["agents"]["query"] = "(("
+    house.settings["topics"]["agents"]["query"] = "(("
     with pytest.raises(ConfigError):
         Service(house.write(), house.clock, TICK).run()
 
@@ -193,8 +193,8 @@ def test_K15_a_second_service_on_one_store_stands_by_says_so_and_takes_over(
     house: House, smtp: ScriptedSmtp
 ):
     house.by_mail(smtp.port)
-    house.told["subscriptions"]["lab"]["schedule"] = "immediately"
-    house.told["sources"]["page"]["every"] = "1m"
+    house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
+    house.settings["sources"]["page"]["every"] = "1m"
     first, second = (Service(house.write(), house.clock, TICK) for _ in range(2))
     threads = [serving(first)]
     try:
@@ -224,7 +224,7 @@ def test_K15_a_second_service_on_one_store_stands_by_says_so_and_takes_over(
 def in_a_hand_off(house: House, smtp: ScriptedSmtp) -> Iterator[subprocess.Popen[str]]:
     """A service that waits for the answer to a mail; it comes at the end."""
     house.by_mail(smtp.port)
-    house.told["subscriptions"]["lab"]["schedule"] = "immediately"
+    house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
     house.add("1.txt", AGENTS)
     until = threading.Event()
     smtp.script["dot"].append(Hold(until, "250 2.0.0 queued"))
@@ -275,8 +275,8 @@ def test_a_service_whose_store_is_gone_sends_nothing_and_says_so(
 ):
     """Its connection would write into the deleted file: all that it recorded as sent is lost."""
     house.by_mail(smtp.port)
-    house.told["subscriptions"]["lab"]["schedule"] = "immediately"
-    house.told["sources"]["page"]["every"] = "1m"
+    house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
+    house.settings["sources"]["page"]["every"] = "1m"
     house.add("1.txt", AGENTS)
     service = Service(house.write(), house.clock, TICK)
     store = house.folder / "data" / "monitor.db"
@@ -374,10 +374,10 @@ def test_a_mail_server_that_keeps_us_waiting_holds_up_nothing_else(
     house: House, smtp: ScriptedSmtp
 ):
     house.by_mail(smtp.port)
-    house.told["channels"] = {"pages": {"kind": "file", "path": "pages/"}}
-    lab = house.told["subscriptions"]["lab"]
+    house.settings["channels"] = {"pages": {"kind": "file", "path": "pages/"}}
+    lab = house.settings["subscriptions"]["lab"]
     lab["schedule"] = "immediately"
-    house.told["subscriptions"]["files"] = {
+    house.settings["subscriptions"]["files"] = {
         "topics": ["*"],
         "channels": ["pages"],
         "schedule": "immediately",
@@ -385,7 +385,7 @@ def test_a_mail_server_that_keeps_us_waiting_holds_up_nothing_else(
     until = threading.Event()
     smtp.script["dot"].append(Hold(until, "250 2.0.0 ok"))
     house.add("1.txt", AGENTS)
-    house.told["sources"]["page"]["every"] = "1m"
+    house.settings["sources"]["page"]["every"] = "1m"
     service = Service(house.write(), house.clock, TICK)
     thread = serving(service)
     try:

@@ -198,7 +198,7 @@ def test_the_pipeline_stores_each_paper_of_a_gap_once(
     arxiv(shelf, web, door=None)
     house = House(tmp_path)
     source = {"kind": "arxiv", "categories": ["cs.LG"], "url": web.url(""), "allow_private": True}
-    house.told["sources"] = {"arxiv": source}
+    house.settings["sources"] = {"arxiv": source}
     house.clock.at = shelf.now
     first = house.ingest()
     assert sum(run.new for run in first) == 3 and not [run for run in first if run.error]
