@@ -58,7 +58,7 @@ from monitor.pipeline import (
     Runtime,
     Subscription,
 )
-from monitor.store import deliveries, digests, runs
+from monitor.store import deliveries, digests, incidents
 from monitor.store.database import Database, Transaction, open_store
 from monitor.store.locks import Owner
 from monitor.store.server_memory import Servers
@@ -210,7 +210,7 @@ class App:
             ]
 
     def _channels_down(self, tx: Transaction) -> list[str]:
-        down = {one.subject for one in runs.open_incidents(tx) if one.kind == runs.DOWN}
+        down = {one.subject for one in incidents.open_incidents(tx) if one.kind == incidents.DOWN}
         lines = self.parts.lines.items()
         return [channel.name for line, some in lines if line in down for channel in some]
 

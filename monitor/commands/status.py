@@ -23,6 +23,7 @@ from monitor.model import (
 )
 from monitor.pipeline import Runtime, Subscription, incidents, is_handed_off_again
 from monitor.store import deliveries, digests, heartbeats, matches, runs
+from monitor.store import incidents as stored_incidents
 from monitor.store.database import Database, Transaction
 from monitor.store.subscriptions import SubscriptionState
 
@@ -86,7 +87,7 @@ def status(parts: Runtime) -> Status:
         last = {run.source: run for run in runs.last_runs(tx)}
         counts = deliveries.counts(tx)
         states = digests.states(tx)
-        rests = {one.subject: one.next_try for one in runs.open_incidents(tx)}
+        rests = {one.subject: one.next_try for one in stored_incidents.open_incidents(tx)}
         subscriptions = tuple(
             _subscription(tx, parts, s, states.get(s.name), rests, now) for s in parts.subscriptions
         )
@@ -111,7 +112,7 @@ def _read(tx: Transaction, parts: Runtime, now: datetime) -> tuple[SourceReport,
 
 def _recorded(tx: Transaction, parts: Runtime, now: datetime) -> Iterator[str]:
     """What went wrong and has not ended, and of what nobody knows whether it arrived."""
-    for one in runs.open_incidents(tx):
+    for one in stored_incidents.open_incidents(tx):
         if one.kind == incidents.UNCLEAR:
             continue  # said of each delivery below
         said = f"{one.subject} {incidents.said(one.kind)}"

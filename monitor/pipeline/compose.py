@@ -21,6 +21,7 @@ from monitor.pipeline import incidents
 from monitor.pipeline.render import Forms, OnFailure, failing, judge, plan, render, render_again
 from monitor.pipeline.runtime import OPERATOR, Destination, Runtime, Subscription
 from monitor.store import digests, papers, runs
+from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
 from monitor.store.digests import SubscriptionState
 
@@ -78,9 +79,11 @@ def compose(
         wanted = []
     with parts.database.reading() as tx:
         states = digests.states(tx, [subscription.name for subscription in wanted])
-        resting = runs.resting(tx, incidents.NOT_COMPOSED, now) if patient else set()
-        unrendered = failing(runs.open_incidents(tx))
-        unrendered -= runs.resting(tx, incidents.NOT_RENDERED, now) if patient else set()
+        resting = stored_incidents.resting(tx, incidents.NOT_COMPOSED, now) if patient else set()
+        unrendered = failing(stored_incidents.open_incidents(tx))
+        unrendered -= (
+            stored_incidents.resting(tx, incidents.NOT_RENDERED, now) if patient else set()
+        )
     for subscription in wanted:
         if subscription.name not in states:
             continue  # put in force by nobody yet
@@ -113,9 +116,11 @@ def _record_failure(parts: Runtime, name: str, fault: Exception, now: datetime) 
         error = str(fault)
         log.error("digest not composed", subscription=name, error=error, exc_info=not expected)
     with suppress(StoreError), parts.database.writing() as tx:
-        tries = runs.failed_again(tx, subject, kind, now, str(fault) or type(fault).__name__)
+        tries = stored_incidents.add_failure(
+            tx, subject, kind, now, str(fault) or type(fault).__name__
+        )
         if not by_store:
-            runs.try_at(tx, subject, kind, now + rest(tries, parts.patience))
+            stored_incidents.set_next_try(tx, subject, kind, now + rest(tries, parts.patience))
 
 
 def _ask_about_the_clock(parts: Runtime, now: datetime) -> None:
@@ -128,7 +133,7 @@ def _ask_about_the_clock(parts: Runtime, now: datetime) -> None:
         "composed until it is set right; where it is right now, restart the service"
     )
     with parts.database.writing() as tx:
-        runs.open_incident(tx, incidents.CLOCK, incidents.JUMPED, now, error)
+        stored_incidents.open_incident(tx, incidents.CLOCK, incidents.JUMPED, now, error)
 
 
 def chosen(parts: Runtime, names: Sequence[str]) -> list[Subscription]:
@@ -154,7 +159,7 @@ def _subscription(
     frozen = _freeze(parts, digest, _ways(subscription, digest), now)
     with parts.database.writing() as tx:
         subject = incidents.subscription(subscription.name)
-        runs.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
+        stored_incidents.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
     return [Composed(frozen, digest)] if frozen is not None else []
 
 
@@ -276,7 +281,7 @@ def notify(parts: Runtime) -> int:
     """
     now = parts.clock.now()
     with parts.database.reading() as tx:
-        untold = runs.untold(tx)
+        untold = stored_incidents.unnotified(tx)
     told = 0
     for incident in untold:
         try:
@@ -290,18 +295,18 @@ def notify(parts: Runtime) -> int:
             parts.unnotified.add(incident.id)
             continue
         with parts.database.writing() as tx:
-            runs.told(tx, [incident], now)
+            stored_incidents.mark_notified(tx, [incident], now)
         told += 1
     return told
 
 
-def _is_news(incident: runs.Incident) -> bool:
+def _is_news(incident: stored_incidents.Incident) -> bool:
     """A store that was unavailable could not say so before it was well again."""
-    over = incident.ended and incident.told is None
+    over = incident.ended and incident.notified is None
     return not over or incident.kind == incidents.UNAVAILABLE
 
 
-def _notify(parts: Runtime, incident: runs.Incident, now: datetime) -> None:
+def _notify(parts: Runtime, incident: stored_incidents.Incident, now: datetime) -> None:
     notice = _notice(incident, now)
     period = f"{incident.id}-{'ended' if incident.ended else 'began'}"
     digest = Digest(OPERATOR, period, now, parts.timezone, None, now, groups=(), report=())
@@ -314,7 +319,7 @@ def _notify(parts: Runtime, incident: runs.Incident, now: datetime) -> None:
     _plan(parts, digest, parts.operator, forms, now)
 
 
-def _notice(incident: runs.Incident, now: datetime) -> Notice:
+def _notice(incident: stored_incidents.Incident, now: datetime) -> Notice:
     since = f"{incident.since:%Y-%m-%d %H:%M} UTC"
     if incident.ended and incident.kind == incidents.UNAVAILABLE:
         lines = f"From {since} until {incident.ended:%Y-%m-%d %H:%M} UTC.", incident.error

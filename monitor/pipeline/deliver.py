@@ -21,7 +21,8 @@ from monitor.model import Channel, Delivery, DeliveryState, Outcome
 from monitor.pipeline import incidents
 from monitor.pipeline.rate_limit import Pace
 from monitor.pipeline.runtime import Runtime
-from monitor.store import deliveries, locks, outage_groups, runs
+from monitor.store import deliveries, locks, outage_groups
+from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
 from monitor.store.group_commit import Together
 
@@ -69,7 +70,9 @@ def deliver_line(
     names = _names(parts, line)
     _settle(parts, line, names)
     with parts.database.reading() as tx:
-        if not probe and line in runs.resting(tx, runs.DOWN, parts.clock.now(), parts.mark):
+        if not probe and line in stored_incidents.resting(
+            tx, stored_incidents.DOWN, parts.clock.now(), parts.mark
+        ):
             return []
         swallows = _swallows(tx, line)
     attempted: list[int] = []
@@ -143,7 +146,7 @@ class _Round:
         self._is_down = False
         self._together = Together(parts.database, expected=at_once // 2)
         with parts.database.reading() as tx:
-            self._wrong = {one.subject for one in runs.open_incidents(tx)}
+            self._wrong = {one.subject for one in stored_incidents.open_incidents(tx)}
 
     def run(self) -> None:
         """Send until nothing is left; whoever finds the round over tells the others."""
@@ -265,9 +268,11 @@ class _Round:
         for delivery, outcome, down in tried:
             deliveries.unclaim(tx, delivery.id, parts.owner.id, outcome.error, now)
             if down:
-                told = (self.line, runs.DOWN)
-                tries = runs.failed_again(tx, *told, now, outcome.error, parts.mark)
-                runs.try_at(tx, *told, now + retry_policy.rest(tries, parts.patience))
+                told = (self.line, stored_incidents.DOWN)
+                tries = stored_incidents.add_failure(tx, *told, now, outcome.error, parts.mark)
+                stored_incidents.set_next_try(
+                    tx, *told, now + retry_policy.rest(tries, parts.patience)
+                )
         return [None] * len(tried)
 
     def _recorded(
@@ -296,7 +301,7 @@ class _Round:
         """A clear answer ends an outage. Too many hand-offs without one, and the line rests."""
         unclear = [outcome for outcome in outcomes if outcome.state is DeliveryState.UNKNOWN]
         if len(unclear) < len(outcomes) and self.line in self._wrong:
-            runs.end_incident(tx, self.line, runs.DOWN, now)
+            stored_incidents.end_incident(tx, self.line, stored_incidents.DOWN, now)
         if any(outcome.state is DeliveryState.SENT for outcome in outcomes):
             outage_groups.answered(tx, self.line)
             if self._until_sent:
@@ -311,20 +316,27 @@ class _Round:
 
     def _rest(self, tx: Transaction, error: str, now: datetime) -> None:
         """Leave the line alone for a while, once for all who find at the same time that it is."""
-        if self.line in runs.resting(tx, runs.DOWN, now, self.parts.mark):
+        if self.line in stored_incidents.resting(tx, stored_incidents.DOWN, now, self.parts.mark):
             return
-        tries = runs.failed_again(tx, self.line, runs.DOWN, now, error, self.parts.mark)
-        runs.try_at(tx, self.line, runs.DOWN, now + retry_policy.rest(tries, self.parts.patience))
+        tries = stored_incidents.add_failure(
+            tx, self.line, stored_incidents.DOWN, now, error, self.parts.mark
+        )
+        stored_incidents.set_next_try(
+            tx,
+            self.line,
+            stored_incidents.DOWN,
+            now + retry_policy.rest(tries, self.parts.patience),
+        )
         self._wrong.add(self.line)
 
     def _judge(self, tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
         """A recipient refused for good is the operator's to mend; the next success ends it."""
         subject = incidents.recipient(delivery.channel, delivery.recipient)
         if outcome.state is DeliveryState.FAILED:
-            runs.open_incident(tx, subject, incidents.REFUSED, now, outcome.error)
+            stored_incidents.open_incident(tx, subject, incidents.REFUSED, now, outcome.error)
             self._wrong.add(subject)
         elif outcome.state is DeliveryState.SENT and subject in self._wrong:
-            runs.end_incident(tx, subject, incidents.REFUSED, now)
+            stored_incidents.end_incident(tx, subject, incidents.REFUSED, now)
 
 
 _LEVELS = {DeliveryState.SENT: logging.INFO, DeliveryState.FAILED: logging.ERROR}

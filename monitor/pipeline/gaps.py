@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from monitor.model import Run
 from monitor.pipeline import incidents, source_schedule
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
+from monitor.store import incidents as stored_incidents
 from monitor.store import runs
 
 
@@ -30,4 +31,4 @@ def note(parts: Runtime, watched: ConfiguredSource, done: Sequence[Run]) -> None
     )
     with parts.database.writing() as tx:
         subject = incidents.source(watched.name)
-        runs.open_incident(tx, subject, incidents.GAP, run.started, error)
+        stored_incidents.open_incident(tx, subject, incidents.GAP, run.started, error)

@@ -10,7 +10,8 @@ from itertools import chain
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState
 from monitor.pipeline.runtime import OPERATOR, Runtime
-from monitor.store import deliveries, runs
+from monitor.store import deliveries
+from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
 
 # The operator is not told of a store that was unavailable for less.
@@ -34,7 +35,7 @@ REPLACED = "replaced"
 UNAVAILABLE = "unavailable"
 REFUSED = "refused"
 UNCLEAR = "unclear"
-GAP = runs.GAP
+GAP = stored_incidents.GAP
 
 
 def said(kind: str) -> str:
@@ -77,7 +78,7 @@ def note_outage(parts: Runtime, since: datetime, error: str) -> None:
     if now - since < BRIEF:
         return
     with suppress(StoreError), parts.database.ingesting() as tx:
-        runs.note_ended(tx, STORE, UNAVAILABLE, since, now, error)
+        stored_incidents.add_ended(tx, STORE, UNAVAILABLE, since, now, error)
 
 
 def clock_jumped(parts: Runtime) -> bool:
@@ -116,7 +117,9 @@ def unclear(tx: Transaction, parts: Runtime, delivery: Delivery, now: datetime) 
     what = f"delivery {delivery.id}, {delivery.subscription} {delivery.period},"
     settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend` settles it"
     error = f"{what} may or may not have arrived: {settle}"
-    runs.open_incident(tx, recipient(delivery.channel, delivery.recipient), UNCLEAR, now, error)
+    stored_incidents.open_incident(
+        tx, recipient(delivery.channel, delivery.recipient), UNCLEAR, now, error
+    )
 
 
 def is_written_to(parts: Runtime, delivery: Delivery) -> bool:
@@ -134,4 +137,4 @@ def cleared(tx: Transaction, delivery: Delivery, now: datetime) -> None:
         (one.channel, one.recipient) != to
         for one in deliveries.listing(tx, [DeliveryState.UNKNOWN])
     ):
-        runs.end_incident(tx, recipient(*to), UNCLEAR, now)
+        stored_incidents.end_incident(tx, recipient(*to), UNCLEAR, now)

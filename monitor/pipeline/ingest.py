@@ -33,7 +33,8 @@ from monitor.pipeline.store_chunk import arrive
 from monitor.sources import sandbox
 from monitor.sources.base import Found
 from monitor.sources.fields.withdrawals import unmarked
-from monitor.store import dump_progress, locks, runs, server_memory, source_state
+from monitor.store import documents, dump_progress, locks, runs, server_memory, source_state
+from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
 
 log = structlog.get_logger()
@@ -52,7 +53,7 @@ def is_due(parts: Runtime, name: str) -> bool:
     """Say whether the time of a source has come to be read again."""
     watched = parts.sources[name]
     with parts.database.reading() as tx:
-        last = runs.last_started(tx, name)
+        last = runs.last_start(tx, name)
         known = source_state.state(tx, name, watched.place)
     every = watched.every - LOOK if watched.is_folder else watched.every
     return source_schedule.is_due(known, last, every, parts.clock.now())
@@ -84,7 +85,7 @@ def ingest(
             first = runs.first_read(tx, name) is None
             validators = runs.validators(tx, name)
             known = source_state.state(tx, name, watched.place)
-            failing = runs.open_error(tx, incidents.source(name), incidents.FAILING)
+            failing = stored_incidents.open_error(tx, incidents.source(name), incidents.FAILING)
         if source_schedule.waits(known, now):
             return [_not_asked(name, known.waits_for, now)]
         reading = _Ingest(
@@ -204,7 +205,7 @@ class _Ingest:
         name = self.watched.name
         content_hash = hashlib.sha256(document.content).hexdigest()
         with self.parts.database.reading() as tx:
-            offset, finished = runs.document_state(tx, name, content_hash) or (0, False)
+            offset, finished = documents.progress(tx, name, content_hash) or (0, False)
         if finished and not (self.afresh and document.url):
             self.validators = document.validators
             return None
@@ -251,7 +252,7 @@ class _Ingest:
         self, document: Document, content_hash: str, end: int, finished: bool
     ) -> Progress:
         name = self.watched.name
-        return lambda tx, now: runs.document_progress(
+        return lambda tx, now: documents.set_progress(
             tx, name, content_hash, document.name, end, finished, now
         )
 

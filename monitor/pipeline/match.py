@@ -15,7 +15,8 @@ from monitor.match import TopicIndex, index_of
 from monitor.model import Change, MatchRow, Topic
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import OPERATOR, Runtime
-from monitor.store import deliveries, digests, matches, papers, runs
+from monitor.store import deliveries, digests, matches, papers
+from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
 
 log = structlog.get_logger()
@@ -78,7 +79,7 @@ def sync_subscriptions(parts: Runtime) -> None:
             digests.sync_subscriptions(tx, told, now)
         mark = digests.subscriptions_mark(tx)
         deliveries.suppress_missing(tx, living, now)
-        runs.end_obsolete(tx, incidents.subjects(parts, living), now)
+        stored_incidents.end_obsolete(tx, incidents.subjects(parts, living), now)
     parts.in_force.remember_subscriptions(told, mark)
 
 

@@ -19,7 +19,8 @@ from monitor.errors import MonitorError, StoreError, TemplateError
 from monitor.model import Channel, Digest, Rendered
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Destination, Runtime, Subscription
-from monitor.store import digests, runs
+from monitor.store import digests
+from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
 from monitor.store.digests import Planned
 
@@ -111,25 +112,27 @@ def judge(tx: Transaction, parts: Runtime, forms: Forms, now: datetime) -> None:
         _failed(tx, parts, name, _said(fault), now)
     if not forms.replaced:
         return
-    wrong = {one.subject for one in runs.open_incidents(tx)}
+    wrong = {one.subject for one in stored_incidents.open_incidents(tx)}
     for name, error in forms.replaced.items():
         subject = incidents.templates(name)
         if error:
-            runs.open_incident(tx, subject, incidents.REPLACED, now, error)
+            stored_incidents.open_incident(tx, subject, incidents.REPLACED, now, error)
         elif subject in wrong:
-            runs.end_incident(tx, subject, incidents.REPLACED, now)
+            stored_incidents.end_incident(tx, subject, incidents.REPLACED, now)
 
 
 def _failed(tx: Transaction, parts: Runtime, channel: str, error: str, now: datetime) -> None:
     subject = incidents.channel(channel)
-    tries = runs.failed_again(tx, subject, incidents.NOT_RENDERED, now, error)
-    runs.try_at(tx, subject, incidents.NOT_RENDERED, now + rest(tries, parts.patience))
+    tries = stored_incidents.add_failure(tx, subject, incidents.NOT_RENDERED, now, error)
+    stored_incidents.set_next_try(
+        tx, subject, incidents.NOT_RENDERED, now + rest(tries, parts.patience)
+    )
 
 
 # ── what could not be rendered before ───────────────────────────────────────────────
 
 
-def failing(open_incidents: Sequence[runs.Incident]) -> set[str]:
+def failing(open_incidents: Sequence[stored_incidents.Incident]) -> set[str]:
     """Return the subjects of the channels that could not render a digest."""
     return {one.subject for one in open_incidents if one.kind == incidents.NOT_RENDERED}
 
@@ -179,7 +182,9 @@ def _again(
         if errors:
             _failed(tx, parts, channel, errors[0], now)
         elif not any(one.channel == channel for one in digests.unrendered(tx)):
-            runs.end_incident(tx, incidents.channel(channel), incidents.NOT_RENDERED, now)
+            stored_incidents.end_incident(
+                tx, incidents.channel(channel), incidents.NOT_RENDERED, now
+            )
     return done
 
 

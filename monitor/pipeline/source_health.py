@@ -11,6 +11,7 @@ from monitor.model import Run, RunOutcome
 from monitor.pipeline import incidents, source_silence
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.sources.calendar import DAY
+from monitor.store import incidents as stored_incidents
 from monitor.store import runs, source_days
 from monitor.store.database import Transaction
 
@@ -37,14 +38,14 @@ def judge(parts: Runtime, watched: ConfiguredSource, done: Sequence[Run]) -> Non
             runs.finish_first_reading(tx, watched.name, now)
         for kind, told in ((incidents.FAILING, errors), (incidents.HELD, held)):
             if told:
-                runs.failed_again(tx, subject, kind, now, told[0])
+                stored_incidents.add_failure(tx, subject, kind, now, told[0])
             elif whole or kind == incidents.FAILING:
-                _log_end(watched.name, runs.end_incident(tx, subject, kind, now))
-        runs.close_gaps(tx, subject, now - GAP_STANDS, now)
+                _log_end(watched.name, stored_incidents.end_incident(tx, subject, kind, now))
+        stored_incidents.close_gaps(tx, subject, now - GAP_STANDS, now)
         _judge_silence(tx, watched, [run.started for run in done], now)
 
 
-def _log_end(source: str, ended: runs.Incident | None) -> None:
+def _log_end(source: str, ended: stored_incidents.Incident | None) -> None:
     if ended:
         since = ended.since.isoformat(timespec="seconds")
         log.warning("source works again", source=source, since=since, failures=ended.tries)
@@ -66,6 +67,6 @@ def _judge_silence(
     wrong = source_silence.judge(known, source_silence.day_of(first, calendar), now, calendar)
     for kind, text in wrong.items():
         if text:
-            runs.open_incident(tx, subject, kind, now, text)
+            stored_incidents.open_incident(tx, subject, kind, now, text)
         else:
-            runs.end_incident(tx, subject, kind, now)
+            stored_incidents.end_incident(tx, subject, kind, now)

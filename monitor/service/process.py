@@ -15,7 +15,7 @@ from monitor.config import Settings
 from monitor.errors import ConfigError, StoreError
 from monitor.model import Clock
 from monitor.pipeline import InForce, incidents
-from monitor.store import runs
+from monitor.store import incidents as stored_incidents
 
 log = structlog.get_logger()
 
@@ -86,7 +86,9 @@ class Running(ABC):
     def _tell(self, app: App) -> None:
         """Say that this configuration is used: what was wrong with another is over."""
         with app.parts.database.writing() as tx:
-            runs.end_incident(tx, incidents.CONFIGURATION, incidents.FAULTY, self.clock.now())
+            stored_incidents.end_incident(
+                tx, incidents.CONFIGURATION, incidents.FAULTY, self.clock.now()
+            )
         parts = app.parts
         log.info(
             "serving",
@@ -113,7 +115,7 @@ class Running(ABC):
             log.error("configuration not taken up", faults=[f.message for f in fault.faults])
             subject, kind = incidents.CONFIGURATION, incidents.FAULTY
             with app.parts.database.writing() as tx:
-                runs.open_incident(tx, subject, kind, self.clock.now(), str(fault))
+                stored_incidents.open_incident(tx, subject, kind, self.clock.now(), str(fault))
         else:
             log.info("configuration changed")
             self._wake.set()

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from monitor.store import schema
 from monitor.store.database import Transaction
-from monitor.store.runs import DOWN
+from monitor.store.incidents import DOWN
 from monitor.store.sql import insert_or_update
 
 _line = schema.line.c

@@ -12,7 +12,7 @@ import pytest
 from monitor.app import App
 from monitor.model import DeliveryState
 from monitor.pipeline import compose, deliver_line
-from monitor.store import deliveries, runs
+from monitor.store import deliveries, incidents
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import Hold, ScriptedSmtp
@@ -121,7 +121,7 @@ def test_M01_a_server_that_takes_nothing_ends_the_round_for_all(due: House, smtp
     assert smtp.connections <= CONNECTIONS
     assert states(due) == {DeliveryState.PLANNED: READERS}
     with due.opened() as app, app.parts.database.reading() as tx:
-        assert [(one.subject, one.tries) for one in runs.open_incidents(tx)] == [("smtp", 1)]
+        assert [(one.subject, one.tries) for one in incidents.open_incidents(tx)] == [("smtp", 1)]
     smtp.always.pop("greeting")
     due.clock.move(minutes=10)
     due.run()

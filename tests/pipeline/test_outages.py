@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from monitor.model import Run
 from monitor.sources.formats.oai import harvest
-from monitor.store import runs, schema
+from monitor.store import incidents, runs, schema
 from tests.house import SATURDAY, House
 from tests.patience import PATIENCE
 from tests.pipeline.test_apis import Service
@@ -35,7 +35,7 @@ class Tally:
             self.titles = sorted(tx.scalars(sa.select(schema.paper.c.title)))
             news = sa.select(schema.change.c.paper_id)
             self.news = Counter(tx.scalars(news.where(schema.change.c.kind == "new")))
-            self.open = [one.kind for one in runs.open_incidents(tx)]
+            self.open = [one.kind for one in incidents.open_incidents(tx)]
 
     def is_exactly(self, titles: list[str]) -> bool:
         return self.titles == sorted(titles) and set(self.news.values()) <= {1}

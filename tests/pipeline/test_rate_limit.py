@@ -10,7 +10,7 @@ import pytest
 
 from monitor.channels.slack.channel import Slack
 from monitor.model import DeliveryState
-from monitor.store import deliveries, runs
+from monitor.store import deliveries, incidents
 from tests.house import AGENTS, House
 from tests.servers.slack import TOKEN, SlackServer
 from tests.servers.smtp import ScriptedSmtp
@@ -66,7 +66,7 @@ def test_E34_mail_leaves_no_faster_than_the_provider_allows(house: House, smtp: 
         paced = replace(app.parts, stopping=patience)
         replace(app, parts=paced).digest()
         with paced.database.writing() as tx:
-            runs.open_incident(tx, "source page", "failing", house.clock.at, "it is gone")
+            incidents.open_incident(tx, "source page", "failing", house.clock.at, "it is gone")
         replace(app, parts=paced).digest()
     assert len(smtp.received) == 4
     minutes = [math.ceil(wait / 60) for wait in sorted(patience.asked)]

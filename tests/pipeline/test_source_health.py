@@ -14,7 +14,7 @@ from monitor.app import App
 from monitor.commands.status import status
 from monitor.model import SourceWarning
 from monitor.pipeline.source_health import GAP_STANDS
-from monitor.store import digests, runs
+from monitor.store import digests, incidents
 from tests.house import House
 from tests.servers.smtp import ScriptedSmtp
 from tests.servers.web import MisbehavingServer
@@ -172,7 +172,9 @@ def test_a_folder_is_judged_by_its_habits_and_not_by_arxivs_calendar(arxiv: Hous
 
 def gap(app: App, at: datetime) -> None:
     with app.parts.database.writing() as tx:
-        runs.open_incident(tx, "source arxiv", runs.GAP, at, "nothing from Monday to Sunday")
+        incidents.open_incident(
+            tx, "source arxiv", incidents.GAP, at, "nothing from Monday to Sunday"
+        )
 
 
 def test_a_gap_is_said_in_the_next_digest_and_in_status_for_a_week(

@@ -10,7 +10,8 @@ from monitor.commands.doctor import doctor
 from monitor.commands.status import status
 from monitor.model import Delivery, DeliveryState
 from monitor.pipeline import deliver_line, resolve
-from monitor.store import deliveries, outage_groups, runs
+from monitor.store import deliveries, outage_groups
+from monitor.store import incidents as stored_incidents
 from tests.house import AGENTS, BANDITS, House
 from tests.servers.smtp import Drop, Kept, ScriptedSmtp
 
@@ -224,7 +225,7 @@ PEOPLE = [f"reader{number}@example.org" for number in range(12)]
 def line(house: House) -> tuple[int, list[tuple[str, str, int]]]:
     """The unclear ends in a row, and the open incidents of the mail server."""
     with house.opened() as app, app.parts.database.reading() as tx:
-        found = [one for one in runs.open_incidents(tx) if one.subject == "smtp"]
+        found = [one for one in stored_incidents.open_incidents(tx) if one.subject == "smtp"]
         return outage_groups.unclear(tx, "smtp"), [
             (one.kind, one.error, one.tries) for one in found
         ]
@@ -246,7 +247,7 @@ def test_after_three_unclear_ends_in_a_row_the_line_rests(crowd: House, smtp: Sc
     crowd.run()
     assert handed_off(smtp) == 3
     count, [(kind, error, tries)] = line(crowd)
-    assert (count, kind, tries) == (3, runs.DOWN, 1)
+    assert (count, kind, tries) == (3, stored_incidents.DOWN, 1)
     assert "the last 3 messages handed over had no clear answer" in error
     assert any(problem.startswith("smtp is down") for problem in problems(crowd))
     crowd.clock.move(minutes=4)

@@ -15,7 +15,7 @@ from monitor.commands.status import status
 from monitor.model import Run, RunOutcome
 from monitor.pipeline import source_schedule
 from monitor.sources.arxiv.source import Arxiv
-from monitor.store import papers, runs, schema, source_state
+from monitor.store import incidents, papers, runs, schema, source_state
 from monitor.store.source_state import SourceState
 from tests.house import SATURDAY, House
 from tests.pipeline.test_feeds import RSS, feed, item
@@ -414,7 +414,7 @@ def test_F15_a_moved_repository_is_asked_with_each_query_at_its_new_place(
 
 def gaps(house: House) -> list[str]:
     with house.opened() as app, app.parts.database.reading() as tx:
-        return [one.error for one in runs.open_incidents(tx) if one.kind == "gap"]
+        return [one.error for one in incidents.open_incidents(tx) if one.kind == "gap"]
 
 
 def listing(web: MisbehavingServer, *numbers: int) -> None:

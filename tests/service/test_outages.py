@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.service.outages import Outage, Outages
 from monitor.service.scheduler import Service
-from monitor.store import runs
+from monitor.store import incidents
 from monitor.store.database import Database
 from tests.house import AGENTS, Clock, House
 from tests.patience import PATIENCE, wait
@@ -118,7 +118,7 @@ def test_a_store_that_was_away_for_a_moment_is_nothing_for_the_operator(house: H
         pipeline.note_outage(app.parts, house.clock.at - timedelta(minutes=5), "gone")
         pipeline.note_outage(app.parts, house.clock.at - timedelta(minutes=4), "gone")
         with app.parts.database.reading() as tx:
-            assert [one.subject for one in runs.untold(tx)] == ["store"]
+            assert [one.subject for one in incidents.unnotified(tx)] == ["store"]
 
 
 def test_a_shutdown_and_a_changed_configuration_can_be_told_apart(house: House):

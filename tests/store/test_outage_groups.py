@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from monitor.store import outage_groups, runs
+from monitor.store import incidents, outage_groups
 from monitor.store.database import Database
 from tests.patience import PATIENCE
 from tests.store.scenes import DAY, HOUR, NOW
@@ -54,9 +54,9 @@ def test_the_time_that_a_line_was_down_is_that_of_its_outages(
 ) -> None:
     """One from 1:00 to 2:00, and one that began at 22:00 and has not ended."""
     with store.writing() as tx:
-        runs.open_incident(tx, "smtp", runs.DOWN, NOW + HOUR, "refused")
-        runs.end_incident(tx, "smtp", runs.DOWN, NOW + 2 * HOUR)
-        runs.open_incident(tx, "smtp", runs.DOWN, NOW + 22 * HOUR, "refused")
-        runs.open_incident(tx, "smtp", "another kind", NOW, "of trouble")
-        runs.open_incident(tx, "slack", runs.DOWN, NOW, "another line")
+        incidents.open_incident(tx, "smtp", incidents.DOWN, NOW + HOUR, "refused")
+        incidents.end_incident(tx, "smtp", incidents.DOWN, NOW + 2 * HOUR)
+        incidents.open_incident(tx, "smtp", incidents.DOWN, NOW + 22 * HOUR, "refused")
+        incidents.open_incident(tx, "smtp", "another kind", NOW, "of trouble")
+        incidents.open_incident(tx, "slack", incidents.DOWN, NOW, "another line")
         assert outage_groups.time_down(tx, "smtp", since, until) == hours * HOUR

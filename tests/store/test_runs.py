@@ -5,7 +5,7 @@ from dataclasses import replace
 import sqlalchemy as sa
 
 from monitor.model import Run, RunOutcome, SourceReport, SourceWarning
-from monitor.store import heartbeats, runs, schema
+from monitor.store import documents, heartbeats, incidents, runs, schema
 from monitor.store.database import Database
 from tests.store.scenes import DAY, HOUR, NOW
 
@@ -19,9 +19,9 @@ def ran(
     source: str = "feed",
     at=NOW,
     validators=None,
-    **told,
+    **counts,
 ) -> Run:
-    run = Run(source, "a.txt", outcome, at, at, **told)
+    run = Run(source, "a.txt", outcome, at, at, **counts)
     with store.writing() as tx:
         runs.finish(tx, runs.start(tx, replace(run, finished=None)), run, validators)
     return run
@@ -34,8 +34,8 @@ def test_a_run_is_kept_whatever_came_of_it(store: Database) -> None:
         assert runs.since(tx, NOW - HOUR, NOW + DAY) == [whole, failed]
         assert runs.since(tx, NOW, NOW + DAY) == [failed]
         assert runs.last_runs(tx) == [failed]
-        assert runs.last_started(tx, "feed") == NOW + HOUR
-        assert runs.last_started(tx, "other") is None
+        assert runs.last_start(tx, "feed") == NOW + HOUR
+        assert runs.last_start(tx, "other") is None
 
 
 def test_an_open_run_counts_as_asked_and_not_as_finished(store: Database) -> None:
@@ -44,7 +44,7 @@ def test_an_open_run_counts_as_asked_and_not_as_finished(store: Database) -> Non
         runs.progress(tx, run_id, replace(OPEN, seen=3))
     with store.reading() as tx:
         assert runs.since(tx, NOW - DAY, NOW + DAY) == []
-        assert runs.last_started(tx, "feed") == NOW
+        assert runs.last_start(tx, "feed") == NOW
 
 
 def test_a_run_with_nothing_to_do_is_discarded_only_while_open(store: Database) -> None:
@@ -100,10 +100,10 @@ def test_the_report_counts_what_finished_in_between(store: Database) -> None:
     ran(store, RunOutcome.PARTIAL, at=NOW + DAY, seen=7, new=1)
     ran(store, at=NOW + 2 * DAY, seen=100, new=100)
     with store.writing() as tx:
-        runs.open_incident(tx, "source down", "failing", NOW, "no answer")
-        runs.open_incident(tx, "source feed", "stale", NOW, "nothing new")
-        told = runs.report(tx, ["feed", "down"], NOW, NOW + DAY)
-    assert told == (
+        incidents.open_incident(tx, "source down", "failing", NOW, "no answer")
+        incidents.open_incident(tx, "source feed", "stale", NOW, "nothing new")
+        reports = runs.report(tx, ["feed", "down"], NOW, NOW + DAY)
+    assert reports == (
         SourceReport(
             "feed", 12, 3, NOW + DAY, troubles=(SourceWarning("stale", NOW, "nothing new"),)
         ),
@@ -113,84 +113,12 @@ def test_the_report_counts_what_finished_in_between(store: Database) -> None:
 
 def test_how_far_a_document_is_read(store: Database) -> None:
     with store.writing() as tx:
-        assert runs.document_state(tx, "feed", "aa") is None
-        runs.document_progress(tx, "feed", "aa", "a.txt", 1000, False, NOW)
-        assert runs.document_state(tx, "feed", "aa") == (1000, False)
-        runs.document_progress(tx, "feed", "aa", "a.txt", 1200, True, NOW)
-        assert runs.document_state(tx, "feed", "aa") == (1200, True)
-        assert runs.document_state(tx, "other", "aa") is None
-
-
-def test_an_incident_opens_once_and_ends_once(store: Database) -> None:
-    with store.writing() as tx:
-        assert runs.open_incident(tx, "source feed", "failing", NOW, "first")
-        assert not runs.open_incident(tx, "source feed", "failing", NOW + HOUR, "second")
-        [one] = runs.open_incidents(tx)
-        assert (one.since, one.error) == (NOW, "second")
-        ended = runs.end_incident(tx, "source feed", "failing", NOW + DAY)
-        assert ended is not None
-        assert ended.ended == NOW + DAY
-        assert runs.end_incident(tx, "source feed", "failing", NOW + DAY) is None
-        assert runs.open_incidents(tx) == []
-        assert runs.open_incident(tx, "source feed", "failing", NOW + DAY, "again")
-
-
-def test_the_beginning_and_the_end_of_an_incident_are_told_once_each(store: Database) -> None:
-    with store.writing() as tx:
-        runs.open_incident(tx, "source feed", "failing", NOW, "x")
-        begun = runs.untold(tx)
-        runs.end_incident(tx, "source feed", "failing", NOW + HOUR)
-        runs.told(tx, begun, NOW + HOUR)
-        ended = runs.untold(tx)
-        assert [one.ended for one in begun + ended] == [None, NOW + HOUR]
-        runs.told(tx, ended, NOW + DAY)
-        assert runs.untold(tx) == []
-
-
-def test_a_short_incident_is_told_in_one_go(store: Database) -> None:
-    with store.writing() as tx:
-        runs.open_incident(tx, "source feed", "failing", NOW, "x")
-        runs.end_incident(tx, "source feed", "failing", NOW + HOUR)
-        [both] = runs.untold(tx)
-        runs.told(tx, [both], NOW + DAY)
-        assert runs.untold(tx) == []
-
-
-def test_a_line_that_is_down_is_tried_when_its_time_comes(store: Database) -> None:
-    with store.writing() as tx:
-        assert [runs.failed_again(tx, "smtp", runs.DOWN, NOW, "refused") for _ in range(2)] == [
-            1,
-            2,
-        ]
-        runs.try_at(tx, "smtp", runs.DOWN, NOW + HOUR)
-        assert runs.resting(tx, runs.DOWN, NOW) == {"smtp"}
-        assert runs.resting(tx, runs.DOWN, NOW + HOUR) == set()
-        runs.end_incident(tx, "smtp", runs.DOWN, NOW)
-        assert runs.resting(tx, runs.DOWN, NOW) == set()
-        assert runs.failed_again(tx, "smtp", runs.DOWN, NOW + DAY, "refused") == 1
-
-
-def test_a_line_tried_with_another_configuration_is_tried_again_at_once(store: Database) -> None:
-    with store.writing() as tx:
-        for tries, mark in (1, "old"), (2, "new"):
-            assert runs.failed_again(tx, "smtp", runs.DOWN, NOW, "refused", mark) == tries
-            runs.try_at(tx, "smtp", runs.DOWN, NOW + HOUR)
-            assert runs.resting(tx, runs.DOWN, NOW, mark) == {"smtp"}
-            assert runs.resting(tx, runs.DOWN, NOW, "newer") == set()
-        assert runs.resting(tx, runs.DOWN, NOW, "old") == set()
-
-
-def test_what_is_no_more_goes_wrong_no_more(store: Database) -> None:
-    with store.writing() as tx:
-        for subject in ("source told", "source untold", "source living"):
-            runs.open_incident(tx, subject, "failing", NOW, "x")
-        runs.told(tx, [one for one in runs.open_incidents(tx) if one.subject == "source told"], NOW)
-        runs.end_obsolete(tx, {"source living"}, NOW + HOUR)
-        runs.end_obsolete(tx, {"source living"}, NOW + DAY)
-        assert [one.subject for one in runs.open_incidents(tx)] == ["source living"]
-        ended, begun = runs.untold(tx)
-    assert (ended.subject, ended.told, ended.ended) == ("source told", NOW, NOW + HOUR)
-    assert (begun.subject, begun.ended) == ("source living", None)
+        assert documents.progress(tx, "feed", "aa") is None
+        documents.set_progress(tx, "feed", "aa", "a.txt", 1000, False, NOW)
+        assert documents.progress(tx, "feed", "aa") == (1000, False)
+        documents.set_progress(tx, "feed", "aa", "a.txt", 1200, True, NOW)
+        assert documents.progress(tx, "feed", "aa") == (1200, True)
+        assert documents.progress(tx, "other", "aa") is None
 
 
 def test_the_last_sign_of_life(store: Database) -> None:
