@@ -94,6 +94,21 @@ def test_every_make_word_that_is_told_exists():
     assert set(re.findall(r"^    make ([a-z]+)", told, re.MULTILINE)) <= words
 
 
+def test_the_codes_of_the_tests_are_the_guarantees_of_the_page():
+    """Each code in a test's name, or in a comment's parentheses, has its line; no other has one."""
+    listed = re.findall(r"^\| ([A-Z]\d{1,2}) \|", page("guarantees.md"), re.MULTILINE)
+    tested, cited = set[str](), set[str]()
+    for path in [*(ROOT / "tests").rglob("*.py"), *(ROOT / "monitor").rglob("*.py")]:
+        text = path.read_text(encoding="utf-8")
+        for codes in re.findall(r"def test_((?:[A-Z]\d{1,2}_)+)", text):
+            tested.update(codes.strip("_").split("_"))
+        for codes in re.findall(r"\(([A-Z]\d{1,2}(?:, [A-Z]\d{1,2})*)\)", text):
+            cited.update(codes.split(", "))
+    assert len(listed) == len(set(listed))
+    assert set(listed) == tested
+    assert cited <= tested
+
+
 def test_every_event_of_the_log_is_explained_and_no_other():
     """The table of docs/operations.md, held against each `log.…(event, …)` of the code."""
     logged = set()
