@@ -23,13 +23,16 @@ from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import Pages
 from monitor.channels.retry_policy import Patience, Timeouts
 from monitor.channels.slack.channel import Slack
-from monitor.config import Settings, load, synonyms_of, topics_of
-from monitor.config.settings import (
+from monitor.config import (
     ChannelSettings,
     EmailOptions,
     FileOptions,
+    Settings,
     SlackOptions,
     SmtpSettings,
+    load,
+    synonyms_of,
+    topics_of,
 )
 from monitor.digest.render import JinjaTemplates
 from monitor.digest.schedule import parse_schedule

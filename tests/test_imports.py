@@ -70,7 +70,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "os": (
         "app.py",
         "channels/file.py",
-        "cli/terminal.py",
+        "cli/run_output.py",
         "commands/heartbeat.py",
         "config/__init__.py",
         "config/files.py",
@@ -90,7 +90,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "random": ("testing.py",),
     "rapidfuzz": ("identity/*",),
     "resource": ("sources/sandbox_worker.py",),
-    "rich": ("cli/terminal.py",),
+    "rich": ("cli/*",),
     "rispy": ("sources/ris.py",),
     "secrets": ("app.py", "pipeline/render.py", "store/locks.py"),
     "shutil": ("commands/disk_space.py", "commands/doctor.py", "demo.py", "store/restore.py"),
@@ -137,7 +137,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "typer": ("cli/*",),
     "uuid": ("channels/file.py",),
     "xxhash": ("identity/keys.py", "sources/jsonl/decompress.py"),
-    "yaml": ("cli/terminal.py", "config/yaml_positions.py"),
+    "yaml": ("cli/report_output.py", "config/yaml_positions.py"),
 }
 # What does no I/O and does not use any of it: the standard library's rest is enough for everybody.
 ANYWHERE = {

@@ -81,9 +81,9 @@ def main() -> None:
     try:
         app(prog_name="paper-monitor")
     except ConfigError as fault:
-        from monitor.cli import terminal
+        from monitor.cli import report_output
 
-        terminal.faults(fault.faults)
+        report_output.faults(fault.faults)
         sys.exit(2)
     except MonitorError as fault:
         typer.echo(f"paper-monitor: {fault}", err=True)

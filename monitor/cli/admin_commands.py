@@ -47,7 +47,7 @@ DeliveryId = Annotated[
 @deliveries.command("list")
 def list_(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """List the deliveries, newest first."""
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, run_output
     from monitor.store import deliveries as outbox
 
     with opened_to_read(config, now) as app, app.parts.database.reading() as tx:
@@ -55,7 +55,7 @@ def list_(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> 
     if as_json:
         emit(json_output.deliveries(listed))
     else:
-        terminal.deliveries(listed)
+        run_output.deliveries(listed)
 
 
 @deliveries.command()
@@ -91,7 +91,7 @@ def resolve(
 
 
 def _report(app: App, id_: int, as_json: bool) -> None:
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, run_output
     from monitor.model import DeliveryState
     from monitor.store import deliveries as outbox
 
@@ -100,7 +100,7 @@ def _report(app: App, id_: int, as_json: bool) -> None:
     if as_json:
         emit(json_output.deliveries([delivery]))
     else:
-        terminal.deliveries([delivery])
+        run_output.deliveries([delivery])
     finish(delivery.state is DeliveryState.SENT)
 
 
@@ -114,13 +114,13 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Look at everything the service needs, and say what to do about what is amiss."""
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, report_output
 
     checks = _alive(config) if alive else _examined(config, now)
     if as_json:
         emit(json_output.checks(checks))
     else:
-        terminal.checks(checks)
+        report_output.checks(checks)
     finish(all(check.ok for check in checks))
 
 
@@ -158,14 +158,14 @@ def send_test(
     as_json: AsJson = False,
 ) -> None:
     """Send a test message by every way to the named subscriptions, or all; nothing is recorded."""
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, run_output
 
     with opened_or_empty(config, now) as app:
         tried = app.send_test(names or ())
     if as_json:
         emit(json_output.tried(tried))
     else:
-        terminal.tried(tried)
+        run_output.tried(tried)
     finish(all(one.state == "sent" for one in tried))
 
 

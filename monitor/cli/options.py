@@ -76,12 +76,12 @@ def opened_to_read(config: Path, now: str | None = None) -> Iterator[App]:
     Nothing can be sent. Raises NoStoreError where there is no store yet, and ConfigError where
     the file does not say which it is.
     """
-    from monitor.cli import terminal
+    from monitor.cli import report_output
     from monitor.config import load_for_reading
     from monitor.pipeline import queries_in_force
 
     settings, faults = load_for_reading(config, in_force=queries_in_force)
-    terminal.left_out(faults)
+    report_output.left_out(faults)
     with _opened(settings, now, create=False) as app:
         yield app
 

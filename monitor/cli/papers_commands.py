@@ -37,7 +37,7 @@ def merge(
     as_json: AsJson = False,
 ) -> None:
     """Make one of papers that are one work, for good; what was sent of any was sent of it."""
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, paper_output
     from monitor.commands.identity import merge as corrected
     from monitor.commands.search import Searched
 
@@ -46,7 +46,7 @@ def merge(
     if as_json:
         emit(json_output.papers([one]))
     else:
-        terminal.papers(Searched((one,)))
+        paper_output.papers(Searched((one,)))
 
 
 @papers.command()
@@ -61,7 +61,7 @@ def split(
     as_json: AsJson = False,
 ) -> None:
     """Make a paper of its own of what was taken for another, for good."""
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, paper_output
     from monitor.commands.identity import split as corrected
     from monitor.commands.search import Searched
 
@@ -70,13 +70,13 @@ def split(
     if as_json:
         emit(json_output.papers(both))
     else:
-        terminal.papers(Searched(both))
+        paper_output.papers(Searched(both))
 
 
 @papers.command()
 def doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """List joins that today's rules would refuse, with the command that splits each."""
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, paper_output
     from monitor.commands.doubtful_joins import doubtful as judged
 
     with opened(config, now) as app:
@@ -87,4 +87,4 @@ def doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) 
     if as_json:
         emit(json_output.doubtful(found, command))
     else:
-        terminal.doubtful(found, command)
+        paper_output.doubtful(found, command)

@@ -27,7 +27,7 @@ topics = typer.Typer(help="Try a topic on the papers stored, before it is truste
 
 def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
     """Validate the configuration file, every topic and your templates; all faults at once."""
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, report_output
     from monitor.commands.topic_width import faults_of_parked, topic_warnings
     from monitor.config import load
     from monitor.digest.render import JinjaTemplates
@@ -40,30 +40,30 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
         warnings = (*settings.warnings, *topic_warnings(settings))
     except ConfigError as fault:
         faults = faults_of_parked(config, fault.faults)
-    terminal.doubts(warnings)
+    report_output.doubts(warnings)
     if as_json:
         emit(json_output.faults(faults, warnings))
     else:
-        terminal.faults(faults) if faults else terminal.right(config)
+        report_output.faults(faults) if faults else report_output.right(config)
     raise typer.Exit(2 if faults else 0)
 
 
 def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
     """Show the configuration in force, secrets masked."""
     from monitor.app import load_settings
-    from monitor.cli import terminal
+    from monitor.cli import report_output
     from monitor.config import masked as without_secrets
 
     masked = without_secrets(load_settings(config))
     if as_json:
         emit(masked)
     else:
-        terminal.settings(masked)
+        report_output.settings(masked)
 
 
 def status(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """Say how sources, subscriptions and deliveries stand, and why nothing came."""
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, report_output
     from monitor.commands.status import status as asked
 
     with opened_to_read(config, now) as app:
@@ -71,7 +71,7 @@ def status(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) ->
     if as_json:
         emit(json_output.plain(told))
     else:
-        terminal.status(told)
+        report_output.status(told)
     finish(told.ok)
 
 
@@ -86,7 +86,7 @@ def papers(
     as_json: AsJson = False,
 ) -> None:
     """Search the papers stored with the topic language, newest first."""
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, paper_output
     from monitor.commands.search import search as asked
 
     with opened_to_read(config, now) as app, pointing(query):
@@ -94,7 +94,7 @@ def papers(
     if as_json:
         emit(json_output.papers(found.papers))
     else:
-        terminal.papers(found)
+        paper_output.papers(found)
 
 
 @topics.command("try")
@@ -117,7 +117,7 @@ def try_(
     as_json: AsJson = False,
 ) -> None:
     """Show what a query, or the topic of this name, would have found in the papers stored."""
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, paper_output
     from monitor.commands.search import named, topic_named
     from monitor.commands.search import try_topic as asked
 
@@ -130,7 +130,7 @@ def try_(
     if as_json:
         emit(json_output.trial(trial))
     else:
-        terminal.trial(query, trial)
+        paper_output.trial(query, trial)
 
 
 def explain(
@@ -140,7 +140,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say where a paper came from, why it was new, which topics it met and where it went."""
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, paper_output
     from monitor.commands.explain import explain as asked
 
     with opened_to_read(config, now) as app:
@@ -148,7 +148,7 @@ def explain(
     if as_json:
         emit(json_output.plain(told))
     else:
-        terminal.explanation(told)
+        paper_output.explanation(told)
 
 
 def preview(
@@ -165,14 +165,14 @@ def preview(
     as_json: AsJson = False,
 ) -> None:
     """Show any digest, past or next, as a page in the browser; nothing is sent."""
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, run_output
 
     with opened(config, now, create=False) as app:
         written = app.preview(subscription, period)
     if as_json:
         emit(json_output.previews(written))
         return
-    terminal.rehearsals(written)
+    run_output.rehearsals(written)
     for one in written if browser else ():
         typer.launch(Path(one.deliveries[0].reference).as_uri())
 
@@ -185,12 +185,12 @@ def read(
     as_json: AsJson = False,
 ) -> None:
     """Read documents as that kind of source would; nothing is stored."""
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, paper_output
     from monitor.commands import read_files
 
     told = read_files.read(kind, files, config, moment(now))
     if as_json:
         emit({"documents": [json_output.document(str(file), found) for file, found in told]})
     else:
-        terminal.documents(told)
+        paper_output.documents(told)
     finish(all(not found.error for _, found in told))

@@ -34,7 +34,7 @@ def demo(
 ) -> None:
     """Run four sample dumps through the whole flow into local pages: no account, no server."""
     from monitor import demo as play
-    from monitor.cli import terminal
+    from monitor.cli import run_output, terminal
     from monitor.log import set_up_logging
 
     set_up_logging()
@@ -43,7 +43,7 @@ def demo(
     if as_json:
         emit(result.json())
     else:
-        terminal.demo(result)
+        run_output.demo(result)
     finish(result.ok)
 
 
@@ -80,7 +80,7 @@ def ingest(
     as_json: AsJson = False,
 ) -> None:
     """Read the sources (all, or those named) and match what is new."""
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, run_output, terminal
     from monitor.model import FirstRun
 
     if accept and not names:
@@ -94,7 +94,7 @@ def ingest(
     if as_json:
         emit(json_output.runs(runs))
     else:
-        terminal.runs(runs)
+        run_output.runs(runs)
     finish(json_output.runs_ok(runs))
 
 
@@ -115,7 +115,7 @@ def digest(
     as_json: AsJson = False,
 ) -> None:
     """Compose what is due and deliver it."""
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, run_output
     from monitor.commands.upcoming import upcoming
 
     if early and not names:
@@ -128,13 +128,13 @@ def digest(
     if as_json:
         emit(json_output.digests(sent, failed.found))
     else:
-        terminal.digests(sent, failed.found, waiting, config, rehearsed=dry_run)
+        run_output.digests(sent, failed.found, waiting, config, rehearsed=dry_run)
     finish(json_output.digests_ok(sent, failed.found, rehearsed=dry_run))
 
 
 def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """Ingest, then digest, once: for people with a cron of their own."""
-    from monitor.cli import json_output, terminal
+    from monitor.cli import json_output, run_output, terminal
     from monitor.commands.upcoming import upcoming
 
     failed = Failures()
@@ -146,8 +146,8 @@ def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> No
         if as_json:
             emit(json_output.runs(runs) | json_output.digests(sent, failed.found))
         else:
-            terminal.runs(runs)
-            terminal.digests(sent, failed.found, waiting, config)
+            run_output.runs(runs)
+            run_output.digests(sent, failed.found, waiting, config)
         app.upkeep()
     finish(json_output.runs_ok(runs) and json_output.digests_ok(sent, failed.found))
 

@@ -10,7 +10,7 @@ from shutil import disk_usage
 from monitor.channels.email import sender_dns
 from monitor.channels.email.channel import SMTP_LINE, sender_domain
 from monitor.commands.heartbeat import SERVICE, Check, service, store, workers
-from monitor.commands.status import is_sent_again
+from monitor.commands.problems import is_sent_again
 from monitor.model import DeliveryState, Run, RunOutcome
 from monitor.pipeline import Runtime
 from monitor.private_files import can_be_read_by_all

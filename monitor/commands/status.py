@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from monitor.channels import retry_policy
-from monitor.commands.disk_space import lack_of_room
-from monitor.commands.heartbeat import ALIVE, SERVICE
-from monitor.commands.upcoming import is_paused, local, next_slot
-from monitor.digest.schedule import latest_due
-from monitor.errors import StoreError
+from monitor.commands.problems import present_problems, stored_problems
+from monitor.commands.upcoming import count_papers, is_paused, local, next_slot
 from monitor.model import (
     Delivery,
     DeliveryState,
@@ -21,16 +17,11 @@ from monitor.model import (
     SourceReport,
     SourceWarning,
 )
-from monitor.pipeline import Runtime, Subscription, incidents, is_handed_off_again
-from monitor.store import deliveries, digests, heartbeats, matches, runs
+from monitor.pipeline import Runtime, Subscription, incidents
+from monitor.store import deliveries, digests, runs
 from monitor.store import incidents as stored_incidents
-from monitor.store.database import Database, Transaction
+from monitor.store.database import Transaction
 from monitor.store.subscriptions import SubscriptionState
-
-# How long after its time a digest is late: a cron of one's own may come some time after the slot,
-# a service waits for the first look at every source.
-LATE = timedelta(hours=2)
-LATE_FOR_SERVICE = timedelta(minutes=20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +83,8 @@ def status(parts: Runtime) -> Status:
             _subscription(tx, parts, s, states.get(s.name), rests, now) for s in parts.subscriptions
         )
         read = {told.source: told for told in _read(tx, parts, now)}
-        problems = [*_recorded(tx, parts, now), *_silence(tx), *_unmatched(tx, now)]
-        late = LATE_FOR_SERVICE if _is_served(tx) else LATE
-        for told in parts.subscriptions:
-            problems += _overdue(tx, told, states.get(told.name), now, late)
-    problems += [*_parked(parts), *_templates(parts), *_unwritable(parts.database)]
+        problems = stored_problems(tx, parts, states, now)
+    problems += present_problems(parts)
     return Status(
         ok=not problems,
         sources=tuple(_source(name, last.get(name), read[name]) for name in parts.sources),
@@ -110,82 +98,6 @@ def _read(tx: Transaction, parts: Runtime, now: datetime) -> tuple[SourceReport,
     return runs.report(tx, parts.sources, now - timedelta(days=1), now)
 
 
-def _recorded(tx: Transaction, parts: Runtime, now: datetime) -> Iterator[str]:
-    """What went wrong and has not ended, and of what nobody knows whether it arrived."""
-    for one in stored_incidents.open_incidents(tx):
-        if one.kind == incidents.UNCLEAR:
-            continue  # said of each delivery below
-        said = f"{one.subject} {incidents.said(one.kind)}"
-        again = f"; next attempt at {_utc(one.next_try)}" if one.next_try else ""
-        yield f"{said} since {_utc(one.since)}: {one.error}{again}"
-    for delivery in deliveries.may_have_arrived(tx):
-        yield _unsure(delivery, is_sent_again(tx, parts, delivery, now))
-
-
-def _utc(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M} UTC"
-
-
-def _silence(tx: Transaction) -> Iterator[str]:
-    """A service that once ran on this store and does not now; by the real clock, as its beat."""
-    last = heartbeats.last_beat(tx, SERVICE)
-    if last is not None and datetime.now(UTC) - last > ALIVE:
-        yield f"the service has given no sign of life since {_utc(last)}"
-
-
-def _is_served(tx: Transaction) -> bool:
-    last = heartbeats.last_beat(tx, SERVICE)
-    return last is not None and datetime.now(UTC) - last <= ALIVE
-
-
-def _unmatched(tx: Transaction, now: datetime) -> Iterator[str]:
-    """Papers are matched with the run that reads them, so none waits for long."""
-    since = matches.unmatched_since(tx)
-    if since is not None and since < now - LATE_FOR_SERVICE:
-        yield f"papers have been waiting to be matched since {_utc(since)}"
-
-
-def _overdue(
-    tx: Transaction,
-    told: Subscription,
-    state: SubscriptionState | None,
-    now: datetime,
-    late: timedelta,
-) -> Iterator[str]:
-    """News that has waited for longer than its slot, and a slot that nobody composed for."""
-    if state is None or is_paused(told, now):
-        return
-    if told.schedule.immediately:
-        since = digests.waits_since(tx, told.name, now)
-        if since is not None and since < now - late:
-            yield f"papers have been waiting for {told.name} since {_utc(since)}"
-        return
-    after = max(state.first_seen, state.last_due_at or state.in_force_since)
-    slot = latest_due(told.schedule, told.timezone, after, now - late)
-    if slot is not None:
-        waiting = digests.waiting(tx, told.name, now)
-        papers = f"; {_papers(waiting)} in it" if waiting else ""
-        due = local(slot.due_at, told.timezone)
-        yield f"the digest of {told.name} was due {due} and has not been composed{papers}"
-
-
-def _unwritable(database: Database) -> Iterator[str]:
-    """A store that takes no write, or soon will not: nothing is sent that cannot be recorded."""
-    try:
-        database.probe()
-    except StoreError as fault:
-        yield f"the store cannot be written: {fault}"
-        return
-    lack = lack_of_room(database)
-    if lack:
-        yield lack
-
-
-def _templates(parts: Runtime) -> Iterator[str]:
-    for fault in parts.templates.faults():
-        yield f"template {fault.file}:{fault.line}: {fault.message}"
-
-
 def _source(name: str, last: Run | None, report: SourceReport) -> SourceStatus:
     return SourceStatus(
         name=name,
@@ -197,29 +109,6 @@ def _source(name: str, last: Run | None, report: SourceReport) -> SourceStatus:
         error=report.error,
         troubles=report.troubles,
     )
-
-
-def is_sent_again(tx: Transaction, parts: Runtime, delivery: Delivery, now: datetime) -> bool:
-    """Say whether what may have arrived is sent once more by itself, and needs no person."""
-    if delivery.state is DeliveryState.RETRY:
-        return True
-    at = delivery.next_attempt_at
-    held = at is not None and at > now + retry_policy.ASK_AFTER
-    return not held and is_handed_off_again(tx, parts, delivery, now)
-
-
-def _unsure(delivery: Delivery, sent_again: bool) -> str:
-    what = f"{delivery.subscription} {delivery.period}, {delivery.channel} to {delivery.recipient}"
-    settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend` settles it"
-    if sent_again:
-        kept = f"`paper-monitor deliveries resolve {delivery.id} sent`"
-        settle = f"it is sent once more by itself, the same, unless you say {kept}"
-    return f"delivery {delivery.id} ({what}) may or may not have arrived: {settle}"
-
-
-def _parked(parts: Runtime) -> list[str]:
-    errors = parts.in_force.index(parts.topics).errors
-    return [f"topic {name} is parked: {fault.message}" for name, fault in errors.items()]
 
 
 def _subscription(
@@ -267,11 +156,7 @@ def _why(
     if unsent:
         return _unsent(parts, unsent[0], told.timezone, rests)
     verb = "was" if last.digest.papers == 1 else "were"
-    return f"{_papers(last.digest.papers)} {verb} sent for {last.digest.period}{blind}"
-
-
-def _papers(count: int) -> str:
-    return "1 paper" if count == 1 else f"{count:,} papers"
+    return f"{count_papers(last.digest.papers)} {verb} sent for {last.digest.period}{blind}"
 
 
 _FATE = {

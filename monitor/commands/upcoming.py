@@ -17,6 +17,10 @@ from monitor.store.subscriptions import SubscriptionState
 MOST = 100
 
 
+def count_papers(count: int) -> str:
+    return "1 paper" if count == 1 else f"{count:,} papers"
+
+
 @dataclass(frozen=True, slots=True)
 class Upcoming:
     """The papers that wait for a subscription; `due` is None for `immediately`."""
@@ -29,7 +33,7 @@ class Upcoming:
 
     @property
     def sentence(self) -> str:
-        papers = "1 paper waits" if self.papers == 1 else f"{self.papers:,} papers wait"
+        papers = f"{count_papers(self.papers)} {'waits' if self.papers == 1 else 'wait'}"
         if self.paused:
             return f"{self.subscription}: {papers}; paused until {self.paused}."
         if self.due is None:

@@ -16,18 +16,20 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from monitor.config.files import fingerprint, read
-from monitor.config.redact import masked
-from monitor.config.schema import schema
-from monitor.config.settings import (
+from monitor.config.channel_settings import (
     ChannelSettings,
     EmailOptions,
     FileOptions,
     OperatorSettings,
-    Settings,
     SlackOptions,
     SlackSettings,
     SmtpSettings,
+)
+from monitor.config.files import fingerprint, read
+from monitor.config.redact import masked
+from monitor.config.schema import schema
+from monitor.config.settings import (
+    Settings,
     SourceSettings,
     SubscriptionSettings,
     TopicSettings,

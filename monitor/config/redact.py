@@ -8,7 +8,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import BaseModel
 
-from monitor.config.settings import ChannelSettings, Settings, SourceSettings
+from monitor.config.channel_settings import ChannelSettings
+from monitor.config.settings import Settings, SourceSettings
 
 _MASK = "********"
 _REFERENCE = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*\})+")

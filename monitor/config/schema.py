@@ -8,19 +8,21 @@ from typing import Any
 from pydantic import BaseModel
 
 from monitor import plugins
-from monitor.config.settings import (
+from monitor.config.channel_settings import (
     ChannelSettings,
-    General,
     OperatorSettings,
-    RetentionSettings,
     RetrySettings,
     SlackSettings,
     SmtpSettings,
+)
+from monitor.config.kinds import channel_options, source_options
+from monitor.config.settings import (
+    General,
+    RetentionSettings,
     SourceSettings,
     SubscriptionSettings,
     TopicSettings,
 )
-from monitor.config.validate import channel_options, source_options
 
 Schema = dict[str, Any]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
@@ -11,9 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PlainSerializer,
     SerializeAsAny,
@@ -23,25 +21,31 @@ from pydantic import (
     model_validator,
 )
 
-from monitor.channels.retry_policy import PATIENCE, TIMEOUTS
-from monitor.config.messages import WrongQueryError, nearest
+from monitor.config.channel_settings import (
+    ChannelSettings,
+    DestinationSettings,
+    OperatorSettings,
+    RetrySettings,
+    SlackSettings,
+    SmtpSettings,
+)
+from monitor.config.messages import WrongQueryError
+from monitor.config.section import (
+    EVERY_TOPIC,
+    FilePath,
+    Section,
+    context_of,
+    existing_folder,
+    existing_source,
+    existing_topic,
+    resolve_path,
+)
 from monitor.config.types import (
     SOME,
-    Address,
     Duration,
-    HttpsUrl,
     Line,
-    Mode,
     OneOrMore,
-    Secret,
-    SecretUrl,
-    Sender,
-    Span,
-    Spans,
-    Timeout,
     Zone,
-    is_loopback,
-    line,
     one_or_more,
     single_line,
 )
@@ -54,81 +58,26 @@ from monitor.match.synonyms import NO_SYNONYMS, term
 from monitor.model import ChangeKind, FirstRun, Topic
 from monitor.sources.base import SourceOptions
 
-EVERY_TOPIC = "*"
 DEFAULT_STORE = "sqlite:///data/monitor.db"
-SLACK = "https://slack.com/api/"
 DEFAULT_SCHEDULE = "daily 08:00"
-_PORTS = {"starttls": 587, "implicit": 465, "none": 25}
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What else stands in the file: names that settings may refer to.
-
-    With `unread` queries are taken as they are written, whatever is wrong with them.
-    """
-
-    folder: Path = Path()
-    sources: Collection[str] = ()
-    topics: Collection[str] = ()
-    channels: Collection[str] = ()
-    smtp: bool = False
-    slack: bool = False
-    unread: bool = False
-
-
-class Section(BaseModel):
-    """Settings with fixed names. They are validated with a `Known` as the context."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
-
-
-def _known(info: ValidationInfo) -> Known:
-    assert isinstance(info.context, Known), "settings are validated with what else is in the file"
-    return info.context
-
-
-def _source_name(name: str, info: ValidationInfo) -> str:
-    return _one_of("source", name, _known(info).sources)
-
-
-def _topic_name(name: str, info: ValidationInfo) -> str:
-    return name if name == EVERY_TOPIC else _one_of("topic", name, _known(info).topics)
-
-
-def _channel_name(name: str, info: ValidationInfo) -> str:
-    return _one_of("channel", name, _known(info).channels)
-
-
-def _one_of(what: str, name: str, names: Collection[str]) -> str:
-    if name not in names:
-        near = nearest(name, names) or f"; no {what} is set up"
-        raise ValueError(f"there is no {what} “{name}”{near}")
-    return name
-
-
-def _mailable(address: str, info: ValidationInfo) -> str:
-    if not _known(info).smtp:
-        raise ValueError("there is no smtp: section to send e-mail with")
-    return address
 
 
 def _query(text: str, info: ValidationInfo) -> str:
-    if not _known(info).unread:
+    if not context_of(info).unread:
         _read_query(text, text, 0)
     return text
 
 
 def _item(text: str, info: ValidationInfo) -> str:
     query = item_query(text)
-    if not _known(info).unread:
+    if not context_of(info).unread:
         _read_query(query, text, int(query != text))
     return text
 
 
 def _name_of(field: str) -> Callable[[str, ValidationInfo], str]:
     def check(text: str, info: ValidationInfo) -> str:
-        if not _known(info).unread:
+        if not context_of(info).unread:
             _read_query(labelled(field, text), text, len(field) + 2)
         return text
 
@@ -149,31 +98,6 @@ def _schedule(text: str) -> str:
     return text
 
 
-def _inside(path: object, info: ValidationInfo) -> object:
-    """Make a path absolute: it is relative to the file that names it."""
-    return inside(_known(info).folder, line(path)) if isinstance(path, str) else path
-
-
-def inside(folder: Path, path: str) -> Path:
-    try:
-        return folder / Path(path).expanduser()
-    except RuntimeError:  # ~nobody: there is no such home
-        return folder / path
-
-
-def _existing_file(path: Path) -> Path:
-    if not path.is_file():
-        raise ValueError(f"there is no file {path}")
-    return path
-
-
-def _existing_folder(path: Path) -> Path:
-    if not path.is_dir():
-        raise ValueError(f"there is no folder {path}")
-    return path
-
-
-FilePath = Annotated[Path, BeforeValidator(_inside)]
 News = Annotated[
     frozenset[ChangeKind],
     BeforeValidator(one_or_more),
@@ -213,7 +137,7 @@ class TopicSettings(Section):
     authors: OneOrMore[Annotated[str, AfterValidator(_name_of("author"))]] = ()
     categories: OneOrMore[Annotated[str, AfterValidator(_name_of("category"))]] = ()
     threshold: float = Field(0, ge=0, allow_inf_nan=False)
-    sources: OneOrMore[Annotated[str, AfterValidator(_source_name)]] = ()
+    sources: OneOrMore[Annotated[str, AfterValidator(existing_source)]] = ()
     news: Annotated[News, SOME] = frozenset({ChangeKind.NEW})
     since: Duration = timedelta(days=7)
 
@@ -226,7 +150,7 @@ class TopicSettings(Section):
 
     @model_validator(mode="after")
     def _can_be_met(self, info: ValidationInfo) -> TopicSettings:
-        if not _known(info).unread and (not self.query or self.threshold):
+        if not context_of(info).unread and (not self.query or self.threshold):
             try:
                 parse_query(self.written, threshold=self.threshold)
             except QueryError as fault:
@@ -245,141 +169,16 @@ class TopicSettings(Section):
         )
 
 
-class EmailOptions(Section):
-    """A channel of kind `email`: addresses that several subscriptions share."""
-
-    to: Annotated[OneOrMore[Annotated[Address, AfterValidator(_mailable)]], SOME]
-
-
-class SlackOptions(Section):
-    """A channel of kind `slack`: a channel that the bot is in, or an incoming webhook."""
-
-    channel: Line | None = None
-    webhook: SecretUrl | None = None
-
-    @model_validator(mode="after")
-    def _one_way(self, info: ValidationInfo) -> SlackOptions:
-        if self.channel is None and "channel" in self.model_fields_set:
-            raise ValueError('channel: is empty; # begins a comment, so write channel: "#papers"')
-        if bool(self.channel) == bool(self.webhook):
-            raise ValueError("needs either channel: or webhook:")
-        if self.channel and not _known(info).slack:
-            raise ValueError("channel: needs the token of a bot, in a slack: section")
-        return self
-
-
-class FileOptions(Section):
-    """A channel of kind `file`: a folder of pages; `mode` says who may read those that are new."""
-
-    path: FilePath
-    mode: Mode | None = None
-
-
-class ChannelSettings(Section):
-    """One way out. `options` are those of its kind; `name` is what subscriptions call it."""
-
-    name: str
-    kind: Line
-    options: SkipValidation[SerializeAsAny[BaseModel]] = Field(repr=False)
-
-
-class _Ways(Section):
-    """Ways to reach somebody: e-mail addresses, channels, or both."""
-
-    email: OneOrMore[Annotated[Address, AfterValidator(_mailable)]] = ()
-    channels: OneOrMore[Annotated[str, AfterValidator(_channel_name)]] = ()
-
-    @model_validator(mode="after")
-    def _some_way(self) -> _Ways:
-        if not self.email and not self.channels:
-            raise ValueError("names nowhere to send to; give it email: or channels:")
-        return self
-
-
-class SubscriptionSettings(_Ways):
+class SubscriptionSettings(DestinationSettings):
     """Who is told of which topics, how, and when. `max` papers are shown in full."""
 
     name: str
-    topics: Annotated[OneOrMore[Annotated[str, AfterValidator(_topic_name)]], SOME]
+    topics: Annotated[OneOrMore[Annotated[str, AfterValidator(existing_topic)]], SOME]
     schedule: Annotated[Line, AfterValidator(_schedule)] = DEFAULT_SCHEDULE
     timezone: Zone = "UTC"
     max: int = Field(25, ge=1, le=400)
     quiet: Literal["skip", "send"] = "skip"
     pause_until: date | None = None
-
-
-class OperatorSettings(_Ways):
-    """Who is told of incidents, and of their end."""
-
-
-class TimeoutSettings(Section):
-    """How long the mail server may take in each phase; `block` is for each 64 KB of the text."""
-
-    connect: Timeout = timedelta(seconds=TIMEOUTS.connect)
-    greeting: Timeout = timedelta(seconds=TIMEOUTS.greeting)
-    mail: Timeout = timedelta(seconds=TIMEOUTS.mail)
-    rcpt: Timeout = timedelta(seconds=TIMEOUTS.rcpt)
-    data: Timeout = timedelta(seconds=TIMEOUTS.data)
-    block: Timeout = timedelta(seconds=TIMEOUTS.block)
-    final: Timeout = timedelta(seconds=TIMEOUTS.final)
-
-
-class SmtpSettings(Section):
-    """The mail server. `port` follows from `tls` unless it is set; `sender` is `from:`."""
-
-    host: Line
-    port: int = Field(587, ge=1, le=65535)
-    tls: Literal["starttls", "implicit", "none"] = "starttls"
-    username: Line | None = None
-    password: Secret | None = None
-    sender: Sender = Field(alias="from")
-    ca_file: Annotated[FilePath, AfterValidator(_existing_file)] | None = None
-    unknown: Literal["resend", "hold"] = "resend"
-    connections: int = Field(1, ge=1, le=32)
-    per_connection: int = Field(50, ge=1)
-    per_minute: int | None = Field(None, ge=1)
-    timeouts: TimeoutSettings = Field(default_factory=TimeoutSettings)
-    insecure: bool = False
-
-    @model_validator(mode="before")
-    @classmethod
-    def _usual_port(cls, raw: Any) -> Any:
-        if isinstance(raw, dict) and "port" not in raw:
-            return {**raw, "port": _PORTS.get(str(raw.get("tls", "starttls")), 587)}
-        return raw
-
-    @model_validator(mode="after")
-    def _protected(self) -> SmtpSettings:
-        """RFC 8314: nothing in clear beyond this machine, and a password never."""
-        if bool(self.username) != bool(self.password):
-            raise ValueError("username: and password: go together; one of them is missing")
-        if self.tls == "none" and not is_loopback(self.host):
-            if self.password:
-                raise ValueError("tls: none would send the password in clear; use starttls")
-            if not self.insecure:
-                raise ValueError(
-                    f"tls: none would send mail in clear to {self.host}; "
-                    "use starttls, or say insecure: true if you mean it"
-                )
-        return self
-
-
-class SlackSettings(Section):
-    """The bot that posts to channels."""
-
-    base_url: HttpsUrl = SLACK
-    token: Secret
-
-
-class RetrySettings(Section):
-    """When a delivery is tried again that was not taken, and how long a channel that is down rests.
-
-    Of each wait the least and the most is told; the last one holds for all later ones.
-    """
-
-    waits: Annotated[Spans, SOME] = PATIENCE.waits
-    give_up: Duration = PATIENCE.give_up
-    rest: Span = PATIENCE.rest
 
 
 class RetentionSettings(Section):
@@ -399,7 +198,7 @@ def _store(url: str, info: ValidationInfo) -> str:
         path = rest.removeprefix("/")
         if not rest.startswith("/") or path in ("", ":memory:") or path.startswith("file:"):
             raise ValueError("needs a file, as in sqlite:///data/monitor.db")
-        return f"sqlite:///{inside(_known(info).folder, path)}"
+        return f"sqlite:///{resolve_path(context_of(info).folder, path)}"
     if scheme in ("postgresql", "postgres", "postgresql+psycopg") and _is_address(rest):
         return f"postgresql+psycopg://{rest}"
     raise ValueError(f"should be {DEFAULT_STORE} or postgresql+psycopg://user@host/database")
@@ -431,7 +230,7 @@ class General(Section):
         Annotated[Line, AfterValidator(_with_words)],
         Annotated[OneOrMore[Annotated[Line, AfterValidator(_with_words)]], SOME],
     ] = Field(default_factory=dict)
-    templates: Annotated[FilePath, AfterValidator(_existing_folder)] | None = None
+    templates: Annotated[FilePath, AfterValidator(existing_folder)] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -439,7 +238,7 @@ class Settings:
     """The whole configuration, checked; paths in it are absolute.
 
     `warnings` are what is legal but hardly meant; `as_written` holds, for values that read the
-    environment, what stands in the file; `topics_told` what each topic was read from, and
+    environment, what stands in the file; `raw_topics` what each topic was read from, and
     `places` where it stands. `parked` are topics whose query is refused, but is in force in the
     store: they are among `topics`, and find nothing until they are mended.
     """
@@ -461,7 +260,7 @@ class Settings:
     retention: RetentionSettings
     warnings: tuple[Fault, ...] = ()
     as_written: Mapping[tuple[str | int, ...], str] = field(default_factory=dict, repr=False)
-    topics_told: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    raw_topics: Mapping[str, Any] = field(default_factory=dict, repr=False)
     places: Mapping[str, Place] = field(default_factory=dict, repr=False)
     parked: Mapping[str, Fault] = field(default_factory=dict)
 

@@ -6,9 +6,10 @@ import re
 from fnmatch import fnmatchcase
 
 from monitor.config import suggestions
+from monitor.config.channel_settings import SLACK
 from monitor.config.files import Written
 from monitor.config.messages import pointed
-from monitor.config.settings import SLACK, Settings, TopicSettings, topics_of
+from monitor.config.settings import Settings, TopicSettings, topics_of
 from monitor.match import parse_query
 from monitor.match.warnings import may_doubt
 

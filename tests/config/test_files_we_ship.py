@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from monitor import config
+from monitor.config.kinds import channel_options, source_options
+from monitor.config.section_validator import SECTIONS
 from monitor.config.settings import General
-from monitor.config.validate import SECTIONS, channel_options, source_options
 from monitor.plugins import CHANNELS, SOURCES
 from monitor.resources import resource
 

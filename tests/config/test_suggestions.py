@@ -14,7 +14,7 @@ SLACK = "slack: {token: xoxb-1}\nchannels:\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "where", "mended"),
+    ("text", "where", "repaired"),
     [
         *(
             (f"sources:\n  s: {{kind: {kind}, {URL}}}", "2: sources.s.kind", "write kind: feed")

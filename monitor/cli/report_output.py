@@ -1,0 +1,95 @@
+"""What the terminal shows of the whole: status, checks, configuration and its faults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from rich.markup import escape
+from rich.padding import Padding
+from rich.text import Text
+
+from monitor.cli.terminal import at, console, stderr, table, with_mark
+from monitor.errors import Fault
+
+if TYPE_CHECKING:
+    from monitor.commands.heartbeat import Check
+    from monitor.commands.status import Status
+
+
+def right(file: Path) -> None:
+    console.print(f"[green]{escape(str(file))} is right.[/]")
+
+
+def faults(found: Sequence[Fault]) -> None:
+    for fault in found:
+        _placed(fault, "bold red")
+
+
+def doubts(found: Sequence[Fault]) -> None:
+    for fault in found:
+        _placed(fault, "bold yellow")
+
+
+def left_out(found: Sequence[Fault]) -> None:
+    """Warn that an answer is from the store and what is valid of the configuration."""
+    if found:
+        stderr.print(
+            with_mark(Text("!", "bold yellow"), "The configuration has faults; see below.")
+        )
+        doubts(found)
+
+
+def _placed(fault: Fault, style: str) -> None:
+    place = Text(f"{fault.file}:{fault.line}", style).append(f"  {fault.where}", "not bold cyan")
+    stderr.print(place, Padding(Text(fault.message), (0, 0, 0, 4), expand=False))
+
+
+def settings(masked: Mapping[str, Any]) -> None:
+    console.print(yaml.safe_dump(masked, sort_keys=False, allow_unicode=True), end="", markup=False)
+
+
+def status(told: Status) -> None:
+    if told.sources:
+        _sources(told)
+    else:
+        console.print("There are no sources yet.")
+    if told.subscriptions:
+        _subscriptions(told)
+    else:
+        console.print("There are no subscriptions yet.")
+    counted = ", ".join(f"{count:,} {state}" for state, count in told.deliveries.items() if count)
+    console.print(f"Deliveries: {counted or 'none yet'}")
+    for problem in told.problems:
+        console.print(with_mark(Text("✗", "bold red"), problem))
+    if told.ok:
+        console.print("[green]✓[/] All is well.")
+
+
+def _sources(told: Status) -> None:
+    rows = table("Source", "Last run", "Outcome", "Seen", "New", right=("Seen", "New"))
+    for one in told.sources:
+        said = ", ".join([one.outcome, *(trouble.kind for trouble in one.troubles)])
+        outcome = Text(said, "bold red" if one.failing_since or one.troubles else "")
+        counts = f"{one.seen:,}", f"{one.new:,}"
+        rows.add_row(escape(one.name), at(one.last_run), outcome, *counts)
+    console.print(rows)
+    console.print(" Seen and new: in the last 24 hours.", style="dim")
+
+
+def _subscriptions(told: Status) -> None:
+    rows = table("Subscription", "Next due", "Waiting", "Why", right=("Waiting",))
+    for one in told.subscriptions:
+        due = at(one.next_due, one.timezone) if one.next_due else "at once"
+        rows.add_row(escape(one.name), due, f"{one.waiting:,}", escape(one.why))
+    console.print(rows)
+
+
+def checks(told: Sequence[Check]) -> None:
+    for check in told:
+        mark = Text("✓", "green") if check.ok else Text("✗", "bold red")
+        if check.ok and check.warning:
+            mark = Text("!", "bold yellow")
+        console.print(with_mark(mark, f"{check.name}: {check.message}"))

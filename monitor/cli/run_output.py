@@ -1,0 +1,191 @@
+"""What the terminal shows of reading and sending: runs, digests, deliveries, the demo."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from os.path import relpath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+from rich.text import Text
+
+from monitor.cli.terminal import console, count_of, file_link, print_error, table
+from monitor.model import Delivery, DeliveryState, Run, RunOutcome
+
+if TYPE_CHECKING:
+    from monitor.app import Sent, Tried
+    from monitor.cli.json_output import Failure
+    from monitor.commands.upcoming import Upcoming
+    from monitor.demo import Played
+
+
+# How many subscriptions with papers that wait are named.
+NAMED = 5
+
+
+OUTCOME = {
+    RunOutcome.OK: "green",
+    RunOutcome.UNCHANGED: "dim",
+    RunOutcome.PARTIAL: "yellow",
+    RunOutcome.FAILED: "bold red",
+}
+
+
+STATE = {
+    DeliveryState.SENT: "green",
+    DeliveryState.FAILED: "bold red",
+    DeliveryState.UNKNOWN: "yellow",
+}
+
+
+def runs(told: Sequence[Run]) -> None:
+    if not told:
+        console.print("There are no sources yet.")
+        return
+    numbers = ("Seen", "New", "Revised", "Known", "Rejected")
+    rows = table("Source", "Document", "Outcome", *numbers, right=numbers)
+    for run in told:
+        counts = (run.seen, run.new, run.revised, run.known, run.rejected)
+        rows.add_row(
+            escape(run.source),
+            escape(run.document or "–"),
+            Text(run.outcome.value, OUTCOME[run.outcome]),
+            *(f"{count:,}" if count else "–" for count in counts),
+        )
+    console.print(rows)
+    for run in told:
+        where = f"{run.source}, {run.document}" if run.document else run.source
+        print_error(where, run.error)
+        for part in run.set_aside:
+            print_error(where, f"{part.where}: {part.why}")
+        if run.rejected > len(run.set_aside) > 0:
+            print_error(where, f"and {run.rejected - len(run.set_aside):,} more; `read` shows all")
+
+
+def digests(
+    sent: Sequence[Sent],
+    failed: Sequence[Failure],
+    waiting: Sequence[Upcoming],
+    config: Path,
+    *,
+    rehearsed: bool = False,
+) -> None:
+    """Show what was composed and sent, or else what waits and until when."""
+    if sent and rehearsed:
+        rehearsals(sent)
+    elif sent:
+        _sent(sent)
+    elif not failed:
+        _upcoming(waiting, config)
+    for name, error in failed:
+        print_error(f"{name} failed", error)
+
+
+def _upcoming(waiting: Sequence[Upcoming], config: Path) -> None:
+    some = [one for one in waiting if one.papers][:NAMED]
+    console.print("Nothing is due yet." if some else "Nothing is due yet, and no papers wait.")
+    for one in some:
+        now = "" if one.paused else f" Send now: {_early(one.subscription, config)}"
+        console.print(escape(one.sentence + now))
+    more = sum(bool(one.papers) for one in waiting) - len(some)
+    if more:
+        console.print(f"{count_of(more, 'more subscription')}: paper-monitor status")
+
+
+def _early(subscription: str, config: Path) -> str:
+    named = "" if config == Path("monitor.yaml") else f" --config {shlex.quote(str(config))}"
+    return f"paper-monitor digest --early {shlex.quote(subscription)}{named}"
+
+
+def _sent(sent: Sequence[Sent]) -> None:
+    rows = table(
+        "Subscription", "Period", "Papers", "Channel", "Recipient", "State", right=("Papers",)
+    )
+    for one in sent:
+        for delivery in one.deliveries or (None,):
+            rows.add_row(escape(one.subscription), one.period, str(one.papers), *_cells(delivery))
+    console.print(rows)
+    for one in sent:
+        for delivery in one.deliveries:
+            where = f"{one.subscription} by {delivery.channel} to {delivery.recipient}"
+            print_error(where, delivery.error)
+
+
+def rehearsals(sent: Sequence[Sent]) -> None:
+    """What would go out, as pages; `Sent` of a rehearsal has one delivery, to a page."""
+    rows = table("Subscription", "Period", "Papers", "Page", right=("Papers",))
+    for one in sent:
+        page = one.deliveries[0]
+        row = escape(one.subscription), one.period, str(one.papers)
+        rows.add_row(*row, file_link(page.reference))
+        print_error(one.subscription, page.error)
+    console.print(rows)
+    console.print("[dim]Nothing was sent.[/]")
+
+
+def _cells(delivery: Delivery | None) -> tuple[str | Text, ...]:
+    if delivery is None:
+        return "–", "–", Text("nothing to send", "dim")
+    state = Text(delivery.state.value, STATE.get(delivery.state, ""))
+    return escape(delivery.channel), escape(delivery.recipient), state
+
+
+def demo(played: Played) -> None:
+    console.print()
+    if played.new:
+        _dumps(played)
+    else:
+        console.print(f"Nothing is new: all {played.papers:,} papers were read before.\n")
+    if played.sent:
+        rows = table("Subscription", "Papers", "Page", right=("Papers",))
+        for one in played.sent:
+            page = played.page(one)
+            told = relpath(page, played.folder) if page else "–"
+            rows.add_row(escape(one.subscription), str(one.papers), escape(told))
+        console.print(rows)
+    for name, error in played.failed:
+        print_error(f"{name} failed", error)
+    if played.index.exists():
+        console.print("Open this page in a browser:")
+        console.print(Text("  ").append(file_link(str(played.index), "bold")), soft_wrap=True)
+
+
+def _dumps(played: Played) -> None:
+    numbers = ("Seen", "New", "Known")
+    rows = table("Dump", *numbers, right=numbers)
+    for run in played.runs:
+        where = escape(run.document or run.source)
+        rows.add_row(where, str(run.seen), str(run.new), str(run.known))
+    console.print(rows)
+
+
+def deliveries(listed: Sequence[Delivery]) -> None:
+    if not listed:
+        console.print("No deliveries yet.")
+        return
+    numbers = ("Id", "Tries")
+    names = ("Subscription", "Period", "Channel", "Recipient", "State")
+    rows = table("Id", *names, "Tries", right=numbers)
+    for one in listed:
+        where = f"{one.recipient}, part {one.part + 1}" if one.part else one.recipient
+        told = (one.subscription, one.period, one.channel, where)
+        state = Text(one.state.value, STATE.get(one.state, ""))
+        rows.add_row(str(one.id), *map(escape, told), state, str(one.attempts))
+    console.print(rows)
+    for one in listed:
+        print_error(f"delivery {one.id}", one.error)
+
+
+def tried(told: Sequence[Tried]) -> None:
+    if not told:
+        console.print("There is nobody to write to.")
+        return
+    rows = table("Subscription", "Channel", "Recipient", "State")
+    for one in told:
+        state = Text(one.state.value, STATE.get(one.state, ""))
+        rows.add_row(escape(one.subscription), escape(one.channel), escape(one.recipient), state)
+    console.print(rows)
+    for channel, error in dict.fromkeys((one.channel, one.outcome.error) for one in told):
+        print_error(channel, error)

@@ -1,0 +1,144 @@
+"""What is wrong at this moment: incidents, late digests, a store that cannot be written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+
+from monitor.channels import retry_policy
+from monitor.commands.disk_space import lack_of_room
+from monitor.commands.heartbeat import ALIVE, SERVICE
+from monitor.commands.upcoming import count_papers, is_paused, local
+from monitor.digest.schedule import latest_due
+from monitor.errors import StoreError
+from monitor.model import (
+    Delivery,
+    DeliveryState,
+)
+from monitor.pipeline import Runtime, Subscription, incidents, is_handed_off_again
+from monitor.store import deliveries, digests, heartbeats, matches
+from monitor.store import incidents as stored_incidents
+from monitor.store.database import Database, Transaction
+from monitor.store.subscriptions import SubscriptionState
+
+# How long after its time a digest is late: a cron of one's own may come some time after the slot,
+# a service waits for the first look at every source.
+LATE = timedelta(hours=2)
+
+
+LATE_FOR_SERVICE = timedelta(minutes=20)
+
+
+def stored_problems(
+    tx: Transaction, parts: Runtime, states: Mapping[str, SubscriptionState], now: datetime
+) -> list[str]:
+    """Return what the store shows to be wrong: incidents, a silent service, late digests."""
+    problems = [*_recorded(tx, parts, now), *_silence(tx), *_unmatched(tx, now)]
+    late = LATE_FOR_SERVICE if _is_served(tx) else LATE
+    for subscription in parts.subscriptions:
+        problems += _overdue(tx, subscription, states.get(subscription.name), now, late)
+    return problems
+
+
+def present_problems(parts: Runtime) -> list[str]:
+    """Return what is wrong outside the store's records; opens a transaction to write."""
+    return [*_parked(parts), *_templates(parts), *_unwritable(parts.database)]
+
+
+def _recorded(tx: Transaction, parts: Runtime, now: datetime) -> Iterator[str]:
+    """What went wrong and has not ended, and of what nobody knows whether it arrived."""
+    for one in stored_incidents.open_incidents(tx):
+        if one.kind == incidents.UNCLEAR:
+            continue  # said of each delivery below
+        said = f"{one.subject} {incidents.said(one.kind)}"
+        again = f"; next attempt at {_utc(one.next_try)}" if one.next_try else ""
+        yield f"{said} since {_utc(one.since)}: {one.error}{again}"
+    for delivery in deliveries.may_have_arrived(tx):
+        yield _unsure(delivery, is_sent_again(tx, parts, delivery, now))
+
+
+def _utc(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def _silence(tx: Transaction) -> Iterator[str]:
+    """A service that once ran on this store and does not now; by the real clock, as its beat."""
+    last = heartbeats.last_beat(tx, SERVICE)
+    if last is not None and datetime.now(UTC) - last > ALIVE:
+        yield f"the service has given no sign of life since {_utc(last)}"
+
+
+def _is_served(tx: Transaction) -> bool:
+    last = heartbeats.last_beat(tx, SERVICE)
+    return last is not None and datetime.now(UTC) - last <= ALIVE
+
+
+def _unmatched(tx: Transaction, now: datetime) -> Iterator[str]:
+    """Papers are matched with the run that reads them, so none waits for long."""
+    since = matches.unmatched_since(tx)
+    if since is not None and since < now - LATE_FOR_SERVICE:
+        yield f"papers have been waiting to be matched since {_utc(since)}"
+
+
+def _overdue(
+    tx: Transaction,
+    told: Subscription,
+    state: SubscriptionState | None,
+    now: datetime,
+    late: timedelta,
+) -> Iterator[str]:
+    """News that has waited for longer than its slot, and a slot that nobody composed for."""
+    if state is None or is_paused(told, now):
+        return
+    if told.schedule.immediately:
+        since = digests.waits_since(tx, told.name, now)
+        if since is not None and since < now - late:
+            yield f"papers have been waiting for {told.name} since {_utc(since)}"
+        return
+    after = max(state.first_seen, state.last_due_at or state.in_force_since)
+    slot = latest_due(told.schedule, told.timezone, after, now - late)
+    if slot is not None:
+        waiting = digests.waiting(tx, told.name, now)
+        papers = f"; {count_papers(waiting)} in it" if waiting else ""
+        due = local(slot.due_at, told.timezone)
+        yield f"the digest of {told.name} was due {due} and has not been composed{papers}"
+
+
+def _unwritable(database: Database) -> Iterator[str]:
+    """A store that takes no write, or soon will not: nothing is sent that cannot be recorded."""
+    try:
+        database.probe()
+    except StoreError as fault:
+        yield f"the store cannot be written: {fault}"
+        return
+    lack = lack_of_room(database)
+    if lack:
+        yield lack
+
+
+def _templates(parts: Runtime) -> Iterator[str]:
+    for fault in parts.templates.faults():
+        yield f"template {fault.file}:{fault.line}: {fault.message}"
+
+
+def is_sent_again(tx: Transaction, parts: Runtime, delivery: Delivery, now: datetime) -> bool:
+    """Say whether what may have arrived is sent once more by itself, and needs no person."""
+    if delivery.state is DeliveryState.RETRY:
+        return True
+    at = delivery.next_attempt_at
+    held = at is not None and at > now + retry_policy.ASK_AFTER
+    return not held and is_handed_off_again(tx, parts, delivery, now)
+
+
+def _unsure(delivery: Delivery, sent_again: bool) -> str:
+    what = f"{delivery.subscription} {delivery.period}, {delivery.channel} to {delivery.recipient}"
+    settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend` settles it"
+    if sent_again:
+        kept = f"`paper-monitor deliveries resolve {delivery.id} sent`"
+        settle = f"it is sent once more by itself, the same, unless you say {kept}"
+    return f"delivery {delivery.id} ({what}) may or may not have arrived: {settle}"
+
+
+def _parked(parts: Runtime) -> list[str]:
+    errors = parts.in_force.index(parts.topics).errors
+    return [f"topic {name} is parked: {fault.message}" for name, fault in errors.items()]

@@ -1,0 +1,172 @@
+"""Where digests are sent: channels, the mail server, the Slack bot, retries, the operator."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    SerializeAsAny,
+    SkipValidation,
+    ValidationInfo,
+    model_validator,
+)
+
+from monitor.channels.retry_policy import PATIENCE, TIMEOUTS
+from monitor.config.section import (
+    FilePath,
+    Section,
+    context_of,
+    existing_channel,
+    existing_file,
+    needs_smtp,
+)
+from monitor.config.types import (
+    SOME,
+    Address,
+    Duration,
+    HttpsUrl,
+    Line,
+    Mode,
+    OneOrMore,
+    Secret,
+    SecretUrl,
+    Sender,
+    Span,
+    Spans,
+    Timeout,
+    is_loopback,
+)
+
+SLACK = "https://slack.com/api/"
+
+
+_PORTS = {"starttls": 587, "implicit": 465, "none": 25}
+
+
+class EmailOptions(Section):
+    """A channel of kind `email`: addresses that several subscriptions share."""
+
+    to: Annotated[OneOrMore[Annotated[Address, AfterValidator(needs_smtp)]], SOME]
+
+
+class SlackOptions(Section):
+    """A channel of kind `slack`: a channel that the bot is in, or an incoming webhook."""
+
+    channel: Line | None = None
+    webhook: SecretUrl | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self, info: ValidationInfo) -> SlackOptions:
+        if self.channel is None and "channel" in self.model_fields_set:
+            raise ValueError('channel: is empty; # begins a comment, so write channel: "#papers"')
+        if bool(self.channel) == bool(self.webhook):
+            raise ValueError("needs either channel: or webhook:")
+        if self.channel and not context_of(info).slack:
+            raise ValueError("channel: needs the token of a bot, in a slack: section")
+        return self
+
+
+class FileOptions(Section):
+    """A channel of kind `file`: a folder of pages; `mode` says who may read those that are new."""
+
+    path: FilePath
+    mode: Mode | None = None
+
+
+class ChannelSettings(Section):
+    """One way out. `options` are those of its kind; `name` is what subscriptions call it."""
+
+    name: str
+    kind: Line
+    options: SkipValidation[SerializeAsAny[BaseModel]] = Field(repr=False)
+
+
+class DestinationSettings(Section):
+    """Ways to reach somebody: e-mail addresses, channels, or both."""
+
+    email: OneOrMore[Annotated[Address, AfterValidator(needs_smtp)]] = ()
+    channels: OneOrMore[Annotated[str, AfterValidator(existing_channel)]] = ()
+
+    @model_validator(mode="after")
+    def _some_way(self) -> DestinationSettings:
+        if not self.email and not self.channels:
+            raise ValueError("names nowhere to send to; give it email: or channels:")
+        return self
+
+
+class OperatorSettings(DestinationSettings):
+    """Who is told of incidents, and of their end."""
+
+
+class TimeoutSettings(Section):
+    """How long the mail server may take in each phase; `block` is for each 64 KB of the text."""
+
+    connect: Timeout = timedelta(seconds=TIMEOUTS.connect)
+    greeting: Timeout = timedelta(seconds=TIMEOUTS.greeting)
+    mail: Timeout = timedelta(seconds=TIMEOUTS.mail)
+    rcpt: Timeout = timedelta(seconds=TIMEOUTS.rcpt)
+    data: Timeout = timedelta(seconds=TIMEOUTS.data)
+    block: Timeout = timedelta(seconds=TIMEOUTS.block)
+    final: Timeout = timedelta(seconds=TIMEOUTS.final)
+
+
+class SmtpSettings(Section):
+    """The mail server. `port` follows from `tls` unless it is set; `sender` is `from:`."""
+
+    host: Line
+    port: int = Field(587, ge=1, le=65535)
+    tls: Literal["starttls", "implicit", "none"] = "starttls"
+    username: Line | None = None
+    password: Secret | None = None
+    sender: Sender = Field(alias="from")
+    ca_file: Annotated[FilePath, AfterValidator(existing_file)] | None = None
+    unknown: Literal["resend", "hold"] = "resend"
+    connections: int = Field(1, ge=1, le=32)
+    per_connection: int = Field(50, ge=1)
+    per_minute: int | None = Field(None, ge=1)
+    timeouts: TimeoutSettings = Field(default_factory=TimeoutSettings)
+    insecure: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _usual_port(cls, raw: Any) -> Any:
+        if isinstance(raw, dict) and "port" not in raw:
+            return {**raw, "port": _PORTS.get(str(raw.get("tls", "starttls")), 587)}
+        return raw
+
+    @model_validator(mode="after")
+    def _protected(self) -> SmtpSettings:
+        """RFC 8314: nothing in clear beyond this machine, and a password never."""
+        if bool(self.username) != bool(self.password):
+            raise ValueError("username: and password: go together; one of them is missing")
+        if self.tls == "none" and not is_loopback(self.host):
+            if self.password:
+                raise ValueError("tls: none would send the password in clear; use starttls")
+            if not self.insecure:
+                raise ValueError(
+                    f"tls: none would send mail in clear to {self.host}; "
+                    "use starttls, or say insecure: true if you mean it"
+                )
+        return self
+
+
+class SlackSettings(Section):
+    """The bot that posts to channels."""
+
+    base_url: HttpsUrl = SLACK
+    token: Secret
+
+
+class RetrySettings(Section):
+    """When a delivery is tried again that was not taken, and how long a channel that is down rests.
+
+    Of each wait the least and the most is told; the last one holds for all later ones.
+    """
+
+    waits: Annotated[Spans, SOME] = PATIENCE.waits
+    give_up: Duration = PATIENCE.give_up
+    rest: Span = PATIENCE.rest
