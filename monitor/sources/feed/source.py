@@ -1,8 +1,7 @@
 """Kind `feed`: RSS, RDF, Atom and JSON Feed.
 
-bytes ── begins with { or [ ───────────────> jsonfeed ──┐
-      ├─ XML, well-formed, nothing unusual ──> feedxml ──┤
-      └─ any other XML: refused, or ─────> feedparser ──┴──> Entry ──> Paper or Rejected
+bytes ── begins with { or [ ──> json_feed ───┐
+      └─ XML: refused, or ────> feedparser ──┴──> Entry ──> Paper or Rejected
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
 from time import struct_time
 from typing import Any, ClassVar
 from xml.parsers import expat
@@ -22,7 +20,6 @@ from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source
 from monitor.sources.feed import json_feed
 from monitor.sources.feed.entry import Entry, paper, parse_date
-from monitor.sources.feed.feedxml import each_entry
 from monitor.sources.fields.dates import partial_date
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -73,24 +70,18 @@ class Feed(Source):
         return _read_xml(content, document, self._clock())
 
 
-def _told(
+def _papers(
     entries: Iterable[Entry | str], base: str, now: datetime
 ) -> tuple[tuple[Paper, ...], tuple[Rejected, ...]]:
-    """Papers and rejections of entries, or of what is told of why there is none."""
-    return _parted(one if isinstance(one, str) else paper(one, base, now) for one in entries)
-
-
-def _parted(
-    found: Iterable[Paper | str],
-) -> tuple[tuple[Paper, ...], tuple[Rejected, ...]]:
-    """Part papers from what says why an entry is none; entries are counted from 1."""
+    """Turn entries, or the reasons why there is none, into papers and rejections."""
     papers: list[Paper] = []
     rejected: list[Rejected] = []
-    for number, one in enumerate(found, start=1):
-        if isinstance(one, Paper):
-            papers.append(one)
+    for number, entry in enumerate(entries, start=1):
+        found = entry if isinstance(entry, str) else paper(entry, base, now)
+        if isinstance(found, Paper):
+            papers.append(found)
         else:
-            rejected.append(Rejected(f"entry {number}", one))
+            rejected.append(Rejected(f"entry {number}", found))
     return tuple(papers), tuple(rejected)
 
 
@@ -105,7 +96,7 @@ def _read_json(content: bytes, base: str, now: datetime) -> Reading:
     found = json_feed.read_json(content)
     if len(found.items) > MAX_ENTRIES:
         return _failed(f"the feed has more than {MAX_ENTRIES:,} entries")
-    papers, rejected = _told(_json_entries(found.items), base or found.home, now)
+    papers, rejected = _papers(_json_entries(found.items), base or found.home, now)
     error = found.error or _all_rejected(papers, rejected)
     return Reading(papers, rejected, error, complete=found.whole and not error)
 
@@ -123,17 +114,7 @@ def _all_rejected(papers: tuple[Paper, ...], rejected: tuple[Rejected, ...]) -> 
 
 
 def _read_xml(content: bytes, document: Document, now: datetime) -> Reading:
-    told = partial(paper, base=document.url, now=now)
-    found = each_entry(content, told, document.url, document.content_type, MAX_ENTRIES)
-    if found is None:
-        return read_tolerantly(content, document, now)
-    papers, rejected = _parted(found)
-    error = _all_rejected(papers, rejected)
-    return Reading(papers, rejected, error, complete=not error)
-
-
-def read_tolerantly(content: bytes, document: Document, now: datetime) -> Reading:
-    """Read what is any XML feed at all, by feedparser, as far as it can be read."""
+    """Read an XML feed of any sort by feedparser, as far as it can be read."""
     if b"\0" not in content:
         content = _GAP.sub(b"\n", content.translate(None, _CONTROLS))
     refusal = _refusal(content)
@@ -152,7 +133,7 @@ def read_tolerantly(content: bytes, document: Document, now: datetime) -> Readin
     cut = not _ROOT_END.search(content[-4096:])
     if cut and entries and _ends_inside_entry(content):
         entries[-1] = "the document ends inside this entry"
-    papers, rejected = _told(entries, document.url or _home(parsed.feed), now)
+    papers, rejected = _papers(entries, document.url or _home(parsed.feed), now)
     whole = not (cut or isinstance(parsed.get("bozo_exception"), SAXException))
     error = _all_rejected(papers, rejected)
     if not (entries or whole):
