@@ -77,6 +77,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "http/host_limits.py",
         "private_files.py",
         "sources/base.py",
+        "sources/files.py",
         "sources/sandbox.py",
         "sources/sandbox_worker.py",
         "store/database.py",

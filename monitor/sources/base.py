@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import stat
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from functools import partial
-from pathlib import Path
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -17,14 +14,34 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from monitor.errors import FetchError
 from monitor.http.addresses import same_server, shown
 from monitor.http.body import MAX_BYTES
-from monitor.model import Document, Dump, DumpCursor, DumpReading, FirstRun, Reading
+from monitor.model import (
+    Document,
+    Dump,
+    DumpCursor,
+    DumpReading,
+    FirstRun,
+    Paper,
+    Reading,
+    Rejected,
+)
 from monitor.sources.calendar import Calendar
 from monitor.sources.feed.ttl import pace
+from monitor.sources.files import Found, documents_in, read_dump, read_file
 
 if TYPE_CHECKING:
     from monitor.http.client import HttpClient, Response
 
-MAX_FILE_BYTES = 256 * 1024 * 1024
+__all__ = [
+    "Found",
+    "Source",
+    "SourceOptions",
+    "Terms",
+    "documents_in",
+    "read_dump",
+    "read_file",
+    "reading",
+]
+
 MAX_DUMP_BYTES = 32 * 1024 * 1024 * 1024  # of what is fetched; a file may have any size
 
 
@@ -50,20 +67,6 @@ class SourceOptions(BaseModel):
         if self.url and not self.url.lower().startswith(("http://", "https://")):
             raise ValueError("`url:` must begin with http:// or https://; use `path:` for files")
         return self
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A document that is there to be read.
-
-    `load` does the I/O: it returns None when the document has not changed, and raises
-    FetchError when it cannot be had, which is no reason to skip the documents after it.
-    `dump` does the same for a document of any size, of a kind that can read it in parts.
-    """
-
-    name: str
-    load: Callable[[], Document | None]
-    dump: Callable[[], Dump | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,74 +219,13 @@ class Source(ABC):
         )
 
 
-def documents_in(pattern: str, dumps: bool = False) -> Iterator[Found]:
-    """Find files by a glob, sorted by path; their names are told from its fixed folder on.
-
-    Hidden files are left out. With `dumps` they may be of any size. Raises FetchError when that
-    folder, or the one file that is named, does not exist.
-    """
-    folder = _fixed_folder(Path(pattern))
-    if not folder.is_dir():
-        raise FetchError(f"there is no folder {folder}")
-    for path in _matching(Path(pattern), folder):
-        # A name that is no UTF-8 cannot be stored as it is.
-        name = str(path.relative_to(folder)).encode(errors="replace").decode()
-        dump = partial(read_dump, path, name) if dumps else None
-        yield Found(name, partial(read_file, path, name), dump)
-
-
-def read_file(path: Path, name: str = "") -> Document:
-    """Read a file as a document, dated by its modification time; FetchError if it cannot be."""
-    told = _stat(path)
-    if told.st_size > MAX_FILE_BYTES:
-        raise FetchError(f"{path} is larger than {MAX_FILE_BYTES:,} bytes")
-    try:
-        content = path.read_bytes()
-    except OSError as fault:
-        raise FetchError(f"cannot read {path}: {fault.strerror}") from fault
-    return Document(name or str(path), content, datetime.fromtimestamp(told.st_mtime, UTC))
-
-
-def read_dump(path: Path, name: str = "") -> Dump:
-    """Look at a file as a dump, without reading it; FetchError if there is none."""
-    told = _stat(path)
-    at = datetime.fromtimestamp(told.st_mtime, UTC)
-    return Dump(name or str(path), lambda: _opened(path), at, told.st_size, told.st_mtime_ns)
-
-
-def _opened(path: Path) -> BinaryIO:
-    try:
-        return path.open("rb")
-    except OSError as fault:
-        raise FetchError(f"cannot read {path}: {fault.strerror}") from fault
-
-
-def _stat(path: Path) -> os.stat_result:
-    try:
-        told = path.stat()
-    except OSError as fault:
-        raise FetchError(f"cannot read {path}: {fault.strerror}") from fault
-    if not stat.S_ISREG(told.st_mode):
-        raise FetchError(f"{path} is not a regular file")
-    return told
-
-
-def _matching(pattern: Path, folder: Path) -> list[Path]:
-    if pattern.is_file():
-        return [pattern]
-    if not _has_wildcard(pattern):
-        raise FetchError(f"there is no file {pattern}")
-    found = folder.glob(str(pattern.relative_to(folder)))
-    return sorted(path for path in found if not (path.is_dir() or path.name.startswith(".")))
-
-
-def _fixed_folder(pattern: Path) -> Path:
-    """The folder above the first part of a glob that has a wildcard in it."""
-    folder = pattern.parent
-    while _has_wildcard(folder):
-        folder = folder.parent
-    return folder
-
-
-def _has_wildcard(path: Path) -> bool:
-    return any(character in "*?[" for character in str(path))
+def reading(found: Sequence[Paper | Rejected], whole: bool) -> Reading:
+    """Part papers from rejections; a document of rejections only is one that could not be read."""
+    papers = tuple(one for one in found if isinstance(one, Paper))
+    rejected = tuple(one for one in found if isinstance(one, Rejected))
+    if papers or not rejected:
+        return Reading(papers, rejected, complete=whole)
+    if len(rejected) == 1 and not whole:
+        return Reading(error=rejected[0].why, complete=False)
+    error = f"no record is a paper: {rejected[0].why}"
+    return Reading((), rejected, error, complete=False)

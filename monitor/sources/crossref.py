@@ -13,8 +13,9 @@ from typing import ClassVar
 from urllib.parse import urlencode
 
 from monitor.model import COMMENT, RETRACTION, FirstRun, Paper
-from monitor.sources.feed.entry import http_link, identifiers
 from monitor.sources.fields.dates import long_over, printed
+from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.links import http_link
 from monitor.sources.fields.markup import unescaped
 from monitor.sources.fields.publication_types import NOTICES, type_of
 from monitor.sources.formats.api.records import (

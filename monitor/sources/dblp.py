@@ -22,19 +22,15 @@ from pydantic import Field, model_validator
 from monitor.errors import DocumentError
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources import sandbox
-from monitor.sources.base import Found, Source, SourceOptions
-from monitor.sources.feed.entry import (
-    MAX_ENTRY,
-    http_link,
-    identifiers,
-    parse_date,
-    within_reason,
-)
+from monitor.sources.base import Found, Source, SourceOptions, reading
+from monitor.sources.fields.dates import parse_date, within_reason
+from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.limits import MAX_ENTRY
+from monitor.sources.fields.links import http_link
 from monitor.sources.fields.markup import text
 from monitor.sources.formats.api.records import MAX_RECORDS, many, member, number, raw, value_of
 from monitor.sources.formats.xml.rescue import elements
 from monitor.sources.formats.xml.stream import XmlError
-from monitor.sources.readings import reading
 from monitor.text import clean
 
 BASE = "https://dblp.org/search/publ/api"

@@ -13,7 +13,8 @@ from urllib.parse import quote, urlencode
 from xml.etree.ElementTree import Element
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
-from monitor.sources.feed.entry import http_link
+from monitor.sources.base import reading
+from monitor.sources.fields.links import http_link
 from monitor.sources.fields.publication_types import NOTICES, type_of
 from monitor.sources.formats.api.records import (
     Listing,
@@ -35,7 +36,6 @@ from monitor.sources.formats.api.records import (
 from monitor.sources.formats.api.windows import ApiOptions, ApiSource, Asked
 from monitor.sources.formats.xml.rescue import elements
 from monitor.sources.formats.xml.stream import XmlError
-from monitor.sources.readings import reading
 
 PAGE = 200
 

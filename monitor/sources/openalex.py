@@ -13,7 +13,8 @@ from urllib.parse import urlencode
 from pydantic import Field, SecretStr
 
 from monitor.model import RETRACTION, FirstRun, Paper
-from monitor.sources.feed.entry import http_link, identifiers
+from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.links import http_link
 from monitor.sources.fields.publication_types import type_of
 from monitor.sources.formats.api.records import (
     Listing,

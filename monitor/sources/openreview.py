@@ -15,7 +15,9 @@ from urllib.parse import quote, urlencode
 from pydantic import Field
 
 from monitor.model import FirstRun, Paper
-from monitor.sources.feed.entry import authors, http_link, identifiers
+from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.links import http_link
+from monitor.sources.fields.names import authors
 from monitor.sources.formats.api.records import (
     Listing,
     NoPaperError,

@@ -16,14 +16,15 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
-from monitor.sources.base import Source
-from monitor.sources.feed.entry import MAX_ENTRY, http_link, identifiers
+from monitor.sources.base import Source, reading
 from monitor.sources.fields.dates import partial_date, printed
 from monitor.sources.fields.encoding import SAMPLE, decode, looks_binary
+from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.limits import MAX_ENTRY
+from monitor.sources.fields.links import http_link
 from monitor.sources.fields.markup import text
 from monitor.sources.formats import nbib
 from monitor.sources.formats.api.records import doi_page, names_of, natural, terms
-from monitor.sources.readings import reading
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_REFERENCES = 80_000

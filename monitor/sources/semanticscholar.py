@@ -15,8 +15,9 @@ from pydantic import Field, SecretStr
 
 from monitor.model import FirstRun, Paper
 from monitor.sources.base import Terms
-from monitor.sources.feed.entry import http_link, identifiers
 from monitor.sources.fields.dates import long_over
+from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.links import http_link
 from monitor.sources.formats.api.records import (
     Listing,
     Record,

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from monitor.errors import FetchError
 from monitor.http.client import HttpClient
-from monitor.sources import base
+from monitor.sources import files
 from monitor.sources.base import SourceOptions, documents_in, read_file
 from monitor.sources.feed.source import Feed
 from monitor.sources.fields.encoding import decode
@@ -91,7 +91,7 @@ def test_a_document_has_the_time_of_its_file(tmp_path: Path) -> None:
 
 
 def test_a_file_beyond_the_cap_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "MAX_FILE_BYTES", 3)
+    monkeypatch.setattr(files, "MAX_FILE_BYTES", 3)
     (tmp_path / "a.txt").write_text("four")
     with pytest.raises(FetchError, match="larger than 3 bytes"):
         read_file(tmp_path / "a.txt")

@@ -15,9 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.model import Paper, Reading
-from monitor.sources.feed.entry import Entry, authors, identifiers, paper, parse_date
+from monitor.sources.feed.entry import Entry, paper
 from monitor.sources.feed.source import Feed
+from monitor.sources.fields.dates import parse_date
+from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.markup import text
+from monitor.sources.fields.names import authors
 from tests.sources import scenario
 from tests.sources.scenario import NOW, samples
 

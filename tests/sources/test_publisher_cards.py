@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from monitor.model import Paper
-from monitor.sources.feed.entry import identifiers
 from monitor.sources.feed.source import Feed
+from monitor.sources.fields.identifiers import identifiers
 from tests.sources.scenario import read
 from tests.sources.test_feed import rss
 

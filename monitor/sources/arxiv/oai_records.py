@@ -14,14 +14,11 @@ from xml.etree.ElementTree import Element
 from msgspec.structs import replace
 
 from monitor.model import Paper
-from monitor.sources.feed.entry import (
-    MAX_CATEGORIES,
-    authors,
-    identifiers,
-    parse_date,
-    within_reason,
-)
 from monitor.sources.fields.arxiv_text import accents, withdrawn, without_affiliations
+from monitor.sources.fields.dates import parse_date, within_reason
+from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.limits import MAX_CATEGORIES
+from monitor.sources.fields.names import authors
 from monitor.sources.formats.api.records import MAX_NAMES
 from monitor.sources.formats.oai import dublin_core
 from monitor.sources.formats.oai.envelope import NO_TITLE, Record, deleted, every, first, local

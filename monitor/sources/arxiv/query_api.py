@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 from monitor.errors import DocumentError
 from monitor.model import Document, Reading
 from monitor.sources.base import Found
-from monitor.sources.feed.entry import parse_date
+from monitor.sources.fields.dates import parse_date
 from monitor.sources.formats.api.windows import Span, spans
 
 ADDRESS = "https://export.arxiv.org/api/query"

@@ -27,9 +27,9 @@ from monitor.sources.arxiv import oai_records, query_api
 from monitor.sources.arxiv.query_api import Search
 from monitor.sources.base import Found, SourceOptions
 from monitor.sources.calendar import Calendar, american_holidays
-from monitor.sources.feed.entry import parse_date
 from monitor.sources.feed.source import Feed
 from monitor.sources.fields.arxiv_text import numbered_until
+from monitor.sources.fields.dates import parse_date
 from monitor.sources.formats.oai.envelope import Record
 from monitor.sources.formats.oai.harvest import Harvester, Repository
 

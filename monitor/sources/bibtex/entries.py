@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.model import Rejected
-from monitor.sources.feed.entry import MAX_ENTRY
+from monitor.sources.fields.limits import MAX_ENTRY
 
 if TYPE_CHECKING:
     from bibtexparser.model import Block

@@ -13,16 +13,17 @@ from functools import lru_cache
 from typing import ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
-from monitor.sources.base import Source
+from monitor.sources.base import Source, reading
 from monitor.sources.bibtex import entries
 from monitor.sources.bibtex.entries import Entry, Fields
 from monitor.sources.bibtex.latex import bare, unlatex
-from monitor.sources.feed.entry import MAX_ENTRY, http_link, identifiers
 from monitor.sources.fields.dates import day_of, partial_date, printed
 from monitor.sources.fields.encoding import SAMPLE, decode, looks_binary
+from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.limits import MAX_ENTRY
+from monitor.sources.fields.links import http_link
 from monitor.sources.fields.markup import text
 from monitor.sources.formats.api.records import doi_page, terms
-from monitor.sources.readings import reading
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_NAMES = 10_000

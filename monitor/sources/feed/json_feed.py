@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.sources.feed.entry import Entry, parse_date
-from monitor.sources.feed.salvage import salvaged
-from monitor.sources.fields.dates import partial_date
+from monitor.sources.feed.entry import Entry
+from monitor.sources.fields.dates import parse_any_date
 from monitor.sources.fields.encoding import decode
 
 MAX_WITHIN = 8  # objects around a name
@@ -23,6 +22,7 @@ _UPDATES = ("date_modified", "updated", "updated_at")
 _LINKS = ("url", "link", "external_url", "canonical", "alternate")
 _IDENTIFIERS = ("id", "guid", *_LINKS, "doi", "arxiv", "arxiv_id")
 _PDF = "application/pdf"
+_BETWEEN_ITEMS = re.compile(r"[ \t\r\n,]*")
 _LIST_BEGINS = re.compile(rf'"(?:{"|".join(_LISTS)})"\s*:\s*\[|^\s*\[')
 
 
@@ -47,8 +47,27 @@ def read_json(content: bytes) -> JsonList:
     except RecursionError:
         return JsonList(error="the JSON is nested too deeply", whole=False)
     except ValueError:
-        items = tuple(salvaged(text, _LIST_BEGINS))
+        items = tuple(salvage(text, _LIST_BEGINS))
         return JsonList(items, "" if items else "the JSON cannot be read", whole=False)
+
+
+def salvage(text: str, begins: re.Pattern[str]) -> Iterator[object]:
+    """Yield the whole values of a JSON list whose end is missing; `begins` finds its start."""
+    start = begins.search(text)
+    position = _skip_gap(text, start.end()) if start else len(text)
+    decoder = json.JSONDecoder()
+    while position < len(text):
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            return
+        yield value
+        position = _skip_gap(text, position)
+
+
+def _skip_gap(text: str, position: int) -> int:
+    gap = _BETWEEN_ITEMS.match(text, position)
+    return gap.end() if gap else position
 
 
 def _items(told: object) -> JsonList:
@@ -104,7 +123,7 @@ def _date(told: str) -> datetime | None:
     """A date as standards or people write it, or milliseconds since 1970."""
     if told.isascii() and told.isdecimal() and len(told) == 13:
         return datetime.fromtimestamp(int(told) / 1000, UTC)
-    return parse_date(told) or partial_date(told[:100])[1]
+    return parse_any_date(told)
 
 
 def _known(key: str, value: str) -> str:

@@ -19,8 +19,8 @@ from xml.sax import SAXException
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source
 from monitor.sources.feed import json_feed
-from monitor.sources.feed.entry import Entry, paper, parse_date
-from monitor.sources.fields.dates import partial_date
+from monitor.sources.feed.entry import Entry, paper
+from monitor.sources.fields.dates import parse_any_date, parse_date
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_ENTRIES = 5_000
@@ -320,4 +320,4 @@ def _date(told: Any, name: str) -> datetime | None:
     if isinstance(at, struct_time) and not _MISREAD.match(said):
         with suppress(ValueError):
             return datetime(*at[:5], min(at[5], 59), tzinfo=UTC)
-    return parse_date(said) or partial_date(said[:100])[1]
+    return parse_any_date(said)

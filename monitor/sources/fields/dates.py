@@ -1,13 +1,16 @@
-"""Dates as reference lists write them: in part, in words, as a span. Nothing is made up.
+"""Dates as sources write them: by a standard, or in part, in words, as a span.
 
-A month counts from its first day; a season or a bare year names no day, so it gives the year.
+Nothing is made up. A month counts from its first day; a season or a bare year names no day, so it
+gives the year.
 """
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 
+FIRST_ONLINE = datetime(1990, 1, 1, tzinfo=UTC)
 FIRST_PRINTED = datetime(1450, 1, 1, tzinfo=UTC)
 FUTURE = timedelta(days=2)
 LONG_OVER = timedelta(days=100)
@@ -21,6 +24,28 @@ _DAY_AFTER = re.compile(r"[\s,~]*(\d{1,2})(?:st|nd|rd|th)?(?!\d)")
 _DAY_BEFORE = re.compile(  # "12th March", "12-15 March"
     r"(?<![\d-])(\d{1,2})(?:st|nd|rd|th)?(?:\s?[-–]\s?\d{1,2}(?:st|nd|rd|th)?)?[\s.~-]*$"
 )
+
+
+def parse_date(text: str) -> datetime | None:
+    """Read a date as RFC 3339, ISO 8601 or RFC 5322 write it; without a zone it is UTC."""
+    text = text.strip()
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            at = read(text)
+            return at.replace(tzinfo=at.tzinfo or UTC).astimezone(UTC)
+        except (ValueError, OverflowError, TypeError, IndexError):
+            continue
+    return None
+
+
+def parse_any_date(text: str) -> datetime | None:
+    """Read a date as a standard or as people write it; None where it names no month."""
+    return parse_date(text) or partial_date(text[:100])[1]
+
+
+def within_reason(at: datetime | None, now: datetime) -> datetime | None:
+    """Drop a date that no feed can mean: before 1990, or more than two days after `now`."""
+    return at if at and FIRST_ONLINE <= at <= now + FUTURE else None
 
 
 def partial_date(told: str) -> tuple[int | None, datetime | None]:

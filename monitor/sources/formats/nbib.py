@@ -14,8 +14,9 @@ from datetime import datetime
 from itertools import pairwise
 
 from monitor.model import Paper, Rejected
-from monitor.sources.feed.entry import MAX_ENTRY, identifiers
 from monitor.sources.fields.dates import partial_date, printed
+from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.markup import text
 from monitor.sources.formats.api.records import names_of, natural, terms
 

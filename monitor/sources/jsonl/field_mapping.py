@@ -18,16 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 
 from monitor.model import Paper
-from monitor.sources.feed.entry import (
-    MAX_CATEGORIES,
-    MAX_ENTRY,
-    authors,
-    http_link,
-    identifiers,
-    parse_date,
-    within_reason,
-)
-from monitor.sources.fields.dates import partial_date
+from monitor.sources.fields.dates import parse_date, partial_date, within_reason
+from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.limits import MAX_CATEGORIES, MAX_ENTRY
+from monitor.sources.fields.links import http_link
+from monitor.sources.fields.names import authors
 from monitor.sources.fields.publication_types import type_of
 from monitor.sources.formats.api.records import (
     MAX_NAMES,

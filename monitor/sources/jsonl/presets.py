@@ -17,8 +17,10 @@ from itertools import islice
 from typing import Any
 
 from monitor.model import Paper
-from monitor.sources.feed.entry import authors, identifiers, parse_date, within_reason
 from monitor.sources.fields.arxiv_text import accents, withdrawn, without_affiliations
+from monitor.sources.fields.dates import parse_date, within_reason
+from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.names import authors
 from monitor.sources.formats.api.records import (
     MAX_NAMES,
     NoPaperError,

@@ -15,7 +15,7 @@ from pydantic import Field, SecretStr, model_validator
 
 from monitor.errors import DocumentError, FetchError
 from monitor.sources.base import Found, SourceOptions
-from monitor.sources.feed.entry import parse_date
+from monitor.sources.fields.dates import parse_date
 from monitor.sources.fields.markup import text
 from monitor.sources.formats.api.pages import UNTIL, Pages
 

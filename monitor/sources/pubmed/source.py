@@ -29,9 +29,9 @@ from monitor.model import (
     Rejected,
 )
 from monitor.sources import sandbox
-from monitor.sources.base import Found, Source, SourceOptions, Terms
-from monitor.sources.feed.entry import identifiers
+from monitor.sources.base import Found, Source, SourceOptions, Terms, reading
 from monitor.sources.fields.dates import day_of, partial_date, printed
+from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.markup import text
 from monitor.sources.fields.publication_types import type_of
 from monitor.sources.formats.api.pages import Pages
@@ -39,7 +39,6 @@ from monitor.sources.formats.api.records import Keys, keys_of
 from monitor.sources.formats.xml.rescue import elements
 from monitor.sources.formats.xml.stream import XmlError
 from monitor.sources.pubmed.entrez import PubMedOptions, Search, searched
-from monitor.sources.readings import reading
 
 MAX_FILE = 128 * 1024 * 1024  # of a daily update file, as it is sent
 _RECORDS = ("PubmedArticle", "PubmedBookArticle", "MedlineCitation", "DeleteCitation", "ERROR")

@@ -18,11 +18,11 @@ from urllib.parse import quote
 
 from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.base import Source
-from monitor.sources.feed.entry import MAX_CATEGORIES, MAX_ENTRY, parse_date, within_reason
-from monitor.sources.feed.salvage import salvaged
+from monitor.sources.feed.json_feed import salvage
 from monitor.sources.fields import markup
-from monitor.sources.fields.dates import printed
+from monitor.sources.fields.dates import parse_date, printed, within_reason
 from monitor.sources.fields.encoding import decode, looks_binary
+from monitor.sources.fields.limits import MAX_CATEGORIES, MAX_ENTRY
 from monitor.text import clean
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -171,7 +171,7 @@ def _parsed(text: str, lists: Iterable[str]) -> tuple[object, Sequence[object] |
         return None, ()
     except ValueError:
         names = "|".join(map(re.escape, lists))
-        return None, tuple(salvaged(text, re.compile(rf'"(?:{names})"\s*:\s*\[|^\s*\[')))
+        return None, tuple(salvage(text, re.compile(rf'"(?:{names})"\s*:\s*\[|^\s*\[')))
 
 
 def _unreadable(text: str) -> str:

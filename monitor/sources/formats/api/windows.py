@@ -26,7 +26,7 @@ from monitor.http.addresses import shown
 from monitor.model import Document
 from monitor.sources import sandbox
 from monitor.sources.base import Found, SourceOptions
-from monitor.sources.feed.entry import parse_date
+from monitor.sources.fields.dates import parse_date
 from monitor.sources.formats.api.records import JsonSource, Listing, value_of
 
 MAX_PAGES = 200

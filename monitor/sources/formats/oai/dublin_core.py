@@ -12,9 +12,10 @@ from datetime import datetime
 from xml.etree.ElementTree import Element
 
 from monitor.model import Paper
-from monitor.sources.feed.entry import http_link, identifiers, parse_date
 from monitor.sources.fields.arxiv_text import accents
-from monitor.sources.fields.dates import long_over, partial_date, printed
+from monitor.sources.fields.dates import long_over, parse_date, partial_date, printed
+from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.links import http_link
 from monitor.sources.formats.api.records import MAX_NAMES, Keys, doi_page, natural, terms
 from monitor.sources.formats.oai.envelope import NO_TITLE, Record, deleted, every, first, local
 

@@ -18,8 +18,9 @@ from itertools import islice
 from xml.etree.ElementTree import Element
 
 from monitor.model import Paper, Reading, Rejected
-from monitor.sources.feed.entry import MAX_ENTRY, parse_date
 from monitor.sources.fields import markup
+from monitor.sources.fields.dates import parse_date
+from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.formats.xml.repair import apart, repaired
 from monitor.sources.formats.xml.stream import MAX_RECORDS, XmlError, records
 from monitor.sources.formats.xml.tags import balanced, bound

@@ -22,7 +22,7 @@ from monitor.http.client import HttpClient
 from monitor.model import Document, Paper
 from monitor.sources import sandbox
 from monitor.sources.base import Found, Source
-from monitor.sources.feed.entry import parse_date
+from monitor.sources.fields.dates import parse_date
 from monitor.sources.formats.oai.envelope import Envelope, Record, read_envelope, says_error
 
 PIECE = timedelta(days=7)

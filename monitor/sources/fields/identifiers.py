@@ -1,0 +1,80 @@
+"""Identifiers of papers as sources write them: arXiv ids, DOIs and PubMed ids.
+
+Every source finds them here; `monitor.identity.keys` says when two of them are the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from urllib.parse import unquote
+
+from monitor.text import clean
+
+MAX_DOI_CHARS = 300
+
+# https://info.arxiv.org/help/arxiv_identifier.html: new and old scheme, with a version
+_ID = r"(?P<id>\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v(?P<version>\d{1,4}))?"
+_ARXIV_ID = re.compile(_ID, re.IGNORECASE)
+_ARXIV = re.compile(
+    r"arxiv(?:\.org/(?:abs|pdf|html)/|:|(?<=oai:arxiv)\.org:|(?<=10\.48550/arxiv)\.)\s*"
+    rf"{_ID}(?!\d)"
+)
+# DOIs of the 1990s have pages in angle brackets: 10.1000/0091(1995)023<0967:ab>2.3.co;2
+_DOI = re.compile(r"10\.\d{4,9}/(?:[^\s?#&\"<>]|<[\w.:-]{1,40}>(?=\d))+")
+_PMID = re.compile(
+    r"(?:pubmed\.ncbi\.nlm\.nih\.gov/|/pubmed/|\bpmid: ?|\bpubmed:)(?P<id>\d{1,8})\b"
+)
+# Pages of an article append words to its DOI; those of bioRxiv and medRxiv a version too.
+_DOI_PAGES = re.compile(r"(?:/(?:full|abstract|pdf|epdf|html|meta)|\.full|\.abstract|\.pdf)+$")
+_PREPRINT_VERSION = re.compile(r"^(?P<doi>10\.(?:1101|64898)/.*\d)v(?P<version>\d{1,4})$")
+
+
+def identifiers(values: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]], int | None]:
+    """Return keys (arxiv without version, doi in lower case, pmid) and the version named."""
+    found: dict[str, list[str]] = {"arxiv": [], "doi": [], "pmid": []}
+    version: int | None = None
+    for value in filter(None, values):
+        scheme, identifier, number = _find_identifier(value)
+        if identifier:
+            found[scheme].append(identifier)
+            version = version or number
+    return {scheme: _one_or_all(names) for scheme, names in found.items() if names}, version
+
+
+def arxiv_id(value: str) -> str:
+    """Return the arXiv id that a value is, without its version; "" if it is anything else."""
+    found = _ARXIV_ID.fullmatch(value.strip())
+    return found["id"] if found else ""
+
+
+def _find_identifier(value: str) -> tuple[str, str, int | None]:
+    """Return the scheme, the identifier and the version that a value names, or "" for none."""
+    if "%" in value:
+        value = unquote(value)
+    if not value.isprintable():
+        value = clean(value)
+    value = value.lower()
+    if "arxiv" in value and (found := _ARXIV.search(value)):
+        return "arxiv", found["id"], int(found["version"]) if found["version"] else None
+    if "10." in value and (found := _DOI.search(value)):
+        return "doi", *_split_doi(found.group())
+    if ("pubmed" in value or "pmid" in value) and (found := _PMID.search(value)):
+        return "pmid", found["id"], None
+    return "", "", None
+
+
+def _split_doi(doi: str) -> tuple[str, int | None]:
+    """Return a DOI without the words of a page, and the version of a preprint."""
+    if len(doi) > MAX_DOI_CHARS:
+        return "", None
+    bare = _DOI_PAGES.sub("", doi).rstrip(".,;/")
+    while bare.endswith(")") and bare.count(")") > bare.count("("):
+        bare = bare[:-1].rstrip(".,;/")
+    found = _PREPRINT_VERSION.match(bare)
+    return (found["doi"], int(found["version"])) if found else (bare, None)
+
+
+def _one_or_all(values: list[str]) -> str | tuple[str, ...]:
+    several = tuple(dict.fromkeys(values))
+    return several if len(several) > 1 else several[0]

@@ -1,0 +1,37 @@
+"""Links of records: absolute http and https addresses, or none."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+from monitor.text import clean
+
+MAX_LINK_CHARS = 2_048
+
+# A link that needs no joining to be absolute.
+_PLAIN_LINK = re.compile(r"https?://[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d+)?/[\w/.~%+-]*", re.ASCII)
+
+
+def http_link(link: str, base: str) -> str:
+    """Return an absolute http or https link, or "" for anything else."""
+    if not link or (len(link) <= MAX_LINK_CHARS and _PLAIN_LINK.fullmatch(link)):
+        return link
+    link = "".join(link.split())
+    if len(link) > MAX_LINK_CHARS:
+        return ""
+    link = clean(link)
+    try:
+        absolute = urljoin(base, link) if link else ""
+        parts = urlsplit(absolute)
+    except ValueError:
+        return ""
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return ""
+    return f"{parts.scheme}{absolute[len(parts.scheme) :]}"  # the scheme in lower case
+
+
+def normalise_link(link: str) -> str:
+    """Return a link that can name an entry: host in lower case, no fragment."""
+    parts = urlsplit(link)
+    return urlunsplit((parts.scheme, parts.netloc.lower(), parts.path, parts.query, ""))

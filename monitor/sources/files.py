@@ -1,0 +1,104 @@
+"""Files as documents and dumps: found by a glob, and read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from monitor.errors import FetchError
+from monitor.model import Document, Dump
+
+MAX_FILE_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A document that is there to be read.
+
+    `load` does the I/O: it returns None when the document has not changed, and raises
+    FetchError when it cannot be had, which is no reason to skip the documents after it.
+    `dump` does the same for a document of any size, of a kind that can read it in parts.
+    """
+
+    name: str
+    load: Callable[[], Document | None]
+    dump: Callable[[], Dump | None] | None = None
+
+
+def documents_in(pattern: str, dumps: bool = False) -> Iterator[Found]:
+    """Find files by a glob, sorted by path; their names are told from its fixed folder on.
+
+    Hidden files are left out. With `dumps` they may be of any size. Raises FetchError when that
+    folder, or the one file that is named, does not exist.
+    """
+    folder = _fixed_folder(Path(pattern))
+    if not folder.is_dir():
+        raise FetchError(f"there is no folder {folder}")
+    for path in _matching(Path(pattern), folder):
+        # A name that is no UTF-8 cannot be stored as it is.
+        name = str(path.relative_to(folder)).encode(errors="replace").decode()
+        dump = partial(read_dump, path, name) if dumps else None
+        yield Found(name, partial(read_file, path, name), dump)
+
+
+def read_file(path: Path, name: str = "") -> Document:
+    """Read a file as a document, dated by its modification time; FetchError if it cannot be."""
+    told = _stat(path)
+    if told.st_size > MAX_FILE_BYTES:
+        raise FetchError(f"{path} is larger than {MAX_FILE_BYTES:,} bytes")
+    try:
+        content = path.read_bytes()
+    except OSError as fault:
+        raise FetchError(f"cannot read {path}: {fault.strerror}") from fault
+    return Document(name or str(path), content, datetime.fromtimestamp(told.st_mtime, UTC))
+
+
+def read_dump(path: Path, name: str = "") -> Dump:
+    """Look at a file as a dump, without reading it; FetchError if there is none."""
+    told = _stat(path)
+    at = datetime.fromtimestamp(told.st_mtime, UTC)
+    return Dump(name or str(path), lambda: _opened(path), at, told.st_size, told.st_mtime_ns)
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as fault:
+        raise FetchError(f"cannot read {path}: {fault.strerror}") from fault
+
+
+def _stat(path: Path) -> os.stat_result:
+    try:
+        told = path.stat()
+    except OSError as fault:
+        raise FetchError(f"cannot read {path}: {fault.strerror}") from fault
+    if not stat.S_ISREG(told.st_mode):
+        raise FetchError(f"{path} is not a regular file")
+    return told
+
+
+def _matching(pattern: Path, folder: Path) -> list[Path]:
+    if pattern.is_file():
+        return [pattern]
+    if not _has_wildcard(pattern):
+        raise FetchError(f"there is no file {pattern}")
+    found = folder.glob(str(pattern.relative_to(folder)))
+    return sorted(path for path in found if not (path.is_dir() or path.name.startswith(".")))
+
+
+def _fixed_folder(pattern: Path) -> Path:
+    """The folder above the first part of a glob that has a wildcard in it."""
+    folder = pattern.parent
+    while _has_wildcard(folder):
+        folder = folder.parent
+    return folder
+
+
+def _has_wildcard(path: Path) -> bool:
+    return any(character in "*?[" for character in str(path))
