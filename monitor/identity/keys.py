@@ -11,23 +11,19 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 from xxhash import xxh3_64_intdigest
 
 from monitor.identity.blocking import blocks, of_authors
+from monitor.identity.identifiers import ARXIV_ID, DOI_PREFIX
 from monitor.identity.near import blocks_of
 from monitor.model import IncomingPaper, Paper
 from monitor.text import plain, title_key
 
-# arXiv identifiers: 0704.0001 .. 9912.99999, and before April 2007 archive[.class]/YYMMNNN.
-# https://info.arxiv.org/help/arxiv_identifier.html
-_ARXIV = re.compile(
-    r"(?P<new>\d{4}\.\d{4,5})(?:v\d+)?$"
-    r"|(?P<archive>[a-z][a-z-]*)(?:\.[a-z]{2})?/(?P<number>\d{7})(?:v\d+)?$",
-    re.IGNORECASE,
-)
+_ARXIV = re.compile(rf"(?P<id>{ARXIV_ID})(?:v\d+)?$", re.IGNORECASE)
+_SUBJECT_CLASS = re.compile(r"\.[a-z]{2}/")  # of an old arXiv id, which may be left out
 _ARXIV_PREFIX = re.compile(
     r"^(?:https?://)?(?:[a-z]+\.)?(?:arxiv\.org/(?:abs|pdf|html|list)/|oai:arxiv\.org:|arxiv:)",
     re.IGNORECASE,
 )
 _DOI_PREFIX = re.compile(r"^(?:https?://)?(?:(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
-_DOI = re.compile(r"10\.\d{4,9}/\S+$")
+_DOI = re.compile(rf"{DOI_PREFIX}\S+$")
 _ARXIV_DOI = re.compile(r"^10\.48550/arxiv\.", re.IGNORECASE)
 # A link with nothing in it to parse: a host in small letters and a path.
 _SIMPLE_LINK = re.compile(r"https?://(?:www\.)?+([a-z0-9-]+(?:\.[a-z0-9-]+)+(?:/[!-\"$->@-~]*)?)")
@@ -46,9 +42,7 @@ def arxiv_id(value: str) -> str:
     if not found:
         bare = _ARXIV_PREFIX.sub("", told).removesuffix(".pdf")
         found = _ARXIV.match(_ARXIV_DOI.sub("", bare))
-    if not found:
-        return ""
-    return found["new"] or f"{found['archive'].lower()}/{found['number']}"
+    return _SUBJECT_CLASS.sub("/", found["id"].lower()) if found else ""
 
 
 def doi(value: str) -> str:

@@ -6,12 +6,12 @@ is the arXiv id. A day without papers is an empty list.
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
 from typing import ClassVar
 from urllib.parse import quote, urlencode
 
 from monitor.model import FirstRun, Paper
+from monitor.sources.fields.identifiers import arxiv_id
 from monitor.sources.formats.api.records import (
     Listing,
     NoPaperError,
@@ -28,8 +28,6 @@ from monitor.sources.formats.api.records import (
 from monitor.sources.formats.api.windows import ApiOptions, ApiSource, Asked
 
 PAGE = 100
-
-_ARXIV = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?$", re.IGNORECASE)
 
 
 class HuggingFace(ApiSource):
@@ -60,7 +58,7 @@ class HuggingFace(ApiSource):
         name = raw(told, "id")
         if not name:
             raise NoPaperError("record has no id")
-        arxiv = re.sub(r"v\d+$", "", name) if _ARXIV.match(name) else ""
+        arxiv = arxiv_id(name)
         published = raw(told, "publishedAt") or raw(record, "publishedAt")
         return Paper(
             title=title,

@@ -16,14 +16,13 @@ from msgspec.structs import replace
 from monitor.model import Paper
 from monitor.sources.fields.arxiv_text import accents, withdrawn, without_affiliations
 from monitor.sources.fields.dates import parse_date, within_reason
-from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.limits import MAX_CATEGORIES
 from monitor.sources.fields.names import authors
 from monitor.sources.formats.api.records import MAX_NAMES
 from monitor.sources.formats.oai import dublin_core
 from monitor.sources.formats.oai.envelope import NO_TITLE, Record, deleted, every, first, local
 
-_ID = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?=v\d|$)", re.IGNORECASE)
 _VERSION = re.compile(r"v?(\d{1,4})$")
 _COMMENT = re.compile(r"Comments?: ", re.IGNORECASE)
 _EMPTY = re.compile(r"0\s*kb?$", re.IGNORECASE)
@@ -115,8 +114,7 @@ def _authors(told: Element) -> Iterator[str]:
 
 
 def _bare(told: str) -> str:
-    found = _ID.match(told.rpartition(":")[2].strip())
-    return found.group() if found else ""
+    return arxiv_id(told.rpartition(":")[2])
 
 
 def _page(identifier: str) -> str:

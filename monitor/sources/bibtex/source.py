@@ -19,7 +19,7 @@ from monitor.sources.bibtex.entries import Entry, Fields
 from monitor.sources.bibtex.latex import bare, unlatex
 from monitor.sources.fields.dates import day_of, partial_date, printed
 from monitor.sources.fields.encoding import SAMPLE, decode, looks_binary
-from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.markup import text
@@ -250,10 +250,7 @@ def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int 
     doi, eprint = (bare(fields.get(name, "")) for name in ("doi", "eprint"))
     url = _url(fields)
     archive = fields.get("archiveprefix") or fields.get("eprinttype") or ""
-    is_arxiv = archive.strip().lower() == "arxiv" or (
-        not archive
-        and re.fullmatch(r"\d{4}\.\d{4,5}(?:v\d+)?|[a-z.-]+/\d{7}(?:v\d+)?", eprint, re.I)
-    )
+    is_arxiv = archive.strip().lower() == "arxiv" or (not archive and bool(arxiv_id(eprint)))
     arxiv = re.sub(r"^arxiv:", "", eprint, flags=re.IGNORECASE) if is_arxiv else ""
     places = (fields.get(name, "") for name in ("journal", "volume", "howpublished"))
     named = [f"arxiv:{arxiv}" if arxiv else "", doi, url]

@@ -9,19 +9,19 @@ import re
 from collections.abc import Iterable, Mapping
 from urllib.parse import unquote
 
+from monitor.identity.identifiers import ARXIV_ID, DOI_PREFIX
 from monitor.text import clean
 
 MAX_DOI_CHARS = 300
 
-# https://info.arxiv.org/help/arxiv_identifier.html: new and old scheme, with a version
-_ID = r"(?P<id>\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v(?P<version>\d{1,4}))?"
+_ID = rf"(?P<id>{ARXIV_ID})(?:v(?P<version>\d{{1,4}}))?"
 _ARXIV_ID = re.compile(_ID, re.IGNORECASE)
 _ARXIV = re.compile(
     r"arxiv(?:\.org/(?:abs|pdf|html)/|:|(?<=oai:arxiv)\.org:|(?<=10\.48550/arxiv)\.)\s*"
     rf"{_ID}(?!\d)"
 )
 # DOIs of the 1990s have pages in angle brackets: 10.1000/0091(1995)023<0967:ab>2.3.co;2
-_DOI = re.compile(r"10\.\d{4,9}/(?:[^\s?#&\"<>]|<[\w.:-]{1,40}>(?=\d))+")
+_DOI = re.compile(DOI_PREFIX + r"(?:[^\s?#&\"<>]|<[\w.:-]{1,40}>(?=\d))+")
 _PMID = re.compile(
     r"(?:pubmed\.ncbi\.nlm\.nih\.gov/|/pubmed/|\bpmid: ?|\bpubmed:)(?P<id>\d{1,8})\b"
 )

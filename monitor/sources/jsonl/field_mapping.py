@@ -19,7 +19,7 @@ from msgspec import structs
 
 from monitor.model import Paper
 from monitor.sources.fields.dates import parse_date, partial_date, within_reason
-from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.limits import MAX_CATEGORIES, MAX_ENTRY
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.names import authors
@@ -49,7 +49,6 @@ MAX_KNOWN = 200
 MAX_KEY = 300
 MAX_WITHIN = 8  # lists and objects around a name
 
-_ARXIV_ID = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Za-z]{2})?/\d{7})(?:v\d+)?$")
 _ARXIV_CATEGORY = re.compile(r"(?:[a-z-]+\.[A-Za-z-]+|[a-z]+-[a-z]+)$")
 _VERSION_WORD = re.compile(r"[vV]?(\d{1,4})$")
 _HTTP = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d+)?(?:[/?#][!-~]*)?$")
@@ -284,7 +283,7 @@ def _identifiers(scheme: str, told: object) -> Iterator[tuple[str, str, int | No
     for one in told if isinstance(told, list) else (told,):
         value = raw(one)[:MAX_KEY]
         if scheme in ("arxiv", "doi"):
-            yield from _named_in(f"arxiv:{value}" if _ARXIV_ID.match(value) else value)
+            yield from _named_in(f"arxiv:{value}" if arxiv_id(value) else value)
         elif value:
             yield scheme, prose(value), None
 
