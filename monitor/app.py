@@ -17,18 +17,14 @@ from pathlib import Path
 import structlog
 
 from monitor import pipeline, plugins
-from monitor.channels.email.channel import SMTP_LINE, Mail, message_id
+from monitor.channels.base import Shared, open_channel
+from monitor.channels.email.channel import SMTP_SERVER, Mail, message_id
 from monitor.channels.email.pool import Connections
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import Pages
 from monitor.channels.retry_policy import Patience, Timeouts
-from monitor.channels.slack.channel import Slack
 from monitor.config import (
-    ChannelSettings,
-    EmailOptions,
-    FileOptions,
     Settings,
-    SlackOptions,
     SmtpSettings,
     load,
     synonyms_of,
@@ -360,7 +356,7 @@ def open_app(
             timezone=settings.timezone,
             sender=settings.smtp.sender if settings.smtp else "",
             resends=_resends(settings),
-            at_once={SMTP_LINE: settings.smtp.connections} if settings.smtp else {},
+            at_once={SMTP_SERVER: settings.smtp.connections} if settings.smtp else {},
             apart=_apart(settings.smtp),
             mark=_mark(settings),
             patience=Patience(**dict(settings.retry)),
@@ -394,10 +390,14 @@ def _sources(settings: Settings, door: HttpClient, clock: Clock) -> dict[str, Co
 
 def _channels(settings: Settings, templates: Templates) -> dict[str, Channel]:
     """All channels by name; the one named "email" serves each subscription's own addresses."""
-    server = _server(settings.smtp) if settings.smtp else None
+    smtp, slack = settings.smtp, settings.slack
+    server = _server(smtp) if smtp else None
+    token = slack.token.reveal() if slack else ""
+    shared = Shared(templates, server, token, slack.base_url if slack else "")
     channels: dict[str, Channel] = {EMAIL: Mail(EMAIL, (), server)} if server else {}
-    for name, told in settings.channels.items():
-        channels[name] = _channel(settings, name, told, server, templates)
+    for name, configured in settings.channels.items():
+        kind = plugins.channel_class(configured.kind)
+        channels[name] = open_channel(kind, name, configured.options, shared)
     return channels
 
 
@@ -406,7 +406,7 @@ def _server(smtp: SmtpSettings) -> Connections:
 
 
 def _apart(smtp: SmtpSettings | None) -> dict[str, float]:
-    return {SMTP_LINE: 60 / smtp.per_minute} if smtp and smtp.per_minute else {}
+    return {SMTP_SERVER: 60 / smtp.per_minute} if smtp and smtp.per_minute else {}
 
 
 def _connection(smtp: SmtpSettings) -> SmtpServer:
@@ -460,29 +460,7 @@ def _mark(settings: Settings) -> str:
 
 def _resends(settings: Settings) -> frozenset[str]:
     again = settings.smtp is not None and settings.smtp.unknown == "resend"
-    return frozenset({SMTP_LINE}) if again else frozenset()
-
-
-def _channel(
-    settings: Settings,
-    name: str,
-    told: ChannelSettings,
-    server: Connections | None,
-    templates: Templates,
-) -> Channel:
-    match told.options:
-        case EmailOptions(to=to) if server:
-            return Mail(name, to, server)
-        case SlackOptions(webhook=webhook) if webhook:
-            return Slack(name, webhook=webhook.reveal())
-        case SlackOptions(channel=channel) if channel and settings.slack:
-            slack = settings.slack
-            return Slack(name, channel=channel, token=slack.token.reveal(), base_url=slack.base_url)
-        case FileOptions(path=path, mode=mode):
-            return Pages(name, path, templates, mode)
-        case options:
-            brought: Channel = plugins.channel_class(told.kind)(name, options, templates)
-            return brought
+    return frozenset({SMTP_SERVER}) if again else frozenset()
 
 
 def _door(settings: Settings, database: Database, clock: Clock) -> HttpClient:

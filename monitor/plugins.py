@@ -2,7 +2,7 @@
 
 A package adds a kind with an entry point, `monitor.sources` or `monitor.channels`, whose name
 is the kind and whose value is `module:Class`. A class is imported only when its kind is asked
-for. A source class has the `Options` of its kind; so has a channel class from a package.
+for, and has the `Options` of its kind.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
+from monitor.channels.base import Channel, complete
 from monitor.errors import UsageError
 from monitor.sources.base import Source
 
@@ -59,9 +60,9 @@ def source_class(kind: str) -> type[Source]:
     return _class("source", kind, source_kinds())
 
 
-def channel_class(kind: str) -> type[Any]:
-    """Import the class of a kind of channel; UsageError for an unknown or broken one."""
-    return _class("channel", kind, channel_kinds())
+def channel_class(kind: str) -> type[Channel]:
+    """Import the class of a kind of channel; UsageError for an unknown or incomplete one."""
+    return complete(kind, _class("channel", kind, channel_kinds()))
 
 
 def _installed(group: str) -> dict[str, str]:

@@ -48,6 +48,12 @@ class PigeonOptions(BaseModel):
 class Pigeon:
     Options = PigeonOptions
 
+    def render(self, digest, templates):
+        return ()
+
+    def send(self, delivery, handing_off):
+        raise NotImplementedError
+
 
 class Mute:
     pass

@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from monitor.channels.base import Channel, ChannelOptions, Shared
 from monitor.errors import MonitorError
 from monitor.model import Delivery, DeliveryState, Digest, Notice, Outcome, Rendered, Templates
 from monitor.private_files import FILE, create_file, make_folder
+from monitor.setting_types import FilePath, Mode
 from monitor.text import clean
 
 _FACTS = re.compile(r"<!-- paper-monitor (\{.*\}) -->\s*\Z")
@@ -42,11 +44,18 @@ class PageLink:
     papers: int
 
 
-class Pages:
+class FileOptions(ChannelOptions):
+    """A channel of kind `file`: a folder of pages; `mode` says who may read those that are new."""
+
+    path: FilePath
+    mode: Mode | None = None
+
+
+class Pages(Channel):
     """The channel `kind: file`: each digest is a page, written whole or not at all."""
 
     kind = "file"
-    apart = 0.0
+    Options = FileOptions
 
     def __init__(
         self, name: str, folder: Path, templates: Templates, mode: int | None = None
@@ -58,10 +67,13 @@ class Pages:
         """
         self.name = name
         self._mode = mode
-        self.line = f"file {name}"
         self._folder = folder
         self._templates = templates
         self._lock = threading.Lock()
+
+    @classmethod
+    def open(cls, name: str, options: FileOptions, shared: Shared) -> Pages:
+        return cls(name, options.path, shared.templates, options.mode)
 
     def recipients(self) -> tuple[str, ...]:
         return (str(self._folder),)
@@ -108,9 +120,6 @@ class Pages:
                 return ""
         except OSError as error:
             return f"{self._folder} cannot be written: {error.strerror}"
-
-    def close(self) -> None:
-        """Nothing is kept open."""
 
     def page(self, delivery: Delivery) -> Path:
         """Return where the page of a delivery stands."""

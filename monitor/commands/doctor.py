@@ -8,7 +8,7 @@ from pathlib import Path
 from shutil import disk_usage
 
 from monitor.channels.email import sender_dns
-from monitor.channels.email.channel import SMTP_LINE, sender_domain
+from monitor.channels.email.channel import SMTP_SERVER, sender_domain
 from monitor.commands.heartbeat import SERVICE, Check, service, store, workers
 from monitor.commands.problems import is_sent_again
 from monitor.model import DeliveryState, Run, RunOutcome
@@ -122,7 +122,7 @@ def _newest(moments: Iterable[datetime | None]) -> datetime | None:
 
 def _senders(parts: Runtime) -> list[Check]:
     """What receivers ask of the domain that mail is from, where the DNS answers."""
-    if SMTP_LINE not in parts.lines:
+    if SMTP_SERVER not in parts.lines:
         return []
     domain = sender_domain(parts.sender)
     if not sender_dns.is_somebodys(domain):

@@ -174,7 +174,7 @@ def _unsent(
 ) -> str:
     """Say what becomes of a delivery, and when it is tried again, in the zone of its row."""
     channel = parts.channels.get(delivery.channel)
-    line = channel.line if channel else ""
+    line = channel.outage_group if channel else ""
     because = f": {delivery.error}" if delivery.error else ""
     if delivery.state in (DeliveryState.PLANNED, DeliveryState.RETRY):
         at = max(filter(None, (delivery.next_attempt_at, rests.get(line))), default=None)

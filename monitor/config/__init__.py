@@ -18,10 +18,7 @@ from pathlib import Path
 
 from monitor.config.channel_settings import (
     ChannelSettings,
-    EmailOptions,
-    FileOptions,
     OperatorSettings,
-    SlackOptions,
     SlackSettings,
     SmtpSettings,
 )
@@ -36,19 +33,16 @@ from monitor.config.settings import (
     synonyms_of,
     topics_of,
 )
-from monitor.config.types import Secret
 from monitor.config.validate import InForce, build, build_for_reading, store_of
 from monitor.errors import ConfigError, Fault
 from monitor.resources import resource
+from monitor.setting_types import Secret
 
 __all__ = [
     "ChannelSettings",
-    "EmailOptions",
-    "FileOptions",
     "OperatorSettings",
     "Secret",
     "Settings",
-    "SlackOptions",
     "SlackSettings",
     "SmtpSettings",
     "SourceSettings",

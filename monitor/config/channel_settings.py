@@ -11,29 +11,24 @@ from pydantic import (
     Field,
     SerializeAsAny,
     SkipValidation,
-    ValidationInfo,
     model_validator,
 )
 
 from monitor.channels.retry_policy import PATIENCE, TIMEOUTS
 from monitor.config.section import (
-    FilePath,
     Section,
-    context_of,
     existing_channel,
     existing_file,
-    needs_smtp,
 )
-from monitor.config.types import (
+from monitor.setting_types import (
     SOME,
-    Address,
     Duration,
+    FilePath,
     HttpsUrl,
     Line,
-    Mode,
     OneOrMore,
+    Recipients,
     Secret,
-    SecretUrl,
     Sender,
     Span,
     Spans,
@@ -47,36 +42,6 @@ SLACK = "https://slack.com/api/"
 _PORTS = {"starttls": 587, "implicit": 465, "none": 25}
 
 
-class EmailOptions(Section):
-    """A channel of kind `email`: addresses that several subscriptions share."""
-
-    to: Annotated[OneOrMore[Annotated[Address, AfterValidator(needs_smtp)]], SOME]
-
-
-class SlackOptions(Section):
-    """A channel of kind `slack`: a channel that the bot is in, or an incoming webhook."""
-
-    channel: Line | None = None
-    webhook: SecretUrl | None = None
-
-    @model_validator(mode="after")
-    def _one_way(self, info: ValidationInfo) -> SlackOptions:
-        if self.channel is None and "channel" in self.model_fields_set:
-            raise ValueError('channel: is empty; # begins a comment, so write channel: "#papers"')
-        if bool(self.channel) == bool(self.webhook):
-            raise ValueError("needs either channel: or webhook:")
-        if self.channel and not context_of(info).slack:
-            raise ValueError("channel: needs the token of a bot, in a slack: section")
-        return self
-
-
-class FileOptions(Section):
-    """A channel of kind `file`: a folder of pages; `mode` says who may read those that are new."""
-
-    path: FilePath
-    mode: Mode | None = None
-
-
 class ChannelSettings(Section):
     """One way out. `options` are those of its kind; `name` is what subscriptions call it."""
 
@@ -88,7 +53,7 @@ class ChannelSettings(Section):
 class DestinationSettings(Section):
     """Ways to reach somebody: e-mail addresses, channels, or both."""
 
-    email: OneOrMore[Annotated[Address, AfterValidator(needs_smtp)]] = ()
+    email: Recipients = ()
     channels: OneOrMore[Annotated[str, AfterValidator(existing_channel)]] = ()
 
     @model_validator(mode="after")

@@ -19,7 +19,7 @@ from monitor.config.channel_settings import (
 )
 from monitor.config.files import Written
 from monitor.config.kinds import channel_options, source_options
-from monitor.config.section import EVERY_TOPIC, Section, resolve_path
+from monitor.config.section import EVERY_TOPIC, Section
 from monitor.config.section_validator import (
     SECTIONS,
     SectionValidator,
@@ -34,9 +34,10 @@ from monitor.config.settings import (
     SubscriptionSettings,
     TopicSettings,
 )
-from monitor.config.types import line, zone
 from monitor.config.yaml_positions import Path as Where
+from monitor.config.zones import zone
 from monitor.errors import UsageError
+from monitor.setting_types import line, resolve_path
 from monitor.sources.base import SourceOptions
 
 S = TypeVar("S", bound=Section)

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     ValidationInfo,
 )
 
 from monitor.config.messages import nearest
-from monitor.config.types import (
-    line,
-)
 
 EVERY_TOPIC = "*"
 
@@ -68,24 +63,6 @@ def _existing(what: str, name: str, names: Collection[str]) -> str:
     return name
 
 
-def needs_smtp(address: str, info: ValidationInfo) -> str:
-    if not context_of(info).smtp:
-        raise ValueError("there is no smtp: section to send e-mail with")
-    return address
-
-
-def _resolve(path: object, info: ValidationInfo) -> object:
-    """Make a path absolute: it is relative to the file that names it."""
-    return resolve_path(context_of(info).folder, line(path)) if isinstance(path, str) else path
-
-
-def resolve_path(folder: Path, path: str) -> Path:
-    try:
-        return folder / Path(path).expanduser()
-    except RuntimeError:  # ~nobody: there is no such home
-        return folder / path
-
-
 def existing_file(path: Path) -> Path:
     if not path.is_file():
         raise ValueError(f"there is no file {path}")
@@ -96,6 +73,3 @@ def existing_folder(path: Path) -> Path:
     if not path.is_dir():
         raise ValueError(f"there is no folder {path}")
     return path
-
-
-FilePath = Annotated[Path, BeforeValidator(_resolve)]

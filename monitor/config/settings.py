@@ -32,30 +32,30 @@ from monitor.config.channel_settings import (
 from monitor.config.messages import WrongQueryError
 from monitor.config.section import (
     EVERY_TOPIC,
-    FilePath,
     Section,
     context_of,
     existing_folder,
     existing_source,
     existing_topic,
-    resolve_path,
-)
-from monitor.config.types import (
-    SOME,
-    Duration,
-    Line,
-    OneOrMore,
-    Zone,
-    one_or_more,
-    single_line,
 )
 from monitor.config.yaml_positions import Place
+from monitor.config.zones import Zone
 from monitor.digest.schedule import parse_schedule
 from monitor.errors import Fault, QueryError
 from monitor.match import Synonyms, parse_query
 from monitor.match.list_syntax import item_query, labelled, lists_query
 from monitor.match.synonyms import NO_SYNONYMS, term
 from monitor.model import ChangeKind, FirstRun, Topic
+from monitor.setting_types import (
+    SOME,
+    Duration,
+    FilePath,
+    Line,
+    OneOrMore,
+    one_or_more,
+    resolve_path,
+    single_line,
+)
 from monitor.sources.base import SourceOptions
 
 DEFAULT_STORE = "sqlite:///data/monitor.db"

@@ -79,17 +79,11 @@ class Outcome:
 
 
 class Channel(Protocol):
-    """A way out: `render` is pure, `send` does the I/O and never raises for what a server says.
-
-    `line` names what is down when the channel is (all e-mail of one server is one line).
-    `handing_off` commits that the last byte is about to leave: it returns False when the
-    claim is no longer ours, and then nothing may be sent. `apart` is how many seconds two
-    messages of one channel are to be apart.
-    """
+    """A way out, as the pipeline uses it; `monitor.channels.base.Channel` explains each part."""
 
     name: str
-    line: str
-    apart: float
+    outage_group: str
+    min_interval: float
 
     def recipients(self) -> tuple[str, ...]: ...
 
@@ -99,15 +93,8 @@ class Channel(Protocol):
 
     def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome: ...
 
-    def reconcile(self, delivery: Delivery) -> Outcome | None:
-        """Find out what became of an `unknown` delivery; None when this channel cannot know.
+    def reconcile(self, delivery: Delivery) -> Outcome | None: ...
 
-        A RETRY (it is not there) with a `retry_after` is believed only so long after the hand-off.
-        """
-        ...
-
-    def check(self) -> str:
-        """Look whether the channel could send now, sending nothing; return what is wrong, or ""."""
-        ...
+    def check(self) -> str: ...
 
     def close(self) -> None: ...

@@ -399,8 +399,8 @@ def is_handed_off_again(tx: Transaction, parts: Runtime, delivery: Delivery, now
     channel = parts.channels.get(delivery.channel)
     if channel is None or not incidents.is_written_to(parts, delivery):
         return False
-    until = _give_up_at(tx, parts, channel.line, delivery, now)
-    resend = channel.line in parts.resends
+    until = _give_up_at(tx, parts, channel.outage_group, delivery, now)
+    resend = channel.outage_group in parts.resends
     return retry_policy.may_hand_off_again(delivery, resend=resend, now=now, until=until)
 
 

@@ -34,7 +34,7 @@ class Pace:
         return left <= 0 or not self._parts.stopping.wait(left)
 
     def sent(self, name: str) -> None:
-        apart = self._parts.channels[name].apart
+        apart = self._parts.channels[name].min_interval
         if apart:
             self._next[self._line, name] = time.monotonic() + apart
 

@@ -124,5 +124,5 @@ class Runtime:
         """The channels by their line: all of one are down together, and sent on in turn."""
         lines: dict[str, list[Channel]] = {}
         for channel in self.channels.values():
-            lines.setdefault(channel.line, []).append(channel)
+            lines.setdefault(channel.outage_group, []).append(channel)
         return lines

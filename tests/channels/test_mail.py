@@ -307,6 +307,6 @@ def test_one_recipient_a_transaction_over_one_connection() -> None:
         assert mx.commands[-1].upper() == "QUIT"
 
 
-def test_all_mail_of_one_server_is_one_line_and_nothing_can_be_found_out_later() -> None:
-    assert channel().line == "smtp"
+def test_all_mail_of_one_server_is_one_group_and_nothing_can_be_found_out_later() -> None:
+    assert channel().outage_group == "smtp"
     assert channel().reconcile(delivery(rendered(), state=DeliveryState.UNKNOWN)) is None

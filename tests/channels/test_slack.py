@@ -120,7 +120,7 @@ def test_a_webhook_gets_separate_messages_and_its_URL_is_no_name(slack: SlackSer
     assert not any("thread_ts" in post for post in slack.posts)
     unfurled = {(post["unfurl_links"], post["unfurl_media"]) for post in slack.posts}
     assert unfurled == {(False, False)}
-    assert (ours.recipients(), ours.line) == (("lab",), "slack webhook lab")
+    assert (ours.recipients(), ours.outage_group) == (("lab",), "slack webhook lab")
 
 
 def test_nothing_is_sent_when_the_claim_is_no_longer_ours(slack: SlackServer) -> None:

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from monitor.channels.email.channel import EmailOptions
+from monitor.channels.file import FileOptions
 from monitor.channels.retry_policy import Timeouts
-from monitor.config import EmailOptions, FileOptions, SlackOptions, topics_of
+from monitor.channels.slack.channel import SlackOptions
+from monitor.config import topics_of
 from monitor.config.redact import masked
 from monitor.model import ChangeKind, FirstRun, Topic
 from tests.config.conftest import Load

@@ -458,7 +458,7 @@ def _no_waits() -> None:
     from monitor.channels.slack.channel import Slack
     from monitor.service.scheduler import Service
 
-    Slack.apart = 0.0
+    Slack.min_interval = 0.0
     sys.modules["monitor.pipeline.deliver"].RECORD_AGAIN = (0, 0)  # type: ignore[attr-defined]
     Service.__init__.__defaults__ = (timedelta(seconds=0.2),)  # type: ignore[attr-defined]
 

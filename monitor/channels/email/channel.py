@@ -15,20 +15,23 @@ from datetime import datetime
 from email.header import Header
 from email.utils import format_datetime, formataddr
 from functools import lru_cache
+from typing import Annotated
 
 import idna
 
+from monitor.channels.base import Channel, ChannelOptions, Shared
 from monitor.channels.email.mime import multipart
 from monitor.channels.email.pool import Connections
 from monitor.channels.email.smtp import Letter, SmtpServer
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Digest, Notice, Outcome, Rendered, Templates
+from monitor.setting_types import SOME, Recipients
 from monitor.text import clean
 
 __all__ = ["Mail", "Mailbox", "SmtpServer", "message_id"]
 
-# The line of all mail: there is one server.
-SMTP_LINE = "smtp"
+# The outage group of all mail: there is one server.
+SMTP_SERVER = "smtp"
 
 # Gmail cuts off what is longer than about 102 KB, and the end of the digest with it.
 HTML_LIMIT = 80_000
@@ -86,19 +89,29 @@ def message_id(token: str, sender: str) -> str:
     return f"<{left}@{domain}>"
 
 
-class Mail:
+class EmailOptions(ChannelOptions):
+    """A channel of kind `email`: addresses that several subscriptions share."""
+
+    to: Annotated[Recipients, SOME]
+
+
+class Mail(Channel):
     """The channel `kind: email`: one message to each of `to`, one recipient a transaction."""
 
     kind = "email"
-    apart = 0.0
+    Options = EmailOptions
 
     def __init__(self, name: str, to: Sequence[str], server: SmtpServer | Connections) -> None:
         """Raises UsageError when the server's `sender` is no address."""
         self.name = name
-        self.line = SMTP_LINE
+        self.outage_group = SMTP_SERVER
         self._to = tuple(to)
         self._server = server
         self._from_name, self._from = _sender(server.sender)
+
+    @classmethod
+    def open(cls, name: str, options: EmailOptions, shared: Shared) -> Mail:
+        return cls(name, options.to, shared.smtp)
 
     def recipients(self) -> tuple[str, ...]:
         return self._to
@@ -123,10 +136,6 @@ class Mail:
         content = self.message(delivery, recipient)
         letter = Letter(str(self._from), str(recipient), content, recipient.utf8)
         return self._server.send(letter, commit_handoff)
-
-    def reconcile(self, delivery: Delivery) -> Outcome | None:
-        """A mail server does not tell what became of a message."""
-        return None
 
     def check(self) -> str:
         return self._server.check()

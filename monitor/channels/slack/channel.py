@@ -14,11 +14,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from http.client import HTTPException
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 from urllib.error import URLError
 
+from pydantic import ValidationInfo, model_validator
 from slack_sdk.errors import SlackApiError, SlackClientError
 
+from monitor.channels.base import Channel, ChannelOptions, Shared
 from monitor.channels.slack import blocks
 from monitor.channels.slack.clients import ApiClient, HookClient
 from monitor.channels.slack.errors import Answer, TooLongError, is_gone, posted, refused
@@ -34,13 +36,14 @@ from monitor.model import (
     Rendered,
     Templates,
 )
+from monitor.setting_types import Line, SecretUrl, SettingsContext
 from monitor.text import clean
 
 BASE_URL = "https://slack.com/api/"
 # The header in which Slack tells what a token may do, and what posting needs.
 SCOPES, POSTING = "x-oauth-scopes", "chat:write"
 # Slack takes one message a second for each channel, and more only in short bursts.
-APART = 1.0
+SECONDS_BETWEEN_MESSAGES = 1.0
 EVENT = "paper_monitor_delivery"
 
 # The SDK logs whole requests, webhook URLs among them, at DEBUG: its logger never speaks.
@@ -60,11 +63,29 @@ class _Post(Protocol):
     def __call__(self, message: Json, delivery: Delivery, thread: str, last: bool) -> Outcome: ...
 
 
-class Slack:
+class SlackOptions(ChannelOptions):
+    """A channel of kind `slack`: a channel that the bot is in, or an incoming webhook."""
+
+    channel: Line | None = None
+    webhook: SecretUrl | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self, info: ValidationInfo) -> SlackOptions:
+        if self.channel is None and "channel" in self.model_fields_set:
+            raise ValueError('channel: is empty; # begins a comment, so write channel: "#papers"')
+        if bool(self.channel) == bool(self.webhook):
+            raise ValueError("needs either channel: or webhook:")
+        if self.channel and not cast("SettingsContext", info.context).slack:
+            raise ValueError("channel: needs the token of a bot, in a slack: section")
+        return self
+
+
+class Slack(Channel):
     """The channel `kind: slack`: to `channel` with a bot `token`, or to an incoming `webhook`."""
 
     kind = "slack"
-    apart = APART
+    Options = SlackOptions
+    min_interval = SECONDS_BETWEEN_MESSAGES
 
     def __init__(
         self,
@@ -81,16 +102,23 @@ class Slack:
         self._bot: _Bot | None = None
         self._post: _Post
         if webhook:
-            self.line = f"slack webhook {name}"
+            self.outage_group = f"slack webhook {name}"
             self._recipient = name
             self._post = _Hook(webhook, timeout)
         elif channel and token:
-            self.line = "slack"
+            self.outage_group = "slack"
             self._recipient = channel
             self._bot = _Bot(token, base_url, timeout)
             self._post = self._bot
         else:
             raise UsageError(f"channels.{name} needs a webhook, or a channel and slack.token")
+
+    @classmethod
+    def open(cls, name: str, options: SlackOptions, shared: Shared) -> Slack:
+        if options.webhook:
+            return cls(name, webhook=options.webhook.reveal())
+        url = shared.slack_url or BASE_URL
+        return cls(name, channel=options.channel or "", token=shared.slack_token, base_url=url)
 
     def recipients(self) -> tuple[str, ...]:
         """The channel's name; for a webhook this channel's own, since its URL is a secret."""
@@ -121,9 +149,6 @@ class Slack:
     def check(self) -> str:
         """Ask whose token it is. A webhook says nothing before something is posted to it."""
         return self._bot.check() if self._bot else ""
-
-    def close(self) -> None:
-        """Nothing is kept open: each request has a connection of its own."""
 
     def _send(self, message: Json, delivery: Delivery, thread: str, last: bool) -> Outcome:
         """Post a message, in two halves if Slack finds it too long; only the last is marked."""

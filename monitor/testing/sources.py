@@ -1,4 +1,4 @@
-"""The contract of every source as tests: the kinds built in pass it, and so should one of yours.
+"""The contract of every source as tests.
 
     from monitor.testing import SourceContract
 

@@ -1,4 +1,8 @@
-"""The kinds of values that settings are made of: how each is written, and what is refused."""
+"""The types of settings: how each value is written, and what is refused.
+
+They are below `config`, so that sources and channels can use them for options of their own.
+Paths and addresses are validated with a `SettingsContext`.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,19 @@ from collections.abc import Sized
 from dataclasses import dataclass
 from datetime import timedelta
 from email.utils import parseaddr
-from typing import Annotated, TypeVar
+from pathlib import Path
+from typing import Annotated, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     GetCoreSchemaHandler,
     PlainSerializer,
+    ValidationInfo,
     WithJsonSchema,
 )
 from pydantic_core import CoreSchema, core_schema
-
-from monitor.config import suggestions
-from monitor.config.messages import nearest
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"([1-9]\d{0,5})([mhd])")
@@ -164,16 +166,6 @@ def _sender(text: str) -> str:
     return text
 
 
-def zone(name: str) -> str:
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        known = suggestions.zone(name)
-        hint = nearest(name, sorted(available_timezones()), "as in Europe/Berlin")
-        raise ValueError(f"“{name}” is not a time zone{f'; {known}' if known else hint}") from None
-    return name
-
-
 def is_loopback(host: str | None) -> bool:
     """Whether a host is this machine, by its name or address."""
     try:
@@ -228,7 +220,6 @@ Spans = Annotated[
 ]
 Address = Annotated[str, AfterValidator(_address)]
 Sender = Annotated[str, AfterValidator(_sender)]
-Zone = Annotated[str, AfterValidator(zone)]
 HttpsUrl = Annotated[str, AfterValidator(https)]
 SecretUrl = Annotated[Secret, AfterValidator(_secret_url)]
 
@@ -254,3 +245,40 @@ Mode = Annotated[
     PlainSerializer(_shown_mode, return_type=str),
     WithJsonSchema({"type": "string", "pattern": "^0?6[0246][0246]$"}),
 ]
+
+
+class SettingsContext(Protocol):
+    """What pydantic's `info.context` offers to validators: facts of the file around a setting.
+
+    `folder` is the folder of the file; `smtp` and `slack` say whether it has these sections.
+    """
+
+    folder: Path
+    smtp: bool
+    slack: bool
+
+
+def resolve_path(folder: Path, path: str) -> Path:
+    """Return a path that is relative to `folder`, with ~ replaced."""
+    try:
+        return folder / Path(path).expanduser()
+    except RuntimeError:  # ~nobody: there is no such home
+        return folder / path
+
+
+def _resolve(path: object, info: ValidationInfo) -> object:
+    if not isinstance(path, str):
+        return path
+    context = cast("SettingsContext", info.context)
+    return resolve_path(context.folder, line(path))
+
+
+def _needs_smtp(address: str, info: ValidationInfo) -> str:
+    if not cast("SettingsContext", info.context).smtp:
+        raise ValueError("there is no smtp: section to send e-mail with")
+    return address
+
+
+# A path is relative to the file that names it.
+FilePath = Annotated[Path, BeforeValidator(_resolve)]
+Recipients = OneOrMore[Annotated[Address, AfterValidator(_needs_smtp)]]

@@ -1,0 +1,136 @@
+"""What every channel is: a class with `Options`, `render` and `send`. The rest has defaults.
+
+    Options               the settings of one channel of this kind in monitor.yaml
+    render(digest)        pure: a digest as the parts to send
+    send(delivery)        the I/O: one part for one recipient, and what became of it
+
+Built-in channels and those from other packages (entry points `monitor.channels`) are loaded the
+same way: `open_channel`. `monitor.testing.ChannelContract` tests what is promised here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from monitor.errors import UsageError
+from monitor.model import Delivery, Digest, Notice, Outcome, Rendered, Templates
+from monitor.text import clean
+
+# What a class must bring itself.
+REQUIRED = ("Options", "render", "send")
+
+
+class ChannelOptions(BaseModel):
+    """Settings of a channel: frozen, and a name that is not a setting is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What channels of one configuration share: templates, the mail server, the Slack bot.
+
+    `smtp` is a `monitor.channels.email.pool.Connections`; `slack_token` is empty without a bot.
+    """
+
+    templates: Templates
+    smtp: Any = None
+    slack_token: str = ""
+    slack_url: str = ""
+
+
+class Channel(ABC):
+    """A way out. `send` never raises for what a server answers: it returns an Outcome.
+
+    `outage_group` names what is down when the channel is: the channels of one group rest and
+    recover together (all e-mail of one server is one group). Left empty, it is the channel alone.
+    `min_interval` is the least number of seconds between two messages of the channel.
+    """
+
+    kind: ClassVar[str]
+    Options: ClassVar[type[BaseModel]]
+    min_interval: float = 0.0
+    outage_group: str = ""
+
+    def __init__(self, name: str, options: Any, templates: Templates) -> None:
+        self.name = name
+        self.options = options
+        self.templates = templates
+
+    @classmethod
+    def open(cls, name: str, options: Any, shared: Shared) -> Channel:
+        """Make the channel `name`. A kind that needs a shared server overrides this."""
+        return cls(name, options, shared.templates)
+
+    @abstractmethod
+    def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
+        """Return the digest as parts, without I/O: the bodies are stored as JSON before sending."""
+
+    @abstractmethod
+    def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome:
+        """Send one part to one recipient.
+
+        Call `commit_handoff` just before the last byte leaves. It returns False when another
+        process has taken the delivery over: send nothing then, and return a RETRY.
+        """
+
+    def recipients(self) -> tuple[str, ...]:
+        """Return who gets a digest here; each has a delivery of its own."""
+        return (self.name,)
+
+    def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
+        """Return a notice to the operator as parts; by default its subject and text."""
+        text = templates.render("mail/notice.txt.j2", notice=notice)
+        return (Rendered(0, {"subject": clean(notice.subject), "text": text}),)
+
+    def reconcile(self, delivery: Delivery) -> Outcome | None:
+        """Find out what became of an `unknown` delivery; None when this channel cannot know.
+
+        A RETRY (it is not there) with a `retry_after` is believed only that long after the
+        hand-off.
+        """
+        return None
+
+    def check(self) -> str:
+        """Check that the channel could send now, sending nothing; return the problem, or ""."""
+        return ""
+
+    def close(self) -> None:  # noqa: B027 - most channels keep nothing open
+        """Close what `send` keeps open between deliveries."""
+
+
+def complete(kind: str, found: type[Any]) -> type[Channel]:
+    """Return a class with all that a channel has: what it lacks comes from `Channel`.
+
+    Raises UsageError, with the names, when it lacks what only it can know.
+    """
+    missing = [name for name in REQUIRED if not hasattr(found, name)]
+    if not missing and not issubclass(found.Options, BaseModel):
+        missing = ["Options that are a pydantic model"]
+    for name in REQUIRED[1:]:
+        if getattr(getattr(found, name, None), "__isabstractmethod__", False):
+            missing.append(name)
+    if missing:
+        raise UsageError(
+            f"the channel kind “{kind}” has no {', no '.join(missing)}",
+            f"it is {found.__module__}:{found.__qualname__}; update its package",
+        )
+    if issubclass(found, Channel):
+        return found
+    return cast("type[Channel]", type(found.__name__, (found, Channel), {"kind": kind}))
+
+
+def open_channel(kind: type[Channel], name: str, options: Any, shared: Shared) -> Channel:
+    """Make a channel, with the names that channels of 0.1.0 gave (`line`, `apart`) accepted."""
+    channel = kind.open(name, options, shared)
+    channel.name = name
+    channel.min_interval = getattr(channel, "apart", channel.min_interval)
+    channel.outage_group = (
+        channel.outage_group or getattr(channel, "line", "") or f"{channel.kind} {name}"
+    )
+    return channel

@@ -1,0 +1,178 @@
+"""The contract of every channel: built-in channels keep it, and so does the example in the docs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from pydantic import BaseModel
+
+from monitor import plugins
+from monitor.channels.base import Channel, Shared, complete, open_channel
+from monitor.channels.email.channel import Mail
+from monitor.channels.email.pool import Connections
+from monitor.channels.email.smtp import SmtpServer
+from monitor.channels.file import Pages
+from monitor.channels.slack.channel import Slack
+from monitor.digest.render import JinjaTemplates
+from monitor.errors import UsageError
+from monitor.model import DeliveryState, Outcome, Rendered
+from monitor.testing import ChannelContract
+from tests.servers.slack import TOKEN, SlackServer
+from tests.servers.smtp import ScriptedSmtp, closed_port
+from tests.servers.web import Answer, misbehaving_server
+
+EXAMPLE = Path(__file__).parent.parent.parent / "docs" / "examples" / "plugin-channel"
+
+
+class TestPages(ChannelContract):
+    kind = Pages
+    settings: ClassVar[dict[str, Any]] = {"path": "{folder}/pages"}
+
+    @contextmanager
+    def working(self, folder: Path) -> Iterator[Channel]:
+        yield self.open(folder)
+
+    @contextmanager
+    def failing(self, folder: Path) -> Iterator[Channel]:
+        (folder / "pages").write_text("a file where the folder should be")
+        yield self.open(folder)
+
+
+class TestMail(ChannelContract):
+    kind = Mail
+    settings: ClassVar[dict[str, Any]] = {"to": ["ada@example.org"]}
+    port = 0
+
+    def shared(self, folder: Path) -> Shared:
+        server = SmtpServer("127.0.0.1", self.port, tls="none", sender="Papers <p@example.org>")
+        return Shared(JinjaTemplates(), smtp=Connections([server]))
+
+    @contextmanager
+    def working(self, folder: Path) -> Iterator[Channel]:
+        with ScriptedSmtp() as server:
+            self.port = server.port
+            channel = self.open(folder)
+            yield channel
+            channel.close()
+
+    @contextmanager
+    def failing(self, folder: Path) -> Iterator[Channel]:
+        with closed_port() as self.port:
+            yield self.open(folder)
+
+
+class TestSlackBot(ChannelContract):
+    kind = Slack
+    settings: ClassVar[dict[str, Any]] = {"channel": "#papers"}
+    address = "http://127.0.0.1:9/"
+
+    def shared(self, folder: Path) -> Shared:
+        return Shared(JinjaTemplates(), slack_token=TOKEN, slack_url=self.address)
+
+    @contextmanager
+    def working(self, folder: Path) -> Iterator[Channel]:
+        with SlackServer() as server:
+            self.address = server.base_url
+            yield self.open(folder)
+
+    @contextmanager
+    def failing(self, folder: Path) -> Iterator[Channel]:
+        with closed_port() as port:
+            self.address = f"http://127.0.0.1:{port}/"
+            yield self.open(folder)
+
+
+class TestSlackWebhook(ChannelContract):
+    kind = Slack
+    settings: ClassVar[dict[str, Any]] = {"webhook": "http://127.0.0.1:9/services/a"}
+
+    @contextmanager
+    def working(self, folder: Path) -> Iterator[Channel]:
+        with SlackServer() as server:
+            yield self.open(folder, webhook=server.webhook)
+
+    @contextmanager
+    def failing(self, folder: Path) -> Iterator[Channel]:
+        with closed_port() as port:
+            yield self.open(folder, webhook=f"http://127.0.0.1:{port}/services/a")
+
+
+sys.path.insert(0, str(EXAMPLE))
+from mattermost import Mattermost  # noqa: E402
+
+sys.path.remove(str(EXAMPLE))
+
+
+class TestTheExample(ChannelContract):
+    """The channel of docs/contributing.md, in at most 45 lines."""
+
+    kind = Mattermost
+    settings: ClassVar[dict[str, Any]] = {"webhook": "http://127.0.0.1:9/hooks/a"}
+
+    @contextmanager
+    def working(self, folder: Path) -> Iterator[Channel]:
+        with misbehaving_server() as web:
+            web.decides("*", lambda _: Answer(body=b"ok"))
+            yield self.open(folder, webhook=web.url("/hooks/a"))
+
+    @contextmanager
+    def failing(self, folder: Path) -> Iterator[Channel]:
+        with closed_port() as port:
+            yield self.open(folder, webhook=f"http://127.0.0.1:{port}/hooks/a")
+
+
+def test_the_example_is_as_short_as_the_page_says() -> None:
+    assert len((EXAMPLE / "mattermost.py").read_text("utf-8").splitlines()) <= 45
+
+
+class NoOptions(BaseModel):
+    """A channel without settings."""
+
+
+class OldPigeon:
+    """A channel as 0.1.0 wanted it: every method, and the old names."""
+
+    Options = NoOptions
+
+    line = "the loft"
+    apart = 2.0
+
+    def __init__(self, name: str, options: object, templates: object) -> None:
+        self.name = name
+
+    def render(self, digest: Any, templates: Any) -> tuple[Rendered, ...]:
+        return (Rendered(0, {"text": digest.subscription}),)
+
+    def send(self, delivery: Any, handing_off: Any) -> Outcome:
+        return Outcome(DeliveryState.SENT if handing_off() else DeliveryState.RETRY)
+
+
+def test_a_channel_of_an_older_package_works_with_its_old_names() -> None:
+    kind = complete("pigeon", OldPigeon)
+    channel = open_channel(kind, "loft", kind.Options(), Shared(JinjaTemplates()))
+    assert (channel.outage_group, channel.min_interval) == ("the loft", 2.0)
+    assert (channel.recipients(), channel.check()) == (("loft",), "")
+    assert channel.reconcile(None) is None  # type: ignore[arg-type]
+    channel.close()
+
+
+@pytest.mark.parametrize("lacking", ["Options", "render", "send"])
+def test_a_channel_that_lacks_a_method_is_refused_by_its_name(lacking: str) -> None:
+    members = {
+        name: value
+        for name, value in vars(OldPigeon).items()
+        if name != lacking and name[:2] != "__"
+    }
+    with pytest.raises(UsageError, match=f"the channel kind “pigeon” has no {lacking} "):
+        complete("pigeon", type("Pigeon", (), members))
+
+
+@pytest.mark.parametrize("kind", plugins.CHANNELS)
+def test_what_is_built_in_is_a_channel(kind: str) -> None:
+    found = plugins.channel_class(kind)
+    assert issubclass(found, Channel) and found.kind == kind
