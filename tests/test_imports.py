@@ -66,7 +66,6 @@ HOMES: dict[str, tuple[str, ...]] = {
         "diff/decide.py",
         "identity/near.py",
         "match/index/*",
-        "sources/jsonl/lines.py",
     ),
     "os": (
         "app.py",

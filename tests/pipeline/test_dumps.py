@@ -306,7 +306,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from monitor.sources.base import SourceOptions, read_dump
-from monitor.sources.jsonl import Jsonl
+from monitor.sources.jsonl.source import Jsonl
 
 source = Jsonl("all", SourceOptions(path="-"), None, lambda: datetime(2026, 1, 1, tzinfo=UTC))
 count = 0

@@ -12,12 +12,11 @@ from itertools import accumulate
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from monitor.model import Document, Dump, DumpCursor, Paper, Reading, Rejected
-from monitor.sources.jsonl.field_mapping import Fields
 from monitor.sources.jsonl.presets import PRESETS
 from monitor.sources.jsonl.source import Jsonl, JsonlOptions
 from tests.sources.dumps import FIVE, LINES, LIST, PACKERS, TABLE, lines, record
@@ -714,71 +713,10 @@ def test_however_a_dump_is_cut_in_parts_nothing_is_lost_or_twice(data: st.DataOb
     assert before + after == [one["title"] for one in FIVE]
 
 
-# ── clean lines ─────────────────────────────────────────────────────────────────────
-
-_ODD = (0xA0, 0x1161, 0x1F600, 0x200B, 0x2028, 0x202E)
-_SIGNS = st.sampled_from(
-    ["<b>x</b>", *"<1-²× ", "&amp;", "e\u0301", *'é "&,/\\\n\t\x7f\x01ﬁ각İ', *map(chr, _ODD), "  "]
-)
-_TEXTS = st.lists(st.one_of(_SIGNS, st.sampled_from(["word", "Ada", "of"])), max_size=6).map(
-    "".join
-)
-_ANYTHING = st.one_of(_TEXTS, st.none(), st.integers(), st.floats(allow_nan=False), st.booleans())
-_VALUES = st.one_of(_ANYTHING, st.lists(_ANYTHING, max_size=3), st.dictionaries(_TEXTS, _TEXTS))
-_FEW = st.lists(_TEXTS, max_size=4)
-_TIDY = st.fixed_dictionaries(
-    {"title": _TEXTS.map("T{}".format)},
-    optional={
-        **dict.fromkeys(("abstract", "venue", "id"), _TEXTS),
-        **dict.fromkeys(("authors", "categories"), st.one_of(_FEW, _TEXTS)),
-        "year": st.sampled_from([2020, "1999", None, "2020  b"]),
-    },
-)
-_OTHERS = ("venue", "url", "published", "doi", "keys", "rest", "display_name", "a  b", "Title")
-_WILD = st.fixed_dictionaries({"title": _VALUES}, optional=dict.fromkeys(_OTHERS, _VALUES))
+# ── lines ───────────────────────────────────────────────────────────────────────────
 
 
-@given(
-    records=st.lists(_TIDY, min_size=1, max_size=4),
-    wild=st.lists(_WILD, max_size=1),
-    spoilt=st.sampled_from(["", "", "{}", "[]", '{"title": "A"}{"title": "B"}', '{"title":\n"A"}']),
-    ascii_only=st.booleans(),
-    learnt=st.booleans(),
-    line_end=st.sampled_from(["\n", "\r\n"]),
-)
-@example(
-    [{"title": "T", "categories": "cs.AI cs.LG", "authors": "A B\nC"}], [], "", False, True, "\n"
-)
-@example([{"title": "T", "authors": ["Doe, Jane", "Ada"]}], [], "", False, True, "\n")
-@example([{"title": "T"}], [{"title": "U", "published": "2020 -  03"}], "", False, True, "\n")
-@example([{"title": "T"}], [{"title": "U", "venue": "V"}], "", False, False, "\n")
-@example([{"title": "T"}], [], '{"title":\n"A"}\n{"title": "B"}{"title": "C"}', False, True, "\n")
-@example([{"title": "T   x", "abstract": "a  b", "venue": "\tv"}], [], "", False, True, "\n")
-@example([{"title": "T", "authors": ["A  B", "C"], "id": "1  2"}], [], "", True, True, "\n")
-@example([{"title": "T", "authors": ["Ada ", "Bob"]}], [], "", False, True, "\n")
-@example([{"title": "T", "authors": ["Ada", " Bob"]}], [], "", False, True, "\n")
-@example([{"title": "T", "authors": ["Ada", "1", "李"]}], [], "", False, True, "\n")
-@example([{"title": "T", "abstract": "&lt; &ltb &x;"}], [], "", False, True, "\n")
-@settings(max_examples=400, deadline=None)
-def test_lines_that_are_read_many_at_once_are_read_as_each_alone(
-    records: list[dict[str, Any]],
-    wild: list[dict[str, Any]],
-    spoilt: str,
-    ascii_only: bool,
-    learnt: bool,
-    line_end: str,
-):
-    told = [json.dumps(one, ensure_ascii=ascii_only) for one in [*records, *wild]]
-    # Before a blank a line is read alone: the first, so that its names are known, and below all.
-    known = {name: "Known" for one in [*records, *(wild if learnt else ())] for name in one}
-    content = line_end.join([f"{json.dumps(known)} ", *told, spoilt, ""]).encode()
-    many = read(content)
-    alone = read(content.replace(line_end.encode(), b" " + line_end.encode()))
-    assert many.papers == alone.papers
-    assert [one.why for one in many.rejected] == [one.why for one in alone.rejected]
-
-
-def test_of_lines_that_are_read_at_once_each_is_one_record():
+def test_each_line_is_one_record():
     known, over_two, two = (
         '{"title": "K", "keys": {}}',
         '{"title": "A", "keys":\n{}}',
@@ -814,19 +752,9 @@ def test_F12_what_no_text_may_hold_is_gone_from_each_line(told: str, title: str)
     assert [paper.title for paper in read(content).papers] == [title] * 3
 
 
-def test_a_mark_among_lines_that_were_read_at_once_is_where_one_ends():
+def test_a_mark_is_where_a_line_ends():
     content = lines(*({"title": f"T {n}", "abstract": "word " * 200} for n in range(300)))
     ends = list(accumulate(map(len, content.splitlines(keepends=True))))
     marks = [mark for _, mark in taken(content, 70)]
     assert [mark.number for mark in marks] == [70, 140, 210, 280, 300]
     assert [mark.offset for mark in marks] == [ends[mark.number - 1] for mark in marks]
-
-
-@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
-def test_clean_lines_are_read_many_at_once(line_end: bytes, monkeypatch: pytest.MonkeyPatch):
-    told = [{"title": f"Spin–glass $\\beta$ {n}", "authors": ["Ada Byron"]} for n in range(300)]
-    alone: list[Any] = []
-    one_by_one = Fields.paper
-    monkeypatch.setattr(Fields, "paper", lambda *a: alone.append(a) or one_by_one(*a))
-    assert len(read(lines(*told).replace(b"\n", line_end)).papers) == 300
-    assert len(alone) <= 100  # those from which the names are learnt

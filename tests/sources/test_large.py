@@ -312,19 +312,34 @@ HITS = b'{"result": {"hits": {"hit": [{"info": {"title": "A"}}, {"info": {"title
 @pytest.mark.parametrize(
     ("cap", "kind", "content", "error"),
     [
-        ("oaipmh.MAX_TAGS", Oai, OAI.format(ONE).encode(), "the document has more than 20 tags"),
-        ("oaipmh.MAX_BYTES", Oai, OAI.format(ONE).encode(), "the document is larger than 20 bytes"),
-        ("oaipmh.MAX_PARTS", Oai, OAI.format(ONE).encode(), "more than 20 elements"),
-        ("records.MAX_BYTES", Crossref, b" " * 20 + b"{}", "the document is larger than 20 bytes"),
-        ("records.MAX_RECORDS", Crossref, b"[%s1]" % (b"1," * 20), "more than 20 records"),
-        ("xmlrescue.MAX_MENDED", Dblp, BROKEN, "not well-formed"),
-        ("xmlrescue.MAX_ESCAPES", Dblp, BROKEN + b"&lt;" * 30, "not well-formed"),
+        (
+            "oai.envelope.MAX_TAGS",
+            Oai,
+            OAI.format(ONE).encode(),
+            "the document has more than 20 tags",
+        ),
+        (
+            "oai.envelope.MAX_BYTES",
+            Oai,
+            OAI.format(ONE).encode(),
+            "the document is larger than 20 bytes",
+        ),
+        ("oai.envelope.MAX_PARTS", Oai, OAI.format(ONE).encode(), "more than 20 elements"),
+        (
+            "api.records.MAX_BYTES",
+            Crossref,
+            b" " * 20 + b"{}",
+            "the document is larger than 20 bytes",
+        ),
+        ("api.records.MAX_RECORDS", Crossref, b"[%s1]" % (b"1," * 20), "more than 20 records"),
+        ("xml.rescue.MAX_MENDED", Dblp, BROKEN, "not well-formed"),
+        ("xml.rescue.MAX_ESCAPES", Dblp, BROKEN + b"&lt;" * 30, "not well-formed"),
     ],
 )
 def test_F12_caps_are_kept_to(
     cap: str, kind: type[Source], content: bytes, error: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"monitor.sources.shared.{cap}", 20)
+    monkeypatch.setattr(f"monitor.sources.formats.{cap}", 20)
     reading = read(kind, content)
     assert not (reading.papers or reading.complete) and error in reading.error
 

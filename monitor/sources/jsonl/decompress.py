@@ -1,8 +1,8 @@
-"""A dump as a tape: its bytes unpacked as they are read, in UTF-8, with a running digest.
+"""Reads a dump like a tape: decompresses it as it goes, as UTF-8, with a running digest.
 
 file ── gzip, zstd, bzip2 or plain (by its first bytes) ──> UTF-16 to UTF-8 ──> pieces of 128 KB
 
-Nothing is held but the pieces that are read and not yet digested.
+Only the pieces that are not yet digested are held in memory.
 """
 
 from __future__ import annotations
@@ -17,72 +17,72 @@ from typing import BinaryIO, Protocol
 
 from monitor.sources.fields.encoding import encoding_of
 
-PIECE = 128 * 1024  # what allocators keep for the next piece, and caches hold
-PACKED_PIECE = 256 * 1024
-# Lists of papers pack 3 to 30 times; what unpacks to more than this is made to fill a disk.
+PIECE_BYTES = 128 * 1024  # fits into caches, and allocators reuse it
+PACKED_PIECE_BYTES = 256 * 1024
+# Lists of papers pack 3 to 30 times; a higher ratio is an attempt to fill the disk.
 MAX_RATIO = 200
-RATIO_MATTERS_FROM = 64 * 1024 * 1024
+RATIO_CHECKED_FROM_BYTES = 64 * 1024 * 1024
 ENDS_IN_THE_MIDDLE = "the document ends in the middle"
 
 
 class Tape:
-    """The unpacked bytes of a file, read once from the start to the end.
+    """The decompressed bytes of a file, read once from start to end.
 
-    `given` counts the bytes that `read` and `skip` gave out; `fault` says, once `read` has
-    returned nothing, why that is not the whole document ("" where it is).
+    `offset` counts the bytes that `read` and `skip` have passed. Once `read` has returned nothing,
+    `fault` explains why that is not the whole document ("" if it is).
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        from xxhash import xxh3_128  # not needed but for dumps
+        from xxhash import xxh3_128  # only dumps need it
 
-        self.given = 0
+        self.offset = 0
         self.fault = ""
-        self._pieces = _in_utf8(_unpacked(file))
+        self._pieces = _as_utf8(_decompress(file))
         self._ahead = b""
         self._undigested: deque[memoryview] = deque()
-        self._digest = xxh3_128()  # it tells what changed, and keeps no secret
+        self._digest = xxh3_128()  # detects changes; needs no cryptographic strength
         self._digested = 0
 
     def peek(self, size: int) -> bytes:
-        """Return the next bytes without moving on; fewer than `size` at the end only."""
+        """Return the next bytes without moving on; fewer than `size` only at the end."""
         while len(self._ahead) < size and (piece := self._next()):
             self._ahead += piece
         return self._ahead[:size]
 
     def read(self) -> bytes:
-        """Return the next piece, and b"" at the end."""
+        """Return the next piece; b"" at the end."""
         piece, self._ahead = self._ahead or self._next(), b""
-        self.given += len(piece)
+        self.offset += len(piece)
         if piece:
             self._undigested.append(memoryview(piece))
         return piece
 
     def skip(self, offset: int) -> bool:
-        """Move on to a byte, digesting all before it; False when the tape ends before."""
-        while self.given < offset:
+        """Move on to `offset` and digest all bytes before it; False if the tape ends earlier."""
+        while self.offset < offset:
             piece = self.read()
             if not piece:
                 return False
-            if self.given > offset:
-                self._ahead = piece[offset - self.given :]
-                self._undigested[-1] = memoryview(piece)[: offset - self.given]
-                self.given = offset
-            self.passed(self.given)
+            if self.offset > offset:
+                self._ahead = piece[offset - self.offset :]
+                self._undigested[-1] = memoryview(piece)[: offset - self.offset]
+                self.offset = offset
+            self.digest_up_to(self.offset)
         return True
 
-    def passed(self, offset: int) -> None:
-        """Digest all bytes before `offset`, which never goes back, while caches hold them still."""
+    def digest_up_to(self, offset: int) -> None:
+        """Digest all bytes before `offset`, which never decreases, while they are in the caches."""
         while self._undigested and self._digested < offset:
             piece = self._undigested.popleft()
-            told = piece[: offset - self._digested]
-            if len(told) < len(piece):
-                self._undigested.appendleft(piece[len(told) :])
-            self._digest.update(told)
-            self._digested += len(told)
+            before = piece[: offset - self._digested]
+            if len(before) < len(piece):
+                self._undigested.appendleft(piece[len(before) :])
+            self._digest.update(before)
+            self._digested += len(before)
 
     def digest(self, offset: int) -> str:
-        """Return the digest of all bytes before `offset`, which never goes back."""
-        self.passed(offset)
+        """Return the digest of all bytes before `offset`, which never decreases."""
+        self.digest_up_to(offset)
         return self._digest.hexdigest()
 
     def _next(self) -> bytes:
@@ -94,11 +94,11 @@ class Tape:
 
 
 class _BrokenError(Exception):
-    """Why no more can be unpacked."""
+    """Why no more can be decompressed."""
 
 
 class _Decompressor(Protocol):
-    """What bz2, zstd and `_Gzip` have in common."""
+    """The common interface of bz2, zstd and `_Gzip`."""
 
     @property
     def eof(self) -> bool: ...
@@ -110,7 +110,7 @@ class _Decompressor(Protocol):
 
 
 class _Gzip:
-    """A member of a gzip file, with the manners of `bz2.BZ2Decompressor`."""
+    """A member of a gzip file, with the interface of `bz2.BZ2Decompressor`."""
 
     def __init__(self) -> None:
         self._zlib = zlib.decompressobj(wbits=31)
@@ -131,7 +131,7 @@ class _Gzip:
         return self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
 
 
-def _zstd() -> _Decompressor:
+def _new_zstd() -> _Decompressor:
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:
@@ -141,26 +141,26 @@ def _zstd() -> _Decompressor:
 
 _PACKERS: tuple[tuple[bytes, Callable[[], _Decompressor]], ...] = (
     (b"\x1f\x8b", _Gzip),
-    (b"\x28\xb5\x2f\xfd", _zstd),
+    (b"\x28\xb5\x2f\xfd", _new_zstd),
     (b"BZh", bz2.BZ2Decompressor),
 )
 
 
-def _unpacked(file: BinaryIO) -> Iterator[bytes]:
-    head = file.read(PACKED_PIECE)
+def _decompress(file: BinaryIO) -> Iterator[bytes]:
+    head = file.read(PACKED_PIECE_BYTES)
     for magic, new in _PACKERS:
         if head.startswith(magic):
-            yield from _members(file, head, new, magic)
+            yield from _decompress_members(file, head, new, magic)
             return
     while head:
         yield head
-        head = file.read(PIECE)
+        head = file.read(PIECE_BYTES)
 
 
-def _members(
+def _decompress_members(
     file: BinaryIO, data: bytes, new: Callable[[], _Decompressor], magic: bytes
 ) -> Iterator[bytes]:
-    """Unpack member after member: packed files may be joined, and padded with zeros."""
+    """Decompress all members: compressed files may be joined, and padded with zeros."""
     packed, unpacked = len(data), 0
     while data:
         if not data.startswith(magic[: len(data)]):
@@ -169,31 +169,31 @@ def _members(
         while not member.eof:
             ended = False
             if member.needs_input and not data:
-                data = file.read(PACKED_PIECE)
+                data = file.read(PACKED_PIECE_BYTES)
                 packed, ended = packed + len(data), not data
-            piece, data = _decompressed(member, data), b""
+            piece, data = _decompress_piece(member, data), b""
             if ended and not piece and not member.eof:
                 raise _BrokenError(ENDS_IN_THE_MIDDLE)
             unpacked += len(piece)
-            if unpacked > max(RATIO_MATTERS_FROM, packed * MAX_RATIO):
+            if unpacked > max(RATIO_CHECKED_FROM_BYTES, packed * MAX_RATIO):
                 raise _BrokenError(f"the document unpacks to over {MAX_RATIO} times its size")
             if piece:
                 yield piece
         data = member.unused_data.lstrip(b"\0")
-        while not data and (more := file.read(PACKED_PIECE)):
+        while not data and (more := file.read(PACKED_PIECE_BYTES)):
             packed += len(more)
             data = more.lstrip(b"\0")
 
 
-def _decompressed(member: _Decompressor, data: bytes) -> bytes:
+def _decompress_piece(member: _Decompressor, data: bytes) -> bytes:
     try:
-        return member.decompress(data, PIECE)
+        return member.decompress(data, PIECE_BYTES)
     except Exception as fault:  # zlib.error, OSError, EOFError, ZstdError: one for each packer
         raise _BrokenError(f"the document's compression is broken ({fault})") from fault
 
 
-def _in_utf8(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Leave UTF-8 (and what only claims to be) as it is, but for its mark; turn UTF-16 into it."""
+def _as_utf8(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Convert UTF-16 to UTF-8; leave UTF-8, even if it is broken, as it is without its mark."""
     head = next(pieces, b"")
     encoding, mark = encoding_of(head)
     if encoding == "utf-8":
@@ -204,7 +204,7 @@ def _in_utf8(pieces: Iterator[bytes]) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     yield decoder.decode(head[mark:]).encode(errors="replace")
     for piece in pieces:
-        if told := decoder.decode(piece):
-            yield told.encode(errors="replace")
+        if text := decoder.decode(piece):
+            yield text.encode(errors="replace")
     if decoder.getstate()[0]:
         raise _BrokenError(ENDS_IN_THE_MIDDLE)

@@ -1,4 +1,4 @@
-"""The public dumps that are known by name.
+"""Presets for the public dumps.
 
 arxiv-snapshot          arXiv's metadata on Kaggle: kaggle.com/datasets/Cornell-University/arxiv
 openalex                works of the snapshot: developers.openalex.org/download/snapshot-format
@@ -33,7 +33,7 @@ from monitor.sources.formats.api.records import (
 )
 from monitor.sources.jsonl.field_mapping import Fields
 
-Read = Callable[[Record, datetime, bool], Paper]
+Convert = Callable[[Record, datetime], Paper]
 
 _SERVICES = {
     "openalex": ("monitor.sources.openalex", "OpenAlex"),
@@ -63,39 +63,40 @@ _FIELDS: Mapping[str, Mapping[str, Sequence[str]]] = {
     },
     "cord-19": {"raw_id": ("cord_uid",), "keys.corpusid": ("s2_id",)},
 }
-# Names that records of a preset have, and others hardly all of them.
-_TELLTALE: Mapping[str, Sequence[bytes]] = {
+# Names that all records of a preset have, and few other records have together.
+_SIGNATURES: Mapping[str, Sequence[bytes]] = {
     "arxiv-snapshot": (b'"authors_parsed"', b'"versions"', b'"update_date"', b'"submitter"'),
     "openalex": (b'"authorships"', b'"abstract_inverted_index"', b'"primary_location"'),
 }
 PRESETS = ("arxiv-snapshot", *sorted({*_SERVICES, *_FIELDS}))
 
 
-def recognised(head: bytes) -> str:
-    """Return the preset that the first bytes of a dump are of beyond doubt, or ""."""
-    fits = (name for name, words in _TELLTALE.items() if all(word in head for word in words))
+def detect_preset(head: bytes) -> str:
+    """Return the preset to which the first bytes of a dump clearly belong, or ""."""
+    fits = (name for name, words in _SIGNATURES.items() if all(word in head for word in words))
     return next(fits, "")
 
 
-def reader(preset: str, told: Mapping[str, Sequence[str]]) -> Read | Fields:
-    """Return what reads the records of a preset.
+def converter_for(preset: str, names: Mapping[str, Sequence[str]]) -> tuple[Convert, Sequence[str]]:
+    """Return what converts the records of a preset, and the names that a title column may have.
 
-    `told` gives names of fields, which are stronger than those of a preset of names.
+    `names` of fields override those of a preset that only names fields.
     """
     if preset == "arxiv-snapshot":
-        return _arxiv
+        return _arxiv, ("title",)
     if preset in _SERVICES:
-        return _service(*_SERVICES[preset])
-    return Fields({**_FIELDS.get(preset, {}), **told})
+        return _service(*_SERVICES[preset]), ("title",)
+    fields = Fields({**_FIELDS.get(preset, {}), **names})
+    return fields.paper, fields.titles
 
 
-def _service(module: str, name: str) -> Read:
-    """Records that are the same as those of an API are read by its kind."""
+def _service(module: str, name: str) -> Convert:
+    """Records in the format of an API are read by the kind for that API."""
     from importlib import import_module
 
-    made: Any = getattr(import_module(module), name)
-    source = made(name, made.Options(path="-"), None, datetime.now)
-    return lambda record, now, plain: source.paper(record, now)
+    kind: Any = getattr(import_module(module), name)
+    convert: Convert = kind(name, kind.Options(path="-"), None, datetime.now).paper
+    return convert
 
 
 # ── arXiv's metadata snapshot ───────────────────────────────────────────────────────
@@ -104,8 +105,7 @@ _INITIAL = re.compile(r"\. (?=-)")
 _NUMBER = re.compile(r"v?(\d{1,4})$")
 
 
-def _arxiv(record: Record, now: datetime, plain: bool) -> Paper:
-    """Texts with hard line breaks, names in one text with TeX and in parts, one date a version."""
+def _arxiv(record: Record, now: datetime) -> Paper:
     name = raw(record, "id")
     keys, version = identifiers((f"arXiv:{name}", *re.split(r"[\s,;]+", raw(record, "doi"))))
     if "arxiv" not in keys:
@@ -139,7 +139,7 @@ def _versions(record: Record) -> Iterator[tuple[int, datetime | None]]:
 
 
 def _authors(record: Record) -> Iterator[str]:
-    """[last, first, suffix, ...affiliations] in Unicode, or else the one text with TeX."""
+    """Read [last, first, suffix, ...affiliations] in Unicode, or else one text with TeX."""
     parsed = [one for one in many(record, "authors_parsed") if isinstance(one, list)]
     for parts in parsed:
         last, first, suffix, *_ = *(prose(raw(one)) for one in parts[:3]), "", "", ""

@@ -1,9 +1,9 @@
-"""Kind `jsonl`: dumps of records, as JSON lines, a JSON list or a table, packed or not.
+"""Kind `jsonl`: dumps of records, as JSON lines, a JSON list or a table, compressed or not.
 
-bytes ── Tape: unpacked, digested ──> rows: records and places ──> fields, or a preset ──> papers
+bytes ── Tape: decompressed, digested ──> rows ──> field mapping or a preset ──> papers
 
-A dump of any size is read in parts. Each part ends with a mark (the byte and the digest of all
-before it), from which reading goes on after a crash, or when lines were added to the file.
+A dump of any size is read in parts. Each part ends with a mark (an offset and the digest of all
+bytes before it), from which reading resumes after a crash, or when lines were appended to the file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from itertools import chain
 from typing import Annotated, BinaryIO, ClassVar
 
 from pydantic import BeforeValidator, Field, field_validator
@@ -24,27 +23,28 @@ from monitor.model import Document, Dump, DumpChunk, DumpCursor, FirstRun, Paper
 from monitor.sources.base import Found, Source, SourceOptions, documents_in
 from monitor.sources.formats.api.records import NoPaperError
 from monitor.sources.jsonl.decompress import ENDS_IN_THE_MIDDLE, Tape
-from monitor.sources.jsonl.field_mapping import NAMES, Fields
-from monitor.sources.jsonl.presets import PRESETS, Read, reader, recognised
-from monitor.sources.jsonl.rows import CUT, HEAD, Row, Run, Unreadable, form_of
+from monitor.sources.jsonl.field_mapping import NAMES
+from monitor.sources.jsonl.form import detect_form
+from monitor.sources.jsonl.presets import PRESETS, converter_for, detect_preset
+from monitor.sources.jsonl.rows import CUT, HEAD_BYTES, Row, Unreadable
 
-# What `read` shows of one document; an ingest has no such limits.
+# How much of a document `read` shows; ingesting has no such limits.
 MAX_SHOWN = 100_000
 MAX_SHOWN_BYTES = 128 * 1024 * 1024
 PART_BYTES = 16 * 1024 * 1024
-START = 4 * 1024
+START_BYTES = 4 * 1024
 
 Names = Annotated[
     tuple[str, ...],
-    BeforeValidator(lambda told: (told,) if isinstance(told, str) else told),
+    BeforeValidator(lambda names: (names,) if isinstance(names, str) else names),
     Field(min_length=1, max_length=20),
 ]
 
 
 class JsonlOptions(SourceOptions):
-    """`fields` says under which names the fields of a paper stand, `preset` knows a public dump.
+    """`fields` names the fields of a record; `preset` is the name of a public dump.
 
-    A field of `fields` is one of a paper, or `keys.SCHEME` for an identifier; its names are tried
+    A key of `fields` is a field of a paper, or `keys.SCHEME` for an identifier. Its names are tried
     in order, and may be paths with dots into objects and lists.
     """
 
@@ -53,23 +53,23 @@ class JsonlOptions(SourceOptions):
 
     @field_validator("preset")
     @classmethod
-    def _known_preset(cls, preset: str) -> str:
+    def _check_preset(cls, preset: str) -> str:
         if preset and preset not in PRESETS:
             raise ValueError(f"there is no preset {preset!r}; there are: {', '.join(PRESETS)}")
         return preset
 
     @field_validator("fields")
     @classmethod
-    def _known_fields(cls, fields: Mapping[str, Names]) -> Mapping[str, Names]:
+    def _check_fields(cls, fields: Mapping[str, Names]) -> Mapping[str, Names]:
         for field in fields:
             if field not in NAMES and not (field.startswith("keys.") and field[5:].isalnum()):
-                ours = ", ".join(name for name in NAMES if "." not in name)
-                raise ValueError(f"a paper has no field {field!r}; it has: {ours}, keys.SCHEME")
+                allowed = ", ".join(name for name in NAMES if "." not in name)
+                raise ValueError(f"a paper has no field {field!r}; it has: {allowed}, keys.SCHEME")
         return fields
 
 
 class Jsonl(Source):
-    """Reads dumps: the way in for any source that has no kind of its own."""
+    """Reads dumps, and thereby any source that has no kind of its own."""
 
     kind: ClassVar[str] = "jsonl"
     Options: ClassVar[type[JsonlOptions]] = JsonlOptions
@@ -77,7 +77,7 @@ class Jsonl(Source):
     dated: ClassVar[bool] = True
 
     def read(self, document: Document) -> Reading:
-        """Read all records at once, as far as `read` shows them."""
+        """Read all records at once, up to the limits above."""
         content = document.content
         dump = Dump(document.name, lambda: io.BytesIO(content), document.at, len(content))
         papers: list[Paper] = []
@@ -93,58 +93,54 @@ class Jsonl(Source):
         if rejected and not papers:
             error = f"no record is a paper: {rejected[0].why}"
         whole = document.complete and not error
-        told = "" if papers and error == ENDS_IN_THE_MIDDLE else error
-        return Reading(tuple(papers), tuple(rejected), told, whole)
+        if papers and error == ENDS_IN_THE_MIDDLE:
+            error = ""
+        return Reading(tuple(papers), tuple(rejected), error, whole)
 
-    def begin(self, dump: Dump, marks: Sequence[DumpCursor]) -> Parts:
-        """Begin to read a dump behind the furthest of `marks` that it agrees with so far."""
+    def begin(self, dump: Dump, marks: Sequence[DumpCursor]) -> DumpReader:
+        """Begin to read a dump after the furthest of `marks` whose digest it still has."""
         preset, fields = getattr(self.options, "preset", ""), getattr(self.options, "fields", {})
-        return Parts(dump.open, marks, preset, fields, self._clock())
+        return DumpReader(dump.open, marks, preset, fields, self._clock())
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find dumps; FetchError when there is no place to look."""
         if self.options.path:
             yield from documents_in(self.options.path, dumps=True)
         elif self.options.url:
-            url, known = self.options.url, dict(validators)
-            page = self._page(url, known)
+            url, sent = self.options.url, dict(validators)
+            page = self._page(url, sent)
             with self._download_file() as file:
-                yield replace(page, dump=partial(self._saved, url, known, file))
+                yield replace(page, dump=partial(self._saved, url, sent, file))
 
 
-class Parts:
-    """A dump that is being read: `begin` is where, `error` why it ended before it was whole."""
+class DumpReader:
+    """Reads a dump part by part, from `begin` on; `error` explains why it ended too early."""
 
     def __init__(
         self,
-        opens: Callable[[], BinaryIO],
+        open_file: Callable[[], BinaryIO],
         marks: Sequence[DumpCursor],
         preset: str,
         fields: Mapping[str, Sequence[str]],
         now: datetime,
     ) -> None:
-        self._file = opens()
+        self._file = open_file()
         self._tape = Tape(self._file)
         self._now = now
-        self._read: Read
-        head = self._tape.peek(HEAD)
-        read = reader(preset or ("" if fields else recognised(head)), fields)
-        self._start = head[:START]
-        if isinstance(read, Fields):
-            self._read = read.paper
-            form = form_of(head, read.titles, partial(read.papers, now=now))
-        else:
-            self._read = read
-            form = form_of(head, ("title",))
-        self.begin = self._furthest(marks)
-        if self._tape.given != self.begin.offset:
+        head = self._tape.peek(HEAD_BYTES)
+        self._start = head[:START_BYTES]
+        self._convert, titles = converter_for(
+            preset or ("" if fields else detect_preset(head)), fields
+        )
+        form = detect_form(head, titles)
+        self.begin = self._find_resume_mark(marks)
+        if self._tape.offset != self.begin.offset:
             self.close()
-            self._file = opens()
+            self._file = open_file()
             self._tape = Tape(self._file)
         self._tape.skip(self.begin.offset or form.begin)
-        self._at = self.begin
+        self._last = self.begin
         self._rows = form.rows(self._tape, self.begin.number)
-        self._left: tuple[Row, ...] = ()
         self._unit = form.unit
         self.error = form.error or ("" if head else self._tape.fault)
 
@@ -152,56 +148,49 @@ class Parts:
         """Return the next part, of at most so many records; None at the end."""
         papers: list[Paper] = []
         rejected: list[Rejected] = []
-        offset, number = self._at.offset, self._at.number
+        offset, number = self._last.offset, self._last.number
         enough = offset + PART_BYTES
-        rows, self._left = chain(self._left, self._rows), ()
-        for number, begin, end, told, plain in rows:
-            if told is CUT:
-                self._rejects(rejected, number, begin, CUT.why)
+        for row in self._rows:
+            if row.record is CUT:
+                rejected.append(self._reject(row, CUT.reason))
                 self.error = ENDS_IN_THE_MIDDLE
-                number -= 1
                 break
-            offset = end
-            if isinstance(told, Run):
-                room = most - len(papers) - len(rejected)
-                papers += told.papers[:room]
-                if left := told.papers[room:]:
-                    offset = told.begin + told.ends[room - 1]
-                    rest = Run(left, told.begin, told.ends[room:])
-                    self._left = ((number, offset, end, rest, plain),)
-                    number -= len(left)
-                self._tape.passed(offset)
-            elif isinstance(told, dict):
-                try:
-                    papers.append(self._read(told, self._now, plain))
-                except NoPaperError as fault:
-                    self._rejects(rejected, number, begin, str(fault))
-                except RecursionError:
-                    self._rejects(rejected, number, begin, "record is nested too deep")
-            else:
-                why = told.why if isinstance(told, Unreadable) else "record is not an object"
-                self._rejects(rejected, number, begin, why)
-            if len(papers) + len(rejected) >= most or end > enough:
+            offset, number = row.end, row.number
+            try:
+                papers.append(self._paper(row.record))
+            except NoPaperError as fault:
+                rejected.append(self._reject(row, str(fault)))
+            if len(papers) + len(rejected) >= most or offset > enough:
                 break
         else:
             self.error = self.error or self._tape.fault
         if not papers and not rejected:
             return None
-        self._at = self._mark(offset, number)
-        return DumpChunk(tuple(papers), tuple(rejected), self._at)
+        self._last = self._mark(offset, number)
+        return DumpChunk(tuple(papers), tuple(rejected), self._last)
 
     def close(self) -> None:
         self._file.close()
 
-    def _rejects(self, rejected: list[Rejected], number: int, begin: int, why: str) -> None:
-        rejected.append(Rejected(f"{self._unit} {number}, byte {begin}", why))
+    def _paper(self, record: object) -> Paper:
+        if isinstance(record, dict):
+            try:
+                return self._convert(record, self._now)
+            except RecursionError as fault:
+                raise NoPaperError("record is nested too deep") from fault
+        if isinstance(record, Unreadable):
+            raise NoPaperError(record.reason)
+        raise NoPaperError("record is not an object")
+
+    def _reject(self, row: Row, reason: str) -> Rejected:
+        return Rejected(f"{self._unit} {row.number}, byte {row.begin}", reason)
 
     def _mark(self, offset: int, number: int) -> DumpCursor:
         start = hashlib.sha256(self._start[:offset]).hexdigest()
         return DumpCursor(offset, number, self._tape.digest(offset), start)
 
-    def _furthest(self, marks: Sequence[DumpCursor]) -> DumpCursor:
-        """Find the furthest mark whose digest is that of our own first bytes."""
+    def _find_resume_mark(self, marks: Sequence[DumpCursor]) -> DumpCursor:
+        """Find the furthest mark whose digest is that of the same bytes of this dump."""
         best = DumpCursor()
         starts = {m: hashlib.sha256(self._start[: m.offset]).hexdigest() for m in marks}
         alike = (mark for mark, start in starts.items() if mark.start == start)

@@ -1,0 +1,106 @@
+"""Determines the form of a dump from its first bytes: JSON lines, a JSON list, or a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from monitor.sources.fields.encoding import decode_line, looks_binary
+from monitor.sources.jsonl.decompress import Tape
+from monitor.sources.jsonl.rows import (
+    MAX_EXCERPT,
+    Row,
+    parse_leniently,
+    read_json_lines,
+    read_table,
+    read_values,
+)
+
+MAX_COLUMNS = 2_000
+_LISTS = "papers|items|entries|articles|records|results|data|works|notes|documents|collection"
+_LIST_START = re.compile(rf'\s*(?:\[|\{{.{{0,4000}}?"(?:{_LISTS})"\s*:\s*\[)', re.DOTALL)
+_MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|!--|[\w:]+[\s>])", re.IGNORECASE)
+_DELIMITERS = ",\t;|"
+
+
+class Form(NamedTuple):
+    """The form of a document.
+
+    `rows` reads its records, starting at the byte `begin` or after any record. `unit` is what is
+    counted ("line", "record"). `error` explains why there are no records at all.
+    """
+
+    unit: str
+    begin: int
+    rows: Callable[[Tape, int], Iterator[Row]]
+    error: str = ""
+
+
+def detect_form(head: bytes, titles: Sequence[str]) -> Form:
+    """Determine the form of a document from its first bytes.
+
+    `titles` are the names that the title column may have, as `normalize_name` returns them.
+    """
+    text = decode_line(head)
+    lines = [line for line in head.split(b"\n", 20) if line.strip()]
+    if not head.strip(b" \t\r\n\0") or not lines:
+        return _no_form("the document is empty")
+    if head.startswith(b"PK\x03\x04"):
+        return _no_form("the document is a ZIP archive: unpack it first")
+    if looks_binary(text):
+        return _no_form("the document is not text")
+    if _MARKUP.match(text):
+        return _no_form("the document is HTML or XML, not JSON and no table")
+    list_start = _LIST_START.match(text)
+    if _is_json_lines(lines, list_start is not None):
+        return Form("line", 0, read_json_lines)
+    if lines[0].lstrip()[:1] in (b"{", b"["):
+        begin = len(text[: list_start.end()].encode()) if list_start else 0
+        return Form("record", begin, partial(read_values, in_list=list_start is not None))
+    return _table_form(text, titles)
+
+
+def _no_form(error: str) -> Form:
+    return Form("line", 0, lambda tape, number: iter(()), error)
+
+
+def normalize_name(column: str) -> str:
+    """Return a name as names are compared: "Publication Year" as "publication_year"."""
+    return re.sub(r"[\W_]+", "_", column.lower()).strip("_")
+
+
+def _is_json_lines(lines: Sequence[bytes], has_list: bool) -> bool:
+    """Distinguish JSON lines from a list, from objects over several lines, and from other text.
+
+    A single line that holds a list of papers is that list.
+    """
+    first = parse_leniently(lines[0])
+    if isinstance(first, Mapping):
+        return len(lines) > 1 or not has_list or "title" in first
+    if lines[0].lstrip()[:1] == b"{" and not has_list:
+        return len(lines) == 1 or lines[1][:1] == b"{"
+    return not has_list and any(isinstance(parse_leniently(line), Mapping) for line in lines[1:5])
+
+
+def _table_form(text: str, titles: Sequence[str]) -> Form:
+    headers = {sign: header for sign in _DELIMITERS if (header := _header(text, sign, titles))}
+    if not headers:
+        first = " ".join(text.lstrip()[: MAX_EXCERPT * 4].split())[:MAX_EXCERPT]
+        return _no_form(f"neither JSON nor a table with a column for titles; it begins: {first}")
+    sign = max(headers, key=lambda sign: (len(headers[sign]), sign))
+    return Form("line", 0, partial(read_table, header=headers[sign], delimiter=sign))
+
+
+def _header(text: str, delimiter: str, titles: Sequence[str]) -> list[str]:
+    """Return the columns of a table; an empty list if none of them is for titles."""
+    lines = io.StringIO(text.lstrip("\r\n"), newline="")
+    try:
+        header = next(csv.reader(lines, delimiter=delimiter), [])
+    except csv.Error:
+        return []
+    has_title = any(normalize_name(column) in titles for column in header)
+    return [column.strip() for column in header] if has_title and len(header) <= MAX_COLUMNS else []
