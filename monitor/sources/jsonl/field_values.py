@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from monitor.sources.fields.dates import parse_date, partial_date
-from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.limits import MAX_CATEGORIES
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.publication_types import type_of
@@ -29,7 +29,6 @@ from monitor.sources.jsonl.rows import parse_cell
 
 MAX_KEY = 300
 
-_ARXIV_ID = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Za-z]{2})?/\d{7})(?:v\d+)?$")
 _ARXIV_CATEGORY = re.compile(r"(?:[a-z-]+\.[A-Za-z-]+|[a-z]+-[a-z]+)$")
 _VERSION_WORD = re.compile(r"[vV]?(\d{1,4})$")
 _HTTP = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d+)?(?:[/?#][!-~]*)?$")
@@ -63,8 +62,7 @@ def identifiers_of(scheme: str, value: object) -> Iterator[tuple[str, str, int |
     for item in value if isinstance(value, list) else (value,):
         identifier = raw(item)[:MAX_KEY]
         if scheme in ("arxiv", "doi"):
-            bare = _ARXIV_ID.match(identifier)
-            yield from identifiers_in(f"arxiv:{identifier}" if bare else identifier)
+            yield from identifiers_in(f"arxiv:{identifier}" if arxiv_id(identifier) else identifier)
         elif identifier:
             yield scheme, prose(identifier), None
 
