@@ -200,17 +200,19 @@ def _words(post: Mapping[str, Any]) -> str:
 
 
 def table(verdicts: Iterable[PairVerdict]) -> str:
-    rows: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    columns = ("pairs", "lost", "repeated", "copies", "unknown", "unlisted", "stuck")
+    """One row for each channel, with the number of pairs on each store."""
+    rows: dict[str, Counter[str]] = defaultdict(Counter)
+    sums = ("lost", "repeated", "copies", "unknown", "unlisted", "stuck")
     for one in verdicts:
-        counts = {name: getattr(one, name) for name in columns[1:]} | {"pairs": 1}
-        for key in ((one.pair.store, one.pair.channel), ("all", "")):
-            rows[key].update(counts)
+        counts = {name: getattr(one, name) for name in sums} | {one.pair.store: 1}
+        for way in (one.pair.channel, "all"):
+            rows[way].update(counts)
+    rows["all"] = rows.pop("all", Counter())
+    columns = ("sqlite", "postgresql", *sums)
     lines = [
-        "| store | channel | pairs | lost | repeated | copies | unknown | unlisted | stuck |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| channel | SQLite | PostgreSQL | lost | repeated | copies | unknown | unlisted | stuck |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    total = rows.pop(("all", ""), Counter())
-    for (store, way), row in (*rows.items(), (("all", ""), total)):
-        lines.append(f"| {store} | {way} | {' | '.join(str(row[name]) for name in columns)} |")
+    for way, row in rows.items():
+        lines.append(f"| {way} | {' | '.join(str(row[name]) for name in columns)} |")
     return "\n".join(lines)
