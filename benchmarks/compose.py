@@ -56,16 +56,18 @@ def main() -> None:
         with open_app(load(path), clock) as app:
             app.ingest()
             app.match()
-            pipeline.compose(app.parts)  # what is made once is made
-            before = size(app.parts.database)
+            pipeline.compose(app.runtime)  # what is made once is made
+            before = size(app.runtime.database)
             print(f"{count} subscriptions, each a digest of {PAPERS} papers; of one subscription")
-            tell("tick", count, lambda: (pipeline.match(app.parts), pipeline.compose(app.parts)))
+            tell(
+                "tick", count, lambda: (pipeline.match(app.runtime), pipeline.compose(app.runtime))
+            )
             clock.at += timedelta(days=1)
-            pipeline.match(app.parts)
+            pipeline.match(app.runtime)
             done: list[Any] = []
-            tell("compose", count, lambda: done.extend(pipeline.compose(app.parts)))
+            tell("compose", count, lambda: done.extend(pipeline.compose(app.runtime)))
             assert [one.digest.papers for one in done] == [PAPERS] * count
-            grown = size(app.parts.database) - before
+            grown = size(app.runtime.database) - before
             print(f"store    {grown / count / 1024:8.1f} KiB")
 
 

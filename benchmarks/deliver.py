@@ -63,7 +63,7 @@ def main() -> None:
         for name in ("shared", "own"):
             with open_app(load(configured(Path(folder), port, told.store)), FixedClock(AT)) as app:
                 plan(app, part, told.mails, name)
-                ours = rate(port, told.mails, partial(deliver_line, app.parts, "smtp"))
+                ours = rate(port, told.mails, partial(deliver_line, app.runtime, "smtp"))
             missed |= ours < bare * GOAL
             print(f"ours, {name:6} {ours:7.0f}   {ours / bare:5.2f} of smtplib")
         again = rate(port, told.mails, lambda: by_smtplib(port, content, told.mails))
@@ -119,7 +119,7 @@ def plan(app: App, part: Rendered, mails: int, name: str) -> None:
     """Put that many deliveries into the outbox: of one digest, or of a digest each."""
     people = [f"reader-{number}@example.org" for number in range(mails)]
     whole = replace(digest(), groups=())
-    with app.parts.database.writing() as tx:
+    with app.runtime.database.writing() as tx:
         for number, some in enumerate([people] if name == "shared" else [[p] for p in people]):
             one = replace(whole, subscription=f"{name}-{number}", period=str(time.time_ns()))
             body = part if name == "shared" else another(part, number)

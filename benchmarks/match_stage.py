@@ -58,15 +58,15 @@ def _stage(corpus: Made | Read, size: int, count: int) -> None:
         file = Path(folder) / "monitor.yaml"
         file.write_text(_CONFIG, encoding="utf-8")
         with open_app(config.load(file), SystemClock()) as app:
-            object.__setattr__(app.parts, "topics", topics)
-            pipeline.match(app.parts)  # puts the topics in force
+            object.__setattr__(app.runtime, "topics", topics)
+            pipeline.match(app.runtime)  # puts the topics in force
             _come_in(app, told[:count])
-            pipeline.match(app.parts)  # the words of papers become known
+            pipeline.match(app.runtime)  # the words of papers become known
             _come_in(app, told[count:])
             began = time.process_time()
-            found = pipeline.match(app.parts)
+            found = pipeline.match(app.runtime)
             taken = time.process_time() - began
-            index = app.parts.in_force.index(topics)
+            index = app.runtime.in_force.index(topics)
             began = time.process_time()
             index.pairs([one.paper for one in told[count:]])
             engine = time.process_time() - began
@@ -78,7 +78,7 @@ def _stage(corpus: Made | Read, size: int, count: int) -> None:
 
 def _come_in(app: App, told: Sequence[Told]) -> None:
     papers = [one.paper for one in told]
-    with app.parts.database.ingesting() as tx:
+    with app.runtime.database.ingesting() as tx:
         arrive(tx, "page", papers, DecisionContext(datetime.now(UTC), None, dated=False))
 
 

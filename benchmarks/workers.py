@@ -25,7 +25,8 @@ from monitor.app import open_app
 from monitor.clocks import FixedClock
 from monitor.commands.heartbeat import living_workers
 from monitor.config import load
-from monitor.service.workers import Job, queue_of
+from monitor.pipeline.flow import Step, Task
+from monitor.service.job_queue import open_queue
 
 MAILS = 10_000
 ANSWER = 20  # milliseconds
@@ -48,17 +49,17 @@ def main() -> None:
             path = configured(folder, port, told.store)
             app = stack.enter_context(open_app(load(path), FixedClock(AT)))
             plan(app, part, told.mails, "shared")
-            queue = stack.enter_context(queue_of(app.parts.database))
+            queue = stack.enter_context(open_queue(app.runtime.database))
             assert queue, "pip install '.[scale]'"
-            awaited = living_workers(app.parts.database) + workers
+            awaited = living_workers(app.runtime.database) + workers
             for _ in range(workers):
                 command = [sys.executable, "-m", "monitor", "worker", "--config", str(path)]
                 running = subprocess.Popen(command, stderr=subprocess.DEVNULL)
                 stack.callback(running.wait)
                 stack.callback(running.terminate)
-            until(lambda app=app, n=awaited: living_workers(app.parts.database) >= n)
+            until(lambda app=app, n=awaited: living_workers(app.runtime.database) >= n)
             began = time.perf_counter()
-            queue.put(Job.DELIVER, "smtp")
+            queue.put(Task(Step.DELIVER, "smtp"))
             until(lambda port=port: taken(port) >= told.mails)
             rate = told.mails / (time.perf_counter() - began)
         one = one or rate

@@ -43,3 +43,17 @@ def clock_at(moment: datetime | None, *, running: bool = False) -> Clock:
         return SystemClock()
     start = moment.astimezone(UTC)
     return ShiftedClock(start, time.monotonic()) if running else FixedClock(start)
+
+
+def _seconds_since_boot() -> float:
+    """Return the seconds that have passed, asleep or awake, whatever the clock was set to."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+_STARTED_AT = time.time(), _seconds_since_boot()
+
+
+def clock_ahead() -> timedelta:
+    """Return how far the clock has run ahead of the time that has passed in this process."""
+    wall, passed = _STARTED_AT
+    return timedelta(seconds=(time.time() - wall) - (_seconds_since_boot() - passed))

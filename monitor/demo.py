@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from monitor.app import Sent, open_app
+from monitor.app import DigestReport, open_app
 from monitor.clocks import clock_at
 from monitor.config import load
 from monitor.model import DeliveryState, Run, RunOutcome
@@ -26,7 +26,7 @@ class Played:
 
     folder: Path
     runs: tuple[Run, ...]
-    sent: tuple[Sent, ...]
+    sent: tuple[DigestReport, ...]
     papers: int
     failed: tuple[tuple[str, str], ...] = ()
 
@@ -48,10 +48,10 @@ class Played:
             and all(d.state is DeliveryState.SENT for one in self.sent for d in one.deliveries)
         )
 
-    def page(self, one: Sent) -> Path | None:
+    def page(self, one: DigestReport) -> Path | None:
         """The page of a digest; None where somebody changed the demo and it writes none."""
-        told = (Path(delivery.reference) for delivery in one.deliveries)
-        return next((path for path in told if path.is_file()), None)
+        pages = (Path(delivery.reference) for delivery in one.deliveries)
+        return next((page for page in pages if page.is_file()), None)
 
     def json(self) -> dict[str, Any]:
         pages = [(one, self.page(one)) for one in self.sent]
@@ -80,11 +80,11 @@ def demo(
             shutil.copyfile(seed, target)
     with open_app(load(directory / "monitor.yaml"), clock_at(now)) as app:
         runs = app.ingest((), on_progress)
-        names = [subscription.name for subscription in app.parts.subscriptions]
+        names = [subscription.name for subscription in app.runtime.subscriptions]
         failed: dict[str, Exception] = {}
         sent = app.digest(names, early=True, on_failure=failed.__setitem__)
-        with app.parts.database.reading() as tx:
+        with app.runtime.database.reading() as tx:
             stored = papers.count(tx)
-    told = tuple(one for one in sent if one.papers)
-    wrong = tuple((name, str(fault)) for name, fault in failed.items())
-    return Played(directory, tuple(runs), told, stored, wrong)
+    with_papers = tuple(one for one in sent if one.papers)
+    failures = tuple((name, str(fault)) for name, fault in failed.items())
+    return Played(directory, tuple(runs), with_papers, stored, failures)

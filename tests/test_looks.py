@@ -50,7 +50,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     demo(folder, SATURDAY)
     with (
         open_app(load(folder / "monitor.yaml"), clock_at(SATURDAY)) as app,
-        app.parts.database.reading() as tx,
+        app.runtime.database.reading() as tx,
     ):
         found = digests.latest(tx, "agents-team")
     assert found

@@ -47,7 +47,7 @@ def test_the_seeds_in_the_order_of_their_names(any_house: House):
     runs = house.ingest()
     assert [(run.document, run.seen, run.new, run.known) for run in runs] == EXPECTED
     assert [(run.revised, run.rejected) for run in runs] == [(0, 0)] * 4
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         assert papers.count(tx) == 229
     assert [(run.outcome.value, run.new) for run in house.ingest()] == [("unchanged", 0)]
 
@@ -63,7 +63,7 @@ def test_each_subscriber_gets_every_matched_paper_once_by_mail_and_slack(
     house.run()
     told = house.next_morning()
     house.run()
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         _, digest = digests.latest(tx, "lab")
     titles = [entry.paper.title for group in digest.groups for entry in group.entries]
     assert told == {"lab": len(titles)}

@@ -50,7 +50,7 @@ def list_(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> 
     from monitor.cli import json_output, run_output
     from monitor.store import deliveries as outbox
 
-    with opened_to_read(config, now) as app, app.parts.database.reading() as tx:
+    with opened_to_read(config, now) as app, app.runtime.database.reading() as tx:
         listed = outbox.listing(tx)
     if as_json:
         emit(json_output.deliveries(listed))
@@ -66,8 +66,8 @@ def retry(
     from monitor.store import deliveries as outbox
 
     with opened(config, now, create=False) as app:
-        with app.parts.database.writing() as tx:
-            outbox.retry(tx, id_, app.parts.clock.now())
+        with app.runtime.database.writing() as tx:
+            outbox.retry(tx, id_, app.runtime.clock.now())
         app.deliver()
         _report(app, id_, as_json)
 
@@ -84,7 +84,7 @@ def resolve(
     from monitor import pipeline
 
     with opened(config, now, create=False) as app:
-        pipeline.resolve(app.parts, id_, fate)
+        pipeline.resolve(app.runtime, id_, fate)
         if fate == "resend":
             app.deliver()
         _report(app, id_, as_json)
@@ -95,7 +95,7 @@ def _report(app: App, id_: int, as_json: bool) -> None:
     from monitor.model import DeliveryState
     from monitor.store import deliveries as outbox
 
-    with app.parts.database.reading() as tx:
+    with app.runtime.database.reading() as tx:
         delivery = outbox.get(tx, id_)
     if as_json:
         emit(json_output.deliveries([delivery]))
@@ -145,8 +145,8 @@ def _examined(config: Path, now: str | None) -> list[Check]:
     with opened_or_empty(config, now) as app:
         store, files = app.settings.store, [app.settings.file]
         if is_there(store):
-            return examine(app.parts, files)
-        return before_first_run(app.parts, str(Database(store)), files)
+            return examine(app.runtime, files)
+        return before_first_run(app.runtime, str(Database(store)), files)
 
 
 def send_test(
@@ -159,9 +159,10 @@ def send_test(
 ) -> None:
     """Send a test message by every way to the named subscriptions, or all; nothing is recorded."""
     from monitor.cli import json_output, run_output
+    from monitor.commands.send_test import send_test as send
 
     with opened_or_empty(config, now) as app:
-        tried = app.send_test(names or ())
+        tried = send(app.runtime, names or ())
     if as_json:
         emit(json_output.tried(tried))
     else:
@@ -177,7 +178,7 @@ def backup(
 ) -> None:
     """Write a whole copy of a SQLite store, while the service runs."""
     with opened_to_read(config, now) as app:
-        app.parts.database.backup(target)
+        app.runtime.database.backup(target)
     if as_json:
         emit({"path": str(target), "bytes": target.stat().st_size})
     else:

@@ -13,10 +13,11 @@ from monitor.errors import Fault
 from monitor.model import Delivery, DeliveryState, Paper, Reading, Run, RunOutcome
 
 if TYPE_CHECKING:
-    from monitor.app import Sent, Tried
+    from monitor.app import DigestReport
     from monitor.commands.doubtful_joins import Doubts
     from monitor.commands.heartbeat import Check
     from monitor.commands.search import Comparison, FoundPaper, Sample, Trial
+    from monitor.commands.send_test import SentTest
 
 Answer = dict[str, Any]
 # A subscription whose digest could not be composed, and why.
@@ -52,7 +53,7 @@ def runs_ok(told: Iterable[Run]) -> bool:
     return all(run.outcome is not RunOutcome.FAILED for run in told)
 
 
-def digests(sent: Iterable[Sent], failed: Iterable[Failure]) -> Answer:
+def digests(sent: Iterable[DigestReport], failed: Iterable[Failure]) -> Answer:
     return {
         "digests": [
             {
@@ -67,7 +68,7 @@ def digests(sent: Iterable[Sent], failed: Iterable[Failure]) -> Answer:
     }
 
 
-def previews(written: Iterable[Sent]) -> Answer:
+def previews(written: Iterable[DigestReport]) -> Answer:
     return {
         "digests": [
             {
@@ -90,7 +91,9 @@ def _attempt(delivery: Delivery) -> Answer:
     }
 
 
-def digests_ok(sent: Iterable[Sent], failed: Sequence[Failure], *, rehearsed: bool = False) -> bool:
+def digests_ok(
+    sent: Iterable[DigestReport], failed: Sequence[Failure], *, rehearsed: bool = False
+) -> bool:
     """Whether all was sent that was to be; another process may be at it just now."""
     well = (DeliveryState.PLANNED,) if rehearsed else WELL
     return not failed and all(d.state in well for one in sent for d in one.deliveries)
@@ -265,7 +268,7 @@ def checks(told: Sequence[Check]) -> Answer:
     return {"ok": all(check.ok for check in told), "checks": checks}
 
 
-def tried(told: Iterable[Tried]) -> Answer:
+def tried(told: Iterable[SentTest]) -> Answer:
     return {
         "deliveries": [
             {

@@ -42,7 +42,7 @@ def merge(
     from monitor.commands.search import Searched
 
     with opened(config, now, create=False) as app:
-        one = corrected(app.parts, wanted)
+        one = corrected(app.runtime, wanted)
     if as_json:
         emit(json_output.papers([one]))
     else:
@@ -66,7 +66,7 @@ def split(
     from monitor.commands.search import Searched
 
     with opened(config, now, create=False) as app:
-        both = corrected(app.parts, paper, what, title)
+        both = corrected(app.runtime, paper, what, title)
     if as_json:
         emit(json_output.papers(both))
     else:
@@ -80,7 +80,7 @@ def doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) 
     from monitor.commands.doubtful_joins import doubtful as judged
 
     with opened(config, now) as app:
-        found = judged(app.parts)
+        found = judged(app.runtime)
     command = "paper-monitor papers split"
     if config != CONFIG:
         command += f" --config {shlex.quote(str(config))}"

@@ -67,7 +67,7 @@ def status(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) ->
     from monitor.commands.status import status as asked
 
     with opened_to_read(config, now) as app:
-        told = asked(app.parts)
+        told = asked(app.runtime)
     if as_json:
         emit(json_output.plain(told))
     else:
@@ -90,7 +90,7 @@ def papers(
     from monitor.commands.search import search as asked
 
     with opened_to_read(config, now) as app, pointing(query):
-        found = asked(app.parts, query, limit if as_json else limit or 50)
+        found = asked(app.runtime, query, limit if as_json else limit or 50)
     if as_json:
         emit(json_output.papers(found.papers))
     else:
@@ -122,11 +122,11 @@ def try_(
     from monitor.commands.search import try_topic as asked
 
     with opened_or_empty(config, now) as app:
-        topic = topic_named(app.parts, query)
+        topic = topic_named(app.runtime, query)
         with pointing(compare or ""):
-            other = named(app.parts, compare) if compare is not None else None
+            other = named(app.runtime, compare) if compare is not None else None
         with pointing(topic.query if topic else query):
-            trial = asked(app.parts, topic or query, other, threshold)
+            trial = asked(app.runtime, topic or query, other, threshold)
     if as_json:
         emit(json_output.trial(trial))
     else:
@@ -144,7 +144,7 @@ def explain(
     from monitor.commands.explain import explain as asked
 
     with opened_to_read(config, now) as app:
-        told = asked(app.parts, paper)
+        told = asked(app.runtime, paper)
     if as_json:
         emit(json_output.plain(told))
     else:
@@ -166,9 +166,10 @@ def preview(
 ) -> None:
     """Show any digest, past or next, as a page in the browser; nothing is sent."""
     from monitor.cli import json_output, run_output
+    from monitor.commands.preview import preview as write_preview
 
     with opened(config, now, create=False) as app:
-        written = app.preview(subscription, period)
+        written = write_preview(app.runtime, subscription, period)
     if as_json:
         emit(json_output.previews(written))
         return

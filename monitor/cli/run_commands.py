@@ -116,15 +116,18 @@ def digest(
 ) -> None:
     """Compose what is due and deliver it."""
     from monitor.cli import json_output, run_output
+    from monitor.commands.preview import dry_run as rehearse
     from monitor.commands.upcoming import upcoming
 
     if early and not names:
         raise UsageError("--early wants to know which", "name the subscriptions")
     failed = Failures()
     with opened(config, now, create=not dry_run) as app:
-        compose = app.rehearse if dry_run else app.digest
-        sent = compose(names or (), early, on_failure=failed.add)
-        waiting = [] if as_json or sent or failed.found else upcoming(app.parts, names or ())
+        if dry_run:
+            sent = rehearse(app.runtime, names or (), early, failed.add)
+        else:
+            sent = app.digest(names or (), early, on_failure=failed.add)
+        waiting = [] if as_json or sent or failed.found else upcoming(app.runtime, names or ())
     if as_json:
         emit(json_output.digests(sent, failed.found))
     else:
@@ -142,7 +145,7 @@ def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> No
         with terminal.reading(quiet=as_json) as on_progress:
             runs = app.ingest((), on_progress)
         sent = app.digest(probe=False, on_failure=failed.add)
-        waiting = [] if as_json or sent or failed.found else upcoming(app.parts)
+        waiting = [] if as_json or sent or failed.found else upcoming(app.runtime)
         if as_json:
             emit(json_output.runs(runs) | json_output.digests(sent, failed.found))
         else:

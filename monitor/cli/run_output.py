@@ -15,8 +15,9 @@ from monitor.cli.terminal import console, count_of, file_link, print_error, tabl
 from monitor.model import Delivery, DeliveryState, Run, RunOutcome
 
 if TYPE_CHECKING:
-    from monitor.app import Sent, Tried
+    from monitor.app import DigestReport
     from monitor.cli.json_output import Failure
+    from monitor.commands.send_test import SentTest
     from monitor.commands.upcoming import Upcoming
     from monitor.demo import Played
 
@@ -65,7 +66,7 @@ def runs(told: Sequence[Run]) -> None:
 
 
 def digests(
-    sent: Sequence[Sent],
+    sent: Sequence[DigestReport],
     failed: Sequence[Failure],
     waiting: Sequence[Upcoming],
     config: Path,
@@ -99,7 +100,7 @@ def _early(subscription: str, config: Path) -> str:
     return f"paper-monitor digest --early {shlex.quote(subscription)}{named}"
 
 
-def _sent(sent: Sequence[Sent]) -> None:
+def _sent(sent: Sequence[DigestReport]) -> None:
     rows = table(
         "Subscription", "Period", "Papers", "Channel", "Recipient", "State", right=("Papers",)
     )
@@ -113,8 +114,8 @@ def _sent(sent: Sequence[Sent]) -> None:
             print_error(where, delivery.error)
 
 
-def rehearsals(sent: Sequence[Sent]) -> None:
-    """What would go out, as pages; `Sent` of a rehearsal has one delivery, to a page."""
+def rehearsals(sent: Sequence[DigestReport]) -> None:
+    """What would go out, as pages; The report of a rehearsal has one delivery, to a page."""
     rows = table("Subscription", "Period", "Papers", "Page", right=("Papers",))
     for one in sent:
         page = one.deliveries[0]
@@ -178,7 +179,7 @@ def deliveries(listed: Sequence[Delivery]) -> None:
         print_error(f"delivery {one.id}", one.error)
 
 
-def tried(told: Sequence[Tried]) -> None:
+def tried(told: Sequence[SentTest]) -> None:
     if not told:
         console.print("There is nobody to write to.")
         return

@@ -85,11 +85,11 @@ class Running(ABC):
 
     def _tell(self, app: App) -> None:
         """Say that this configuration is used: what was wrong with another is over."""
-        with app.parts.database.writing() as tx:
+        with app.runtime.database.writing() as tx:
             stored_incidents.end_incident(
                 tx, incidents.CONFIGURATION, incidents.FAULTY, self.clock.now()
             )
-        parts = app.parts
+        parts = app.runtime
         log.info(
             "serving",
             sources=len(parts.sources),
@@ -114,7 +114,7 @@ class Running(ABC):
         except ConfigError as fault:
             log.error("configuration not taken up", faults=[f.message for f in fault.faults])
             subject, kind = incidents.CONFIGURATION, incidents.FAULTY
-            with app.parts.database.writing() as tx:
+            with app.runtime.database.writing() as tx:
                 stored_incidents.open_incident(tx, subject, kind, self.clock.now(), str(fault))
         else:
             log.info("configuration changed")

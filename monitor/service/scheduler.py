@@ -28,16 +28,17 @@ from monitor.app import App
 from monitor.commands.heartbeat import SERVICE, end_of_life, living_workers, sign_of_life
 from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Clock
-from monitor.service import workers
+from monitor.pipeline import flow
+from monitor.pipeline.flow import Step, Task
+from monitor.service.job_queue import Queue, open_queue
 from monitor.service.outages import Outages
 from monitor.service.process import Running
-from monitor.service.workers import Job, Queue
 from monitor.store.locks import ServiceLock, service_lock
 
 log = structlog.get_logger()
 
 TICK = timedelta(seconds=20)
-UPKEEP = timedelta(hours=6)
+CLEAN_UP = timedelta(hours=6)
 # An interval that is not yet over is no clock that was set back.
 SLACK = timedelta(seconds=5)
 READERS = 4
@@ -71,7 +72,7 @@ class Service(Running):
                 return
 
     def work(self, app: App) -> None:
-        with _place(app) as place, workers.queue_of(app.parts.database) as queue:
+        with _place(app) as place, open_queue(app.runtime.database) as queue:
             jobs = _Jobs(app, self.clock, self.tick, lambda: self._look(app, place), queue)
             jobs.start()
             self._tell(app)
@@ -80,7 +81,7 @@ class Service(Running):
             log.info("ending what is under way", because=self._because())
             jobs.stop()
             with suppress(StoreError):
-                end_of_life(app.parts.database, SERVICE)
+                end_of_life(app.runtime.database, SERVICE)
 
     def _look(self, app: App, place: ServiceLock | None) -> None:
         """Keep our place, or stop when another service has it; take up a changed file."""
@@ -97,10 +98,10 @@ class Service(Running):
 @contextmanager
 def _place(app: App) -> Iterator[ServiceLock | None]:
     """A SQLite store has one writer, and one service; on PostgreSQL the tables decide."""
-    if app.parts.database.path is None:
+    if app.runtime.database.path is None:
         yield None
         return
-    with service_lock(app.parts.database) as place:
+    with service_lock(app.runtime.database) as place:
         yield place
 
 
@@ -120,13 +121,13 @@ class _Jobs:
         self.look = look
         self.queue = queue
         self.outages = Outages(
-            clock, lambda outage: pipeline.note_outage(app.parts, outage.since, outage.error)
+            clock, lambda outage: pipeline.note_outage(app.runtime, outage.since, outage.error)
         )
         self.began = time.monotonic()
         self._noting = threading.Lock()
         self._is_lost = False
-        self.unread = set(app.parts.sources)
-        lines = app.parts.lines
+        self.unread = set(app.runtime.sources)
+        lines = app.runtime.lines
         self.executors = {
             "default": ThreadPoolExecutor(3),
             "readers": ThreadPoolExecutor(READERS),
@@ -139,25 +140,30 @@ class _Jobs:
         )
         self._every(tick, self._watch, "default", WATCH)
         self._every(tick, self._compose, "default", COMPOSE)
-        self._every(UPKEEP, self._upkeep, "default", "upkeep")
-        self._every(tick, self._make_searchable, "default", "search")
-        for name in app.parts.sources:
+        self._every(CLEAN_UP, self._do, "default", "upkeep", Task(Step.CLEAN_UP))
+        self._every(tick, self._do, "default", "search", Task(Step.SEARCH))
+        for name in app.runtime.sources:
             self._every(tick, self._ingest, "readers", f"source {name}", name)
         for line in lines:
-            self._every(tick, self._deliver, "lines", f"{LINE}{line}", line)
+            self._every(tick, self._do, "lines", f"{LINE}{line}", Task(Step.DELIVER, line))
 
     def _every(
-        self, tick: timedelta, job: Callable[..., None], executor: str, name: str, *told: object
+        self,
+        tick: timedelta,
+        job: Callable[..., None],
+        executor: str,
+        name: str,
+        *arguments: object,
     ) -> None:
-        def watched(*told: object) -> None:
-            with self.outages.watched(name, seen_by=WATCH if tick >= UPKEEP else ""):
-                self._while_stored(job, *told)
+        def watched(*arguments: object) -> None:
+            with self.outages.watched(name, seen_by=WATCH if tick >= CLEAN_UP else ""):
+                self._while_stored(job, *arguments)
 
         self.scheduler.add_job(
             watched,
             "interval",
             seconds=tick.total_seconds(),
-            args=told,
+            args=arguments,
             id=name,
             executor=executor,
             next_run_time=datetime.now(UTC),
@@ -171,7 +177,7 @@ class _Jobs:
 
         Not in `scheduler.shutdown`, which holds the lock that a job needs to wake another.
         """
-        self.app.parts.stopping.set()
+        self.app.runtime.stopping.set()
         self.scheduler.pause()
         for executor in self.executors.values():
             executor.shutdown(wait=True)
@@ -186,7 +192,7 @@ class _Jobs:
         now = datetime.now(UTC)
         for job in self.scheduler.get_jobs():
             if job.next_run_time and job.next_run_time - now > job.trigger.interval + SLACK:
-                self._soon(job.id)
+                self._wake(job.id)
 
     def _while_stored(self, job: Callable[..., None], *what: object) -> None:
         """Do a job, but nothing while the store is gone: what it did could not be recorded.
@@ -194,7 +200,7 @@ class _Jobs:
         A file that is put back is used again; another one in its place is not, without a restart.
         """
         try:
-            self.app.parts.database.check_identity()
+            self.app.runtime.database.check_identity()
         except StoreError as fault:
             with self._noting:
                 if not self._is_lost:
@@ -207,67 +213,55 @@ class _Jobs:
             self._is_lost = False
         job(*what)
 
-    def _soon(self, *names: str) -> None:
-        """Wake jobs now rather than at their next tick; a mail need not wait for the clock."""
-        for name in names:
-            with suppress(JobLookupError):
-                self.scheduler.modify_job(name, next_run_time=datetime.now(UTC))
+    def _wake(self, job: str) -> None:
+        """Run a job now rather than at its next tick; a mail need not wait for the clock."""
+        with suppress(JobLookupError):
+            self.scheduler.modify_job(job, next_run_time=datetime.now(UTC))
 
     def _watch(self) -> None:
-        self.app.parts.owner.keep()
-        sign_of_life(self.app.parts.database, SERVICE)
+        self.app.runtime.owner.keep()
+        sign_of_life(self.app.runtime.database, SERVICE)
         self.look()
 
-    def _handed(self, job: Job, what: str = "") -> bool:
-        """Leave a job to the workers. False where there are none: we do it ourselves."""
-        if self.queue is None or not living_workers(self.app.parts.database):
+    def _do(self, task: Task) -> None:
+        """Do a task, or leave it to the workers where there are any."""
+        if not self._is_queued(task):
+            flow.do(self.app.runtime, task, self._follow)
+
+    def _is_queued(self, task: Task) -> bool:
+        if self.queue is None or not living_workers(self.app.runtime.database):
             return False
-        self.queue.put(job, what)
+        self.queue.put(task)
         return True
 
-    def _ingest(self, name: str) -> None:
-        parts = self.app.parts
-        if not pipeline.is_due(parts, name):
-            if name in self.unread and not pipeline.is_being_read(parts, name):
-                self.unread.discard(name)
-            return
-        if self._handed(Job.INGEST, name):
+    def _follow(self, task: Task) -> None:
+        """Do what follows a task: now, or by waking the job that does it."""
+        match task.step:
+            case Step.MATCH:
+                self._wake(COMPOSE)
+            case Step.DELIVER:
+                self._wake(f"{LINE}{task.of}")
+            case _:
+                flow.do(self.app.runtime, task, self._follow)
+
+    def _ingest(self, source: str) -> None:
+        runtime, task = self.app.runtime, Task(Step.INGEST, source)
+        following: list[Task] = []
+        due = pipeline.is_due(runtime, source)
+        if due and self._is_queued(task):
             return
         try:
-            pipeline.ingest(parts, name)
-        except StoreBusyError as fault:
-            log.info("not read now", source=name, reason=str(fault))
-            return
+            if due:
+                flow.do(runtime, task, following.append)
         except BaseException:
-            self.unread.discard(name)
+            self.unread.discard(source)
             raise
-        self.unread.discard(name)
-        self._soon(COMPOSE)
+        if source in self.unread and not pipeline.is_being_read(runtime, source):
+            self.unread.discard(source)
+        for one in following:
+            self._follow(one)
 
     def _compose(self) -> None:
         """After a time of being down, what is due waits until each source was looked at once."""
         hold = bool(self.unread) and time.monotonic() - self.began < FIRST_LOOK
-        if self._handed(Job.MATCH if hold else Job.COMPOSE):
-            return
-        pipeline.match(self.app.parts)
-        if hold:
-            return
-        failed: dict[str, Exception] = {}
-        if pipeline.compose(self.app.parts, patient=True, on_failure=failed.__setitem__):
-            self._soon(*(job.id for job in self.scheduler.get_jobs() if job.id.startswith(LINE)))
-        pipeline.raise_store_error(failed)
-
-    def _make_searchable(self) -> None:
-        if not self._handed(Job.SEARCH):
-            pipeline.make_searchable(self.app.parts)
-
-    def _upkeep(self) -> None:
-        if not self._handed(Job.UPKEEP):
-            pipeline.upkeep(self.app.parts)
-
-    def _deliver(self, line: str) -> None:
-        if self._handed(Job.DELIVER, line):
-            return
-        pipeline.deliver_line(self.app.parts, line)
-        for channel in self.app.parts.lines[line]:
-            channel.close()
+        self._do(Task(Step.MATCH if hold else Step.COMPOSE))

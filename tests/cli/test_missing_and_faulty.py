@@ -113,7 +113,7 @@ def test_what_is_valid_is_still_shown(lived: House, say: Say):
 
 
 def test_their_exit_status_is_their_own(lived: House, say: Say):
-    with lived.opened() as app, app.parts.database.writing() as tx:
+    with lived.opened() as app, app.runtime.database.writing() as tx:
         tx.exec_driver_sql("UPDATE delivery SET state = 'unknown'")
     lived.settings["topics"]["broken"] = {"query": "(("}
     assert say("status", "--now", SUNDAY).status == 1

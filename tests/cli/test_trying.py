@@ -93,7 +93,7 @@ def test_a_search_is_the_same_before_and_after_papers_are_in_the_index(house: Ho
         app.ingest()
         if indexed:
             app.match()
-        with app.parts.database.reading() as tx:
+        with app.runtime.database.reading() as tx:
             assert bool(search_index.waiting(tx, 9)) is not indexed
         for query, expected in (
             ("agents", [MORE[0], AGENTS[0]]),
@@ -101,12 +101,12 @@ def test_a_search_is_the_same_before_and_after_papers_are_in_the_index(house: Ho
             ("agents -plan*", [MORE[0]]),
             ("", [MORE[0], FOLDING[0], BANDITS[0], AGENTS[0]]),
         ):
-            told = search(app.parts, query)
+            told = search(app.runtime, query)
             assert [one.stored.paper.title for one in told.papers] == expected
             assert not told.more
             if query:
-                assert try_topic(app.parts, query).papers == len(expected)
-        cut = search(app.parts, "agents", 1)
+                assert try_topic(app.runtime, query).papers == len(expected)
+        cut = search(app.runtime, "agents", 1)
         assert ([one.stored.paper.title for one in cut.papers], cut.more) == ([MORE[0]], True)
 
 
@@ -139,8 +139,8 @@ def test_a_very_wide_topic_is_tried_on_the_newest_papers(
     say("ingest")
     monkeypatch.setattr(questions, "MOST_MET", 100)
     with house.opened() as app:
-        told = try_topic(app.parts, "agents", parse_query("work"))
-        whole = try_topic(app.parts, "kind 299 OR kind 7")
+        told = try_topic(app.runtime, "agents", parse_query("work"))
+        whole = try_topic(app.runtime, "kind 299 OR kind 7")
     assert (told.papers, told.share) == (300, 1.0)
     assert sum(day.papers for day in told.per_day) == 100
     assert told.warnings[-1].startswith("only the newest 100 papers were looked at")

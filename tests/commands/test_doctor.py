@@ -70,7 +70,7 @@ def test_what_is_missing_is_said_with_what_to_do(
 
 def examined(house: House, **changes: object) -> dict[str, Check]:
     with house.opened() as app:
-        return {check.name: check for check in doctor(replace(app.parts, **changes))}
+        return {check.name: check for check in doctor(replace(app.runtime, **changes))}
 
 
 def test_the_domain_that_mail_is_from_is_looked_at(house: House, smtp: ScriptedSmtp) -> None:
@@ -112,7 +112,7 @@ def test_a_disk_that_is_nearly_full_is_said(house: House, monkeypatch: pytest.Mo
 
 def test_a_clock_behind_what_was_recorded_is_said(house: House) -> None:
     assert examined(house)["clock"].ok
-    with house.opened() as app, app.parts.database.writing() as tx:
+    with house.opened() as app, app.runtime.database.writing() as tx:
         heartbeats.beat(tx, SERVICE, datetime.now(UTC) + timedelta(hours=2))
     check = examined(house)["clock"]
     assert not check.ok and "set it right" in check.message
@@ -159,12 +159,12 @@ def test_a_token_that_may_not_post_is_said(
 def test_a_killed_worker_is_no_fault_while_another_does_its_work(house: House) -> None:
     """It is named for a day all the same; where none is left, it is one."""
     with house.opened() as app:
-        with app.parts.database.writing() as tx:
+        with app.runtime.database.writing() as tx:
             heartbeats.beat(tx, "worker@cellar/7", datetime.now(UTC) - timedelta(hours=2))
-        [check] = workers(app.parts.database)
+        [check] = workers(app.runtime.database)
         assert (check.name, check.ok) == ("worker cellar/7", False)
-        sign_of_life(app.parts.database, WORKER)
-        checks = {check.name: check for check in workers(app.parts.database)}
+        sign_of_life(app.runtime.database, WORKER)
+        checks = {check.name: check for check in workers(app.runtime.database)}
     assert len(checks) == 2 and all(check.ok for check in checks.values())
     told = checks["worker cellar/7"].message
     assert "ended without a word, and another worker does its work" in told

@@ -25,32 +25,32 @@ LINKED = replace(ONE, keys={"arxiv": "2601.00001", "doi": "10.1000/two"})
 @pytest.fixture
 def app(house: House) -> Iterator[App]:
     with house.opened() as opened:
-        subscribe(opened.parts.database, "ada")
-        watch(opened.parts.database, "t")
+        subscribe(opened.runtime.database, "ada")
+        watch(opened.runtime.database, "t")
         yield opened
 
 
 def test_what_is_merged_is_one_paper_however_it_is_read_again(app: App) -> None:
-    store = app.parts.database
+    store = app.runtime.database
     read(store, "a", ONE)
     assert tell(store) == [1]
     read(store, "b", TWO)
-    kept = merge(app.parts, ["1", TWO.title])
+    kept = merge(app.runtime, ["1", TWO.title])
     assert kept.stored.id == 1
     read(store, "b", replace(TWO, abstract="Now with an abstract, and that is a wholly new text."))
     read(store, "b", replace(TWO, title="Plans, Revisited: of Agents and Their Language"))
     assert ids(store) == [1]
     assert tell(store, now=NOW + DAY) == []
-    told = explain(app.parts, "2")
+    told = explain(app.runtime, "2")
     assert (told.id, told.joined[0].id, told.rulings[0].verdict) == (1, 2, "same")
 
 
 def test_what_is_split_keeps_what_was_sent_and_takes_its_own_text(app: App) -> None:
-    store = app.parts.database
+    store = app.runtime.database
     read(store, "a", LINKED)
     read(store, "b", WITH_DOI)
     assert (ids(store), tell(store)) == ([1], [1])
-    first, second = split(app.parts, "1", ["doi:10.1000/two"])
+    first, second = split(app.runtime, "1", ["doi:10.1000/two"])
     assert (first.stored.paper.keys, second.stored.paper.keys) == (
         {"arxiv": "2601.00001"},
         {"doi": "10.1000/two"},
@@ -63,10 +63,10 @@ def test_what_is_split_keeps_what_was_sent_and_takes_its_own_text(app: App) -> N
 
 
 def test_what_is_split_is_never_joined_again_by_a_reading(app: App) -> None:
-    store = app.parts.database
+    store = app.runtime.database
     read(store, "a", LINKED)
     read(store, "b", WITH_DOI)
-    split(app.parts, "1", ["b/10.1000/two"])
+    split(app.runtime, "1", ["b/10.1000/two"])
     read(store, "a", replace(LINKED, abstract="The wrong DOI stands here still, in a new text."))
     read(store, "c", replace(LINKED, raw_id="c1"))
     assert ids(store) == [1, 2]
@@ -74,28 +74,28 @@ def test_what_is_split_is_never_joined_again_by_a_reading(app: App) -> None:
 
 
 def test_a_later_word_replaces_the_one_before(app: App) -> None:
-    store = app.parts.database
+    store = app.runtime.database
     read(store, "a", LINKED)
     read(store, "b", WITH_DOI)
-    split(app.parts, "1", ["b"])
-    merge(app.parts, ["1", "2"])
+    split(app.runtime, "1", ["b"])
+    merge(app.runtime, ["1", "2"])
     assert ids(store) == [1]
     read(store, "c", replace(LINKED, raw_id="c1"))
     assert ids(store) == [1]
-    assert {one.verdict for one in explain(app.parts, "1").rulings} == {"same"}
+    assert {one.verdict for one in explain(app.runtime, "1").rulings} == {"same"}
 
 
 @pytest.mark.parametrize("what", [["10.1000/none"], ["a"], ["arxiv:2601.00001"]])
 def test_what_is_not_of_the_paper_or_all_of_it_is_refused(app: App, what: list[str]) -> None:
-    read(app.parts.database, "a", replace(ONE, keys={"arxiv": "2601.00001"}))
+    read(app.runtime.database, "a", replace(ONE, keys={"arxiv": "2601.00001"}))
     with pytest.raises(UsageError):
-        split(app.parts, "1", what)
+        split(app.runtime, "1", what)
 
 
 def test_one_paper_is_not_merged_with_itself(app: App) -> None:
-    read(app.parts.database, "a", ONE)
+    read(app.runtime.database, "a", ONE)
     with pytest.raises(UsageError, match="one paper already"):
-        merge(app.parts, ["1", ONE.title])
+        merge(app.runtime, ["1", ONE.title])
 
 
 def test_the_command_merges_and_splits(house: House) -> None:

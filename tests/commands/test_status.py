@@ -23,7 +23,7 @@ from tests.servers.smtp import Drop, ScriptedSmtp
 
 def asked(house: House) -> Status:
     with house.opened() as app:
-        return status(app.parts)
+        return status(app.runtime)
 
 
 def why(house: House) -> str:
@@ -31,7 +31,7 @@ def why(house: House) -> str:
 
 
 def beat(house: House) -> None:
-    with house.opened() as app, app.parts.database.writing() as tx:
+    with house.opened() as app, app.runtime.database.writing() as tx:
         heartbeats.beat(tx, SERVICE, datetime.now(UTC))
 
 
@@ -62,7 +62,7 @@ def test_papers_that_have_waited_longer_than_their_slot_are_a_problem(due: House
 def test_papers_that_wait_for_an_alert_are_a_problem(due: House):
     due.settings["subscriptions"]["lab"]["schedule"] = "immediately"
     with due.opened() as app:
-        match(app.parts)
+        match(app.runtime)
     beat(due)
     assert asked(due).ok
     due.clock.move(minutes=25)
@@ -90,7 +90,7 @@ def test_a_store_that_cannot_be_written_is_a_problem(due: House, monkeypatch: py
 
     with due.opened() as app:
         monkeypatch.setattr(Database, "writing", full)
-        told = status(app.parts)
+        told = status(app.runtime)
         monkeypatch.undo()
     assert not told.ok
     assert told.problems == (
@@ -116,7 +116,7 @@ def test_why_says_when_a_digest_is_tried_again_in_the_zone_of_its_row(
     smtp.script["rcpt"].append("450 4.2.0 greylisted")
     due.clock.move(hours=2)
     due.run()
-    with due.opened() as app, app.parts.database.reading() as tx:
+    with due.opened() as app, app.runtime.database.reading() as tx:
         [waits] = deliveries.listing(tx, [DeliveryState.RETRY])
     assert waits.next_attempt_at
     at = (waits.next_attempt_at + timedelta(hours=1)).strftime("%H:%M")

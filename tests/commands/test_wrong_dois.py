@@ -29,33 +29,33 @@ def app(tmp_path: Path, url: str) -> Iterator[App]:
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_both_are_found_by_search_with_their_identifiers(app: App, indexed: bool) -> None:
-    read(app.parts.database, "arxiv", GRAPHS)
-    read(app.parts.database, "arxiv", ROOTS, now=NOW + DAY)
+    read(app.runtime.database, "arxiv", GRAPHS)
+    read(app.runtime.database, "arxiv", ROOTS, now=NOW + DAY)
     if indexed:
-        assert make_searchable(app.parts) == 2
+        assert make_searchable(app.runtime) == 2
     for query, paper in (("subgraphs", GRAPHS), ("polynomials", ROOTS)):
-        [found] = search(app.parts, query).papers
+        [found] = search(app.runtime, query).papers
         assert found.stored.paper.title == paper.title
         assert found.stored.paper.keys == paper.keys
 
 
 def test_the_doi_names_both_and_each_arxiv_id_its_own(app: App) -> None:
-    read(app.parts.database, "arxiv", GRAPHS, ROOTS)
+    read(app.runtime.database, "arxiv", GRAPHS, ROOTS)
     for number, paper in enumerate((GRAPHS, ROOTS), 1):
-        told = explain(app.parts, f"arxiv:{paper.keys['arxiv']}")
+        told = explain(app.runtime, f"arxiv:{paper.keys['arxiv']}")
         assert (told.id, told.keys) == (number, paper.keys)
     with pytest.raises(UsageError, match="several papers are"):
-        explain(app.parts, DOI)
+        explain(app.runtime, DOI)
 
 
 def test_a_person_may_merge_them_and_split_them_again(app: App) -> None:
-    store = app.parts.database
+    store = app.runtime.database
     read(store, "arxiv", GRAPHS, ROOTS)
-    kept = merge(app.parts, ["1", "2"])
+    kept = merge(app.runtime, ["1", "2"])
     assert kept.stored.paper.keys == {"arxiv": ("2601.00001", "2601.00002"), "doi": DOI}
-    first, second = split(app.parts, "1", ["arxiv:2601.00002", "arxiv/a2"])
+    first, second = split(app.runtime, "1", ["arxiv:2601.00002", "arxiv/a2"])
     assert first.stored.paper.keys == {"arxiv": "2601.00001", "doi": DOI}
     assert second.stored.paper.keys == {"arxiv": "2601.00002"}
     read(store, "arxiv", GRAPHS, ROOTS, now=NOW + DAY)
     assert len(ids(store)) == 2
-    assert explain(app.parts, "arxiv:2601.00002").title == ROOTS.title
+    assert explain(app.runtime, "arxiv:2601.00002").title == ROOTS.title

@@ -146,8 +146,8 @@ class Days:
     def unknown(self, hours: float) -> list[int]:
         """Return what is unknown, and note what of it is not listed."""
         with open_app(load(self.config), Clock(MORNING + timedelta(hours=hours))) as app:
-            told = status(app.parts)
-            with app.parts.database.reading() as tx:
+            told = status(app.runtime)
+            with app.runtime.database.reading() as tx:
                 rows = deliveries.listing(tx)
         unknown = [one.id for one in rows if one.state is DeliveryState.UNKNOWN]
         open_still = [one.id for one in rows if one.state in OPEN and one.handed_off_at]
@@ -161,9 +161,9 @@ class Days:
         unknown = self.unknown(hours)
         with open_app(load(self.config), Clock(MORNING + timedelta(hours=hours))) as app:
             for id in unknown:
-                with app.parts.database.reading() as tx:
+                with app.runtime.database.reading() as tx:
                     one = deliveries.get(tx, id)
-                resolve(app.parts, id, "sent" if fate(one) == "sent" else "resend")
+                resolve(app.runtime, id, "sent" if fate(one) == "sent" else "resend")
         return len(unknown)
 
 

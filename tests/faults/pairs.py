@@ -164,7 +164,7 @@ def _judged(days: Days, pair: Pair, unknown: int, asks: bool) -> PairVerdict:
     in_two = sum(count - 1 for count in way.arrived(stage, days.folder).values())
     if isinstance(way, Posted):  # its history says what is there
         second, third = 0, third + second
-    with open_app(load(days.config), Clock(MORNING)) as app, app.parts.database.reading() as tx:
+    with open_app(load(days.config), Clock(MORNING)) as app, app.runtime.database.reading() as tx:
         states = deliveries.counts(tx)
     verdict = PairVerdict(
         pair,

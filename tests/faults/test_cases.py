@@ -74,7 +74,7 @@ def test_K16_a_process_that_slept_past_its_lease_can_neither_send_nor_record(
         os.kill(asleep.pid, signal.SIGSTOP)
         house.run()
         assert smtp.received == [], "while its owner lives, a claim is nobody else's"
-        with house.opened() as app, app.parts.database.writing() as tx:
+        with house.opened() as app, app.runtime.database.writing() as tx:
             deliveries.release_dead(tx, lambda owner: False, house.clock.at)
         house.run()
         assert len(smtp.received) == 1
@@ -83,5 +83,5 @@ def test_K16_a_process_that_slept_past_its_lease_can_neither_send_nor_record(
         os.kill(asleep.pid, signal.SIGCONT)
         asleep.communicate(timeout=PATIENCE)
     assert len(smtp.received) == 1
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         assert [one.state for one in deliveries.listing(tx)] == [DeliveryState.SENT]

@@ -57,12 +57,12 @@ def service(house: House, web: MisbehavingServer) -> Service:
 
 
 def stored(house: House) -> int:
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         return papers.count(tx)
 
 
 def until(house: House) -> str:
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         return runs.validators(tx, "preprints").get("until", "")
 
 

@@ -33,7 +33,7 @@ def due(house: House, smtp: ScriptedSmtp) -> House:
 
 
 def states(house: House) -> Counter[DeliveryState]:
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         return Counter(one.state for one in deliveries.listing(tx))
 
 
@@ -92,8 +92,8 @@ def answers_awaited(house: House, smtp: ScriptedSmtp) -> Iterator[App]:
     until = held(smtp)
     with house.opened() as app:
         app.match()
-        compose(app.parts)
-        thread = threading.Thread(target=deliver_line, args=(app.parts, "smtp"))
+        compose(app.runtime)
+        thread = threading.Thread(target=deliver_line, args=(app.runtime, "smtp"))
         thread.start()
         wait(lambda: states(house)[DeliveryState.HANDING_OFF] == CONNECTIONS)
         try:
@@ -106,7 +106,7 @@ def answers_awaited(house: House, smtp: ScriptedSmtp) -> Iterator[App]:
 
 def test_K14_told_to_stop_it_lets_go_of_what_it_claimed_ahead(due: House, smtp: ScriptedSmtp):
     with answers_awaited(due, smtp) as app:
-        app.parts.stopping.set()
+        app.runtime.stopping.set()
     assert states(due) == {
         DeliveryState.SENT: CONNECTIONS,
         DeliveryState.PLANNED: READERS - CONNECTIONS,
@@ -120,7 +120,7 @@ def test_M01_a_server_that_takes_nothing_ends_the_round_for_all(due: House, smtp
     due.run()
     assert smtp.connections <= CONNECTIONS
     assert states(due) == {DeliveryState.PLANNED: READERS}
-    with due.opened() as app, app.parts.database.reading() as tx:
+    with due.opened() as app, app.runtime.database.reading() as tx:
         assert [(one.subject, one.tries) for one in incidents.open_incidents(tx)] == [("smtp", 1)]
     smtp.always.pop("greeting")
     due.clock.move(minutes=10)
@@ -131,8 +131,8 @@ def test_M01_a_server_that_takes_nothing_ends_the_round_for_all(due: House, smtp
 def test_no_more_are_attempted_than_are_asked_for(due: House, smtp: ScriptedSmtp):
     with due.opened() as app:
         app.match()
-        compose(app.parts)
-        assert len(deliver_line(app.parts, "smtp", most=6)) == 6
+        compose(app.runtime)
+        assert len(deliver_line(app.runtime, "smtp", most=6)) == 6
     assert states(due) == {DeliveryState.SENT: 6, DeliveryState.PLANNED: READERS - 6}
 
 
@@ -141,7 +141,7 @@ def test_an_answer_that_comes_after_we_were_taken_for_dead_is_not_forgotten(
 ):
     """PostgreSQL was restarted while we waited: another saw our lock gone; now it is known."""
     with answers_awaited(due, smtp) as app:
-        with app.parts.database.writing() as tx:
+        with app.runtime.database.writing() as tx:
             deliveries.release_dead(tx, lambda owner: False, due.clock.at)
         assert states(due)[DeliveryState.UNKNOWN] == CONNECTIONS
     assert states(due)[DeliveryState.UNKNOWN] == 0

@@ -61,7 +61,7 @@ def killed_while_held(house: House, smtp: ScriptedSmtp, phase: str) -> Iterator[
 
 
 def states(house: House) -> list[DeliveryState]:
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         return [delivery.state for delivery in deliveries.listing(tx)]
 
 
@@ -76,8 +76,8 @@ def ids(smtp: ScriptedSmtp) -> list[bytes]:
 
 def test_K02_killed_after_the_digest_is_frozen_it_goes_out_once(due: House, smtp: ScriptedSmtp):
     with due.opened() as app:
-        match(app.parts)
-        compose(app.parts)
+        match(app.runtime)
+        compose(app.runtime)
     assert states(due) == [DeliveryState.PLANNED]
     due.run()
     due.run()
@@ -138,7 +138,7 @@ def test_K05_on_hold_it_waits_for_a_person(due: House, smtp: ScriptedSmtp):
     assert states(due) == [DeliveryState.UNKNOWN]
     assert smtp.commands.count("DATA") == 1
     with due.opened() as app:
-        [problem] = status(app.parts).problems
+        [problem] = status(app.runtime).problems
     assert "may or may not have arrived" in problem
     said = due.command("deliveries", "resolve", "1", "sent", "--json")
     assert said.status == 0
@@ -400,8 +400,8 @@ def test_X07_the_operator_hears_of_what_a_person_must_settle_and_of_its_end(
     assert b"email to ada@example.org is unclear" in mail.content
     assert b"deliveries resolve 1 sent" in mail.content
     with due.opened() as app:
-        [problem] = status(app.parts).problems
-        [check] = [check for check in doctor(app.parts) if check.name == "deliveries"]
+        [problem] = status(app.runtime).problems
+        [check] = [check for check in doctor(app.runtime) if check.name == "deliveries"]
     assert "deliveries resolve 1 sent|resend` settles it" in problem
     assert not check.ok and "1 of unknown end" in check.message
     now = due.clock.at.isoformat()
@@ -409,8 +409,8 @@ def test_X07_the_operator_hears_of_what_a_person_must_settle_and_of_its_end(
     due.run()
     assert "well again" in smtp.received[1].content.decode()
     with due.opened() as app:
-        assert status(app.parts).problems == ()
-        [check] = [check for check in doctor(app.parts) if check.name == "deliveries"]
+        assert status(app.runtime).problems == ()
+        [check] = [check for check in doctor(app.runtime) if check.name == "deliveries"]
     assert check.ok
 
 
@@ -418,8 +418,8 @@ def test_what_is_sent_again_by_itself_asks_nobody(due: House, smtp: ScriptedSmtp
     smtp.script["dot"].append(Drop())
     due.run()
     with due.opened() as app:
-        [problem] = status(app.parts).problems
-        [check] = [check for check in doctor(app.parts) if check.name == "deliveries"]
+        [problem] = status(app.runtime).problems
+        [check] = [check for check in doctor(app.runtime) if check.name == "deliveries"]
     assert "sent once more by itself" in problem
     assert check.ok
 
@@ -432,9 +432,9 @@ def test_S09_what_slack_does_not_show_yet_is_not_posted_twice(due: House, slack:
     lab.pop("email")
     lab["channels"] = ["team"]
     with due.opened() as app:
-        match(app.parts)
-        compose(app.parts)
-        with app.parts.database.writing() as tx:
+        match(app.runtime)
+        compose(app.runtime)
+        with app.runtime.database.writing() as tx:
             [lost] = deliveries.claim(tx, "of a dead process", due.clock.at)
             assert deliveries.commit_handoff(tx, [lost.id], "of a dead process", due.clock.at)
     due.run()
@@ -492,14 +492,14 @@ def test_X19_a_store_that_takes_no_write_is_found_before_anything_is_sent(
 ):
     """The claim is the write that probes: without it not even a connection is opened."""
     with due.opened() as app:
-        match(app.parts)
-        compose(app.parts)
-        with app.parts.database.writing() as tx:
+        match(app.runtime)
+        compose(app.runtime)
+        with app.runtime.database.writing() as tx:
             tx.exec_driver_sql("PRAGMA query_only = ON")
         with pytest.raises(StoreError, match="read-only"):
-            DELIVER.deliver_line(app.parts, "smtp")
+            DELIVER.deliver_line(app.runtime, "smtp")
         assert smtp.connections == 0
-        app.parts.database.close()  # the next connection may write
+        app.runtime.database.close()  # the next connection may write
         app.deliver()
     assert len(smtp.received) == 1
 
@@ -528,11 +528,11 @@ def test_X10_X11_a_digest_that_cannot_be_composed_stops_no_other_and_rests(
             house.clock.move(minutes=1)
         assert [(at - tried[0]) / timedelta(minutes=1) for at in tried] == [0, 5, 15]
         assert len(list(house.folder.glob("pages/office/*.html"))) == 1
-        assert "subscription lab is not composed" in status(app.parts).problems[0]
+        assert "subscription lab is not composed" in status(app.runtime).problems[0]
         monkeypatch.undo()
         app.digest()  # a person asks, and need not wait
         assert len(list(house.folder.glob("pages/lab/*.html"))) == 1
-        assert status(app.parts).problems == ()
+        assert status(app.runtime).problems == ()
 
 
 def test_E29_the_waits_and_their_end_are_the_configurations(due: House, smtp: ScriptedSmtp):
@@ -553,11 +553,11 @@ def test_what_is_no_longer_configured_is_no_incident(house: House):
     house.settings["sources"]["gone"] = {"kind": "huggingface-page", "path": "gone/*.txt"}
     house.run()
     with house.opened() as app:
-        assert len(status(app.parts).problems) == 1
+        assert len(status(app.runtime).problems) == 1
     del house.settings["sources"]["gone"]
     house.run()
     with house.opened() as app:
-        assert status(app.parts).problems == ()
+        assert status(app.runtime).problems == ()
 
 
 def test_the_operator_hears_of_a_channel_in_the_run_in_which_it_broke(

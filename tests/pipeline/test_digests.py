@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from monitor.app import clock_ahead
+from monitor.clocks import clock_ahead
+from monitor.commands.preview import dry_run
 from monitor.commands.status import status
 from monitor.errors import UsageError
 from monitor.model import ChangeKind, DeliveryState, Topic
@@ -70,8 +71,8 @@ def test_D05_a_clock_that_jumps_forward_while_we_run_is_asked_about(
     house.add("a.txt", AGENTS)
     house.run()
     with house.opened() as app:
-        jumped = replace(app.parts, ahead=lambda: timedelta(days=40))
-        app = replace(app, parts=jumped)
+        jumped = replace(app.runtime, ahead=lambda: timedelta(days=40))
+        app = replace(app, runtime=jumped)
         house.clock.move(days=40)
         for _ in range(3):
             app.digest()
@@ -80,12 +81,12 @@ def test_D05_a_clock_that_jumps_forward_while_we_run_is_asked_about(
         assert mail.recipient == "ops@example.org"
         assert b"Subject: clock has jumped" in mail.content
         assert b"40 days" in mail.content
-        with app.parts.database.reading() as tx:
+        with app.runtime.database.reading() as tx:
             assert runs.last_runs(tx)
         house.clock.move(days=-39)
     assert house.run() == {"lab": 1}
     with house.opened() as app:
-        assert status(app.parts).problems == ()
+        assert status(app.runtime).problems == ()
 
 
 def test_D05_the_clock_is_measured_against_the_time_that_has_passed(
@@ -109,7 +110,7 @@ def test_D04_another_zone_gives_no_second_digest_for_the_same_date(house: House)
     for _ in range(48):
         house.clock.move(hours=1)
         told += house.run()
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         periods = [digests.get(tx, number) for number in range(1, 500)]  # ids have gaps
     dates = [digest.period for digest in periods if digest]
     assert dates == ["2026-11-22", "2026-11-23"]
@@ -138,7 +139,7 @@ def test_a_mended_topic_replaces_what_it_had_not_sent(house: House):
     house.ingest()
     house.settings["topics"]["agents"]["query"] = "title:bandits"
     house.ingest()
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         titles = {papers.get(tx, n).paper.title: matches.of_paper(tx, n) for n in (1, 2)}
     assert [title for title, met in titles.items() if met] == [BANDITS[0]]
 
@@ -149,10 +150,10 @@ def test_a_bad_topic_is_parked_named_in_the_digest_and_stops_no_other(house: Hou
     house.run()
     house.clock.move(days=1)
     with house.opened() as app:
-        topics = (*app.parts.topics, Topic("broken", "((agent"))
-        [lab] = app.parts.subscriptions
+        topics = (*app.runtime.topics, Topic("broken", "((agent"))
+        [lab] = app.runtime.subscriptions
         lab = replace(lab, topics=("agents", "broken"))
-        parts = replace(app.parts, topics=topics, subscriptions=(lab,))
+        parts = replace(app.runtime, topics=topics, subscriptions=(lab,))
         match(parts)
         [composed] = compose(parts)
     assert composed.digest.papers == 1
@@ -179,7 +180,7 @@ def test_news_asks_for_revisions(house: House):
     reworked = AGENTS[1].replace("four benchmarks", "nine benchmarks and a user study")
     house.add("b.txt", (AGENTS[0], reworked))
     assert house.next_morning() == {"lab": 1}
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         _, digest = digests.latest(tx, "lab")
     assert digest.groups[0].entries[0].kind is ChangeKind.REVISED
 
@@ -248,11 +249,11 @@ def test_a_dry_run_changes_nothing(house: House):
     house.run()
     house.clock.move(days=1)
     with house.opened() as app:
-        [sent] = app.rehearse()
+        [sent] = dry_run(app.runtime)
         page = Path(sent.deliveries[0].reference)
     assert sent.papers == 1
     assert AGENTS[0].split()[0] in page.read_text()
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         assert deliveries.counts(tx) == {}
         assert digests.latest(tx, "lab") is None
     assert house.run() == {"lab": 1}
@@ -267,7 +268,7 @@ def test_a_digest_that_reached_nobody_moves_into_the_next(house: House, smtp: Sc
     house.add("b.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
     smtp.always.clear()
     assert house.next_morning() == {"lab": 2}
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         states = [delivery.state for delivery in deliveries.listing(tx)]
     assert states == [DeliveryState.SENT, DeliveryState.SUPERSEDED]
     assert len(smtp.received) == 1
@@ -313,7 +314,7 @@ def test_the_footer_says_what_was_read_and_what_failed(house: House):
     house.add("a.txt", AGENTS, FOLDING)
     house.run()
     assert house.next_morning() == {"lab": 1}
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         _, digest = digests.latest(tx, "lab")
     by_name = {report.source: report for report in digest.report}
     assert (by_name["page"].seen, by_name["page"].new) == (2, 2)
@@ -329,7 +330,7 @@ def test_an_alert_that_cannot_go_out_is_composed_once_and_grows_only_by_news(
     smtp.always["greeting"] = "421 4.3.0 later"
     house.add("a.txt", AGENTS)
     assert [house.run() for _ in range(3)] == [{"lab": 1}] * 3
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         assert digests.count(tx, "lab") == 1
     house.add("b.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
     smtp.always.clear()

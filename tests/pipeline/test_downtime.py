@@ -45,7 +45,7 @@ def test_D03_of_thirty_days_the_first_are_told_by_their_titles_and_none_is_left_
         (house.folder / "dumps" / f"{day:02}.jsonl").write_text(json.dumps(told) + "\n")
     house.clock.move(hours=2)
     assert house.run() == {"lab": 30}
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         found = digests.latest(tx, "lab")
     assert found
     entries = [entry for group in found[1].groups for entry in group.entries]
@@ -75,7 +75,7 @@ def test_mail_that_is_down_from_friday_to_monday_loses_nothing(house: House, smt
     for mail in smtp.received:
         for day in range(1, 5):
             assert f"Day {day} of the observations".encode() in mail.content
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         states = [one.state for one in deliveries.listing(tx)]
     assert states == [DeliveryState.SENT] * 2 + [DeliveryState.SUPERSEDED] * 6
 

@@ -106,7 +106,7 @@ def test_behind_a_mark_of_a_former_release_all_is_read_again_and_no_paper_repeat
 ):
     put(dumped, lines(range(5)))
     dumped.ingest()
-    with dumped.opened() as app, app.parts.database.writing() as tx:
+    with dumped.opened() as app, app.runtime.database.writing() as tx:
         former = hashlib.sha256(lines(range(5))).hexdigest()
         tx.execute(sa.update(schema.dump).values(digest=former, ended=ended))
     put(dumped, lines(range(7)), name)
@@ -199,7 +199,7 @@ def test_F13_killed_twice_it_goes_on_at_the_byte_and_ends_complete(on_sqlite: No
     behind = content[reached[2] :].count(b"\n")
     assert told(dumped.ingest()) == [("a.jsonl.gz", "ok", behind, behind, 0)]
     assert offset(dumped) == len(content)
-    with dumped.opened() as app, app.parts.database.reading() as tx:
+    with dumped.opened() as app, app.runtime.database.reading() as tx:
         assert papers.count(tx) == count
 
 

@@ -61,11 +61,11 @@ def mails(smtp: ScriptedSmtp, to: str = "ada@example.org") -> list[str]:
 
 def problems(house: House) -> list[str]:
     with house.opened() as app:
-        return list(status(app.parts).problems)
+        return list(status(app.runtime).problems)
 
 
 def states(house: House) -> dict[str, DeliveryState]:
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         listed = deliveries.listing(tx)
         return {one.channel: one.state for one in listed if one.subscription == "lab"}
 
@@ -108,7 +108,7 @@ def test_it_is_logged_named_by_the_run_and_rests_where_it_is_tried_often(
             "error",
         )
         for _ in range(5):
-            compose(app.parts, patient=True)
+            compose(app.runtime, patient=True)
         assert len(asked) == 1
         app.digest(on_failure=failed.__setitem__)
     assert str(failed["lab"]) == "no such font"
@@ -128,7 +128,7 @@ def test_a_digest_that_moved_into_the_next_is_not_rendered_again(both: House, sm
 def test_a_delivery_without_a_text_is_not_sent_by_hand(both: House, smtp: ScriptedSmtp):
     with broken(Pages):
         both.run()
-    with both.opened() as app, app.parts.database.writing() as tx:
+    with both.opened() as app, app.runtime.database.writing() as tx:
         [failed] = deliveries.listing(tx, [DeliveryState.FAILED])
         with pytest.raises(UsageError, match="has no text"):
             deliveries.retry(tx, failed.id, both.clock.at)
@@ -150,7 +150,7 @@ def test_when_all_channels_fail_nothing_is_frozen_and_it_is_composed_again(
     failed: dict[str, Exception] = {}
     with broken(Pages), broken(Mail), both.opened() as app:
         assert app.digest(on_failure=failed.__setitem__) == []
-        with app.parts.database.reading() as tx:
+        with app.runtime.database.reading() as tx:
             assert digests.latest(tx, "lab") is None
     assert failed.keys() == {"lab"}
     assert "subscription lab is not composed" in problems(both)[0]
@@ -275,7 +275,7 @@ def test_looks_that_find_nothing_do_not_fill_the_store(house: House):
     for _ in range(60):
         house.ingest()
         house.clock.move(minutes=1)
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         found = runs.since(tx, house.clock.at.replace(year=2000), house.clock.at)
     assert [run.outcome for run in found] == ["ok", *["unchanged"] * 4]
 
@@ -286,7 +286,7 @@ def test_a_folder_is_due_within_a_minute_of_looks_every_twenty_seconds(house: Ho
     house.ingest()
     with house.opened() as app:
         waited = 0
-        while not is_due(app.parts, "page"):
+        while not is_due(app.runtime, "page"):
             house.clock.move(seconds=20)
             waited += 20
     assert waited <= 40

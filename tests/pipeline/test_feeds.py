@@ -125,7 +125,7 @@ def test_F02_a_cut_feed_keeps_no_validator_although_its_run_is_interrupted(
     one(fed)
     serve(web, feed(item(1), item(2), item(3))[:-60], ETag='"cut"')
     with fed.opened() as app, pytest.raises(KeyboardInterrupt):
-        ingest(app.parts, "journal", stop)
+        ingest(app.runtime, "journal", stop)
     one(fed)
     assert web.requests[2].headers["if-none-match"] == '"whole"'
 
@@ -166,14 +166,14 @@ def test_a_feed_that_is_down_is_said_and_well_again(fed: House, web: Misbehaving
     web.answers("/feed", status=503, headers={"Retry-After": "120"})
     assert one(fed)[0] == "failed"
     with fed.opened() as app:
-        [problem] = status(app.parts).problems
+        [problem] = status(app.runtime).problems
     assert problem.startswith("source journal is failing since 2026-11-21 06:00 UTC")
     assert "503" in problem
     fed.clock.move(minutes=2)
     serve(web, feed(item(1)))
     assert one(fed) == ("ok", 1, 1)
     with fed.opened() as app:
-        assert status(app.parts).ok
+        assert status(app.runtime).ok
 
 
 def test_a_private_address_is_refused_unless_the_source_says_so(fed: House, web: MisbehavingServer):

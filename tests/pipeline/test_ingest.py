@@ -79,7 +79,7 @@ def test_an_ingest_that_died_goes_on_behind_the_last_chunk(house: House, monkeyp
         house.ingest()
     monkeypatch.setattr(papers, "apply", stored)
     assert counts(house.ingest()) == [("a.txt", "ok", 1, 1, 0)]
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         told = runs.since(tx, house.clock.at - timedelta(days=1), house.clock.at)
         assert papers.count(tx) == 3
     assert [(run.outcome.value, run.error, run.new) for run in told] == [
@@ -91,9 +91,9 @@ def test_an_ingest_that_died_goes_on_behind_the_last_chunk(house: House, monkeyp
 def test_a_fault_in_our_own_code_is_that_documents_fault_alone(house: House, monkeypatch):
     house.add("a.txt", AGENTS)
     with house.opened() as app:
-        source = app.parts.sources["page"].source
+        source = app.runtime.sources["page"].source
         monkeypatch.setattr(source, "read", lambda document: 1 / 0)
-        [run] = ingest(app.parts, "page")
+        [run] = ingest(app.runtime, "page")
     assert run.outcome is RunOutcome.FAILED
     assert "ZeroDivisionError" in run.error
 
@@ -126,7 +126,7 @@ def test_a_first_reading_lasts_until_a_whole_pass_has_read_something(house: Hous
     house.run()
     house.add("a.txt", AGENTS)
     with house.opened() as app:
-        app.ingest(on_progress=lambda run: app.parts.stopping.set())
+        app.ingest(on_progress=lambda run: app.runtime.stopping.set())
     house.add("b.txt", (AGENTS[0] + " Again", BANDITS[1] + " By a language agent."))
     house.ingest()
     assert house.next_morning() == {"lab": 0}
@@ -138,7 +138,7 @@ def test_a_fault_in_finding_documents_is_that_sources_fault_alone(house: House, 
     house.settings["sources"]["other"] = {"kind": "huggingface-page", "path": "dumps/*.txt"}
     house.add("a.txt", AGENTS)
     with house.opened() as app:
-        source = app.parts.sources["page"].source
+        source = app.runtime.sources["page"].source
         monkeypatch.setattr(source, "find", lambda validators: [1 / 0])
         told = app.ingest()
     assert [(run.source, run.outcome) for run in told] == [
@@ -149,7 +149,7 @@ def test_a_fault_in_finding_documents_is_that_sources_fault_alone(house: House, 
 
 def test_a_source_that_another_process_reads_is_left_to_it(house: House):
     house.add("a.txt", AGENTS)
-    with house.opened() as app, locks.source_lock(app.parts.database, "page"):
+    with house.opened() as app, locks.source_lock(app.runtime.database, "page"):
         [run] = app.ingest()
     assert (run.outcome, run.seen) == (RunOutcome.UNCHANGED, 0)
     assert house.ingest()[0].new == 1
@@ -181,7 +181,7 @@ def test_a_source_that_tells_of_a_paper_while_it_is_matched_is_heard(house: Hous
         def meanwhile(*asked):
             if not told:
                 told.append((house.folder / "dumps/a.txt").rename(house.folder / "mirror/a.txt"))
-                ingest(app.parts, "mirror")
+                ingest(app.runtime, "mirror")
             return find(*asked)
 
         monkeypatch.setattr(matching, "find", meanwhile)

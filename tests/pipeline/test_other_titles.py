@@ -91,10 +91,10 @@ def test_texts_go_with_their_records_when_papers_are_joined(store: Database) -> 
 
 def test_a_paper_that_is_split_says_what_its_own_record_said(house: House) -> None:
     with house.opened() as app:
-        store = app.parts.database
+        store = app.runtime.database
         read(store, "arxiv", PREPRINT)
         read(store, "journal", replace(RETITLED, abstract=PREPRINT.abstract + " Indeed."))
-        _, parted = split(app.parts, "1", ["journal"])
+        _, parted = split(app.runtime, "1", ["journal"])
         paper = parted.stored.paper
         assert (paper.title, paper.authors) == (RETITLED.title, RETITLED.authors)
         assert (paper.venue, paper.year, paper.abstract) == ("Journal of Plans", 2026, "")
@@ -108,10 +108,10 @@ def test_a_paper_that_is_split_says_what_its_own_record_said(house: House) -> No
 
 def test_the_first_record_that_is_split_off_takes_the_text_along(house: House) -> None:
     with house.opened() as app:
-        store = app.parts.database
+        store = app.runtime.database
         read(store, "arxiv", PREPRINT)
         read(store, "journal", replace(RETITLED, abstract=PREPRINT.abstract + " Indeed."))
-        kept, parted = split(app.parts, "1", ["arxiv"])
+        kept, parted = split(app.runtime, "1", ["arxiv"])
         assert kept.stored.paper.title == RETITLED.title
         assert kept.stored.paper.abstract == ""
         assert parted.stored.paper.abstract == PREPRINT.abstract
@@ -120,10 +120,10 @@ def test_the_first_record_that_is_split_off_takes_the_text_along(house: House) -
 
 def test_an_identifier_that_only_one_record_gave_goes_with_it(house: House) -> None:
     with house.opened() as app:
-        store = app.parts.database
+        store = app.runtime.database
         read(store, "arxiv", PREPRINT)
         read(store, "journal", replace(RETITLED, keys={"doi": "10.1000/plans"}))
-        kept, parted = split(app.parts, "1", ["journal"])
+        kept, parted = split(app.runtime, "1", ["journal"])
         assert kept.stored.paper.keys == {"arxiv": "2601.00001"}
         assert parted.stored.paper.keys == {"doi": "10.1000/plans"}
 
@@ -135,11 +135,11 @@ def other_titles(house: House, *records: tuple[str, Paper]) -> tuple[OtherTitle,
     """Read records, compose a digest, and return the other titles of its one paper."""
     with house.opened() as app:
         for source, record in records:
-            read(app.parts.database, source, record, now=house.clock.now())
+            read(app.runtime.database, source, record, now=house.clock.now())
         app.match()
         house.clock.move(days=1)
         app.digest()
-        with app.parts.database.reading() as tx:
+        with app.runtime.database.reading() as tx:
             _, digest = digests.latest(tx, "lab")
     [entry] = [entry for group in digest.groups for entry in group.entries]
     return entry.also
@@ -193,8 +193,8 @@ def test_every_channel_shows_it(template: str, line: str) -> None:
 
 def test_explain_shows_the_title_of_each_record(house: House) -> None:
     with house.opened() as app:
-        read(app.parts.database, "arxiv", PREPRINT)
-        read(app.parts.database, "journal", RETITLED)
-        told = explain(app.parts, "1")
+        read(app.runtime.database, "arxiv", PREPRINT)
+        read(app.runtime.database, "journal", RETITLED)
+        told = explain(app.runtime, "1")
         assert [one.text.title for one in told.sources] == [PREPRINT.title, RETITLED.title]
     assert f"“{RETITLED.title}”" in house.command("explain", "1").out

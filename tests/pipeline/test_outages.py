@@ -31,7 +31,7 @@ class Tally:
     """What was stored, and how often each paper was told as new."""
 
     def __init__(self, house: House) -> None:
-        with house.opened() as app, app.parts.database.reading() as tx:
+        with house.opened() as app, app.runtime.database.reading() as tx:
             self.titles = sorted(tx.scalars(sa.select(schema.paper.c.title)))
             news = sa.select(schema.change.c.paper_id)
             self.news = Counter(tx.scalars(news.where(schema.change.c.kind == "new")))
@@ -42,7 +42,7 @@ class Tally:
 
 
 def until(house: House, name: str) -> str:
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         return runs.validators(tx, name).get("until", "")
 
 

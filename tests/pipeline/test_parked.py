@@ -49,7 +49,7 @@ def started(house: House) -> Iterator[App]:
 
 
 def in_force(house: House) -> dict[str, str]:
-    with started(house) as app, app.parts.database.reading() as tx:
+    with started(house) as app, app.runtime.database.reading() as tx:
         return dict(tx.execute(sa.select(schema.topic.c.name, schema.topic.c.query)).all())
 
 
@@ -59,8 +59,8 @@ def test_it_is_parked_and_the_others_run(upgraded: House) -> None:
     with started(upgraded) as app:
         app.ingest()
         [sent] = app.digest()
-        told = status(app.parts)
-        with app.parts.database.reading() as tx:
+        told = status(app.runtime)
+        with app.runtime.database.reading() as tx:
             [notes] = tx.scalars(sa.select(schema.digest.c.content))
     # What it had matched before the upgrade is not lost.
     assert sent.papers == 2
@@ -139,7 +139,7 @@ def test_once_it_is_corrected_it_finds_papers_again(upgraded: House) -> None:
     upgraded.clock.move(days=1)
     with started(upgraded) as app:
         [sent] = app.digest()
-        assert not status(app.parts).problems
+        assert not status(app.runtime).problems
     assert sent.papers == 1
 
 

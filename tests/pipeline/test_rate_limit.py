@@ -47,7 +47,7 @@ def test_S07_two_messages_to_a_channel_are_a_second_apart_and_others_go_between(
     house.clock.move(days=1)
     with house.opened() as app:
         patience = Patience()
-        replace(app, parts=replace(app.parts, stopping=patience)).digest()
+        replace(app, runtime=replace(app.runtime, stopping=patience)).digest()
     assert [post["channel"] for post in slack.posts] == ["C0PAPERS1", "C0OTHER01", "C0PAPERS1"]
     [waited] = patience.asked
     assert 0 < waited <= 600
@@ -63,11 +63,11 @@ def test_E34_mail_leaves_no_faster_than_the_provider_allows(house: House, smtp: 
     house.clock.move(days=1)
     with house.opened() as app:
         patience = Patience()
-        paced = replace(app.parts, stopping=patience)
-        replace(app, parts=paced).digest()
+        paced = replace(app.runtime, stopping=patience)
+        replace(app, runtime=paced).digest()
         with paced.database.writing() as tx:
             incidents.open_incident(tx, "source page", "failing", house.clock.at, "it is gone")
-        replace(app, parts=paced).digest()
+        replace(app, runtime=paced).digest()
     assert len(smtp.received) == 4
     minutes = [math.ceil(wait / 60) for wait in sorted(patience.asked)]
     assert minutes == [1, 2, 3]
@@ -87,7 +87,7 @@ def test_E34_told_to_stop_it_sends_nothing_that_waits_for_its_turn(
             return True
 
     with house.opened() as app:
-        replace(app, parts=replace(app.parts, stopping=Told())).digest()
+        replace(app, runtime=replace(app.runtime, stopping=Told())).digest()
         assert len(smtp.received) == 1
-        with app.parts.database.reading() as tx:
+        with app.runtime.database.reading() as tx:
             assert deliveries.counts(tx) == {DeliveryState.SENT: 1, DeliveryState.PLANNED: 1}

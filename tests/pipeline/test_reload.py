@@ -82,13 +82,13 @@ def test_a_topic_that_newer_rules_read_more_widely_does_not_look_back(
         house.add("1.txt", old)
         with opened(house, InForce()) as app:
             app.ingest()
-            assert pipeline.match(app.parts) == 0
+            assert pipeline.match(app.runtime) == 0
     text.form_of.cache_clear()
     with opened(house, InForce()) as app:
-        assert pipeline.match(app.parts) == 0
+        assert pipeline.match(app.runtime) == 0
         house.add("2.txt", new)
         app.ingest()
-        assert pipeline.match(app.parts) == 1
+        assert pipeline.match(app.runtime) == 1
 
 
 def test_a_changed_topic_alone_meets_what_is_stored(house: House) -> None:
@@ -97,16 +97,16 @@ def test_a_changed_topic_alone_meets_what_is_stored(house: House) -> None:
     in_force = InForce()
     with opened(house, in_force) as app:
         app.ingest()
-        assert pipeline.match(app.parts) == len(TOPICS)
+        assert pipeline.match(app.runtime) == len(TOPICS)
         before, settings = _standing(app), app.settings
-        index = in_force.index(app.parts.topics)
+        index = in_force.index(app.runtime.topics)
         known = {name: index.query(name) for name in TOPICS}
     house.clock.move(minutes=5)
     house.settings["topics"]["t7"] = {"query": "bandits OR folding", "threshold": 1}
     with opened(house, in_force, settings) as app:
-        assert pipeline.match(app.parts) == 2
+        assert pipeline.match(app.runtime) == 2
         after = _standing(app)
-        index = in_force.index(app.parts.topics)
+        index = in_force.index(app.runtime.topics)
         assert [name for name in TOPICS if index.query(name) is not known[name]] == ["t7"]
     assert {name for name, its in after.items() if its != before[name]} == {"t7"}
 
@@ -114,7 +114,7 @@ def test_a_changed_topic_alone_meets_what_is_stored(house: House) -> None:
 def _standing(app: App) -> dict[str, list[object]]:
     """Since when each topic is in force, and when each of its matches was written."""
     match, topic = schema.match.c, schema.topic.c
-    with app.parts.database.reading() as tx:
+    with app.runtime.database.reading() as tx:
         found = {name: [since] for name, since in tx.execute(
             sa.select(topic.name, topic.in_force_since)
         )}  # fmt: skip
@@ -128,27 +128,27 @@ def test_topics_that_another_process_put_in_force_are_noticed(house: House) -> N
     in_force = InForce()
     with opened(house, in_force) as app:
         app.ingest()
-        pipeline.match(app.parts)
-        with app.parts.database.writing() as tx:
+        pipeline.match(app.runtime)
+        with app.runtime.database.writing() as tx:
             other = [Topic("agents", "bandits"), Topic("theirs", "folding")]
             matches.activate_topics(tx, *matches.difference(tx, other), house.clock.now())
-        pipeline.match(app.parts)
-        with app.parts.database.reading() as tx:
-            assert matches.difference(tx, app.parts.topics) == ([], [])
+        pipeline.match(app.runtime)
+        with app.runtime.database.reading() as tx:
+            assert matches.difference(tx, app.runtime.topics) == ([], [])
             assert [len(matches.of_paper(tx, id)) for id in (1, 2)] == [1, 0]
 
 
 def test_subscriptions_that_another_process_put_in_force_are_noticed(house: House) -> None:
     in_force = InForce()
     with opened(house, in_force) as app:
-        pipeline.sync_subscriptions(app.parts)
+        pipeline.sync_subscriptions(app.runtime)
         house.settings["subscriptions"]["lab"]["schedule"] = "monthly 1 08:00"
         house.settings["subscriptions"]["ada"] = {"topics": ["agents"], "channels": ["pages"]}
         with house.opened() as other:
-            pipeline.sync_subscriptions(other.parts)
-        pipeline.sync_subscriptions(app.parts)
+            pipeline.sync_subscriptions(other.runtime)
+        pipeline.sync_subscriptions(app.runtime)
         row = schema.subscription.c
-        with app.parts.database.reading() as tx:
+        with app.runtime.database.reading() as tx:
             told = sa.select(row.name, row.schedule).where(row.removed_at.is_(None))
             assert tx.execute(told).all() == [("lab", "daily 08:00")]
 
@@ -165,9 +165,9 @@ def test_what_others_matched_while_a_new_topic_looked_back_meets_it(house: House
         house.ingest()
 
     with house.opened() as app:
-        late = Late(app.parts.database, another_process)
-        pipeline.match(replace(app.parts, database=cast("Database", late)))
-        with app.parts.database.reading() as tx:
+        late = Late(app.runtime.database, another_process)
+        pipeline.match(replace(app.runtime, database=cast("Database", late)))
+        with app.runtime.database.reading() as tx:
             assert [one.topic for one in matches.of_paper(tx, 2)] == ["safety"]
 
 

@@ -68,7 +68,7 @@ def test_F08_a_known_feed_that_turns_new_is_held_and_nobody_is_told(
     told(web, *(moved(n, old(n)) for n in range(8)))
     assert read(fed) == ("failed", 0, 0)
     with fed.opened() as app:
-        stands = status(app.parts)
+        stands = status(app.runtime)
     [problem] = [one for one in stands.problems if "held" in one]
     assert "8 of 8 entries" in problem
     assert "paper-monitor ingest journal --accept" in problem
@@ -86,7 +86,7 @@ def test_F08_a_held_reading_is_accepted_by_a_person_and_the_incident_ends(
     assert read(fed)[0] == "failed"
     assert read(fed, accept) == ("ok", 8, 8)
     with fed.opened() as app:
-        assert not any("held" in problem for problem in status(app.parts).problems)
+        assert not any("held" in problem for problem in status(app.runtime).problems)
         [digest] = app.digest(("lab",), early=True)
     assert digest.papers == sent
     assert read(fed)[0] in ("ok", "unchanged")

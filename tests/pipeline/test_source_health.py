@@ -72,7 +72,7 @@ def texts(smtp: ScriptedSmtp) -> list[str]:
 
 def troubles(house: House) -> tuple[SourceWarning, ...]:
     with house.opened() as app:
-        [source] = status(app.parts).sources
+        [source] = status(app.runtime).sources
     return source.troubles
 
 
@@ -87,7 +87,7 @@ def test_a_stale_feed_is_told_once_said_in_each_digest_and_well_again(
     assert notices(smtp) == ["source arxiv is stale"]
     [stale] = troubles(arxiv)
     assert (stale.kind, stale.since) == ("stale", THURSDAY + timedelta(days=1))
-    with arxiv.opened() as app, app.parts.database.reading() as tx:
+    with arxiv.opened() as app, app.runtime.database.reading() as tx:
         assert digests.latest(tx, "lab")[1].report[0].troubles == (stale,)
     assert "stale since Fri 20 Nov 12:00" in texts(smtp)[-1]
 
@@ -164,14 +164,14 @@ def test_a_thin_day_and_a_silence_are_learned_from_what_came_before(
 def test_a_folder_is_judged_by_its_habits_and_not_by_arxivs_calendar(arxiv: House):
     arxiv.settings["sources"]["arxiv"] = {"kind": "arxiv", "path": "dumps/*.xml"}
     with arxiv.opened() as app:
-        assert app.parts.sources["arxiv"].calendar is None
+        assert app.runtime.sources["arxiv"].calendar is None
 
 
 # ── a gap that cannot be filled ─────────────────────────────────────────────────────
 
 
 def gap(app: App, at: datetime) -> None:
-    with app.parts.database.writing() as tx:
+    with app.runtime.database.writing() as tx:
         incidents.open_incident(
             tx, "source arxiv", incidents.GAP, at, "nothing from Monday to Sunday"
         )
@@ -192,7 +192,7 @@ def test_a_gap_is_said_in_the_next_digest_and_in_status_for_a_week(
     said = ["gap since Thu 19 Nov 13:00" in text for text in texts(smtp)]
     assert said == [True, False]
     with arxiv.opened() as app:
-        [problem] = status(app.parts).problems
+        [problem] = status(app.runtime).problems
         assert problem.startswith("source arxiv has a gap since 2026-11-19 13:00 UTC: nothing")
     arxiv.clock.at += GAP_STANDS
     batch(web, arxiv.clock.at, 3, 4)  # 3 is known: nothing came and went in between

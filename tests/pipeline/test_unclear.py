@@ -39,7 +39,7 @@ def ids(smtp: ScriptedSmtp) -> Counter[str]:
 
 
 def outbox(house: House) -> list[Delivery]:
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         return deliveries.listing(tx)[::-1]
 
 
@@ -49,7 +49,7 @@ def states(house: House) -> list[DeliveryState]:
 
 def problems(house: House) -> tuple[str, ...]:
     with house.opened() as app:
-        return status(app.parts).problems
+        return status(app.runtime).problems
 
 
 @pytest.mark.parametrize("schedule", ["daily 08:00", "immediately"])
@@ -101,7 +101,7 @@ def test_it_is_given_up_so_long_after_its_first_hand_off_and_stays_unknown(
     [problem] = problems(due)
     assert "delivery 1 (" in problem and "resolve 1 sent|resend` settles it" in problem
     with due.opened() as app:
-        resolve(app.parts, 1, "resend")
+        resolve(app.runtime, 1, "resend")
         app.deliver()
     assert states(due)[0] is DeliveryState.SENT
     assert problems(due) == ()
@@ -171,7 +171,7 @@ def test_on_hold_what_a_person_has_sent_again_is_not_composed_again(due: House, 
     smtp.script["dot"].append(Drop())
     due.run()
     with due.opened() as app:
-        resolve(app.parts, 1, "resend")
+        resolve(app.runtime, 1, "resend")
     smtp.always["rcpt"] = "450 4.2.0 greylisted"
     due.run()
     due.add("b.txt", APART)
@@ -224,7 +224,7 @@ PEOPLE = [f"reader{number}@example.org" for number in range(12)]
 
 def line(house: House) -> tuple[int, list[tuple[str, str, int]]]:
     """The unclear ends in a row, and the open incidents of the mail server."""
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         found = [one for one in stored_incidents.open_incidents(tx) if one.subject == "smtp"]
         return outage_groups.unclear(tx, "smtp"), [
             (one.kind, one.error, one.tries) for one in found
@@ -270,7 +270,7 @@ def test_a_line_that_rests_is_tried_with_one_mail_ever_more_rarely(
         for minute in range(80):
             crowd.clock.move(minutes=1)
             before = handed_off(smtp)
-            deliver_line(app.parts, "smtp")
+            deliver_line(app.runtime, "smtp")
             tried += [minute + 1] * (handed_off(smtp) - before)
     assert tried == [5, 15, 35, 75]
     assert max(ids(smtp).values()) <= 2
@@ -321,7 +321,7 @@ def test_what_waits_for_a_server_that_swallows_mail_is_in_doctor(crowd: House, s
         crowd.run()
         crowd.clock.move(hours=1)
     with crowd.opened() as app:
-        [check] = [check for check in doctor(app.parts) if check.name == "deliveries"]
+        [check] = [check for check in doctor(app.runtime) if check.name == "deliveries"]
     assert "of unknown end" in check.message
 
 

@@ -48,13 +48,13 @@ def one(house: House) -> tuple[str, int, int]:
 
 
 def recorded(house: House) -> list[Run]:
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         return runs.since(tx, SATURDAY - DAY, SATURDAY + 400 * DAY)
 
 
 def state(house: House, name: str = "journal") -> SourceState:
-    with house.opened() as app, app.parts.database.reading() as tx:
-        return source_state.state(tx, name, app.parts.sources[name].place)
+    with house.opened() as app, app.runtime.database.reading() as tx:
+        return source_state.state(tx, name, app.runtime.sources[name].place)
 
 
 # ── Retry-After ─────────────────────────────────────────────────────────────────────
@@ -113,7 +113,7 @@ def test_F5_a_source_that_waits_is_still_failing(fed: House, web: MisbehavingSer
     fed.ingest()
     fed.ingest()
     with fed.opened() as app:
-        [problem] = status(app.parts).problems
+        [problem] = status(app.runtime).problems
     assert problem.startswith("source journal is failing since 2026-11-21 06:00 UTC")
     assert "not asked before 2026-11-21 07:00 UTC" in problem
 
@@ -131,7 +131,7 @@ def test_F5_all_sources_of_a_server_wait_and_others_do_not(
     assert told["more"].outcome == "unchanged" and "429" in told["more"].error
     assert [asked.target for asked in web.requests] == ["/feed"]
     with fed.opened() as app:
-        assert len(status(app.parts).problems) == 1
+        assert len(status(app.runtime).problems) == 1
     web.answers("/feed", body=feed(item(1)), headers=RSS)
     fed.clock.move(minutes=10)
     del fed.settings["sources"]["other"]
@@ -249,7 +249,7 @@ def test_F7_validators_are_stored_with_the_last_entries_or_not_at_all(
         app.ingest((), crash)
     assert one(fed) == ("unchanged", 0, 0)
     assert web.requests[1].headers["if-none-match"] == '"1"'
-    with fed.opened() as app, app.parts.database.reading() as tx:
+    with fed.opened() as app, app.runtime.database.reading() as tx:
         assert papers.count(tx) == 2
 
 
@@ -258,7 +258,7 @@ def test_F14_a_server_that_says_unchanged_for_ever_is_asked_for_everything_after
 ) -> None:
     web.decides("/feed", conditional(feed(item(1), item(2))))  # type: ignore[arg-type]
     assert one(fed) == ("ok", 2, 2)
-    with fed.opened() as app, app.parts.database.writing() as tx:
+    with fed.opened() as app, app.runtime.database.writing() as tx:
         tx.execute(sa.delete(schema.paper))
     for _ in range(6):
         fed.clock.move(days=1)
@@ -413,7 +413,7 @@ def test_F15_a_moved_repository_is_asked_with_each_query_at_its_new_place(
 
 
 def gaps(house: House) -> list[str]:
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         return [one.error for one in incidents.open_incidents(tx) if one.kind == "gap"]
 
 

@@ -114,10 +114,10 @@ def test_a_store_that_was_away_for_a_moment_is_nothing_for_the_operator(house: H
     from monitor import pipeline
 
     with house.opened() as app:
-        pipeline.note_outage(app.parts, house.clock.at - timedelta(seconds=5), "gone")
-        pipeline.note_outage(app.parts, house.clock.at - timedelta(minutes=5), "gone")
-        pipeline.note_outage(app.parts, house.clock.at - timedelta(minutes=4), "gone")
-        with app.parts.database.reading() as tx:
+        pipeline.note_outage(app.runtime, house.clock.at - timedelta(seconds=5), "gone")
+        pipeline.note_outage(app.runtime, house.clock.at - timedelta(minutes=5), "gone")
+        pipeline.note_outage(app.runtime, house.clock.at - timedelta(minutes=4), "gone")
+        with app.runtime.database.reading() as tx:
             assert [one.subject for one in incidents.unnotified(tx)] == ["store"]
 
 

@@ -68,7 +68,7 @@ def test_two_days_in_three_zones_send_what_is_due_once(house: House, smtp: Scrip
     assert not thread.is_alive()
     house.run()
     sent = Counter(mail.recipient for mail in smtp.received)
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         by_state = Counter(delivery.state for delivery in deliveries.listing(tx))
     # Two slots a zone lie in the two days; what is new before each goes out at it, once.
     assert told(app) == {"tokyo": 2, "berlin": 2, "angeles": 2}
@@ -79,7 +79,7 @@ def test_two_days_in_three_zones_send_what_is_due_once(house: House, smtp: Scrip
 
 def told(app: App) -> Counter[str]:
     """Return how many digests each zone has."""
-    with app.parts.database.reading() as tx:
+    with app.runtime.database.reading() as tx:
         return Counter({name: digests.count(tx, name) for name in ZONES})
 
 
@@ -153,7 +153,7 @@ def test_D06_five_hundred_due_in_the_same_second_are_all_told(house: House, smtp
         service.stop()
         thread.join(PATIENCE)
     assert set(Counter(mail.recipient for mail in smtp.received).values()) == {1}
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         assert deliveries.counts(tx) == {DeliveryState.SENT: 500}
 
 
@@ -164,7 +164,7 @@ def test_X21_a_job_that_waits_for_a_thread_is_not_missed_and_runs_once(house: Ho
         jobs.scheduler.start(paused=True)
         made = jobs.scheduler.get_jobs()
         jobs.scheduler.shutdown(wait=False)
-    assert {"compose", "source page", f"line {app.parts.channels['pages'].line}"} <= {
+    assert {"compose", "source page", f"line {app.runtime.channels['pages'].line}"} <= {
         job.id for job in made
     }
     assert {(job.misfire_grace_time, job.coalesce, job.max_instances) for job in made} == {
@@ -180,7 +180,7 @@ def problems(house: House) -> list[str]:
     good = house.folder / "good.yaml"
     good.write_text(yaml.safe_dump(house.settings), encoding="utf-8")
     with open_app(load(good), house.clock) as app:
-        return list(status(app.parts).problems)
+        return list(status(app.runtime).problems)
 
 
 def test_a_faulty_file_at_the_start_is_refused(house: House):
@@ -241,7 +241,7 @@ def test_K14_sigterm_finishes_the_hand_off_and_ends_with_0(house: House, smtp: S
         process.send_signal(signal.SIGTERM)
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         assert [delivery.state for delivery in deliveries.listing(tx)] == [DeliveryState.SENT]
     assert len(smtp.received) == 1
 
@@ -263,7 +263,7 @@ def test_X09_a_second_signal_ends_it_at_once(
         assert process.wait(PATIENCE) == -second
         process.kill()
         process.communicate(timeout=PATIENCE)
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         assert [delivery.state for delivery in deliveries.listing(tx)] == [
             DeliveryState.HANDING_OFF
         ]
@@ -329,7 +329,7 @@ def test_the_store_is_looked_at_before_each_hand_off(
         try:
             assert smtp.held.wait(PATIENCE)
             store.rename(store.with_name("away.db"))
-            app.parts.stopping.set()
+            app.runtime.stopping.set()
         finally:
             until.set()
             sending.join(PATIENCE)
@@ -344,11 +344,11 @@ def test_the_service_lives_while_it_ticks(house: House):
     try:
         assert service.serving.wait(PATIENCE)
         with house.opened() as app:
-            wait(lambda: all(check.ok for check in vital_signs(app.parts.database)))
+            wait(lambda: all(check.ok for check in vital_signs(app.runtime.database)))
     finally:
         service.stop()
         thread.join(PATIENCE)
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         assert heartbeats.signs(tx) == {}  # it has ended as it should, and is not missed
 
 
@@ -363,7 +363,7 @@ def test_after_days_of_being_down_the_digest_waits_for_the_first_reading(house: 
     finally:
         service.stop()
         thread.join(PATIENCE)
-    with house.opened() as app, app.parts.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         found = digests.latest(tx, "lab")
         assert digests.count(tx, "lab") == 1
     assert found
@@ -404,7 +404,7 @@ def test_status_tells_of_a_service_that_died_and_a_slot_that_nobody_composed(hou
     house.run()
     with house.opened() as app:
         assert problems(house) == []
-        with app.parts.database.writing() as tx:
+        with app.runtime.database.writing() as tx:
             heartbeats.beat(tx, SERVICE, datetime.now(UTC) - timedelta(days=5))
     house.clock.move(days=2)
     told = problems(house)

@@ -16,8 +16,11 @@ import pytest
 from monitor import pipeline
 from monitor.app import App
 from monitor.commands.heartbeat import SERVICE, WORKER, living_workers, sign_of_life, vital_signs
+from monitor.pipeline import flow
+from monitor.pipeline.flow import Step, Task
 from monitor.service import workers
-from monitor.service.workers import Job, Queue
+from monitor.service.job_queue import Queue, open_queue, prepare
+from monitor.service.workers import SHARE
 from monitor.store.database import open_store
 from tests.fleet import TICK, Fleet, fleet, paper
 from tests.house import AGENTS, BANDITS, House
@@ -63,7 +66,7 @@ def enrolled(lab: Fleet) -> None:
 def subscribed(lab: Fleet) -> None:
     """All are subscribed before the first slot, and nothing is read."""
     with lab.house.opened() as app:
-        pipeline.sync_subscriptions(app.parts)
+        pipeline.sync_subscriptions(app.runtime)
 
 
 def got(smtp: ScriptedSmtp) -> Counter[str]:
@@ -117,7 +120,7 @@ def test_without_workers_the_replicas_do_it_themselves(lab: Fleet, smtp: Scripte
 
 @contextmanager
 def at_the_queue(lab: Fleet) -> Iterator[tuple[App, Queue]]:
-    with lab.house.opened() as app, workers.queue_of(app.parts.database) as queue:
+    with lab.house.opened() as app, open_queue(app.runtime.database) as queue:
         assert queue
         yield app, queue
 
@@ -128,13 +131,13 @@ def rows(lab: Fleet) -> list[int]:
 
 
 ORDER = [
-    (Job.INGEST, "page"),
-    (Job.MATCH, ""),
-    (Job.COMPOSE, ""),
-    (Job.COMPOSE_SOME, "0"),
-    (Job.DELIVER, "smtp"),
-    (Job.SEARCH, ""),
-    (Job.UPKEEP, ""),
+    Task(Step.INGEST, "page"),
+    Task(Step.MATCH),
+    Task(Step.COMPOSE),
+    Task(Step.COMPOSE_SOME, "0"),
+    Task(Step.DELIVER, "smtp"),
+    Task(Step.SEARCH),
+    Task(Step.CLEAN_UP),
 ]
 
 
@@ -142,53 +145,53 @@ def test_a_job_that_runs_twice_does_nothing_the_second_time(lab: Fleet, smtp: Sc
     subscribed(lab)
     lab.move(days=1)
     with at_the_queue(lab) as (app, queue):
-        for job, what in ORDER:
-            workers.do(app.parts, queue, job, what)
+        for task in ORDER:
+            flow.do(app.runtime, task, queue.put, SHARE)
             once = rows(lab)
             for _ in range(2):
-                workers.do(app.parts, queue, job, what)
-            assert rows(lab) == once, job
+                flow.do(app.runtime, task, queue.put, SHARE)
+            assert rows(lab) == once, task
     assert got(smtp) == everybody(1)
 
 
 def test_what_a_configuration_does_not_have_is_nothing_to_do(lab: Fleet):
     with at_the_queue(lab) as (app, queue):
-        for job, what in ((Job.INGEST, "gone"), (Job.COMPOSE_SOME, "9"), (Job.DELIVER, "gone")):
-            workers.do(app.parts, queue, job, what)
+        for step, of in ((Step.INGEST, "gone"), (Step.COMPOSE_SOME, "9"), (Step.DELIVER, "gone")):
+            flow.do(app.runtime, Task(step, of), queue.put, SHARE)
 
 
 def test_a_job_that_waits_is_not_asked_for_again(lab: Fleet):
     with at_the_queue(lab) as (_, queue):
         for _ in range(3):
-            queue.put(Job.DELIVER, "smtp")
-            queue.put(Job.INGEST, "page")
+            queue.put(Task(Step.DELIVER, "smtp"))
+            queue.put(Task(Step.INGEST, "page"))
     assert queued(lab) == 2
 
 
 # Where a job comes to a stop: the first table that it writes to.
 STOPS = {
-    Job.INGEST: "run",
-    Job.MATCH: "match",
-    Job.COMPOSE_SOME: "digest",
-    Job.DELIVER: "delivery",
-    Job.SEARCH: "unsearched",
+    Step.INGEST: "run",
+    Step.MATCH: "match",
+    Step.COMPOSE_SOME: "digest",
+    Step.DELIVER: "delivery",
+    Step.SEARCH: "unsearched",
 }
 
 
-@pytest.mark.parametrize("job", STOPS)
+@pytest.mark.parametrize("step", STOPS)
 def test_a_worker_killed_in_the_middle_of_a_job_leaves_it_to_another(
-    lab: Fleet, smtp: ScriptedSmtp, job: Job
+    lab: Fleet, smtp: ScriptedSmtp, step: Step
 ):
     """The doomed one begins when the table is locked: it cannot be done before."""
     subscribed(lab)
     lab.move(days=1)
     with at_the_queue(lab) as (app, queue):
-        for done, what in ORDER:
-            if done is job:
+        for task in ORDER:
+            if task.step is step:
+                queue.put(task)
                 break
-            workers.do(app.parts, queue, done, what)
-        queue.put(job, dict(ORDER)[job])
-    with lab.locked(STOPS[job]):
+            flow.do(app.runtime, task, queue.put, SHARE)
+    with lab.locked(STOPS[step]):
         doomed = lab.start("worker")
         wait(lab.is_blocked)
         lab.kill(doomed)
@@ -197,7 +200,7 @@ def test_a_worker_killed_in_the_middle_of_a_job_leaves_it_to_another(
     wait(lambda: sum(got(smtp).values()) >= SUBSCRIBERS)
     lab.end(replica)  # the search waits until nothing else is asked for
     with at_the_queue(lab) as (_, queue):
-        queue.put(Job.SEARCH)
+        queue.put(Task(Step.SEARCH))
     wait(lambda: lab.ask("SELECT count(*) FROM unsearched") == [(0,)])
     assert set(lab.stop()) == {0}
     assert got(smtp) == everybody(1)
@@ -236,8 +239,8 @@ def test_the_jobs_of_a_dead_worker_are_taken_up_again(lab: Fleet):
     wait(lambda: alive(lab) == 1)
     with lab.locked("match"):
         with at_the_queue(lab) as (app, queue):
-            pipeline.ingest(app.parts, "page")
-            queue.put(Job.MATCH)
+            pipeline.ingest(app.runtime, "page")
+            queue.put(Task(Step.MATCH))
         wait(lab.is_blocked)
         lab.kill(doomed)
     lab.ask("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 hour'")
@@ -322,9 +325,7 @@ def test_a_database_that_is_down_for_a_while_is_two_lines_in_each_log(
 def test_the_queue_is_made_once_however_many_begin(postgres_url: str):
     stores = [open_store(postgres_url) for _ in range(4)]
     done: list[list[str]] = []
-    threads = [
-        threading.Thread(target=lambda s=store: done.append(workers.prepare(s))) for store in stores
-    ]
+    threads = [threading.Thread(target=lambda s=store: done.append(prepare(s))) for store in stores]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -337,11 +338,11 @@ def test_the_queue_is_made_once_however_many_begin(postgres_url: str):
 def test_a_queue_of_an_older_version_takes_the_steps_that_it_lacks(postgres_url: str):
     step = "03.04.00_50_post_add_retry_failed_job_procedure.sql"
     store = open_store(postgres_url)
-    workers.prepare(store)
+    prepare(store)
     with store.writing() as tx:
         tx.exec_driver_sql("DELETE FROM procrastinate_applied WHERE name = %s", (step,))
-    assert workers.prepare(store) == [step]
-    assert workers.prepare(store) == []
+    assert prepare(store) == [step]
+    assert prepare(store) == []
     store.close()
 
 
@@ -363,7 +364,7 @@ def test_without_the_extra_it_says_what_to_install(
 
 def test_a_worker_lives_while_it_ticks(lab: Fleet):
     with lab.house.opened() as app:
-        store = app.parts.database
+        store = app.runtime.database
         assert [check.ok for check in vital_signs(store)] == [True, False]
         sign_of_life(store, WORKER)
         assert [(check.name, check.ok) for check in vital_signs(store)][1:] == [("worker", True)]

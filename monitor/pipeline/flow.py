@@ -1,0 +1,166 @@
+"""The flow as code: which step follows which, in one process, in `serve` and among workers.
+
+    INGEST source ─> MATCH ─> COMPOSE ─> COMPOSE_SOME chunk ─> DELIVER line    SEARCH, CLEAN_UP
+
+A command goes through it once: `ingest_once`, then `digest_once`. A service does one task after
+another with `do`, which passes on what follows: to another job of the process, or to a queue.
+A task that is lost or done twice does no harm: what is due stands in the tables.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+import structlog
+
+from monitor.errors import StoreBusyError, StoreError
+from monitor.model import Delivery, FirstRun, Run, RunOutcome
+from monitor.pipeline.cleanup import upkeep
+from monitor.pipeline.compose import Composed, compose, log_failure, notify, raise_store_error
+from monitor.pipeline.deliver import are_open, deliver, deliver_line
+from monitor.pipeline.ingest import ingest, is_due
+from monitor.pipeline.match import match, sync_subscriptions
+from monitor.pipeline.render import OnFailure
+from monitor.pipeline.runtime import Runtime
+from monitor.pipeline.search_index import make_searchable
+
+log = structlog.get_logger()
+
+# A command that read a large dump leaves the rest of its papers to the next one.
+SEARCHABLE_PER_COMMAND = 20_000
+
+
+class Step(StrEnum):
+    """The steps of the flow, by the names of their tasks in the queue of `service/workers.py`."""
+
+    INGEST = "ingest"
+    MATCH = "match"
+    COMPOSE = "compose"
+    COMPOSE_SOME = "compose-some"
+    DELIVER = "deliver"
+    SEARCH = "search"
+    CLEAN_UP = "upkeep"
+
+
+class Task(NamedTuple):
+    """A step, and which source, chunk of subscriptions or line of channels it is for."""
+
+    step: Step
+    of: str = ""
+
+
+def do(
+    runtime: Runtime, task: Task, follow: Callable[[Task], object], share: int | None = None
+) -> None:
+    """Do a task as a service does it, and `follow` with each task that comes after it.
+
+    `share` is how many subscriptions or deliveries one task takes, None for all: other tasks
+    take the rest. A task for what this configuration does not have does nothing.
+    """
+    match task.step:
+        case Step.INGEST:
+            if _ingest(runtime, task.of):
+                follow(Task(Step.MATCH))
+        case Step.MATCH:
+            match(runtime)
+        case Step.COMPOSE:
+            match(runtime)
+            for number in range(0, len(runtime.subscriptions), share or sys.maxsize):
+                follow(Task(Step.COMPOSE_SOME, str(number // (share or 1))))
+        case Step.COMPOSE_SOME:
+            _compose(runtime, int(task.of), follow, share)
+        case Step.DELIVER:
+            _deliver(runtime, task, follow, share)
+        case Step.SEARCH:
+            make_searchable(runtime)
+        case Step.CLEAN_UP:
+            upkeep(runtime)
+
+
+def _ingest(runtime: Runtime, source: str) -> bool:
+    if source not in runtime.sources or not is_due(runtime, source):
+        return False
+    try:
+        ingest(runtime, source)
+    except StoreBusyError as fault:
+        log.info("not read now", source=source, reason=str(fault))
+        return False
+    return True
+
+
+def _compose(
+    runtime: Runtime, chunk: int, follow: Callable[[Task], object], share: int | None
+) -> None:
+    share = share or len(runtime.subscriptions)
+    names = [one.name for one in runtime.subscriptions[chunk * share : (chunk + 1) * share]]
+    failed: dict[str, Exception] = {}
+    if names and compose(runtime, names, patient=True, on_failure=failed.__setitem__):
+        for line in runtime.lines:
+            follow(Task(Step.DELIVER, line))
+    raise_store_error(failed)
+
+
+def _deliver(
+    runtime: Runtime, task: Task, follow: Callable[[Task], object], share: int | None
+) -> None:
+    if share and are_open(runtime, task.of, share):
+        follow(task)  # another worker helps meanwhile
+    attempted = deliver_line(runtime, task.of, most=share)
+    if share and len(attempted) >= share:
+        follow(task)
+        return
+    for channel in runtime.lines.get(task.of, ()):
+        channel.close()
+
+
+# ── one process, once ───────────────────────────────────────────────────────────────
+
+
+def ingest_once(
+    runtime: Runtime,
+    names: Sequence[str],
+    on_progress: Callable[[Run], None] | None = None,
+    accept: FirstRun | None = None,
+) -> list[Run]:
+    """Read the named sources, one after the other."""
+    sync_subscriptions(runtime)
+    done: list[Run] = []
+    for name in names:
+        try:
+            done += ingest(runtime, name, on_progress, accept)
+        except StoreBusyError as fault:
+            now = runtime.clock.now()
+            done.append(Run(name, None, RunOutcome.UNCHANGED, now, now, error=str(fault)))
+    return done
+
+
+def digest_once(
+    runtime: Runtime,
+    names: Sequence[str],
+    *,
+    early: bool,
+    probe: bool,
+    on_failure: OnFailure = log_failure,
+) -> tuple[list[Composed], list[Delivery]]:
+    """Match, compose what is due, deliver what is open; return what was composed and attempted."""
+    failed: dict[str, Exception] = {}
+    match(runtime)
+    composed = compose(
+        runtime, names, early=early, patient=not probe, on_failure=failed.__setitem__
+    )
+    for name, fault in failed.items():
+        on_failure(name, fault)
+    try:
+        attempted = deliver(runtime, probe=probe)
+        if notify(runtime):
+            attempted += deliver(runtime)
+        make_searchable(runtime, SEARCHABLE_PER_COMMAND)
+    except StoreError as fault:
+        if not any(isinstance(one, StoreError) for one in failed.values()):
+            raise
+        log.error("nothing delivered", error=str(fault))
+        attempted = []
+    return composed, attempted

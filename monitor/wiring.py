@@ -1,0 +1,193 @@
+"""Settings to live objects: what is opened here, in one `ExitStack`, is closed here."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from monitor import plugins
+from monitor.channels.base import Shared, open_channel
+from monitor.channels.email.channel import SMTP_SERVER, Mail
+from monitor.channels.email.pool import Connections
+from monitor.channels.email.smtp import SmtpServer
+from monitor.channels.retry_policy import Patience, Timeouts
+from monitor.clocks import clock_ahead
+from monitor.config import (
+    Settings,
+    SmtpSettings,
+    synonyms_of,
+    topics_of,
+)
+from monitor.digest.render import JinjaTemplates
+from monitor.digest.schedule import parse_schedule
+from monitor.http.client import HttpClient
+from monitor.model import Channel, Clock, Templates
+from monitor.pipeline import (
+    ConfiguredSource,
+    Destination,
+    InForce,
+    Retention,
+    Runtime,
+    Subscription,
+)
+from monitor.store.database import Database, open_store
+from monitor.store.locks import Owner
+from monitor.store.server_memory import Servers
+
+# The channel of a subscription's own addresses.
+EMAIL = "email"
+
+
+@contextmanager
+def open_runtime(
+    settings: Settings, clock: Clock, in_force: InForce | None = None, *, create: bool = True
+) -> Iterator[Runtime]:
+    """Open everything that the settings name, and close it again in the opposite order.
+
+    `in_force` is what is remembered of the topics of the configuration before. Without `create`,
+    for commands that only read, raises NoStoreError where there is no store yet.
+    """
+    with ExitStack() as stack:
+        database = open_store(settings.store, create=create)
+        stack.callback(database.close)
+        owner = Owner.hold(database)
+        stack.callback(owner.release)
+        client = _http_client(settings, database, clock)
+        stack.callback(client.close)
+        templates = JinjaTemplates(settings.templates)
+        synonyms = synonyms_of(settings)
+        channels = _channels(settings, templates)
+        for channel in channels.values():
+            stack.callback(channel.close)
+        smtp = settings.smtp
+        yield Runtime(
+            database=database,
+            owner=owner,
+            clock=clock,
+            templates=templates,
+            fallback_templates=templates.fallback,
+            sources=_sources(settings, client, clock),
+            topics=tuple(topic.topic(synonyms) for topic in settings.topics.values()),
+            synonyms=synonyms,
+            in_force=in_force or InForce(),
+            subscriptions=tuple(
+                _subscription(settings, channels, name) for name in settings.subscriptions
+            ),
+            operator=_operator(settings, channels),
+            channels=channels,
+            timezone=settings.timezone,
+            sender=smtp.sender if smtp else "",
+            resends=frozenset({SMTP_SERVER} if smtp and smtp.unknown == "resend" else ()),
+            at_once={SMTP_SERVER: smtp.connections} if smtp else {},
+            apart={SMTP_SERVER: 60 / smtp.per_minute} if smtp and smtp.per_minute else {},
+            mark=_credentials_hash(settings),
+            patience=Patience(**dict(settings.retry)),
+            retention=Retention(**dict(settings.retention)),
+            ahead=clock_ahead,
+        )
+
+
+def _http_client(settings: Settings, database: Database, clock: Clock) -> HttpClient:
+    """Large downloads are kept beside the store: `/tmp` of a container is small."""
+    return HttpClient(
+        contact=settings.contact,
+        version=version("paper-monitor"),
+        gate_dir=_gates(database),
+        memory=Servers(database, clock),
+        downloads=database.path.parent if database.path else None,
+    )
+
+
+def _gates(database: Database) -> Path:
+    """Return where this machine's processes of one store take turns at other people's hosts."""
+    if database.path:
+        return database.path.with_name(f"{database.path.name}.gates")
+    return Path(tempfile.gettempdir()) / f"paper-monitor-gates-{os.getuid()}"
+
+
+def _sources(settings: Settings, client: HttpClient, clock: Clock) -> dict[str, ConfiguredSource]:
+    sources = {}
+    for name, source in settings.sources.items():
+        kind = plugins.source_class(source.kind)
+        sources[name] = ConfiguredSource(
+            name=name,
+            source=kind(name, source.options, client, clock.now),
+            first_run=source.first_run or kind.default_first_run,
+            dated=kind.dated and not source.options.path,
+            calendar=None if source.options.path else kind.calendar,
+            every=source.every,
+        )
+    return sources
+
+
+# ── channels ────────────────────────────────────────────────────────────────────────
+
+
+def _channels(settings: Settings, templates: Templates) -> dict[str, Channel]:
+    """Return all channels by name."""
+    smtp, slack = settings.smtp, settings.slack
+    server = Connections([_smtp_server(smtp) for _ in range(smtp.connections)]) if smtp else None
+    token = slack.token.reveal() if slack else ""
+    shared = Shared(templates, server, token, slack.base_url if slack else "")
+    channels: dict[str, Channel] = {EMAIL: Mail(EMAIL, (), server)} if server else {}
+    for name, channel in settings.channels.items():
+        kind = plugins.channel_class(channel.kind)
+        channels[name] = open_channel(kind, name, channel.options, shared)
+    return channels
+
+
+def _smtp_server(smtp: SmtpSettings) -> SmtpServer:
+    return SmtpServer(
+        smtp.host,
+        smtp.port,
+        tls=smtp.tls,
+        username=smtp.username or "",
+        password=smtp.password.reveal() if smtp.password else "",
+        sender=smtp.sender,
+        ca_file=smtp.ca_file,
+        timeouts=Timeouts(**{phase: wait.total_seconds() for phase, wait in smtp.timeouts}),
+        per_connection=smtp.per_connection,
+    )
+
+
+def _credentials_hash(settings: Settings) -> str:
+    """Return what changes when a server, a password or a token does; too short to guess from."""
+    smtp, slack = settings.smtp, settings.slack
+    secrets = [smtp.password if smtp else None, slack.token if slack else None]
+    parts = [repr(smtp), repr(slack), *(one.reveal() if one else "" for one in secrets)]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
+
+
+# ── subscriptions ───────────────────────────────────────────────────────────────────
+
+
+def _subscription(settings: Settings, channels: dict[str, Channel], name: str) -> Subscription:
+    subscription = settings.subscriptions[name]
+    return Subscription(
+        name=name,
+        topics=tuple(topics_of(settings, subscription)),
+        ways=_destinations(channels, subscription.channels, subscription.email),
+        schedule_text=subscription.schedule,
+        schedule=parse_schedule(subscription.schedule),
+        timezone=subscription.timezone or settings.timezone,
+        full=subscription.max,
+        quiet_send=subscription.quiet == "send",
+        pause_until=subscription.pause_until,
+    )
+
+
+def _operator(settings: Settings, channels: dict[str, Channel]) -> tuple[Destination, ...]:
+    operator = settings.operator
+    return _destinations(channels, operator.channels, operator.email) if operator else ()
+
+
+def _destinations(
+    channels: dict[str, Channel], names: Sequence[str], addresses: tuple[str, ...]
+) -> tuple[Destination, ...]:
+    own = [Destination(EMAIL, addresses)] if addresses else []
+    return (*own, *(Destination(name, channels[name].recipients()) for name in names))
