@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 
 import pytest
@@ -13,7 +14,8 @@ from monitor.pipeline import deliver_line, resolve
 from monitor.store import deliveries, outage_groups
 from monitor.store import incidents as stored_incidents
 from tests.house import AGENTS, BANDITS, House
-from tests.servers.smtp import Drop, Kept, ScriptedSmtp
+from tests.patience import PATIENCE, wait
+from tests.servers.smtp import Drop, Hold, Kept, ScriptedSmtp
 
 APART = (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent.")
 
@@ -290,6 +292,27 @@ def test_a_success_ends_it_and_all_get_their_mail_in_the_same_round(
     assert problems(crowd) == ()
     told = [mail.content for mail in smtp.received if mail.recipient == "ops@example.org"]
     assert sum(b"Subject: smtp is down" in one for one in told) <= 1
+
+
+def test_after_a_success_the_line_uses_all_its_connections_again(crowd: House, smtp: ScriptedSmtp):
+    """The first answer ends the trying with one mail at a time: the others go out side by side."""
+    crowd.settings["smtp"]["connections"] = 4
+    smtp.always["dot"] = Drop()
+    crowd.run()
+    tried = handed_off(smtp)
+    crowd.clock.move(minutes=20)
+    until = threading.Event()
+    smtp.always["dot"] = Hold(until, "250 2.0.0 queued")
+    smtp.script["dot"].append("250 2.0.0 queued")
+    with crowd.opened() as app:
+        sending = threading.Thread(target=deliver_line, args=(app.parts, "smtp"))
+        sending.start()
+        try:
+            wait(lambda: handed_off(smtp) == tried + 1 + 4)
+        finally:
+            until.set()
+            sending.join(PATIENCE)
+    assert set(states(crowd)) == {DeliveryState.SENT}
 
 
 def test_unclear_ends_count_over_rounds_and_processes_and_not_over_a_success(
