@@ -8,6 +8,7 @@ passes, since nothing can be measured there.
 from __future__ import annotations
 
 import gc
+import re
 import time
 from collections.abc import Callable
 
@@ -20,9 +21,21 @@ from monitor.digest.compose import shown
 from monitor.digest.latex_to_text import readable
 from monitor.errors import QueryError
 from monitor.identity.authors import agreement
+from monitor.identity.features import gather
+from monitor.identity.other_titles import other_titles
 from monitor.match import TopicIndex, adjoining, parse_query
-from monitor.model import ChangeKind, DigestPaper, Paper, TopicWhy
+from monitor.model import (
+    ChangeKind,
+    DigestPaper,
+    MatchReason,
+    Paper,
+    Sighting,
+    SightingText,
+    TopicWhy,
+)
 from monitor.text import MOST_READ, clean, letters, pieces, plain, sentences, title_key, words
+from monitor.text.folding import _AS_IT_IS, _fold_characters
+from monitor.text.sentence_ends import MOST_SENTENCES
 from tests.channels.samples import AT
 
 LENGTH = 4_000
@@ -141,6 +154,64 @@ def test_two_long_lists_agree_whatever_their_order() -> None:
     found = agreement(names, tuple(sorted(names, key=lambda name: name[::-1])))
     assert found is not None
     assert found.met == found.more > 450
+
+
+def test_what_a_digest_shows_of_a_paper_is_bounded() -> None:
+    """It is rendered for each subscriber, by each channel."""
+    paper = shown(Paper(title="t" * 30_000, abstract="a" * 30_000))
+    assert (len(paper.title), len(paper.abstract)) == (2_000, 20_000)
+
+
+def test_titles_are_compared_for_readers_in_their_first_characters() -> None:
+    def seen(title: str) -> Sighting:
+        text = SightingText(title)
+        return Sighting("s", "1", None, "", "", AT, AT, why="the titles are alike", text=text)
+
+    long = "t" * 2_000
+    assert other_titles(long, [seen(f"{long} and more")]) == ()
+    assert other_titles(long, [seen(f"more {long}")]) != ()
+
+
+def test_abstracts_are_compared_in_their_first_characters() -> None:
+    text = "".join(f"word{number:05} " for number in range(2_000))
+    ours, theirs = (Paper(title="A b", abstract=f"{text}{end * 500}") for end in ("x y ", "v w "))
+    found = gather(ours, theirs)
+    assert found is not None
+    assert found.abstract == 1.0
+
+
+def test_an_excerpt_is_found_in_proportion_to_the_words_that_match() -> None:
+    def marked(text: str) -> None:
+        spans = tuple((start, start + 1) for start in range(0, len(text), 2))
+        why = (MatchReason("abstract", ("Agent",), spans),)
+        paper = Paper(title="A b", abstract=text.strip())
+        excerpt.excerpt(
+            DigestPaper(1, 0, ChangeKind.NEW, paper, AT, (), 1.0, (TopicWhy("topic", why),))
+        )
+
+    assert grows(marked, "Agents that plan are agents of agents too. ") < MOST_TIMES
+
+
+def test_no_abstract_has_thousands_of_sentences() -> None:
+    assert len(sentences(". " * 30_000)) == MOST_SENTENCES + 1
+
+
+def test_no_word_has_hundreds_of_parts() -> None:
+    assert len(words("a-" * 5_000)) == 5_000
+    assert len(words("a-" * 50)) > 150
+
+
+def test_texts_are_compared_in_their_first_hundred_thousand_characters() -> None:
+    assert len(plain("a" * 120_000)) == len(title_key("a" * 120_000)) == 100_000
+    assert len(plain("á" * 120_000)) == len(title_key("á" * 120_000)) == 100_000
+
+
+def test_letters_that_are_not_folded_are_their_own_folded_form() -> None:
+    """Thai, Chinese, Japanese and Korean, which are left out where specials are looked for."""
+    kept = re.compile(f"[{_AS_IT_IS}]")
+    found = [letter for letter in map(chr, range(0x80, 0x11_0000)) if kept.match(letter)]
+    assert len(found) > 38_000
+    assert all(_fold_characters(letter) == letter.lower() == letter for letter in found)
 
 
 def test_a_letter_whose_small_form_is_longer_keeps_its_place() -> None:

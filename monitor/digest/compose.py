@@ -29,6 +29,8 @@ from monitor.text import clean
 CAPACITY = 400
 # A digest shows two sentences of an abstract, and looks for them in this many characters.
 MOST_OF_AN_ABSTRACT = 20_000
+# The longest titles have some five hundred characters.
+MOST_OF_A_TITLE = 2_000
 
 Whys = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
 
@@ -80,7 +82,7 @@ def shown(paper: Paper) -> Paper:
     """Return the paper as a digest shows it: clean Unicode, mathematics readable."""
     return structs.replace(
         paper,
-        title=_shown(paper.title),
+        title=_shown(paper.title[:MOST_OF_A_TITLE]),
         abstract=_shown(paper.abstract[:MOST_OF_AN_ABSTRACT]),
         authors=tuple(_shown(author) for author in paper.authors),
         venue=_shown(paper.venue),
@@ -131,7 +133,7 @@ def _entry(
         matched=tuple(TopicWhy(topic, why(topic)) for topic in _topics(found)),
         late=late is not None and _arrived(latest) < late,
         also=tuple(
-            OtherTitle(_shown(other.title), other.source)
+            OtherTitle(_shown(other.title[:MOST_OF_A_TITLE]), other.source)
             for other in other_titles.get(latest.stored.id, ())
         ),
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from monitor.model import DigestPaper
 from monitor.text import clean, sentences
@@ -72,7 +74,10 @@ def _best_window(text: str, places: Sequence[Span]) -> Span:
 
 
 def _words_in(text: str, places: Sequence[Span], window: Span) -> set[str]:
-    return {text[a:b].casefold() for a, b in places if window[0] <= a and b <= window[1]}
+    """Return what matched between two places of a text; `places` are in order."""
+    first = bisect_left(places, window[0], key=itemgetter(0))
+    last = bisect_right(places, window[1], first, key=itemgetter(1))
+    return {text[start:end].casefold() for start, end in places[first:last]}
 
 
 def _cut(text: str, places: Sequence[Span], window: Span, limit: int) -> Passage:

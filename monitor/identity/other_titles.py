@@ -10,6 +10,8 @@ from monitor.text import title_key
 
 # More titles than these tell a reader nothing.
 MOST = 3
+# Titles are compared in so many characters; the longest have some five hundred.
+MOST_OF_A_TITLE = 2_000
 
 
 def other_titles(title: str, sightings: Sequence[Sighting]) -> tuple[OtherTitle, ...]:
@@ -18,8 +20,8 @@ def other_titles(title: str, sightings: Sequence[Sighting]) -> tuple[OtherTitle,
     `sightings` are those of the paper, the first seen first. Titles that differ only in case,
     punctuation or mark-up are one; what an identifier or a person has joined needs no check.
     """
-    told = [(title_key(one.text.title), one.text.title, one) for one in sightings if one.text]
-    shown = {title_key(title)}
+    told = [(_key(one.text.title), one.text.title, one) for one in sightings if one.text]
+    shown = {_key(title)}
     # A title that likeness has brought may have taken the place of the first record's.
     replaced = any(key in shown and by_likeness(one.why) for key, _, one in told)
     found = []
@@ -28,3 +30,7 @@ def other_titles(title: str, sightings: Sequence[Sighting]) -> tuple[OtherTitle,
             found.append(OtherTitle(other, one.source))
             shown.add(key)
     return tuple(found[:MOST])
+
+
+def _key(title: str) -> str:
+    return title_key(title[:MOST_OF_A_TITLE])

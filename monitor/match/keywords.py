@@ -47,8 +47,8 @@ def _words(*texts: str) -> set[str]:
 
 @lru_cache(maxsize=65_536)
 def _of_piece(piece: bytes) -> tuple[str, ...]:
-    found = words_of_piece(piece)
-    return tuple({_key(form) for word in found for form in (word.form, word.word)})
+    forms = {form for word in words_of_piece(piece) for form in (word.form, word.word)}
+    return tuple({_key(form) for form in forms})
 
 
 def _key(text: str) -> str:

@@ -61,6 +61,13 @@ _ESCAPES = {**dict.fromkeys("\"'`^~=.-/()[]", ""), "&": " and ", "_": "_", "#": 
 
 _BLOCK_TAGS = word_set("abstract br div h1 h2 h3 h4 li ol p sec title ul")
 
+# Letters without small forms and accents, which folding leaves as they are: Thai, Chinese,
+# Japanese, Korean. Texts in them are long runs of these.
+_AS_IT_IS = (
+    "\u0e01-\u0e32\u0e34-\u0e3a\u0e40-\u0e5b\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7a3"
+)
+
 _SPECIAL = re.compile(
     r"""
       (?P<tag></?(?:(?:jats|mml|m):[\w-]+|a|abbr|abstract|b|bold|br|code|div|em|font|h[1-4]|i|inf
@@ -74,12 +81,14 @@ _SPECIAL = re.compile(
     | (?P<nothing>[{}$\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff])
     | (?P<raised>[\u00b2\u00b3\u00b9\u2070-\u207f]+)
     | (?P<lowered>[\u2080-\u208e]+)
-    | (?P<other>&|\w[\u0300-\u036f\u3099\u309a]+|[\u1100-\u11ff]+|(?-i:[^\x00-\x7f]))
+    | (?P<other>&|\w[\u0300-\u036f\u3099\u309a]+|[\u1100-\u11ff]+|(?-i:[^\x00-\x7f"""
+    + _AS_IT_IS
+    + r"""]))
     """,
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 # Every special character or command begins at one of these, unless there is an accent apart.
-_SPOT = re.compile(r"[<&\\{}$\x80-\U0010ffff]")
+_SPOT = re.compile(rf"[<&\\{{}}$]|[^\x00-\x7f{_AS_IT_IS}]")
 
 _APART = re.compile("[\u0300-\u036f\u3099\u309a]")
 

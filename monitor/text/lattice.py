@@ -46,6 +46,9 @@ _JOINT = re.compile(r"[-'_^]")
 
 _LONGEST_JOIN = 4
 
+# Longer than any name of a chemical: in a chain of more parts no parts are joined.
+_LONGEST_CHAIN = 100
+
 
 class Word(NamedTuple):
     """A word of a text: an edge of its lattice, from position `start` to position `end`.
@@ -168,7 +171,7 @@ def _runs(parts: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:
     count = len(parts)
     for i in range(count):
         yield i, i + 1
-    if count == 1:
+    if count == 1 or count > _LONGEST_CHAIN:
         return
     parted = [a.group()[-1].isdigit() and b.group()[0].isdigit() for a, b in pairwise(parts)]
     for first in range(count - 1):
@@ -180,6 +183,7 @@ def _runs(parts: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:
 
 def plain(text: str) -> str:
     """Return the words of `text` in plain folded Unicode, parted by spaces, for comparing."""
+    text = text[:MOST_READ]
     if is_plain(text):
         return " ".join(_ASCII_PART.findall(text.lower()))
     return " ".join(match.group() for match in _PART.finditer(fold(text).text))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import islice, pairwise
 
 # A run of signs is looked at once, from its beginning: a text may be nothing but dots.
 _END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+(?=\s)|[。！？]")
@@ -17,6 +17,9 @@ _ABBREVIATION = re.compile(
 
 _OPENING = re.compile(r"\s+[\"'“‘(\[{$\\]*")
 
+# The longest abstracts have fifty; what is behind so many is one more.
+MOST_SENTENCES = 1_000
+
 
 def sentences(text: str) -> list[tuple[int, int]]:
     """Return the (start, end) of each sentence of `text`, without the spaces around them.
@@ -24,7 +27,8 @@ def sentences(text: str) -> list[tuple[int, int]]:
     Abbreviations (et al., e.g., Fig., Eq., vs.), initials, decimals and an ellipsis that goes
     on in lower case end no sentence.
     """
-    ends = [end.end() for end in _END.finditer(text) if _ends_sentence(text, end)]
+    found = islice(_END.finditer(text), MOST_SENTENCES)
+    ends = [end.end() for end in found if _ends_sentence(text, end)]
     spans: list[tuple[int, int]] = []
     for start, end in pairwise([0, *ends, len(text)]):
         sentence = text[start:end].strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from monitor.text.folding import fold, is_plain
+from monitor.text.folding import MOST_READ, fold, is_plain
 
 
 def title_key(title: str) -> str:
@@ -14,6 +14,7 @@ def title_key(title: str) -> str:
     Case, accents, punctuation, spaces, dashes, tags, LaTeX or Unicode do not matter; words,
     numbers, `+` and `#` do. A candidate for being the same paper, never proof.
     """
+    title = title[:MOST_READ]
     if is_plain(title) and not _has_key_sign(title):
         key = title.lower().encode().translate(None, _NOT_ALPHANUMERIC).decode()
     else:
