@@ -86,6 +86,12 @@ def test_pages_in_a_folder_from_before_can_be_read_by_those_who_read_its_index(
     assert modes(tmp_path, None)[1:] == ["755", "644", "644"]
 
 
+def test_a_page_that_is_written_again_keeps_its_mode(tmp_path: Path) -> None:
+    modes(tmp_path, 0o644)
+    (tmp_path / "pages" / "ada" / "2026-11-21.html").chmod(0o640)
+    assert modes(tmp_path, 0o644)[2:] == ["640", "644"]
+
+
 def test_all_papers_are_in_full(tmp_path: Path) -> None:
     issue = digest(40, full=5)
     [part] = pages(tmp_path).render(issue, PlainTemplates(padding=10))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from monitor.config import load_for_reading
 from tests.cli.conftest import SUNDAY, Say
 from tests.house import AGENTS, House
 
@@ -112,6 +113,18 @@ def test_what_is_valid_is_still_shown(lived: House, say: Say):
     assert "topics.broken.query" in heard.err and "channels.broken" in heard.err
 
 
+def test_with_a_faulty_configuration_there_is_nobody_to_write_to(lived: House):
+    lived.settings["topics"]["broken"] = {"query": "(("}
+    lived.settings["smtp"] = {"host": "127.0.0.1", "tls": "none", "from": "papers@example.org"}
+    lab = {"topics": ["agents", "broken"], "email": ["ada@example.org"]}
+    lived.settings["subscriptions"]["lab"] |= lab
+    settings, faults = load_for_reading(lived.write())
+    assert [fault.where for fault in faults] == ["topics.broken.query"]
+    found = settings.subscriptions["lab"]
+    assert (settings.channels, found.channels, found.email) == ({}, (), ())
+    assert found.topics == ("agents",)
+
+
 def test_their_exit_status_is_their_own(lived: House, say: Say):
     with lived.opened() as app, app.runtime.database.writing() as tx:
         tx.exec_driver_sql("UPDATE delivery SET state = 'unknown'")
@@ -126,6 +139,7 @@ UNSURE = [
     "stroe: sqlite:///data/other.db\n",
     "store: sqlite:///a.db\nstore: sqlite:///b.db\n",
     "{store: sqlite:///data/other.db, topics: [}\n",
+    "store: sqlite:///data/monitor.db\nstore: sqlite:///data/other.db\ntopics: [\n",
     "store:\n  sqlite:///data/other.db\ntopics: [\n",
     "",
 ]

@@ -103,12 +103,13 @@ def test_what_failed_is_named_on_stderr(lived: House, say: Say):
 def test_what_waits_is_told_with_its_time_and_how_to_send_it_now(house: House, say: Say):
     house.settings["subscriptions"]["lab"]["timezone"] = "Europe/Berlin"
     house.add("1.txt", AGENTS)
-    told = say("run", "--now", "2026-11-22T09:00").out
-    assert told.endswith(
-        "Nothing is due yet.\n"
-        "lab: 1 paper waits for Mon 23 Nov 08:00 (Europe/Berlin). "
-        "Send now: paper-monitor digest --early lab\n"
-    )
+    for line in ("run", "digest", "digest lab"):
+        told = say(*line.split(), "--now", "2026-11-22T09:00").out
+        assert told.endswith(
+            "Nothing is due yet.\n"
+            "lab: 1 paper waits for Mon 23 Nov 08:00 (Europe/Berlin). "
+            "Send now: paper-monitor digest --early lab\n"
+        )
     lab = house.settings["subscriptions"]["lab"]
     paused = lab | {"pause_until": "2026-12-01"}
     house.settings["subscriptions"] = {"the lab": lab, "away": paused}
@@ -121,6 +122,18 @@ def test_what_waits_is_told_with_its_time_and_how_to_send_it_now(house: House, s
         "Send now: paper-monitor digest --early 'the lab' --config other.yaml\n"
         "away: 2 papers wait; paused until 2026-12-01.\n"
     )
+
+
+def test_of_many_subscriptions_five_are_named_and_the_others_counted(house: House, say: Say):
+    lab = house.settings["subscriptions"]["lab"]
+    house.settings["subscriptions"] = {f"lab {number}": lab for number in range(7)}
+    house.add("1.txt", AGENTS)
+    say("ingest")
+    told = say("digest", "--now", "2026-11-22T09:00").out.splitlines()
+    assert [line.partition(":")[0] for line in told[1:6]] == [f"lab {n}" for n in range(5)]
+    assert told[6:] == ["2 more subscriptions: paper-monitor status"]
+    told = say("digest", "lab 6", "--now", "2026-11-22T09:00").out.splitlines()
+    assert [line.partition(":")[0] for line in told[1:]] == ["lab 6"]
 
 
 def test_a_row_has_its_times_in_one_zone(lived: House, say: Say):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -195,6 +196,25 @@ def test_a_starter_works_as_it_is(house: House, say: Say):
     left = Path("fresh/monitor.yaml").read_bytes()
     assert say("init", "fresh").status == 2
     assert Path("fresh/monitor.yaml").read_bytes() == left
+
+
+def test_what_init_writes_can_be_read_by_its_owner_alone(house: House, say: Say):
+    before = os.umask(0)
+    try:
+        say("init", "fresh")
+    finally:
+        os.umask(before)
+    names = ("fresh", "fresh/dumps", "fresh/monitor.yaml")
+    assert [f"{Path(name).stat().st_mode & 0o777:o}" for name in names] == ["700", "700", "600"]
+
+
+def test_pages_have_the_mode_that_the_configuration_gives_them(house: House, say: Say):
+    house.settings["channels"]["pages"]["mode"] = "0644"
+    house.add("1.txt", AGENTS)
+    say("ingest")
+    say("digest", "--early", "lab")
+    [page] = house.folder.glob("pages/lab/*.html")
+    assert f"{page.stat().st_mode & 0o777:o}" == "644"
 
 
 def test_doubts_are_no_faults_and_go_to_stderr(house: House, say: Say):

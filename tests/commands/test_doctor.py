@@ -142,6 +142,18 @@ def test_files_that_everyone_can_read_are_a_warning(folder: int, file: int, warn
     assert (f"can read {path}: chmod 600 {path}" in check.message) is warning
 
 
+def test_the_store_and_the_configuration_are_looked_at() -> None:
+    with tempfile.TemporaryDirectory() as made:
+        house = House(Path(made))
+        house.run()
+        files = [house.folder / "monitor.yaml", house.folder / "data" / "monitor.db"]
+        for path in (*files, house.folder, house.folder / "data"):
+            path.chmod(0o755)
+        checks = house.command("doctor", "--json").json["checks"]
+    [said] = [one["message"] for one in checks if one["name"] == "permissions"]
+    assert all(str(path) in said for path in files)
+
+
 @pytest.mark.parametrize(
     "scopes, ok", [("chat:write,channels:history", True), ("channels:read", False), (None, True)]
 )

@@ -93,6 +93,10 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         ("channels: {c: {kind: slak}}", "1: channels.c.kind: “slak” is not a kind of channel"),
         ("channels: {c: {kind: file}}", "1: channels.c.path: is missing"),
         (
+            "channels: {c: {kind: file, path: x, mode: 0755}}",
+            "1: channels.c.mode: “0755” is not a mode of files; write 0600, 0640 or 0644",
+        ),
+        (
             "channels: {c: {kind: file, path: x, every: 6h}}",
             "1: channels.c.every: “every” is not a setting here; there are: kind, path",
         ),

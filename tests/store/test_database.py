@@ -369,34 +369,39 @@ def test_X19_K10_a_full_disk_is_told_before_anything_is_sent(sqlite: Database) -
 
 
 OPENS_ON_A_FULL_DISK = """
-mount -t tmpfs -o size=2m tmpfs "$1" || exit 77
+mount -t tmpfs -o "$4" tmpfs "$1" || exit 77
 cp "$2" "$1/monitor.db" && head -c 4m /dev/zero 2>/dev/null > "$1/fill"
 "$3" -c '
 import sys
 from monitor.errors import StoreError
 from monitor.store.database import open_store
-for name in ("monitor.db", "new/monitor.db"):
+for name in sys.argv[2:]:
     try:
         open_store(f"sqlite:///{sys.argv[1]}/{name}")
     except StoreError as fault:
         print(fault)
-' "$1"
+' "$1" $5
 """
 
 
+@pytest.mark.parametrize(
+    "size, stores",
+    [("size=2m", "monitor.db new/monitor.db"), ("size=16m,nr_inodes=3", "monitor.db")],
+    ids=["no room", "no name for a file"],
+)
 def test_a_disk_that_is_full_before_the_start_is_not_taken_for_damage(
-    sqlite_template: Path, tmp_path: Path
+    sqlite_template: Path, tmp_path: Path, size: str, stores: str
 ) -> None:
     """SQLite says "disk I/O error" where it cannot make the files that it works with."""
     if shutil.which("unshare") is None:
         pytest.skip("A DISK THAT IS FULL AT THE START IS NOT TESTED: there is no unshare")
     script = [OPENS_ON_A_FULL_DISK, "sh", str(tmp_path), str(sqlite_template), sys.executable]
-    command = ["unshare", "--map-root-user", "--mount", "sh", "-c", *script]
+    command = ["unshare", "--map-root-user", "--mount", "sh", "-c", *script, size, stores]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     if done.returncode == 77 or "unshare" in done.stderr:
         pytest.skip("A DISK THAT IS FULL AT THE START IS NOT TESTED: no file system may be mounted")
     said = done.stdout.splitlines()
-    assert len(said) == 2, done.stderr
+    assert len(said) == len(stores.split()), done.stderr
     assert all("the disk is full (free some space" in line for line in said)
     assert "backup" not in done.stdout
 

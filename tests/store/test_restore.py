@@ -118,6 +118,19 @@ def test_the_store_before_is_kept_whole(sqlite_url: str, backup: Path, tmp_path:
     kept.close()
 
 
+def test_a_restored_store_has_the_mode_of_the_one_before_or_is_its_owners_alone(
+    sqlite_url: str, backup: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "monitor.db"
+    backup.chmod(0o644)
+    store.chmod(0o640)
+    restored(sqlite_url, backup)
+    assert store.stat().st_mode & 0o777 == 0o640
+    store.unlink()
+    restored(sqlite_url, backup)
+    assert store.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_damaged_or_missing_store_is_replaced(
     sqlite_url: str, backup: Path, tmp_path: Path
 ) -> None:
