@@ -69,6 +69,12 @@ def test_papers_that_wait_for_an_alert_are_a_problem(due: House):
     assert asked(due).problems == ("papers have been waiting for lab since 2026-11-21 06:00 UTC",)
 
 
+def test_what_is_paused_is_not_late(due: House):
+    due.settings["subscriptions"]["lab"]["pause_until"] = "2026-12-01"
+    due.clock.move(days=1)
+    assert asked(due).ok
+
+
 def test_papers_that_nobody_matched_are_a_problem(house: House):
     house.add("1.txt", AGENTS)
     with house.opened() as app:
