@@ -49,7 +49,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "css_inline": ("digest/render.py",),
     "dns": ("channels/email/sender_dns.py",),
     "fcntl": ("http/host_limits.py", "store/locks.py"),
-    "feedparser": ("sources/feed/source.py",),
+    "feedparser": ("sources/feed/xml_feed.py",),
     "http": (
         "channels/slack/channel.py",
         "channels/slack/clients.py",
@@ -138,7 +138,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "pipeline/ingest.py",
         "pipeline/rate_limit.py",
         "service/scheduler.py",
-        "sources/feed/source.py",
+        "sources/feed/xml_feed.py",
         "sources/sandbox.py",
     ),
     "typer": ("cli/*",),

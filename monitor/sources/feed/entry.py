@@ -74,6 +74,20 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 @dataclass(frozen=True, slots=True)
+class FeedEntries:
+    """The entries of a document, in the place of each that is none the reason.
+
+    `complete` is false when the document was cut off or is ill-formed; `home` is the address that
+    the feed says it has, else that of its page.
+    """
+
+    entries: tuple[Entry | str, ...] = ()
+    error: str = ""
+    complete: bool = True
+    home: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class _TitleNote:
     """What arXiv's old feeds add to a title; empty in all other feeds."""
 

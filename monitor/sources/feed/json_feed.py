@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.sources.feed.entry import Entry
+from monitor.sources.feed.entry import Entry, FeedEntries
+from monitor.sources.feed.xml_limits import MAX_ENTRIES
 from monitor.sources.fields.dates import parse_any_date
 from monitor.sources.fields.encoding import decode
 
-MAX_WITHIN = 8  # objects around a name
+MAX_NAME_DEPTH = 8  # objects around a name
 _LISTS = ("items", "entries", "papers", "articles", "elements")
 _SUMMARIES = ("abstract", "summary", "description")
 _CONTENTS = ("content_text", "content_html", "content", "contents")
@@ -22,33 +22,29 @@ _UPDATES = ("date_modified", "updated", "updated_at")
 _LINKS = ("url", "link", "external_url", "canonical", "alternate")
 _IDENTIFIERS = ("id", "guid", *_LINKS, "doi", "arxiv", "arxiv_id")
 _PDF = "application/pdf"
+_NO_LIST = "the JSON is no feed: it has no list of items"
 _BETWEEN_ITEMS = re.compile(r"[ \t\r\n,]*")
 _LIST_BEGINS = re.compile(rf'"(?:{"|".join(_LISTS)})"\s*:\s*\[|^\s*\[')
 
 
-@dataclass(frozen=True, slots=True)
-class JsonList:
-    """The items of a document as JSON values; `whole` is false when it was cut off.
-
-    `home` is the address that the feed says it has, else that of its page.
-    """
-
-    items: tuple[object, ...] = ()
-    error: str = ""
-    whole: bool = True
-    home: str = ""
-
-
-def read_json(content: bytes) -> JsonList:
-    """Find the list of items; of a document that is cut off, the items before the cut."""
+def read_json(content: bytes) -> FeedEntries:
+    """Read the list of items; of a document that is cut off, the items before the cut."""
     text, _ = decode(content)
     try:
-        return _items(json.loads(text))
+        feed = json.loads(text)
     except RecursionError:
-        return JsonList(error="the JSON is nested too deeply", whole=False)
+        return FeedEntries(error="the JSON is nested too deeply", complete=False)
     except ValueError:
-        items = tuple(salvage(text, _LIST_BEGINS))
-        return JsonList(items, "" if items else "the JSON cannot be read", whole=False)
+        salvaged = list(salvage(text, _LIST_BEGINS))
+        error = "" if salvaged else "the JSON cannot be read"
+        return _feed_entries(salvaged, error, complete=False)
+    if isinstance(feed, list):
+        return _feed_entries(feed, "" if feed else _NO_LIST, complete=bool(feed))
+    items = next((feed[key] for key in _LISTS if isinstance(feed.get(key), list)), None)
+    # An empty answer without a version may be any service's way to say that it failed.
+    if items is None or not (items or "jsonfeed.org" in str(feed.get("version", ""))):
+        return FeedEntries(error=_NO_LIST, complete=False)
+    return _feed_entries(items, home=_text(feed, ("feed_url", "home_page_url")))
 
 
 def salvage(text: str, begins: re.Pattern[str]) -> Iterator[object]:
@@ -70,20 +66,22 @@ def _skip_gap(text: str, position: int) -> int:
     return gap.end() if gap else position
 
 
-def _items(told: object) -> JsonList:
-    named = isinstance(told, Mapping) and "jsonfeed.org" in str(told.get("version", ""))
-    found = told if isinstance(told, list) else None
-    if isinstance(told, Mapping):
-        found = next((told[key] for key in _LISTS if isinstance(told.get(key), list)), None)
-    if found is None or (not found and not named):
-        # An empty answer without a version may be any service's way to say that it failed.
-        return JsonList(error="the JSON is no feed: it has no list of items", whole=False)
-    home = _text(told, ("feed_url", "home_page_url")) if isinstance(told, Mapping) else ""
-    return JsonList(tuple(found), home=home)
+def _feed_entries(
+    items: list[Any], error: str = "", complete: bool = True, home: str = ""
+) -> FeedEntries:
+    if len(items) > MAX_ENTRIES:
+        error = f"the feed has more than {MAX_ENTRIES:,} entries"
+        return FeedEntries(error=error, complete=False)
+    entries = tuple(
+        _entry(item) if isinstance(item, Mapping) else "entry is not an object" for item in items
+    )
+    return FeedEntries(entries, error, complete, home)
 
 
-def entry(item: Mapping[str, Any]) -> Entry:
-    """Read an item, of whatever types its values are."""
+# ── items, of whatever types their values are ───────────────────────────────────────
+
+
+def _entry(item: Mapping[str, Any]) -> Entry:
     return Entry(
         title=_text(item, ("title", "name")),
         summary=_text(item, _SUMMARIES),
@@ -91,8 +89,11 @@ def entry(item: Mapping[str, Any]) -> Entry:
         names=tuple(_names(item.get("authors")) or _names(item.get("author"))),
         id=_text(item, ("id", "guid")),
         link=_text(item, _LINKS),
-        pdf=_text(item, ("pdf_url", "pdf")) or _attached(item),
-        identifiers=tuple(_known(key, _text(item, (key,))) for key in _IDENTIFIERS),
+        pdf=_text(item, ("pdf_url", "pdf")) or _pdf_attachment(item),
+        identifiers=tuple(
+            f"arxiv:{_text(item, (key,))}" if key.startswith("arxiv") else _text(item, (key,))
+            for key in _IDENTIFIERS
+        ),
         published=_date(_text(item, _DATES)),
         updated=_date(_text(item, _UPDATES)),
         categories=tuple(_names(item.get("tags")) or _names(item.get("categories"))),
@@ -100,44 +101,42 @@ def entry(item: Mapping[str, Any]) -> Entry:
 
 
 def _text(item: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    """The first of several fields that says something."""
-    return next(filter(None, (_said(item.get(name)) for name in names)), "")
+    """The first of several fields that is not empty."""
+    return next(filter(None, (_to_text(item.get(name)) for name in names)), "")
 
 
-def _said(told: object) -> str:
-    """A text or number, also of the first object of a list, as Google Reader's heirs have it."""
-    if isinstance(told, list):
-        told = told[0] if told else None
-    if isinstance(told, Mapping):
-        told = next((told[name] for name in ("content", "value", "href") if told.get(name)), None)
-    return str(told) if isinstance(told, (str, int, float)) and str(told).strip() else ""
+def _to_text(value: object) -> str:
+    """A text or number, also of the first object of a list, as in Google Reader's format."""
+    if isinstance(value, list):
+        value = value[0] if value else None
+    if isinstance(value, Mapping):
+        value = next((value[key] for key in ("content", "value", "href") if value.get(key)), None)
+    return str(value) if isinstance(value, (str, int, float)) and str(value).strip() else ""
 
 
-def _attached(item: Mapping[str, Any]) -> str:
-    told = item.get("attachments")
-    files = [one for one in told if isinstance(one, Mapping)] if isinstance(told, list) else []
-    return next((_said(one.get("url")) for one in files if one.get("mime_type") == _PDF), "")
+def _pdf_attachment(item: Mapping[str, Any]) -> str:
+    attachments = item.get("attachments")
+    for attachment in attachments if isinstance(attachments, list) else ():
+        if isinstance(attachment, Mapping) and attachment.get("mime_type") == _PDF:
+            return _to_text(attachment.get("url"))
+    return ""
 
 
-def _date(told: str) -> datetime | None:
+def _date(text: str) -> datetime | None:
     """A date as standards or people write it, or milliseconds since 1970."""
-    if told.isascii() and told.isdecimal() and len(told) == 13:
-        return datetime.fromtimestamp(int(told) / 1000, UTC)
-    return parse_any_date(told)
+    if text.isascii() and text.isdecimal() and len(text) == 13:
+        return datetime.fromtimestamp(int(text) / 1000, UTC)
+    return parse_any_date(text)
 
 
-def _known(key: str, value: str) -> str:
-    return f"arxiv:{value}" if key.startswith("arxiv") else value
-
-
-def _names(told: object, within: int = 0) -> list[str]:
+def _names(value: object, depth: int = 0) -> list[str]:
     """Names of authors or tags: a string, an object with a name, or a list of either."""
-    if within > MAX_WITHIN:
+    if depth > MAX_NAME_DEPTH:
         return []
-    if isinstance(told, str):
-        return [told] if told.strip() else []
-    if isinstance(told, Mapping):
-        return _names(told.get("name") or told.get("term"), within + 1)
-    if isinstance(told, list):
-        return [name for one in told if not isinstance(one, list) for name in _names(one, within)]
+    if isinstance(value, str):
+        return [value] if value.strip() else []
+    if isinstance(value, Mapping):
+        return _names(value.get("name") or value.get("term"), depth + 1)
+    if isinstance(value, list):
+        return [name for one in value if not isinstance(one, list) for name in _names(one, depth)]
     return []

@@ -1,4 +1,4 @@
-"""What publishers' feeds write around an abstract, or where it should be.
+"""What publishers' feeds write around an abstract, or in its place.
 
 Elsevier gives a card of date, journal and authors; Wiley, Science, PNAS and Taylor & Francis
 begin with the issue, Wiley and Oxford give a heading; the American Chemical Society gives journal
@@ -21,7 +21,7 @@ import msgspec
 from monitor.sources.fields.dates import partial_date
 from monitor.sources.fields.markup import text
 
-_NATURE = re.compile(r"[\w ]{1,99}, Published online: [^;]{0,40}; ?doi: ?10\.\S+\s*")
+_ONLINE = re.compile(r"[\w ]{1,99}, Published online: [^;]{0,40}; ?doi: ?10\.\S+\s*")
 _ELSEVIER = re.compile(
     r"(?:Publication date: (?P<date>.{4,60}?) )?Source: (?P<venue>.{1,300}?)"
     r"(?:,? Volumes? .{1,100}?)?(?: Author\(s\): (?P<names>.*))?$"
@@ -36,14 +36,8 @@ _MDPI = re.compile(r".{2,900}? doi: 10\.3390/\S+ Authors: ")
 _APS_ISSUE = re.compile(r" ?\[[^\[\]]{5,80}\] Published \w{3} \w{3} \d\d?, \d{4}$")
 _PUBMED = re.compile(r".{0,500}?\bABSTRACT (?P<abstract>.+?)\s*PMID:\s?\d+(?: \||$)", re.DOTALL)
 _HEADING = re.compile(r"(?:ABSTRACT|Abstract)\s?: ?|ABSTRACT\s")
-_BEFORE = (_NATURE, _ISSUE, _HEADING)
-# What stands before an abstract has one of these: few texts do, and to look for words is far
-# quicker than to try the expressions.
-_SIGNS = (
-    *(", Published online: ", "Volume ", "EarlyView", "Ahead of Print", "Accepted Article"),
-    *("ABSTRACT", "Abstract", " DOI: 10."),
-)
-MAX_BEFORE = 200  # where they stand at the latest
+_PREFIXES = (_ONLINE, _ISSUE, _HEADING)
+MAX_PREFIX = 200  # characters within which an issue before an abstract is named
 _MARKED_HEADING = re.compile(r"\s*<(h\d|b|strong|p)>\s*abstract[\s:.]*</\1>", re.IGNORECASE)
 # What stands before a heading of its own is a teaser.
 _HEADING_WITHIN = re.compile(r"<(h\d|div)\b[^<>]{0,100}>\s*abstract[\s:.]*</\1>", re.IGNORECASE)
@@ -81,84 +75,106 @@ class Card(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_card(text: str, names: Sequence[str], title: str = "") -> Card:
-    """Part an abstract from what its publisher put around it; `names` are the known authors."""
-    found = _ELSEVIER.match(text)
-    if found and (found["date"] or found["names"] or " Volume" in text):
-        _, day = partial_date(found["date"] or "")
-        return Card("", found["names"] or "", found["venue"], day)
+    """Part an abstract from what its publisher put around it; `names` are those of the authors."""
+    if card := _elsevier_card(text):
+        return card
     if names and title and text.startswith(f"{title} {names[0]}"):
-        return Card(_behind(text[len(title) + 1 :], names))
-    if text.startswith(("by ", "Author(s): ")) and names:
-        for begin in ("by ", "Author(s): "):
-            by = begin + ", ".join(names)
-            if not text[len(by) : len(by) + 1].islower():  # else it is a word that begins so
-                text = text.removeprefix(by).lstrip()
-        text = _APS_ISSUE.sub("", text)
-    if any(map(text[:MAX_BEFORE].__contains__, _SIGNS)):
-        if _JOURNAL_AND_DOI.match(text):
-            return Card("")
-        for before in _BEFORE:
-            if found := before.match(text, 0, 400):
-                text = text[found.end() :]
-    if ", Vol. " in text[:MAX_BEFORE] and (found := _MDPI.match(text)):
-        text = text[found.end() :].removeprefix(" ".join(names)).lstrip()
+        return Card(_without_authors(text[len(title) + 1 :], names))
+    text = _without_byline(text, names)
+    if _JOURNAL_AND_DOI.match(text):
+        return Card("")
+    for prefix in _PREFIXES:
+        if match := prefix.match(text, 0, 400):
+            text = text[match.end() :]
+    if ", Vol. " in text[:MAX_PREFIX] and (match := _MDPI.match(text)):
+        text = text[match.end() :].removeprefix(" ".join(names)).lstrip()
     return Card(text)
 
 
-def _behind(text: str, names: Sequence[str]) -> str:
-    """Return what stands behind the authors in one line, or the whole text where they do not."""
+def _elsevier_card(text: str) -> Card | None:
+    match = _ELSEVIER.match(text)
+    if not match or not (match["date"] or match["names"] or " Volume" in text):
+        return None
+    _, day = partial_date(match["date"] or "")
+    return Card("", match["names"] or "", match["venue"], day)
+
+
+def _without_authors(text: str, names: Sequence[str]) -> str:
+    """Return what follows the authors in one line, or the whole text where they are not named."""
     lines = (between.join(names) for between in ("; ", ", "))
     return next((text[len(line) :].lstrip() for line in lines if text.startswith(line)), text)
 
 
+def _without_byline(text: str, names: Sequence[str]) -> str:
+    """Drop "by A, B" or "Author(s): A, B", and the issue of the American Physical Society."""
+    if not names or not text.startswith(("by ", "Author(s): ")):
+        return text
+    for opening in ("by ", "Author(s): "):
+        byline = opening + ", ".join(names)
+        if not text[len(byline) : len(byline) + 1].islower():  # else it is a word that begins so
+            text = text.removeprefix(byline).lstrip()
+    return _APS_ISSUE.sub("", text)
+
+
 def without_heading(markup: str) -> str:
-    """Drop the heading of an abstract that says that it is one."""
+    """Drop the heading "Abstract", and a teaser before it."""
     if "<" not in markup:
         return markup
-    if found := _MARKED_HEADING.match(markup, 0, 400):
-        return markup[found.end() :]
-    if found := _HEADING_WITHIN.search(markup, 0, 4_000):
-        teaser, behind = markup[: found.start()], markup[found.end() :]
-        return behind if len(text(teaser)) < len(text(behind)) else markup
+    if heading := _MARKED_HEADING.match(markup, 0, 400):
+        return markup[heading.end() :]
+    if heading := _HEADING_WITHIN.search(markup, 0, 4_000):
+        teaser, rest = markup[: heading.start()], markup[heading.end() :]
+        return rest if len(text(teaser)) < len(text(rest)) else markup
     return markup
 
 
 def bare_title(title: str, names: Sequence[str] = ()) -> tuple[str, str]:
-    """Return a title alone, and the authors that are told behind it (NBER) and nowhere else.
+    """Return a title alone, and the authors that follow it (NBER) where they have no field.
 
     What is put before it goes: "[ASAP]", or journal, volume and pages.
     """
-    by = _BY.search(title) if " -- by " in title and not names else None
-    title = title[: by.start()] if by else title
-    found = _IN_PLACE.match(title) if ", Vol. " in title[:MAX_BEFORE] else None
-    bare = title[found.end() :] if found else title.removeprefix("[ASAP] ")
-    return bare, by["names"] if by else ""
+    byline = _BY.search(title) if " -- by " in title and not names else None
+    title = title[: byline.start()] if byline else title
+    place = _IN_PLACE.match(title) if ", Vol. " in title[:MAX_PREFIX] else None
+    bare = title[place.end() :] if place else title.removeprefix("[ASAP] ")
+    return bare, byline["names"] if byline else ""
+
+
+# ── texts of lines, and of marked items ─────────────────────────────────────────────
 
 
 def card_of_lines(markup: str, title: str) -> Card | None:
-    """Read a text of lines: title, journal with DOI, authors, abstract; None for any other.
-
-    The authors stand before the journal (Copernicus), or behind it, or each line says what it is.
-    """
+    """Read a text of lines: title, journal with DOI, authors, abstract; None for any other."""
     if "<" not in markup or not any(map(markup.__contains__, _LINED)):
         return None
     lines = [line for part in _LINE_ENDS.split(markup) if (line := text(part))]
-    said = {found[1]: found[2] for line in lines if (found := _LABELLED.match(line))}
-    if "Abstract" in said and "Authors" in said:
-        journal = _VOLUME.match(lines[0]) if lines[0] != title else None
-        venue = journal[1] if journal else ""
-        return Card(_paragraphs(lines), said["Authors"], venue, doi=said.get("DOI", ""))
-    places = ((at, place) for at, line in enumerate(lines) if (place := _PLACE.match(line)))
-    at, place = next(places, (0, None))
-    in_front = [line for line in lines[:at] if line != title]
-    if place is None or any(map(SENTENCE_END.search, in_front)):
-        return None  # what it names is another's, or its own behind its text
-    told = [line for line in lines[at + 1 :] if not _NO_TEXT.match(line)]
-    before = lines[at - 1] if at and lines[at - 1] != title else ""
-    if place["venue"]:
-        return Card(" ".join(told), before, place["venue"], doi=place["doi"])
-    names = told.pop(0) if told[1:] else ""
-    return Card(" ".join(told), names, before.partition(", ")[0].strip(), doi=place["doi"])
+    return _labelled_card(lines, title) or _card_around_journal(lines, title)
+
+
+def _labelled_card(lines: Sequence[str], title: str) -> Card | None:
+    """Each line begins with what it is (Pensoft): "DOI: ", "Authors: ", "Abstract: "."""
+    labelled = {match[1]: match[2] for line in lines if (match := _LABELLED.match(line))}
+    if "Abstract" not in labelled or "Authors" not in labelled:
+        return None
+    journal = _VOLUME.match(lines[0]) if lines[0] != title else None
+    venue = journal[1] if journal else ""
+    return Card(_paragraphs(lines), labelled["Authors"], venue, doi=labelled.get("DOI", ""))
+
+
+def _card_around_journal(lines: Sequence[str], title: str) -> Card | None:
+    """The authors come before the journal and its DOI (Copernicus), or after it (RSC)."""
+    journals = ((at, match) for at, line in enumerate(lines) if (match := _PLACE.match(line)))
+    at, journal = next(journals, (0, None))
+    before = [line for line in lines[:at] if line != title]
+    if journal is None or any(map(SENTENCE_END.search, before)):
+        return None  # the DOI is another's, or its own after its text
+    rest = [line for line in lines[at + 1 :] if not _NO_TEXT.match(line)]
+    line_before = lines[at - 1] if at and lines[at - 1] != title else ""
+    if journal["venue"]:
+        return Card(" ".join(rest), line_before, journal["venue"], doi=journal["doi"])
+    names = rest.pop(0) if len(rest) > 1 else ""
+    venue = line_before.partition(", ")[0].strip()
+    return Card(" ".join(rest), names, venue, doi=journal["doi"])
 
 
 def card_of_items(markup: str) -> Card | None:
@@ -166,29 +182,30 @@ def card_of_items(markup: str) -> Card | None:
     if "itemprop" not in markup:
         return None
     names: list[str] = []
-    told: list[str] = []
+    abstracts: list[str] = []
     end = 0
     for tag in _START_TAG.finditer(markup):
         item = _ITEM.search(tag.group()) if tag.start() >= end else None
         close = markup.find(f"</{tag[1]}>", tag.end()) if item else -1
         if item is None or close < 0:
             continue
-        (told if item[1] in ("description", "abstract") else names).append(
-            text(markup[tag.end() : close])
-        )
+        target = abstracts if item[1] in ("description", "abstract") else names
+        target.append(text(markup[tag.end() : close]))
         end = close
     names = list(filter(None, names))
-    return Card(" ".join(filter(None, told)), "; ".join(names)) if names or told else None
+    if not (names or abstracts):
+        return None
+    return Card(" ".join(filter(None, abstracts)), "; ".join(names))
 
 
 def _paragraphs(lines: Sequence[str]) -> str:
-    """Return the abstract that says that it is one, and the sentences in the lines behind it."""
+    """Return the abstract after its label, and the lines after it that are sentences."""
     begin = next(at for at, line in enumerate(lines) if line.startswith("Abstract: "))
-    behind = takewhile(SENTENCE_END.search, lines[begin + 1 :])
-    return " ".join((lines[begin].removeprefix("Abstract: "), *behind))
+    more = takewhile(SENTENCE_END.search, lines[begin + 1 :])
+    return " ".join((lines[begin].removeprefix("Abstract: "), *more))
 
 
 def pubmed_abstract(content: str) -> str:
     """Return the abstract of an article's page in PubMed's feeds, or ""."""
-    found = _PUBMED.match(content) if "ABSTRACT " in content[:600] else None
-    return found["abstract"] if found else ""
+    page = _PUBMED.match(content) if "ABSTRACT " in content[:600] else None
+    return page["abstract"] if page else ""

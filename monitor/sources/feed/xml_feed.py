@@ -1,0 +1,195 @@
+"""RSS, RDF and Atom to entries, by feedparser; what would harm it is refused first."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from time import struct_time
+from typing import Any
+from xml.sax import SAXException
+
+from monitor.sources.feed.entry import Entry, FeedEntries
+from monitor.sources.feed.xml_limits import ENTRY, find_refusal
+from monitor.sources.fields.dates import parse_any_date, parse_date
+
+_DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]{0,1000}>", re.IGNORECASE)
+_ENTRY_END = re.compile(rb"</(?:\w{1,20}:)?(?:item|entry)\s*>")
+_ROOT_END = re.compile(rb"</(?:\w{1,20}:)?(?:rss|feed|RDF)\s*>(?:\s|<!--.*?-->|\0)*$", re.DOTALL)
+# Places, pictures and sounds: feedparser 6.0.14 breaks at a gml:pos outside a georss:where.
+_OTHER_MODULES = re.compile(rb"</?(?:gml|georss|geo|media|itunes|psc):[^<>]{1,2000}>")
+_CHARACTER_NUMBER = re.compile(rb"&#(\d{1,9}|[xX][0-9a-fA-F]{1,8});?")
+# Dates for which feedparser makes up a day: 2024, 2024-00-00, 2024/03/21
+_MISREAD_DATE = re.compile(r"\d{4}(?:/|(?:-\d\d)?(?:-00)?$)")
+_VENUES = ("prism_publicationname", "arxiv_journal_ref", "arxiv_journal_reference")
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
+# feedparser calls its handlers for each line, also for empty ones.
+_GAP = re.compile(rb"(?<!\s)\s{1000,}")
+
+
+def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
+    """Read any XML feed as far as it can be read."""
+    if b"\0" not in content:
+        content = _GAP.sub(b"\n", content.translate(None, _CONTROLS))
+    if refusal := find_refusal(content):
+        return FeedEntries(error=refusal, complete=False)
+    try:
+        feed = _parse(_drop_illegal_numbers(_DOCTYPE.sub(b"", content, count=1)), url, content_type)
+    except Exception as fault:  # feedparser meets what nobody thought of
+        error = f"the feed broke its reader: {type(fault).__name__}: {fault}"[:200]
+        return FeedEntries(error=error, complete=False)
+    if error := _find_error(feed):
+        return FeedEntries(error=error, complete=False)
+    issued = _date(feed.feed, "updated")
+    entries: list[Entry | str] = [_entry(item, feed.version, issued) for item in feed.entries]
+    is_cut = not _ROOT_END.search(content[-4096:])
+    if is_cut and entries and _ends_inside_entry(content):
+        entries[-1] = "the document ends inside this entry"
+    complete = not (is_cut or isinstance(feed.get("bozo_exception"), SAXException))
+    error = ""
+    if not (entries or complete):
+        error = "the document is cut off or broken before its first entry"
+    return FeedEntries(tuple(entries), error, complete, _home(feed.feed))
+
+
+def _drop_illegal_numbers(content: bytes) -> bytes:
+    """Drop references to characters that do not exist: feedparser gives up at them."""
+    return _CHARACTER_NUMBER.sub(
+        lambda match: match.group() if _is_character(match[1]) else b"", content
+    )
+
+
+def _is_character(number: bytes) -> bool:
+    code = int(number[1:], 16) if number[:1] in b"xX" else int(number)
+    return code in (9, 10, 13) or 32 <= code < 0xD800 or 0xE000 <= code <= 0x10FFFF
+
+
+def _parse(content: bytes, url: str, content_type: str) -> Any:
+    """Let feedparser read a feed; where it breaks, without the modules in which it does."""
+    import feedparser  # slow to load, and not needed to read other kinds
+
+    headers = {"content-type": content_type, "content-location": url}
+
+    def parse(content: bytes) -> Any:
+        return feedparser.parse(
+            io.BytesIO(content),  # it takes a bare value for an address or a path
+            response_headers={name: value for name, value in headers.items() if value},
+            sanitize_html=False,  # monitor.sources.fields.markup drops all mark-up
+            resolve_relative_uris=False,
+        )
+
+    try:
+        return parse(content)
+    except Exception:
+        if not _OTHER_MODULES.search(content):
+            raise
+        return parse(_OTHER_MODULES.sub(b"", content))
+
+
+def _find_error(feed: Any) -> str:
+    """Return why a document is no feed, or no answer to the request; "" when it is one."""
+    if not feed.get("version"):
+        return "the document is neither RSS, Atom nor JSON Feed"
+    first = feed.entries[0] if feed.entries else {}
+    if "arxiv.org/api/errors" in _text(first, "id"):
+        return f"arXiv answered with an error: {_text(first, 'summary')[:200]}"
+    if str(feed.feed.get("title", "")).startswith("Feed error for query:"):
+        return f"arXiv answered with an error: {feed.feed.get('subtitle', '')[:200]}"
+    total = str(feed.feed.get("opensearch_totalresults", "0"))
+    begin = str(feed.feed.get("opensearch_startindex", "0"))
+    if not feed.entries and total.isdigit() and begin.isdigit() and int(total) > int(begin):
+        return f"the feed is empty although it says that there are {total} entries"
+    return ""
+
+
+def _ends_inside_entry(content: bytes) -> bool:
+    plain = content.replace(b"\0", b"")
+    begin = max((match.start() for match in ENTRY.finditer(plain)), default=0)
+    return not _ENTRY_END.search(plain, begin)
+
+
+def _home(feed: Any) -> str:
+    """Where a feed says that it is, else of what page it is: what its links are relative to."""
+    own = _href(feed, lambda link: link.get("rel") == "self")
+    return own or _href(feed, lambda link: link.get("rel") == "alternate")
+
+
+# ── entries ─────────────────────────────────────────────────────────────────────────
+
+
+def _entry(item: Any, version: str, issued: datetime | None) -> Entry:
+    content = max((part.get("value", "") for part in item.get("content", ())), key=len, default="")
+    summary = _text(item, "summary")
+    updated = _date(item, "updated")
+    published = _date(item, "published") or parse_date(_text(item, "prism_publicationdate"))
+    if not published and version.startswith("rss"):
+        published = updated  # dc:date of RDF and RSS
+    return Entry(
+        title=_text(item, "title"),
+        summary="" if summary == content else summary,  # feedparser fills in what is missing
+        content=content,
+        names=_names(item),
+        id=_text(item, "id"),
+        link=_link(item),
+        pdf=_href(item, lambda link: link.get("type") == "application/pdf"),
+        identifiers=tuple(_identifiers(item)),
+        published=published,
+        updated=updated,
+        issued=issued,
+        categories=tuple(tag.get("term") or "" for tag in item.get("tags", ())),
+        announce=_text(item, "arxiv_announce_type"),
+        venue=next(filter(None, (_text(item, name) for name in _VENUES)), ""),
+        comment=_text(item, "arxiv_comment"),
+    )
+
+
+def _names(item: Any) -> tuple[str, ...]:
+    """The authors; feedparser makes one text of an `authors` element, which IEEE's feeds have."""
+    authors = item.get("authors", ())
+    if isinstance(authors, str):
+        return (authors,)
+    return tuple(author.get("name") or "" for author in authors)
+
+
+def _text(item: Any, name: str) -> str:
+    """A text; for an element that it does not know, feedparser may hold attributes instead."""
+    value = item.get(name, "")
+    return value if isinstance(value, str) else ""
+
+
+def _link(item: Any) -> str:
+    """The page of an entry, not the one that counts its readers; a guid where it is an address."""
+    page = _href(item, lambda link: link.get("rel") == "alternate")
+    guid = _text(item, "id")
+    return (
+        _text(item, "feedburner_origlink")
+        or page
+        or (guid if guid.startswith(("http://", "https://")) else "")
+    )
+
+
+def _href(item: Any, is_wanted: Callable[[Any], bool]) -> str:
+    links = (link.get("href", "") for link in item.get("links", ()) if is_wanted(link))
+    return next((str(link) for link in links if link), "")
+
+
+def _identifiers(item: Any) -> Iterator[str]:
+    yield from (_text(item, name) for name in ("id", "dc_identifier", "prism_doi", "arxiv_doi"))
+    for link in item.get("links", ()):
+        if link.get("rel") == "alternate" or link.get("title") == "doi":
+            yield link.get("href", "")
+
+
+def _date(item: Any, name: str) -> datetime | None:
+    """A date, None for a year alone; `dict.get`, since feedparser's own falls back.
+
+    What feedparser cannot read, or takes for another day, is read as people write it.
+    """
+    text = str(dict.get(item, name) or "").strip()
+    at = dict.get(item, f"{name}_parsed")
+    if isinstance(at, struct_time) and not _MISREAD_DATE.match(text):
+        with suppress(ValueError):
+            return datetime(*at[:5], min(at[5], 59), tzinfo=UTC)
+    return parse_any_date(text)
