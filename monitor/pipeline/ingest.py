@@ -32,7 +32,7 @@ from monitor.pipeline.source_health import judge
 from monitor.pipeline.store_chunk import arrive
 from monitor.sources import sandbox
 from monitor.sources.base import Found
-from monitor.sources.fields.withdrawals import unmarked
+from monitor.sources.fields.withdrawals import strip_withdrawal_marks
 from monitor.store import documents, dump_progress, locks, runs, server_memory, source_state
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
@@ -284,7 +284,7 @@ class _Ingest:
             self._set_aside(part.rejected)
             if part.papers or mark.offset:
                 mark = part.mark
-                papers = sandbox.with_distinct_authors(unmarked(part.papers))
+                papers = sandbox.with_distinct_authors(strip_withdrawal_marks(part.papers))
                 self._store(papers, dump, self._read_to(dump, mark))
             del part  # before the next is made
             size = _paced(size, time.thread_time() - began)

@@ -25,7 +25,7 @@ from monitor.model import (
     Rejected,
 )
 from monitor.sources.calendar import Calendar
-from monitor.sources.feed.ttl import pace
+from monitor.sources.feed.ttl import requested_interval
 from monitor.sources.files import Found, documents_in, read_dump, read_file
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ class Source(ABC):
             url=answer.url,
             validators=answer.validators,
             complete=answer.complete,
-            lifetime=max(answer.lifetime, pace(answer.content)),
+            lifetime=max(answer.lifetime, requested_interval(answer.content)),
         )
 
 

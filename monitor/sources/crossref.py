@@ -13,10 +13,10 @@ from typing import ClassVar
 from urllib.parse import urlencode
 
 from monitor.model import COMMENT, RETRACTION, FirstRun, Paper
-from monitor.sources.fields.dates import long_over, printed
+from monitor.sources.fields.dates import long_over, within_print_era
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.links import http_link
-from monitor.sources.fields.markup import unescaped
+from monitor.sources.fields.markup import unescape_tags
 from monitor.sources.fields.publication_types import NOTICES, type_of
 from monitor.sources.formats.api.records import (
     Listing,
@@ -162,7 +162,7 @@ def _abstract(jats: str) -> str:
 
 def _once(told: str) -> str:
     """A text whose signs and tags are escaped once, of which some publishers escape all again."""
-    return unescaped(_TWICE.sub("&", bounded(told)))
+    return unescape_tags(_TWICE.sub("&", bounded(told)))
 
 
 def _one_form(found: re.Match[str]) -> str:
@@ -223,7 +223,7 @@ def _date(parts: tuple[int, ...], now: datetime) -> datetime | None:
         return None
     year, month, day = (*parts, 1)[:3]
     try:
-        return printed(datetime(year, month, day, tzinfo=UTC), now)
+        return within_print_era(datetime(year, month, day, tzinfo=UTC), now)
     except ValueError:
         return None
 

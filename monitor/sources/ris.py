@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source, reading
-from monitor.sources.fields.dates import partial_date, printed
+from monitor.sources.fields.dates import partial_date, within_print_era
 from monitor.sources.fields.encoding import SAMPLE, decode, looks_binary
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.limits import MAX_ENTRY
@@ -150,7 +150,7 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         authors=_people(fields, _AUTHORS) or _people(fields, _EDITORS),
         venue=_text(fields, _VENUES),
         year=year,
-        published=printed(published, now),
+        published=within_print_era(published, now),
         url=_link(fields, keys),
         keys=keys,
         categories=terms(word for one in _all(fields, ("KW",)) for word in one.split(";")),

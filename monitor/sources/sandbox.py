@@ -28,7 +28,7 @@ from msgspec import structs
 from monitor.errors import DocumentError
 from monitor.model import Document, Paper, Reading
 from monitor.sources.base import Source
-from monitor.sources.fields.withdrawals import unmarked
+from monitor.sources.fields.withdrawals import strip_withdrawal_marks
 
 SMALL = 32 * 1024
 SECONDS = 8.0  # what is left of ten, for who waits at a terminal
@@ -50,7 +50,7 @@ def read(
 ) -> Reading:
     """Read a document as `source` does. DocumentError where it cannot be read within bounds."""
     reading = cast("Reading", ask(source, "read", document, seconds=seconds, memory=memory))
-    return replace(reading, papers=with_distinct_authors(unmarked(reading.papers)))
+    return replace(reading, papers=with_distinct_authors(strip_withdrawal_marks(reading.papers)))
 
 
 def with_distinct_authors(papers: Sequence[Paper]) -> tuple[Paper, ...]:

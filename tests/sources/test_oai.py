@@ -12,7 +12,7 @@ from monitor import plugins
 from monitor.model import Reading
 from monitor.sources.arxiv.source import Arxiv
 from monitor.sources.base import Source
-from monitor.sources.fields.arxiv_text import accents, withdrawn, without_affiliations
+from monitor.sources.fields.arxiv_text import accents, says_withdrawn, without_affiliations
 from monitor.sources.oai import Oai
 from tests.sources.scenario import FIXTURES, read, samples
 from tests.sources.test_apis import plain
@@ -323,7 +323,7 @@ def test_affiliations_are_no_names() -> None:
     ],
 )
 def test_a_withdrawn_paper_says_so_at_once(abstract: str, comment: str, gone: bool) -> None:
-    assert withdrawn(abstract, comment) is gone
+    assert says_withdrawn(abstract, comment) is gone
 
 
 # ── recorded documents ──────────────────────────────────────────────────────────────

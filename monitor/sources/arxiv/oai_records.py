@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element
 from msgspec.structs import replace
 
 from monitor.model import Paper
-from monitor.sources.fields.arxiv_text import accents, withdrawn, without_affiliations
+from monitor.sources.fields.arxiv_text import accents, says_withdrawn, without_affiliations
 from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.limits import MAX_CATEGORIES
@@ -60,7 +60,7 @@ def _own(record: Record, told: Element, now: datetime) -> Paper | str:
         keys=keys,
         categories=tuple(first(told, "categories").split())[:MAX_CATEGORIES],
         version=versions[-1][0] if versions else None,
-        withdrawn=withdrawn(abstract, first(told, "comments")) or _emptied(told),
+        withdrawn=says_withdrawn(abstract, first(told, "comments")) or _emptied(told),
         raw_id=record.identifier,
     )
 
@@ -77,7 +77,7 @@ def _dublin(record: Record, told: Element, now: datetime) -> Paper | str:
         url=_page(_bare(record.identifier)) or found.url,
         updated=within_reason(max(dates, default=None), now),
         venue="",
-        withdrawn=withdrawn(found.abstract, " ".join(comments)),
+        withdrawn=says_withdrawn(found.abstract, " ".join(comments)),
     )
 
 

@@ -28,7 +28,7 @@ from monitor.sources.arxiv.query_api import Search
 from monitor.sources.base import Found, SourceOptions
 from monitor.sources.calendar import Calendar, american_holidays
 from monitor.sources.feed.source import Feed
-from monitor.sources.fields.arxiv_text import numbered_until
+from monitor.sources.fields.arxiv_text import end_of_id_month
 from monitor.sources.fields.dates import parse_date
 from monitor.sources.formats.oai.envelope import Record
 from monitor.sources.formats.oai.harvest import Harvester, Repository
@@ -202,7 +202,7 @@ def _first_announced(paper: Paper) -> Paper:
     number = paper.keys.get("arxiv", "")
     if not paper.announced or paper.announce in ("", "new") or not isinstance(number, str):
         return paper
-    month = numbered_until(number)
+    month = end_of_id_month(number)
     return structs.replace(paper, announced=min(paper.announced, month)) if month else paper
 
 

@@ -17,7 +17,7 @@ from monitor.sources.base import Source, reading
 from monitor.sources.bibtex import entries
 from monitor.sources.bibtex.entries import Entry, Fields
 from monitor.sources.bibtex.latex import bare, unlatex
-from monitor.sources.fields.dates import day_of, partial_date, printed
+from monitor.sources.fields.dates import day_of, partial_date, within_print_era
 from monitor.sources.fields.encoding import SAMPLE, decode, looks_binary
 from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.limits import MAX_ENTRY
@@ -214,7 +214,7 @@ def _paper(key: str, fields: Fields, where: str, now: datetime) -> Paper | Rejec
         authors=_names(fields.get("author", "")) or _names(fields.get("editor", "")),
         venue=_venue(fields),
         year=year,
-        published=printed(published, now),
+        published=within_print_era(published, now),
         url=_link(fields, keys),
         keys=keys,
         categories=terms(

@@ -22,12 +22,12 @@ from monitor.sources.feed.publisher_cards import (
     without_heading,
 )
 from monitor.sources.fields import markup
-from monitor.sources.fields.arxiv_text import accents, withdrawn, without_affiliations
+from monitor.sources.fields.arxiv_text import accents, says_withdrawn, without_affiliations
 from monitor.sources.fields.dates import within_reason
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.limits import MAX_CATEGORIES, MAX_ENTRY
 from monitor.sources.fields.links import http_link, normalise_link
-from monitor.sources.fields.markup import text, unescaped
+from monitor.sources.fields.markup import text, unescape_tags
 from monitor.sources.fields.names import split_names
 from monitor.text import clean
 
@@ -100,7 +100,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     """Turn an entry into a paper, or return why it is none; `base` is the base of its links."""
     if entry.size() > MAX_ENTRY:
         return f"entry is larger than {MAX_ENTRY:,} characters"
-    title, note = _split_title(text(unescaped(entry.title)))
+    title, note = _split_title(text(unescape_tags(entry.title)))
     title, byline = bare_title(title, entry.names)
     card, announce = _abstract(entry, title)
     # RSS 2.0 and JSON Feed permit entries without a title, if they have a text.
@@ -128,17 +128,17 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
         categories=_categories((*entry.categories, note.category)),
         announce=announce,
         version=version,
-        withdrawn="arxiv" in keys and withdrawn(card.abstract, text(entry.comment)),
+        withdrawn="arxiv" in keys and says_withdrawn(card.abstract, text(entry.comment)),
         raw_id=clean(entry.id) or normalise_link(url),
     )
 
 
 def _split_title(title: str) -> tuple[str, _TitleNote]:
-    found = _OLD_ARXIV_TITLE.search(title) if title.endswith(")") else None
-    if not found:
+    note = _OLD_ARXIV_TITLE.search(title) if title.endswith(")") else None
+    if not note:
         return title, _TitleNote()
-    announce = _OLD_ANNOUNCE.get(found["how"], "")
-    return title[: found.start()], _TitleNote(found["id"], found["category"], announce)
+    announce = _OLD_ANNOUNCE.get(note["how"], "")
+    return title[: note.start()], _TitleNote(note["id"], note["category"], announce)
 
 
 def _identify(
@@ -183,7 +183,7 @@ def _abstract(entry: Entry, title: str) -> tuple[Card, str]:
 
 
 def _prose(content: str, title: str) -> str:
-    """Content is a whole page at times: leave out its heading, and all of it if no sentence ends.
+    """Leave out the heading of a content that is a whole page, and all of it if it has no sentence.
 
     Some feeds carry the card of an overview page instead: title, names, kind, day.
     """

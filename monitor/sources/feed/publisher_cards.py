@@ -4,9 +4,9 @@ Elsevier gives a card of date, journal and authors; Wiley, Science, PNAS and Tay
 begin with the issue, Wiley and Oxford give a heading; the American Chemical Society gives journal
 and DOI, PLOS, the American Physical Society and MDPI the authors, MDPI the title, too; the Royal
 Society of Chemistry, Copernicus and Pensoft give several of these, a line each; DSpace gives title
-and authors, the NBER the authors behind the title; PubMed gives a part of the abstract, and behind
-it the whole page of the article. Cards cut out of the overview pages of a publisher (Nature) say
-with schema.org's names in `itemprop` what is what.
+and authors, the NBER the authors after the title; PubMed gives a part of the abstract, and after it
+the whole page of the article. Cards cut out of a publisher's overview pages (Nature) mark their
+parts with schema.org's names in `itemprop`.
 """
 
 from __future__ import annotations
@@ -33,39 +33,37 @@ _ISSUE = re.compile(
 )
 _JOURNAL_AND_DOI = re.compile(r"[A-Z][^.:]{2,120} DOI: 10\.\d{4,9}/\S+$")
 _MDPI = re.compile(r".{2,900}? doi: 10\.3390/\S+ Authors: ")
-_APS_ISSUE = re.compile(r" ?\[[^\[\]]{5,80}\] Published \w{3} \w{3} \d\d?, \d{4}$")
+_ISSUE_OF_APS = re.compile(r" ?\[[^\[\]]{5,80}\] Published \w{3} \w{3} \d\d?, \d{4}$")
 _PUBMED = re.compile(r".{0,500}?\bABSTRACT (?P<abstract>.+?)\s*PMID:\s?\d+(?: \||$)", re.DOTALL)
 _HEADING = re.compile(r"(?:ABSTRACT|Abstract)\s?: ?|ABSTRACT\s")
 _PREFIXES = (_ONLINE, _ISSUE, _HEADING)
 MAX_PREFIX = 200  # characters within which an issue before an abstract is named
-_MARKED_HEADING = re.compile(r"\s*<(h\d|b|strong|p)>\s*abstract[\s:.]*</\1>", re.IGNORECASE)
-# What stands before a heading of its own is a teaser.
+_HEADING_FIRST = re.compile(r"\s*<(h\d|b|strong|p)>\s*abstract[\s:.]*</\1>", re.IGNORECASE)
+# The text before a heading of its own is a teaser.
 _HEADING_WITHIN = re.compile(r"<(h\d|div)\b[^<>]{0,100}>\s*abstract[\s:.]*</\1>", re.IGNORECASE)
-_IN_PLACE = re.compile(r"[^:]{2,120}, Vol\. \d+, Pages? [\w-]{1,20}: ")
-_BY = re.compile(r" -- by (?P<names>[A-Z][^,]{3,60}(?:, [A-Z].{3,400})?)$")
+_ISSUE_BEFORE_TITLE = re.compile(r"[^:]{2,120}, Vol\. \d+, Pages? [\w-]{1,20}: ")
+_BYLINE = re.compile(r" -- by (?P<names>[A-Z][^,]{3,60}(?:, [A-Z].{3,400})?)$")
 # The line of the journal, of publishers whose texts are lines.
-_PLACE = re.compile(
+_JOURNAL_LINE = re.compile(
     r"(?:(?P<venue>[^,\d]{3,80}), .{0,60}?https?://doi\.org/|DOI ?: )"
     r"(?P<doi>10\.(?:1039|5194)/[^\s,]{3,100}), ?(?:\d{4}|[A-Z].{0,60})$"
 )
-_LINED = ("10.1039/", "10.5194/", "Abstract: ")
-_LABELLED = re.compile(r"(DOI|Authors|Abstract): (.+)")
-_VOLUME = re.compile(r"(\D{3,80}?) \d+(?:\(\d+\))?: e?\d[\w–-]*$")
+_SIGNS_OF_LINES = ("10.1039/", "10.5194/", "Abstract: ")
+_LABELLED_LINE = re.compile(r"(DOI|Authors|Abstract): (.+)")
+_JOURNAL_AND_VOLUME = re.compile(r"(\D{3,80}?) \d+(?:\(\d+\))?: e?\d[\w–-]*$")
 SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
 _LINE_ENDS = re.compile(r"<br\s*/?>|</?(?:div|p)\b[^<>]{0,200}>", re.IGNORECASE)
-_NO_TEXT = re.compile(
+_NOTICE = re.compile(
     r"\W*(?:open access$|this article is licensed|to cite this article|the content of this rss feed"
     r"|preprint (?:under|withdrawn|has)|revised manuscript)",
     re.IGNORECASE,
 )
-
-
 _START_TAG = re.compile(r"<([a-z]\w{0,20})\s[^<>]{1,2000}>")
 _ITEM = re.compile(r"\sitemprop=[\"']?(description|abstract|creator|author)\b")
 
 
 class Card(msgspec.Struct, frozen=True, gc=False):
-    """The abstract alone, and what stood there besides."""
+    """The abstract alone, and what was written around it."""
 
     abstract: str
     names: str = ""
@@ -113,14 +111,14 @@ def _without_byline(text: str, names: Sequence[str]) -> str:
         byline = opening + ", ".join(names)
         if not text[len(byline) : len(byline) + 1].islower():  # else it is a word that begins so
             text = text.removeprefix(byline).lstrip()
-    return _APS_ISSUE.sub("", text)
+    return _ISSUE_OF_APS.sub("", text)
 
 
 def without_heading(markup: str) -> str:
     """Drop the heading "Abstract", and a teaser before it."""
     if "<" not in markup:
         return markup
-    if heading := _MARKED_HEADING.match(markup, 0, 400):
+    if heading := _HEADING_FIRST.match(markup, 0, 400):
         return markup[heading.end() :]
     if heading := _HEADING_WITHIN.search(markup, 0, 4_000):
         teaser, rest = markup[: heading.start()], markup[heading.end() :]
@@ -133,9 +131,9 @@ def bare_title(title: str, names: Sequence[str] = ()) -> tuple[str, str]:
 
     What is put before it goes: "[ASAP]", or journal, volume and pages.
     """
-    byline = _BY.search(title) if " -- by " in title and not names else None
+    byline = _BYLINE.search(title) if " -- by " in title and not names else None
     title = title[: byline.start()] if byline else title
-    place = _IN_PLACE.match(title) if ", Vol. " in title[:MAX_PREFIX] else None
+    place = _ISSUE_BEFORE_TITLE.match(title) if ", Vol. " in title[:MAX_PREFIX] else None
     bare = title[place.end() :] if place else title.removeprefix("[ASAP] ")
     return bare, byline["names"] if byline else ""
 
@@ -145,7 +143,7 @@ def bare_title(title: str, names: Sequence[str] = ()) -> tuple[str, str]:
 
 def card_of_lines(markup: str, title: str) -> Card | None:
     """Read a text of lines: title, journal with DOI, authors, abstract; None for any other."""
-    if "<" not in markup or not any(map(markup.__contains__, _LINED)):
+    if "<" not in markup or not any(map(markup.__contains__, _SIGNS_OF_LINES)):
         return None
     lines = [line for part in _LINE_ENDS.split(markup) if (line := text(part))]
     return _labelled_card(lines, title) or _card_around_journal(lines, title)
@@ -153,22 +151,23 @@ def card_of_lines(markup: str, title: str) -> Card | None:
 
 def _labelled_card(lines: Sequence[str], title: str) -> Card | None:
     """Each line begins with what it is (Pensoft): "DOI: ", "Authors: ", "Abstract: "."""
-    labelled = {match[1]: match[2] for line in lines if (match := _LABELLED.match(line))}
+    labelled = {match[1]: match[2] for line in lines if (match := _LABELLED_LINE.match(line))}
     if "Abstract" not in labelled or "Authors" not in labelled:
         return None
-    journal = _VOLUME.match(lines[0]) if lines[0] != title else None
+    journal = _JOURNAL_AND_VOLUME.match(lines[0]) if lines[0] != title else None
     venue = journal[1] if journal else ""
     return Card(_paragraphs(lines), labelled["Authors"], venue, doi=labelled.get("DOI", ""))
 
 
 def _card_around_journal(lines: Sequence[str], title: str) -> Card | None:
     """The authors come before the journal and its DOI (Copernicus), or after it (RSC)."""
-    journals = ((at, match) for at, line in enumerate(lines) if (match := _PLACE.match(line)))
+    journals = (
+        (at, match) for at, line in enumerate(lines) if (match := _JOURNAL_LINE.match(line))
+    )
     at, journal = next(journals, (0, None))
-    before = [line for line in lines[:at] if line != title]
-    if journal is None or any(map(SENTENCE_END.search, before)):
+    if not journal or any(SENTENCE_END.search(line) for line in lines[:at] if line != title):
         return None  # the DOI is another's, or its own after its text
-    rest = [line for line in lines[at + 1 :] if not _NO_TEXT.match(line)]
+    rest = [line for line in lines[at + 1 :] if not _NOTICE.match(line)]
     line_before = lines[at - 1] if at and lines[at - 1] != title else ""
     if journal["venue"]:
         return Card(" ".join(rest), line_before, journal["venue"], doi=journal["doi"])

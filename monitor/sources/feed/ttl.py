@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-HEAD = 64 * 1024  # bytes in which the channel's own elements stand
+HEAD_BYTES = 64 * 1024  # in which the channel's own elements are
 
 _FIRST_ENTRY = re.compile(rb"<(?:\w{1,20}:)?(?:item|entry)[\s>]")
 _TTL = re.compile(rb"<ttl>\s*(\d{1,6})\s*</ttl>")
@@ -24,21 +24,21 @@ _PERIODS = {
 }
 
 
-def pace(content: bytes) -> timedelta:
-    """Return how far apart a feed wants to be read; nothing where it does not say."""
-    head = content[:HEAD].replace(b"\0", b"")
+def requested_interval(content: bytes) -> timedelta:
+    """Return how long a feed asks to wait between readings; zero where it does not say."""
+    head = content[:HEAD_BYTES].replace(b"\0", b"")
     entry = _FIRST_ENTRY.search(head)
     head = head[: entry.start()] if entry else head
     return max(_ttl(head), _period(head))
 
 
 def _ttl(head: bytes) -> timedelta:
-    found = _TTL.search(head)
-    return timedelta(minutes=int(found[1])) if found else timedelta(0)
+    minutes = _TTL.search(head)
+    return timedelta(minutes=int(minutes[1])) if minutes else timedelta(0)
 
 
 def _period(head: bytes) -> timedelta:
-    found = _PERIOD.search(head)
-    often = _FREQUENCY.search(head)
-    period = _PERIODS.get(found[1].lower(), timedelta(0)) if found else timedelta(0)
-    return period / max(int(often[1]), 1) if often else period
+    name = _PERIOD.search(head)
+    frequency = _FREQUENCY.search(head)
+    period = _PERIODS.get(name[1].lower(), timedelta(0)) if name else timedelta(0)
+    return period / max(int(frequency[1]), 1) if frequency else period

@@ -1,4 +1,4 @@
-"""What arXiv writes into one line: names with affiliations, TeX accents, that a paper is gone."""
+"""What arXiv writes into one line: names with affiliations, TeX accents, notes of withdrawal."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _PARENTHESES = re.compile(r"([()])")
 _GAP = re.compile(r"\s+(?=[,;]|$)")
 _SPACED = re.compile(r"\s[\s,;]|\s$")
 _AFFILIATION = re.compile(r"\s*\([^()]*\)")
-_GONE = re.compile(
+_WITHDRAWN_TEXT = re.compile(
     r"\W*(?:this|the|our) (?:\w+ )?(?:paper|article|submission|manuscript|preprint|e-?print|work"
     r"|version|note|letter|draft)\b[^.]{0,40}? (?:has|have|had|is|was|will) (?:\w+ ){0,3}?"
     r"withdrawn\b",
     re.IGNORECASE,
 )
-_GONE_COMMENT = re.compile(
+_WITHDRAWN_COMMENT = re.compile(
     r"\W*(?:paper|article|submission|manuscript|version)? ?withdrawn\b", re.IGNORECASE
 )
 _MARKS = {
@@ -38,22 +38,22 @@ _ACCENT = re.compile(
 )
 _DOTLESS = str.maketrans("ıȷ", "ij")
 # https://info.arxiv.org/help/arxiv_identifier.html: the year and month come first
-_NUMBERED = re.compile(r"(?:^|/)(?P<year>\d\d)(?P<month>0[1-9]|1[0-2])(?:\.\d{4,5}|\d{3})$")
+_NUMBER = re.compile(r"(?:^|/)(?P<year>\d\d)(?P<month>0[1-9]|1[0-2])(?:\.\d{4,5}|\d{3})$")
 
 
 def without_affiliations(names: str) -> str:
-    """Drop what stands in parentheses after names, also in nested ones."""
+    """Drop what is in parentheses after names, nested ones too."""
     if "(" not in names and ")" not in names:
         return _GAP.sub("", names) if _has_gaps(names) else names
-    kept, depth = [], 0
+    pieces, depth = [], 0
     for part in _PARENTHESES.split(names):
         depth += {"(": 1, ")": -1}.get(part, 0)
         if depth == 0 and part != ")":
-            kept.append(part)
+            pieces.append(part)
         depth = max(depth, 0)
     if depth:  # one that is never closed may hold names
         return _AFFILIATION.sub("", names)
-    return _GAP.sub("", "".join(kept))
+    return _GAP.sub("", "".join(pieces))
 
 
 def _has_gaps(names: str) -> bool:
@@ -66,34 +66,34 @@ def accents(tex: str) -> str:
     r"""Turn accents and letters of TeX into characters: `Bal\'azs`, `Schr{\"o}dinger`, `\O re`."""
     if "\\" not in tex:
         return tex
-    written = _ACCENT.sub(_accented, _LETTER.sub(lambda f: _LETTERS[f["name"]], tex))
+    written = _ACCENT.sub(_replace_accent, _LETTER.sub(lambda match: _LETTERS[match["name"]], tex))
     return unicodedata.normalize("NFC", written.replace("{", "").replace("}", "").replace("~", " "))
 
 
-def _accented(found: re.Match[str]) -> str:
-    sign, word, group, bare = found.groups()
-    return _marked(group or bare, sign or word)
+def _replace_accent(match: re.Match[str]) -> str:
+    sign, word, group, bare = match.groups()
+    return _add_accent(group or bare, sign or word)
 
 
 @lru_cache(maxsize=1024)
-def _marked(letter: str, accent: str) -> str:
+def _add_accent(letter: str, accent: str) -> str:
     return letter.lstrip("\\").translate(_DOTLESS) + _MARKS[accent]
 
 
-def withdrawn(abstract: str, comment: str) -> bool:
-    """Say whether an abstract or a comment begins by saying that the paper is withdrawn."""
-    if _GONE.match(abstract):
+def says_withdrawn(abstract: str, comment: str) -> bool:
+    """Whether an abstract or a comment begins by saying that the paper is withdrawn."""
+    if _WITHDRAWN_TEXT.match(abstract):
         return True
     if "withdrawn" not in comment.lower():
         return False
-    return bool(_GONE.match(comment) or _GONE_COMMENT.match(comment))
+    return bool(_WITHDRAWN_TEXT.match(comment) or _WITHDRAWN_COMMENT.match(comment))
 
 
-def numbered_until(identifier: str) -> datetime | None:
-    """Return the end of the month in which arXiv gave an identifier out."""
-    found = _NUMBERED.search(identifier)
-    if not found:
+def end_of_id_month(identifier: str) -> datetime | None:
+    """Return the end of the month in which arXiv assigned an identifier."""
+    number = _NUMBER.search(identifier)
+    if not number:
         return None
-    year = int(found["year"]) + (1900 if found["year"] >= "91" else 2000)
-    month = datetime(year, int(found["month"]), 1, tzinfo=UTC)
+    year = int(number["year"]) + (1900 if number["year"] >= "91" else 2000)
+    month = datetime(year, int(number["month"]), 1, tzinfo=UTC)
     return (month + timedelta(days=32)).replace(day=1) - timedelta(seconds=1)

@@ -12,8 +12,8 @@ from email.utils import parsedate_to_datetime
 
 FIRST_ONLINE = datetime(1990, 1, 1, tzinfo=UTC)
 FIRST_PRINTED = datetime(1450, 1, 1, tzinfo=UTC)
-FUTURE = timedelta(days=2)
-LONG_OVER = timedelta(days=100)
+MAX_LEAD = timedelta(days=2)
+LONG_OVER_AFTER = timedelta(days=100)
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
@@ -45,25 +45,25 @@ def parse_any_date(text: str) -> datetime | None:
 
 def within_reason(at: datetime | None, now: datetime) -> datetime | None:
     """Drop a date that no feed can mean: before 1990, or more than two days after `now`."""
-    return at if at and FIRST_ONLINE <= at <= now + FUTURE else None
+    return at if at and FIRST_ONLINE <= at <= now + MAX_LEAD else None
 
 
-def partial_date(told: str) -> tuple[int | None, datetime | None]:
+def partial_date(text: str) -> tuple[int | None, datetime | None]:
     """Read the year and the first day of "2018 Jul-Aug", "1998///Spring", "12 March 2014", ...
 
-    The day is None where not even the month is told, or where there is no such day.
+    The day is None where not even the month is named, or where there is no such day.
     """
-    year = _YEAR.search(told)
+    year = _YEAR.search(text)
     if not year:
         return None, None
-    if (numbers := _NUMBERS.search(told)) and numbers[1] == year[1]:
+    if (numbers := _NUMBERS.search(text)) and numbers[1] == year[1]:
         return int(year[1]), day_of(year[1], numbers[2], numbers[3] or "")
-    if (dotted := _DOTTED.search(told)) and dotted[3] == year[1]:
-        return int(year[1]), day_of(year[1], dotted[2], dotted[1])
-    word = _WORD.search(told)
+    if (match := _DOTTED.search(text)) and match[3] == year[1]:
+        return int(year[1]), day_of(year[1], match[2], match[1])
+    word = _WORD.search(text)
     if not word:
         return int(year[1]), None
-    before, after = told[: word.start()], told[word.end() :]
+    before, after = text[: word.start()], text[word.end() :]
     day = _DAY_AFTER.match(after) or _DAY_BEFORE.search(before)
     return int(year[1]), day_of(year[1], word[1], day[1] if day else "")
 
@@ -78,9 +78,9 @@ def day_of(year: str, month: str, day: str = "") -> datetime | None:
         return None
 
 
-def printed(at: datetime | None, now: datetime) -> datetime | None:
-    """Drop a date that no publication can have: before printing, or over two days after `now`."""
-    return at if at and FIRST_PRINTED <= at <= now + FUTURE else None
+def within_print_era(at: datetime | None, now: datetime) -> datetime | None:
+    """Drop a date that no publication can have: before 1450, or more than two days after `now`."""
+    return at if at and FIRST_PRINTED <= at <= now + MAX_LEAD else None
 
 
 def long_over(year: int | None, now: datetime) -> datetime | None:
@@ -88,11 +88,11 @@ def long_over(year: int | None, now: datetime) -> datetime | None:
 
     A year alone names no day of publication; but whatever is of such a year is older than now.
     """
-    if year is None or datetime(year, 12, 31, tzinfo=UTC) >= now - LONG_OVER:
+    if year is None or datetime(year, 12, 31, tzinfo=UTC) >= now - LONG_OVER_AFTER:
         return None
-    return printed(datetime(year, 1, 1, tzinfo=UTC), now)
+    return within_print_era(datetime(year, 1, 1, tzinfo=UTC), now)
 
 
-def _number(told: str) -> int:
-    told = told.strip()
-    return int(told) if told.isascii() and told.isdigit() and len(told) <= 4 else 0
+def _number(text: str) -> int:
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 4 else 0

@@ -1,4 +1,4 @@
-"""Bytes to text, when nobody said which encoding, or the wrong one."""
+"""Bytes to text, where the encoding is not declared, or declared wrongly."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _SHOWN = bytes(code for code in range(256) if code >= 32 or 9 <= code <= 13)
 def decode(content: bytes) -> tuple[str, bool]:
     """Return the text and whether it is whole: false when it ends inside a character.
 
-    A byte-order mark decides; without one, UTF-16 is known by its zero bytes, and all else is
-    read as UTF-8, line by line, with Windows-1252 for lines that are not. Never raises.
+    A byte-order mark decides. Without one, zero bytes reveal UTF-16, and all else is read as UTF-8,
+    line by line, with Windows-1252 for lines that are not. Never raises.
     """
     encoding, mark = encoding_of(content)
     return _whole(content[mark:] if mark else content, encoding)
 
 
 def encoding_of(content: bytes) -> tuple[str, int]:
-    """Return the encoding of a text by its first bytes, and how many of them are its mark."""
+    """Return the encoding of a text by its first bytes, and the length of its byte-order mark."""
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             return encoding, len(mark)
@@ -44,7 +44,7 @@ def decode_line(line: bytes) -> str:
 
 
 def looks_binary(text: str) -> bool:
-    """Say whether a decoded text is none: control characters are over one in a hundred."""
+    """Whether a decoded text is none: over one in a hundred are control characters."""
     return len(text.encode(errors="replace").translate(None, _SHOWN)) * 100 > len(text)
 
 
@@ -68,7 +68,7 @@ def _whole(content: bytes, encoding: str) -> tuple[str, bool]:
         if encoding != "utf-8":
             return content.decode(encoding, "replace"), False
     if looks_binary(content[:SAMPLE].decode("latin-1")):
-        return content.decode("latin-1"), False  # no text, and not worth to be mended
+        return content.decode("latin-1"), False  # no text, and not worth repairing
     return "".join(_line(line) for line in content.splitlines(keepends=True)), True
 
 

@@ -1,4 +1,4 @@
-"""Mark-up to plain text, once: text fields are text, and whoever shows them escapes them."""
+"""Mark-up to plain text, once: fields hold text, and whatever shows them escapes it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _PARTS_WORDS = re.compile(
     r"|blockquote|figure)\b[^<>]*>|<!\[CDATA\[|\]\]>",
     re.IGNORECASE,
 )
-# Most tags say how words look or where parts begin, and are dropped where they stand. Not so those
-# of tables and titles without a prefix: HTML moves, or keeps, what is in them.
+# Most tags say how words look or where parts begin, and are dropped in place. Not so those of
+# tables and titles without a prefix: HTML moves or keeps their content.
 _ATTRIBUTES = r"(?:\s[\w:.-]{1,40}=\"[^\"<>]{0,400}\")*\s?/?>"
 _BREAK = re.compile(
     r"</?(?:[a-z]{1,9}:(?:p|br|div|li|[uo]l|d[dt]|h[1-6r]|t[dhr]|table|section|title|sec|blockquote"
@@ -53,12 +53,12 @@ _ESCAPED = re.compile(
     re.IGNORECASE,
 )
 _NOTE = re.compile(r"<sup\b[^<>]{0,100}>[^<>]{0,40}</sup>")
-# What mark-up, or spaces that go, has in a line of texts with | between them.
+# Signs of mark-up, or of spaces to drop, in a line of texts with | between them.
 _SIGNS = ("<", "&", "  ", " |", "| ")
 
 
 def text(markup: str) -> str:
-    """Return clean text: tags go, with the content of scripts and styles; entities are read once.
+    """Return clean text: without tags, scripts and styles, and with entities decoded once.
 
     What merely looks like a tag ("p<0.05", "a<b") is kept.
     """
@@ -72,9 +72,9 @@ def text(markup: str) -> str:
 
 
 def names(markup: Sequence[str]) -> list[str]:
-    """Return the clean text of each name, without the numbers of notes that are raised behind it.
+    """Return the clean text of each name, without the raised numbers of notes after it.
 
-    Most lists need no cleaning: one look at all of it tells.
+    Most lists need no cleaning, which one look at all names shows.
     """
     if len(markup) == 1:
         return [_name(markup[0])]
@@ -89,13 +89,13 @@ def _name(markup: str) -> str:
     return text(_NOTE.sub("", markup) if "<sup" in markup else markup)
 
 
-def unescaped(markup: str) -> str:
-    """Undo what some publishers do: they escape the tags of a title once more."""
+def unescape_tags(markup: str) -> str:
+    """Restore the tags of a title, which some publishers escape twice."""
     return _ESCAPED.sub(r"<\g<tag>>", markup) if "&lt;" in markup else markup
 
 
 def _without_tags(markup: str) -> str:
-    """Leave the words of any mark-up, with the entities that they need."""
+    """Keep the words of any mark-up, with the entities that they need."""
     return nh3.clean(_PARTS_WORDS.sub(" ", _without_false_tags(markup)), tags=set())
 
 

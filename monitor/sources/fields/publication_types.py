@@ -1,4 +1,4 @@
-"""What kind of publication a record is, in the words of any source.
+"""What type of publication a record is, in the words of any source.
 
 https://www.nlm.nih.gov/mesh/pubtypes.html lists those of PubMed and Europe PMC,
 https://www.crossref.org/documentation/register-maintain-records/maintaining-your-metadata/registering-updates/
@@ -27,17 +27,17 @@ _WORDS = {
 _MARKS = {word.strip(): mark for mark, words in _WORDS.items() for word in words.split("|")}
 # The gravest first: a notice may correct one thing and retract another.
 NOTICES = (RETRACTION, CONCERN, CORRECTION, COMMENT)
-# Types of papers that a notice is about, and of all that is printed: they say nothing else.
+# Types of papers that a notice is about, and of anything: they say nothing else.
 _EMPTY = ("retracted publication", "other", "unknown")
-LONGEST = 60
+MAX_TYPE_CHARS = 60
 
 
-def type_of(told: Iterable[str]) -> str:
+def type_of(words: Iterable[str]) -> str:
     """Return a mark of `monitor.model` if one of these words means it, else the first word.
 
     In small letters, with spaces: "journal-article" and "Journal Article" are one.
     """
-    words = [" ".join(one.replace("-", " ").replace("_", " ").lower().split()) for one in told]
-    marks = {_MARKS[word] for word in words if word in _MARKS}
-    named = (word[:LONGEST] for word in words if word and word not in _EMPTY)
-    return next((mark for mark in NOTICES if mark in marks), "") or next(named, "")
+    names = [" ".join(one.replace("-", " ").replace("_", " ").lower().split()) for one in words]
+    marks = {_MARKS[word] for word in names if word in _MARKS}
+    first = (word[:MAX_TYPE_CHARS] for word in names if word and word not in _EMPTY)
+    return next((mark for mark in NOTICES if mark in marks), "") or next(first, "")

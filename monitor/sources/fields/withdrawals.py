@@ -13,8 +13,8 @@ from monitor.text import without_withdrawal
 _NOTICES = (RETRACTION, CORRECTION, CONCERN)
 
 
-def unmarked(papers: Sequence[Paper]) -> Sequence[Paper]:
-    """Return papers with "RETRACTED: Title" as "Title", withdrawn; from every source alike."""
+def strip_withdrawal_marks(papers: Sequence[Paper]) -> Sequence[Paper]:
+    """Return papers with "RETRACTED: Title" as "Title", withdrawn; whatever their source."""
     titles = [without_withdrawal(paper.title) for paper in papers]
     if all(title is paper.title for title, paper in zip(titles, papers, strict=True)):
         return papers

@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from monitor.model import Paper, Rejected
-from monitor.sources.fields.dates import partial_date, printed
+from monitor.sources.fields.dates import partial_date, within_print_era
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.markup import text
@@ -59,8 +59,8 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         authors=tuple(map(_name, names_of(people))) or names_of(fields.get("CN", ())),
         venue=text(_first(fields, "JT") or _first(fields, "TA")),
         year=year,
-        published=printed(_day(_first(fields, "DEP")) or issued, now),
-        updated=printed(_day(_first(fields, "LR")), now),
+        published=within_print_era(_day(_first(fields, "DEP")) or issued, now),
+        updated=within_print_era(_day(_first(fields, "LR")), now),
         url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/",
         keys={"pmid": pmid} | _keys(fields),
         categories=terms(word.lstrip("*") for word in fields.get("OT", ())),

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any
 
 from monitor.model import Paper
-from monitor.sources.fields.arxiv_text import accents, withdrawn, without_affiliations
+from monitor.sources.fields.arxiv_text import accents, says_withdrawn, without_affiliations
 from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.names import authors
@@ -126,7 +126,7 @@ def _arxiv(record: Record, now: datetime) -> Paper:
         keys=keys,
         categories=terms(raw(record, "categories").split()),
         version=versions[-1][0] if versions else version,
-        withdrawn=withdrawn(abstract, prose(comments)),
+        withdrawn=says_withdrawn(abstract, prose(comments)),
         raw_id=name,
     )
 

@@ -30,7 +30,7 @@ from monitor.model import (
 )
 from monitor.sources import sandbox
 from monitor.sources.base import Found, Source, SourceOptions, Terms, reading
-from monitor.sources.fields.dates import day_of, partial_date, printed
+from monitor.sources.fields.dates import day_of, partial_date, within_print_era
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.markup import text
 from monitor.sources.fields.publication_types import type_of
@@ -170,9 +170,9 @@ def _article(record: Element, where: str, now: datetime) -> Paper | Rejected:
         authors=_authors(article.find("AuthorList")),
         venue=_said(article, "Journal/Title") or _said(citation, "MedlineJournalInfo/MedlineTA"),
         year=year or online_year,
-        published=printed(published or issued, now),
-        updated=printed(_date(citation.find("DateRevised"))[1], now),
-        announced=printed(_entered(record), now),
+        published=within_print_era(published or issued, now),
+        updated=within_print_era(_date(citation.find("DateRevised"))[1], now),
+        announced=within_print_era(_entered(record), now),
         identifiers=[*article.iter("ELocationID"), *record.iterfind("PubmedData/ArticleIdList/*")],
         categories=[*citation.iterfind("KeywordList/Keyword")],
         withdrawn=_is_retracted(citation),
@@ -200,9 +200,9 @@ def _book(record: Element, where: str, now: datetime) -> Paper | Rejected:
         authors=_authors(writers if writers is not None else book.find("Book/AuthorList")),
         venue=_said(book, "Book/BookTitle"),
         year=contributed_year or year,  # a chapter may be younger than its book by decades
-        published=printed(contributed or issued, now),
-        updated=printed(_date(book.find("DateRevised"))[1], now),
-        announced=printed(_entered(record), now),
+        published=within_print_era(contributed or issued, now),
+        updated=within_print_era(_date(book.find("DateRevised"))[1], now),
+        announced=within_print_era(_entered(record), now),
         identifiers=[
             *book.iterfind("ArticleIdList/*"),
             *record.iterfind("PubmedBookData/ArticleIdList/*"),

@@ -20,7 +20,7 @@ from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.base import Source
 from monitor.sources.feed.json_feed import salvage
 from monitor.sources.fields import markup
-from monitor.sources.fields.dates import parse_date, printed, within_reason
+from monitor.sources.fields.dates import parse_date, within_print_era, within_reason
 from monitor.sources.fields.encoding import decode, looks_binary
 from monitor.sources.fields.limits import MAX_CATEGORIES, MAX_ENTRY
 from monitor.text import clean
@@ -272,7 +272,7 @@ def number(told: object, *path: str) -> int | None:
 
 def when(told: str, now: datetime) -> datetime | None:
     """Read a date that a paper may have."""
-    return printed(parse_date(told), now)
+    return within_print_era(parse_date(told), now)
 
 
 def at_milliseconds(told: object, now: datetime) -> datetime | None:

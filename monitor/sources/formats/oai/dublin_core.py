@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 
 from monitor.model import Paper
 from monitor.sources.fields.arxiv_text import accents
-from monitor.sources.fields.dates import long_over, parse_date, partial_date, printed
+from monitor.sources.fields.dates import long_over, parse_date, partial_date, within_print_era
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.links import http_link
 from monitor.sources.formats.api.records import MAX_NAMES, Keys, doi_page, natural, terms
@@ -126,7 +126,7 @@ def _dates(
     year = min(year for year, _ in found)
     days = [day for its_year, day in found if its_year == year and day]
     if days:
-        return year, printed(min(days), now), None
+        return year, within_print_era(min(days), now), None
     return year, None, long_over(year, now)
 
 
