@@ -63,6 +63,7 @@ def agreement(a: tuple[str, ...], b: tuple[str, ...]) -> Agreement | None:
     # Lists of one length are put in an order of their own, so that asking is symmetric.
     fewer, more = sorted((ours, theirs), key=lambda names: (len(names), names))
     met = _met(fewer, more) if len(fewer) <= MANY else _met_of_many(fewer, more)
+    met = met or _met_turned(fewer, more)
     return Agreement(
         met, len(fewer), len(more), same_person(ours[0], theirs[0]), _cut(a) or _cut(b)
     )
@@ -94,6 +95,29 @@ def _met_of_many(fewer: Sequence[Name], more: Sequence[Name]) -> int:
         if same is not None:
             found.add(same)
     return len(found)
+
+
+def _met_turned(fewer: Sequence[Name], more: Sequence[Name]) -> int:
+    """Match a list that abbreviates the family names and spells out the given ones: "H. Grace".
+
+    One such name may be a coincidence, so all of them have to match.
+    """
+    if not 1 < len(fewer) == len(more) <= MANY:
+        return 0
+    left = list(more)
+    for name in fewer:
+        turned = next((other for other in left if _turned(name, other)), None)
+        if turned is None:
+            return 0
+        left.remove(turned)
+    return len(fewer)
+
+
+def _turned(a: Name, b: Name) -> bool:
+    """G. Hopper and H. Grace: the word of each begins with an initial of the other."""
+    if not (len(a) == len(b) == 2 and len(a[1]) > 1 < len(b[1])):
+        return False
+    return len(a[0]) < 3 > len(b[0]) and a[1][0] in b[0] and b[1][0] in a[0]
 
 
 def author_agreement(a: tuple[str, ...], b: tuple[str, ...]) -> float | None:

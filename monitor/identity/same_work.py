@@ -171,7 +171,7 @@ def _apart(found: Evidence) -> Iterator[bool]:
     yield found.abstract is not None and found.abstract < UNLIKE_ABSTRACT > (found.terms or 0.0)
     yield found.title.preceded and not same_text
     yield found.two_publications and bool(found.years_apart) and not same_text
-    yield found.series is False and not same_text
+    yield found.series is False and not (same_text or _resubmitted(found))
 
 
 def _retitled(found: Evidence) -> bool:
@@ -187,6 +187,16 @@ def _retitled(found: Evidence) -> bool:
         return True
     together = found.one_conference and found.years_apart == 0 and found.published
     return together and title.either >= SWAPPED_COMMON
+
+
+def _resubmitted(found: Evidence) -> bool:
+    """One telling title by the same people, its abstract reworked: submitted to one, printed at
+    the other.
+    """
+    people, title = found.authors, found.title
+    all_met = people is not None and people.share == 1 and people.met > 1
+    kept = (found.abstract or 0.0) >= ALIKE_ABSTRACT
+    return title.equal and title.shared >= TELLING_TITLE and all_met and kept
 
 
 def _least_of_printed(found: Evidence) -> float:

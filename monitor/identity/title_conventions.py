@@ -122,10 +122,10 @@ _LEFT_BEHIND_WORDS = """
 abstract acm addison almaden appear appendix april august award best c ca conf conference corp
 corporation corr december demo demonstration department dept description ed edbt eds experience
 extended february full hellip icde ieee in inc int international intl j jan january journal july
-june lab laboratory labs lncs m march may nd no november october of on page pages panel paper pods
-poster pp preliminary preprint press proc proceeding proceedings publication rd record rep report
-sept september session short sigkdd sigmod st submitted summary symposium syst tech technical th
-the thesis to tods tr trans transactions tutorial univ university v version vldb vol volume
+june lab laboratory labs lncs m march may nd no notes november october of on page pages panel paper
+pods poster pp preliminary preprint press proc proceeding proceedings publication rd record rep
+report sept september session short sigkdd sigmod st submitted summary symposium syst tech technical
+th the thesis to tods tr trans transactions tutorial univ university v version vldb vol volume
 washington workshop
 """
 LEFT_BEHIND = frozenset(_LEFT_BEHIND_WORDS.split())

@@ -168,10 +168,11 @@ def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
     shared_b = b.weight - fsum(map(rarity, theirs))
     lonely = sorted((_told(ours, explained), _told(theirs, explained)))
     letters, shared = letters_agree(a, b), max(shared_a, shared_b)
+    subtitled = _subtitled(a, b) or _subtitled(b, a)
     compared = letters < NEARLY and shared >= TELLING
     return Likeness(
         equal=False,
-        subtitled=_subtitled(a, b) or _subtitled(b, a),
+        subtitled=subtitled,
         letters=letters,
         sorted=Indel.normalized_similarity(a.sorted, b.sorted),
         core=max(letters, _pieces_agree(a.told, b.told)) if compared else letters,
@@ -187,7 +188,7 @@ def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
         another=not (just_a | just_b).isdisjoint(ANOTHER)
         or contrary(just_a, just_b)
         or _counted_on(a, b),
-        column=(a.column and b.column) or (one and letters > MISTYPED),
+        column=(a.column and b.column) or (one and (subtitled or letters > MISTYPED)),
         preceded=_preceded(a, b, explained) or _preceded(b, a, explained),
     )
 

@@ -27,6 +27,7 @@ _CONTRARY = (
 # Ueber is über, and Mueller Müller; folding leaves uber and Muller.
 DIGRAPH = re.compile("(?<=[aou])e")
 _DIGITS = re.compile(r"\d+")
+_TO = re.compile("(?<=[a-z])2(?=[a-z])")  # P2P is peer to peer
 # Runs of letters with no spaces left in them are met where most of them is, damaged or not.
 _RUN = 12
 _MOST = 88
@@ -103,6 +104,7 @@ def initials(words: Sequence[str], firsts: str, short: Iterable[str]) -> set[str
     found: set[str] = set()
     for one in short:
         letters = one.removesuffix("s") if len(one) > 3 else one
+        letters = _TO.sub("t", letters)
         if 2 < len(letters) < 7 and (place := firsts.find(letters)) >= 0:
             found.update((one, *words[place : place + len(letters)]))
     return found

@@ -55,6 +55,10 @@ SAME = {
         by(venue="ICLR", year=2019),
         by("Pendulum Models for Loads That Swing", venue="ICML", year=2020),
     ),
+    "submitted to one conference, its abstract reworked for another": (
+        by(venue="ICLR", year=2019),
+        by(abstract=f"{ALWAYS} {OTHER}", venue="ICML", year=2020),
+    ),
     "an extended abstract of it": (
         by(venue="UAI", year=2021),
         by(f"{TITLE} (Extended Abstract)", venue="IJCAI", year=2022),
@@ -138,6 +142,19 @@ DIFFERENT = {
     "two editorials of one title with two PMIDs": (
         by("Balance and the Swinging Load", "", AUTHORS[:1], keys={"pmid": "10000001"}),
         by("Balance and the Swinging Load", "", AUTHORS[:1], keys={"pmid": "10000002"}),
+    ),
+    "one title at two conferences, by one of the authors": (
+        by(venue="ICLR", year=2019),
+        by(abstract=f"{ALWAYS} {OTHER}", authors=AUTHORS[:1], venue="ICML", year=2020),
+    ),
+    "a column and one with a subject": (
+        by("Editor's Introduction to the Special Issue", "", AUTHORS[:1], year=2003),
+        by(
+            "Editor's Introduction to the Special Issue: Swinging Loads",
+            "",
+            AUTHORS[:1],
+            year=2004,
+        ),
     ),
     "a column with an abstract on one side": (
         by("Swinging News", f"{ALWAYS} {ONE}", AUTHORS[:1], year=2003),

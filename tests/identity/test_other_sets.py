@@ -57,6 +57,15 @@ SAME = {
     ),
     "a preprint, and a conference two years later": (at("CoRR", 2021), at("ICLR", 2023)),
     "a preprint, and a journal a year later": (by(year=2022), at("Journal of Planning", 2023)),
+    "the family names abbreviated, not the given ones": (
+        by(authors=("A. Lovelace", "A. Turing", "G. Hopper")),
+        by(authors=("L. Ada", "T. Alan", "H. Grace")),
+    ),
+    "P2P": (
+        by("Plans for Hybrid Peer-to-Peer Routing"),
+        by("Plans for Hybrid P2P Routing"),
+    ),
+    "tutorial notes": (by("Planning Agents"), by("Conference Tutorial Notes: Planning Agents")),
     "initials in one string": (by(), by(authors=("A. Lovelace, A. M. Turing, G. Hopper",))),
     "initials behind, in one string": (by(), by(authors=("Lovelace A, Turing AM, Hopper G",))),
     "family names first, in one string": (
@@ -157,6 +166,10 @@ DIFFERENT = {
     ),
     "a sequel": (by(), by(f"{TITLE} II")),
     "a sequel by a digit": (by(), by(f"{TITLE} 2")),
+    "other people with the initials turned, but for one": (
+        by("Planning", ("A. Lovelace", "G. Hopper"), year=2023),
+        by("Planning", ("L. Ada", "T. Grace"), year=2023),
+    ),
     "another version of a system": swapped("v7", "v8", "YOLO", ": trainable, real-time detectors"),
     "the second version of a system": swapped("", "V2", "PlanNet", ": Planning Networks"),
     "another release": swapped("Tenth", "Eleventh", "The ", " Data Release of the Open Sky Survey"),
