@@ -226,6 +226,28 @@ DP  - 1999
 """
 
 
+NBIB_NOTICES = b"""
+PMID- 38000011
+TI  - Sand moves, and so do dunes.
+PT  - Journal Article
+PT  - Retraction of Publication
+ROF - Byron A, van Roe JR Jr. J Sand. 2023 Jul;1(2):1-9. doi:
+      10.1000/sand.1. PMID: 38000001
+
+PMID- 38000012
+TI  - Do dunes move?
+PT  - Journal Article
+PT  - Comment
+CON - J Sand. 1998;1(1):1. PMID: 38000002
+CIN - J Sand. 1999;1(1):1. PMID: 38000013
+
+PMID- 38000013
+TI  - Dunes do move.
+PT  - Journal Article
+CIN - J Sand. 1999;1(1):1. PMID: 38000012
+"""
+
+
 @pytest.mark.parametrize("ends", [b"\n", b"\r\n"])
 def test_nbib_files_of_pubmed_are_read(ends: bytes) -> None:
     reading = read(Ris, NBIB.replace(b"\n", ends))
@@ -242,6 +264,14 @@ def test_nbib_files_of_pubmed_are_read(ends: bytes) -> None:
     assert (two.title, two.authors, two.published) == ("Dunes alone.", ("Sand Group",), None)
     [rejected] = reading.rejected
     assert (rejected.where, rejected.why) == ("line 33", "reference has no title")
+
+
+def test_a_notice_in_an_nbib_file_names_its_paper() -> None:
+    retraction, comment, plain = read(Ris, NBIB_NOTICES).papers
+    assert (retraction.type, retraction.withdrawn) == ("retraction", False)
+    assert retraction.about == {"pmid": "38000001", "doi": "10.1000/sand.1"}
+    assert (comment.type, comment.about) == ("comment", {"pmid": "38000002"})
+    assert (plain.type, plain.about) == ("journal article", {})
 
 
 def test_another_format_of_references_is_named() -> None:

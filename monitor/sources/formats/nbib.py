@@ -13,16 +13,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from monitor.model import Paper, Rejected
+from monitor.model import COMMENT, CONCERN, CORRECTION, RETRACTION, Paper, Rejected
 from monitor.sources.fields.dates import partial_date, within_print_era
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.markup import text
-from monitor.sources.formats.api.records import names_of, natural, terms
+from monitor.sources.fields.publication_types import type_of
+from monitor.sources.formats.api.records import Keys, keys_of, names_of, natural, terms
 
 BEGINS = re.compile(r"^PMID- *\d", re.MULTILINE)
 _FIELD = re.compile(r"^([A-Z]{2,4}) *- ?(.*(?:\n {6}.*)*)", re.MULTILINE)
 _ID = re.compile(r"(\S+) \[(doi|pmc)\]$")
+# What a notice is about: "Author. Journal. 2020;1(1):1. doi: 10.1000/1. PMID: 1".
+_NOTICES = {
+    "ROF": RETRACTION,
+    "PROF": CORRECTION,
+    "EFR": CORRECTION,
+    "ECF": CONCERN,
+    "CON": COMMENT,
+}
+_CITED = (
+    ("pmid", re.compile(r"\bPMID: *(\d+)")),
+    ("doi", re.compile(r"\bdoi: *(10\.\S+)", re.IGNORECASE)),
+)
 _DAY = re.compile(r"(\d{4})(\d\d)(\d\d)$")
 
 _SUFFIXED = re.compile(r"([^,]+), ([^,]+) (Jr|Sr|[IV]+|\d(?:st|nd|rd|th))$")
@@ -52,6 +65,7 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         return Rejected(where, "reference has no title")
     pmid = _first(fields, "PMID").split()[0]
     year, issued = partial_date(_first(fields, "DP"))
+    type_, about = _type(fields)
     people = fields.get("FAU") or fields.get("AU") or fields.get("FED") or fields.get("ED") or ()
     return Paper(
         title=title,
@@ -66,7 +80,22 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         categories=terms(word.lstrip("*") for word in fields.get("OT", ())),
         withdrawn="Retracted Publication" in fields.get("PT", ()) or "RIN" in fields,
         raw_id=pmid,
+        type=type_,
+        about=about,
     )
+
+
+def _type(fields: Fields) -> tuple[str, Keys]:
+    """The type of a publication, and the records that a notice of this type is about."""
+    notices = [(mark, one) for tag, mark in _NOTICES.items() for one in fields.get(tag, ())]
+    type_ = type_of([*(mark for mark, _ in notices), *fields.get("PT", ())])
+    return type_, keys_of(pair for mark, one in notices if mark == type_ for pair in _cited(one))
+
+
+def _cited(reference: str) -> Iterator[tuple[str, str]]:
+    for scheme, pattern in _CITED:
+        if found := pattern.search(reference):
+            yield scheme, found[1].rstrip(".,;)")
 
 
 def _name(name: str) -> str:
