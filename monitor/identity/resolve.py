@@ -17,7 +17,12 @@ from monitor.identity.blocking import folded
 from monitor.identity.contradiction import bears_out, contradiction
 from monitor.identity.keys import LINK, doi, identifiers
 from monitor.identity.notices import apart, is_about
-from monitor.identity.same_work import SAME_ABSTRACT, abstract_agreement, same_work
+from monitor.identity.same_work import (
+    SAME_ABSTRACT,
+    abstract_agreement,
+    differ_under_one_name,
+    same_work,
+)
 from monitor.model import Candidate, IncomingPaper, Paper
 from monitor.text import plain, title_key
 
@@ -225,13 +230,17 @@ def _names(authors: tuple[str, ...]) -> frozenset[str]:
 
 
 def _mended(keyed: IncomingPaper, paper: Paper, keys: Keys) -> bool:
-    """A guid or link may be given to another paper: the title or abstract must bear it out."""
+    """A guid or link may be given to another paper: the title or abstract must bear it out.
+
+    Nothing else may speak against it: other people, another part, one conference in two years.
+    """
     schemes = {scheme for scheme, _ in keyed.keys} & {scheme for scheme, _ in keys}
     if schemes - {LINK}:
         return False
     title = fuzz.ratio(plain(keyed.paper.title).casefold(), plain(paper.title).casefold()) / 100
     abstract = abstract_agreement(keyed.paper.abstract, paper.abstract)
-    return title >= MENDED_TITLE or (abstract is not None and abstract >= SAME_ABSTRACT)
+    alike = title >= MENDED_TITLE or (abstract is not None and abstract >= SAME_ABSTRACT)
+    return alike and not differ_under_one_name(keyed.paper, paper)
 
 
 def may_be_one(a: Paper, b: Paper) -> bool:

@@ -93,6 +93,27 @@ def judge(found: Evidence, odds: float, conflict: str = "") -> Verdict:
     return Verdict(_share(odds), same, tuple(_words(found, conflict)))
 
 
+def differ_under_one_name(a: Paper, b: Paper) -> bool:
+    """Whether two records that share a link or an entry's name are of two works all the same.
+
+    Names are used again: the page of a whole volume, numbers that begin anew each year. What a
+    source corrects of one work is its spelling, a word, the text; hardly the people or the number.
+    """
+    found = gather(a, b)
+    if found is None:
+        return False
+    title = found.title
+    reworded = title.alone >= SWAPPED_COMMON
+    if _printed_in_two_years(found):
+        return reworded
+    if _same_text(found):
+        return False
+    strangers = found.authors is not None and not found.authors.met
+    numbered = title.other_part or title.other_number
+    returned = title.column and bool(found.years_apart)
+    return (strangers and reworded) or numbered or title.about or returned
+
+
 def contradicted(found: Evidence, conflict: str = "") -> bool:
     """Two ids of one scheme, two parts, a work about the other, the column of another year."""
     return (

@@ -68,6 +68,48 @@ def test_F08_a_title_mended_under_one_guid_is_the_same_paper():
     assert decide(new, candidate(old, "raw_id")).paper_id == 7
 
 
+ADA, GRACE = ("Ada Lovelace",), ("Grace Hopper",)
+LEGS = "Damping Load Swing on Walking Machines"
+
+
+def entry(title: str, authors: tuple[str, ...] = ADA, year: int = 2006, **more: str) -> Paper:
+    return Paper(title, authors=authors, venue="ICRA", year=year, raw_id="item-1", **more)
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        entry(f"{LEGS}: Experimental Results", year=2007),
+        entry(f"{LEGS}: Theory of Results", GRACE),
+        entry("Damping the Sway of Loads on Walking Machines", year=2007, abstract=ABSTRACT),
+    ],
+    ids=["one conference, in two years", "by other people", "the abstract used again"],
+)
+def test_F08_a_guid_of_last_year_does_not_hide_a_paper_like_its_old_one(new: Paper):
+    old = entry(f"{LEGS}: Simulation Results", abstract=new.abstract)
+    assert decide(new, candidate(old, "raw_id")).kind is ChangeKind.NEW
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (entry("Damping Load Swings on Walkign Machine"), entry(LEGS, year=2007)),
+        (entry(f"{LEGS}: Simulation Results"), entry(f"{LEGS}: Experimental Results")),
+        (entry(LEGS, ("admin",)), entry(f"{LEGS}.", GRACE)),
+        (entry(f"{LEGS}, Part 1", abstract=ABSTRACT), entry(f"{LEGS}, Part 2", abstract=ABSTRACT)),
+    ],
+    ids=["spelling and year", "a word of the title", "the authors", "the number"],
+)
+def test_F08_what_a_source_corrects_of_one_entry_is_one_paper(old: Paper, new: Paper):
+    assert decide(new, candidate(old, "raw_id")).paper_id == 7
+
+
+def test_the_page_of_a_volume_does_not_make_its_parts_one():
+    page = "https://example.org/proceedings"
+    one, two = (Paper(f"{LEGS}, Part {n}", authors=ADA, url=page, raw_id=n) for n in ("I", "II"))
+    assert decide(two, candidate(one, "raw_id")).kind is ChangeKind.NEW
+
+
 def test_a_link_shared_by_different_papers_does_not_merge_them():
     old = Paper(TITLE, ABSTRACT, url="https://example.org/today")
     new = Paper("Sampling Proteins", OTHER, url="https://example.org/today")
