@@ -30,8 +30,11 @@ class Arrived:
         return undated(self.decisions)
 
     def counts(self) -> dict[str, int]:
-        """Count as scripts read it: what the store had not seen is new, withdrawn is revised."""
-        kinds = Counter(decision.kind for decision in self.decisions)
+        """Count as scripts read it: what the store had not seen is new, withdrawn is revised.
+
+        So is a notice that changes stored papers: the news is their change.
+        """
+        kinds = Counter(map(_counted_as, self.decisions))
         return {
             "seen": len(self.decisions) + self.unchanged,
             "new": kinds[ChangeKind.NEW] + kinds[ChangeKind.OLDER],
@@ -39,6 +42,11 @@ class Arrived:
             "known": kinds[None] + self.unchanged,
             "fresh": self.fresh,
         }
+
+
+def _counted_as(decision: Decision) -> Kind | None:
+    effect = decision.effect
+    return effect.kind if effect and effect.papers else decision.kind
 
 
 @dataclass(frozen=True, slots=True)

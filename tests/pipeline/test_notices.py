@@ -80,6 +80,19 @@ def told(store: Database, now: datetime) -> list[tuple[int, ChangeKind]]:
     return sorted((one.change.stored.id, one.change.kind) for one in unsent(store, "ada", now))
 
 
+@pytest.mark.parametrize("notice", [RETRACTED, ERRATUM], ids=["retraction", "erratum"])
+def test_a_notice_is_counted_as_a_revision_where_it_changes_a_stored_paper(
+    store: Database, notice: Paper
+) -> None:
+    alone = read(store, "pubmed", replace(notice, raw_id="9", keys={"pmid": "9"})).counts()
+    assert (alone["new"], alone["revised"], alone["known"]) == (1, 0, 0)
+    read(store, "pubmed", PAPER)
+    counts = read(store, "pubmed", notice, now=NOW + DAY).counts()
+    assert (counts["new"], counts["revised"], counts["known"]) == (0, 1, 0)
+    again = read(store, "pubmed", notice, now=NOW + 2 * DAY).counts()
+    assert (again["new"], again["revised"], again["known"]) == (0, 0, 1)
+
+
 @pytest.mark.parametrize(
     ("notice", "kind", "withdrawn"),
     [(RETRACTED, ChangeKind.WITHDRAWN, True), (ERRATUM, ChangeKind.REVISED, False)],
