@@ -165,12 +165,13 @@ class _Chunk:
         """Add the papers of this reading that the record's keys prove to be this one, too."""
         keys = (p for p in decision.keyed.keys if p[0] != LINK and p not in self.disowned)
         places = (position for pair in keys for position in self.places.get(pair, ()))
+        own = decision.paper_id, decision.earlier_in_chunk
         roots = {
-            self._root(position): None
+            root: None
             for position in places
-            if may_be_one(paper, self.decisions[position].keyed.paper)
+            if (root := self._root(position)) != own
+            and may_be_one(paper, self.decisions[position].keyed.paper)
         }
-        roots.pop((decision.paper_id, decision.earlier_in_chunk), None)
         if not roots:
             return decision
         stored = (id for id, _ in roots if id is not None and id not in decision.joins)
