@@ -44,7 +44,7 @@ class Arrived:
         }
 
 
-def _counted_as(decision: Decision) -> Kind | None:
+def _counted_as(decision: Decision) -> ChangeKind | None:
     effect = decision.effect
     return effect.kind if effect and effect.papers else decision.kind
 
