@@ -29,8 +29,8 @@ from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.markup import text
 from monitor.sources.formats.api.records import MAX_RECORDS, many, member, number, raw, value_of
-from monitor.sources.formats.xml.rescue import elements
-from monitor.sources.formats.xml.stream import XmlError
+from monitor.sources.formats.xml.repair import read_elements
+from monitor.sources.formats.xml.safe_input import XmlError
 from monitor.text import clean
 
 BASE = "https://dblp.org/search/publ/api"
@@ -198,7 +198,7 @@ def _read_xml(content: bytes, now: datetime) -> Reading:
     found: list[Paper | Rejected] = []
     whole, error = True, ""
     counts: Mapping[str, str] = {}
-    stream = elements(content, ("hit", *_TYPES), _HEADS)
+    stream = read_elements(content, ("hit", *_TYPES), _HEADS)
     root = next(stream)
     if isinstance(root, Element) and root.tag not in _ROOTS:
         root = XmlError(f"the document holds no dblp records: it begins with <{root.tag[:60]}>")

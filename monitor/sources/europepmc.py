@@ -34,8 +34,8 @@ from monitor.sources.formats.api.records import (
     year_of,
 )
 from monitor.sources.formats.api.windows import ApiOptions, ApiSource, Asked
-from monitor.sources.formats.xml.rescue import elements
-from monitor.sources.formats.xml.stream import XmlError
+from monitor.sources.formats.xml.repair import read_elements
+from monitor.sources.formats.xml.safe_input import XmlError
 
 PAGE = 200
 
@@ -72,7 +72,7 @@ class EuropePmc(ApiSource):
             return super().read(document)
         found: list[Paper | Rejected] = []
         hits, error, whole = 0, "", True
-        stream = elements(document.content, ("result", "hitCount", "errMsg"))
+        stream = read_elements(document.content, ("result", "hitCount", "errMsg"))
         root = next(stream)
         if isinstance(root, Element) and root.tag != "responseWrapper":
             root = XmlError(

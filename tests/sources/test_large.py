@@ -21,8 +21,9 @@ from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
 from monitor.sources.formats.api.records import MAX_PARSED
 from monitor.sources.formats.oai.envelope import Record, read_envelope
-from monitor.sources.formats.xml.repair import apart, repaired
-from monitor.sources.formats.xml.stream import XmlError, records
+from monitor.sources.formats.xml.repair import cut_with_namespaces, repair_escapes
+from monitor.sources.formats.xml.safe_input import XmlError
+from monitor.sources.formats.xml.stream import records
 from monitor.sources.huggingface_page.source import MAX_BLOCKS, MAX_LINES, HuggingFacePage
 from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.oai import Oai
@@ -99,7 +100,7 @@ def test_F06_no_record_before_a_fault_is_read_twice(faults: dict[int, str]) -> N
 
 def test_F12_a_root_of_megabytes_is_not_put_before_each_record() -> None:
     root = f'<r a="{"x" * 2_000_000}">'
-    parts = list(apart(root + "<record>1</record>" * 1_000, ("record",)))
+    parts = list(cut_with_namespaces(root + "<record>1</record>" * 1_000, ("record",)))
     assert len(parts) == 999 and max(map(len, parts)) < 100
 
 
@@ -176,7 +177,7 @@ def test_F12_what_no_document_of_records_holds_is_refused(
 
 
 def test_F12_a_value_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.sources.formats.xml.stream.PIECE", 1024)
+    monkeypatch.setattr("monitor.sources.formats.xml.safe_input.PIECE_BYTES", 1024)
     content = b"<dblp><article><title>" + b"sand " * 9_000 + b"</title></article></dblp>"
     assert "one value of the document is larger" in read(Dblp, content).error
 
@@ -191,7 +192,7 @@ def test_F12_a_record_is_let_go_when_the_next_one_comes() -> None:
 def test_F12_a_gap_between_records_is_no_value_however_long(
     gap: bytes, found: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("monitor.sources.formats.xml.stream.PIECE", 1024)
+    monkeypatch.setattr("monitor.sources.formats.xml.safe_input.PIECE_BYTES", 1024)
     record = b"<article><title>T</title><year>2026</year></article>"
     reading = read(Dblp, b"<dblp>" + record + gap * 40_000 + record + b"</dblp>")
     assert len(reading.papers) == found
@@ -213,7 +214,7 @@ def streamed(content: bytes, most: str) -> list[str]:
     """What is read of a document: its root, the records, and where it is faulty."""
     told: list[str] = []
     try:
-        for element in records(content, LISTED, most=most):
+        for element in records(content, LISTED, bulk=most):
             element.tail = None  # which is no part of a record
             told.append(tostring(element, "unicode") if told else element.tag)
     except XmlError as fault:
@@ -228,9 +229,9 @@ def streamed(content: bytes, most: str) -> list[str]:
 def test_records_that_are_parsed_many_at_a_time_are_the_same(head: str, parts: list[str]) -> None:
     content = f"{head}{''.join(parts)}</r>".encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("monitor.sources.formats.xml.stream.LARGE", 0)
+        patch.setattr("monitor.sources.formats.xml.stream.BULK_FROM_BYTES", 0)
         for piece in (7, 60, 4096):
-            patch.setattr("monitor.sources.formats.xml.stream.PIECE", piece)
+            patch.setattr("monitor.sources.formats.xml.safe_input.PIECE_BYTES", piece)
             assert streamed(content, "a") == streamed(content, "")
 
 
@@ -239,7 +240,7 @@ def in_short(parts: list[str], unread: tuple[str, ...]) -> list[str]:
     content = f"<r>{''.join(parts)}</r>".encode()
     told = []
     try:
-        for element in records(content, LISTED, most="a", unread=unread):
+        for element in records(content, LISTED, bulk="a", ignored=unread):
             element.tail = None
             for within in [one for one in element.iter() if one.find("t") is not None]:
                 for one in within.findall("t"):
@@ -278,9 +279,9 @@ WITHIN = st.sampled_from(
 )
 def test_without_what_nobody_asks_for_the_records_are_the_same(parts: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("monitor.sources.formats.xml.stream.LARGE", 0)
+        patch.setattr("monitor.sources.formats.xml.stream.BULK_FROM_BYTES", 0)
         for piece in (30, 4096):
-            patch.setattr("monitor.sources.formats.xml.stream.PIECE", piece)
+            patch.setattr("monitor.sources.formats.xml.safe_input.PIECE_BYTES", piece)
             assert in_short(parts, ("t",)) == in_short(parts, ())
 
 
@@ -288,13 +289,16 @@ def test_what_nobody_asks_for_is_not_parsed() -> None:
     content = b"<r>" + b"<a>1<t><u></t></a>" * 2 + b"</r>" + b"\n" * 300_000
     assert in_short([], ()) == ["r"]
     with pytest.raises(XmlError):
-        list(records(content, LISTED, most="a"))
-    assert [one.text for one in records(content, LISTED, most="a", unread=("t",))][1:] == ["1", "1"]
+        list(records(content, LISTED, bulk="a"))
+    assert [one.text for one in records(content, LISTED, bulk="a", ignored=("t",))][1:] == [
+        "1",
+        "1",
+    ]
 
 
 def test_records_of_a_large_document_cost_no_call_for_each_of_their_elements() -> None:
     content = b"<r>" + (b"<a>" + b"<t>1</t>" * 100 + b"</a>") * 1_000 + b"</r>"
-    most, none = (partial(list, records(content, LISTED, most=name)) for name in ("a", ""))
+    most, none = (partial(list, records(content, LISTED, bulk=name)) for name in ("a", ""))
     assert calls(most) * 10 < calls(none)
 
 
@@ -332,8 +336,8 @@ HITS = b'{"result": {"hits": {"hit": [{"info": {"title": "A"}}, {"info": {"title
             "the document is larger than 20 bytes",
         ),
         ("api.records.MAX_RECORDS", Crossref, b"[%s1]" % (b"1," * 20), "more than 20 records"),
-        ("xml.rescue.MAX_MENDED", Dblp, BROKEN, "not well-formed"),
-        ("xml.rescue.MAX_ESCAPES", Dblp, BROKEN + b"&lt;" * 30, "not well-formed"),
+        ("xml.repair.MAX_REPAIRED_BYTES", Dblp, BROKEN, "not well-formed"),
+        ("xml.repair.MAX_REPAIRED_ESCAPES", Dblp, BROKEN + b"&lt;" * 30, "not well-formed"),
     ],
 )
 def test_F12_caps_are_kept_to(
@@ -350,9 +354,9 @@ def test_F12_more_hits_than_any_search_gives_are_refused(monkeypatch: pytest.Mon
 
 
 def test_F12_a_text_of_escapes_is_not_mended(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert repaired(b"<a>&uuml;</a>") == "<a>\u00fc</a>"
+    assert repair_escapes(b"<a>&uuml;</a>") == "<a>\u00fc</a>"
     monkeypatch.setattr("monitor.sources.formats.xml.repair.MAX_ESCAPES", 1)
-    assert repaired(b"<a>&uuml;&uuml;</a>") == "<a>&uuml;&uuml;</a>"
+    assert repair_escapes(b"<a>&uuml;&uuml;</a>") == "<a>&uuml;&uuml;</a>"
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ from monitor.sources.fields.markup import text
 from monitor.sources.fields.publication_types import type_of
 from monitor.sources.formats.api.pages import Pages
 from monitor.sources.formats.api.records import Keys, keys_of
-from monitor.sources.formats.xml.rescue import elements
-from monitor.sources.formats.xml.stream import XmlError
+from monitor.sources.formats.xml.repair import read_elements
+from monitor.sources.formats.xml.safe_input import XmlError
 from monitor.sources.pubmed.entrez import PubMedOptions, Search, searched
 
 MAX_FILE = 128 * 1024 * 1024  # of a daily update file, as it is sent
@@ -110,7 +110,7 @@ def _failed(error: str) -> Reading:
 
 
 def _elements(content: bytes) -> Iterator[Element | XmlError]:
-    stream = elements(content, _RECORDS, outer=_OUTER, most="PubmedArticle", unread=_UNREAD)
+    stream = read_elements(content, _RECORDS, outer=_OUTER, bulk="PubmedArticle", ignored=_UNREAD)
     root = next(stream)
     if isinstance(root, XmlError):
         yield root

@@ -21,9 +21,14 @@ from monitor.model import Paper, Reading, Rejected
 from monitor.sources.fields import markup
 from monitor.sources.fields.dates import parse_date
 from monitor.sources.fields.limits import MAX_ENTRY
-from monitor.sources.formats.xml.repair import apart, repaired
-from monitor.sources.formats.xml.stream import MAX_RECORDS, XmlError, records
-from monitor.sources.formats.xml.tags import balanced, bound
+from monitor.sources.formats.xml.repair import (
+    balance_tags,
+    cut_with_namespaces,
+    declare_prefixes,
+    repair_escapes,
+)
+from monitor.sources.formats.xml.safe_input import XmlError
+from monitor.sources.formats.xml.stream import MAX_RECORDS, records
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_TAGS = 3_000_000
@@ -101,8 +106,8 @@ def read_envelope(content: bytes, told: Told) -> Envelope:
         return Envelope(error=f"the document has more than {MAX_TAGS:,} tags")
     answer = _Answer(told)
     fault = answer.read(content)
-    if fault and fault.mendable:
-        text = bound(repaired(content), _SPACES[0][1:-1])
+    if fault and fault.repairable:
+        text = declare_prefixes(repair_escapes(content), _SPACES[0][1:-1])
         again = _Answer(told, answer.found)
         fault = again.read(text.encode(errors="replace"))
         if fault and len(again.found) < MAX_RECORDS:
@@ -137,14 +142,14 @@ class _Answer:
         """Take each record behind the last by itself: one that is broken costs itself only."""
         before, self.known = self.found, ()
         self.found = before[:-1]
-        self.read(next(islice(apart(text, ("record",)), len(self.found), None), b""))
+        self.read(next(islice(cut_with_namespaces(text, ("record",)), len(self.found), None), b""))
         if self.found != before:  # there are records within records: all are taken
             self.found = []
-        for one in islice(apart(text, ("record",)), len(self.found), MAX_RECORDS):
+        for one in islice(cut_with_namespaces(text, ("record",)), len(self.found), MAX_RECORDS):
             count = len(self.found)
             fault = self.read(one)
             if fault and len(self.found) == count and len(one) <= 2 * MAX_ENTRY:
-                self.read(balanced(one.decode()).encode())
+                self.read(balance_tags(one.decode()).encode())
             if fault and len(self.found) == count:
                 self.found.append(Rejected(f"record {count + 1}", str(fault)))
 

@@ -1,50 +1,127 @@
-"""XML with faults that a person would read over: escapes put right, records taken one by one."""
+"""Repairs XML with faults that a person would read over, and reads records one by one.
+
+A broken record affects no other record. Why no parser with recovery does it:
+docs/decisions/0006-xml-repair.md.
+"""
 
 from __future__ import annotations
 
 import codecs
 import html
 import re
-from collections.abc import Iterable, Iterator
-from itertools import chain, pairwise
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain, islice, pairwise
+from xml.etree.ElementTree import Element
+from xml.sax.saxutils import quoteattr, unescape
 
 from monitor.sources.fields.encoding import decode
+from monitor.sources.formats.xml.safe_input import XmlError
+from monitor.sources.formats.xml.stream import records
 
 MAX_ESCAPES = 1_000_000
+MAX_REPAIRED_BYTES = 64 * 1024 * 1024
+MAX_REPAIRED_ESCAPES = 500_000
+MAX_DEPTH = 256
+MAX_PASSAGES = 1_000  # comments and such, each of which may be searched to the end
 
 _DECLARATION = re.compile(r"^\s*<\?xml\b[^>]{0,200}\?>")
 _ENCODING = re.compile(rb"\s*<\?xml[^>]{0,100}?encoding=[\"']([\w.:-]{1,40})[\"']")
-# Each record gets the root's namespaces, so a root of megabytes is none.
+# Each record gets the namespaces of the root, so a root of megabytes is not accepted.
 _ROOT = re.compile(r"<([A-Za-z_][\w.:-]{0,100})(\s[^<>]{0,4000})?>")
+_ROOT_START = re.compile(r"<[A-Za-z_][\w.:-]{0,100}(?=[\s/>])(?:[^<>]{0,4000})")
 _ESCAPE = re.compile(
     r"&(?!(?:amp|lt|gt|quot|apos);)(?:#(\d{1,7}|x[0-9a-f]{1,6});|\w{2,31};)?", re.I
 )
+_TOKEN = re.compile(
+    r"<!--.{0,2000}?-->|<\?.{0,2000}?\?>|<!\[CDATA\[.{0,20000}?\]\]>"
+    r"|<(?P<end>/?)(?P<name>[A-Za-z_][\w.-]{0,60}(?::[A-Za-z_][\w.-]{0,60})?)"
+    r"(?P<attributes>(?:\s(?:[^<>\"']|\"[^\"]{0,4000}\"|'[^']{0,4000}')*+)?+)>|<",
+    re.DOTALL,
+)
+_ATTRIBUTE = re.compile(r"([A-Za-z_][\w.:-]{0,100})\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_PREFIX = re.compile(
+    r"</?([A-Za-z_][\w.-]{0,60}):|\s([A-Za-z_][\w.-]{0,60}):[\w.-]{1,60}\s*=\s*[\"']"
+)
+_DECLARED_PREFIX = re.compile(r"\sxmlns:([\w.-]+)\s*=")
+_END_TAG = re.compile(r"</([^\s<>]+)")
+_QUOTES = {"&quot;": '"', "&apos;": "'"}
 
 
-def repaired(content: bytes) -> str:
-    """Return the text of a document with its escapes as XML has them, and no declaration."""
-    text = _decoded(content).lstrip("\ufeff").replace("\0", "")
+def read_elements(
+    content: bytes,
+    names: Collection[str],
+    heads: Collection[str] = (),
+    outer: Collection[str] = (),
+    bulk: str = "",
+    ignored: Sequence[str] = (),
+) -> Iterator[Element | XmlError]:
+    """Yield what `records` yields and, after a fault, the records that follow it.
+
+    An XmlError among them explains what is missing there. `outer` are those of `names` that never
+    stand within another; by default all of them. For `bulk` and `ignored` see `records`.
+    """
+    count = 0
+    try:
+        for element in records(content, names, heads, bulk, ignored):
+            count += element.tag in names
+            yield element
+    except XmlError as fault:
+        yield fault
+        if (
+            fault.repairable
+            and len(content) <= MAX_REPAIRED_BYTES
+            and content.count(b"&") <= MAX_REPAIRED_ESCAPES
+        ):
+            yield from _read_rest(content, outer or names, count)
+
+
+def _read_rest(content: bytes, names: Collection[str], count: int) -> Iterator[Element | XmlError]:
+    for part in islice(_cut_records(repair_escapes(content), names), count, None):
+        try:
+            yield from islice(records(part, names), 1, None)  # without the root as it begins
+        except XmlError as fault:
+            yield fault
+
+
+def _cut_records(text: str, names: Collection[str]) -> Iterator[bytes]:
+    """Cut a document where its records begin; those without an end are left out."""
+    begin = re.compile(rf"<({'|'.join(map(re.escape, names))})(?=[\s>])")
+    starts = [found.start() for found in begin.finditer(text)]
+    for start, end in pairwise([*starts, len(text)]):
+        name = text[start + 1 : start + 40].split(">")[0].split()[0]
+        closing = f"</{name}>"
+        last = text.rfind(closing, start, end)
+        if last >= 0:
+            yield text[start : last + len(closing)].encode(errors="replace")
+
+
+# ── escapes and records ─────────────────────────────────────────────────────────────
+
+
+def repair_escapes(content: bytes) -> str:
+    """Return the text of a document with escapes that XML knows, and without a declaration."""
+    text = _decode(content).lstrip("\ufeff").replace("\0", "")
     if text.count("&") > MAX_ESCAPES:
         return text
-    return _ESCAPE.sub(_escape, _DECLARATION.sub("", text))
+    return _ESCAPE.sub(_repair_escape, _DECLARATION.sub("", text))
 
 
-def apart(text: str, names: Iterable[str]) -> Iterator[bytes]:
+def cut_with_namespaces(text: str, names: Iterable[str]) -> Iterator[bytes]:
     """Yield each whole element of these names as a document, with the root's namespaces."""
     root = _ROOT.search(text)
     if root is None:
         return
     opening, closing = f"<{root[1]}{(root[2] or '').rstrip('/')}>", f"</{root[1]}>"
     begin = re.compile(rf"<((?:[\w-]+:)?(?:{'|'.join(map(re.escape, names))}))(?=[\s>])")
-    begun = ((found.start(), found[1]) for found in begin.finditer(text, root.end()))
-    for (start, name), (end, _) in pairwise(chain(begun, [(len(text), "")])):
+    starts = ((found.start(), found[1]) for found in begin.finditer(text, root.end()))
+    for (start, name), (end, _) in pairwise(chain(starts, [(len(text), "")])):
         last = text.rfind(f"</{name}>", start, end)
         if last >= 0:
             part = text[start : last + len(name) + 3]
             yield f"{opening}{part}{closing}".encode(errors="replace")
 
 
-def _decoded(content: bytes) -> str:
+def _decode(content: bytes) -> str:
     declared = _ENCODING.match(content)
     if declared:
         try:
@@ -54,7 +131,7 @@ def _decoded(content: bytes) -> str:
     return decode(content)[0]
 
 
-def _escape(found: re.Match[str]) -> str:
+def _repair_escape(found: re.Match[str]) -> str:
     """A character for its HTML name or number, nothing for one that XML forbids, else `&amp;`."""
     if found[1]:
         code = int(found[1][1:], 16) if found[1][0] in "xX" else int(found[1])
@@ -62,3 +139,70 @@ def _escape(found: re.Match[str]) -> str:
         return found.group() if legal or 0xFFFF < code <= 0x10FFFF else ""
     character = html.unescape(found.group())
     return f"&amp;{found.group()[1:]}" if character == found.group() else character
+
+
+# ── tags ────────────────────────────────────────────────────────────────────────────
+
+
+def declare_prefixes(text: str, namespace: str) -> str:
+    """Declare each prefix that the root does not declare as one of `namespace`."""
+    root = _ROOT_START.search(text)
+    if root is None:
+        return text
+    used = {element or attribute for element, attribute in _PREFIX.findall(text)} - {"xml", "xmlns"}
+    missing = sorted(used - set(_DECLARED_PREFIX.findall(root.group())))
+    declarations = "".join(f" xmlns:{prefix}={quoteattr(namespace)}" for prefix in missing)
+    place = root.start() + len(root.group().rstrip("/ \r\n\t"))
+    return text[:place] + declarations + text[place:]
+
+
+def balance_tags(text: str) -> str:
+    """Make an element well-formed; one that is nested too deep stays as it is.
+
+    A `<` that begins no tag becomes text, what is not closed ends with its parent, an end tag
+    without a beginning is dropped, and an attribute has one value in quotes.
+    """
+    if text.count("<!") + text.count("<?") > MAX_PASSAGES:
+        return text
+    last_ends = {found[1]: found.start() for found in _END_TAG.finditer(text)}
+    pieces: list[str] = []
+    parents: list[str] = []
+    end, has_text = 0, False  # since the innermost element began
+    for token in _TOKEN.finditer(text):
+        between = text[end : token.start()].replace("]]>", "]]&gt;")
+        pieces.append(between)
+        has_text = has_text or bool(between.strip())
+        end = token.end()
+        name = token["name"]
+        if name is None:
+            literal = "&lt;" if token.group() == "<" else token.group()
+            if literal.startswith(("&lt;", "<![CDATA[")):  # comments are dropped
+                pieces.append(literal)
+                has_text = True
+        elif token["end"]:
+            if name in parents:
+                while parents[-1] != name:
+                    pieces.append(f"</{parents.pop()}>")
+                pieces.append(f"</{parents.pop()}>")
+                has_text = False
+        else:
+            # A field with text that nothing closes ends where the next begins.
+            if has_text and parents and last_ends.get(parents[-1], -1) < end:
+                pieces.append(f"</{parents.pop()}>")
+            attributes = token["attributes"]
+            is_empty = attributes.endswith("/")
+            pieces.append(f"<{name}{_repair_attributes(attributes)}{'/' if is_empty else ''}>")
+            if not is_empty:
+                parents.append(name)
+                has_text = False
+            if len(parents) > MAX_DEPTH:
+                return text
+    pieces.append(text[end:])
+    return "".join(pieces) + "".join(f"</{name}>" for name in reversed(parents))
+
+
+def _repair_attributes(written: str) -> str:
+    values: dict[str, str] = {}
+    for name, double_quoted, single_quoted in _ATTRIBUTE.findall(written):
+        values.setdefault(name, unescape(double_quoted or single_quoted, _QUOTES))
+    return "".join(f" {name}={quoteattr(value)}" for name, value in values.items())
