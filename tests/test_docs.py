@@ -83,6 +83,37 @@ def test_no_link_leads_nowhere(path: Path):
             assert (path.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("path", [ROOT / "README.md", *PAGES], ids=lambda path: path.name)
+def test_no_link_leads_to_a_missing_heading(path: Path):
+    text = path.read_text(encoding="utf-8")
+    for target, anchor in re.findall(r"\]\(([\w./-]*\.md)?#([^)]+)\)", text):
+        there = (path.parent / target).read_text(encoding="utf-8") if target else text
+        assert anchor in anchors(there), f"{target}#{anchor}"
+
+
+def anchors(text: str) -> set[str]:
+    """Return the names that a renderer gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in headings}
+
+
+# Files that the reader of docs/contributing.md would write.
+NEW_FILES = {"monitor/channels/mastodon.py", "monitor/sources/bulletin.py"}
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *PAGES], ids=lambda path: path.name)
+def test_every_file_that_is_named_exists(path: Path):
+    named = re.findall(r"`((?:monitor|tests|benchmarks)/[\w./]*)`", path.read_text("utf-8"))
+    for file in set(named) - NEW_FILES:
+        assert (ROOT / file).exists() or (path.parent / file).exists(), file
+
+
+def test_the_path_of_a_paper_is_short():
+    """docs/architecture.md leads from an item of a feed to a mail through twenty files at most."""
+    section = page("architecture.md").split("## From an RSS item to a mail\n")[1].split("\n## ")[0]
+    assert 10 < len(re.findall(r"^\d+\. `monitor/", section, re.MULTILINE)) <= 20
+
+
 def test_the_readme_shows_the_two_commands_first():
     blocks = re.findall(r"(?:^    .+\n)+", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert blocks[0] == "    make demo\n    make test\n"
