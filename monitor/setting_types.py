@@ -58,7 +58,7 @@ class Secret:
 
 def single_line(text: str) -> str:
     if _CONTROL.search(text):
-        raise ValueError("holds a control character or a line break")
+        raise ValueError("contains a control character or a line break")
     return text
 
 
@@ -81,7 +81,7 @@ def _length(value: object, written: re.Pattern[str], examples: str) -> object:
         return value
     found = written.fullmatch(value.strip())
     if not found:
-        raise ValueError(f"“{value}” is not a length of time; write {examples}")
+        raise ValueError(f"“{value}” is not a duration; write {examples}")
     return timedelta(seconds=int(found[1]) * _UNITS[found[2]])
 
 
@@ -131,7 +131,7 @@ def one_or_more(value: object) -> object:
 def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
     for index, value in enumerate(values):
         if value in values[:index]:
-            raise ValueError(f"“{value}” stands in this list twice")
+            raise ValueError(f"“{value}” is in this list twice")
     return values
 
 
@@ -275,7 +275,7 @@ def _resolve(path: object, info: ValidationInfo) -> object:
 
 def _needs_smtp(address: str, info: ValidationInfo) -> str:
     if not cast("SettingsContext", info.context).smtp:
-        raise ValueError("there is no smtp: section to send e-mail with")
+        raise ValueError("e-mail needs an smtp: section")
     return address
 
 

@@ -16,9 +16,14 @@ import typer
 from monitor.cli import admin_commands, papers_commands, report_commands, run_commands
 from monitor.errors import ConfigError, MonitorError, UsageError
 
+DESCRIPTION = (
+    "Collects new research papers, filters out duplicates, "
+    "and sends each subscriber a digest of matches."
+)
+
 app = typer.Typer(
     name="paper-monitor",
-    help="Reads new research papers, finds what is truly new, and tells who asked, once.",
+    help=DESCRIPTION,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -55,16 +60,16 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(help=DESCRIPTION)
 def _root(
     show_version: Annotated[
         bool,
         typer.Option(
-            "--version", metavar="", callback=_version, is_eager=True, help="Say the version."
+            "--version", metavar="", callback=_version, is_eager=True, help="Show the version."
         ),
     ] = False,
 ) -> None:
-    """Reads new research papers, finds what is truly new, and tells who asked, once."""
+    pass
 
 
 def _refused(fault: OSError) -> str:

@@ -35,12 +35,10 @@ class Outbox(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-deliveries = typer.Typer(
-    cls=Outbox, help="The outbox: what was sent, what waits, what a person must settle."
-)
+deliveries = typer.Typer(cls=Outbox, help="List, retry and resolve deliveries.")
 
 DeliveryId = Annotated[
-    int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="As `deliveries` lists it.")
+    int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="The id that `deliveries` shows.")
 ]
 
 
@@ -62,7 +60,7 @@ def list_(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> 
 def retry(
     id_: DeliveryId, config: Config = CONFIG, now: Now = None, as_json: AsJson = False
 ) -> None:
-    """Try a delivery again now that failed, waits or was suppressed."""
+    """Retry a failed, waiting or suppressed delivery now."""
     from monitor.store import deliveries as outbox
 
     with opened(config, now, create=False) as app:
@@ -75,12 +73,15 @@ def retry(
 @deliveries.command()
 def resolve(
     id_: DeliveryId,
-    fate: Annotated[Literal["sent", "resend"], typer.Argument(help="What you found out.")],
+    fate: Annotated[
+        Literal["sent", "resend"],
+        typer.Argument(help="`sent` if it arrived, `resend` to send it again."),
+    ],
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Settle a delivery of which nobody knows whether it arrived."""
+    """Mark an uncertain delivery as sent, or send it again."""
     from monitor import pipeline
 
     with opened(config, now, create=False) as app:
@@ -113,7 +114,7 @@ def doctor(
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look at everything the service needs, and say what to do about what is amiss."""
+    """Check the installation and explain how to fix problems."""
     from monitor.cli import json_output, report_output
 
     checks = _alive(config) if alive else _examined(config, now)
@@ -157,7 +158,7 @@ def send_test(
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send a test message by every way to the named subscriptions, or all; nothing is recorded."""
+    """Send a test message to the recipients of all subscriptions, or of those named."""
     from monitor.cli import json_output, run_output
     from monitor.commands.send_test import send_test as send
 
@@ -176,7 +177,7 @@ def backup(
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a whole copy of a SQLite store, while the service runs."""
+    """Copy a SQLite store to a file, also while the service is running."""
     with opened_to_read(config, now) as app:
         app.runtime.database.backup(target)
     if as_json:
@@ -191,7 +192,7 @@ def restore(
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put a backup in the store's place; what may have been sent since waits for your word."""
+    """Restore a backup. Deliveries that may already have been sent are held for you to confirm."""
     from monitor.app import load_settings
     from monitor.clocks import clock_at
     from monitor.store.restore import restore as put_back
@@ -200,6 +201,8 @@ def restore(
     if as_json:
         emit({"held": held, "replaced": str(kept) if kept else None})
         return
-    typer.echo(f"Restored {source}." + (f" The store before it is kept as {kept}." if kept else ""))
+    typer.echo(f"Restored {source}." + (f" The previous store was kept as {kept}." if kept else ""))
     if held:
-        typer.echo(f"{held} deliveries are held: `paper-monitor deliveries` lists them.")
+        typer.echo(
+            f"{held} deliveries are held for you to confirm; see `paper-monitor deliveries`."
+        )

@@ -32,10 +32,12 @@ Config = Annotated[
     ),
 ]
 CONFIG = Path("monitor.yaml")
-AsJson = Annotated[bool, typer.Option("--json", metavar="", help="One JSON document on stdout.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", metavar="", help="Print one JSON document to stdout.")
+]
 Now = Annotated[
     str | None,
-    typer.Option("--now", metavar="ISO-8601", help="Act as if it were this moment."),
+    typer.Option("--now", metavar="ISO-8601", help="Act as if this were the current time."),
 ]
 
 PART = 10_000  # pieces of JSON that are written at once
@@ -53,7 +55,7 @@ def moment(now: str | None) -> datetime | None:
         told = datetime.min
     if told.year not in YEARS:
         raise UsageError(
-            f"--now: {now!r} is no ISO 8601 date and time of our days",
+            f"--now: {now!r} is not a valid ISO 8601 date and time",
             "for example 2026-11-21T08:00+01:00",
         )
     return told if told.tzinfo else told.replace(tzinfo=UTC)

@@ -37,14 +37,14 @@ def papers(found: Searched) -> None:
 
 
 def trial(query: str, told: Trial) -> None:
-    share = f", {told.share:.1%} of all that are stored" if told.papers else ""
-    console.print(f"[bold]{escape(query)}[/] meets {count_of(told.papers).lower()}{share}.\n")
+    share = f", {told.share:.1%} of all stored papers" if told.papers else ""
+    console.print(f"[bold]{escape(query)}[/] matches {count_of(told.papers).lower()}{share}.\n")
     days = _last_days(told.per_day)
     most = max((count for _, count in days), default=1)
     for day, count in days:
         bar = "█" * max(bool(count), round(40 * count / most))
         console.print(f"{day}  [cyan]{bar}[/]{' ' * bool(bar)}{count:,}")
-    _samples("The best of them, with the words that were found:", told.sample)
+    _samples("Best matches, with the matched words:", told.sample)
     if told.compare:
         _comparison(told.compare)
     for warning in told.warnings:
@@ -63,8 +63,8 @@ def _last_days(told: Sequence[Day]) -> list[tuple[str, int]]:
 
 def _comparison(told: Comparison) -> None:
     console.print(
-        f"\n[bold]{escape(told.query)}[/] meets {count_of(told.papers).lower()}: "
-        f"{told.gained:,} are gained, {told.lost:,} are lost."
+        f"\n[bold]{escape(told.query)}[/] matches {count_of(told.papers).lower()}: "
+        f"{told.gained:,} gained, {told.lost:,} lost."
     )
     _samples("Gained:", told.gained_sample)
     _samples("Lost:", told.lost_sample)
@@ -123,13 +123,13 @@ def _facts(told: Explanation) -> Iterator[tuple[str, str]]:
     for change in told.changes:
         yield "News", f"{change.kind}, {at(change.at)}" + (f": {change.why}" if change.why else "")
     if not told.topics:
-        yield "Topics", "it met none"
+        yield "Topics", "no topic matched"
     for met in told.topics:
         # The words may be gone: the paper reads otherwise now than when the topic met it.
         found = f", {_words(met.why)}" if met.why else ""
         yield "Topic", f"{met.topic} (score {met.score:.2f}){found}"
     if not told.digests:
-        yield "Digests", "it has been in none"
+        yield "Digests", "not in any digest yet"
     for digest in told.digests:
         yield "Digest", f"{digest.subscription}, {digest.period}"
 
@@ -145,8 +145,8 @@ def doubtful(told: Doubts, command: str) -> None:
         console.print(grid)
         console.print(Text(f"{one.command(command)}\n"), soft_wrap=True)
     console.print(
-        f"{len(told.found):,} of {told.joins:,} joins are doubtful; {told.unjudged:,} cannot be "
-        "judged, because the texts of their records are not stored"
+        f"{len(told.found):,} of {told.joins:,} merges are doubtful; {told.unjudged:,} cannot be "
+        "checked, because the texts of their records are not stored"
     )
 
 

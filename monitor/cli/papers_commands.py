@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, opened
 from monitor.cli.report_commands import papers as search
 
-PAPER = "An id, key, link or title."
+PAPER = "An id, identifier, link or title."
 
 
 class Library(TyperGroup):
@@ -24,7 +24,7 @@ class Library(TyperGroup):
 
 
 papers = typer.Typer(
-    cls=Library, help="Search the papers stored; say which are one work, and which are not."
+    cls=Library, help="Search stored papers; merge duplicates and separate wrong merges."
 )
 papers.command("search")(search)
 
@@ -36,7 +36,7 @@ def merge(
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make one of papers that are one work, for good; what was sent of any was sent of it."""
+    """Permanently merge duplicate papers. Papers already sent are not sent again."""
     from monitor.cli import json_output, paper_output
     from monitor.commands.identity import merge as corrected
     from monitor.commands.search import Searched
@@ -53,14 +53,19 @@ def merge(
 def split(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help=PAPER)],
     what: Annotated[
-        list[str], typer.Argument(metavar="WHAT", help="A key, SOURCE/RAW-ID, or a source.")
+        list[str],
+        typer.Argument(
+            metavar="WHAT", help="An identifier, SOURCE/RAW-ID, or a source to separate."
+        ),
     ],
-    title: Annotated[str, typer.Option("--title", metavar="TITLE", help="Of the new paper.")] = "",
+    title: Annotated[
+        str, typer.Option("--title", metavar="TITLE", help="Title of the separated paper.")
+    ] = "",
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a paper of its own of what was taken for another, for good."""
+    """Permanently separate a record that was wrongly merged."""
     from monitor.cli import json_output, paper_output
     from monitor.commands.identity import split as corrected
     from monitor.commands.search import Searched
@@ -75,7 +80,7 @@ def split(
 
 @papers.command()
 def doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
-    """List joins that today's rules would refuse, with the command that splits each."""
+    """List merges that the current rules would reject, with a command to undo each."""
     from monitor.cli import json_output, paper_output
     from monitor.commands.doubtful_joins import doubtful as judged
 

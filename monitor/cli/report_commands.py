@@ -22,11 +22,11 @@ from monitor.cli.options import (
 )
 from monitor.errors import ConfigError, Fault
 
-topics = typer.Typer(help="Try a topic on the papers stored, before it is trusted.")
+topics = typer.Typer(help="Test a topic on the stored papers before using it.")
 
 
 def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
-    """Validate the configuration file, every topic and your templates; all faults at once."""
+    """Check the configuration, topics and templates, and report every error."""
     from monitor.cli import json_output, report_output
     from monitor.commands.topic_width import faults_of_parked, topic_warnings
     from monitor.config import load
@@ -49,7 +49,7 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
 
 
 def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
-    """Show the configuration in force, secrets masked."""
+    """Show the configuration in use, with secrets masked."""
     from monitor.app import load_settings
     from monitor.cli import report_output
     from monitor.config import masked as without_secrets
@@ -62,7 +62,7 @@ def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
 
 
 def status(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
-    """Say how sources, subscriptions and deliveries stand, and why nothing came."""
+    """Show the state of sources, subscriptions and deliveries, and why a digest was not sent."""
     from monitor.cli import json_output, report_output
     from monitor.commands.status import status as asked
 
@@ -79,13 +79,18 @@ def papers(
     query: Annotated[str, typer.Argument(metavar="QUERY", show_default=False)] = "",
     limit: Annotated[
         int | None,
-        typer.Option("--limit", metavar="N", min=1, help="At most so many; 50, in JSON all."),
+        typer.Option(
+            "--limit",
+            metavar="N",
+            min=1,
+            help="Maximum number of papers (default: 50; all with --json).",
+        ),
     ] = None,
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search the papers stored with the topic language, newest first."""
+    """Search stored papers with the topic language, newest first."""
     from monitor.cli import json_output, paper_output
     from monitor.commands.search import search as asked
 
@@ -99,24 +104,27 @@ def papers(
 
 @topics.command("try")
 def try_(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="A query, or the name of a topic.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A query or a topic name.")],
     compare: Annotated[
         str | None,
         typer.Option(
-            "--compare", metavar="OTHER", help="Another query, or the name of a topic, beside it."
+            "--compare", metavar="OTHER", help="Another query or topic name to compare with."
         ),
     ] = None,
     threshold: Annotated[
         float,
         typer.Option(
-            "--threshold", metavar="POINTS", min=0, help="The least that what is met weighs."
+            "--threshold",
+            metavar="POINTS",
+            min=0,
+            help="Minimum total weight of the matched terms.",
         ),
     ] = 0,
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a query, or the topic of this name, would have found in the papers stored."""
+    """Show which stored papers a query or topic would have matched."""
     from monitor.cli import json_output, paper_output
     from monitor.commands.search import named, topic_named
     from monitor.commands.search import try_topic as asked
@@ -134,12 +142,14 @@ def try_(
 
 
 def explain(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="An id, key, link or title.")],
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help="An id, identifier, link or title.")
+    ],
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say where a paper came from, why it was new, which topics it met and where it went."""
+    """Show where a paper came from, why it was new, what it matched and where it was sent."""
     from monitor.cli import json_output, paper_output
     from monitor.commands.explain import explain as asked
 
@@ -155,16 +165,16 @@ def preview(
     subscription: Annotated[str, typer.Argument(metavar="SUBSCRIPTION", show_default=False)] = "",
     period: Annotated[
         str,
-        typer.Option("--period", metavar="PERIOD", help="A past digest, not the next one."),
+        typer.Option("--period", metavar="PERIOD", help="A past digest instead of the next one."),
     ] = "",
     browser: Annotated[
-        bool, typer.Option("--open/--no-open", metavar="", help="Open a browser.")
+        bool, typer.Option("--open/--no-open", metavar="", help="Open the page in a browser.")
     ] = True,
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show any digest, past or next, as a page in the browser; nothing is sent."""
+    """Show a past or the next digest as a page in the browser. Sends nothing."""
     from monitor.cli import json_output, run_output
     from monitor.commands.preview import preview as write_preview
 
@@ -179,13 +189,18 @@ def preview(
 
 
 def read(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="A kind, or a configured source.")],
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND", help="A kind of source, or the name of a configured source."
+        ),
+    ],
     files: Annotated[list[Path], typer.Argument(metavar="FILE")],
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read documents as that kind of source would; nothing is stored."""
+    """Read files as a source of this kind would. Stores nothing."""
     from monitor.cli import json_output, paper_output
     from monitor.commands import read_files
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def right(file: Path) -> None:
-    console.print(f"[green]{escape(str(file))} is right.[/]")
+    console.print(f"[green]{escape(str(file))} is valid.[/]")
 
 
 def faults(found: Sequence[Fault]) -> None:
@@ -37,7 +37,7 @@ def left_out(found: Sequence[Fault]) -> None:
     """Warn that an answer is from the store and what is valid of the configuration."""
     if found:
         stderr.print(
-            with_mark(Text("!", "bold yellow"), "The configuration has faults; see below.")
+            with_mark(Text("!", "bold yellow"), "The configuration has errors; see below.")
         )
         doubts(found)
 
@@ -65,7 +65,7 @@ def status(told: Status) -> None:
     for problem in told.problems:
         console.print(with_mark(Text("✗", "bold red"), problem))
     if told.ok:
-        console.print("[green]✓[/] All is well.")
+        console.print("[green]✓[/] No problems found.")
 
 
 def _sources(told: Status) -> None:

@@ -32,7 +32,7 @@ def demo(
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run four sample dumps through the whole flow into local pages: no account, no server."""
+    """Process four sample dumps and write digest pages locally. Needs no account or server."""
     from monitor import demo as play
     from monitor.cli import run_output, terminal
     from monitor.log import set_up_logging
@@ -51,12 +51,12 @@ def init(
     directory: Annotated[Path, typer.Argument(metavar="DIR")] = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Write a commented monitor.yaml that works as it is."""
+    """Write a commented monitor.yaml that works as is."""
     from monitor.config import starter
 
     target = directory / "monitor.yaml"
     if target.exists():
-        raise UsageError(f"{target} is there already", "it is left as it is; name another folder")
+        raise UsageError(f"{target} already exists", "it is left unchanged; choose another folder")
     make_folder(directory / "dumps")
     with create_file(target) as file:
         file.write(starter().encode())
@@ -70,23 +70,24 @@ def init(
 def ingest(
     names: Sources = None,
     accept: Annotated[
-        bool, typer.Option("--accept", metavar="", help="Take in a reading that was held.")
+        bool, typer.Option("--accept", metavar="", help="Store a reading that was held back.")
     ] = False,
     silently: Annotated[
-        bool, typer.Option("--silently", metavar="", help="Accept it, and tell nobody of it.")
+        bool,
+        typer.Option("--silently", metavar="", help="Store its papers without announcing them."),
     ] = False,
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read the sources (all, or those named) and match what is new."""
+    """Read all sources, or those named, and match new papers."""
     from monitor.cli import json_output, run_output, terminal
     from monitor.model import FirstRun
 
     if accept and not names:
-        raise UsageError("--accept wants to know which", "name the sources")
+        raise UsageError("--accept needs at least one source name")
     if silently and not accept:
-        raise UsageError("--silently says how a held reading is accepted", "add --accept")
+        raise UsageError("--silently is only valid together with --accept")
     worth = FirstRun.BASELINE if silently else FirstRun.DELIVER
     with opened(config, now) as app, terminal.reading(quiet=as_json) as on_progress:
         runs = app.ingest(names or (), on_progress, worth if accept else None)
@@ -103,24 +104,26 @@ def digest(
     early: Annotated[
         bool,
         typer.Option(
-            "--early", metavar="", help="Compose the named ones now, as their next period."
+            "--early", metavar="", help="Send the next digest of the named subscriptions now."
         ),
     ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", metavar="", help="Write pages; send nothing and change nothing."),
+        typer.Option(
+            "--dry-run", metavar="", help="Write the digests as pages; send and store nothing."
+        ),
     ] = False,
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compose what is due and deliver it."""
+    """Compose and send the digests that are due."""
     from monitor.cli import json_output, run_output
     from monitor.commands.preview import dry_run as rehearse
     from monitor.commands.upcoming import upcoming
 
     if early and not names:
-        raise UsageError("--early wants to know which", "name the subscriptions")
+        raise UsageError("--early needs at least one subscription name")
     failed = Failures()
     with opened(config, now, create=not dry_run) as app:
         if dry_run:
@@ -136,7 +139,7 @@ def digest(
 
 
 def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
-    """Ingest, then digest, once: for people with a cron of their own."""
+    """Run `ingest` and `digest` once, for use with cron."""
     from monitor.cli import json_output, run_output, terminal
     from monitor.commands.upcoming import upcoming
 
@@ -156,7 +159,7 @@ def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> No
 
 
 def serve(config: Config = CONFIG, now: Now = None) -> None:
-    """Run as a service: read, compose and deliver on schedule, until told to stop."""
+    """Run as a service: read sources and send digests on schedule."""
     import logging
 
     from monitor.clocks import clock_at
@@ -168,7 +171,7 @@ def serve(config: Config = CONFIG, now: Now = None) -> None:
 
 
 def worker(config: Config = CONFIG, now: Now = None) -> None:
-    """Work as one of many on a PostgreSQL store: do what the replicas of `serve` ask for."""
+    """Run a worker process for a PostgreSQL store; jobs are queued by `serve`."""
     import logging
 
     from monitor.clocks import clock_at

@@ -86,7 +86,7 @@ def digests(
 
 def _upcoming(waiting: Sequence[Upcoming], config: Path) -> None:
     some = [one for one in waiting if one.papers][:NAMED]
-    console.print("Nothing is due yet." if some else "Nothing is due yet, and no papers wait.")
+    console.print("Nothing is due." if some else "Nothing is due, and no papers are waiting.")
     for one in some:
         now = "" if one.paused else f" Send now: {_early(one.subscription, config)}"
         console.print(escape(one.sentence + now))
@@ -138,7 +138,7 @@ def demo(played: Played) -> None:
     if played.new:
         _dumps(played)
     else:
-        console.print(f"Nothing is new: all {played.papers:,} papers were read before.\n")
+        console.print(f"No new papers: all {played.papers:,} were read before.\n")
     if played.sent:
         rows = table("Subscription", "Papers", "Page", right=("Papers",))
         for one in played.sent:
@@ -181,7 +181,7 @@ def deliveries(listed: Sequence[Delivery]) -> None:
 
 def tried(told: Sequence[SentTest]) -> None:
     if not told:
-        console.print("There is nobody to write to.")
+        console.print("There are no recipients.")
         return
     rows = table("Subscription", "Channel", "Recipient", "State")
     for one in told:

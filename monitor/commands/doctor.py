@@ -20,7 +20,9 @@ from monitor.store.database import CREATED_BY, Database
 MB = 1024 * 1024
 LEAST_ROOM = 200 * MB
 AHEAD = timedelta(minutes=5)
-FSYNC = "after a power cut the server may have forgotten what was sent: set `fsync = on` there"
+FSYNC = (
+    "the database may lose records of sent mail in a power failure: set `fsync = on` on the server"
+)
 
 
 def doctor(parts: Runtime, files: Sequence[Path] = ()) -> list[Check]:
@@ -47,7 +49,7 @@ def before_first_run(parts: Runtime, place: str, files: Sequence[Path] = ()) -> 
 
 def _outside(parts: Runtime) -> list[Check]:
     ways = [
-        Check(f"channel {name}", not fault, fault or "reached; nothing was sent")
+        Check(f"channel {name}", not fault, fault or "reachable; nothing was sent")
         for name, channel in parts.channels.items()
         for fault in [channel.check()]
     ]
@@ -58,7 +60,7 @@ def _permissions(files: Sequence[Path]) -> Check:
     """What is private in the store and the configuration may have been opened to all on purpose."""
     found = [str(path) for path in files if path.exists() and can_be_read_by_all(path)]
     if not found:
-        return Check("permissions", True, "no other user of this machine can read the files")
+        return Check("permissions", True, "other users of this machine cannot read the files")
     names = " ".join(found)
     said = f"every user of this machine can read {' and '.join(found)}: chmod 600 {names}"
     return Check("permissions", True, said, warning=True)
@@ -71,9 +73,9 @@ def _outbox(parts: Runtime) -> Check:
         unknown = deliveries.listing(tx, [DeliveryState.UNKNOWN])
         waiting = sum(deliveries.counts(tx).get(state, 0) for state in deliveries.WAITING)
         asked = [one for one in unknown if not is_sent_again(tx, parts, one, now)]
-    told = f"{waiting} to be sent, {len(unknown)} of unknown end"
+    told = f"{waiting} to be sent, {len(unknown)} uncertain"
     if asked:
-        told += "; look whether they arrived, and say it: paper-monitor deliveries resolve"
+        told += "; check whether they arrived: paper-monitor deliveries resolve"
     return Check("deliveries", not asked, told)
 
 
@@ -91,15 +93,15 @@ def _disk(parts: Runtime) -> list[Check]:
     wanted, free = max(LEAST_ROOM, size // 10), disk_usage(parts.database.path.parent).free
     told = f"{free // MB:,} MB free beside a store of {size // MB:,} MB"
     if free < wanted:
-        told += f"; make room for {wanted // MB:,}, for before it is full nothing more is sent"
+        told += f"; free at least {wanted // MB:,} MB: with a full disk nothing can be sent"
     return [Check("disk", free >= wanted, told)]
 
 
 def _written_through(database: Database) -> Check:
     with database.reading() as tx:
         ok = tx.exec_driver_sql("SHOW fsync").scalar() == "on"
-    told = "the server's; it waits until it has written" if ok else FSYNC
-    return Check("disk", ok, told)
+    message = "on the database server, which confirms writes (fsync is on)" if ok else FSYNC
+    return Check("disk", ok, message)
 
 
 def _clock(parts: Runtime) -> Check:
@@ -110,9 +112,9 @@ def _clock(parts: Runtime) -> Check:
     now = datetime.now(UTC)
     for last, clock in ((_newest(signs), now), (_newest(finished), parts.clock.now())):
         if last is not None and last - clock > AHEAD:
-            shows = f"it shows {clock:%Y-%m-%d %H:%M} UTC, and the store has a record of"
-            told = f"{shows} {last:%Y-%m-%d %H:%M} UTC: set it right, and keep it so (NTP)"
-            return Check("clock", False, told)
+            shows = f"it shows {clock:%Y-%m-%d %H:%M} UTC, but the store has a record of"
+            remedy = "correct the clock and keep it synchronised (NTP)"
+            return Check("clock", False, f"{shows} {last:%Y-%m-%d %H:%M} UTC: {remedy}")
     return Check("clock", True, f"{now:%Y-%m-%d %H:%M:%S} UTC")
 
 
@@ -130,7 +132,7 @@ def _senders(parts: Runtime) -> list[Check]:
     try:
         found = sender_dns.look(domain, parts.dns)
     except sender_dns.NoAnswerError as fault:
-        return [Check("mail DNS", True, f"not looked at, the DNS does not answer: {fault}")]
+        return [Check("mail DNS", True, f"not checked, the DNS does not answer: {fault}")]
     return [Check(f"mail {one.name}", one.ok, one.message) for one in found]
 
 
@@ -140,7 +142,7 @@ def _sources_read(parts: Runtime) -> list[Check]:
     return [
         Check(f"source {name}", last[name].outcome is not RunOutcome.FAILED, _last_run(last[name]))
         if name in last
-        else Check(f"source {name}", True, "not read yet: `paper-monitor run` reads it")
+        else Check(f"source {name}", True, "not read yet; run `paper-monitor run`")
         for name in parts.sources
     ]
 

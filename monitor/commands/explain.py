@@ -116,11 +116,12 @@ def named(tx: Transaction, wanted: str) -> StoredPaper:
     found = _candidates(tx, wanted)
     if not found:
         raise UsageError(
-            f"no paper is {wanted!r}", "an id of `paper-monitor papers`, a key, a link or a title"
+            f"no paper found for {wanted!r}",
+            "use an id shown by `paper-monitor papers`, an identifier, a link or a title",
         )
     if len(found) > 1:
         ids = ", ".join(str(stored.id) for stored in found)
-        raise UsageError(f"several papers are {wanted!r}", f"name one by its id: {ids}")
+        raise UsageError(f"several papers match {wanted!r}", f"choose one by its id: {ids}")
     return found[0]
 
 

@@ -87,7 +87,11 @@ def service(database: Database, *, expected: bool) -> Check:
     with database.reading() as tx:
         last = heartbeats.last_beat(tx, SERVICE)
     if last is None:
-        return Check("service", not expected, "it has never run on this store: paper-monitor serve")
+        return Check(
+            "service",
+            not expected,
+            "it has never run on this store; start it with paper-monitor serve",
+        )
     return _heard("service", last)
 
 
@@ -104,8 +108,12 @@ def workers(database: Database) -> list[Check]:
 
 
 def _replaced(dead: Check, living: int) -> Check:
-    others = "another worker does" if living == 1 else f"{living} other workers do"
-    told = f"{dead.message}: it ended without a word, and {others} its work"
+    others = (
+        "another worker has taken over"
+        if living == 1
+        else f"{living} other workers have taken over"
+    )
+    told = f"{dead.message}: it stopped unexpectedly; {others}"
     return Check(dead.name, True, told)
 
 
@@ -124,4 +132,4 @@ def store(database: Database, *, whole: bool) -> Check:
             database.check()
     except StoreError as fault:
         return Check("store", False, str(fault))
-    return Check("store", True, "it is whole and takes a write" if whole else "it takes a write")
+    return Check("store", True, "intact and writable" if whole else "writable")

@@ -26,7 +26,7 @@ def merge(parts: Runtime, wanted: Sequence[str]) -> FoundPaper:
     with parts.database.ingesting() as tx:
         stored = {one.id: one for one in (named(tx, each) for each in wanted)}
         if len(stored) < 2:
-            raise UsageError("these are one paper already", "name two that are to be merged")
+            raise UsageError("these are already one paper", "name at least two different papers")
         first, *others = sorted(stored)
         names = identity_rulings.names_of(tx, stored)
         for other in others:
@@ -54,7 +54,9 @@ def split(
         if len(records) == len(origin.sightings) or (
             origin.keys and len(keys) == len(origin.keys) and not records
         ):
-            raise UsageError("nothing would be left of the paper", "name what is another one")
+            raise UsageError(
+                "nothing would remain of the paper", "name only what belongs to another paper"
+            )
         moved = [one for one in origin.sightings if (one.source, one.raw_id) in records]
         stay = [one for one in origin.sightings if one not in moved]
         kept, parted = _own_text(stored.paper, stay, moved), _own_text(stored.paper, moved, stay)
@@ -103,7 +105,9 @@ def _chosen(
         }
         if not ours and not told:
             there = [f"{s}:{v}" for s, v in keys] + [f"{s.source}/{s.raw_id}" for s in sightings]
-            raise UsageError(f"{one!r} is not of this paper", f"there are: {', '.join(there)}")
+            raise UsageError(
+                f"{one!r} does not belong to this paper", f"there are: {', '.join(there)}"
+            )
         chosen |= ours
         records |= told
     chosen |= {key for _, raw_id in records for key in _names(raw_id) & set(keys)}

@@ -132,10 +132,10 @@ def is_sent_again(tx: Transaction, parts: Runtime, delivery: Delivery, now: date
 
 def _unsure(delivery: Delivery, sent_again: bool) -> str:
     what = f"{delivery.subscription} {delivery.period}, {delivery.channel} to {delivery.recipient}"
-    settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend` settles it"
+    settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend`"
     if sent_again:
         kept = f"`paper-monitor deliveries resolve {delivery.id} sent`"
-        settle = f"it is sent once more by itself, the same, unless you say {kept}"
+        settle = f"it will be sent again automatically, unless you run {kept}"
     return f"delivery {delivery.id} ({what}) may or may not have arrived: {settle}"
 
 

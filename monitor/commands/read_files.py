@@ -54,12 +54,14 @@ def _source(kind: str, config: Path, now: datetime | None) -> Source:
         return made(name, _only(made, preset), None, clock.now)
     if not config.exists():
         kinds = ", ".join(sorted(plugins.source_kinds()))
-        raise UsageError(f"{kind!r} is no kind of source", f"there are: {kinds}")
+        raise UsageError(f"{kind!r} is not a kind of source", f"there are: {kinds}")
     from monitor.app import load_settings
 
     settings = load_settings(config)
     if kind not in settings.sources:
         names = ", ".join(sorted({*plugins.source_kinds(), *settings.sources}))
-        raise UsageError(f"{kind!r} is no kind and no source of {config}", f"there are: {names}")
+        raise UsageError(
+            f"{kind!r} is neither a kind of source nor a source in {config}", f"there are: {names}"
+        )
     told = settings.sources[kind]
     return plugins.source_class(told.kind)(kind, told.options, None, clock.now)

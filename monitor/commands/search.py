@@ -187,7 +187,7 @@ def try_topic(
         days = Counter(f"{day:%Y-%m-%d}" for day in found.days.values())
         warnings = [*map(str, asked.warnings)]
         if not found.total:
-            warnings.append("the store is empty: `paper-monitor run` reads the sources")
+            warnings.append("the store is empty; run `paper-monitor run` to read the sources")
         if not isinstance(query, str):
             warnings.insert(0, tried_as_topic(query))
         newest = newest_papers(tx)
@@ -197,7 +197,7 @@ def try_topic(
             warnings.append(too_wide(found.share))
         if found.since:
             warnings.append(
-                f"only the newest {found.looked_at:,} papers were looked at: "
+                f"only the newest {found.looked_at:,} papers were searched: "
                 "the count and the share are estimated from them"
             )
         return Trial(
@@ -211,13 +211,13 @@ def try_topic(
 
 
 def too_wide(share: float) -> str:
-    return f"meets {share:.0%} of the papers stored: more than a person may want to read"
+    return f"matches {share:.0%} of the stored papers: probably more than anyone wants to read"
 
 
 def tried_as_topic(topic: Topic) -> str:
     return (
-        f"“{topic.name}” is the name of a topic, and its query was tried: {topic.query} "
-        f"(to try the words themselves, write '\"{topic.name}\"')"
+        f"“{topic.name}” is a topic name, so its query was tested: {topic.query} "
+        f"(to test the words themselves, write '\"{topic.name}\"')"
     )
 
 

@@ -146,7 +146,7 @@ def _why(
     if is_paused(told, now):
         return f"paused until {told.pause_until}"
     if last is None:
-        when = f"is due {local(due, told.timezone)}" if due else "comes with the first match"
+        when = f"is due {local(due, told.timezone)}" if due else "is sent with the first match"
         return f"no digest yet: the first {when}"
     blind = _blind(last.digest.report)
     if not last.digest.papers:
@@ -162,8 +162,8 @@ def _why(
 _FATE = {
     DeliveryState.FAILED: "could not be sent",
     DeliveryState.UNKNOWN: "may or may not have arrived",
-    DeliveryState.SUPPRESSED: "is not sent any more",
-    DeliveryState.SUPERSEDED: "reached nobody; the next digest has its papers",
+    DeliveryState.SUPPRESSED: "will not be sent",
+    DeliveryState.SUPERSEDED: "was not delivered; its papers are in the next digest",
     DeliveryState.CLAIMED: "is being sent",
     DeliveryState.HANDING_OFF: "is being sent",
 }

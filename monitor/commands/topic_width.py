@@ -26,8 +26,8 @@ LEAST = 100
 # To read more topics again would take longer than to check all of them.
 MOST_TOPICS = 5_000
 _PARKED = (
-    "This topic is in force in the store: the service starts without it, and it finds nothing "
-    "until its query is corrected."
+    "This topic was accepted before: the service starts, but the topic matches nothing until its "
+    "query is corrected."
 )
 # Seconds that a check waits for a store which another process holds.
 PATIENCE = 2.0

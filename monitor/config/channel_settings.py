@@ -59,7 +59,7 @@ class DestinationSettings(Section):
     @model_validator(mode="after")
     def _some_way(self) -> DestinationSettings:
         if not self.email and not self.channels:
-            raise ValueError("names nowhere to send to; give it email: or channels:")
+            raise ValueError("has no destination; add email: or channels:")
         return self
 
 
@@ -107,14 +107,14 @@ class SmtpSettings(Section):
     def _protected(self) -> SmtpSettings:
         """RFC 8314: nothing in clear beyond this machine, and a password never."""
         if bool(self.username) != bool(self.password):
-            raise ValueError("username: and password: go together; one of them is missing")
+            raise ValueError("username: and password: must be set together; one of them is missing")
         if self.tls == "none" and not is_loopback(self.host):
             if self.password:
                 raise ValueError("tls: none would send the password in clear; use starttls")
             if not self.insecure:
                 raise ValueError(
                     f"tls: none would send mail in clear to {self.host}; "
-                    "use starttls, or say insecure: true if you mean it"
+                    "use starttls, or set insecure: true to allow it"
                 )
         return self
 

@@ -91,7 +91,9 @@ class EntryValidator(SectionValidator):
         try:
             return zone(name)
         except ValueError as error:
-            self.written.fault(("timezone",), f"is not set here, and TZ of the process: {error}")
+            self.written.fault(
+                ("timezone",), f"is not set, and the environment variable TZ is wrong: {error}"
+            )
             return "UTC"
 
     def section(self, name: str, model: type[S]) -> S | None:
@@ -123,7 +125,7 @@ class EntryValidator(SectionValidator):
             )
         if where == ("channels", _OWN_CHANNEL):
             self.written.fault(
-                where, "this name is taken by subscriptions' own email:; choose another"
+                where, "this name is reserved for the email: of subscriptions; choose another"
             )
 
     def topic(self, where: Where, raw: object) -> TopicSettings | None:
@@ -139,7 +141,7 @@ class EntryValidator(SectionValidator):
                 self.written.fault((*where, "query"), "is missing")
                 return None
             if lists and "query" in raw:
-                said = f"stands beside {lists}:, which says it otherwise; keep one of them"
+                said = f"cannot be used together with {lists}:; keep one of them"
                 self.written.fault((*where, "query"), said)
         return self.piece(TopicSettings, where, raw, name=name) or self._parked(where, raw, found)
 

@@ -23,7 +23,7 @@ T = TypeVar("T")
 SHARED = ("sources", "topics", "channels", "subscriptions")
 
 _STORE = re.compile(r"""\bstore["']?\s*:""")
-_BEGIN = "“paper-monitor init” writes one to begin with"
+_BEGIN = "“paper-monitor init” creates one to start from"
 
 
 @dataclass(slots=True)
@@ -153,7 +153,7 @@ def _read_one(file: Path, environment: Environment) -> Written:
     if isinstance(page.value, dict):
         written.values = _fill(written, (), page.value, environment)
     elif not page.problems:
-        said = "is empty" if page.value is None else "holds no settings (name: value)"
+        said = "is empty" if page.value is None else "contains no settings (name: value)"
         written.fault((), f"this file {said}")
     return written
 
@@ -225,7 +225,7 @@ def _merge(written: Written, added: Written) -> None:
     taken: set[Where] = set()
     for section, entries in added.values.items():
         if section not in SHARED:
-            added.fault((section,), f"an included file may hold only {', '.join(SHARED)}")
+            added.fault((section,), f"an included file may contain only {', '.join(SHARED)}")
         elif isinstance(entries, dict):
             taken |= _merge_section(written, added, section, entries)
         elif entries is not None:

@@ -42,7 +42,7 @@ def _read(line: str, number: int, file: str, page: Page, sections: dict[str, Any
     section = _SECTIONS[kinds[0]]
     where: Path = (section, name)
     if where in page.places:
-        said = f"“{name}” stands here twice; it is already on line {page.places[where].line}"
+        said = f"“{name}” is defined twice; it is already on line {page.places[where].line}"
         page.problems.append((where, number, said))
         return
     page.places[where] = Place(file, number)
@@ -53,7 +53,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(name for name in found if [key for key, _ in pairs].count(name) > 1)
-        raise ValueError(f"“{twice}” stands in it twice")
+        raise ValueError(f"“{twice}” is defined twice in it")
     return found
 
 

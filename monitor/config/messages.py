@@ -55,7 +55,7 @@ def _shown(error: ErrorDetails, written: str | None) -> str:
     if written is not None:
         return f"“{written}”"
     if isinstance(error["input"], dict):
-        return "settings of its own"
+        return "a group of settings"
     return "a list" if isinstance(error["input"], list) else "a text"
 
 
@@ -66,7 +66,7 @@ _WANTED: Mapping[str, str] = {
     "float": "a number",
     "bool": "true or false",
     "date": "a date such as 2026-08-31",
-    "time_delta": "a length of time such as 6h",
+    "time_delta": "a duration such as 6h",
     "tuple": _LIST,
     "list": _LIST,
     "path": _TEXT,

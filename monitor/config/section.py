@@ -58,7 +58,7 @@ def existing_channel(name: str, info: ValidationInfo) -> str:
 
 def _existing(what: str, name: str, names: Collection[str]) -> str:
     if name not in names:
-        near = nearest(name, names) or f"; no {what} is set up"
+        near = nearest(name, names) or f"; no {what} is configured"
         raise ValueError(f"there is no {what} “{name}”{near}")
     return name
 

@@ -111,7 +111,7 @@ def host(text: str) -> str:
             parts = urlsplit(text)
             name, port = parts.hostname, parts.port
         except ValueError:
-            return "write the name of the host alone, as in host: smtp.example.org"
+            return "write only the host name, as in host: smtp.example.org"
         lines = [f"host: {name or 'smtp.example.org'}", *([f"port: {port}"] if port else [])]
         if parts.scheme in ("smtps", "ssl", "tls"):
             lines.append("tls: implicit")

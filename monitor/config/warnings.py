@@ -40,7 +40,7 @@ def _doubt_servers(settings: Settings, written: Written) -> None:
             written.warn(("slack", "token"), doubtful)
     instead = suggestions.host(smtp.host) if smtp else ""
     if instead:
-        written.warn(("smtp", "host"), f"should be the name of a host alone; {instead}")
+        written.warn(("smtp", "host"), f"should be only a host name; {instead}")
 
 
 def _doubt_query(topic: TopicSettings, written: Written) -> None:
@@ -55,8 +55,8 @@ def _doubt_query(topic: TopicSettings, written: Written) -> None:
     if alone and not warnings and written.place(where).quoted:
         written.warn(
             where,
-            "YAML takes these quotes for itself, so the words are looked for anywhere; "
-            f"if they are to stand together, write '\"{query}\"'",
+            "YAML takes these quotes for itself, so the words may occur anywhere; "
+            f"to search for the phrase, write '\"{query}\"'",
         )
 
 
@@ -83,4 +83,4 @@ def _doubt_use(settings: Settings, written: Written) -> None:
             written.warn(("topics", name), "no subscription has this topic")
     for name in settings.channels:
         if name not in channels:
-            written.warn(("channels", name), "nothing is sent on this channel")
+            written.warn(("channels", name), "this channel is not used by any subscription")

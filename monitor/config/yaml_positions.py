@@ -64,7 +64,7 @@ def read_page(text: str, file: str) -> Page:
     unprintable = _UNPRINTABLE.search(text)
     if unprintable:
         line = text.count("\n", 0, unprintable.start()) + 1
-        page.problems.append(((), line, "a control character stands here; remove it"))
+        page.problems.append(((), line, "there is a control character here; remove it"))
         return page
     try:
         root = yaml.compose(text, Loader=_LOADER)
@@ -105,7 +105,7 @@ class _Builder:
             raise RecursionError
         if not node.tag.startswith(_TAGS):
             self.page.problems.append(
-                (path, line, "a value that begins with ! must stand in single quotes")
+                (path, line, "a value that begins with ! must be in single quotes")
             )
 
     def _pairs(self, node: yaml.MappingNode, path: Path) -> Iterator[tuple[str, yaml.Node]]:
@@ -118,7 +118,7 @@ class _Builder:
                 continue
             name = key.value
             if name in lines:
-                said = f"“{name}” stands here twice; it is already on line {lines[name]}"
+                said = f"“{name}” is defined twice; it is already on line {lines[name]}"
                 self.page.problems.append(((*path, name), line, said))
                 continue
             lines[name] = line
@@ -144,23 +144,23 @@ def _advice(error: yaml.MarkedYAMLError, line: str, lines: list[str]) -> str:
     if _EVERY_TOPIC.search(line) and line.startswith("topics:"):
         return "a topic has a name and a query here; write topics: {agents: {query: agent}}"
     if _EVERY_TOPIC.search(line):
-        return 'a * alone means something to YAML; write topics: "*" for every topic'
+        return 'a * alone has a special meaning in YAML; write topics: "*" for every topic'
     if schedule := _SCHEDULE.search(line):
         usual = usual_schedule(schedule[1]) or "write a schedule such as daily 08:00"
-        return f"YAML lets no value begin with @; {usual}"
+        return f"a YAML value cannot begin with @; {usual}"
     if _QUOTES_SWALLOWED.match(line):
         return (
             "YAML takes the first pair of quotes as the whole value; put single quotes around "
             f"all of it, as in {_example(line)}"
         )
     if line[: len(line) - len(line.lstrip())].count("\t"):
-        return "a tab stands before the text; indent with spaces"
+        return "this line is indented with a tab; use spaces"
     if _UNQUOTED.search(line):
-        return "a value that begins with @, ` or % must stand in single quotes"
+        return "a value that begins with @, ` or % must be in single quotes"
     if "alias" in problem:
-        return "a value that begins with * must stand in single quotes"
+        return "a value that begins with * must be in single quotes"
     if "tag" in problem:
-        return "a value that begins with ! must stand in single quotes"
+        return "a value that begins with ! must be in single quotes"
     if "another document" in problem:
         return "a second document begins here (---); a file holds one"
     if "end of stream" in problem:
@@ -168,11 +168,11 @@ def _advice(error: yaml.MarkedYAMLError, line: str, lines: list[str]) -> str:
         return f"the quotes opened on line {start} are never closed"
     if "mapping values" in problem:
         return (
-            "a second “: ” stands in this line, or the line is indented too far; "
-            "a text with a colon goes into single quotes"
+            "this line has a second “: ”, or the line is indented too far; "
+            "put text that has a colon in single quotes"
         )
     if "escape" in problem:
-        return "a backslash in double quotes means something to YAML; use single quotes"
+        return "a backslash in double quotes has a special meaning in YAML; use single quotes"
     return (
         "this is not valid YAML; look at the indentation, quotes and brackets of this line "
         "and of the one above"

@@ -22,7 +22,7 @@ class Decoder:
     def __init__(self, encoding: str, cap: int, file: BinaryIO | None = None) -> None:
         encoding = encoding.strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip"):
-            raise FetchError(f"the answer is encoded as {encoding[:40]!r}, which was not asked for")
+            raise FetchError(f"the answer is encoded as {encoding[:40]!r}, which was not requested")
         self._gzip = zlib.decompressobj(wbits=31) if "gzip" in encoding else None
         self._cap = cap
         self._file = file

@@ -285,7 +285,7 @@ class HttpClient:
         wait = self._memory.wait(_server(request))
         if wait:
             raise WaitError(
-                f"{_server(request)} is not asked before {_minute(wait)}: {wait.why}",
+                f"{_server(request)} will not be asked again before {_minute(wait)}: {wait.why}",
                 retry_after=wait.left,
             )
 
@@ -342,7 +342,7 @@ class HttpClient:
         if left is None:
             return FetchError(message, _HINTS.get(status, ""), body=body)
         wait = self._memory.must_wait(_server(request), left, f"it answered {status} {phrase}")
-        return FetchError(message, f"it is not asked before {_minute(wait)}", left, body)
+        return FetchError(message, f"it will not be asked again before {_minute(wait)}", left, body)
 
     def _transport(self, request: _Request, watch: Watch) -> Transport:
         proxy = proxy_for(request.url)
@@ -454,7 +454,7 @@ _HINTS = {
     401: "the address needs a user and password",
     403: "it refuses this client; ask its operator, and set `contact`",
     404: "check the address in a browser",
-    410: "the page is gone for good; remove the source",
+    410: "the page is permanently gone; remove the source",
     429: "too many requests; it will be asked again later",
 }
 

@@ -171,7 +171,7 @@ class _Parser:
         field = _field(token)
         if outer:
             raise QueryError(
-                f"{token.text} stands inside {outer}:", token.position, "a field has no fields"
+                f"{token.text} is inside {outer}:", token.position, "a field has no fields"
             )
         following = self._next
         if following.kind in ("NOT", "minus"):
@@ -191,7 +191,7 @@ class _Parser:
             case "exact":
                 item = self._next
                 if item.kind not in ("word", "phrase"):
-                    raise QueryError("= must stand before a word", token.position, "as in =RAG")
+                    raise QueryError("= must be followed by a word", token.position, "as in =RAG")
                 return self._leaf(self._take(), field, exact=True)
             case _:
                 return self._leaf(token, field, exact=False)
@@ -230,12 +230,12 @@ class _Parser:
             items.append(self.topic(field))
         if count < 1 or count > len(items):
             raise QueryError(
-                f"{count} of {len(items)} cannot be met",
+                f"{count} of {len(items)} can never match",
                 token.position,
-                "part what there is to choose from by commas, as in 2 of (a, b, c)",
+                "separate the options with commas: 2 of (a, b, c)",
             )
         if len(set(items)) < len(items):
-            raise QueryError("the same stands twice to choose from", token.position, "remove one")
+            raise QueryError("the same option is listed twice", token.position, "remove one")
         node = at_least(count, items)
         self._close(opened, node)
         return node
@@ -258,7 +258,7 @@ class _Parser:
             raise QueryError("this parenthesis is never closed", before.position, "close it with )")
         if token.kind == "comma" or (before is not None and before.kind == "comma"):
             raise QueryError(
-                "nothing stands here to choose", token.position, "write a word or remove the comma"
+                "an option is missing here", token.position, "write a word or remove the comma"
             )
         if before is None or before.kind == "open":
             if token.kind == "close":

@@ -42,7 +42,7 @@ def leaf(token: Token, field: str, synonyms: Synonyms, *, exact: bool) -> Node:
     _check_star(token, text, prefix)
     if exact and (prefix or field not in ("", "title", "abstract", "venue")):
         raise QueryError(
-            "= goes with a whole word of a text only", token.position, "as in =RAG or title:=RAG"
+            "= works only with a whole word", token.position, "as in =RAG or title:=RAG"
         )
     if field in ("category", "source", "announce"):
         return _label(token, field, text, prefix)
@@ -61,7 +61,7 @@ def _check_star(token: Token, text: str, prefix: bool) -> None:
     inside = token.text.find("*")
     if "*" in text and not re.search(r"\\\S*\*", text):
         raise QueryError(
-            "* stands only at the end of a word",
+            "* is allowed only at the end of a word",
             token.position + inside,
             "as in agent*; write other forms out, as in (woman OR women)",
         )
@@ -115,7 +115,7 @@ def _refuse_wordless(token: Token) -> NoReturn:
 def _near(token: Token, fields: tuple[str, ...], written: str, *, exact: bool) -> Near:
     """Read the words of `"a b"~5`, each of which may end with a star."""
     distance = token.distance
-    assert distance is not None, "a phrase without ~ is no proximity"
+    assert distance is not None, "a phrase without ~ is not a proximity search"
     if fields[0] in ("author", "category", "source", "announce"):
         raise QueryError(
             f"{fields[0]}: has no words near each other", token.position, "leave out the ~"

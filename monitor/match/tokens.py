@@ -85,7 +85,7 @@ def _word(token: Token) -> Token:
         return token._replace(kind=text)
     if "~" in text and _FUZZY.fullmatch(text[text.rindex("~") - 1 :]):
         raise QueryError(
-            "~ stands behind a phrase",
+            "~ must follow a phrase",
             token.position + text.rindex("~"),
             'as in "agent policy"~5; for other endings write agent*',
         )

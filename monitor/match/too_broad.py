@@ -21,11 +21,11 @@ def refuse_too_wide(root: Node) -> None:
         raise QueryError(
             "the topic only says what a paper must not have, and would find nearly everything",
             next(leaf.position for leaf, negated in _all_leaves(root) if negated),
-            "say what it must have, and exclude from that",
+            "add a term that must match, and exclude from that",
         )
     if _met_by_stop_words(root):
         raise QueryError(
-            "the topic is met by words that stand in every text",
+            "this topic contains only very common words and would match everything",
             next(leaf.position for leaf, _ in _all_leaves(root) if _is_stop_words(leaf)),
             "add a word that says what it is about",
         )

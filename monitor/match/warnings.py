@@ -137,7 +137,7 @@ def _of_one_word(token: Token) -> Iterator[QueryError]:
         yield QueryError(f"{text} is looked for as one phrase", position, f"write {either}")
     if text[-1] in "?$" and text[:-1].isalpha():
         yield QueryError(
-            f"“{text[-1]}” does not stand for a letter",
+            f"“{text[-1]}” is not a wildcard for one letter",
             position + len(text) - 1,
             f"write {text[:-1]}; a plural is found, too, and {text[:-1]}* finds all that begins so",
         )

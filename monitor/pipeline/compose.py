@@ -327,7 +327,7 @@ def _notice(incident: stored_incidents.Incident, now: datetime) -> Notice:
     if incident.ended:
         ended = f"It began {since} and ended {incident.ended:%Y-%m-%d %H:%M} UTC."
         return Notice(
-            f"{incident.subject} is well again", (ended, f"It was: {incident.error}"), now
+            f"{incident.subject} has recovered", (ended, f"It was: {incident.error}"), now
         )
     return Notice(
         f"{incident.subject} {incidents.said(incident.kind)}",

@@ -395,7 +395,7 @@ def _settle(parts: Runtime, line: str, names: Collection[str]) -> None:
 
 
 def is_handed_off_again(tx: Transaction, parts: Runtime, delivery: Delivery, now: datetime) -> bool:
-    """Say whether a delivery of unknown end is handed off once more, without a person."""
+    """Say whether an uncertain delivery is handed off once more, without a person."""
     channel = parts.channels.get(delivery.channel)
     if channel is None or not incidents.is_written_to(parts, delivery):
         return False

@@ -115,7 +115,7 @@ def unclear(tx: Transaction, parts: Runtime, delivery: Delivery, now: datetime) 
     if delivery.subscription == OPERATOR or not is_written_to(parts, delivery):
         return
     what = f"delivery {delivery.id}, {delivery.subscription} {delivery.period},"
-    settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend` settles it"
+    settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend`"
     error = f"{what} may or may not have arrived: {settle}"
     stored_incidents.open_incident(
         tx, recipient(delivery.channel, delivery.recipient), UNCLEAR, now, error

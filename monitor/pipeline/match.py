@@ -101,7 +101,7 @@ def _look_back(parts: Runtime) -> int:
         return 0
     with parts.database.reading() as tx:
         starts = matches.look_back(tx, changed, now)
-    log.info("topics taken up", new_or_changed=len(changed), gone=len(gone))
+    log.info("topics activated", new_or_changed=len(changed), gone=len(gone))
     rows, met = _since(parts, changed, starts, index)
     with parts.database.writing() as tx:
         if matches.mark(tx) != mark:

@@ -36,6 +36,6 @@ def look(parts: Runtime, watched: ConfiguredSource, told: Sequence[Paper], now: 
         raise HeldError(
             f"held: {found.new} of {found.known_before} entries that should have been there at "
             f"the reading of {last_read:%Y-%m-%d %H:%M} UTC are new",
-            f"`paper-monitor ingest {watched.name} --accept` takes them for news, "
-            "with --silently they are stored and nobody is told",
+            f"`paper-monitor ingest {watched.name} --accept` announces them as new, "
+            "with --silently they are stored without being announced",
         )

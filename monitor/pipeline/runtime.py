@@ -85,7 +85,7 @@ class Retention:
 class Runtime:
     """Everything that has a lifetime, opened and closed by `monitor.app`.
 
-    `sender` is the From of mail; `resends` are the lines on which a delivery of unknown end is
+    `sender` is the From of mail; `resends` are the lines on which an uncertain delivery is
     sent once more, `at_once` says how many a line sends at a time (1 if nothing), `apart` how many
     seconds two of them are apart, and `not_before` remembers it; `mark` is another one when what
     the lines were set up with has changed; `ahead` tells how far the machine's clock has run ahead

@@ -49,7 +49,7 @@ NOTHING_WRONG = ""
 def judge(
     days: Mapping[date, SourceDay], first: date, now: datetime, calendar: Calendar | None = None
 ) -> Judgement:
-    """Say what is wrong, kind to sentence; "" where all is well again.
+    """Say what is wrong, kind to sentence; "" where everything works again.
 
     A kind that is not named is as it was: there is nothing new to judge it by. `first` is the
     day of the first reading, which says nothing of what is usual.
@@ -117,7 +117,7 @@ class _Judge:
         if empty > longest and empty >= SHORTEST_SILENCE:
             last = f"{brought[-1]:%A %d %B}"
             ever = f"{longest} in a row without one were the most so far"
-            yield SILENT, f"no paper since {last}: {empty} days on which it was asked; {ever}"
+            yield SILENT, f"no paper since {last}: {empty} days on which it was read; {ever}"
 
     def _empty(self, start: date, end: date) -> int:
         """Count the days between two on which papers could have come, and were asked for."""

@@ -59,7 +59,7 @@ class Queue:
             return
         except ConnectorException as fault:
             job = " ".join(f"{task.step} {task.of}: {fault}".split())
-            raise StoreError(f"the queue did not take the job {job}") from fault
+            raise StoreError(f"the queue did not accept the job {job}") from fault
 
 
 @contextmanager

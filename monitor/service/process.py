@@ -112,7 +112,7 @@ class Running(ABC):
         try:
             self._settings = load_settings(self.path, before=self._settings)
         except ConfigError as fault:
-            log.error("configuration not taken up", faults=[f.message for f in fault.faults])
+            log.error("configuration not applied", faults=[f.message for f in fault.faults])
             subject, kind = incidents.CONFIGURATION, incidents.FAULTY
             with app.runtime.database.writing() as tx:
                 stored_incidents.open_incident(tx, subject, kind, self.clock.now(), str(fault))

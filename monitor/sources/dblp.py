@@ -159,7 +159,7 @@ def _read_json(content: bytes, now: datetime) -> Reading:
     hits = member(told, "result", "hits")
     error = _refusal(raw(told, "result", "status", "@code"), raw(told, "result", "status", "text"))
     if not isinstance(hits, Mapping):
-        return Reading(error=error or "the JSON is no answer of dblp's search", complete=False)
+        return Reading(error=error or "the JSON is not a response of dblp's search", complete=False)
     listed = many(hits, "hit")
     if len(listed) > MAX_RECORDS:
         told = f"the answer has more than {MAX_RECORDS:,} records"

@@ -76,7 +76,7 @@ class EuropePmc(ApiSource):
         root = next(stream)
         if isinstance(root, Element) and root.tag != "responseWrapper":
             root = XmlError(
-                f"the XML is no answer of {self.service}: it begins with <{root.tag[:60]}>"
+                f"the XML is not a response of {self.service}: it begins with <{root.tag[:60]}>"
             )
         if isinstance(root, XmlError):
             return Reading(error=str(root), complete=False)

@@ -40,7 +40,7 @@ _DURABLE = (
     " WHERE current_setting('synchronous_commit') = 'off'"
 )
 
-RESTORE = "stop the service and restore a backup: docs/operations.md tells how"
+RESTORE = "stop the service and restore a backup: see docs/operations.md"
 CREATED_BY = "`paper-monitor run` creates it"
 PUT_BACK = "nothing is sent; stop the service and put the store back, or restart it to use this one"
 BEGIN_ANEW = (
@@ -201,7 +201,7 @@ class Database:
         except sqlite3.Error as fault:
             raise self.explain(fault) from fault
         except sa.exc.TimeoutError as fault:
-            raise StoreBusyError("the store is busy: no connection came free") from fault
+            raise StoreBusyError("the store is busy: no connection became free") from fault
 
     def explain(self, fault: BaseException) -> StoreError:
         """Return what the database said as an error that says what to do."""
@@ -244,7 +244,7 @@ def _parsed(url: str) -> sa.URL:
     try:
         parsed = sa.make_url(url)
     except sa.exc.ArgumentError:
-        raise StoreError(f"{url!r} is no store", "sqlite:///data/monitor.db, for one") from None
+        raise StoreError(f"{url!r} is not a store", "sqlite:///data/monitor.db, for one") from None
     backend = parsed.get_backend_name()
     if backend == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")

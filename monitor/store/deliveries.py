@@ -46,7 +46,7 @@ _UNKNOWN = sa.and_(_OPEN, _delivery.state == DeliveryState.UNKNOWN)
 _HANDED_OFF = sa.and_(
     _OPEN, _delivery.state == DeliveryState.RETRY, _delivery.handed_off_at.is_not(None)
 )
-# What may have arrived: of unknown end, or waiting to be handed off once more.
+# What may have arrived: uncertain, or waiting to be handed off once more.
 _MAY_HAVE_ARRIVED = sa.or_(_UNKNOWN, _HANDED_OFF)
 # A hand-off without a clear end: the first is remembered by its moment, which `changed_at` is
 # from `handing_off` on; after another one nothing is sent by itself.
@@ -331,7 +331,9 @@ def retry(tx: Transaction, delivery_id: int, now: datetime) -> None:
     if not _step(tx, open_still, state=_AGAIN, **values):
         found = get(tx, delivery_id).state
         hint = (
-            "say whether it arrived: deliveries resolve" if found is DeliveryState.UNKNOWN else ""
+            "report whether it arrived with deliveries resolve"
+            if found is DeliveryState.UNKNOWN
+            else ""
         )
         raise UsageError(f"delivery {delivery_id} is {found} and is not tried again", hint)
 

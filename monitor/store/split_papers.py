@@ -59,7 +59,7 @@ def split(
         tx.execute(
             sa.update(schema.sighting)
             .where(*record, _sighting.paper_id == paper_id)
-            .values(paper_id=new_id, why="someone ruled that it is a paper of its own")
+            .values(paper_id=new_id, why="separated by `papers split`")
         )
         sighting_texts.give(tx, (source, raw_id), paper_id, new_id)
     names = identity_rulings.names_of(tx, [paper_id, new_id])

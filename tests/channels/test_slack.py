@@ -213,7 +213,7 @@ def test_S10_each_code_of_slack_has_its_meaning(
     outcome = refused(Answer(200, {}, code, {"ok": False, "error": code}))
     assert (outcome.state, outcome.channel_down) == meaning
     assert code in outcome.error
-    assert ("form of this message" in outcome.error) is (code in FORMS)
+    assert ("format of this message" in outcome.error) is (code in FORMS)
 
 
 @pytest.mark.parametrize("code", ["msg_blocks_too_long", "msg_too_long"])

@@ -45,7 +45,7 @@ def test_doctor_is_content_with_what_was_not_run_yet(house: House, say: Say, on_
     checks = {check["name"]: check for check in say("doctor", "--json").json["checks"]}
     assert all(check["ok"] for check in checks.values())
     assert "no store yet at" in checks["store"]["message"]
-    assert "not read yet: `paper-monitor run`" in checks["source page"]["message"]
+    assert "not read yet; run `paper-monitor run`" in checks["source page"]["message"]
     say("digest")  # creates the store, and reads nothing
     assert say("doctor").status == 0
 

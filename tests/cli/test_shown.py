@@ -33,7 +33,7 @@ def test_the_demo_says_what_it_did_and_what_to_open(house: House, say: Say):
     ]
     assert (told.status, told.err) == (0, "")
     again = say("demo", "play", "--now", "2026-11-21T10:00")
-    assert rows(again.out)[0] == ["Nothing is new: all 229 papers were read before."]
+    assert rows(again.out)[0] == ["No new papers: all 229 were read before."]
     assert len(rows(again.out)) == 3
 
 
@@ -46,14 +46,14 @@ def test_a_row_is_a_line_however_long(house: House, say: Say):
 def test_what_is_empty_says_so(house: House, say: Say):
     for store in ("missing", "empty"):
         tried = say("topics", "try", "agents")
-        assert (tried.status, tried.out) == (0, "agents meets no paper.\n\n"), store
-        assert "! the store is empty: `paper-monitor run` reads the sources" in tried.err
-        assert say("digest").out == "Nothing is due yet, and no papers wait.\n"
+        assert (tried.status, tried.out) == (0, "agents matches no paper.\n\n"), store
+        assert "! the store is empty; run `paper-monitor run` to read the sources" in tried.err
+        assert say("digest").out == "Nothing is due, and no papers are waiting.\n"
     assert say("papers").out == "No paper.\n"
     assert say("deliveries").out == "No deliveries yet.\n"
     house.settings |= {"sources": {}, "subscriptions": {}}
     assert say("ingest").out == "There are no sources yet.\n"
-    assert say("send-test").out == "There is nobody to write to.\n"
+    assert say("send-test").out == "There are no recipients.\n"
     assert "There are no sources yet.\nThere are no subscriptions yet.\n" in say("status").out
 
 
@@ -97,7 +97,7 @@ def test_what_failed_is_named_on_stderr(lived: House, say: Say):
     assert (heard.status, heard.err.count("gone: there is no folder")) == (1, 1)
     told = say("status", "--now", SUNDAY)
     assert "✗ source gone is failing since 2026-11-22 09:00 UTC: there is no folder" in told.out
-    assert "✓ All is well." not in told.out
+    assert "✓ No problems found." not in told.out
 
 
 def test_what_waits_is_told_with_its_time_and_how_to_send_it_now(house: House, say: Say):
@@ -106,7 +106,7 @@ def test_what_waits_is_told_with_its_time_and_how_to_send_it_now(house: House, s
     for line in ("run", "digest", "digest lab"):
         told = say(*line.split(), "--now", "2026-11-22T09:00").out
         assert told.endswith(
-            "Nothing is due yet.\n"
+            "Nothing is due.\n"
             "lab: 1 paper waits for Mon 23 Nov 08:00 (Europe/Berlin). "
             "Send now: paper-monitor digest --early lab\n"
         )

@@ -25,16 +25,16 @@ WRONG = [
     ("ingest nowhere", "no source is named 'nowhere' (there are: page)"),
     ("digest nobody", "no subscription is named 'nobody' (there are: lab)"),
     ("digest nobody --dry-run", "no subscription is named 'nobody'"),
-    ("digest --early", "--early wants to know which"),
+    ("digest --early", "--early needs at least one subscription name"),
     ("preview nobody", "no subscription is named 'nobody'"),
     ("preview lab --period 1999-01-01", "there is no digest of 'lab' for '1999-01-01'"),
     ("preview --period 2026-11-21", "there is no digest of ''"),
     ("send-test nobody", "no subscription is named 'nobody'"),
-    ("explain 4711", "no paper is '4711'"),
-    ("explain 99999999999999999999999", "no paper is"),
-    ("explain arxiv:", "no paper is"),
-    ("read carrier-pigeon dumps/1.txt", "'carrier-pigeon' is no kind and no source"),
-    ("read carrier-pigeon dumps/1.txt -c none.yaml", "is no kind of source (there are: "),
+    ("explain 4711", "no paper found for '4711'"),
+    ("explain 99999999999999999999999", "no paper found for"),
+    ("explain arxiv:", "no paper found for"),
+    ("read carrier-pigeon dumps/1.txt", "'carrier-pigeon' is neither a kind of source nor"),
+    ("read carrier-pigeon dumps/1.txt -c none.yaml", "is not a kind of source (there are: "),
     ("deliveries retry 4711", "there is no delivery 4711"),
     ("deliveries retry 99999999999999999999999", "less than or equal to"),
     ("deliveries resolve 4711 sent", "there is no delivery 4711"),
@@ -45,13 +45,13 @@ WRONG = [
     ("deliveries burn", "No such command 'burn'"),
     ("deliveries --json list", "unexpected extra argument"),
     ("papers --limit 0", "greater than or equal to 1"),
-    ("init .", "monitor.yaml is there already"),
-    ("status --now yesterday", "--now: 'yesterday' is no ISO 8601 date and time"),
-    ("status --now 0001-01-01T00:00+14:00", "--now: '0001-01-01T00:00+14:00' is no"),
-    ("digest lab --early --now 9999-12-31", "--now: '9999-12-31' is no"),
-    ("demo play --now soon", "--now: 'soon' is no"),
+    ("init .", "monitor.yaml already exists"),
+    ("status --now yesterday", "--now: 'yesterday' is not a valid ISO 8601 date and time"),
+    ("status --now 0001-01-01T00:00+14:00", "--now: '0001-01-01T00:00+14:00' is not a valid"),
+    ("digest lab --early --now 9999-12-31", "--now: '9999-12-31' is not a valid"),
+    ("demo play --now soon", "--now: 'soon' is not a valid"),
     ("topics try (agents", "this parenthesis is never closed\n    (agents\n    ^\n    close it"),
-    ("topics try agents*s", "* stands only at the end of a word"),
+    ("topics try agents*s", "* is allowed only at the end of a word"),
     ("papers OR", "OR has nothing before it"),
 ]
 
@@ -93,7 +93,7 @@ def test_a_faulty_configuration_is_told_with_all_its_faults(lived: House, say: S
 @pytest.mark.parametrize(
     ("file", "said"),
     [
-        ("none.yaml", "there is no such file; “paper-monitor init” writes one"),
+        ("none.yaml", "there is no such file; “paper-monitor init” creates one"),
         ("dumps", "this file cannot be read: Is a directory"),
         ("loop.yaml", "cannot be read: Too many levels of symbolic links"),
         ("picture.yaml", "is not UTF-8"),
@@ -226,10 +226,10 @@ def test_doubts_are_no_faults_and_go_to_stderr(house: House, say: Say):
         "file": "monitor.yaml",
         "line": 12,
         "where": "channels.spare",
-        "message": "nothing is sent on this channel",
+        "message": "this channel is not used by any subscription",
     }
-    assert "channels.spare\n    nothing is sent on this channel" in heard.err
-    assert say("check").out == "monitor.yaml is right.\n"
+    assert "channels.spare\n    this channel is not used by any subscription" in heard.err
+    assert say("check").out == "monitor.yaml is valid.\n"
 
 
 def test_check_and_doctor_refuse_templates_that_cannot_be_used(house: House, say: Say):

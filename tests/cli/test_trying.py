@@ -41,7 +41,7 @@ def test_a_topic_is_compared_with_another(lived: House, say: Say):
     assert [sample["title"] for sample in told["lost_sample"]] == [AGENTS[0]]
     assert told["lost_sample"][0]["why"][0] == {"field": "title", "words": ["Language", "Agents"]}
     shown = say("topics", "try", "bandit", "--compare", "agents").out
-    assert "language AND agent meets 1 paper: 1 are gained, 1 are lost." in shown
+    assert "language AND agent matches 1 paper: 1 gained, 1 lost." in shown
 
 
 def test_the_faulty_one_of_two_is_pointed_at(lived: House, say: Say):
@@ -126,10 +126,10 @@ def test_check_warns_of_a_topic_that_meets_too_much_of_what_is_stored(house: Hou
     assert (warning["file"], warning["line"], warning["where"]) == (
         "monitor.yaml", 6, "topics.agents",
     )  # fmt: skip
-    assert warning["message"].startswith("meets 98% of the papers stored")
+    assert warning["message"].startswith("matches 98% of the stored papers")
     assert "topics.agents" in told.err
-    assert "meets 98% of the papers stored" in told.err
-    assert "meets 98% of the papers stored" in say("check").err
+    assert "matches 98% of the stored papers" in told.err
+    assert "matches 98% of the stored papers" in say("check").err
 
 
 def test_a_very_wide_topic_is_tried_on_the_newest_papers(
@@ -143,7 +143,7 @@ def test_a_very_wide_topic_is_tried_on_the_newest_papers(
         whole = try_topic(app.runtime, "kind 299 OR kind 7")
     assert (told.papers, told.share) == (300, 1.0)
     assert sum(day.papers for day in told.per_day) == 100
-    assert told.warnings[-1].startswith("only the newest 100 papers were looked at")
+    assert told.warnings[-1].startswith("only the newest 100 papers were searched")
     assert told.compare
     assert (told.compare.papers, told.compare.gained, told.compare.lost) == (300, 0, 0)
     assert (whole.papers, whole.warnings) == (2, ())

@@ -78,10 +78,10 @@ def test_topics_try_takes_the_name_of_a_topic_and_says_so(lived: House, say: Say
     told = say("topics", "try", "bandit", "--json").json
     assert (told["papers"], told["sample"][0]["title"]) == (1, AGENTS[0])
     assert told["warnings"][0] == (
-        "“bandit” is the name of a topic, and its query was tried: agent^2 OR trial "
-        "(to try the words themselves, write '\"bandit\"')"
+        "“bandit” is a topic name, so its query was tested: agent^2 OR trial "
+        "(to test the words themselves, write '\"bandit\"')"
     )
-    assert "is the name of a topic" in say("topics", "try", "bandit").err
+    assert "is a topic name" in say("topics", "try", "bandit").err
     word = say("topics", "try", '"bandit"', "--json").json
     assert word["sample"][0]["title"] == BANDITS[0]
     assert not [one for one in word["warnings"] if "name of a topic" in one]

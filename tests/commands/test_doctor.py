@@ -106,7 +106,7 @@ def test_a_disk_that_is_nearly_full_is_said(house: House, monkeypatch: pytest.Mo
     assert examined(house)["disk"].ok
     monkeypatch.setattr("monitor.commands.doctor.disk_usage", lambda path: usage(9, 9, 1 << 20))
     check = examined(house)["disk"]
-    assert not check.ok and "make room for 200" in check.message
+    assert not check.ok and "free at least 200" in check.message
     assert shutil.disk_usage(house.folder).free > 0
 
 
@@ -115,7 +115,7 @@ def test_a_clock_behind_what_was_recorded_is_said(house: House) -> None:
     with house.opened() as app, app.runtime.database.writing() as tx:
         heartbeats.beat(tx, SERVICE, datetime.now(UTC) + timedelta(hours=2))
     check = examined(house)["clock"]
-    assert not check.ok and "set it right" in check.message
+    assert not check.ok and "correct the clock" in check.message
 
 
 def test_a_clock_behind_the_last_reading_is_said(house: House) -> None:
@@ -125,7 +125,7 @@ def test_a_clock_behind_the_last_reading_is_said(house: House) -> None:
     assert examined(house)["clock"].ok
     house.clock.move(hours=-1)
     check = examined(house)["clock"]
-    assert not check.ok and "a record of 2026-11-21 06:00 UTC: set it right" in check.message
+    assert not check.ok and "a record of 2026-11-21 06:00 UTC: correct the clock" in check.message
 
 
 @pytest.mark.parametrize(
@@ -179,4 +179,4 @@ def test_a_killed_worker_is_no_fault_while_another_does_its_work(house: House) -
         checks = {check.name: check for check in workers(app.runtime.database)}
     assert len(checks) == 2 and all(check.ok for check in checks.values())
     told = checks["worker cellar/7"].message
-    assert "ended without a word, and another worker does its work" in told
+    assert "stopped unexpectedly; another worker has taken over" in told

@@ -202,4 +202,4 @@ def test_the_command_lists_them(app: App, house: House) -> None:
     ]
     said = house.command("papers", "doubtful", "--config", "monitor.yaml")
     assert "paper-monitor papers split 1 list/conf/icra/2" in said.out
-    assert "1 of 1 joins are doubtful; 0 cannot be judged" in said.out
+    assert "1 of 1 merges are doubtful; 0 cannot be checked" in said.out

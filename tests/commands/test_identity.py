@@ -94,7 +94,7 @@ def test_what_is_not_of_the_paper_or_all_of_it_is_refused(app: App, what: list[s
 
 def test_one_paper_is_not_merged_with_itself(app: App) -> None:
     read(app.runtime.database, "a", ONE)
-    with pytest.raises(UsageError, match="one paper already"):
+    with pytest.raises(UsageError, match="already one paper"):
         merge(app.runtime, ["1", ONE.title])
 
 

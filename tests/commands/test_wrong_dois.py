@@ -44,7 +44,7 @@ def test_the_doi_names_both_and_each_arxiv_id_its_own(app: App) -> None:
     for number, paper in enumerate((GRAPHS, ROOTS), 1):
         told = explain(app.runtime, f"arxiv:{paper.keys['arxiv']}")
         assert (told.id, told.keys) == (number, paper.keys)
-    with pytest.raises(UsageError, match="several papers are"):
+    with pytest.raises(UsageError, match="several papers match"):
         explain(app.runtime, DOI)
 
 

@@ -304,7 +304,10 @@ def test_settings_cannot_be_changed(load: Load) -> None:
         ("topics: {t: {query: 'language model'}}", "write '\"language model\"'"),
         ("topics: {t: {query: 'agent and policy'}}", "'and' is looked for as a word"),
         ("sources:", "there are no sources yet"),
-        ("channels: {pages: {kind: file, path: out}}", "nothing is sent on this channel"),
+        (
+            "channels: {pages: {kind: file, path: out}}",
+            "this channel is not used by any subscription",
+        ),
         ("include: people/*.yaml", "there is no file “people/*.yaml”"),
         (
             "topics: {t: {query: a1}, u: {query: b1}}\nchannels: {c: {kind: file, path: o}}\n"

@@ -130,7 +130,7 @@ class Days:
         (self.folder / "dumps" / f"{number + 100}.txt").write_text(told, encoding="utf-8")
 
     def change(self, change: Callable[[dict[str, Any]], None]) -> None:
-        """Change the configuration until all is well again."""
+        """Change the configuration until everything works again."""
         self._as_it_was = self._as_it_was or self.config.read_text("utf-8")
         told = yaml.safe_load(self.config.read_text("utf-8"))
         change(told)

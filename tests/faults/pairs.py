@@ -1,7 +1,7 @@
 """Two faults in one installation: a hand-off without a clear end, then something else for a day.
 
 The first fault is met by the digest of the morning, in one run. The second one stands from twenty
-minutes later until after the next digest, of another paper; then all is well again. A digest that
+minutes later until after the next digest, of another paper; then all works again. A digest that
 may have arrived is not composed again: each paper is in one message, of which there are at most
 two copies, and what a person has to settle is listed all the while.
 """

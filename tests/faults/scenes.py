@@ -245,7 +245,7 @@ class Scene:
         assert status in (0, 1), f"the run after the harm ended with {status}"
 
     def resolve(self, stage: Stage, folder: Path, now: datetime) -> None:
-        """Do what a person does about a delivery of unknown end: look, and say what is there.
+        """Do what a person does about an uncertain delivery: look, and say what is there.
 
         What waits behind it, the rest of the same digest, then goes out.
         """

@@ -23,7 +23,7 @@ REFUSED = [
     ('cancer[ti] AND "smith j"[au]', 6, "[ti] is", 'title:cancer AND author:"smith j"'),
     ("(lung OR skin)[ti]", 14, "[ti] is", "title:(lung OR skin)"),
     ('"heart attack"[tiab:~3]', 14, "[tiab:~3] is", '"heart attack"~3'),
-    ("cancer AND 2020:2024[dp]", 20, "[dp] is PubMed syntax, and nothing", "cancer"),
+    ("cancer AND 2020:2024[dp]", 20, "[dp] is PubMed syntax, which topics", "cancer"),
     (
         'cancer AND ("2020/01/01"[Date - Publication] : "3000"[Date - Publication])',
         24,
@@ -43,9 +43,9 @@ REFUSED = [
         "NEAR/3 is not",
         '("agent plan*"~3 OR "bot plan*"~3)',
     ),
-    ("wom?n", 3, "? does not stand for a letter", None),
-    ("colo$r", 4, "$ does not stand for a letter", None),
-    ('"wom?n health"', 4, "? does not stand for a letter", None),
+    ("wom?n", 3, "? is not a wildcard for one letter", None),
+    ("colo$r", 4, "$ is not a wildcard for one letter", None),
+    ('"wom?n health"', 4, "? is not a wildcard for one letter", None),
     # Scopus
     ("TITLE-ABS-KEY(agent W/5 robot)", 0, "TITLE-ABS-KEY(...) is Scopus", '("agent robot"~5)'),
     ("TITLE-ABS-KEY ( agent )", 0, "TITLE-ABS-KEY(...) is Scopus", "( agent )"),
@@ -126,8 +126,8 @@ DOUBTED = [
     ("「language model」", 0, "「language model」 is looked", '"language model"'),
     ("{language model}", 0, "{language model} is looked for word by word", '"language model"'),
     ("cs.LG agent", 0, "cs.LG is looked for in the title", "category:cs.LG"),
-    ("agents? robot", 6, "“?” does not stand for a letter", "agents"),
-    ("agent$ robot", 5, "“$” does not stand for a letter", "agent"),
+    ("agents? robot", 6, "“?” is not a wildcard for one letter", "agents"),
+    ("agent$ robot", 5, "“$” is not a wildcard for one letter", "agent"),
 ]  # fmt: skip
 # What looks foreign to nobody, and is none.
 OURS = (

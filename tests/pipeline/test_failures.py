@@ -91,7 +91,7 @@ def test_a_channel_that_cannot_render_stops_no_other_and_follows_when_it_can(
     assert problems(both) == []
     assert [subject.partition(" (")[0] for subject in mails(smtp, "ops@example.org")] == [
         "channel pages cannot render a digest",
-        "channel pages is well again",
+        "channel pages has recovered",
     ]
 
 

@@ -94,7 +94,7 @@ def test_a_stale_feed_is_told_once_said_in_each_digest_and_well_again(
     batch(web, THURSDAY + timedelta(days=4), 4)
     arxiv.clock.move(hours=1)
     arxiv.run()
-    assert notices(smtp) == ["source arxiv is stale", "source arxiv is well again"]
+    assert notices(smtp) == ["source arxiv is stale", "source arxiv has recovered"]
     assert troubles(arxiv) == ()
 
 

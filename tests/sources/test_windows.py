@@ -191,7 +191,7 @@ def test_more_pages_than_a_run_may_ask_for_are_a_failure_in_words(
 ) -> None:
     monkeypatch.setattr(windows, "MAX_PAGES", 3)
     web.decides("*", endless(SemanticScholar, total=9_999, token="t"))
-    with pytest.raises(MonitorError, match=r"more than 3 pages .* \(narrow what is asked for\)"):
+    with pytest.raises(MonitorError, match=r"more than 3 pages .* \(narrow the request\)"):
         loaded(opened(SemanticScholar, web, door, query="x", overlap_days=7), {})
     assert len(web.requests) == 3
 

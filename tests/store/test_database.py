@@ -150,7 +150,7 @@ def test_opening_an_up_to_date_store_needs_no_alembic(url: str) -> None:
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("data/monitor.db", "is no store"),
+        ("data/monitor.db", "is not a store"),
         ("mysql://x/y", "cannot be mysql"),
         ("sqlite://", "is a file"),
         ("sqlite:///:memory:", "is a file"),

@@ -352,7 +352,7 @@ class SmtpServer:
             reply = session.read()
         except (smtplib.SMTPException, OSError) as error:
             self._drop()
-            lost = f"{self.host} took the mail and gave no answer: {_in_words(error)}"
+            lost = f"{self.host} accepted the mail but did not confirm it: {_in_words(error)}"
             return Outcome(DeliveryState.UNKNOWN, lost)
         return self._answered(session, letter, reply)
 
@@ -365,9 +365,7 @@ class SmtpServer:
             self._drop()
         if reply.kind in (4, 5):
             return self._refused(letter, reply)
-        return Outcome(
-            DeliveryState.UNKNOWN, f"{self.host} gave an answer that means nothing: {reply}"
-        )
+        return Outcome(DeliveryState.UNKNOWN, f"{self.host} sent an unintelligible reply: {reply}")
 
     def _leave(self) -> None:
         if self._session is not None:

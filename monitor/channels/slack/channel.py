@@ -359,7 +359,7 @@ def _asked(ask: Callable[[], Answer], secret: str) -> Answer | Outcome:
         reason = _in_words(error.reason, secret)
         return Outcome(DeliveryState.RETRY, f"Slack cannot be reached: {reason}", channel_down=True)
     except Exception as error:
-        return Outcome(DeliveryState.UNKNOWN, f"Slack gave no answer: {_in_words(error, secret)}")
+        return Outcome(DeliveryState.UNKNOWN, f"Slack did not respond: {_in_words(error, secret)}")
 
 
 def _in_words(error: object, secret: str) -> str:

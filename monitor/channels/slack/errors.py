@@ -62,7 +62,7 @@ def is_gone(answer: Answer) -> bool:
 def posted(data: Mapping[str, Any]) -> Outcome:
     if not data.get("ts"):
         return Outcome(
-            DeliveryState.UNKNOWN, "Slack said ok, but not where the message stands (no ts)"
+            DeliveryState.UNKNOWN, "Slack accepted the message but returned no timestamp (ts)"
         )
     return Outcome(DeliveryState.SENT, reference=f"{data.get('channel', '')}:{data['ts']}")
 
@@ -77,21 +77,17 @@ def refused(answer: Answer, *, webhook: bool = False) -> Outcome:
     if code in _TOO_LONG:
         raise TooLongError
     if answer.status == 429 or code in _LATER:
-        return Outcome(
-            DeliveryState.RETRY, f"Slack asks to wait: {said}", retry_after=_wait(answer)
-        )
+        return Outcome(DeliveryState.RETRY, f"Slack rate limit: {said}", retry_after=_wait(answer))
     if answer.status in _REDIRECTS:
         error = f"HTTP {answer.status}: redirects are refused; check for a proxy or gateway"
         return Outcome(DeliveryState.RETRY, error, channel_down=True)
     if answer.status >= 500 or code in _UNCLEAR or (answer.status < 400 and not code):
-        return Outcome(DeliveryState.UNKNOWN, f"Slack gave an answer that says nothing: {said}")
+        return Outcome(DeliveryState.UNKNOWN, f"Slack sent an unintelligible response: {said}")
     if code in _FORM:
-        return Outcome(
-            DeliveryState.FAILED, f"Slack does not accept the form of this message: {said}"
-        )
+        return Outcome(DeliveryState.FAILED, f"Slack rejected the format of this message: {said}")
     if not code or webhook or code in _LINE:
-        return Outcome(DeliveryState.RETRY, f"Slack refuses to post: {said}", channel_down=True)
-    return Outcome(DeliveryState.FAILED, f"Slack refuses to post: {said}")
+        return Outcome(DeliveryState.RETRY, f"Slack refused to post: {said}", channel_down=True)
+    return Outcome(DeliveryState.FAILED, f"Slack refused to post: {said}")
 
 
 def _wait(answer: Answer) -> timedelta:

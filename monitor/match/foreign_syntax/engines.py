@@ -177,7 +177,7 @@ _PUBMED = (
     rule(
         rf"{JOINED}{FIRST}(?P<open>\( ?)?{OPERAND}(?: ?\[(?:{_ASIDE})\])?(?: ?: ?{OPERAND})?"
         rf" ?(?P<at>\[(?:{_ASIDE})\])(?(open) ?\))(?!\w)",
-        "{at} is PubMed syntax, and nothing that a topic can ask for",
+        "{at} is PubMed syntax, which topics do not support",
         _NOT_ASKED,
         "",
     ),
@@ -195,7 +195,7 @@ _PUBMED = (
     ),
     rule(
         rf"\[(?:{_ASIDE})\](?!\w)",
-        "{found} is PubMed syntax, and nothing that a topic can ask for",
+        "{found} is PubMed syntax, which topics do not support",
         _NOT_ASKED,
         in_phrases=True,
     ),
@@ -203,7 +203,7 @@ _PUBMED = (
 _WEB_OF_SCIENCE = (
     rule(
         rf"{JOINED}{FIRST}(?P<at>(?:PY|DT|LA|WC|SU|OG|AD|FO|DO|UT|DOP)(?:=| = )){OPERAND}",
-        "{at} is Web of Science syntax, and nothing that a topic can ask for",
+        "{at} is Web of Science syntax, which topics do not support",
         _NOT_ASKED,
         "",
     ),
@@ -222,7 +222,7 @@ _SCOPUS = (
     rule(
         rf"{JOINED}{FIRST}(?P<at>(?:LIMIT-TO|EXCLUDE|DOCTYPE|SUBJAREA|LANGUAGE|AFFIL\w*|DOI|ISSN"
         r"|REF|SRCTYPE|EID|ORCID|FUND-\w+))\([^()]*\)",
-        "{at}(...) is Scopus syntax, and nothing that a topic can ask for",
+        "{at}(...) is Scopus syntax, which topics do not support",
         _NOT_ASKED,
         "",
         capitals=True,

@@ -40,13 +40,13 @@ RULES = (
     *EXPRESSIONS,
     rule(
         r"(?<!\w)\w+(?P<at>[?])(?=[^\W\d_])",
-        "? does not stand for a letter",
+        "? is not a wildcard for one letter",
         _FORMS,
         in_phrases=True,
     ),
     rule(
         r"(?<![\w$\\{])[A-Za-z]+(?P<at>\$)[A-Za-z]+(?![\w$}])",
-        "$ does not stand for a letter",
+        "$ is not a wildcard for one letter",
         _FORMS,
         in_phrases=True,
     ),

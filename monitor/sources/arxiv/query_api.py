@@ -92,7 +92,7 @@ class _Page:
     def load(self) -> Document:
         document = self.answer.load()
         if document is None:
-            raise DocumentError("the server said that nothing has changed, and was not asked")
+            raise DocumentError("unexpected 304 Not Modified: the request had no validators")
         document = replace(
             document, name=self.name, validators=dict(self.state), lifetime=timedelta(0)
         )
@@ -106,10 +106,10 @@ class _Page:
     def _count(self, document: Document, reading: Reading) -> None:
         """An empty page in the middle is no end: arXiv answers so when it is busy."""
         if "html" in document.content_type.lower():
-            raise DocumentError("the answer calls itself HTML, so it is none of arXiv's query API")
+            raise DocumentError("arXiv returned an HTML page instead of a feed")
         told = _TOTAL.search(document.content)
         if told is None:
-            raise DocumentError("the answer is none of arXiv's query API: it tells no total")
+            raise DocumentError("the response is not from arXiv's query API: it reports no total")
         self.total = max(self.total, int(told[1]))
         self.next = self.begin + len(reading.papers) + len(reading.rejected)
         if self.total > MOST:

@@ -72,7 +72,7 @@ class ArxivOptions(SourceOptions):
         for name in categories:
             archive = name.partition(".")[0]
             if not _CATEGORY.fullmatch(name) or archive not in _OF_PHYSICS | _GROUPS:
-                raise ValueError(f"“{name}” is no category of arXiv; write cs.CL, math.AG, hep-th")
+                raise ValueError(f"“{name}” is not an arXiv category; write cs.CL, math.AG, hep-th")
         return tuple(dict.fromkeys(categories))
 
     @model_validator(mode="after")

@@ -22,7 +22,7 @@ _UPDATES = ("date_modified", "updated", "updated_at")
 _LINKS = ("url", "link", "external_url", "canonical", "alternate")
 _IDENTIFIERS = ("id", "guid", *_LINKS, "doi", "arxiv", "arxiv_id")
 _PDF = "application/pdf"
-_NO_LIST = "the JSON is no feed: it has no list of items"
+_NO_LIST = "the JSON is not a feed: it has no list of items"
 _BETWEEN_ITEMS = re.compile(r"[ \t\r\n,]*")
 _LIST_BEGINS = re.compile(rf'"(?:{"|".join(_LISTS)})"\s*:\s*\[|^\s*\[')
 

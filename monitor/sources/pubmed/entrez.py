@@ -63,7 +63,7 @@ def searched(content: bytes) -> tuple[list[str], int, str]:
         ids = [str(one) for one in result["idlist"] if str(one).isdigit()]
         return ids, int(result["count"]), ""
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise DocumentError("the JSON is no answer of PubMed's search") from None
+        raise DocumentError("the JSON is not a response of PubMed's search") from None
 
 
 class Search:

@@ -115,7 +115,7 @@ class JsonSource(Source):
         words = _words_in(told, 0)
         if words:
             return f"{self.service} answered with an error: {words}"
-        return f"the JSON is no answer of {self.service}: it has no list of records"
+        return f"the JSON is not a response of {self.service}: it has no list of records"
 
     def _judged(self, told: object, cut: Sequence[object] | None, text: str) -> Listing:
         if cut is None:

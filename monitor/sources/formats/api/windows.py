@@ -186,7 +186,7 @@ class ApiSource(JsonSource):
             return f"{self.service} gives the same page again and again: {page.name}", ""
         return (
             f"{self.service} has more than {MAX_PAGES} pages between {page.name}",
-            "narrow what is asked for",
+            "narrow the request",
         )
 
     def fetch_page(self, asked: Asked, name: str) -> Document:

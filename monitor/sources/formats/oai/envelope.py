@@ -211,7 +211,7 @@ class _Answer:
             return f"the list is empty although it says {self.total:,} records" if missing else ""
         if self.verb:
             return f"the answer to {self.verb} holds no records"
-        return "the document is no answer of an OAI-PMH repository"
+        return "the document is not an OAI-PMH response"
 
 
 def deleted(record: Record, keys: Mapping[str, str], url: str = "") -> Paper:

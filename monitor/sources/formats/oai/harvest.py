@@ -123,7 +123,7 @@ class Harvester(Source):
                 raise
             return Document(name, fault.body, self._clock(), url=HttpClient.shown(address))
         if document is None:
-            raise DocumentError("the server said that nothing has changed, and was not asked")
+            raise DocumentError("unexpected 304 Not Modified: the request had no validators")
         return replace(document, name=name, lifetime=timedelta(0))
 
 
@@ -192,7 +192,7 @@ class _Walk:
             if loops or self.pages >= MAX_PAGES:
                 raise DocumentError(
                     f"the list of {self.repository.shown} has no end: "
-                    + ("a resumption token came twice" if loops else "too many pages of one day")
+                    + ("a resumption token was repeated" if loops else "too many pages of one day")
                 )
             seen.add(page.token)
             page = _Page(self, of, page.token, is_last=is_last, again=page.again)
@@ -226,7 +226,9 @@ class _Page:
         document, envelope = self._answer(self._address())
         if envelope.expired and self.asked_with:
             if self.again:
-                raise DocumentError(f"{self.walk.repository.shown} forgets its resumption tokens")
+                raise DocumentError(
+                    f"{self.walk.repository.shown} rejected its own resumption token"
+                )
             self.again, self.asked_with = True, ""
             document, envelope = self._answer(self._address())
         self.whole = document.complete and not (envelope.error or envelope.fault)
