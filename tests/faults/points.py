@@ -154,7 +154,7 @@ def _openers() -> list[str]:
     Of what several threads write together, all that is done in it: who of them commits is chance.
     """
     frame = sys._getframe(2)
-    while frame.f_code.co_filename.endswith(("contextlib.py", "database.py", "together.py")):
+    while frame.f_code.co_filename.endswith(("contextlib.py", "database.py", "group_commit.py")):
         if frame.f_code.co_qualname == "Database.probe":
             break
         if frame.f_code.co_qualname == "Together._commit":

@@ -30,7 +30,7 @@ from datetime import timedelta
 from pathlib import Path
 from monitor.clocks import SystemClock
 from monitor.log import set_up_logging
-from monitor.scheduler import Service
+from monitor.service.scheduler import Service
 
 set_up_logging()
 Service(Path(sys.argv[1]), SystemClock(), timedelta(milliseconds=20)).run()

@@ -307,7 +307,7 @@ MAKES = """
 import os, sys
 from pathlib import Path
 from monitor.store.database import open_store
-from monitor.store.owners import Owner
+from monitor.store.locks import Owner
 from tests.store.scenes import arrive
 
 os.umask(int(sys.argv[1], 8))

@@ -22,7 +22,7 @@ import sys
 from datetime import datetime
 from monitor.store import deliveries
 from monitor.store.database import open_store
-from monitor.store.owners import Owner
+from monitor.store.locks import Owner
 
 store, now = open_store(sys.argv[1]), datetime.fromisoformat(sys.argv[2])
 owner = Owner.hold(store)
@@ -36,7 +36,7 @@ sys.stdin.read()
 SERVES = """
 import sys
 from monitor.store.database import open_store
-from monitor.store.owners import service_lock
+from monitor.store.locks import service_lock
 
 with service_lock(open_store(sys.argv[1])):
     print("serving", flush=True)
@@ -189,7 +189,7 @@ def test_K15_a_service_whose_place_was_taken_meanwhile_is_told_until_it_is_free(
 READS = """
 import sys
 from monitor.store.database import open_store
-from monitor.store.owners import source_lock
+from monitor.store.locks import source_lock
 
 with source_lock(open_store(sys.argv[1]), sys.argv[2]):
     print("reading", flush=True)
