@@ -399,10 +399,11 @@ def _fill(flag: Path) -> None:
 
 def _shift(offset: Path) -> None:
     """Let the scheduler's clock show what the machine's would, were it set back."""
-    import monitor.service.scheduler
     from apscheduler import job
     from apscheduler.schedulers import base
     from apscheduler.triggers import interval
+
+    import monitor.service.scheduler
 
     class Wall(datetime):
         @classmethod

@@ -28,7 +28,7 @@ store, now = open_store(sys.argv[1]), datetime.fromisoformat(sys.argv[2])
 owner = Owner.hold(store)
 with store.writing() as tx:
     claimed = deliveries.claim(tx, owner.id, now, limit=2)
-    deliveries.handing_off(tx, [claimed[1].id], owner.id, now)
+    deliveries.commit_handoff(tx, [claimed[1].id], owner.id, now)
 print(owner.id, flush=True)
 sys.stdin.read()
 """
