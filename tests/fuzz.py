@@ -278,7 +278,7 @@ def unclean(paper: Paper) -> str:
 def wrong(answer: Reading | sandbox.Failure) -> str:
     """Say what is wrong with an answer, or ""."""
     if not isinstance(answer, Reading):
-        return f"{answer.why} {answer.trace}"
+        return f"{answer.reason} {answer.trace}"
     if answer.error and answer.complete:
         return "an error, and yet complete"
     if any(not (one.where and one.why) for one in answer.rejected):
@@ -313,7 +313,7 @@ class Fuzz:
         if fault and len(content) > MAY_BE_STOPPED and not getattr(answer, "trace", "x"):
             self.stopped[kind] += 1
             return
-        if not fault and len(content) <= sandbox.SMALL and took > SECONDS_OF_SMALL:
+        if not fault and len(content) <= sandbox.MAX_BYTES_HERE and took > SECONDS_OF_SMALL:
             fault = self.slow_again(kind, content)
         if not fault and self.dice.random() < 0.1 and self.ask(kind, content) != answer:
             fault = "two readings differ"
@@ -334,7 +334,7 @@ class Fuzz:
         made = plugins.source_class(kind)
         document = Document("fuzz", content, NOW)
         asked = (made, kind, made.Options(path="-"), NOW, "read", document, ())
-        told = self.worker.ask(pickle.dumps(asked), SECONDS, sandbox.MEMORY)
+        told = self.worker.ask(pickle.dumps(asked), SECONDS, sandbox.MEMORY_BYTES)
         assert isinstance(told, Reading | sandbox.Failure)
         return told
 

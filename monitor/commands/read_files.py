@@ -24,7 +24,7 @@ def read(
     UsageError for what is neither a kind nor a source, ConfigError for a faulty configuration.
     """
     source = _source(kind, config, now)
-    gc.set_threshold(sandbox.SELDOM)
+    gc.set_threshold(sandbox.GC_THRESHOLD)
     return [(file, _read(source, file)) for file in files]
 
 

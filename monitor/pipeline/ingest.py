@@ -211,7 +211,7 @@ class _Ingest:
             return None
         if finished:
             offset = 0
-        reading = sandbox.read(self.watched.source, document, sandbox.at_work(document))
+        reading = sandbox.read(self.watched.source, document, sandbox.unattended_seconds(document))
         whole = document.complete and reading.complete and not reading.error
         if self.accept is None and not offset:
             replayed_feed.look(self.parts, self.watched, reading.papers, self.parts.clock.now())

@@ -160,7 +160,7 @@ class _Judge:
 
     def _judged_at(self, day: date) -> datetime:
         """Without a known hour a day can be judged when it is over."""
-        return self.calendar.judged_at(day) if self.calendar else start_of(day + DAY, None)
+        return self.calendar.complete_at(day) if self.calendar else start_of(day + DAY, None)
 
 
 def day_of(at: datetime, calendar: Calendar | None) -> date:

@@ -1,4 +1,4 @@
-"""What every kind of source is: options, documents found by path or URL, and a pure `read`."""
+"""The base of every kind of source: options, documents by path or URL, and a pure `read`."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ __all__ = [
     "reading",
 ]
 
-MAX_DUMP_BYTES = 32 * 1024 * 1024 * 1024  # of what is fetched; a file may have any size
+MAX_DUMP_BYTES = 32 * 1024 * 1024 * 1024  # fetched; a local file may have any size
 
 
 class SourceOptions(BaseModel):
     """Settings of a source that every kind has: where its documents are.
 
     `path` is a glob (`**` for folders in folders), each file one document; `allow_private`
-    permits addresses of private networks and ports other than 80 and 443. A kind that knows
-    its service's address needs no place (`places_needed` is False): `url` is another one.
+    permits addresses of private networks and ports other than 80 and 443. A kind that has its
+    service's address needs neither (`places_needed` is False): `url` replaces that address.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -71,9 +71,9 @@ class SourceOptions(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How a service wants to be asked: keys in `headers`, and how far `apart`.
+    """How a service may be called: with keys in `headers`, and how much time `apart`.
 
-    No more than `max_bytes` are taken of an answer, within `deadline`.
+    A response may have `max_bytes` and take until `deadline`.
     """
 
     headers: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
@@ -85,10 +85,9 @@ class Terms:
 class Source(ABC):
     """A kind of source.
 
-    `dated` says that `announced` and `published` of its papers are dates of announcement or
-    first version, so that a paper may be called older by them (never for `path:`). `repeats`
-    says that each reading tells the last entries of the one before once more. `calendar`
-    says when its service publishes, where that is known: else it is learned.
+    `dated`: `announced` and `published` of its papers are dates of announcement or first version,
+    so a paper may count as older by them (never for `path:`). `repeats`: each reading repeats the
+    last entries of the one before. `calendar`: when its service publishes; None to learn it.
     """
 
     kind: ClassVar[str]
@@ -102,27 +101,27 @@ class Source(ABC):
         self,
         name: str,
         options: SourceOptions,
-        door: HttpClient | None,
+        client: HttpClient | None,
         clock: Callable[[], datetime],
     ) -> None:
         self.name = name
         self.options = options
-        self._door = door
+        self._client = client
         self._clock = clock
 
     @abstractmethod
     def read(self, document: Document) -> Reading:
-        """Turn bytes into papers; bad content is told in the Reading and never raised."""
+        """Turn bytes into papers; faults of the content are in the Reading and never raised."""
 
     def begin(self, dump: Dump, marks: Sequence[DumpCursor]) -> DumpReading:
-        """Begin to read a dump behind the furthest of `marks` that it agrees with so far.
+        """Begin to read a dump after the furthest of `marks` that its content agrees with.
 
-        Only kinds that find dumps have it. Raises FetchError when it cannot be opened.
+        Only kinds that find dumps implement it. Raises FetchError when it cannot be opened.
         """
         raise NotImplementedError(f"{self.kind} reads no dumps")
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
-        """Find the documents of this source; FetchError when there is no place to look."""
+        """Find the documents of this source; FetchError when there is nowhere to look."""
         if self.options.path:
             yield from documents_in(self.options.path)
         elif self.options.url:
@@ -130,21 +129,19 @@ class Source(ABC):
 
     @property
     def terms(self) -> Terms:
-        """Return how its service wants to be asked."""
+        """Return how its service may be called."""
         return Terms()
 
     @property
     def contact(self) -> str:
-        """Return the operator's mail address, for services that ask for one; "" for none."""
-        told = self._door.contact.removeprefix("mailto:").strip() if self._door else ""
-        return told if "@" in told and " " not in told else ""
+        """Return the operator's mail address, for services that require one; "" for none."""
+        contact = self._client.contact.removeprefix("mailto:").strip() if self._client else ""
+        return contact if "@" in contact and " " not in contact else ""
 
     def get(self, url: str, validators: Mapping[str, str] | None = None) -> Response:
-        """Ask for an address on the terms of its service; FetchError when it cannot be had."""
-        if self._door is None:
-            raise FetchError(f"source {self.name} was opened without a way to the network")
+        """Fetch an address on the terms of its service; FetchError where that fails."""
         terms = self.terms
-        return self._door.get(
+        return self._http().get(
             url,
             validators=validators,
             headers=terms.headers,
@@ -154,22 +151,23 @@ class Source(ABC):
             apart=terms.apart,
         )
 
+    def _http(self) -> HttpClient:
+        if self._client is None:
+            raise FetchError(f"source {self.name} was opened without a way to the network")
+        return self._client
+
     def _may_be_private(self, url: str) -> bool:
         """Permission is for the server that the configuration names, not for others it links to."""
         own = self.options.url
         return self.options.allow_private and (own is None or same_server(own, url))
 
     def _download_file(self) -> BinaryIO:
-        """Open a file without a name for a dump that is fetched; FetchError where none can be."""
-        if self._door is None:
-            raise FetchError(f"source {self.name} was opened without a way to the network")
-        return self._door.download_file()
+        """Open an unnamed file to fetch a dump into; FetchError where none can be opened."""
+        return self._http().download_file()
 
-    def _saved(self, url: str, validators: Mapping[str, str], file: BinaryIO) -> Dump | None:
-        """Fetch a dump into a file, which is read while it is open; None when it is unchanged."""
-        if self._door is None:
-            raise FetchError(f"source {self.name} was opened without a way to the network")
-        answer = self._door.save(
+    def _save_dump(self, url: str, validators: Mapping[str, str], file: BinaryIO) -> Dump | None:
+        """Fetch a dump into a file that stays open while it is read; None when it is unchanged."""
+        response = self._http().save(
             url,
             file,
             max_bytes=MAX_DUMP_BYTES,
@@ -178,51 +176,50 @@ class Source(ABC):
             allow_private=self._may_be_private(url),
             apart=self.terms.apart,
         )
-        if answer.not_modified:
+        if response.not_modified:
             return None
         file.flush()
 
-        def opened() -> BinaryIO:
-            again = os.fdopen(os.dup(file.fileno()), "rb")
-            again.seek(0)
-            return again
+        def reopen() -> BinaryIO:
+            copy = os.fdopen(os.dup(file.fileno()), "rb")
+            copy.seek(0)
+            return copy
 
         return Dump(
             name=shown(url),
-            open=opened,
+            open=reopen,
             at=self._clock(),
             size=os.fstat(file.fileno()).st_size,
-            url=answer.url,
-            validators=answer.validators,
-            complete=answer.complete,
-            lifetime=answer.lifetime,
+            url=response.url,
+            validators=response.validators,
+            complete=response.complete,
+            lifetime=response.lifetime,
         )
 
     def _page(self, url: str, validators: Mapping[str, str]) -> Found:
-        if self._door is None:
-            raise FetchError(f"source {self.name} was opened without a way to the network")
+        self._http()
         return Found(shown(url), lambda: self._fetch(url, validators))
 
     def _fetch(self, url: str, validators: Mapping[str, str]) -> Document | None:
-        answer = self.get(url, validators)
-        if answer.not_modified:
+        response = self.get(url, validators)
+        if response.not_modified:
             return None
         return Document(
             name=shown(url),
-            content=answer.content,
+            content=response.content,
             at=self._clock(),
-            content_type=answer.content_type,
-            url=answer.url,
-            validators=answer.validators,
-            complete=answer.complete,
-            lifetime=max(answer.lifetime, requested_interval(answer.content)),
+            content_type=response.content_type,
+            url=response.url,
+            validators=response.validators,
+            complete=response.complete,
+            lifetime=max(response.lifetime, requested_interval(response.content)),
         )
 
 
-def reading(found: Sequence[Paper | Rejected], whole: bool) -> Reading:
-    """Part papers from rejections; a document of rejections only is one that could not be read."""
-    papers = tuple(one for one in found if isinstance(one, Paper))
-    rejected = tuple(one for one in found if isinstance(one, Rejected))
+def reading(records: Sequence[Paper | Rejected], whole: bool) -> Reading:
+    """Part papers from rejections; a document of rejections only is an error."""
+    papers = tuple(record for record in records if isinstance(record, Paper))
+    rejected = tuple(record for record in records if isinstance(record, Rejected))
     if papers or not rejected:
         return Reading(papers, rejected, complete=whole)
     if len(rejected) == 1 and not whole:

@@ -1,4 +1,4 @@
-"""When a source publishes, for those whose calendar is known: weekdays, holidays, the hour."""
+"""When a source publishes, where that is fixed: weekdays, holidays and the hour."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ DAY = timedelta(days=1)
 class Calendar:
     """The days on which a source publishes, in its own zone.
 
-    `weekdays` count from Monday as 0; `ready` is the local time at which the papers of a day
-    are there for certain; on a day for which `closed` says so, none need come.
+    `weekdays` count from Monday as 0; `ready` is the local time by which the papers of a day are
+    certainly out; on a `closed` day there may be none.
     """
 
     zone: str
@@ -25,7 +25,7 @@ class Calendar:
     closed: Callable[[date], bool] = lambda day: False
 
     def day(self, at: datetime) -> date:
-        """Return the day that it is where the source is."""
+        """Return the date at the source."""
         return at.astimezone(ZoneInfo(self.zone)).date()
 
     def midnight(self, day: date) -> datetime:
@@ -35,15 +35,15 @@ class Calendar:
     def publishes(self, day: date) -> bool:
         return day.weekday() in self.weekdays and not self.closed(day)
 
-    def judged_at(self, day: date) -> datetime:
-        """Return the moment from which it can be said what a day has brought."""
+    def complete_at(self, day: date) -> datetime:
+        """Return the moment from which the papers of a day are complete."""
         return datetime.combine(day, self.ready, ZoneInfo(self.zone)).astimezone(UTC)
 
 
 def american_holidays(day: date) -> bool:
-    """Whether an American archive may rest: on a public holiday, the day after, and at New Year.
+    """Whether an American archive may be closed: a public holiday, the day after, or New Year.
 
-    What is announced on the eve stands in the feed of the next morning, so both days count.
+    What is announced on the eve is in the feed of the next morning, so both days count.
     """
     return any(one in _public_holidays(one.year) for one in (day, day - DAY)) or (
         (day.month, day.day) >= (12, 24) or (day.month, day.day) <= (1, 2)
@@ -54,8 +54,8 @@ def american_holidays(day: date) -> bool:
 def _public_holidays(year: int) -> frozenset[date]:
     """Return the movable and fixed public holidays of the United States (5 U.S.C. 6103)."""
     fixed = [date(year, 6, 19), date(year, 7, 4), date(year, 11, 11)]
-    # A holiday on a Saturday is kept on the Friday before, one on a Sunday on the Monday after.
-    kept = [one + DAY * {5: -1, 6: 1}.get(one.weekday(), 0) for one in fixed]
+    # A holiday on a Saturday is observed on the Friday before, one on a Sunday on the Monday after.
+    observed = [one + DAY * {5: -1, 6: 1}.get(one.weekday(), 0) for one in fixed]
     memorial_day = max(one for one in _days(year, 5) if one.weekday() == 0)
     movable = [
         _nth(year, 1, weekday=0, nth=3),
@@ -65,7 +65,7 @@ def _public_holidays(year: int) -> frozenset[date]:
         _nth(year, 10, weekday=0, nth=2),
         _nth(year, 11, weekday=3, nth=4),
     ]
-    return frozenset([*fixed, *kept, *movable])
+    return frozenset([*fixed, *observed, *movable])
 
 
 def _nth(year: int, month: int, *, weekday: int, nth: int) -> date:

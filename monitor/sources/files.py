@@ -19,11 +19,11 @@ MAX_FILE_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A document that is there to be read.
+    """A document that can be read.
 
-    `load` does the I/O: it returns None when the document has not changed, and raises
-    FetchError when it cannot be had, which is no reason to skip the documents after it.
-    `dump` does the same for a document of any size, of a kind that can read it in parts.
+    `load` does the I/O: it returns None when the document has not changed, and raises FetchError
+    when it cannot be fetched, which is no reason to skip the documents after it. `dump` does the
+    same for a document of any size, of a kind that reads it in parts.
     """
 
     name: str
@@ -32,16 +32,16 @@ class Found:
 
 
 def documents_in(pattern: str, dumps: bool = False) -> Iterator[Found]:
-    """Find files by a glob, sorted by path; their names are told from its fixed folder on.
+    """Find files by a glob, sorted by path; each is named by its path below the fixed folder.
 
     Hidden files are left out. With `dumps` they may be of any size. Raises FetchError when that
-    folder, or the one file that is named, does not exist.
+    folder, or the one file that the glob names, does not exist.
     """
     folder = _fixed_folder(Path(pattern))
     if not folder.is_dir():
         raise FetchError(f"there is no folder {folder}")
-    for path in _matching(Path(pattern), folder):
-        # A name that is no UTF-8 cannot be stored as it is.
+    for path in _find_matches(Path(pattern), folder):
+        # A name that is not UTF-8 cannot be stored as it is.
         name = str(path.relative_to(folder)).encode(errors="replace").decode()
         dump = partial(read_dump, path, name) if dumps else None
         yield Found(name, partial(read_file, path, name), dump)
@@ -49,24 +49,24 @@ def documents_in(pattern: str, dumps: bool = False) -> Iterator[Found]:
 
 def read_file(path: Path, name: str = "") -> Document:
     """Read a file as a document, dated by its modification time; FetchError if it cannot be."""
-    told = _stat(path)
-    if told.st_size > MAX_FILE_BYTES:
+    status = _stat(path)
+    if status.st_size > MAX_FILE_BYTES:
         raise FetchError(f"{path} is larger than {MAX_FILE_BYTES:,} bytes")
     try:
         content = path.read_bytes()
     except OSError as fault:
         raise FetchError(f"cannot read {path}: {fault.strerror}") from fault
-    return Document(name or str(path), content, datetime.fromtimestamp(told.st_mtime, UTC))
+    return Document(name or str(path), content, datetime.fromtimestamp(status.st_mtime, UTC))
 
 
 def read_dump(path: Path, name: str = "") -> Dump:
-    """Look at a file as a dump, without reading it; FetchError if there is none."""
-    told = _stat(path)
-    at = datetime.fromtimestamp(told.st_mtime, UTC)
-    return Dump(name or str(path), lambda: _opened(path), at, told.st_size, told.st_mtime_ns)
+    """Return a file as a dump, without reading it; FetchError if there is none."""
+    status = _stat(path)
+    at = datetime.fromtimestamp(status.st_mtime, UTC)
+    return Dump(name or str(path), lambda: _open(path), at, status.st_size, status.st_mtime_ns)
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except OSError as fault:
@@ -75,25 +75,25 @@ def _opened(path: Path) -> BinaryIO:
 
 def _stat(path: Path) -> os.stat_result:
     try:
-        told = path.stat()
+        status = path.stat()
     except OSError as fault:
         raise FetchError(f"cannot read {path}: {fault.strerror}") from fault
-    if not stat.S_ISREG(told.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise FetchError(f"{path} is not a regular file")
-    return told
+    return status
 
 
-def _matching(pattern: Path, folder: Path) -> list[Path]:
+def _find_matches(pattern: Path, folder: Path) -> list[Path]:
     if pattern.is_file():
         return [pattern]
     if not _has_wildcard(pattern):
         raise FetchError(f"there is no file {pattern}")
-    found = folder.glob(str(pattern.relative_to(folder)))
-    return sorted(path for path in found if not (path.is_dir() or path.name.startswith(".")))
+    paths = folder.glob(str(pattern.relative_to(folder)))
+    return sorted(path for path in paths if not (path.is_dir() or path.name.startswith(".")))
 
 
 def _fixed_folder(pattern: Path) -> Path:
-    """The folder above the first part of a glob that has a wildcard in it."""
+    """Return the folder above the first part of a glob that has a wildcard."""
     folder = pattern.parent
     while _has_wildcard(folder):
         folder = folder.parent

@@ -1,11 +1,11 @@
-"""Reading documents from outside so that none can hang the service or eat its memory.
+"""Reads documents so that none can hang the service or use up its memory.
 
-    document ── up to 32 KB ───────────────────────────────> read here
-             └─ larger ──> a worker: a process that is asked over a pipe, and killed when it
-                           takes longer than its time or more than its memory
+    document ── up to 32 KB ──> read in this process
+             └─ larger ───────> a worker: a process at the other end of a pipe, killed when it
+                                takes more than its time or its memory
 
-Workers are kept between documents, as many as threads read at once; one that was killed is replaced
-for the next document. `monitor.sources.sandbox_worker` is the other end of the pipe.
+Idle workers are reused; one that was killed is replaced for the next document.
+`monitor.sources.sandbox_worker` is the other end of the pipe.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from monitor.model import Document, Paper, Reading
 from monitor.sources.base import Source
 from monitor.sources.fields.withdrawals import strip_withdrawal_marks
 
-SMALL = 32 * 1024
-SECONDS = 8.0  # what is left of ten, for who waits at a terminal
-MEMORY = 400 * 1024 * 1024  # what is left of 512 MB, beside this process
-LARGE = 20 * 1024 * 1024  # from here on, time and memory grow with the document
+MAX_BYTES_HERE = 32 * 1024
+SECONDS = 8.0  # of ten that a command at a terminal may take
+MEMORY_BYTES = 400 * 1024 * 1024  # of 512 MB, beside this process
+LARGE_BYTES = 20 * 1024 * 1024  # from here on, time and memory grow with the document
 SECONDS_PER_MB = 0.5
-SECONDS_PER_MB_AT_WORK = 3.0  # where nobody waits: a machine that is busy reads as well
-KEPT = 2  # idle workers
-# Objects between two looks for rings of them. Papers, and what they are read from, form none; and
-# there are a hundred thousand of them, which the interpreter would look through again and again.
-SELDOM = 200_000
-MOST = 200  # documents of one worker: what libraries keep is let go with it
+SECONDS_PER_MB_UNATTENDED = 3.0  # nobody waits, and the machine may be busy
+MAX_IDLE_WORKERS = 2
+# Allocations between two runs of the garbage collector. Papers, and what they are read from, form
+# no cycles; and there are a hundred thousand of them, which each run would visit again.
+GC_THRESHOLD = 200_000
+MAX_DOCUMENTS_PER_WORKER = 200  # frees what libraries hold on to
 
 log = structlog.get_logger()
 
 
 def read(
-    source: Source, document: Document, seconds: float = SECONDS, memory: int = MEMORY
+    source: Source, document: Document, seconds: float = SECONDS, memory: int = MEMORY_BYTES
 ) -> Reading:
     """Read a document as `source` does. DocumentError where it cannot be read within bounds."""
     reading = cast("Reading", ask(source, "read", document, seconds=seconds, memory=memory))
@@ -54,68 +54,66 @@ def read(
 
 
 def with_distinct_authors(papers: Sequence[Paper]) -> tuple[Paper, ...]:
-    """Return papers with an author once each whom their records list twice."""
+    """Return papers without the second mention of an author."""
     if all([len(set(one.authors)) == len(one.authors) for one in papers]):  # noqa: C419 - faster
         return tuple(papers)
     return tuple(structs.replace(one, authors=tuple(dict.fromkeys(one.authors))) for one in papers)
 
 
-def at_work(document: Document) -> float:
-    """How many seconds it may take to read a document where nobody waits for it."""
-    return SECONDS + SECONDS_PER_MB_AT_WORK * len(document.content) / 2**20
+def unattended_seconds(document: Document) -> float:
+    """Return how long the reading of a document may take where nobody waits for it."""
+    return SECONDS + SECONDS_PER_MB_UNATTENDED * len(document.content) / 2**20
 
 
 def ask(
     source: Source,
     method: str,
     document: Document,
-    *more: object,
+    *arguments: object,
     seconds: float = SECONDS,
-    memory: int = MEMORY,
+    memory: int = MEMORY_BYTES,
 ) -> object:
-    """Return what a method of `source` says of a document; it is given `more` behind it.
+    """Return the result of a source's method for a document, and for `arguments` after it.
 
-    The source has no way to the network there. DocumentError where there is no answer within
+    The source has no way to the network there. DocumentError where there is no result within
     bounds.
     """
-    if len(document.content) <= SMALL:
-        return _asked_here(source, method, document, more)
-    asked = (type(source), source.name, source.options, source._clock(), method, document, more)
+    if len(document.content) <= MAX_BYTES_HERE:
+        return _call(source, method, document, arguments)
+    call = (type(source), source.name, source.options, source._clock(), method, document, arguments)
     try:
-        told = pickle.dumps(asked, pickle.HIGHEST_PROTOCOL)
+        message = pickle.dumps(call, pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, AttributeError, TypeError):
         # A kind that is no class of a module.
-        return _asked_here(source, method, document, more)
-    excess = max(len(document.content) - LARGE, 0)
+        return _call(source, method, document, arguments)
+    excess = max(len(document.content) - LARGE_BYTES, 0)
     seconds += SECONDS_PER_MB * excess / 2**20
-    answer = _workers.ask(told, seconds, memory + 8 * excess)
-    if not isinstance(answer, Failure):
-        return answer
-    if answer.trace:
-        log.error("reading failed", source=source.name, document=document.name, trace=answer.trace)
-    raise DocumentError(answer.why)
+    result = _workers.ask(message, seconds, memory + 8 * excess)
+    if not isinstance(result, Failure):
+        return result
+    if result.trace:
+        log.error("reading failed", source=source.name, document=document.name, trace=result.trace)
+    raise DocumentError(result.reason)
 
 
-def _asked_here(
-    source: Source, method: str, document: Document, more: tuple[object, ...]
-) -> object:
+def _call(source: Source, method: str, document: Document, arguments: tuple[object, ...]) -> object:
     try:
-        return getattr(source, method)(document, *more)
+        return getattr(source, method)(document, *arguments)
     except Exception as fault:
         log.exception("reading failed", source=source.name, document=document.name)
-        raise DocumentError(unexpected(fault)) from fault
+        raise DocumentError(describe_fault(fault)) from fault
 
 
-def unexpected(fault: Exception) -> str:
-    """Say a fault that no reader thought of."""
+def describe_fault(fault: Exception) -> str:
+    """Return the message for a fault that no reader expects."""
     return f"the document cannot be read: unexpected {type(fault).__name__}: {fault}"[:300]
 
 
 class Failure:
-    """Why a worker has no reading; `trace` is where a fault came from, for the log."""
+    """Why a worker has no result; `trace` is where a fault came from, for the log."""
 
-    def __init__(self, why: str, trace: str = "") -> None:
-        self.why = why
+    def __init__(self, reason: str, trace: str = "") -> None:
+        self.reason = reason
         self.trace = trace
 
 
@@ -132,22 +130,22 @@ class Worker:
             start_new_session=True,  # Ctrl-C is for this process, which ends its workers
         )
         self.documents = 0
-        self.asked = cast("IO[bytes]", self._process.stdin)
-        self.told = cast("IO[bytes]", self._process.stdout)
-        with suppress(EOFError):  # one that cannot start is found out when it is asked
-            receive(self.told)  # it has begun: that is not the document's time
+        self.requests = cast("IO[bytes]", self._process.stdin)
+        self.responses = cast("IO[bytes]", self._process.stdout)
+        with suppress(EOFError):  # the first request shows that it cannot start
+            receive(self.responses)  # it has begun: that is not the document's time
 
-    def ask(self, told: bytes, seconds: float, memory: int) -> object:
-        """Return the answer to a message, or a Failure."""
+    def ask(self, message: bytes, seconds: float, memory: int) -> object:
+        """Return the response to a message, or a Failure."""
         self.documents += 1
         late = Timer(seconds, self._process.kill)
         late.daemon = True
         until = time.monotonic() + seconds  # before the timer starts: it must not fire before this
         late.start()
         try:
-            send(self.asked, memory.to_bytes(8, "big"))
-            send(self.asked, told)
-            return pickle.loads(receive(self.told))
+            send(self.requests, memory.to_bytes(8, "big"))
+            send(self.requests, message)
+            return pickle.loads(receive(self.responses))
         except (EOFError, OSError):
             self.end()
             if time.monotonic() < until:
@@ -161,32 +159,33 @@ class Worker:
 
     def end(self) -> None:
         with suppress(OSError):
-            self.asked.close()
+            self.requests.close()
         self._process.kill()
         self._process.wait()
-        self.told.close()
+        self.responses.close()
 
 
 class _Workers:
-    """Workers that are idle; each thread that reads takes one, or starts one."""
+    """The idle workers; each thread that reads takes one, or starts one."""
 
     def __init__(self) -> None:
         self._idle: list[Worker] = []
         self._lock = Lock()
 
-    def ask(self, told: bytes, seconds: float, memory: int) -> object:
+    def ask(self, message: bytes, seconds: float, memory: int) -> object:
         with self._lock:
             worker = self._idle.pop() if self._idle else None
         if worker is None or not worker.lives():
             worker = Worker()
-        answer = worker.ask(told, seconds, memory)
+        response = worker.ask(message, seconds, memory)
         with self._lock:
-            keep = worker.lives() and worker.documents < MOST and len(self._idle) < KEPT
+            is_fit = worker.lives() and worker.documents < MAX_DOCUMENTS_PER_WORKER
+            keep = is_fit and len(self._idle) < MAX_IDLE_WORKERS
             if keep:
                 self._idle.append(worker)
         if not keep:
             worker.end()
-        return answer
+        return response
 
     def end(self) -> None:
         with self._lock:
@@ -195,24 +194,24 @@ class _Workers:
             worker.end()
 
 
-def send(pipe: IO[bytes], told: bytes) -> None:
-    """Write a message: its length in eight bytes, and itself."""
-    pipe.write(len(told).to_bytes(8, "big"))
-    pipe.write(told)
+def send(pipe: IO[bytes], message: bytes) -> None:
+    """Write a message, its length in eight bytes before it."""
+    pipe.write(len(message).to_bytes(8, "big"))
+    pipe.write(message)
     pipe.flush()
 
 
 def receive(pipe: IO[bytes]) -> bytes:
     """Read a message; EOFError when the other end is gone."""
-    size = int.from_bytes(_exactly(pipe, 8), "big")
-    return _exactly(pipe, size)
+    size = int.from_bytes(_read_exactly(pipe, 8), "big")
+    return _read_exactly(pipe, size)
 
 
-def _exactly(pipe: IO[bytes], size: int) -> bytes:
-    told = pipe.read(size)
-    if len(told) < size:
+def _read_exactly(pipe: IO[bytes], size: int) -> bytes:
+    content = pipe.read(size)
+    if len(content) < size:
         raise EOFError
-    return told
+    return content
 
 
 _workers = _Workers()
@@ -220,5 +219,5 @@ _workers = _Workers()
 
 @atexit.register
 def end() -> None:
-    """End the idle workers; whoever reads next starts others."""
+    """End the idle workers; the next document starts another."""
     _workers.end()

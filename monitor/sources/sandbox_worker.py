@@ -1,8 +1,7 @@
 """Reads large documents in a process of its own: `python -m monitor.sources.sandbox_worker`.
 
-Answers messages of `monitor.sources.sandbox` until there are none. The operating system bounds its
-memory for each document and its processor time for all of them, in case the caller is killed while
-it reads.
+Answers messages of `monitor.sources.sandbox` until there are none. The operating system limits its
+memory and its processor time for each document, in case the caller is killed while it reads.
 """
 
 from __future__ import annotations
@@ -17,53 +16,54 @@ from contextlib import suppress
 from typing import IO
 
 from monitor.sources import sandbox
-from monitor.sources.sandbox import Failure, receive, send, unexpected
+from monitor.sources.sandbox import Failure, describe_fault, receive, send
 
-SECONDS = 120  # of the processor, for one document
+CPU_SECONDS = 120  # for one document
+OUT_OF_MEMORY = "the document needs more memory than it may"
 
 
-def answer(told: bytes) -> object:
-    """Ask a source about the document of a message; a Failure where it has no answer."""
+def answer(message: bytes) -> object:
+    """Return the result of the call in a message; a Failure where there is none."""
     try:
-        kind, name, options, now, method, document, more = pickle.loads(told)
-        del told
-        return getattr(kind(name, options, None, lambda: now), method)(document, *more)
+        kind, name, options, now, method, document, arguments = pickle.loads(message)
+        del message
+        return getattr(kind(name, options, None, lambda: now), method)(document, *arguments)
     except MemoryError:
-        return Failure("the document needs more memory than it may")
+        return Failure(OUT_OF_MEMORY)
     except Exception as fault:
-        return Failure(unexpected(fault), traceback.format_exc())
+        return Failure(describe_fault(fault), traceback.format_exc())
 
 
-def _bounded(memory: int) -> None:
-    """Bound what this process may hold, and how long it may go on; where the system can."""
+def _set_limits(memory: int) -> None:
+    """Limit the memory and the processor time of this process, where the system can."""
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    bounds = ((resource.RLIMIT_DATA, memory), (resource.RLIMIT_CPU, int(used) + SECONDS))
-    for what, most in bounds:
+    limits = ((resource.RLIMIT_DATA, memory), (resource.RLIMIT_CPU, int(used) + CPU_SECONDS))
+    for name, limit in limits:
         with suppress(ValueError, OSError):
-            resource.setrlimit(what, (most, resource.getrlimit(what)[1]))
+            resource.setrlimit(name, (limit, resource.getrlimit(name)[1]))
 
 
-def _serve(asked: IO[bytes], told: IO[bytes]) -> None:
-    send(told, b"")  # it has begun
+def _serve(requests: IO[bytes], responses: IO[bytes]) -> None:
+    send(responses, b"")  # it has begun
     while True:
-        _bounded(int.from_bytes(receive(asked), "big"))
-        found = answer(receive(asked))
+        _set_limits(int.from_bytes(receive(requests), "big"))
+        result = answer(receive(requests))
         try:
-            send(told, pickle.dumps(found, pickle.HIGHEST_PROTOCOL))
+            send(responses, pickle.dumps(result, pickle.HIGHEST_PROTOCOL))
         except MemoryError:
-            send(told, pickle.dumps(Failure("the document needs more memory than it may")))
-        del found
+            send(responses, pickle.dumps(Failure(OUT_OF_MEMORY)))
+        del result
         gc.collect()  # a fault that was caught may hold the document
 
 
 def main() -> None:
-    """Answer until nobody asks. What libraries print goes nowhere near the answers."""
+    """Answer until there are no more requests. What libraries print stays out of the responses."""
     gc.freeze()
-    gc.set_threshold(sandbox.SELDOM)
-    told = os.fdopen(os.dup(1), "wb")
+    gc.set_threshold(sandbox.GC_THRESHOLD)
+    responses = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     with suppress(EOFError, BrokenPipeError):
-        _serve(sys.stdin.buffer, told)
+        _serve(sys.stdin.buffer, responses)
 
 
 if __name__ == "__main__":

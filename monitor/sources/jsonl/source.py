@@ -110,7 +110,7 @@ class Jsonl(Source):
             url, sent = self.options.url, dict(validators)
             page = self._page(url, sent)
             with self._download_file() as file:
-                yield replace(page, dump=partial(self._saved, url, sent, file))
+                yield replace(page, dump=partial(self._save_dump, url, sent, file))
 
 
 class DumpReader:
