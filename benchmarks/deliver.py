@@ -39,8 +39,8 @@ from monitor.config import load
 from monitor.log import set_up_logging
 from monitor.model import Rendered
 from monitor.pipeline import deliver_line
-from monitor.store import digests
-from monitor.store.digests import Planned
+from monitor.store import freeze_digest
+from monitor.store.freeze_digest import Planned
 
 CONNECTIONS = 8
 MAILS = 2_000
@@ -127,7 +127,7 @@ def plan(app: App, part: Rendered, mails: int, name: str) -> None:
                 Planned("email", to, 0, message_id(f"{name} {to} {one.period}", SENDER))
                 for to in some
             ]
-            assert digests.freeze(tx, one, {"email": [body]}, planned, AT)
+            assert freeze_digest.freeze(tx, one, {"email": [body]}, planned, AT)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,8 @@ from monitor.match.synonyms import NO_SYNONYMS
 from monitor.pipeline import Runtime, make_searchable
 from monitor.store import papers, schema
 from monitor.store import search as search_index
-from monitor.store.database import Database, open_store
+from monitor.store.database import Database
+from monitor.store.opening import open_store
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 VOCABULARY = 60_000

@@ -37,8 +37,9 @@ from monitor.diff.decide import DecisionContext
 from monitor.identity.keys import keyed
 from monitor.model import ChangeKind, Decision, Paper
 from monitor.pipeline.store_chunk import arrive, decide
-from monitor.store import paper_index, papers, schema
-from monitor.store.database import Database, open_store
+from monitor.store import paper_index, papers, schema, write_papers
+from monitor.store.database import Database
+from monitor.store.opening import open_store
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 SOURCE = "dump"
@@ -92,7 +93,7 @@ def grow(store: Database, count: int) -> float:
             for first in range(start, min(start + COMMIT, count + 1), BATCH):
                 numbers = range(first, min(first + BATCH, start + COMMIT, count + 1))
                 told = [Decision(keyed(paper(n)), ChangeKind.NEW, news=False) for n in numbers]
-                papers.apply(tx, SOURCE, told, NOW)
+                write_papers.apply(tx, SOURCE, told, NOW)
             tx.execute(sa.delete(schema.unsearched))  # what the service does meanwhile
     return count / (time.perf_counter() - began)
 

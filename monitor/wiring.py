@@ -35,8 +35,9 @@ from monitor.pipeline import (
     Runtime,
     Subscription,
 )
-from monitor.store.database import Database, open_store
+from monitor.store.database import Database
 from monitor.store.locks import Owner
+from monitor.store.opening import open_store
 from monitor.store.server_memory import Servers
 
 # The channel of a subscription's own addresses.

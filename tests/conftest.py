@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from monitor.store.database import open_store
+from monitor.store.opening import open_store
 from tests.house import House
 from tests.servers import postgres
 from tests.servers.slack import SlackServer

@@ -27,8 +27,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from monitor.digest.schedule import next_due, parse_schedule
-from monitor.store import deliveries
-from monitor.store.database import open_store
+from monitor.store import uncertain_deliveries
+from monitor.store.opening import open_store
 from tests.fleet import Fleet, fleet, paper
 from tests.house import SATURDAY, House
 from tests.patience import wait
@@ -179,9 +179,9 @@ class Month:
         store = open_store(self.fleet.store)
         received = {message_id(mail.content) for mail in self.smtp.received}
         with store.writing() as tx:
-            for one in deliveries.unknown(tx):
+            for one in uncertain_deliveries.unknown(tx):
                 fate = "sent" if one.message_id in received else "resend"
-                deliveries.resolve(tx, one.id, fate, self.now)
+                uncertain_deliveries.resolve(tx, one.id, fate, self.now)
                 self.resolved[fate] += 1
         store.close()
 

@@ -34,8 +34,9 @@ from pathlib import Path
 from typing import Any
 
 from monitor.model import DeliveryState
-from monitor.store import deliveries
-from monitor.store.database import Database, open_store
+from monitor.store import deliveries, uncertain_deliveries
+from monitor.store.database import Database
+from monitor.store.opening import open_store
 from tests.fleet import ROOT, FileClock, paper
 from tests.house import House
 from tests.patience import PATIENCE, wait
@@ -145,7 +146,7 @@ class Night:
         with self.database.writing() as tx:
             for one in deliveries.listing(tx, [DeliveryState.UNKNOWN]):
                 fate = "sent" if one.message_id in arrived else "resend"
-                deliveries.resolve(tx, one.id, fate, self.now)
+                uncertain_deliveries.resolve(tx, one.id, fate, self.now)
                 self.resolved += 1
 
     def is_at_rest(self) -> bool:

@@ -82,6 +82,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "sources/sandbox_worker.py",
         "store/database.py",
         "store/locks.py",
+        "store/sqlite_files.py",
         "wiring.py",
     ),
     "procrastinate": ("service/job_queue.py", "service/workers.py"),
@@ -101,7 +102,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "smtplib": ("channels/email/smtp.py",),
     "socket": ("channels/email/smtp.py", "commands/heartbeat.py", "http/dialing.py"),
     "sqlalchemy": ("store/*",),
-    "sqlite3": ("store/database.py",),
+    "sqlite3": ("store/database.py", "store/engine.py"),
     "ssl": (
         "channels/email/smtp.py",
         "channels/slack/clients.py",

@@ -46,10 +46,10 @@ DeliveryId = Annotated[
 def list_(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """List the deliveries, newest first."""
     from monitor.cli import json_output, run_output
-    from monitor.store import deliveries as outbox
+    from monitor.store import deliveries as stored_deliveries
 
     with opened_to_read(config, now) as app, app.runtime.database.reading() as tx:
-        listed = outbox.listing(tx)
+        listed = stored_deliveries.listing(tx)
     if as_json:
         emit(json_output.deliveries(listed))
     else:
@@ -61,11 +61,11 @@ def retry(
     id_: DeliveryId, config: Config = CONFIG, now: Now = None, as_json: AsJson = False
 ) -> None:
     """Retry a failed, waiting or suppressed delivery now."""
-    from monitor.store import deliveries as outbox
+    from monitor.store import uncertain_deliveries
 
     with opened(config, now, create=False) as app:
         with app.runtime.database.writing() as tx:
-            outbox.retry(tx, id_, app.runtime.clock.now())
+            uncertain_deliveries.retry(tx, id_, app.runtime.clock.now())
         app.deliver()
         _report(app, id_, as_json)
 
@@ -94,10 +94,10 @@ def resolve(
 def _report(app: App, id_: int, as_json: bool) -> None:
     from monitor.cli import json_output, run_output
     from monitor.model import DeliveryState
-    from monitor.store import deliveries as outbox
+    from monitor.store import deliveries as stored_deliveries
 
     with app.runtime.database.reading() as tx:
-        delivery = outbox.get(tx, id_)
+        delivery = stored_deliveries.get(tx, id_)
     if as_json:
         emit(json_output.deliveries([delivery]))
     else:
@@ -141,7 +141,8 @@ def _alive(config: Path) -> list[Check]:
 def _examined(config: Path, now: str | None) -> list[Check]:
     from monitor.commands.doctor import before_first_run
     from monitor.commands.doctor import doctor as examine
-    from monitor.store.database import Database, is_there
+    from monitor.store.database import Database
+    from monitor.store.opening import is_there
 
     with opened_or_empty(config, now) as app:
         store, files = app.settings.store, [app.settings.file]

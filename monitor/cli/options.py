@@ -94,7 +94,7 @@ def opened_or_empty(config: Path, now: str | None = None) -> Iterator[App]:
 
     `App.settings.store` is the one that the configuration names in either case.
     """
-    from monitor.store.database import is_there
+    from monitor.store.opening import is_there
 
     settings = _settings(config)
     if is_there(settings.store):

@@ -15,7 +15,8 @@ from monitor.model import DeliveryState, Run, RunOutcome
 from monitor.pipeline import Runtime
 from monitor.private_files import can_be_read_by_all
 from monitor.store import deliveries, heartbeats, runs
-from monitor.store.database import CREATED_BY, Database
+from monitor.store.database import Database
+from monitor.store.opening import CREATED_BY
 
 MB = 1024 * 1024
 LEAST_ROOM = 200 * MB

@@ -12,7 +12,8 @@ from datetime import UTC, datetime, timedelta
 
 from monitor.errors import StoreError
 from monitor.store import heartbeats
-from monitor.store.database import CREATED_BY, Database, is_there
+from monitor.store.database import Database
+from monitor.store.opening import CREATED_BY, is_there
 
 SERVICE = "serve"
 WORKER = "worker"

@@ -32,7 +32,7 @@ def merge(parts: Runtime, wanted: Sequence[str]) -> FoundPaper:
         for other in others:
             identity_rulings.rule(tx, names[first], names[other], identity_rulings.SAME, now)
         pairs = [(first, other, "someone ruled that they are the same") for other in others]
-        merge_papers.unite(tx, pairs, now)
+        merge_papers.merge(tx, pairs, now)
         return _found(tx, first)
 
 

@@ -16,7 +16,7 @@ from monitor.model import (
     DeliveryState,
 )
 from monitor.pipeline import Runtime, Subscription, incidents, is_handed_off_again
-from monitor.store import deliveries, digests, heartbeats, matches
+from monitor.store import deliveries, heartbeats, matches, unsent_matches
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Database, Transaction
 from monitor.store.subscriptions import SubscriptionState
@@ -53,7 +53,7 @@ def _recorded(tx: Transaction, parts: Runtime, now: datetime) -> Iterator[str]:
         said = f"{one.subject} {incidents.said(one.kind)}"
         again = f"; next attempt at {_utc(one.next_try)}" if one.next_try else ""
         yield f"{said} since {_utc(one.since)}: {one.error}{again}"
-    for delivery in deliveries.may_have_arrived(tx):
+    for delivery in deliveries.listing(tx):
         yield _unsure(delivery, is_sent_again(tx, parts, delivery, now))
 
 
@@ -91,14 +91,14 @@ def _overdue(
     if state is None or is_paused(told, now):
         return
     if told.schedule.immediately:
-        since = digests.waits_since(tx, told.name, now)
+        since = unsent_matches.waits_since(tx, told.name, now)
         if since is not None and since < now - late:
             yield f"papers have been waiting for {told.name} since {_utc(since)}"
         return
     after = max(state.first_seen, state.last_due_at or state.in_force_since)
     slot = latest_due(told.schedule, told.timezone, after, now - late)
     if slot is not None:
-        waiting = digests.waiting(tx, told.name, now)
+        waiting = unsent_matches.waiting(tx, told.name, now)
         papers = f"; {count_papers(waiting)} in it" if waiting else ""
         due = local(slot.due_at, told.timezone)
         yield f"the digest of {told.name} was due {due} and has not been composed{papers}"

@@ -18,7 +18,7 @@ from monitor.model import (
     SourceWarning,
 )
 from monitor.pipeline import Runtime, Subscription, incidents
-from monitor.store import deliveries, digests, runs
+from monitor.store import deliveries, digests, runs, subscriptions, unsent_matches
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
 from monitor.store.subscriptions import SubscriptionState
@@ -77,9 +77,9 @@ def status(parts: Runtime) -> Status:
     with parts.database.reading() as tx:
         last = {run.source: run for run in runs.last_runs(tx)}
         counts = deliveries.counts(tx)
-        states = digests.states(tx)
+        states = subscriptions.states(tx)
         rests = {one.subject: one.next_try for one in stored_incidents.open_incidents(tx)}
-        subscriptions = tuple(
+        reports = tuple(
             _subscription(tx, parts, s, states.get(s.name), rests, now) for s in parts.subscriptions
         )
         read = {told.source: told for told in _read(tx, parts, now)}
@@ -88,7 +88,7 @@ def status(parts: Runtime) -> Status:
     return Status(
         ok=not problems,
         sources=tuple(_source(name, last.get(name), read[name]) for name in parts.sources),
-        subscriptions=subscriptions,
+        subscriptions=reports,
         deliveries={str(state): count for state, count in counts.items()},
         problems=tuple(problems),
     )
@@ -121,7 +121,7 @@ def _subscription(
 ) -> SubscriptionStatus:
     found = digests.latest(tx, told.name)
     last = Last(found[1], tuple(deliveries.of_digest(tx, found[0]))) if found else None
-    waiting = digests.waiting(tx, told.name, now) if state else 0
+    waiting = unsent_matches.waiting(tx, told.name, now) if state else 0
     due = next_slot(told, state, now)
     return SubscriptionStatus(
         name=told.name,

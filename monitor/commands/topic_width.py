@@ -19,7 +19,7 @@ from monitor.errors import ConfigError, Fault, StoreError
 from monitor.match import Query, index_of, understood, unseen_words
 from monitor.pipeline import queries_in_force
 from monitor.store import matches, schema
-from monitor.store.database import Database, Transaction, version
+from monitor.store.database import Database, Transaction, schema_version
 
 # Fewer papers than these say little about a topic.
 LEAST = 100
@@ -44,7 +44,7 @@ def topic_warnings(settings: Settings) -> list[Fault]:
         if store.path and not store.path.exists():
             return []
         try:
-            return _warnings(settings, store) if version(store) == schema.VERSION else []
+            return _warnings(settings, store) if schema_version(store) == schema.VERSION else []
         finally:
             store.close()
     except StoreError:

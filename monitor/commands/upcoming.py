@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from monitor import pipeline
 from monitor.digest.schedule import next_due
 from monitor.pipeline import Runtime, Subscription
-from monitor.store import digests
+from monitor.store import subscriptions, unsent_matches
 from monitor.store.subscriptions import SubscriptionState
 
 # More subscriptions are not looked at: what each waits for takes a query.
@@ -49,11 +49,11 @@ def upcoming(parts: Runtime, names: Sequence[str] = ()) -> list[Upcoming]:
     now = parts.clock.now()
     wanted = pipeline.chosen(parts, names)[:MOST]
     with parts.database.reading() as tx:
-        states = digests.states(tx, [one.name for one in wanted])
+        states = subscriptions.states(tx, [one.name for one in wanted])
         return [
             Upcoming(
                 one.name,
-                digests.waiting(tx, one.name, now),
+                unsent_matches.waiting(tx, one.name, now),
                 next_slot(one, states.get(one.name), now),
                 one.timezone,
                 one.pause_until if is_paused(one, now) else None,

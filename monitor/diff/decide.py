@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import chain
 
 import numpy as np
 
-from monitor.identity.keys import LINK, says_no_more
+from monitor.diff.revisions import _of_known
+from monitor.identity.keys import LINK
 from monitor.identity.near import sharing
 from monitor.identity.resolve import (
     Handle,
@@ -18,20 +19,16 @@ from monitor.identity.resolve import (
     handles,
     matches,
     may_be_one,
-    not_reread_since_split,
     stored_matches,
     without,
 )
 from monitor.model import Candidate, ChangeKind, Decision, FirstRun, IncomingPaper, Paper
-from monitor.text import without_withdrawal
 
 OLDER_AFTER = timedelta(days=90)
 RECENT = timedelta(days=7)
 RECENT_UNDATED = 20
 # "Editorial" may stand in a chunk five hundred times: the last of them are candidates enough.
 MOST_TWINS = 25
-# So many other texts has a source shown of a paper before its changes are no news any more.
-FLAPPING = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,71 +219,6 @@ def _are_one(first: Candidate, other: Candidate) -> bool:
     if "different" in (first.ruled, other.ruled):
         return False
     return may_be_one(first.stored.paper, other.stored.paper)
-
-
-def _of_known(
-    keyed: IncomingPaper, candidate: Candidate, why: str, news: bool, joins: tuple[int, ...]
-) -> Decision:
-    kind, reason = next(_changes(keyed, candidate), (None, why))
-    # What a withdrawn paper says of itself is mostly that it is withdrawn.
-    text_changed_silently = not keyed.paper.withdrawn and _text_changed(keyed, candidate)
-    text_changed_silently = kind is None and (
-        text_changed_silently or not_reread_since_split(keyed, candidate)
-    )
-    return Decision(
-        keyed,
-        kind,
-        candidate.stored.id,
-        news=news,
-        why=reason,
-        text_changed_silently=text_changed_silently,
-        joins=joins,
-        recognised=why,
-    )
-
-
-def _changes(keyed: IncomingPaper, candidate: Candidate) -> Iterator[tuple[ChangeKind, str]]:
-    incoming, stored = keyed.paper, candidate.stored.paper
-    if incoming.withdrawn:
-        # Releases that did not read "RETRACTED:" have stored it as part of the title.
-        if not stored.withdrawn and without_withdrawal(stored.title) == stored.title:
-            yield ChangeKind.WITHDRAWN, "it has been withdrawn"
-        return
-    versions = [s.version for s in candidate.sightings if s.version] + [stored.version or 0]
-    if incoming.version and max(versions) and incoming.version != max(versions):
-        if incoming.version > max(versions):
-            yield ChangeKind.REVISED, f"version {incoming.version} after {max(versions)}"
-        return
-    changed = _text_changed(keyed, candidate) and not says_no_more(incoming, stored)
-    if changed and not _flaps(candidate):
-        yield ChangeKind.REVISED, "this source now gives another text"
-
-
-def _text_changed(keyed: IncomingPaper, candidate: Candidate) -> bool:
-    """Compare with what the same source said before, so that two sources' wordings do not flap.
-
-    An abstract that arrives where there was none is a gap filled, and a text that this source
-    has shown before is nothing new. Fingerprints made by another rule tell nothing.
-    """
-    if keyed.paper.abstract and not candidate.stored.paper.abstract:
-        return False
-    rule = _rule(keyed.fingerprint)
-    shown = {
-        one
-        for told in candidate.sightings
-        for one in (told.fingerprint, *told.past)
-        if _rule(one) == rule
-    }
-    return bool(shown) and keyed.fingerprint not in shown
-
-
-def _rule(fingerprint: str) -> str:
-    return fingerprint.partition(":")[0]
-
-
-def _flaps(candidate: Candidate) -> bool:
-    """A page that shows another text at each reading, a counter for one, has no news any more."""
-    return any(len(set(told.past)) >= FLAPPING for told in candidate.sightings)
 
 
 def proven(decisions: Sequence[Decision], ids: Sequence[int]) -> list[tuple[int, int, str]]:

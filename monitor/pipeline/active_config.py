@@ -9,7 +9,7 @@ from monitor.errors import StoreError
 from monitor.match import Standing, TopicIndex
 from monitor.model import Topic
 from monitor.pipeline.explanations import Explain, kept
-from monitor.store import digests, matches
+from monitor.store import matches, subscriptions
 from monitor.store.database import Database, Transaction
 from monitor.store.subscriptions import Subscribed
 
@@ -76,7 +76,11 @@ class InForce:
     def has_subscriptions(self, tx: Transaction, subscribed: Sequence[Subscribed]) -> bool:
         """Say whether the store has just these subscriptions in force."""
         known, mark = self._subscribed
-        return mark is not None and known == subscribed and digests.subscriptions_mark(tx) == mark
+        return (
+            mark is not None
+            and known == subscribed
+            and subscriptions.subscriptions_mark(tx) == mark
+        )
 
     def remember_subscriptions(
         self, subscribed: Sequence[Subscribed], mark: datetime | None

@@ -20,10 +20,10 @@ from monitor.model import Digest, Notice, OtherTitle, UnsentMatch
 from monitor.pipeline import incidents
 from monitor.pipeline.render import Forms, OnFailure, failing, judge, plan, render, render_again
 from monitor.pipeline.runtime import OPERATOR, Destination, Runtime, Subscription
-from monitor.store import digests, papers, runs
+from monitor.store import digests, freeze_digest, papers, runs, subscriptions, unsent_matches
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
-from monitor.store.digests import SubscriptionState
+from monitor.store.subscriptions import SubscriptionState
 
 log = structlog.get_logger()
 
@@ -78,7 +78,7 @@ def compose(
         _ask_about_the_clock(parts, now)
         wanted = []
     with parts.database.reading() as tx:
-        states = digests.states(tx, [subscription.name for subscription in wanted])
+        states = subscriptions.states(tx, [subscription.name for subscription in wanted])
         resting = stored_incidents.resting(tx, incidents.NOT_COMPOSED, now) if patient else set()
         unrendered = failing(stored_incidents.open_incidents(tx))
         unrendered -= (
@@ -181,7 +181,7 @@ def _slot(
     after = max(last, _pause_end(subscription))
     if subscription.schedule.immediately:
         with parts.database.reading() as tx:
-            if not digests.unsent(tx, subscription.name, now, fresh=True):
+            if not unsent_matches.unsent(tx, subscription.name, now, fresh=True):
                 return None
             return Slot(str(digests.count(tx, subscription.name) + 1), now)
     if early:
@@ -193,7 +193,7 @@ def _digest(
     parts: Runtime, subscription: Subscription, state: SubscriptionState, slot: Slot, now: datetime
 ) -> Digest:
     with parts.database.reading() as tx:
-        news = digests.unsent(tx, subscription.name, now)
+        news = unsent_matches.unsent(tx, subscription.name, now)
         since = state.last_composed_at or now - FIRST_REPORT
         report = runs.report(tx, list(parts.sources), since, now)
         also = _other_titles(tx, news)
@@ -256,7 +256,7 @@ def _plan(
 ) -> int | None:
     planned = plan(parts, ways, forms)
     with parts.database.writing() as tx:
-        frozen = digests.freeze(tx, digest, forms.parts, planned, now)
+        frozen = freeze_digest.freeze(tx, digest, forms.parts, planned, now)
         if frozen is not None:
             judge(tx, parts, forms, now)
     if frozen is not None:

@@ -21,7 +21,7 @@ from monitor.model import Channel, Delivery, DeliveryState, Outcome
 from monitor.pipeline import incidents
 from monitor.pipeline.rate_limit import Pace
 from monitor.pipeline.runtime import Runtime
-from monitor.store import deliveries, locks, outage_groups
+from monitor.store import deliveries, locks, outage_groups, outbox, uncertain_deliveries
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
 from monitor.store.group_commit import Together
@@ -111,7 +111,7 @@ def _names(parts: Runtime, line: str) -> set[str]:
 
 def _waiting(parts: Runtime, names: Collection[str], most: int) -> int:
     with parts.database.reading() as tx:
-        return deliveries.waiting(tx, parts.clock.now(), names, most)
+        return outbox.waiting(tx, parts.clock.now(), names, most)
 
 
 class _Round:
@@ -168,7 +168,7 @@ class _Round:
         left = [delivery.id for delivery in self._claimed]
         if left:
             with self.parts.database.writing() as tx:
-                deliveries.put_back(tx, left, self.parts.owner.id, self.parts.clock.now())
+                outbox.put_back(tx, left, self.parts.owner.id, self.parts.clock.now())
 
     def _goes_on(self) -> bool:
         if self._over.is_set() or self.parts.stopping.is_set():
@@ -192,9 +192,7 @@ class _Round:
         self, tx: Transaction, asked: Sequence[Collection[str]]
     ) -> Sequence[list[Delivery]]:
         now, owner = self.parts.clock.now(), self.parts.owner.id
-        return [
-            deliveries.claim(tx, owner, now, channels=names, limit=self._ahead) for names in asked
-        ]
+        return [outbox.claim(tx, owner, now, channels=names, limit=self._ahead) for names in asked]
 
     def _send(self, delivery: Delivery) -> Outcome:
         handed_off = False
@@ -221,7 +219,7 @@ class _Round:
             return Outcome(state, error, retry_after=retry_policy.AFTER_FAULT)
 
     def _hand_off(self, tx: Transaction, ids: Sequence[int]) -> Sequence[bool]:
-        ours = deliveries.commit_handoff(tx, ids, self.parts.owner.id, self.parts.clock.now())
+        ours = outbox.commit_handoff(tx, ids, self.parts.owner.id, self.parts.clock.now())
         return [id in ours for id in ids]
 
     def _is_first_to_find_it_down(self, outcome: Outcome) -> bool:
@@ -266,7 +264,7 @@ class _Round:
         """Let wait as before what the line was down for."""
         parts, now = self.parts, self.parts.clock.now()
         for delivery, outcome, down in tried:
-            deliveries.unclaim(tx, delivery.id, parts.owner.id, outcome.error, now)
+            outbox.unclaim(tx, delivery.id, parts.owner.id, outcome.error, now)
             if down:
                 told = (self.line, stored_incidents.DOWN)
                 tries = stored_incidents.add_failure(tx, *told, now, outcome.error, parts.mark)
@@ -288,11 +286,11 @@ class _Round:
         for decided, some in alike.items():
             known_as = {delivery.id: outcome.reference for delivery, outcome in some}
             owner = parts.owner.id
-            recorded = deliveries.record(tx, known_as, owner, decided.outcome, now, decided.at)
+            recorded = outbox.record(tx, known_as, owner, decided.outcome, now, decided.at)
             for delivery, outcome in some:
                 if delivery.id not in recorded and outcome.state is DeliveryState.SENT:
                     # We were taken for dead while we waited for the answer: now it is known.
-                    deliveries.settle(tx, delivery.id, outcome, now)
+                    uncertain_deliveries.settle(tx, delivery.id, outcome, now)
                 self._judge(tx, delivery, outcome, now)
         self._judge_line(tx, [outcome for _, outcome in tried], now)
         return [None] * len(tried)
@@ -371,24 +369,24 @@ def _settle(parts: Runtime, line: str, names: Collection[str]) -> None:
     """
     now = parts.clock.now()
     with parts.database.writing() as tx:
-        deliveries.release_dead(tx, lambda owner: _is_at_it(parts, owner), now, names)
-        for delivery in deliveries.to_hand_off_again(tx):
+        outbox.release_dead(tx, lambda owner: _is_at_it(parts, owner), now, names)
+        for delivery in uncertain_deliveries.to_hand_off_again(tx):
             if delivery.channel in names and now >= _give_up_at(tx, parts, line, delivery, now):
                 error = f"the first hand-off may have arrived; given up: {delivery.error}"
-                deliveries.give_up(tx, delivery.id, error, now)
-        unsure = [one for one in deliveries.unknown(tx, now) if one.channel in names]
+                uncertain_deliveries.give_up(tx, delivery.id, error, now)
+        unsure = [one for one in uncertain_deliveries.unknown(tx, now) if one.channel in names]
     for delivery in unsure:
         found = _reconciled(parts.channels[delivery.channel], delivery, now)
         with parts.database.writing() as tx:
             if found is not None:
-                deliveries.settle(tx, delivery.id, found, now)
+                uncertain_deliveries.settle(tx, delivery.id, found, now)
             elif is_handed_off_again(tx, parts, delivery, now):
-                deliveries.hand_off_again(tx, delivery.id, now)
+                uncertain_deliveries.hand_off_again(tx, delivery.id, now)
             else:
                 asked_again = Outcome(
                     DeliveryState.UNKNOWN, delivery.error, retry_after=retry_policy.ASK_AFTER
                 )
-                deliveries.settle(tx, delivery.id, asked_again, now)
+                uncertain_deliveries.settle(tx, delivery.id, asked_again, now)
                 incidents.unclear(tx, parts, delivery, now)
                 continue
             incidents.cleared(tx, delivery, now)
@@ -421,7 +419,7 @@ def resolve(parts: Runtime, delivery_id: int, fate: Literal["sent", "resend"]) -
     """Settle an unknown delivery by hand. Raises UsageError for one that is not unknown."""
     now = parts.clock.now()
     with parts.database.writing() as tx:
-        deliveries.resolve(tx, delivery_id, fate, now)
+        uncertain_deliveries.resolve(tx, delivery_id, fate, now)
         incidents.cleared(tx, deliveries.get(tx, delivery_id), now)
 
 

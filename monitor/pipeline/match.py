@@ -15,8 +15,8 @@ from monitor.match import TopicIndex, index_of
 from monitor.model import Change, MatchRow, Topic
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import OPERATOR, Runtime
-from monitor.store import deliveries, digests, matches, papers
 from monitor.store import incidents as stored_incidents
+from monitor.store import matches, outbox, papers, subscriptions
 from monitor.store.database import Transaction
 
 log = structlog.get_logger()
@@ -76,9 +76,9 @@ def sync_subscriptions(parts: Runtime) -> None:
     living = {(name, way.channel, to) for name, way in ways for to in way.recipients}
     with parts.database.writing() as tx:
         if not parts.in_force.has_subscriptions(tx, told):
-            digests.sync_subscriptions(tx, told, now)
-        mark = digests.subscriptions_mark(tx)
-        deliveries.suppress_missing(tx, living, now)
+            subscriptions.sync_subscriptions(tx, told, now)
+        mark = subscriptions.subscriptions_mark(tx)
+        outbox.suppress_missing(tx, living, now)
         stored_incidents.end_obsolete(tx, incidents.subjects(parts, living), now)
     parts.in_force.remember_subscriptions(told, mark)
 

@@ -19,10 +19,10 @@ from monitor.errors import MonitorError, StoreError, TemplateError
 from monitor.model import Channel, Digest, Rendered
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Destination, Runtime, Subscription
-from monitor.store import digests
+from monitor.store import digests, freeze_digest
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
-from monitor.store.digests import Planned
+from monitor.store.freeze_digest import Planned
 
 log = structlog.get_logger()
 
@@ -152,7 +152,7 @@ def render_again(
     if not channels:
         return 0
     with parts.database.reading() as tx:
-        waiting = digests.unrendered(tx, [one.name for one in subscriptions])
+        waiting = freeze_digest.unrendered(tx, [one.name for one in subscriptions])
     named = {one.name: one for one in subscriptions}
     done = 0
     for name in channels:
@@ -164,7 +164,7 @@ def render_again(
 def _again(
     parts: Runtime,
     channel: str,
-    waiting: Sequence[digests.Unrendered],
+    waiting: Sequence[freeze_digest.Unrendered],
     named: Mapping[str, Subscription],
     on_failure: OnFailure,
 ) -> int:
@@ -181,7 +181,7 @@ def _again(
     with parts.database.writing() as tx:
         if errors:
             _failed(tx, parts, channel, errors[0], now)
-        elif not any(one.channel == channel for one in digests.unrendered(tx)):
+        elif not any(one.channel == channel for one in freeze_digest.unrendered(tx)):
             stored_incidents.end_incident(
                 tx, incidents.channel(channel), incidents.NOT_RENDERED, now
             )
@@ -189,7 +189,7 @@ def _again(
 
 
 def _one_again(
-    parts: Runtime, one: digests.Unrendered, subscription: Subscription, now: datetime
+    parts: Runtime, one: freeze_digest.Unrendered, subscription: Subscription, now: datetime
 ) -> int:
     """Give a frozen digest the deliveries it lacks, to those who are still written to."""
     ways = [way for way in subscription.ways if way.channel == one.channel]
@@ -200,4 +200,4 @@ def _one_again(
     forms = render(parts, ways, digest)
     planned = plan(parts, ways, forms)
     with parts.database.writing() as tx:
-        return digests.add_rendered(tx, one, forms.parts[one.channel], planned, now)
+        return freeze_digest.add_rendered(tx, one, forms.parts[one.channel], planned, now)

@@ -11,9 +11,16 @@ from monitor.identity.keys import LINK, all_keyed, mark, raw_id
 from monitor.identity.notices import attach, retracted, subjects
 from monitor.identity.resolve import may_match_cheaply, without
 from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper
-from monitor.store import candidates, common, merge_papers, notices, paper_index, papers
+from monitor.store import (
+    candidates,
+    common,
+    merge_papers,
+    notices,
+    paper_index,
+    write_papers,
+)
 from monitor.store.database import Transaction
-from monitor.store.sql import indexed
+from monitor.store.sql import index_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,7 @@ def decide(
     A record that says exactly what this source said of it last time is known at a glance.
     """
     names, marks = list(map(raw_id, told)), list(map(mark, told))
-    places = list(map(indexed, names))
+    places = list(map(index_value, names))
     says = dict(zip(places, marks, strict=True))
     anew = paper_index.not_as_before(tx, source, says)
     # Of records under one name the last is asked for: others are changed, or say the same.
@@ -122,8 +129,8 @@ def arrive(
     """Take in a chunk. `tx` is one of `Database.ingesting`."""
     decided = decide(tx, source, told, circumstances)
     now = circumstances.now
-    papers.touch_sightings(tx, source, decided.unchanged_ids, now)
-    ids = papers.apply(tx, source, decided.decisions, now, document)
-    kept = merge_papers.unite(tx, proven(decided.decisions, ids), now)
+    write_papers.touch_sightings(tx, source, decided.unchanged_ids, now)
+    ids = write_papers.apply(tx, source, decided.decisions, now, document)
+    kept = merge_papers.merge(tx, proven(decided.decisions, ids), now)
     ids = [kept.get(id, id) for id in ids]
     return Arrived(decided.decisions, tuple(ids), decided.unchanged, decided.fresh)

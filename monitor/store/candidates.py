@@ -9,9 +9,9 @@ from dataclasses import replace
 from msgspec import structs
 
 from monitor.model import Candidate, IncomingPaper, StoredPaper
-from monitor.store import common, identity_rulings, notices, paper_index, papers
+from monitor.store import common, identity_rulings, notices, paper_index, paper_rows, papers
 from monitor.store.database import Transaction
-from monitor.store.sql import indexed
+from monitor.store.sql import index_value
 
 # Of the papers that only share blocks with one, those that share most are worth a look.
 NEAREST = 3
@@ -43,12 +43,12 @@ def find(
     for ways, one in zip(found, incoming, strict=True):
         named = [(pair, by_key.get(paper_index.indexed_pair(pair))) for pair in one.keys]
         _note(ways, (id for _, id in named if id is not None), "key")
-        _note(ways, by_raw_id.get(indexed(one.raw_id), ()), "raw_id")
-        if all(id is None or scheme == papers.LINK for (scheme, _), id in named):
+        _note(ways, by_raw_id.get(index_value(one.raw_id), ()), "raw_id")
+        if all(id is None or scheme == paper_rows.LINK for (scheme, _), id in named):
             unproven.append((ways, one))
     by_title = paper_index.of_titles(tx, {one.title_key for _, one in unproven})
     for ways, one in unproven:
-        _note(ways, by_title.get(indexed(one.title_key), ()), "title")
+        _note(ways, by_title.get(index_value(one.title_key), ()), "title")
     _near(tx, unproven)
     ruled = identity_rulings.between(tx, source, incoming, found)
     _look(tx, incoming, found, ruled, glance)

@@ -15,8 +15,10 @@ import sqlalchemy as sa
 
 from monitor.store import schema
 from monitor.store.database import Transaction
+from monitor.store.inserts import insert_new, insert_plain
 from monitor.store.paper_index import indexed_pair, listed
-from monitor.store.sql import among, insert_new, insert_plain, one_of, raw_of
+from monitor.store.raw_rows import fetch_for
+from monitor.store.sql import among, one_of
 
 Key = tuple[str, str]
 
@@ -42,7 +44,7 @@ def write(tx: Transaction, told: Iterable[tuple[Key, int]]) -> None:
 
 def among_pairs(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
     """Return those of some normalised identifiers that are common."""
-    if not raw_of(tx, _first, ()):
+    if not fetch_for(tx, _first, ()):
         return set()
     return listed(tx, pairs, _of_pairs)
 
@@ -61,8 +63,8 @@ def _of_pairs(dialect: str) -> sa.Select[Any]:
 def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
     """Return the common identifiers of papers, in a stable order."""
     found: dict[int, list[Key]] = defaultdict(list)
-    if raw_of(tx, _first, ()):
-        for id, scheme, value in raw_of(tx, _keys, set(ids)):
+    if fetch_for(tx, _first, ()):
+        for id, scheme, value in fetch_for(tx, _keys, set(ids)):
             found[id].append((scheme, value))
     return found
 

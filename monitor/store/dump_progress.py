@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from monitor.model import Dump, DumpCursor
 from monitor.store import schema
 from monitor.store.database import Transaction
-from monitor.store.sql import insert_or_update
+from monitor.store.inserts import insert_or_update
 
 _dump = schema.dump.c
 

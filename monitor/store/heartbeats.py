@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from monitor.store import schema
 from monitor.store.database import Transaction
-from monitor.store.sql import insert_or_update
+from monitor.store.inserts import insert_or_update
 
 
 def beat(tx: Transaction, name: str, now: datetime) -> None:

@@ -17,7 +17,9 @@ import sqlalchemy as sa
 from monitor.model import IncomingPaper
 from monitor.store import schema
 from monitor.store.database import Transaction
-from monitor.store.sql import among, indexed, insert_or_update, raw_of
+from monitor.store.inserts import insert_or_update
+from monitor.store.raw_rows import fetch_for
+from monitor.store.sql import among, index_value
 
 SAME = "same"
 DIFFERENT = "different"
@@ -29,12 +31,12 @@ _sighting = schema.sighting.c
 
 def name(scheme: str, value: str) -> str:
     """Return the name that an identifier is known by in rulings."""
-    return indexed(f"{scheme}:{value}")
+    return index_value(f"{scheme}:{value}")
 
 
 def raw_name(source: str, raw_id: str) -> str:
     """Return the name that a source's record is known by in rulings."""
-    return indexed(f"raw:{source}/{raw_id}")
+    return index_value(f"raw:{source}/{raw_id}")
 
 
 def names_of(tx: Transaction, ids: Iterable[int]) -> dict[int, set[str]]:
@@ -126,7 +128,7 @@ def of_names(tx: Transaction, names: Iterable[str]) -> list[tuple[str, str, str,
 
 
 def _any(tx: Transaction) -> bool:
-    return bool(raw_of(tx, _first, ()))
+    return bool(fetch_for(tx, _first, ()))
 
 
 @cache

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 
 from monitor.store import schema
 from monitor.store.database import Transaction
-from monitor.store.sql import Instant, among, insert_new
+from monitor.store.inserts import insert_new
+from monitor.store.sql import Instant, among
 
 FAILING = "failing"
 DOWN = "down"

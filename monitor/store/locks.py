@@ -20,7 +20,8 @@ import sqlalchemy as sa
 
 from monitor.errors import StoreBusyError, StoreError
 from monitor.private_files import make_folder
-from monitor.store.database import Database, owners_folder
+from monitor.store.database import Database
+from monitor.store.sqlite_files import owners_folder
 
 SERVICE = "service"
 SOURCE = "source-"

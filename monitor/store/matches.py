@@ -14,7 +14,8 @@ from monitor.model import Change, ChangeKind, MatchRow, Sighting, StoredPaper, T
 from monitor.store import heartbeats, papers, schema
 from monitor.store.changes import matched_since, reopen
 from monitor.store.database import Transaction
-from monitor.store.sql import among, earlier, insert_or_update, insert_plain, told
+from monitor.store.inserts import bind_value, insert_or_update, insert_plain
+from monitor.store.sql import among, earlier
 
 __all__ = [
     "OF_CHANGE",
@@ -218,7 +219,7 @@ def _insert(tx: Transaction, matches: Iterable[MatchRow], now: datetime) -> None
         among(tx, _change.paper_id, (one.paper_id for one in matches))
     )
     there = set(map(tuple, tx.execute(changed.with_for_update(key_share=True, read=True))))
-    at = told(tx, _match.matched_at, now)
+    at = bind_value(tx, _match.matched_at, now)
     rows = [
         (one.topic, one.paper_id, one.revision, one.score, at)
         for one in matches

@@ -16,11 +16,21 @@ import sqlalchemy as sa
 from msgspec import structs
 
 from monitor.model import ChangeKind, StoredPaper
-from monitor.store import changes, common, identity_rulings, papers, schema, search, sighting_texts
+from monitor.store import (
+    changes,
+    common,
+    identity_rulings,
+    paper_rows,
+    papers,
+    schema,
+    search,
+    sighting_texts,
+)
 from monitor.store.database import Transaction
 from monitor.store.digest_state import reached
-from monitor.store.paper_drafts import filled, revised
-from monitor.store.sql import among, insert_new
+from monitor.store.inserts import insert_new
+from monitor.store.paper_drafts import fill, revise
+from monitor.store.sql import among
 
 _paper = schema.paper.c
 _change = schema.change.c
@@ -36,7 +46,7 @@ Renumbered = Mapping[tuple[int, int], int]
 _FIRST = (ChangeKind.NEW, ChangeKind.OLDER)
 
 
-def unite(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime) -> dict[int, int]:
+def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime) -> dict[int, int]:
     """Join papers, each pair with the reason; return the id that each lost paper now has.
 
     `tx` is one of `Database.ingesting`. Those that a person has parted stay apart. Of the news
@@ -184,7 +194,7 @@ def _write_paper(
         before = whole.get(into[id])
         whole[into[id]] = _together(before, one) if before else one
     rows = [
-        papers.columns(replace(one, revision=max(newest[id], 1)))
+        paper_rows.columns(replace(one, revision=max(newest[id], 1)))
         | {"of": id, "purged_at": now if one.purged else None}
         for id, one in whole.items()
     ]
@@ -194,7 +204,7 @@ def _write_paper(
 
 def _together(kept: StoredPaper, lost: StoredPaper) -> StoredPaper:
     later = (lost.paper.version or 0) > (kept.paper.version or 0) > 0
-    paper = revised(kept.paper, lost.paper) if later else filled(kept.paper, lost.paper)
+    paper = revise(kept.paper, lost.paper) if later else fill(kept.paper, lost.paper)
     either = kept.paper.withdrawn or lost.paper.withdrawn
     withdrawn = lost.paper.withdrawn if later else either
     told = [at for at in (kept.news_at, lost.news_at) if at]

@@ -14,6 +14,7 @@ from sqlalchemy.engine.interfaces import ReflectedForeignKeyConstraint
 from monitor.errors import MonitorError, StoreError
 from monitor.resources import resource
 from monitor.store import database as store
+from monitor.store.engine import engine
 
 
 def upgrade(database: store.Database, folder: Path | None = None) -> None:
@@ -27,7 +28,7 @@ def upgrade(database: store.Database, folder: Path | None = None) -> None:
     location = str(folder or resource("migrations"))
     config.set_main_option("script_location", location.replace("%", "%%"))
     script = ScriptDirectory.from_config(config)
-    found = store.version(database)
+    found = store.schema_version(database)
     if found and found not in {revision.revision for revision in script.walk_revisions()}:
         hint = "install the newer paper-monitor, or restore a backup from before"
         raise StoreError(f"the store was written by a newer version (schema {found})", hint)
@@ -38,9 +39,9 @@ def upgrade(database: store.Database, folder: Path | None = None) -> None:
 
 def _run(database: store.Database, config: Config) -> None:
     # SQLite rebuilds a table to alter it, which foreign keys would take for a deletion.
-    engine = store.engine(database.url, writer=True, foreign_keys=False)
+    writer = engine(database.url, writer=True, foreign_keys=False)
     try:
-        with engine.begin() as connection:
+        with writer.begin() as connection:
             store.lock(connection, store.MIGRATE_LOCK)
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
@@ -55,7 +56,7 @@ def _run(database: store.Database, config: Config) -> None:
     except Exception as fault:
         raise StoreError(f"the store could not be brought up to date: {fault}") from fault
     finally:
-        engine.dispose()
+        writer.dispose()
 
 
 def _hold_together(connection: sa.Connection) -> None:

@@ -12,8 +12,10 @@ import sqlalchemy as sa
 from monitor.model import ChangeKind
 from monitor.store import schema
 from monitor.store.database import Transaction
+from monitor.store.inserts import insert_plain
 from monitor.store.paper_index import indexed_pair, listed
-from monitor.store.sql import insert_plain, one_of, raw_of
+from monitor.store.raw_rows import fetch_for
+from monitor.store.sql import one_of
 
 Key = tuple[str, str]
 
@@ -30,7 +32,7 @@ def write(tx: Transaction, told: Iterable[tuple[Key, int, ChangeKind | None]]) -
 
 def retracted(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
     """Return those of some normalised identifiers that a stored notice has retracted."""
-    if not raw_of(tx, _first, ()):
+    if not fetch_for(tx, _first, ()):
         return set()
     return listed(tx, pairs, _retracted)
 
@@ -49,7 +51,7 @@ def _retracted(dialect: str) -> sa.Select[Any]:
 def noticed(tx: Transaction, ids: Iterable[int]) -> dict[int, set[int]]:
     """Return for each paper the stored notices that are about it."""
     found: dict[int, set[int]] = defaultdict(set)
-    for id, notice in raw_of(tx, _noticed, set(ids)):
+    for id, notice in fetch_for(tx, _noticed, set(ids)):
         found[id].add(notice)
     return found
 
@@ -66,8 +68,8 @@ def _noticed(dialect: str) -> sa.Select[Any]:
 def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
     """Return the identifiers of what each of some papers is about, in a stable order."""
     found: dict[int, list[Key]] = defaultdict(list)
-    if raw_of(tx, _first, ()):
-        for id, scheme, value in raw_of(tx, _of_papers, set(ids)):
+    if fetch_for(tx, _first, ()):
+        for id, scheme, value in fetch_for(tx, _of_papers, set(ids)):
             found[id].append((scheme, value))
     return found
 

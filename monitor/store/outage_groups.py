@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.incidents import DOWN
-from monitor.store.sql import insert_or_update
+from monitor.store.inserts import insert_or_update
 
 _line = schema.line.c
 _incident = schema.incident.c

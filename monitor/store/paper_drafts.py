@@ -1,4 +1,4 @@
-"""What an ingest's decisions make of the papers they speak of: pure, before anything is written."""
+"""Applying an ingest's decisions to papers in memory, before anything is written."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from monitor.model import ChangeKind, Decision, Effect, Paper, StoredPaper
 
-# A gap is filled whoever tells it; what is there stays, unless the paper was revised.
-_GAPS = (
+# Fields that any source may fill if they are empty. Only a revision changes what is there.
+_FILLED_FIELDS = (
     "abstract",
     "authors",
     "venue",
@@ -26,18 +26,18 @@ _GAPS = (
     "version",
     "type",
 )
-# What topics are held against: a paper that gains one of these may meet others.
-_MATCHED = ("abstract", "authors", "venue", "categories")
-# A revision does not change when a paper first came out.
-_LASTING = ("published", "year")
+# Fields that topics are matched against: a paper that gains one may match more topics.
+_MATCHED_FIELDS = ("abstract", "authors", "venue", "categories")
+# A revision does not change when a paper was first published.
+_FIXED_FIELDS = ("published", "year")
 
 
 @dataclass(slots=True)
 class Draft:
-    """A paper as it will stand. `kind` is the news there is of it, None for none, and `why`.
+    """A paper as it will be stored. `kind` and `why` describe the news, None if there is none.
 
-    `seen` says that this source has told of it before; `wider`, that a known paper now has a
-    source or words which it had not: more topics may meet what was news of it.
+    `seen`: this source has shown it before. `wider`: a known paper gains a source or words, so
+    that more topics may match its earlier news.
     """
 
     id: int
@@ -61,74 +61,80 @@ def fold(
     next_id: int,
     now: datetime,
 ) -> tuple[list[int], list[Draft]]:
-    """Return the paper id of each decision, and the drafts of all papers they speak of.
+    """Return the paper id of each decision, and the drafts of all papers concerned.
 
-    `seen` are the papers that this source has told of before. Papers never seen get the ids
-    from `next_id`. However often a paper is revised within one reading, that is one piece of
-    news: the text of the highest version.
+    `seen` are the papers that this source has shown before. New papers get ids from `next_id`.
+    Several revisions of a paper within one reading are one change, with the text of the highest
+    version.
     """
-    drafts = {
-        id: Draft(
-            id,
-            known.paper,
-            known.first_seen,
-            known.news_at,
-            known.revision,
-            seen=id in seen,
-            purged=known.purged,
-        )
-        for id, known in stored.items()
-    }
+    drafts = {id: _draft_of(one, id in seen) for id, one in stored.items()}
     ids: list[int] = []
     for decision in decisions:
-        paper_id = (
-            decision.paper_id
-            if decision.earlier_in_chunk is None
-            else ids[decision.earlier_in_chunk]
-        )
+        earlier = decision.earlier_in_chunk
+        paper_id = decision.paper_id if earlier is None else ids[earlier]
         if paper_id is None:
             paper_id, next_id = next_id, next_id + 1
-            drafts[paper_id] = _unseen(paper_id, decision, now)
+            drafts[paper_id] = _new_draft(paper_id, decision, now)
         else:
-            _again(drafts[paper_id], decision)
+            _apply_record(drafts[paper_id], decision)
         if decision.effect:
             for id in decision.effect.papers:
-                _noticed(drafts[id], decision.effect)
+                _apply_notice(drafts[id], decision.effect)
         ids.append(paper_id)
     return ids, list(drafts.values())
 
 
-def _unseen(paper_id: int, decision: Decision, now: datetime) -> Draft:
+def _draft_of(stored: StoredPaper, seen: bool) -> Draft:
+    return Draft(
+        stored.id,
+        stored.paper,
+        stored.first_seen,
+        stored.news_at,
+        stored.revision,
+        seen=seen,
+        purged=stored.purged,
+    )
+
+
+def _new_draft(paper_id: int, decision: Decision, now: datetime) -> Draft:
     kind = (decision.kind or ChangeKind.NEW) if decision.news else None
     news_at = now if kind else None
     paper = decision.keyed.paper
     return Draft(paper_id, paper, now, news_at, 1, is_new=True, kind=kind, why=decision.why)
 
 
-def _again(draft: Draft, decision: Decision) -> None:
-    if draft.purged and not (decision.kind and decision.news):
-        return  # it is known, and that is all there is to say
-    before, incoming = draft.paper, decision.keyed.paper
-    newer = (incoming.version or 0) > (before.version or 0) > 0
-    if decision.kind is ChangeKind.REVISED or decision.text_changed_silently or newer:
-        draft.paper = revised(before, incoming)
-    else:
-        draft.paper = filled(before, incoming)
-    if incoming.withdrawn or newer:
-        draft.paper = replace(draft.paper, withdrawn=incoming.withdrawn)
+def _apply_record(draft: Draft, decision: Decision) -> None:
+    """Apply another record of a paper to its draft."""
+    is_news = decision.kind is not None and decision.news
+    if draft.purged and not is_news:
+        return
+    before, draft.paper = draft.paper, _with_record(draft.paper, decision)
     draft.changed = draft.changed or draft.paper != before
     if decision.news and not draft.is_new and not draft.paper.withdrawn:
-        draft.wider = draft.wider or not draft.seen or _gained(before, draft.paper)
+        draft.wider = draft.wider or not draft.seen or _gains_words(before, draft.paper)
     draft.seen = True
-    if decision.kind and decision.news and not draft.is_new:
+    if is_news and not draft.is_new:
         draft.revision += draft.kind is None
         if draft.kind is not ChangeKind.WITHDRAWN:
             draft.kind, draft.why = decision.kind, decision.why
         draft.changed = True
 
 
-def _noticed(draft: Draft, effect: Effect) -> None:
-    """A notice changes what is known of a paper, and nothing of its text. Withdrawn is the last."""
+def _with_record(paper: Paper, decision: Decision) -> Paper:
+    """Return a paper after another record of it: revised, or with what it lacked."""
+    incoming = decision.keyed.paper
+    is_newer = (incoming.version or 0) > (paper.version or 0) > 0
+    if decision.kind is ChangeKind.REVISED or decision.text_changed_silently or is_newer:
+        result = revise(paper, incoming)
+    else:
+        result = fill(paper, incoming)
+    if incoming.withdrawn or is_newer:
+        result = replace(result, withdrawn=incoming.withdrawn)
+    return result
+
+
+def _apply_notice(draft: Draft, effect: Effect) -> None:
+    """Apply a notice to the paper that it is about. Nothing follows a withdrawal."""
     if draft.paper.withdrawn:
         return
     if effect.kind is ChangeKind.WITHDRAWN:
@@ -140,30 +146,30 @@ def _noticed(draft: Draft, effect: Effect) -> None:
         draft.changed = True
 
 
-def _gained(before: Paper, after: Paper) -> bool:
-    return any(not getattr(before, name) and getattr(after, name) for name in _MATCHED)
+def _gains_words(before: Paper, after: Paper) -> bool:
+    return any(not getattr(before, name) and getattr(after, name) for name in _MATCHED_FIELDS)
 
 
-def filled(paper: Paper, incoming: Paper) -> Paper:
-    """Return a paper with what it lacks taken from another record of it."""
+def fill(paper: Paper, incoming: Paper) -> Paper:
+    """Return a paper with its empty fields filled from another record of it."""
     gaps = {
         name: getattr(incoming, name)
-        for name in _GAPS
+        for name in _FILLED_FIELDS
         if not getattr(paper, name) and getattr(incoming, name)
     }
     return replace(paper, **gaps) if gaps else paper
 
 
-def revised(paper: Paper, incoming: Paper) -> Paper:
-    """Return a paper as its revision tells it; what the revision leaves out stays.
+def revise(paper: Paper, incoming: Paper) -> Paper:
+    """Return a paper with the fields of its revision; those that the revision lacks stay.
 
-    One that names no version is taken at its word: its source has changed what it says.
+    A record without a version counts as a revision: its source has changed the text.
     """
     if incoming.version and incoming.version < (paper.version or 0):
-        return filled(paper, incoming)
-    told: dict[str, Any] = {
+        return fill(paper, incoming)
+    fields: dict[str, Any] = {
         name: getattr(incoming, name)
-        for name in ("title", *_GAPS)
-        if getattr(incoming, name) and not (name in _LASTING and getattr(paper, name))
+        for name in ("title", *_FILLED_FIELDS)
+        if getattr(incoming, name) and not (name in _FIXED_FIELDS and getattr(paper, name))
     }
-    return replace(paper, **told)
+    return replace(paper, **fields)

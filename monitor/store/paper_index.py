@@ -11,17 +11,8 @@ import sqlalchemy as sa
 
 from monitor.store import schema
 from monitor.store.database import Transaction
-from monitor.store.sql import (
-    INDEXED_CHARACTERS,
-    each,
-    each_pair,
-    gathered,
-    indexed,
-    numbers,
-    one_of,
-    raw,
-    raw_of,
-)
+from monitor.store.raw_rows import fetch, fetch_for, gather_ids, parse_ids
+from monitor.store.sql import INDEXED_CHARACTERS, each, each_pair, index_value, one_of
 
 # "Editorial" is a title of thousands: the newest papers of a title are candidates enough.
 CANDIDATES_BY_TITLE = 25
@@ -35,7 +26,7 @@ _sighting = schema.sighting.c
 
 
 def indexed_pair(pair: Key) -> Key:
-    return pair if len(pair[1]) <= INDEXED_CHARACTERS else (pair[0], indexed(pair[1]))
+    return pair if len(pair[1]) <= INDEXED_CHARACTERS else (pair[0], index_value(pair[1]))
 
 
 def listed(
@@ -49,7 +40,7 @@ def listed(
     return {
         values[value]
         for scheme, values in by_scheme.items()
-        for (value,) in raw_of(tx, made, values.keys(), scheme=scheme)
+        for (value,) in fetch_for(tx, made, values.keys(), scheme=scheme)
     }
 
 
@@ -57,10 +48,10 @@ def of_keys(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, int]:
     """Return the paper that has each normalised identifier, where there is one."""
     by_scheme: dict[str, list[str]] = defaultdict(list)
     for scheme, value in pairs:
-        by_scheme[scheme].append(value if len(value) <= INDEXED_CHARACTERS else indexed(value))
+        by_scheme[scheme].append(value if len(value) <= INDEXED_CHARACTERS else index_value(value))
     found: dict[Key, int] = {}
     for scheme, values in by_scheme.items():
-        rows = raw_of(tx, _of_keys, values, scheme=scheme)
+        rows = fetch_for(tx, _of_keys, values, scheme=scheme)
         found.update(((scheme, value), paper_id) for value, paper_id in rows)
     return found
 
@@ -76,7 +67,7 @@ def not_as_before(tx: Transaction, source: str, marks: Mapping[str, int]) -> set
 
     Nearly all that a source tells it has told before, so the others are asked for.
     """
-    return {name for (name,) in raw_of(tx, _not_as_before, marks, source=source)}
+    return {name for (name,) in fetch_for(tx, _not_as_before, marks, source=source)}
 
 
 @cache
@@ -93,7 +84,7 @@ def _not_as_before(dialect: str) -> sa.Select[Any]:
 def of_raw_ids(tx: Transaction, source: str, raw_ids: Iterable[str]) -> dict[str, list[int]]:
     """Return the papers that a source has told of under each of its names for records."""
     found: dict[str, list[int]] = defaultdict(list)
-    for name, paper_id in raw_of(tx, _of_raw_ids, map(indexed, raw_ids), source=source):
+    for name, paper_id in fetch_for(tx, _of_raw_ids, map(index_value, raw_ids), source=source):
         found[name].append(paper_id)
     return found
 
@@ -106,7 +97,7 @@ def _of_raw_ids(dialect: str) -> sa.Select[Any]:
 
 def of_titles(tx: Transaction, keys: Iterable[str]) -> Mapping[str, list[int]]:
     """Return the newest papers that have each title key."""
-    return _newest(tx, _OF_TITLES, map(indexed, filter(None, keys)))
+    return _newest(tx, _OF_TITLES, map(index_value, filter(None, keys)))
 
 
 def of_blocks(tx: Transaction, blocks: Iterable[int]) -> Mapping[int, list[int]]:
@@ -120,8 +111,8 @@ def _newest(
     keys = set(keys)
     if not keys:
         return {}
-    rows = raw_of(tx, made, keys)
-    return {key: numbers(told) for key, told in rows if told}
+    rows = fetch_for(tx, made, keys)
+    return {key: parse_ids(told) for key, told in rows if told}
 
 
 @cache
@@ -136,7 +127,7 @@ def _newest_of(table: sa.Table, most: int, dialect: str) -> sa.Select[Any]:
         .correlate(asked)
         .subquery()
     )
-    ids = sa.select(gathered(dialect, newest.c.paper_id)).correlate(asked).scalar_subquery()
+    ids = sa.select(gather_ids(dialect, newest.c.paper_id)).correlate(asked).scalar_subquery()
     return sa.select(asked.c.value, ids)
 
 
@@ -147,6 +138,6 @@ _OF_BLOCKS = partial(_newest_of, schema.block, CANDIDATES_BY_BLOCK)
 def grouped(tx: Transaction, pairs: sa.Select[Any]) -> dict[Any, list[Any]]:
     """Return the second column of some rows by the first."""
     found: dict[Any, list[Any]] = defaultdict(list)
-    for one, other in raw(tx, pairs):
+    for one, other in fetch(tx, pairs):
         found[one].append(other)
     return found

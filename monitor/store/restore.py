@@ -14,9 +14,11 @@ from monitor.errors import StoreError
 from monitor.model import DeliveryState
 from monitor.private_files import create_file
 from monitor.store import schema
-from monitor.store.database import Database, open_store, restoring
+from monitor.store.database import Database
 from monitor.store.locks import service_lock
+from monitor.store.opening import open_store
 from monitor.store.sql import Instant
+from monitor.store.sqlite_files import restoring
 
 OPEN = (
     DeliveryState.PLANNED,

@@ -11,7 +11,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from monitor.model import DeliveryState, IncomingPaper, Paper, RunOutcome
-from monitor.store import matches, papers, schema, search
+from monitor.store import matches, schema, search, write_papers
 from monitor.store.database import Transaction
 from monitor.store.digest_state import reached
 from monitor.store.sql import among, earlier
@@ -167,4 +167,4 @@ def without_blocks(tx: Transaction, limit: int) -> list[tuple[int, Paper]]:
 
 def fill_blocks(tx: Transaction, told: Iterable[tuple[int, IncomingPaper]]) -> None:
     """Write title keys and blocks of papers that are stored."""
-    papers.write_keys(tx, told)
+    write_papers.write_keys(tx, told)

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from monitor.model import Rejected, Run, RunOutcome, SourceReport, SourceWarning
 from monitor.store import incidents, schema
 from monitor.store.database import Transaction
-from monitor.store.sql import insert_new
+from monitor.store.inserts import insert_new
 
 READ = (RunOutcome.OK, RunOutcome.PARTIAL, RunOutcome.UNCHANGED)
 

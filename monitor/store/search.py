@@ -16,7 +16,8 @@ import sqlalchemy as sa
 from monitor.model import Keyword, SearchExpr
 from monitor.store import schema
 from monitor.store.database import Transaction
-from monitor.store.sql import among, insert_plain
+from monitor.store.inserts import insert_plain
+from monitor.store.sql import among
 
 _waiting = schema.unsearched.c
 _paper = schema.paper.c

@@ -11,7 +11,8 @@ from monitor.http.server_memory import Move, Wait
 from monitor.model import Clock
 from monitor.store import schema
 from monitor.store.database import Database, Transaction
-from monitor.store.sql import indexed, insert_or_update
+from monitor.store.inserts import insert_or_update
+from monitor.store.sql import index_value
 
 _wait = schema.server_wait.c
 _moved = schema.moved_address.c
@@ -31,7 +32,7 @@ class Servers:
         """
         now = self._clock.now()
         with self._database.reading() as tx:
-            asked = sa.select(_wait.until, _wait.why).where(_wait.server == indexed(server))
+            asked = sa.select(_wait.until, _wait.why).where(_wait.server == index_value(server))
             row = tx.execute(asked).first()
         if row is None or not now < row.until <= now + MOST:
             return None
@@ -40,7 +41,7 @@ class Servers:
     def must_wait(self, server: str, left: timedelta, why: str) -> Wait:
         """Note that a server asked to be left alone."""
         until = self._clock.now() + left
-        row = {"server": indexed(server), "until": until, "why": why}
+        row = {"server": index_value(server), "until": until, "why": why}
         with self._database.writing() as tx:
             insert_or_update(tx, schema.server_wait, [row], ["until", "why"])
         return Wait(until, left, why)
@@ -56,11 +57,11 @@ class Servers:
             known = _move(tx, address)
             if not place:
                 tx.execute(
-                    sa.delete(schema.moved_address).where(_moved.address == indexed(address))
+                    sa.delete(schema.moved_address).where(_moved.address == index_value(address))
                 )
                 return
             seen = known.seen + 1 if known and known.place == place else 1
-            row = {"address": indexed(address), "place": place, "seen": seen}
+            row = {"address": index_value(address), "place": place, "seen": seen}
             insert_or_update(tx, schema.moved_address, [row], ["place", "seen"])
 
 
@@ -70,6 +71,6 @@ def forget_redirect(tx: Transaction, place: str) -> None:
 
 
 def _move(tx: Transaction, address: str) -> Move | None:
-    asked = sa.select(_moved.place, _moved.seen).where(_moved.address == indexed(address))
+    asked = sa.select(_moved.place, _moved.seen).where(_moved.address == index_value(address))
     row = tx.execute(asked).first()
     return Move(row.place, row.seen) if row else None

@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from monitor.model import IncomingPaper, SightingText
 from monitor.store import schema
 from monitor.store.database import Transaction
-from monitor.store.sql import among, indexed, insert_new, insert_or_update, read_json, written
+from monitor.store.inserts import insert_new, insert_or_update
+from monitor.store.sql import among, index_value, read_json, to_json
 
 _text = schema.sighting_text.c
 _SAID = ("title", "authors", "venue", "year", "type", "keys")
@@ -24,10 +25,10 @@ Place = tuple[str, str, int]
 def write(tx: Transaction, source: str, told: Iterable[tuple[int, IncomingPaper]]) -> None:
     """Write what records of one source say, each with its paper. What is there is left alone."""
     rows = {
-        (paper_id, indexed(keyed.raw_id)): {
+        (paper_id, index_value(keyed.raw_id)): {
             "paper_id": paper_id,
             "source": source,
-            "raw_id": indexed(keyed.raw_id),
+            "raw_id": index_value(keyed.raw_id),
         }
         | _said(keyed)
         for paper_id, keyed in told
@@ -40,11 +41,11 @@ def _said(keyed: IncomingPaper) -> dict[str, Any]:
     paper = keyed.paper
     return {
         "title": paper.title,
-        "authors": written(paper.authors),
+        "authors": to_json(paper.authors),
         "venue": paper.venue,
         "year": paper.year,
         "type": paper.type,
-        "keys": written([pair for pair in (*keyed.keys, *keyed.common) if pair[0] != _LINK]),
+        "keys": to_json([pair for pair in (*keyed.keys, *keyed.common) if pair[0] != _LINK]),
     }
 
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from monitor.store import schema
 from monitor.store.database import Transaction
-from monitor.store.sql import insert_or_update
+from monitor.store.inserts import insert_or_update
 
 _state = schema.source_state.c
 _ALL = ["place", "whole_at", "lifetime", "waits_until", "waits_for"]

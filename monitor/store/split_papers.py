@@ -9,9 +9,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from monitor.model import IncomingPaper, Paper
-from monitor.store import identity_rulings, papers, schema, search, sighting_texts
+from monitor.store import identity_rulings, schema, search, sighting_texts, write_papers
 from monitor.store.database import Transaction
-from monitor.store.sql import insert_new
+from monitor.store.inserts import insert_new
 
 _paper = schema.paper.c
 _sighting = schema.sighting.c
@@ -35,14 +35,14 @@ def split(
     counts for both, and it is ruled that they are different. `tx` is one of `Database.ingesting`.
     """
     keys, records = list(keys), list(records)
-    new_id = papers.next_id(tx)
+    new_id = write_papers.next_id(tx)
     row = tx.execute(sa.select(schema.paper).where(_paper.id == paper_id)).one()
     tx.execute(sa.insert(schema.paper), [row._asdict() | {"id": new_id} | _text(parted.paper)])
     tx.execute(sa.update(schema.paper).where(_paper.id == paper_id).values(_text(kept.paper)))
     for table in (schema.title_key, schema.block, schema.change, schema.match, schema.digest_item):
         copied = tx.execute(sa.select(table).where(table.c.paper_id == paper_id))
         insert_new(tx, table, [one._asdict() | {"paper_id": new_id} for one in copied])
-    papers.write_keys(tx, [(paper_id, kept), (new_id, parted)])
+    write_papers.write_keys(tx, [(paper_id, kept), (new_id, parted)])
     for scheme, value in keys:
         for table in (schema.paper_key, schema.common_key):
             named = table.c.scheme == scheme, table.c.value == value

@@ -12,7 +12,9 @@ import sqlalchemy as sa
 from monitor.store import heartbeats, schema
 from monitor.store.database import Transaction
 from monitor.store.digest_state import stands
-from monitor.store.sql import among, insert_new, insert_or_update, raw
+from monitor.store.inserts import insert_new, insert_or_update
+from monitor.store.raw_rows import fetch
+from monitor.store.sql import among
 
 _subscription = schema.subscription.c
 _has = schema.subscription_topic.c
@@ -95,7 +97,7 @@ def _remove(tx: Transaction, names: Sequence[str], now: datetime) -> None:
 def _sync_topics(tx: Transaction, wanted: dict[str, Sequence[str]], now: datetime) -> bool:
     """Give subscriptions their topics and take others away; say whether there were any."""
     pairs = {(name, topic) for name, topics in wanted.items() for topic in topics}
-    had = set(map(tuple, raw(tx, sa.select(_has.subscription, _has.topic))))
+    had = set(map(tuple, fetch(tx, sa.select(_has.subscription, _has.topic))))
     for name, topic in sorted(had - pairs):
         lost = (_has.subscription == name, _has.topic == topic)
         tx.execute(sa.delete(schema.subscription_topic).where(*lost))

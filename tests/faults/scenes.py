@@ -26,7 +26,7 @@ import trustme
 import yaml
 
 from monitor.model import Delivery, DeliveryState
-from monitor.store import deliveries
+from monitor.store import deliveries, uncertain_deliveries
 from monitor.store.database import Database
 from tests.faults import process
 from tests.faults.points import Order
@@ -252,7 +252,7 @@ class Scene:
         database = opened(folder)
         try:
             with database.reading() as tx:
-                unknown = deliveries.unknown(tx)
+                unknown = uncertain_deliveries.unknown(tx)
         finally:
             database.close()
         later = "--now", at(now + timedelta(hours=5))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from monitor.model import DeliveryState
-from monitor.store import deliveries, digests
+from monitor.store import deliveries, digests, outbox
 from tests.faults import process
 from tests.faults.points import Order
 from tests.faults.scenes import SCENES, Stage, at, opened
@@ -75,7 +75,7 @@ def test_K16_a_process_that_slept_past_its_lease_can_neither_send_nor_record(
         house.run()
         assert smtp.received == [], "while its owner lives, a claim is nobody else's"
         with house.opened() as app, app.runtime.database.writing() as tx:
-            deliveries.release_dead(tx, lambda owner: False, house.clock.at)
+            outbox.release_dead(tx, lambda owner: False, house.clock.at)
         house.run()
         assert len(smtp.received) == 1
     finally:

@@ -8,7 +8,7 @@ from datetime import datetime
 from monitor.diff.decide import DecisionContext
 from monitor.model import ChangeKind, DeliveryState, FirstRun, MatchRow, Outcome, Paper
 from monitor.pipeline.store_chunk import Arrived, arrive
-from monitor.store import deliveries, digests, matches, papers
+from monitor.store import digests, matches, outbox, papers, unsent_matches
 from monitor.store.database import Database
 from monitor.store.papers import Origin
 from tests.store.scenes import NOW, digest, freeze
@@ -47,7 +47,7 @@ def tell(store: Database, name: str = "ada", now: datetime = NOW) -> list[int]:
     """Match, compose and send a digest of all that is unsent; return the papers in it."""
     match(store, now=now)
     with store.reading() as tx:
-        news = digests.unsent(tx, name, now)
+        news = unsent_matches.unsent(tx, name, now)
         period = str(digests.count(tx, name) + 1)
     if not news:
         return []
@@ -59,8 +59,8 @@ def tell(store: Database, name: str = "ada", now: datetime = NOW) -> list[int]:
 def send(store: Database, now: datetime = NOW) -> None:
     """Everything that is open goes out."""
     with store.writing() as tx:
-        for delivery in deliveries.claim(tx, "me", now, limit=1_000):
-            deliveries.record(tx, {delivery.id: ""}, "me", Outcome(DeliveryState.SENT), now)
+        for delivery in outbox.claim(tx, "me", now, limit=1_000):
+            outbox.record(tx, {delivery.id: ""}, "me", Outcome(DeliveryState.SENT), now)
 
 
 def origin(store: Database, paper_id: int) -> Origin:

@@ -12,7 +12,7 @@ import pytest
 from monitor.app import App
 from monitor.model import DeliveryState
 from monitor.pipeline import compose, deliver_line
-from monitor.store import deliveries, incidents
+from monitor.store import deliveries, incidents, outbox
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import Hold, ScriptedSmtp
@@ -142,7 +142,7 @@ def test_an_answer_that_comes_after_we_were_taken_for_dead_is_not_forgotten(
     """PostgreSQL was restarted while we waited: another saw our lock gone; now it is known."""
     with answers_awaited(due, smtp) as app:
         with app.runtime.database.writing() as tx:
-            deliveries.release_dead(tx, lambda owner: False, due.clock.at)
+            outbox.release_dead(tx, lambda owner: False, due.clock.at)
         assert states(due)[DeliveryState.UNKNOWN] == CONNECTIONS
     assert states(due)[DeliveryState.UNKNOWN] == 0
     assert states(due)[DeliveryState.SENT] >= CONNECTIONS

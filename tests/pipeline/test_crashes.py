@@ -21,7 +21,7 @@ from monitor.commands.status import status
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, Digest, Outcome, Templates
 from monitor.pipeline import compose, match
-from monitor.store import deliveries
+from monitor.store import deliveries, outbox
 from monitor.store.database import Database, Transaction
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE
@@ -282,14 +282,14 @@ def test_K11_an_answer_is_held_until_the_store_takes_it(
 ):
     """A 250 that could not be written down at once is not forgotten and sent again."""
     monkeypatch.setattr(DELIVER, "RECORD_AGAIN", (0, 0))
-    record, refused = deliveries.record, iter([True])
+    record, refused = outbox.record, iter([True])
 
     def locked_at_first(*told: Any) -> set[int]:
         if next(refused, False):
             raise StoreError("the store is held by another process")
         return record(*told)
 
-    monkeypatch.setattr(deliveries, "record", locked_at_first)
+    monkeypatch.setattr(outbox, "record", locked_at_first)
     due.run()
     assert states(due) == [DeliveryState.SENT]
     due.run()
@@ -333,7 +333,7 @@ def test_K10_an_answer_that_the_store_never_took_is_unknown_in_the_next_round(
     due.settings["smtp"]["unknown"] = "hold"
     monkeypatch.setattr(DELIVER, "RECORD_AGAIN", (0, 0))
     with due.opened() as app:
-        monkeypatch.setattr(deliveries, "record", full)
+        monkeypatch.setattr(outbox, "record", full)
         with pytest.raises(StoreError):
             app.digest()
         monkeypatch.undo()
@@ -435,8 +435,8 @@ def test_S09_what_slack_does_not_show_yet_is_not_posted_twice(due: House, slack:
         match(app.runtime)
         compose(app.runtime)
         with app.runtime.database.writing() as tx:
-            [lost] = deliveries.claim(tx, "of a dead process", due.clock.at)
-            assert deliveries.commit_handoff(tx, [lost.id], "of a dead process", due.clock.at)
+            [lost] = outbox.claim(tx, "of a dead process", due.clock.at)
+            assert outbox.commit_handoff(tx, [lost.id], "of a dead process", due.clock.at)
     due.run()
     assert states(due) == [DeliveryState.UNKNOWN]
     metadata = {"event_type": "x", "event_payload": {"message_id": lost.message_id}}

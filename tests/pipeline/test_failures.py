@@ -16,7 +16,7 @@ from monitor.commands.status import status
 from monitor.errors import StoreError, UsageError
 from monitor.model import DeliveryState, Digest, Templates
 from monitor.pipeline import compose
-from monitor.store import deliveries, digests, runs
+from monitor.store import deliveries, digests, freeze_digest, runs, uncertain_deliveries
 from monitor.store.database import Database
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.servers.smtp import ScriptedSmtp
@@ -131,7 +131,7 @@ def test_a_delivery_without_a_text_is_not_sent_by_hand(both: House, smtp: Script
     with both.opened() as app, app.runtime.database.writing() as tx:
         [failed] = deliveries.listing(tx, [DeliveryState.FAILED])
         with pytest.raises(UsageError, match="has no text"):
-            deliveries.retry(tx, failed.id, both.clock.at)
+            uncertain_deliveries.retry(tx, failed.id, both.clock.at)
 
 
 def test_a_recipient_who_left_meanwhile_gets_nothing(both: House, smtp: ScriptedSmtp):
@@ -198,14 +198,14 @@ def test_a_store_that_refuses_some_digests_names_each_and_sends_the_others(
     house.add("1.txt", AGENTS)
     house.run()
     house.clock.move(days=1)
-    freeze, failed = digests.freeze, {}
+    freeze, failed = freeze_digest.freeze, {}
 
     def full(tx: Any, digest: Digest, *told: Any) -> Any:
         if digest.subscription in ("one", "three"):
             raise StoreError("monitor.db cannot grow: the disk is full", "free some space")
         return freeze(tx, digest, *told)
 
-    monkeypatch.setattr(digests, "freeze", full)
+    monkeypatch.setattr(freeze_digest, "freeze", full)
     with house.opened() as app:
         sent = app.digest(on_failure=failed.__setitem__)
     assert {one.subscription for one in sent} == {"lab", "two"}

@@ -25,7 +25,8 @@ from msgspec import structs
 from monitor.identity.keys import keyed
 from monitor.model import Paper
 from monitor.store import identity_rulings, merge_papers, papers, retention, split_papers
-from monitor.store.database import Database, open_store
+from monitor.store.database import Database
+from monitor.store.opening import open_store
 from tests.pipeline.desk import read, tell
 from tests.store.scenes import NOW, subscribe, watch
 
@@ -215,7 +216,7 @@ class History:
                 identity_rulings.rule(
                     tx, names[ids[0]], names[ids[1]], identity_rulings.SAME, self.now
                 )
-                merge_papers.unite(tx, [(ids[0], ids[1], "a person")], self.now)
+                merge_papers.merge(tx, [(ids[0], ids[1], "a person")], self.now)
             self._is_one(work)
 
     def split(self, work: Work) -> None:

@@ -12,7 +12,8 @@ from monitor.identity import keys
 from monitor.identity.keys import keyed
 from monitor.model import ChangeKind, FirstRun, Paper
 from monitor.store import digests, matches, merge_papers, papers
-from monitor.store.database import Database, open_store
+from monitor.store.database import Database
+from monitor.store.opening import open_store
 from monitor.text import title_key
 from tests.pipeline.desk import ids, match, origin, read, send, tell
 from tests.store.scenes import DAY, NOW, digest, freeze, offered, subscribe, unsent, watch

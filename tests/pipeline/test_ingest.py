@@ -10,7 +10,7 @@ import pytest
 from monitor.errors import MonitorError
 from monitor.model import Run, RunOutcome
 from monitor.pipeline import ingest
-from monitor.store import locks, papers, runs
+from monitor.store import locks, papers, runs, write_papers
 from tests.house import AGENTS, BANDITS, FOLDING, House
 
 
@@ -67,17 +67,17 @@ def test_an_ingest_that_died_goes_on_behind_the_last_chunk(house: House, monkeyp
     """The offset is stored with the papers: none is read twice, none is left out."""
     house.add("a.txt", AGENTS, BANDITS, FOLDING)
     monkeypatch.setattr(sys.modules["monitor.pipeline.ingest"], "CHUNK", 2)
-    stored = papers.apply
+    stored = write_papers.apply
 
     def dies_at_the_second_chunk(*told, **named):
         if len(told[2]) == 1:
             raise KeyboardInterrupt
         return stored(*told, **named)
 
-    monkeypatch.setattr(papers, "apply", dies_at_the_second_chunk)
+    monkeypatch.setattr(write_papers, "apply", dies_at_the_second_chunk)
     with pytest.raises(KeyboardInterrupt):
         house.ingest()
-    monkeypatch.setattr(papers, "apply", stored)
+    monkeypatch.setattr(write_papers, "apply", stored)
     assert counts(house.ingest()) == [("a.txt", "ok", 1, 1, 0)]
     with house.opened() as app, app.runtime.database.reading() as tx:
         told = runs.since(tx, house.clock.at - timedelta(days=1), house.clock.at)
@@ -113,7 +113,7 @@ def test_a_store_that_refuses_to_record_is_an_error_and_loses_nothing(house: Hou
     def full(*told, **named):
         raise MonitorError("the disk is full")
 
-    monkeypatch.setattr(papers, "apply", full)
+    monkeypatch.setattr(write_papers, "apply", full)
     [run] = house.ingest()
     assert (run.outcome, run.error) == (RunOutcome.FAILED, "the disk is full")
     monkeypatch.undo()

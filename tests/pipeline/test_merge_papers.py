@@ -12,8 +12,17 @@ from msgspec.structs import replace
 
 from monitor.identity.keys import keyed
 from monitor.model import ChangeKind, Paper
-from monitor.store import digests, identity_rulings, merge_papers, papers, retention, split_papers
-from monitor.store.database import Database, open_store
+from monitor.store import (
+    digests,
+    identity_rulings,
+    merge_papers,
+    papers,
+    retention,
+    split_papers,
+    unsent_matches,
+)
+from monitor.store.database import Database
+from monitor.store.opening import open_store
 from tests.pipeline.desk import ids, match, origin, read, send, tell
 from tests.store.scenes import DAY, NOW, digest, freeze, subscribe, unsent, watch
 
@@ -106,7 +115,7 @@ def test_a_revision_of_a_paper_whose_other_half_was_purged_is_news_still(store: 
     read(store, "arxiv", LINKED, now=NOW + 31 * DAY)
     match(store, kinds=(ChangeKind.REVISED,), now=NOW + 32 * DAY)
     with store.reading() as tx:
-        waiting = digests.unsent(tx, "ada", NOW + 32 * DAY)
+        waiting = unsent_matches.unsent(tx, "ada", NOW + 32 * DAY)
     assert [one.change.kind for one in waiting] == [ChangeKind.REVISED]
 
 
@@ -210,7 +219,7 @@ def test_a_merge_of_what_was_sent_of_both_one_or_none_tells_the_rest_once(
     with store.ingesting() as tx:
         names = identity_rulings.names_of(tx, [1, 2])
         identity_rulings.rule(tx, names[1], names[2], identity_rulings.SAME, NOW)
-        merge_papers.unite(tx, [(1, 2, "a person")], NOW)
+        merge_papers.merge(tx, [(1, 2, "a person")], NOW)
     assert tell(store, now=NOW + DAY) == ([] if sent else [1])
     for source in ("journal", "arxiv"):
         read(store, source, SOURCES[source], now=NOW + 2 * DAY)

@@ -15,7 +15,8 @@ from monitor.sources import sandbox
 from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.pubmed.source import PubMed
 from monitor.store import merge_papers, papers
-from monitor.store.database import Database, open_store
+from monitor.store.database import Database
+from monitor.store.opening import open_store
 from tests.pipeline.desk import ids, match, origin, read, tell
 from tests.sources.pubmedxml import article, articles
 from tests.store.scenes import DAY, NOW, subscribe, unsent, watch
@@ -278,7 +279,7 @@ def test_a_notice_of_a_paper_that_was_joined_finds_it(store: Database) -> None:
     read(store, "arxiv", replace(PAPER, keys={"arxiv": "2601.00001"}, raw_id="a"))
     read(store, "journal", replace(PAPER, title="Slopes", abstract="", keys={"doi": "10.1000/x"}))
     with store.ingesting() as tx:
-        merge_papers.unite(tx, [(1, 2, "someone said so")], NOW)
+        merge_papers.merge(tx, [(1, 2, "someone said so")], NOW)
     read(store, "crossref", replace(ERRATUM, keys={"doi": "10.1000/e"}, about={"doi": "10.1000/x"}))
     assert ChangeKind.REVISED in changes(store, 1)
 

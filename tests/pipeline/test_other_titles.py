@@ -13,7 +13,8 @@ from monitor.commands.identity import split
 from monitor.digest.render import JinjaTemplates
 from monitor.model import OtherTitle, Paper, SightingText
 from monitor.store import digests, papers, schema
-from monitor.store.database import Database, open_store
+from monitor.store.database import Database
+from monitor.store.opening import open_store
 from tests.house import House
 from tests.pipeline.desk import origin, read
 from tests.store.scenes import DAY, NOW

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from monitor.diff import same_work
 from monitor.model import Paper
 from monitor.store import identity_rulings, merge_papers, paper_index, papers
-from monitor.store.database import Database, open_store
+from monitor.store.database import Database
+from monitor.store.opening import open_store
 from tests.pipeline.desk import ids, origin, read, tell
 from tests.store.scenes import DAY, NOW, subscribe, watch
 
@@ -161,7 +162,7 @@ def ruled(store: Database, verdict: str) -> None:
         names = identity_rulings.names_of(tx, [1, 2])
         identity_rulings.rule(tx, names[1], names[2], verdict, NOW)
         if verdict == identity_rulings.SAME:
-            merge_papers.unite(tx, [(1, 2, "a person")], NOW)
+            merge_papers.merge(tx, [(1, 2, "a person")], NOW)
 
 
 def test_a_person_who_says_that_they_are_one_gives_the_doi_back(store: Database) -> None:

@@ -21,7 +21,7 @@ from monitor.pipeline.flow import Step, Task
 from monitor.service import workers
 from monitor.service.job_queue import Queue, open_queue, prepare
 from monitor.service.workers import SHARE
-from monitor.store.database import open_store
+from monitor.store.opening import open_store
 from tests.fleet import TICK, Fleet, fleet, paper
 from tests.house import AGENTS, BANDITS, House
 from tests.month import month

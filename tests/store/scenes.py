@@ -23,9 +23,16 @@ from monitor.model import (
     Topic,
     UnsentMatch,
 )
-from monitor.store import candidates, digests, matches, papers
+from monitor.store import (
+    candidates,
+    freeze_digest,
+    matches,
+    subscriptions,
+    unsent_matches,
+    write_papers,
+)
 from monitor.store.database import Database, Transaction
-from monitor.store.digests import Planned
+from monitor.store.freeze_digest import Planned
 from tests.patience import PATIENCE
 
 NOW = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
@@ -53,7 +60,7 @@ def ingest(
     store: Database, *decisions: Decision, source: str = "feed", now: datetime = NOW
 ) -> list[int]:
     with store.ingesting() as tx:
-        return papers.apply(tx, source, decisions, now, document="monday.txt")
+        return write_papers.apply(tx, source, decisions, now, document="monday.txt")
 
 
 def offered(
@@ -77,7 +84,7 @@ def watch(store: Database, *topics: str, now: datetime = NOW, **fields: object) 
 def subscribe(store: Database, *names: str, topics: Sequence[str] = ("t",), now: datetime = NOW):
     with store.writing() as tx:
         rows = [(name, "daily 08:00", "UTC", topics) for name in names]
-        digests.sync_subscriptions(tx, rows, now)
+        subscriptions.sync_subscriptions(tx, rows, now)
 
 
 def match(
@@ -99,7 +106,7 @@ def unsent(
     store: Database, name: str = "ada", now: datetime = NOW, **how: bool
 ) -> list[UnsentMatch]:
     with store.reading() as tx:
-        return digests.unsent(tx, name, now, **how)
+        return unsent_matches.unsent(tx, name, now, **how)
 
 
 def told(news: Iterable[UnsentMatch]) -> list[tuple[int, int]]:
@@ -144,7 +151,7 @@ def freeze(
         for n in range(parts)
     ]
     with store.writing() as tx:
-        return digests.freeze(tx, made, rendered, planned, now)
+        return freeze_digest.freeze(tx, made, rendered, planned, now)
 
 
 def until_another_waits(store: Database) -> None:

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.model import ChangeKind, Decision, DeliveryState, IncomingPaper, Outcome
-from monitor.store import deliveries, papers
+from monitor.store import outbox, write_papers
 from monitor.store.database import Database
 from tests.store.scenes import (
     DAY,
@@ -88,8 +88,8 @@ def test_a_topic_hears_of_a_paper_whose_words_come_later_and_nobody_hears_twice(
     id = matched(store, arxiv("1"))
     freeze(store, digest(unsent(store)))
     with store.writing() as tx:
-        [claimed] = deliveries.claim(tx, "me", NOW)
-        deliveries.record(tx, {claimed.id: ""}, "me", Outcome(DeliveryState.SENT), NOW)
+        [claimed] = outbox.claim(tx, "me", NOW)
+        outbox.record(tx, {claimed.id: ""}, "me", Outcome(DeliveryState.SENT), NOW)
     ingest(store, known(id, arxiv("1", abstract="words")), now=LATER)
     assert waiting(store) == [(id, 1, ChangeKind.NEW)]
     match(store, id)
@@ -108,6 +108,6 @@ def test_the_reopened_are_found_in_few_statements_however_many(store: Database) 
     with store.ingesting() as tx:
         sa.event.listen(tx, "before_cursor_execute", lambda *call: said.append(call[2]))
         decisions = [known(id, arxiv(str(n))) for n, id in enumerate(ids)]
-        papers.apply(tx, "b", decisions, NOW)
+        write_papers.apply(tx, "b", decisions, NOW)
     assert len(said) <= 12
     assert len(waiting(store)) == 100

@@ -16,9 +16,10 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.errors import NoStoreError, StoreBusyError, StoreError
-from monitor.store import database, heartbeats, papers, schema
-from monitor.store.database import Database, open_store
+from monitor.store import database, engine, heartbeats, opening, papers, schema
+from monitor.store.database import Database
 from monitor.store.locks import Owner
+from monitor.store.opening import open_store
 from tests.patience import PATIENCE
 from tests.store.scenes import NOW, arrive
 
@@ -31,7 +32,7 @@ def test_X14_X15_the_settings_of_a_sqlite_store(sqlite: Database) -> None:
         "journal_mode": "wal",
         "synchronous": 2,
         "foreign_keys": 1,
-        "busy_timeout": database.BUSY_MS,
+        "busy_timeout": engine.BUSY_MS,
     }
 
 
@@ -134,13 +135,13 @@ def test_a_moment_without_a_zone_is_refused(store: Database) -> None:
 
 def test_a_store_is_made_where_there_is_none(tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{tmp_path / 'some' / 'where' / 'monitor.db'}")
-    assert database.version(store) == schema.VERSION
+    assert database.schema_version(store) == schema.VERSION
     store.close()
 
 
 def test_opening_an_up_to_date_store_needs_no_alembic(url: str) -> None:
     script = (
-        "import sys; from monitor.store.database import open_store;"
+        "import sys; from monitor.store.opening import open_store;"
         "open_store(sys.argv[1]).close();"
         "assert 'alembic' not in sys.modules and 'pydantic' not in sys.modules"
     )
@@ -208,7 +209,7 @@ def test_K13_an_emptied_store_is_not_taken_for_a_new_one(sqlite_url: str, tmp_pa
 def test_an_empty_file_that_never_was_a_store_becomes_one(tmp_path: Path) -> None:
     (tmp_path / "monitor.db").touch()
     store = open_store(f"sqlite:///{tmp_path / 'monitor.db'}")
-    assert database.version(store) == schema.VERSION
+    assert database.schema_version(store) == schema.VERSION
     store.close()
 
 
@@ -219,17 +220,17 @@ def test_a_reading_command_creates_no_store(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'data' / 'monitor.db'}"
     with pytest.raises(NoStoreError, match=r"no store yet at .*monitor.db .*paper-monitor run"):
         open_store(url, create=False)
-    assert not database.is_there(url)
+    assert not opening.is_there(url)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_reading_command_creates_no_tables(blank: str) -> None:
     with pytest.raises(NoStoreError, match="no store yet"):
         open_store(blank, create=False)
-    assert not database.is_there(blank)
+    assert not opening.is_there(blank)
     open_store(blank).close()
     open_store(blank, create=False).close()
-    assert database.is_there(blank)
+    assert opening.is_there(blank)
 
 
 def test_no_connection_creates_a_file(tmp_path: Path) -> None:
@@ -306,7 +307,7 @@ def test_a_store_that_was_in_use_and_is_gone_is_not_begun_anew(
 MAKES = """
 import os, sys
 from pathlib import Path
-from monitor.store.database import open_store
+from monitor.store.opening import open_store
 from monitor.store.locks import Owner
 from tests.store.scenes import arrive
 
@@ -374,7 +375,7 @@ cp "$2" "$1/monitor.db" && head -c 4m /dev/zero 2>/dev/null > "$1/fill"
 "$3" -c '
 import sys
 from monitor.errors import StoreError
-from monitor.store.database import open_store
+from monitor.store.opening import open_store
 for name in sys.argv[2:]:
     try:
         open_store(f"sqlite:///{sys.argv[1]}/{name}")
@@ -437,7 +438,7 @@ def test_X19_a_read_only_store_is_told_before_anything_is_sent(sqlite_template: 
 def test_K11_a_store_that_is_held_for_long_is_busy_and_loses_nothing(
     sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "BUSY_MS", 50)
+    monkeypatch.setattr(engine, "BUSY_MS", 50)
     store = open_store(sqlite_url)
     with sqlite3.connect(tmp_path / "monitor.db", isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")

@@ -7,7 +7,7 @@ import pytest
 
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Outcome
-from monitor.store import deliveries
+from monitor.store import deliveries, outbox, uncertain_deliveries
 from monitor.store.database import Database
 from tests.patience import PATIENCE
 from tests.store.scenes import DAY, HOUR, NOW, digest, freeze, subscribe, until_another_waits
@@ -26,17 +26,17 @@ def plan(store: Database, *recipients: str, name: str = "ada", period: str = "p"
 
 def claim(store: Database, owner: str = "me", now=NOW, limit: int = 100, **how) -> list[Delivery]:
     with store.writing() as tx:
-        return deliveries.claim(tx, owner, now, limit=limit, **how)
+        return outbox.claim(tx, owner, now, limit=limit, **how)
 
 
 def record(store: Database, id: int, outcome: Outcome, owner: str = "me", at=None) -> bool:
     with store.writing() as tx:
-        return deliveries.record(tx, {id: outcome.reference}, owner, outcome, NOW, at) == {id}
+        return outbox.record(tx, {id: outcome.reference}, owner, outcome, NOW, at) == {id}
 
 
 def hand_off(store: Database, id: int, owner: str = "me") -> bool:
     with store.writing() as tx:
-        return deliveries.commit_handoff(tx, [id], owner, NOW) == {id}
+        return outbox.commit_handoff(tx, [id], owner, NOW) == {id}
 
 
 def one(store: Database, id: int) -> Delivery:
@@ -54,7 +54,7 @@ def sent(store: Database, state: DeliveryState = DeliveryState.SENT, **how) -> D
 
 def suppress(store: Database, *living: tuple[str, str, str]) -> None:
     with store.writing() as tx:
-        deliveries.suppress_missing(tx, set(living), NOW)
+        outbox.suppress_missing(tx, set(living), NOW)
 
 
 # ── claim ───────────────────────────────────────────────────────────────────────────
@@ -111,13 +111,13 @@ def test_outcomes_recorded_at_once_keep_what_each_is_known_as(store: Database) -
     plan(store, ADA, BOB, "c")
     first, second, lost = claim(store, limit=3)
     with store.writing() as tx:
-        assert deliveries.commit_handoff(tx, [first.id, second.id], "me", NOW) == {
+        assert outbox.commit_handoff(tx, [first.id, second.id], "me", NOW) == {
             first.id,
             second.id,
         }
-        deliveries.put_back(tx, [lost.id], "me", NOW)
+        outbox.put_back(tx, [lost.id], "me", NOW)
         known_as = {first.id: "250 queued as 1", second.id: "", lost.id: "250 queued as 3"}
-        told = deliveries.record(tx, known_as, "me", Outcome(DeliveryState.SENT), NOW)
+        told = outbox.record(tx, known_as, "me", Outcome(DeliveryState.SENT), NOW)
     assert told == {first.id, second.id}
     assert [one(store, d.id).reference for d in (first, second, lost)] == [
         "250 queued as 1",
@@ -195,7 +195,7 @@ def test_K16_a_worker_that_lost_its_claim_can_neither_send_nor_record(store: Dat
     plan(store)
     [claimed] = claim(store, "paused")
     with store.writing() as tx:
-        deliveries.release_dead(tx, lambda owner: False, NOW)
+        outbox.release_dead(tx, lambda owner: False, NOW)
     [taken] = claim(store, "other")
     assert taken.id == claimed.id
     assert not hand_off(store, claimed.id, "paused")
@@ -210,8 +210,8 @@ def test_a_line_that_is_down_costs_no_attempt(store: Database, handed_off: bool)
     if handed_off:
         hand_off(store, claimed.id)
     with store.writing() as tx:
-        assert not deliveries.unclaim(tx, claimed.id, "other", "refused", NOW)
-        assert deliveries.unclaim(tx, claimed.id, "me", "refused", NOW)
+        assert not outbox.unclaim(tx, claimed.id, "other", "refused", NOW)
+        assert outbox.unclaim(tx, claimed.id, "me", "refused", NOW)
     now = one(store, claimed.id)
     assert (now.state, now.attempts, now.error) == (DeliveryState.PLANNED, 0, "refused")
     assert len(claim(store)) == 1
@@ -221,7 +221,7 @@ def test_a_retry_whose_line_is_down_is_a_retry_still(store: Database) -> None:
     tried = sent(store, DeliveryState.RETRY)
     claim(store)
     with store.writing() as tx:
-        deliveries.unclaim(tx, tried.id, "me", "refused", NOW)
+        outbox.unclaim(tx, tried.id, "me", "refused", NOW)
     assert (one(store, tried.id).state, one(store, tried.id).attempts) == (DeliveryState.RETRY, 1)
 
 
@@ -236,8 +236,8 @@ def test_K03_what_a_dead_owner_claimed_is_free_and_what_it_handed_off_unknown(
     [safe] = claim(store, "living")
     hand_off(store, lost, "dead")
     with store.writing() as tx:
-        [unknown] = deliveries.release_dead(tx, lambda owner: owner == "living", NOW)
-        assert deliveries.release_dead(tx, lambda owner: owner == "living", NOW) == []
+        [unknown] = outbox.release_dead(tx, lambda owner: owner == "living", NOW)
+        assert outbox.release_dead(tx, lambda owner: owner == "living", NOW) == []
     assert (unknown.id, unknown.state, unknown.attempts) == (lost, DeliveryState.UNKNOWN, 1)
     assert dict(unknown.rendered.body) == {"text": "part 0"}
     assert (one(store, free).state, one(store, free).attempts) == (DeliveryState.PLANNED, 0)
@@ -251,8 +251,8 @@ def test_what_dead_owners_held_is_freed_of_some_channels_only(store: Database) -
     for held in claim(store, "dead"):
         hand_off(store, held.id, "dead")
     with store.writing() as tx:
-        assert deliveries.release_dead(tx, lambda owner: False, NOW, channels=[]) == []
-        [freed] = deliveries.release_dead(tx, lambda owner: False, NOW, channels={"slack"})
+        assert outbox.release_dead(tx, lambda owner: False, NOW, channels=[]) == []
+        [freed] = outbox.release_dead(tx, lambda owner: False, NOW, channels={"slack"})
         assert freed.channel == "slack"
         assert deliveries.counts(tx) == {DeliveryState.UNKNOWN: 1, DeliveryState.HANDING_OFF: 1}
 
@@ -260,12 +260,12 @@ def test_what_dead_owners_held_is_freed_of_some_channels_only(store: Database) -
 def test_K05_the_unknown_are_listed_until_somebody_knows(store: Database) -> None:
     unknown = sent(store, DeliveryState.UNKNOWN)
     with store.writing() as tx:
-        assert [d.id for d in deliveries.unknown(tx)] == [unknown.id]
-        deliveries.resolve(tx, unknown.id, "sent", NOW)
-        assert deliveries.unknown(tx) == []
+        assert [d.id for d in uncertain_deliveries.unknown(tx)] == [unknown.id]
+        uncertain_deliveries.resolve(tx, unknown.id, "sent", NOW)
+        assert uncertain_deliveries.unknown(tx) == []
         assert deliveries.get(tx, unknown.id).state is DeliveryState.SENT
         with pytest.raises(UsageError, match="only an unknown one"):
-            deliveries.resolve(tx, unknown.id, "resend", NOW)
+            uncertain_deliveries.resolve(tx, unknown.id, "resend", NOW)
 
 
 def test_the_unknown_may_wait_before_they_are_looked_into(store: Database) -> None:
@@ -273,15 +273,19 @@ def test_the_unknown_may_wait_before_they_are_looked_into(store: Database) -> No
     [claimed] = claim(store)
     record(store, claimed.id, Outcome(DeliveryState.UNKNOWN), at=NOW + HOUR)
     with store.reading() as tx:
-        assert deliveries.unknown(tx, NOW) == []
-        assert len(deliveries.unknown(tx, NOW + HOUR)) == len(deliveries.unknown(tx)) == 1
+        assert uncertain_deliveries.unknown(tx, NOW) == []
+        assert (
+            len(uncertain_deliveries.unknown(tx, NOW + HOUR))
+            == len(uncertain_deliveries.unknown(tx))
+            == 1
+        )
 
 
 def test_an_unknown_one_is_sent_again_under_the_same_message_id(store: Database) -> None:
     unknown = sent(store, DeliveryState.UNKNOWN)
     assert claim(store) == []
     with store.writing() as tx:
-        deliveries.resolve(tx, unknown.id, "resend", NOW)
+        uncertain_deliveries.resolve(tx, unknown.id, "resend", NOW)
     [again] = claim(store)
     assert (again.message_id, again.attempts) == (unknown.message_id, 1)
 
@@ -291,7 +295,7 @@ def test_an_unknown_one_is_sent_again_under_the_same_message_id(store: Database)
 
 def hand_off_again(store: Database, id: int) -> Delivery:
     with store.writing() as tx:
-        assert deliveries.hand_off_again(tx, id, NOW)
+        assert uncertain_deliveries.hand_off_again(tx, id, NOW)
     return one(store, id)
 
 
@@ -301,7 +305,7 @@ def attempt(store: Database, id: int, outcome: Outcome, *, handed_off: bool = Tr
     assert claimed.id == id
     if handed_off:
         with store.writing() as tx:
-            assert deliveries.commit_handoff(tx, [id], "me", NOW + HOUR)
+            assert outbox.commit_handoff(tx, [id], "me", NOW + HOUR)
     assert record(store, id, outcome)
     return one(store, id)
 
@@ -324,13 +328,13 @@ def test_a_process_that_dies_in_a_hand_off_leaves_its_moment(store: Database) ->
     [claimed] = claim(store, "dead")
     hand_off(store, claimed.id, "dead")
     with store.writing() as tx:
-        [lost] = deliveries.release_dead(tx, lambda owner: False, NOW + DAY)
+        [lost] = outbox.release_dead(tx, lambda owner: False, NOW + DAY)
     assert (lost.handed_off_at, lost.resent) == (NOW, False)
     hand_off_again(store, lost.id)
     claim(store, "dead")
     hand_off(store, lost.id, "dead")
     with store.writing() as tx:
-        [lost] = deliveries.release_dead(tx, lambda owner: False, NOW + DAY)
+        [lost] = outbox.release_dead(tx, lambda owner: False, NOW + DAY)
     assert (lost.handed_off_at, lost.resent) == (NOW, True)
 
 
@@ -345,14 +349,16 @@ def test_a_refused_attempt_does_not_use_up_the_one_further_hand_off(
         assert (lost.state, lost.handed_off_at, lost.resent) == (DeliveryState.RETRY, NOW, False)
     [claimed] = claim(store)
     with store.writing() as tx:
-        assert deliveries.unclaim(tx, claimed.id, "me", "the line is down", NOW)
+        assert outbox.unclaim(tx, claimed.id, "me", "the line is down", NOW)
     assert (one(store, lost.id).handed_off_at, one(store, lost.id).resent) == (NOW, False)
 
 
 def test_what_is_found_not_to_have_arrived_is_as_never_handed_off(store: Database) -> None:
     lost = sent(store, DeliveryState.UNKNOWN)
     with store.writing() as tx:
-        assert deliveries.settle(tx, lost.id, Outcome(DeliveryState.RETRY, "not there"), NOW)
+        assert uncertain_deliveries.settle(
+            tx, lost.id, Outcome(DeliveryState.RETRY, "not there"), NOW
+        )
     now = one(store, lost.id)
     assert (now.state, now.handed_off_at, now.resent) == (DeliveryState.RETRY, None, False)
 
@@ -361,11 +367,11 @@ def test_what_is_given_up_is_unknown_and_a_person_may_have_it_sent(store: Databa
     lost = sent(store, DeliveryState.UNKNOWN)
     hand_off_again(store, lost.id)
     with store.writing() as tx:
-        assert deliveries.give_up(tx, lost.id, "given up", NOW)
-        assert not deliveries.give_up(tx, lost.id, "given up", NOW)
+        assert uncertain_deliveries.give_up(tx, lost.id, "given up", NOW)
+        assert not uncertain_deliveries.give_up(tx, lost.id, "given up", NOW)
         given_up = deliveries.get(tx, lost.id)
         assert (given_up.state, given_up.resent) == (DeliveryState.UNKNOWN, True)
-        deliveries.resolve(tx, lost.id, "resend", NOW + DAY)
+        uncertain_deliveries.resolve(tx, lost.id, "resend", NOW + DAY)
     again = one(store, lost.id)
     assert (again.state, again.handed_off_at, again.resent) == (
         DeliveryState.RETRY,
@@ -380,23 +386,23 @@ def test_what_waits_to_be_handed_off_once_more_can_be_settled_and_tried_now(
     lost = sent(store, DeliveryState.UNKNOWN)
     hand_off_again(store, lost.id)
     with store.writing() as tx:
-        assert [d.id for d in deliveries.may_have_arrived(tx)] == [lost.id]
-        assert [d.id for d in deliveries.to_hand_off_again(tx)] == [lost.id]
-        deliveries.retry(tx, lost.id, NOW + DAY)
+        assert [d.id for d in uncertain_deliveries.listing(tx)] == [lost.id]
+        assert [d.id for d in uncertain_deliveries.to_hand_off_again(tx)] == [lost.id]
+        uncertain_deliveries.retry(tx, lost.id, NOW + DAY)
     assert one(store, lost.id).handed_off_at == NOW + DAY
     with store.writing() as tx:
-        deliveries.resolve(tx, lost.id, "sent", NOW)
-        assert deliveries.may_have_arrived(tx) == []
+        uncertain_deliveries.resolve(tx, lost.id, "sent", NOW)
+        assert uncertain_deliveries.listing(tx) == []
     assert one(store, lost.id).state is DeliveryState.SENT
 
 
 def test_a_plain_retry_may_not_have_arrived_and_is_not_resolved(store: Database) -> None:
     tried = sent(store, DeliveryState.RETRY)
     with store.writing() as tx:
-        assert deliveries.may_have_arrived(tx) == deliveries.to_hand_off_again(tx) == []
+        assert uncertain_deliveries.listing(tx) == uncertain_deliveries.to_hand_off_again(tx) == []
         with pytest.raises(UsageError, match="only an unknown one"):
-            deliveries.resolve(tx, tried.id, "sent", NOW)
-        deliveries.retry(tx, tried.id, NOW)
+            uncertain_deliveries.resolve(tx, tried.id, "sent", NOW)
+        uncertain_deliveries.retry(tx, tried.id, NOW)
         assert deliveries.get(tx, tried.id).handed_off_at is None
 
 
@@ -420,7 +426,7 @@ def test_a_person_lets_it_be_tried_again_now(store: Database, state: DeliverySta
     [claimed] = claim(store)
     record(store, claimed.id, Outcome(state), at=NOW + DAY)
     with store.writing() as tx:
-        deliveries.retry(tx, claimed.id, NOW)
+        uncertain_deliveries.retry(tx, claimed.id, NOW)
     assert [d.id for d in claim(store)] == [claimed.id]
 
 
@@ -428,14 +434,14 @@ def test_a_person_lets_it_be_tried_again_now(store: Database, state: DeliverySta
 def test_what_might_be_sent_twice_is_not_tried_again(store: Database, state: DeliveryState) -> None:
     done = sent(store, state)
     with pytest.raises(UsageError, match=f"is {state}"), store.writing() as tx:
-        deliveries.retry(tx, done.id, NOW)
+        uncertain_deliveries.retry(tx, done.id, NOW)
 
 
 def test_a_superseded_delivery_is_not_tried_again(store: Database) -> None:
     failed = sent(store, DeliveryState.FAILED)
     plan(store, period="q")
     with pytest.raises(UsageError, match="is superseded"), store.writing() as tx:
-        deliveries.retry(tx, failed.id, NOW)
+        uncertain_deliveries.retry(tx, failed.id, NOW)
 
 
 # ── who is no longer written to ─────────────────────────────────────────────────────
@@ -488,11 +494,11 @@ def test_what_another_process_moves_on_meanwhile_is_left_alone(store: Database, 
         suppress(store)
     slow = threading.Thread(target=suppress, args=(store, *living))
     with store.writing() as tx:
-        deliveries.suppress_missing(tx, {("ada", "email", ADA)}, NOW)
-        [claimed] = deliveries.claim(tx, "other", NOW)
+        outbox.suppress_missing(tx, {("ada", "email", ADA)}, NOW)
+        [claimed] = outbox.claim(tx, "other", NOW)
         slow.start()
         until_another_waits(store)
-        deliveries.record(tx, {claimed.id: ""}, "other", Outcome(DeliveryState.SENT), NOW)
+        outbox.record(tx, {claimed.id: ""}, "other", Outcome(DeliveryState.SENT), NOW)
     slow.join(timeout=PATIENCE)
     assert one(store, claimed.id).state is DeliveryState.SENT
 
@@ -513,4 +519,4 @@ def test_the_listing_is_newest_first_and_can_be_narrowed(store: Database) -> Non
 
 def test_a_delivery_that_does_not_exist(store: Database) -> None:
     with pytest.raises(UsageError, match="there is no delivery 99"), store.writing() as tx:
-        deliveries.retry(tx, 99, NOW)
+        uncertain_deliveries.retry(tx, 99, NOW)

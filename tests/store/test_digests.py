@@ -20,9 +20,18 @@ from monitor.model import (
     SourceReport,
     TopicWhy,
 )
-from monitor.store import deliveries, digests, schema
+from monitor.store import (
+    deliveries,
+    digests,
+    freeze_digest,
+    outbox,
+    schema,
+    subscriptions,
+    uncertain_deliveries,
+    unsent_matches,
+)
 from monitor.store.database import Database
-from monitor.store.digests import Planned
+from monitor.store.freeze_digest import Planned
 from tests.patience import PATIENCE
 from tests.store.scenes import (
     DAY,
@@ -67,12 +76,12 @@ def revise(store: Database, id: int, number: str, *, topic: str | None = "t", no
 def attempt(store: Database, state: DeliveryState, limit: int = 100) -> list[int]:
     """Claim what is open and record that it ended so."""
     with store.writing() as tx:
-        claimed = deliveries.claim(tx, "me", NOW, limit=limit)
+        claimed = outbox.claim(tx, "me", NOW, limit=limit)
         for one in claimed:
             if state is DeliveryState.HANDING_OFF:
-                deliveries.commit_handoff(tx, [one.id], "me", NOW)
+                outbox.commit_handoff(tx, [one.id], "me", NOW)
             elif state is not DeliveryState.CLAIMED:
-                deliveries.record(tx, {one.id: ""}, "me", Outcome(state), NOW)
+                outbox.record(tx, {one.id: ""}, "me", Outcome(state), NOW)
     return [one.id for one in claimed]
 
 
@@ -132,7 +141,7 @@ def test_a_subscription_looks_back_as_far_as_the_topic_says(store: Database) -> 
 def test_the_papers_that_wait_are_counted_as_they_will_be_told(store: Database) -> None:
     def waiting(name: str = "ada", now: datetime = NOW) -> int:
         with store.reading() as tx:
-            return digests.waiting(tx, name, now)
+            return unsent_matches.waiting(tx, name, now)
 
     watch(store, "t", "u", "v", since=timedelta(days=7))
     subscribe(store, "ada", topics=["t", "u"])
@@ -267,8 +276,8 @@ def test_D04_a_period_has_one_digest(store: Database) -> None:
 
 def test_X12_a_quiet_day_is_recorded(store: Database) -> None:
     with store.writing() as tx:
-        assert digests.freeze(tx, digest([]), {}, [], NOW) is not None
-        state = digests.states(tx)["ada"]
+        assert freeze_digest.freeze(tx, digest([]), {}, [], NOW) is not None
+        state = subscriptions.states(tx)["ada"]
     assert (state.last_due_at, state.last_composed_at) == (NOW, NOW)
 
 
@@ -311,7 +320,7 @@ def lose(store: Database) -> None:
     """Hand off what is open without a clear end, and let it be handed off once more."""
     lost = attempt(store, DeliveryState.UNKNOWN)
     with store.writing() as tx:
-        assert all(deliveries.hand_off_again(tx, id, NOW) for id in lost)
+        assert all(uncertain_deliveries.hand_off_again(tx, id, NOW) for id in lost)
 
 
 @pytest.mark.parametrize("since", [None, DeliveryState.RETRY, DeliveryState.FAILED, "suppressed"])
@@ -322,7 +331,7 @@ def test_a_digest_that_may_have_arrived_is_never_composed_again(store: Database,
     lose(store)
     if since == "suppressed":
         with store.writing() as tx:
-            deliveries.suppress_missing(tx, set(), NOW)
+            outbox.suppress_missing(tx, set(), NOW)
     elif since:
         attempt(store, since)
     before = states(store)
@@ -333,7 +342,7 @@ def test_a_digest_that_may_have_arrived_is_never_composed_again(store: Database,
     assert freeze(store, made) is not None
     assert states(store) == [*before, DeliveryState.PLANNED]
     with store.reading() as tx:
-        assert digests.states(tx)["ada"].last_composed_at == NOW
+        assert subscriptions.states(tx)["ada"].last_composed_at == NOW
         assert digests.get(tx, first).papers == 1
 
 
@@ -410,7 +419,7 @@ def test_a_claim_that_is_being_taken_is_waited_for(store: Database) -> None:
     frozen: list[int | None] = []
     composer = threading.Thread(target=lambda: frozen.append(freeze(store, slow)))
     with store.writing() as tx:
-        assert len(deliveries.claim(tx, "me", NOW)) == 1
+        assert len(outbox.claim(tx, "me", NOW)) == 1
         composer.start()
         until_another_waits(store)
     composer.join(timeout=PATIENCE)
@@ -422,7 +431,7 @@ def test_nothing_is_written_when_the_transaction_fails_later(store: Database) ->
     matched(store, "1")
     made = digest(unsent(store))
     with pytest.raises(ZeroDivisionError), store.writing() as tx:
-        assert digests.freeze(tx, made, {}, [], NOW)
+        assert freeze_digest.freeze(tx, made, {}, [], NOW)
         raise ZeroDivisionError
     with store.reading() as tx:
         assert digests.count(tx, "ada") == 0
@@ -458,23 +467,25 @@ def test_composers_that_race_freeze_no_paper_twice(store: Database, periods) -> 
 def test_a_subscription_is_first_seen_once(store: Database) -> None:
     subscribe(store, "ada", now=TOMORROW)
     with store.writing() as tx:
-        state = digests.states(tx)["ada"]
+        state = subscriptions.states(tx)["ada"]
         assert (state.first_seen, state.in_force_since) == (NOW, NOW)
         assert (state.last_due_at, state.last_composed_at) == (None, None)
-        digests.sync_subscriptions(tx, [("ada", "daily 09:00", "UTC", ["t"])], TOMORROW)
-        state = digests.states(tx)["ada"]
+        subscriptions.sync_subscriptions(tx, [("ada", "daily 09:00", "UTC", ["t"])], TOMORROW)
+        state = subscriptions.states(tx)["ada"]
         assert (state.first_seen, state.in_force_since) == (NOW, TOMORROW)
-        digests.sync_subscriptions(tx, [("ada", "daily 09:00", "Asia/Tokyo", ["t"])], NOW + 2 * DAY)
-        assert digests.states(tx)["ada"].in_force_since == NOW + 2 * DAY
+        subscriptions.sync_subscriptions(
+            tx, [("ada", "daily 09:00", "Asia/Tokyo", ["t"])], NOW + 2 * DAY
+        )
+        assert subscriptions.states(tx)["ada"].in_force_since == NOW + 2 * DAY
 
 
 def test_a_removed_subscription_is_in_force_again_from_when_it_is_back(store: Database) -> None:
     subscribe(store)
     with store.reading() as tx:
-        assert digests.states(tx) == {}
+        assert subscriptions.states(tx) == {}
     subscribe(store, "ada", now=TOMORROW)
     with store.reading() as tx:
-        state = digests.states(tx)["ada"]
+        state = subscriptions.states(tx)["ada"]
     assert (state.first_seen, state.in_force_since) == (NOW, TOMORROW)
 
 
@@ -494,9 +505,9 @@ def test_a_subscription_taken_up_again_looks_back_from_then_and_loses_nothing_fr
 
 def test_the_newest_digest_is_the_one_due_last(store: Database) -> None:
     with store.writing() as tx:
-        digests.freeze(tx, digest([], "b", due=TOMORROW), {}, [], NOW)
-        digests.freeze(tx, digest([], "a", due=NOW), {}, [], NOW)
-        state = digests.states(tx)["ada"]
+        freeze_digest.freeze(tx, digest([], "b", due=TOMORROW), {}, [], NOW)
+        freeze_digest.freeze(tx, digest([], "a", due=NOW), {}, [], NOW)
+        state = subscriptions.states(tx)["ada"]
         assert digests.count(tx, "ada") == 2
     assert state.last_due_at == TOMORROW
 
@@ -506,7 +517,7 @@ def test_what_a_digest_covers_begins_with_the_last_one_that_stands(store: Databa
 
     def last() -> tuple[datetime | None, datetime | None]:
         with store.reading() as tx:
-            state = digests.states(tx)["ada"]
+            state = subscriptions.states(tx)["ada"]
         return state.last_due_at, state.last_composed_at
 
     days = [NOW + n * DAY for n in range(4)]
@@ -556,7 +567,7 @@ def test_what_an_earlier_release_froze_is_read_as_it_was(store: Database) -> Non
 # ── what a channel could not render ─────────────────────────────────────────────────
 
 
-def without_pages(store: Database) -> digests.Unrendered:
+def without_pages(store: Database) -> freeze_digest.Unrendered:
     """A digest of which the mail is planned, and the page could not be rendered."""
     subscribe(store, "ada")
     watch(store, "t")
@@ -567,8 +578,8 @@ def without_pages(store: Database) -> digests.Unrendered:
     ]
     rendered = {"email": (Rendered(0, {"text": "hello"}),)}
     with store.writing() as tx:
-        assert digests.freeze(tx, digest(unsent(store)), rendered, planned, NOW) is not None
-        [one] = digests.unrendered(tx, ["ada"])
+        assert freeze_digest.freeze(tx, digest(unsent(store)), rendered, planned, NOW) is not None
+        [one] = freeze_digest.unrendered(tx, ["ada"])
     return one
 
 
@@ -581,7 +592,7 @@ def test_what_could_not_be_rendered_is_failed_and_never_claimed(store: Database)
     without_pages(store)
     assert listed(store)["pages"][0] is DeliveryState.FAILED
     with store.writing() as tx:
-        assert [one.channel for one in deliveries.claim(tx, "me", NOW, limit=9)] == ["email"]
+        assert [one.channel for one in outbox.claim(tx, "me", NOW, limit=9)] == ["email"]
 
 
 def test_it_is_rendered_once_however_many_are_at_it(store: Database):
@@ -589,11 +600,11 @@ def test_it_is_rendered_once_however_many_are_at_it(store: Database):
     pages = [Rendered(n, {"html": f"page {n}"}) for n in range(2)]
     planned = [Planned("pages", "/pages", n, f"<{n + 3}@papers.example>") for n in range(2)]
     with store.writing() as tx:
-        assert digests.add_rendered(tx, one, pages, planned, NOW) == 2
+        assert freeze_digest.add_rendered(tx, one, pages, planned, NOW) == 2
     with store.writing() as tx:
-        assert digests.add_rendered(tx, one, pages, planned, NOW) == 0
-        assert digests.unrendered(tx) == []
-        found = deliveries.claim(tx, "me", NOW, channels=["pages"], limit=9)
+        assert freeze_digest.add_rendered(tx, one, pages, planned, NOW) == 0
+        assert freeze_digest.unrendered(tx) == []
+        found = outbox.claim(tx, "me", NOW, channels=["pages"], limit=9)
     assert [(part.message_id, part.rendered.body) for part in found] == [
         ("<2@papers.example>", {"html": "page 0"})
     ]
@@ -603,12 +614,12 @@ def test_it_is_rendered_once_however_many_are_at_it(store: Database):
 def test_a_superseded_digest_is_not_rendered_any_more(store: Database):
     one = without_pages(store)
     with store.writing() as tx:
-        waiting = deliveries.claim(tx, "me", NOW, limit=9)
+        waiting = outbox.claim(tx, "me", NOW, limit=9)
         failed = Outcome(DeliveryState.FAILED, "refused")
-        deliveries.record(tx, {mail.id: "" for mail in waiting}, "me", failed, NOW)
+        outbox.record(tx, {mail.id: "" for mail in waiting}, "me", failed, NOW)
     assert freeze(store, digest(unsent(store), "2026-03-03")) is not None
     with store.writing() as tx:
-        assert digests.unrendered(tx) == []
+        assert freeze_digest.unrendered(tx) == []
         pages = [Rendered(0, {"html": "page"})]
         planned = [Planned("pages", "/pages", 0, "<9@papers.example>")]
-        assert digests.add_rendered(tx, one, pages, planned, NOW) == 0
+        assert freeze_digest.add_rendered(tx, one, pages, planned, NOW) == 0

@@ -11,9 +11,10 @@ import pytest
 
 from monitor.errors import StoreBusyError
 from monitor.model import DeliveryState
-from monitor.store import deliveries, locks
-from monitor.store.database import Database, open_store
+from monitor.store import locks, outbox
+from monitor.store.database import Database
 from monitor.store.locks import Owner
+from monitor.store.opening import open_store
 from tests.patience import PATIENCE
 from tests.store.scenes import NOW, digest, freeze, subscribe
 
@@ -21,7 +22,7 @@ CLAIMS_TWO = """
 import sys
 from datetime import datetime
 from monitor.store import deliveries
-from monitor.store.database import open_store
+from monitor.store.opening import open_store
 from monitor.store.locks import Owner
 
 store, now = open_store(sys.argv[1]), datetime.fromisoformat(sys.argv[2])
@@ -35,7 +36,7 @@ sys.stdin.read()
 
 SERVES = """
 import sys
-from monitor.store.database import open_store
+from monitor.store.opening import open_store
 from monitor.store.locks import service_lock
 
 with service_lock(open_store(sys.argv[1])):
@@ -99,13 +100,13 @@ def test_K03_K05_what_a_killed_process_held_is_free_or_unknown(url: str, store: 
     freeze(store, digest([]), recipients=["a", "b", "c"])
     with process(CLAIMS_TWO, url, NOW.isoformat()) as (running, owner):
         with store.writing() as tx:
-            assert deliveries.release_dead(tx, alive(store), NOW) == []
+            assert outbox.release_dead(tx, alive(store), NOW) == []
         assert locks.alive(store, owner)
         kill(running, store, owner)
     with store.writing() as tx:
-        [unknown] = deliveries.release_dead(tx, alive(store), NOW)
+        [unknown] = outbox.release_dead(tx, alive(store), NOW)
         assert (unknown.recipient, unknown.state) == ("b", DeliveryState.UNKNOWN)
-        assert [d.recipient for d in deliveries.claim(tx, "next", NOW, limit=9)] == ["a", "c"]
+        assert [d.recipient for d in outbox.claim(tx, "next", NOW, limit=9)] == ["a", "c"]
 
 
 def test_K15_only_one_serves_a_store(url: str, store: Database) -> None:
@@ -188,7 +189,7 @@ def test_K15_a_service_whose_place_was_taken_meanwhile_is_told_until_it_is_free(
 
 READS = """
 import sys
-from monitor.store.database import open_store
+from monitor.store.opening import open_store
 from monitor.store.locks import source_lock
 
 with source_lock(open_store(sys.argv[1]), sys.argv[2]):

@@ -183,7 +183,7 @@ def look_back(store: Database, now: datetime) -> datetime:
 
 
 def claim_all(store: Database) -> None:
-    from monitor.store import deliveries
+    from monitor.store import outbox
 
     with store.writing() as tx:
-        deliveries.claim(tx, "me", NOW, limit=100)
+        outbox.claim(tx, "me", NOW, limit=100)

@@ -28,9 +28,10 @@ from monitor.model import Paper
 from monitor.pipeline import store_chunk
 from monitor.private_files import create_file
 from monitor.resources import resource
-from monitor.store import database, deliveries, papers, schema
-from monitor.store.database import Database, open_store
+from monitor.store import database, deliveries, papers, schema, write_papers
+from monitor.store.database import Database
 from monitor.store.migrate import upgrade
+from monitor.store.opening import open_store
 from tests.patience import PATIENCE
 from tests.store.scenes import NOW, arrive, new
 
@@ -196,11 +197,11 @@ def test_what_may_have_arrived_is_known_by_its_hand_off_after_an_upgrade(blank: 
 
 
 def test_processes_that_start_together_make_one_store(blank: str) -> None:
-    script = "import sys; from monitor.store.database import open_store; open_store(sys.argv[1])"
+    script = "import sys; from monitor.store.opening import open_store; open_store(sys.argv[1])"
     started = [subprocess.Popen([sys.executable, "-c", script, blank]) for _ in range(3)]
     assert [process.wait(timeout=PATIENCE) for process in started] == [0, 0, 0]
     store = open_store(blank)
-    assert database.version(store) == schema.VERSION
+    assert database.schema_version(store) == schema.VERSION
     store.close()
 
 
@@ -228,7 +229,7 @@ def test_K08_a_migration_that_fails_leaves_the_old_schema_whole(
     with pytest.raises(StoreError, match="could not be brought up to date"):
         upgrade(store, folder_with_next(tmp_path, last))
     assert (tables(store), columns(store)) == before
-    assert database.version(store) == schema.VERSION
+    assert database.schema_version(store) == schema.VERSION
     arrive(store, "2")
 
 
@@ -315,7 +316,7 @@ def _rows_of_before(paper: Paper) -> Iterator[tuple[str, dict[str, Any]]]:
 def test_stored_titles_with_a_subtitle_are_found_by_the_title_alone(store: Database) -> None:
     whole = Paper("Quixotic Crowds: Zonal Yields of Vexing Xylophone Jitter", raw_id="1")
     with store.ingesting() as tx:
-        papers.apply(tx, "s", [new(keyed(whole))], NOW)
+        write_papers.apply(tx, "s", [new(keyed(whole))], NOW)
         before = set(tx.execute(sa.select(schema.block)))
         [head] = with_head((), whole.title)
         tx.execute(sa.delete(schema.block).where(schema.block.c.key == head))

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from msgspec import structs
 
 from monitor.model import ChangeKind, Decision, Paper
-from monitor.store import candidates, paper_index, papers, sql
+from monitor.store import candidates, paper_index, papers, sql, write_papers
 from monitor.store.database import Database
 from tests.patience import PATIENCE
 from tests.store.scenes import DAY, NOW, arrive, arxiv, ingest, keyed, new, offered, waiting
@@ -146,7 +146,7 @@ def test_of_near_papers_those_that_share_what_few_others_have_are_candidates(
 
 def test_half_a_surrogate_is_looked_up_as_any_other_text():
     told = ["half \ud800", "whole \u00e9"]
-    assert json.loads(sql.written(told)) == told
+    assert json.loads(sql.to_json(told)) == told
 
 
 def test_keys_longer_than_an_index_entry_are_kept_and_found(store: Database) -> None:
@@ -279,7 +279,7 @@ def test_a_sighting_knows_when_and_where_first_and_what_last(store: Database) ->
     [id] = ingest(store, new(arxiv("1", version=1, announce="new")))
     with store.ingesting() as tx:
         again = replace(arxiv("1", version=2, announce="replace"), fingerprint="other")
-        papers.apply(tx, "feed", [Decision(again, None, id)], LATER, document="tuesday.txt")
+        write_papers.apply(tx, "feed", [Decision(again, None, id)], LATER, document="tuesday.txt")
     with store.reading() as tx:
         origin = papers.origin(tx, id)
     [seen] = origin.sightings
@@ -294,7 +294,7 @@ def test_a_sighting_knows_when_and_where_first_and_what_last(store: Database) ->
 
 def test_a_chunk_is_all_or_nothing(store: Database) -> None:
     with pytest.raises(ZeroDivisionError), store.ingesting() as tx:
-        papers.apply(tx, "feed", [new(arxiv("1"))], NOW)
+        write_papers.apply(tx, "feed", [new(arxiv("1"))], NOW)
         raise ZeroDivisionError
     with store.reading() as tx:
         assert papers.count(tx) == 0
@@ -332,7 +332,7 @@ def test_two_ingests_never_both_insert_a_paper(store: Database) -> None:
                 [known_ones] = offered(tx, source, incoming)
                 known = known_ones[0].stored.id if known_ones else None
                 kind = None if known else ChangeKind.NEW
-                papers.apply(tx, source, [Decision(incoming[0], kind, known)], NOW)
+                write_papers.apply(tx, source, [Decision(incoming[0], kind, known)], NOW)
 
     readers = [threading.Thread(target=read, args=(f"s{n}",)) for n in range(4)]
     for reader in readers:

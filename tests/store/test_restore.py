@@ -8,9 +8,10 @@ import pytest
 
 from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Delivery, DeliveryState, Outcome
-from monitor.store import deliveries, digests, papers
-from monitor.store.database import Database, open_store
+from monitor.store import outbox, papers, subscriptions, uncertain_deliveries
+from monitor.store.database import Database
 from monitor.store.locks import service_lock
+from monitor.store.opening import open_store
 from monitor.store.restore import restore
 from tests.patience import PATIENCE
 from tests.store.scenes import DAY, NOW, arrive, digest, freeze, subscribe
@@ -54,9 +55,9 @@ def backup(sqlite_url: str, tmp_path: Path) -> Path:
 
 def send(store: Database) -> list[Delivery]:
     with store.writing() as tx:
-        claimed = deliveries.claim(tx, "me", LATER, limit=9)
+        claimed = outbox.claim(tx, "me", LATER, limit=9)
         for one in claimed:
-            deliveries.record(tx, {one.id: ""}, "me", Outcome(DeliveryState.SENT), LATER)
+            outbox.record(tx, {one.id: ""}, "me", Outcome(DeliveryState.SENT), LATER)
     return claimed
 
 
@@ -75,17 +76,17 @@ def test_K12_what_was_open_is_held_and_no_slot_before_now_is_due(
     store = open_store(sqlite_url)
     assert send(store) == []
     with store.reading() as tx:
-        [held] = deliveries.unknown(tx)
+        [held] = uncertain_deliveries.unknown(tx)
         assert "it may have been sent" in held.error
         assert (held.handed_off_at, held.resent) == (LATER, True)
-        assert deliveries.unknown(tx, LATER + 3650 * DAY) == []
-        assert digests.states(tx)["ada"].first_seen == LATER
+        assert uncertain_deliveries.unknown(tx, LATER + 3650 * DAY) == []
+        assert subscriptions.states(tx)["ada"].first_seen == LATER
         assert papers.count(tx) == 1
     with store.writing() as tx:
-        deliveries.resolve(tx, held.id, "resend", LATER)
-        assert deliveries.claim(tx, "me", LATER)
-        deliveries.unclaim(tx, held.id, "me", "the line is down", LATER)
-        assert [one.id for one in deliveries.to_hand_off_again(tx)] == [held.id]
+        uncertain_deliveries.resolve(tx, held.id, "resend", LATER)
+        assert outbox.claim(tx, "me", LATER)
+        outbox.unclaim(tx, held.id, "me", "the line is down", LATER)
+        assert [one.id for one in uncertain_deliveries.to_hand_off_again(tx)] == [held.id]
     store.close()
     assert files(tmp_path) == {"monitor.db", "monitor.db.owners", "backup.db", KEPT}
 
@@ -98,14 +99,14 @@ def test_K12_what_was_unknown_is_not_handed_off_again_by_itself(
     subscribe(store, "ada")
     assert freeze(store, digest([]))
     with store.writing() as tx:
-        [claimed] = deliveries.claim(tx, "me", NOW)
-        deliveries.record(tx, {claimed.id: ""}, "me", Outcome(DeliveryState.UNKNOWN), NOW)
+        [claimed] = outbox.claim(tx, "me", NOW)
+        outbox.record(tx, {claimed.id: ""}, "me", Outcome(DeliveryState.UNKNOWN), NOW)
     store.backup(tmp_path / "backup.db")
     store.close()
     restored(sqlite_url, tmp_path / "backup.db")
     store = open_store(sqlite_url)
     with store.reading() as tx:
-        [unknown] = deliveries.unknown(tx)
+        [unknown] = uncertain_deliveries.unknown(tx)
     assert (unknown.handed_off_at, unknown.resent) == (NOW, True)
     store.close()
 
@@ -163,7 +164,7 @@ def test_K12_a_restore_that_is_killed_anywhere_sends_nothing_and_can_be_run_agai
     assert files(tmp_path) >= {"monitor.db", "backup.db", KEPT}
     store = open_store(sqlite_url)
     with store.reading() as tx:
-        assert len(deliveries.unknown(tx)) == 1
+        assert len(uncertain_deliveries.unknown(tx)) == 1
     store.close()
 
 

@@ -1,0 +1,91 @@
+"""Opening a store: creating it, checking it, and bringing its tables up to date."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from monitor.errors import NoStoreError, StoreError
+from monitor.private_files import create_file, make_folder
+from monitor.store import schema
+from monitor.store.database import RESTORE, Database, schema_version
+from monitor.store.sqlite_files import owners_folder, restoring, size_of
+
+SQLITE_HEADER = b"SQLite format 3\0"
+# Larger files are checked only at their start.
+FULL_CHECK_MAX_BYTES = 32 * 1024 * 1024
+CREATED_BY = "`paper-monitor run` creates it"
+BEGIN_ANEW = (
+    "restore a backup, or delete that folder to begin with an empty store, to which every paper "
+    "is new"
+)
+RESTORE_AGAIN = "wait for it; where it was cut short, run `paper-monitor restore` again"
+
+
+def open_store(url: str, *, create: bool = True) -> Database:
+    """Open a store, create it if there is none, and migrate its tables.
+
+    Raises StoreError for a file that is damaged or not a store; it is never replaced. Without
+    `create`, for commands that only read, raises NoStoreError if there is none.
+    """
+    database = Database(url)
+    try:
+        if database.path:
+            _check_file(database, database.path, create)
+        version = schema_version(database)
+        if version is None and not create:
+            raise NoStoreError(f"there is no store yet at {database}", CREATED_BY)
+        if version != schema.VERSION:
+            # Alembic takes long to import, and is rarely needed.
+            from monitor.store.migrate import upgrade
+
+            upgrade(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def is_there(url: str) -> bool:
+    """Return whether there is a store, or another file in its place. Raises StoreError."""
+    database = Database(url)
+    try:
+        if database.path:
+            return owners_folder(database.path).exists() or bool(size_of(database.path))
+        return schema_version(database) is not None
+    finally:
+        database.close()
+
+
+def _check_file(database: Database, path: Path, create: bool) -> None:
+    # Checked before the file: another process that creates the store creates the file first.
+    in_use = owners_folder(path).exists()
+    try:
+        if restoring(path).exists():
+            raise StoreError(f"a restore of {path} is not finished", RESTORE_AGAIN)
+        with path.open("rb") as file:
+            start = file.read(len(SQLITE_HEADER))
+    except FileNotFoundError:
+        _create(database, path, in_use, create)
+        return
+    except OSError as fault:
+        raise StoreError(f"the store {path} cannot be opened: {fault.strerror}") from fault
+    if start not in (b"", SQLITE_HEADER) or (not start and in_use):
+        raise StoreError(f"{path} is not a store, or is damaged", RESTORE)
+    if 0 < size_of(path) <= FULL_CHECK_MAX_BYTES:
+        database.check()
+
+
+def _create(database: Database, path: Path, in_use: bool, create: bool) -> None:
+    """Create the empty file of a new store, but never replace one that was in use."""
+    if in_use:
+        was = f"its folder {owners_folder(path).name} shows that it was in use"
+        raise StoreError(f"the store {path} is missing, and {was}", BEGIN_ANEW)
+    if not create:
+        raise NoStoreError(f"there is no store yet at {database}", CREATED_BY)
+    try:
+        make_folder(path.parent)
+        with suppress(FileExistsError):  # another process creates the same one
+            create_file(path).close()
+    except OSError as fault:
+        raise StoreError(f"the store {path} cannot be created: {fault.strerror}") from fault

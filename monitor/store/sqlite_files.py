@@ -1,0 +1,41 @@
+"""The file of a SQLite store, and the files beside it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from monitor.errors import StoreError
+
+# With less free space SQLite cannot create its temporary files.
+MIN_FREE_BYTES = 1024 * 1024
+
+
+def is_full(folder: Path) -> bool:
+    """Return whether a file system has no free space or no free inodes."""
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return False
+    no_inodes = disk.f_files > 0 and disk.f_favail == 0
+    return no_inodes or disk.f_bavail * disk.f_frsize < MIN_FREE_BYTES
+
+
+def size_of(path: Path) -> int:
+    """Return the size of a file in bytes, 0 if there is none."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+    except OSError as fault:
+        raise StoreError(f"the store {path} cannot be opened: {fault.strerror}") from fault
+
+
+def restoring(path: Path) -> Path:
+    """Return the copy of a backup that is being prepared to replace a SQLite store."""
+    return path.with_name(f"{path.name}.restoring")
+
+
+def owners_folder(path: Path) -> Path:
+    """Return the folder of lock files beside a SQLite store."""
+    return path.with_name(f"{path.name}.owners")

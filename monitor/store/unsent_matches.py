@@ -1,0 +1,97 @@
+"""What a subscription has not been sent yet."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.model import Change, UnsentMatch
+from monitor.store import matches, schema
+from monitor.store.database import Transaction
+from monitor.store.digest_state import reached
+from monitor.store.sql import Instant, earlier
+
+_item = schema.digest_item.c
+_match = schema.match.c
+_change = schema.change.c
+_has = schema.subscription_topic.c
+_topic = schema.topic.c
+
+
+def unsent(
+    tx: Transaction, subscription: str, now: datetime, *, fresh: bool = False
+) -> list[UnsentMatch]:
+    """Return the matches that a subscription was not told of, by paper and topic.
+
+    They count from the look-back before it was given each topic. What stands in a digest that
+    reached nobody is unsent, however old. A paper's revisions are one piece of news: all of
+    its matches carry the newest of them, of the kind that the first one was, so that a paper
+    not told of yet is new; and to be told of a revision is to be told of those before it.
+    `fresh` leaves out what stands in a digest already, be it one that reached nobody yet.
+    """
+    wanted = _unsent(
+        tx, sa.select(schema.change, _match.topic, _match.score), subscription, now, fresh
+    )
+    ordered = wanted.order_by(_change.paper_id, _change.revision, _match.topic)
+    return _news(tx, tx.execute(ordered).all())
+
+
+def waiting(tx: Transaction, subscription: str, now: datetime) -> int:
+    """Return how many papers `unsent` tells of."""
+    papers = sa.select(sa.func.count(_change.paper_id.distinct()))
+    return tx.scalar(_unsent(tx, papers, subscription, now)) or 0
+
+
+def waits_since(tx: Transaction, subscription: str, now: datetime) -> datetime | None:
+    """Return since when the oldest match waits that stands in no digest; None where none does."""
+    oldest = sa.select(sa.func.min(_match.matched_at)).select_from(schema.change)
+    since: datetime | None = tx.scalar(_unsent(tx, oldest, subscription, now, fresh=True))
+    return since
+
+
+def _unsent(
+    tx: Transaction,
+    columns: sa.Select[Any],
+    subscription: str,
+    now: datetime,
+    fresh: bool = False,
+) -> sa.Select[Any]:
+    """Select of the changes and matches that are unsent, for the topics that are in force."""
+    given = sa.case((_has.since < now, _has.since), else_=sa.literal(now, Instant))
+    stands = _item_of_match(subscription)
+    told = stands if fresh else stands.where(reached(_item.digest_id))
+    return (
+        columns.join(schema.match, matches.OF_CHANGE)
+        .join(schema.subscription_topic, _has.topic == _match.topic)
+        .join(schema.topic, _topic.name == _match.topic)
+        .where(
+            _has.subscription == subscription,
+            sa.or_(_change.at >= earlier(tx, given, _topic.since_seconds), stands.exists()),
+            ~told.exists(),
+        )
+    )
+
+
+def _item_of_match(subscription: str) -> sa.Select[Any]:
+    return sa.select(_item.paper_id).where(
+        _item.subscription == subscription,
+        _item.paper_id == _match.paper_id,
+        _item.revision >= _match.revision,
+    )
+
+
+def _news(tx: Transaction, rows: Sequence[Any]) -> list[UnsentMatch]:
+    changes: dict[int, Change] = {}
+    for change in matches.load(tx, rows):
+        first = changes.setdefault(change.stored.id, change)
+        changes[change.stored.id] = replace(change, kind=first.kind)
+    scores: dict[tuple[int, str], float] = defaultdict(float)
+    for row in rows:
+        place = row.paper_id, row.topic
+        scores[place] = max(scores[place], row.score)
+    return [UnsentMatch(topic, score, changes[id]) for (id, topic), score in sorted(scores.items())]
