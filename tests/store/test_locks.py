@@ -21,15 +21,15 @@ from tests.store.scenes import NOW, digest, freeze, subscribe
 CLAIMS_TWO = """
 import sys
 from datetime import datetime
-from monitor.store import deliveries
+from monitor.store import outbox
 from monitor.store.opening import open_store
 from monitor.store.locks import Owner
 
 store, now = open_store(sys.argv[1]), datetime.fromisoformat(sys.argv[2])
 owner = Owner.hold(store)
 with store.writing() as tx:
-    claimed = deliveries.claim(tx, owner.id, now, limit=2)
-    deliveries.commit_handoff(tx, [claimed[1].id], owner.id, now)
+    claimed = outbox.claim(tx, owner.id, now, limit=2)
+    outbox.commit_handoff(tx, [claimed[1].id], owner.id, now)
 print(owner.id, flush=True)
 sys.stdin.read()
 """
