@@ -111,7 +111,9 @@ def retry(tx: Transaction, delivery_id: int, now: datetime) -> None:
     if not set_if(tx, may_be_retried, state=WAITS_AGAIN, **values):
         state = get(tx, delivery_id).state
         hint = (
-            "report whether it arrived with deliveries resolve" if state is DeliveryState.UNKNOWN else ""
+            "report whether it arrived with deliveries resolve"
+            if state is DeliveryState.UNKNOWN
+            else ""
         )
         raise UsageError(f"delivery {delivery_id} is {state} and is not tried again", hint)
 
