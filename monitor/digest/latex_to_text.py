@@ -8,7 +8,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
+
+from monitor.text.latex import (
+    LETTERS,
+    MATH_ACCENTS,
+    MATH_SYMBOLS,
+    SIGN_ACCENTS,
+    TEXT_SYMBOLS,
+    WORD_ACCENTS,
+)
+from monitor.text.tables import word_set
 
 _SIGNS = re.compile(r"[\\$<]|``|--|\w~\w")
 _TAG = re.compile(
@@ -165,7 +175,7 @@ class _Reader:
 
     def command(self, token: str) -> str:
         name = token[1:].rstrip("*")
-        if name in _ACCENTS or (name in _PROSE_ACCENTS and not self.maths):
+        if name in _ACCENTS or (name in WORD_ACCENTS and not self.maths):
             return self.accented(name)
         if not name.isalpha():
             return _SIGNS_WRITTEN.get(name, "")
@@ -199,7 +209,7 @@ class _Reader:
 
     def accented(self, name: str) -> str:
         letter = self.argument().translate(_DOTLESS)
-        mark = _ACCENTS.get(name) or _PROSE_ACCENTS[name]
+        mark = _ACCENTS.get(name) or WORD_ACCENTS[name]
         one = len(letter) == 1 and letter.isalpha()
         return unicodedata.normalize("NFC", letter + mark) if one else letter
 
@@ -238,62 +248,20 @@ def _enclosed(text: str) -> str:
 # ── tables ──────────────────────────────────────────────────────────────────────────
 
 
-def _names(table: str) -> frozenset[str]:
-    return frozenset(table.split())
-
-
-def _greek() -> Iterator[tuple[str, str]]:
-    for name in _names(
-        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma "
-        "tau upsilon phi chi psi omega"
-    ):
-        letter = name.replace("lambda", "lamda").upper()  # as Unicode spells it
-        yield name, unicodedata.lookup(f"GREEK SMALL LETTER {letter}")
-        yield f"var{name}", unicodedata.lookup(f"GREEK SMALL LETTER {letter}")
-        yield name.capitalize(), unicodedata.lookup(f"GREEK CAPITAL LETTER {letter}")
-
-
-def _pairs(table: str) -> dict[str, str]:
-    words = table.split()
-    return dict(zip(words[::2], words[1::2], strict=True))
-
-
-_FUNCTIONS = _names(
+_FUNCTIONS = word_set(
     "\\arg \\argmax \\argmin \\cos \\cosh \\deg \\det \\dim \\exp \\gcd \\inf \\ker \\lim \\liminf "
     "\\limsup \\ln \\log \\max \\min \\mod \\polylog \\poly \\Pr \\sin \\sinh \\sup \\tan \\tanh"
 )
-_SYMBOLS: Mapping[str, str] = {
-    **dict(_greek()),
-    **_pairs(
-        "le ≤ leq ≤ leqslant ≤ lesssim ≲ ge ≥ geq ≥ geqslant ≥ gtrsim ≳ ne ≠ neq ≠ ll ≪ gg ≫ "
-        "approx ≈ sim ∼ simeq ≃ equiv ≡ cong ≅ propto ∝ doteq ≐ perp ⊥ mid | parallel ∥ "
-        "to → rightarrow → longrightarrow → leftarrow ← mapsto ↦ Rightarrow ⇒ Leftarrow ⇐ iff ⇔ "
-        "leftrightarrow ↔ Leftrightarrow ⇔ uparrow ↑ downarrow ↓ implies ⇒ "
-        "in ∈ notin ∉ ni ∋ subset ⊂ subseteq ⊆ supset ⊃ supseteq ⊇ cup ∪ cap ∩ emptyset ∅ "
-        "varnothing ∅ setminus ∖ forall ∀ exists ∃ neg ¬ land ∧ wedge ∧ lor ∨ vee ∨ "
-        "times × texttimes × cdot · pm ± textpm ± mp ∓ div ÷ ast * star ⋆ circ ∘ bullet • "
-        "oplus ⊕ otimes ⊗ odot ⊙ dagger † ddagger ‡ prime ′ degree ° "
-        "infty ∞ partial ∂ nabla ∇ ell ℓ hbar ℏ Re ℜ Im ℑ aleph ℵ top ⊤ bot ⊥ "
-        "sum ∑ prod ∏ int ∫ oint ∮ angle ∠ triangle △ square □ diamond ⋄ "
-        "langle ⟨ rangle ⟩ lceil ⌈ rceil ⌉ lfloor ⌊ rfloor ⌋ lbrace { rbrace } vert | Vert ‖ "
-        "lVert ‖ rVert ‖ lvert | rvert | backslash \\ "
-        "ldots … cdots … dots … dotsc … dotsb … vdots ⋮ ddots ⋱ colon : "
-        "o ø O Ø l ł L Ł ss ß ae æ AE Æ oe œ OE Œ aa å AA Å i ı j ȷ "
-        "S § P ¶ copyright © dag † textregistered ® textasciitilde ~ textbackslash \\ "
-        "textquotesingle ' textendash – textemdash — textellipsis … R ℝ"
-    ),
-    **dict.fromkeys(("quad", "qquad", "newline", "space", "enspace"), " "),
-}
 # Letters that words are made of. Of what should stand in formulas the space is kept in prose, where
 # authors forget the signs of a formula: "\pi\pi phase shifts".
-_OF_WORDS = _names("o O l L ss ae AE oe OE aa AA i j")
-_LOOKS = _names(
+_OF_WORDS = word_set("o O l L ss ae AE oe OE aa AA i j")
+_LOOKS = word_set(
     "left right mleft mright middle big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle "
     "limits nolimits rm it bf em sl sc tt sf cal normalfont small large item protect ensuremath "
     "mathcal mathbb mathbf mathrm mathsf mathit mathtt mathfrak mathscr boldsymbol bm text mbox "
     "textbf textit textsc texttt textrm emph underline overline operatorname xspace noindent"
 )
-_DROPPED = _names(
+_DROPPED = word_set(
     "cite citep citet citeauthor ref eqref label begin end footnote vspace hspace color href"
 )
 _SIGNS_WRITTEN = {
@@ -301,12 +269,8 @@ _SIGNS_WRITTEN = {
     **{sign: sign for sign in "%&#_${}/-"},
     "|": "‖",
 }
-_ACCENTS = _pairs(
-    "' \u0301 ` \u0300 ^ \u0302 \" \u0308 ~ \u0303 = \u0304 . \u0307 hat \u0302 widehat \u0302 "
-    "tilde \u0303 widetilde \u0303 bar \u0304 dot \u0307 ddot \u0308 check \u030c breve \u0306 "
-    "acute \u0301 grave \u0300 vec \u20d7 mathring \u030a"
-)
-_PROSE_ACCENTS = _pairs("u \u0306 v \u030c H \u030b c \u0327 k \u0328 r \u030a d \u0323 b \u0331")
+_SYMBOLS = {**LETTERS, **TEXT_SYMBOLS, **MATH_SYMBOLS}
+_ACCENTS = {**SIGN_ACCENTS, **MATH_ACCENTS}
 _DOUBLE = str.maketrans("CEHNPQRZ", "ℂ𝔼ℍℕℙℚℝℤ")
 _DOTLESS = str.maketrans("ıȷ", "ij")
 _OPTION = re.compile(r"\s*\[([^\]]*)\]")

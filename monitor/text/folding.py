@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from monitor.text.latex import FOLDED_LETTERS, FOLDED_SIGNS, FOLDED_STYLES
 from monitor.text.tables import pairs, word_set
 
 _GREEK = pairs(
@@ -35,27 +36,6 @@ _CHARACTERS = str.maketrans(
 )
 
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
-
-# LaTeX commands that write a letter, that only change how things look, and that write a sign.
-_LETTERS = pairs(
-    "ae AE: ae, oe OE: oe, o O: o, l L: l, i: i, j: j, ss: ss, aa AA: a, dj DJ dh DH: d, "
-    "th TH: th, ell: l, infty: infinity, times: x"
-)
-
-_LOOKS = word_set(
-    "b c d H k r t u v acute bar bf big Big bigg bigl bigr bm boldsymbol breve cal check cite "
-    "dddot ddot dfrac displaystyle dot em emph ensuremath frac grave hat hbox it large left "
-    "limits mbox nolimits operatorname overline protect right rm sc sf sl small sqrt tfrac "
-    "tilde tt underline url vec widehat widetilde xspace"
-)
-
-_SIGNS = word_set(
-    "approx ast bullet cdot cdots circ cup cap dots equiv exists forall ge geq geqslant gg in "
-    "langle lceil ldots le leftarrow leq leqslant lfloor ll lVert lvert mapsto mid ne neq "
-    "newline notin oplus otimes parallel pm prime propto qquad quad rangle rceil rfloor "
-    "rightarrow Rightarrow rVert rvert setminus sim simeq star subset subseteq to vert Vert "
-    "wedge vee"
-)
 
 _ESCAPES = {**dict.fromkeys("\"'`^~=.-/()[]", ""), "&": " and ", "_": "_", "#": "#"}
 
@@ -197,11 +177,11 @@ def _fold_command(command: str) -> str:
     """Fold `\\name` with the space behind it, which TeX swallows after a letter."""
     name = command[1:].rstrip().rstrip("*")
     space = " " if command[-1].isspace() else ""
-    if name in _LETTERS:
-        return _LETTERS[name]
-    if name in _LOOKS or name.startswith(("text", "math")):
+    if name in FOLDED_LETTERS:
+        return FOLDED_LETTERS[name]
+    if name in FOLDED_STYLES or name.startswith(("text", "math")):
         return ""
     greek = name.lower().removeprefix("var")
     if greek in _GREEK_NAMES:
         return greek + space
-    return " " if name in _SIGNS else f" {name} "
+    return " " if name in FOLDED_SIGNS else f" {name} "

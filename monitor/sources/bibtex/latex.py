@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from monitor.sources.fields.arxiv_text import accents
+from monitor.text.latex import TEXT_SYMBOLS
 
 _MATHS = re.compile(r"\\\$|\$\$?(?:\\.|[^$\\])+\$\$?|\\\((?:[^\\]|\\[^)]){1,500}\\\)", re.DOTALL)
 _ENSURED = re.compile(r"\\ensuremath\s*\{(?P<maths>(?:[^{}$]|\{[^{}$]{0,200}\}){1,500})\}")
@@ -17,15 +18,8 @@ _STYLE = re.compile(
 _SILENT = re.compile(
     r"\\(?:cite[a-z]{0,10}|label|ref|href|footnote|noopsort|SortNoop)\*?\s*\{[^{}]{0,2000}\}"
 )
-_WORDS = {
-    "textendash": "–", "textemdash": "—", "textquoteright": "’", "textquoteleft": "‘",
-    "textquotedblleft": "“", "textquotedblright": "”", "textbackslash": "\\", "newline": " ",
-    "textasciitilde": "∼", "textless": "<", "textgreater": ">", "textregistered": "®",
-    "texttrademark": "™", "textdegree": "°", "textmu": "µ", "texteuro": "€", "ldots": "…",
-    "dots": "…", "textellipsis": "…", "copyright": "©", "textcopyright": "©", "pounds": "£",
-    "S": "§", "P": "¶", "textperiodcentered": "·", "textbullet": "•",
-    "LaTeX": "LaTeX", "TeX": "TeX", "BibTeX": "BibTeX",
-}  # fmt: skip
+# The later replacement of `~` by a space must not change this one.
+_WORDS = {**TEXT_SYMBOLS, "textasciitilde": "∼", "newline": " "}
 _WORD = re.compile(rf"\\({'|'.join(_WORDS)})(?![A-Za-z])(?:\s*\{{\}}|\s+)?")
 _ESCAPED = re.compile(r"\\(?:([&%$#_{}])|([\^~])\{\})")
 _SPACING = re.compile(r"\\(?:[,;:!/@-]|\\(?:\[[^\]]{0,20}\])?|\s)")

@@ -7,6 +7,8 @@ import unicodedata
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+from monitor.text.latex import LETTERS, SIGN_ACCENTS, WORD_ACCENTS
+
 _PARENTHESES = re.compile(r"([()])")
 _GAP = re.compile(r"\s+(?=[,;]|$)")
 _SPACED = re.compile(r"\s[\s,;]|\s$")
@@ -20,16 +22,7 @@ _WITHDRAWN_TEXT = re.compile(
 _WITHDRAWN_COMMENT = re.compile(
     r"\W*(?:paper|article|submission|manuscript|version)? ?withdrawn\b", re.IGNORECASE
 )
-_MARKS = {
-    "'": "\u0301", "`": "\u0300", "^": "\u0302", '"': "\u0308", "~": "\u0303", "=": "\u0304",
-    ".": "\u0307", "u": "\u0306", "v": "\u030c", "H": "\u030b", "c": "\u0327", "k": "\u0328",
-    "r": "\u030a", "d": "\u0323", "b": "\u0331",
-}  # fmt: skip
-_LETTERS = {
-    "ss": "ß", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ", "aa": "å", "AA": "Å", "o": "ø",
-    "O": "Ø", "l": "ł", "L": "Ł", "i": "ı", "j": "ȷ", "dh": "ð", "DH": "Ð", "th": "þ",
-    "TH": "Þ", "dj": "đ", "DJ": "Đ", "ng": "ŋ", "NG": "Ŋ",
-}  # fmt: skip
+_ACCENT_MARKS = {**SIGN_ACCENTS, **WORD_ACCENTS}
 _LETTER = re.compile(r"\\(?P<name>ss|[ao]e|A[EA]|OE|aa|dh|DH|th|TH|dj|DJ|ng|NG|[oOlLij])"
                      r"(?:\{\}|\\?\s+(?![^\w{])|(?![A-Za-z]))")  # fmt: skip
 _ACCENT = re.compile(
@@ -66,7 +59,7 @@ def accents(tex: str) -> str:
     r"""Turn accents and letters of TeX into characters: `Bal\'azs`, `Schr{\"o}dinger`, `\O re`."""
     if "\\" not in tex:
         return tex
-    written = _ACCENT.sub(_replace_accent, _LETTER.sub(lambda match: _LETTERS[match["name"]], tex))
+    written = _ACCENT.sub(_replace_accent, _LETTER.sub(lambda match: LETTERS[match["name"]], tex))
     return unicodedata.normalize("NFC", written.replace("{", "").replace("}", "").replace("~", " "))
 
 
@@ -77,7 +70,7 @@ def _replace_accent(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _add_accent(letter: str, accent: str) -> str:
-    return letter.lstrip("\\").translate(_DOTLESS) + _MARKS[accent]
+    return letter.lstrip("\\").translate(_DOTLESS) + _ACCENT_MARKS[accent]
 
 
 def says_withdrawn(abstract: str, comment: str) -> bool:
