@@ -322,7 +322,7 @@ def test_nothing_found_is_no_failure() -> None:
         (libraries.dblp_json(range(0), total=7), "empty although it says that there are 7"),
         (b'<result><status code="503"/><hits total="0"/></result>', "error: 503"),
         (b'<result><hits total="7" sent="0" first="0"/></result>', "says that there are 7"),
-        (b"{}", "no answer of dblp's search"),
+        (b"{}", "not a response of dblp's search"),
     ],
 )
 def test_F01_F06_an_error_of_dblp_is_one(content: bytes, error: str) -> None:
@@ -616,7 +616,7 @@ def test_a_long_time_is_read_in_pieces_that_pubmed_can_list(door: HttpClient) ->
     ("body", "fault", "words"),
     [
         (b'{"esearchresult": {"ERROR": "Search Backend failed"}}', FetchError, "Backend failed"),
-        (b"<html>busy</html>", DocumentError, "no answer of PubMed's search"),
+        (b"<html>busy</html>", DocumentError, "not a response of PubMed's search"),
         (libraries.searched(range(3), total=9), DocumentError, "found 9 records and named 3"),
     ],
 )

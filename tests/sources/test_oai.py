@@ -104,7 +104,7 @@ def test_F11_no_records_match_means_nothing_new(kind: type[Source]) -> None:
             '<ListRecords><resumptionToken completeListSize="7" cursor="0"/></ListRecords>',
             "empty although it says 7 records",
         ),
-        ("<x/>", "no answer of an OAI-PMH repository"),
+        ("<x/>", "not an OAI-PMH response"),
     ],
 )
 def test_F01_answers_without_records_are_failures(
