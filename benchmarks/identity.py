@@ -29,7 +29,14 @@ import numpy.typing as npt
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
-from monitor.identity.near import NONE, Numbers, blocks, lines, rows, sharing
+from monitor.identity.blocking import (
+    NONE,
+    Numbers,
+    blocks_of_rows,
+    number_rows,
+    pairs_sharing_a_block,
+    word_lines,
+)
 
 NEAR = 0.9
 # Of titles that share a block: their letters agree so far, or one has a word more, where at
@@ -181,9 +188,9 @@ def by_matrix(titles: Sequence[str]) -> Pairs:
 
 def by_blocks(titles: Sequence[str]) -> Pairs:
     """Compare what shares one of the blocks that ingest looks papers up by, in columns."""
-    told = lines(titles)
-    numbers = rows(told)
-    pairs = sharing(*blocks(numbers))
+    told = word_lines(titles)
+    numbers = number_rows(told)
+    pairs = pairs_sharing_a_block(*blocks_of_rows(numbers))
     pairs = pairs[few_words_differ(numbers, pairs)]
     first, second = pairs.T.tolist()
     letters = {place: told[place].replace(" ", "") for place in {*first, *second}}

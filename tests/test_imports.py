@@ -65,7 +65,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "numpy": (
         "commands/topic_width.py",
         "diff/decide.py",
-        "identity/near.py",
+        "identity/blocking.py",
         "match/index/*",
     ),
     "os": (

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from monitor.identity.blocking import with_head
+from monitor.identity.blocking import add_head_block
 
 revision = "0009"
 down_revision = "0007"
@@ -22,7 +22,9 @@ def upgrade() -> None:
     while done is not None:
         batch = sa.select(paper).where(paper.c.id >= done).order_by(paper.c.id).limit(BATCH)
         rows = connection.execute(batch).all()
-        added = [{"key": key, "id": row.id} for row in rows for key in with_head((), row.title)]
+        added = [
+            {"key": key, "id": row.id} for row in rows for key in add_head_block((), row.title)
+        ]
         if added:
             connection.execute(insert, added)
         done = rows[-1].id + 1 if rows else None

@@ -11,8 +11,8 @@ from itertools import chain
 import numpy as np
 
 from monitor.diff.revisions import _of_known
+from monitor.identity.blocking import pairs_sharing_a_block
 from monitor.identity.keys import LINK
-from monitor.identity.near import sharing
 from monitor.identity.resolve import (
     Handle,
     disowned,
@@ -65,7 +65,7 @@ def _near(incoming: Sequence[IncomingPaper]) -> dict[int, list[int]]:
     if len(set(blocks)) == len(blocks):
         return found  # as it is of few papers
     owners = np.repeat(np.arange(len(incoming)), [len(one.blocks) for one in incoming])
-    for earlier, later in sharing(np.array(blocks, np.int64), owners).tolist():
+    for earlier, later in pairs_sharing_a_block(np.array(blocks, np.int64), owners).tolist():
         found[later].append(earlier)
     return found
 

@@ -16,68 +16,22 @@ A block is a candidate, never proof: who looks one up compares what it finds the
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
-from functools import lru_cache, reduce
+from functools import reduce
 from itertools import combinations
 from operator import xor
 
+import numpy as np
+import numpy.typing as npt
+
+from monitor.identity.word_rarity import COMMON_FROM, STOP_FROM, hash_of, rank_of
 from monitor.text import plain
 
 # With other rules below, the blocks of all stored papers have to be made anew, by a migration.
 
 # How many words of a title make its blocks: with two of them damaged, two are still whole.
-RAREST = 4
-# Copies differ in endings (networks, networked): this much of a word tells it apart.
-STEM = 6
-
-_STOP_WORDS = """
-a an the of for and in on with to by from via as at is are be its it or into toward towards their
-how what can do we you your not but than that this when where which who why vs using based use
-through between under over about against during after before without within among across et al de
-la le les des du un une el los und der die das zur von ii iii iv new study analysis approach
-approaches method methods
-"""
-# What titles commonly say; all endings of a word are meant.
-_COMMON_WORDS = """
-ability access accuracy action activation active activity adaptation adaptive advanced adversarial
-agents algorithm application approximate artificial aspects assessment associated attention audio
-automated autonomous aware bayesian behavior benchmark bounds brain cancer care case causal cell
-cells challenges change characterization children class classes classification clinical cluster
-code cognitive combined communication comparative complex comprehensive computation conditions
-constrained context continuous control convergence convolutional coupled cross current data
-database dataset decision deep dense density dependent depth design detection development
-diagnosis different diffusion dimensional discovery discrete disease distributed domain driven
-dual dynamic early editorial effect efficiency electron end energy engineering enhanced
-environment equation error estimating evaluating evidence evolution experimental exploration
-extended extraction factors fast feature federated feedback field fields finite flow focus
-formation framework free function fusion fuzzy gaussian gene general genetic global gradient graph
-graphs group groups growth guided health hierarchical high higher human hybrid identification
-image images imaging impact implementation improved inference influence information integrated
-intelligence interaction interface introduction inverse investigation joint kernel knowledge
-language large laser latent layer learned learning level light linear local localization long low
-machine magnetic management manipulation map mapping mass matching material matrix mean
-measurement mechanism medical memory metal metric mining mixed mobile modal model modeling
-modelling models modular molecular monitoring motion multi multimodal multiple natural navigation
-nets network neural noise non nonlinear novel object observation online open optical optimal
-optimization order oriented parallel parameter part partial patients pattern performance
-perspective phase physical planning point policy population pose power practical predicting
-preliminary pretrained prior probabilistic problem process production programming properties
-protein quality quantum query random rate rates real reasoning recognition reconstruction
-recurrent reduction region regression reinforcement related relation report representation
-research resolution response review risk robot robotic robots robust role sampling scale scaling
-scene science search segmentation selection self semantic semi sensing sensitivity sensor sequence
-series set shape short shot signal simple simulation single small social software solution solving
-source space sparse spatial special specific spectral speech stability state states statistical
-stochastic strategies structural studies supervised support surface survey synthesis system target
-task tasks technique technology temporal tensor term test testing text theoretical theory thermal
-three time tool tracking training transfer transition treatment tree trees two type uncertainty
-understanding unified unsupervised user vector video view vision visual water wave weakly web wide
-wireless word work world zero
-"""
-_STOP = frozenset(_STOP_WORDS.split())
-_COMMON = frozenset(word[:STEM] for word in _COMMON_WORDS.split())
+RAREST_WORDS = 4
 
 # What folding changes in an ASCII text, beside its case: LaTeX, tags and entities.
 _MARKED = re.compile(r"[\\${}<&]")
@@ -89,46 +43,41 @@ SIGNS = str.maketrans(
     {sign: " " for sign in map(chr, range(128)) if not sign.isalnum() and sign != "\n"}
 )
 
-# A word's number is its rank and a hash of 60 bits, so that sorting puts the rarest first.
-_HASH_BITS = 60
-COMMON_FROM = 1 << _HASH_BITS
-STOP_FROM = 2 << _HASH_BITS
-
 
 def blocks(title: str, authors: Sequence[str] = ()) -> tuple[int, ...]:
     """Return up to eight numbers from 0 to 2^62, the same in every process and release.
 
     Empty for a title without words and no authors.
     """
-    return (*with_head(of_words(words(title)), title), *of_authors(authors))
+    return (*add_head_block(blocks_of_words(words(title)), title), *blocks_of_authors(authors))
 
 
-def with_head(blocks: tuple[int, ...], title: str) -> tuple[int, ...]:
+def add_head_block(blocks: tuple[int, ...], title: str) -> tuple[int, ...]:
     """Add to the blocks of a title that of its rarest words before the subtitle, if it has one."""
     if not (sign := _SUBTITLE.search(title)):
         return blocks
-    numbers = sorted(set(map(number, words(title[: sign.start()]))))
-    head = _of_rarest(numbers[:RAREST])[:1]
+    numbers = sorted(set(map(rank_of, words(title[: sign.start()]))))
+    head = _of_rarest(numbers[:RAREST_WORDS])[:1]
     return (*blocks, *head) if head and head[0] not in blocks else blocks
 
 
 def words(title: str) -> list[str]:
     """Return the folded words of a title: runs of letters and digits."""
-    return folded(title).translate(SIGNS).split()
+    return fold_title(title).translate(SIGNS).split()
 
 
-def folded(title: str) -> str:
+def fold_title(title: str) -> str:
     """Fold a title, signs and all; nine of ten have nothing to fold but case."""
     return title.lower() if title.isascii() and not _MARKED.search(title) else plain(title)
 
 
-def of_words(words: Sequence[str]) -> tuple[int, ...]:
+def blocks_of_words(words: Sequence[str]) -> tuple[int, ...]:
     """Return the blocks, up to six, of a title given as folded words.
 
     No block is to be large: it takes a rare word and another, or three common ones.
     """
-    numbers = sorted(set(map(number, words)))
-    return tuple(_of_rarest(numbers[:RAREST])) or ((reduce(xor, numbers),) if numbers else ())
+    numbers = sorted(set(map(rank_of, words)))
+    return tuple(_of_rarest(numbers[:RAREST_WORDS])) or ((reduce(xor, numbers),) if numbers else ())
 
 
 def _of_rarest(rarest: Sequence[int]) -> list[int]:
@@ -141,31 +90,10 @@ def _of_rarest(rarest: Sequence[int]) -> list[int]:
     return found
 
 
-@lru_cache(maxsize=32_768)
-def number(word: str) -> int:
-    """Return the rank of a word and a hash of it: the smaller, the rarer."""
-    if word in _STOP or (len(word) == 1 and word.isascii()):
-        return STOP_FROM | _hash(word)
-    stem = word[:STEM]
-    return COMMON_FROM | _hash(stem) if stem in _COMMON else _hash(stem)
-
-
-@lru_cache(maxsize=32_768)
-def rarity(word: str) -> float:
-    """Return what a folded word weighs in a title: 2, 1 if titles often say it, 0.2 if all do."""
-    rank = number(word)
-    return 2.0 if rank < COMMON_FROM else 1.0 if rank < STOP_FROM else 0.2
-
-
-def _hash(text: str) -> int:
-    digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> (64 - _HASH_BITS)
-
-
-def of_authors(authors: Sequence[str]) -> tuple[int, ...]:
+def blocks_of_authors(authors: Sequence[str]) -> tuple[int, ...]:
     """Return one block for a list of two authors or more: family names and first initials."""
     people = {person for name in authors if (person := _person(name))}
-    return (_hash("authors " + " ".join(sorted(people))),) if len(people) > 1 else ()
+    return (hash_of("authors " + " ".join(sorted(people))),) if len(people) > 1 else ()
 
 
 def _person(name: str) -> str:
@@ -179,3 +107,110 @@ def _person(name: str) -> str:
     else:
         words = plain(told).split()
     return f"{words[-1]} {words[0][0]}" if words else ""
+
+
+# Many titles at once, in columns. A title is a row of word ranks in ascending order, so that its
+# rarest words come first; `blocks_of` gives the same blocks as `blocks` for each.
+
+Numbers = npt.NDArray[np.int64]
+
+# A block with more papers than this tells little; each is compared with so many that follow.
+MAX_NEIGHBOURS = 32
+# To set columns up takes as long as so many titles, one by one.
+COLUMNS_FROM = 200
+# No row is wider. The few titles with as many words are worked out one by one.
+MAX_ROW_WORDS = 40
+
+NONE = np.int64(2**62)
+_TITLE_END = -1
+_TITLE_END_WORD = "|"  # a sign, and so in no folded title
+
+
+class _RankByWord(dict[str, int]):
+    def __missing__(self, word: str) -> int:
+        found = self[word] = rank_of(word)
+        return found
+
+
+def word_lines(titles: Sequence[str]) -> list[str]:
+    """Return the words of each title, parted by spaces: `blocks.words`, for all at once."""
+    plainer = [fold_title(title).replace("\n", " ") for title in titles]
+    return "\n".join(plainer).translate(SIGNS).split("\n")
+
+
+def number_rows(lines: Sequence[str]) -> Numbers:
+    """Return a row of word numbers for each line, in ascending order, each once, then NONE."""
+    known = _RankByWord({_TITLE_END_WORD: _TITLE_END})
+    run = np.fromiter(map(known.__getitem__, f" {_TITLE_END_WORD} ".join(lines).split()), np.int64)
+    ends = np.append(np.flatnonzero(run == _TITLE_END), len(run))
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    counts = ends - starts
+    row = np.repeat(np.arange(len(lines)), counts)
+    run = run[run != _TITLE_END]
+    place = np.arange(len(run)) - np.repeat(np.cumsum(counts) - counts, counts)
+    width = max(RAREST_WORDS, min(MAX_ROW_WORDS, int(counts.max(initial=0))))
+    found = np.full((len(lines), width), NONE)
+    kept = place < width
+    found[row[kept], place[kept]] = run[kept]
+    found.sort(axis=1)
+    again = (found[:, 1:] == found[:, :-1]) & (found[:, 1:] != NONE)
+    repeating = np.flatnonzero(again.any(axis=1))
+    some = found[repeating]
+    some[:, 1:][again[repeating]] = NONE
+    some.sort(axis=1)
+    found[repeating] = some
+    return found
+
+
+def blocks_of_rows(rows: Numbers) -> tuple[Numbers, Numbers]:
+    """Return all blocks of all rows, and the row of each."""
+    rarest = rows[:, :RAREST_WORDS].T
+    keys, owners = [], []
+    everyone = np.arange(len(rows))
+    some = np.zeros(len(rows), dtype=bool)
+    for a, b in combinations(rarest, 2):
+        told = (a < COMMON_FROM) & (b < STOP_FROM)
+        keys.append((a ^ b)[told])
+        owners.append(everyone[told])
+        some |= told
+    for a, b, c in combinations(rarest, 3):
+        told = (a >= COMMON_FROM) & (b < STOP_FROM) & (c < NONE)
+        keys.append((a ^ b ^ c)[told])
+        owners.append(everyone[told])
+        some |= told
+    rest = ~some & (rows[:, 0] < NONE)
+    keys.append(np.bitwise_xor.reduce(np.where(rows[rest] == NONE, 0, rows[rest]), axis=1))
+    owners.append(everyone[rest])
+    return np.concatenate(keys), np.concatenate(owners)
+
+
+def blocks_of(titles: Sequence[str]) -> list[tuple[int, ...]]:
+    """Return the blocks of each title as `blocks.blocks` does, in another order."""
+    if len(titles) < COLUMNS_FROM:
+        return [add_head_block(blocks_of_words(words(title)), title) for title in titles]
+    told = word_lines(titles)
+    keys, owners = blocks_of_rows(number_rows(told))
+    order = np.argsort(owners, kind="stable")
+    ends = np.cumsum(np.bincount(owners, minlength=len(told))).tolist()
+    every = keys[order].tolist()
+    found = [tuple(every[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+    for place, line in enumerate(told):
+        if len(line) > MAX_ROW_WORDS and line.count(" ") >= MAX_ROW_WORDS:
+            found[place] = blocks_of_words(line.split())
+    return list(map(add_head_block, found, titles))
+
+
+def pairs_sharing_a_block(keys: Numbers, owners: Numbers) -> Numbers:
+    """Return the pairs of owners that share a block, each once, the smaller first."""
+    order = np.argsort(keys, kind="stable")
+    keys, owners = keys[order], owners[order]
+    found = []
+    for ahead in range(1, MAX_NEIGHBOURS + 1):
+        same = np.flatnonzero(keys[ahead:] == keys[:-ahead])
+        if not len(same):
+            break
+        pair = np.sort(np.stack((owners[same], owners[same + ahead])), axis=0)
+        found.append((pair[0] << 32) | pair[1])
+    both = np.sort(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+    both = both[np.diff(both, prepend=-1) > 0]  # sorting is faster than np.unique's hashing
+    return np.stack((both >> 32, both & 0xFFFFFFFF), axis=1)

@@ -11,14 +11,15 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from monitor.identity import authors, titles, venues
+from monitor.identity import authors, title_likeness, titles, venues
 from monitor.identity.authors import Agreement
-from monitor.identity.blocking import rarity
 from monitor.identity.keys import LINK, identifiers
 from monitor.identity.mojibake import repaired
 from monitor.identity.title_conventions import counted, numbers
-from monitor.identity.titles import Likeness, Title
+from monitor.identity.title_likeness import Likeness
+from monitor.identity.titles import Title
 from monitor.identity.word_forms import near
+from monitor.identity.word_rarity import rarity
 from monitor.model import Paper
 from monitor.text import plain
 from monitor.text.spelling import american
@@ -75,13 +76,13 @@ def gather(a: Paper, b: Paper) -> Evidence | None:
     ours, theirs = titles.title(a.title), titles.title(b.title)
     agreed = authors.agreement(a.authors, b.authors)
     met = agreed.met if agreed else 0
-    if not met and titles.letters_agree(ours, theirs) < UNLIKE:
+    if not met and title_likeness.letters_agree(ours, theirs) < UNLIKE:
         return None
     here, there = venues.venue(a.venue), venues.venue(b.venue)
     places = _places(a.venue, b.venue)
     pairs, terms = _abstracts(a.abstract, b.abstract)
     explained = _explained(a.authors, a.venue) | _explained(b.authors, b.venue)
-    title = titles.likeness(ours, theirs, explained)
+    title = title_likeness.likeness(ours, theirs, explained)
     return Evidence(
         title=title,
         authors=agreed,

@@ -10,9 +10,8 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from xxhash import xxh3_64_intdigest
 
-from monitor.identity.blocking import blocks, of_authors
+from monitor.identity.blocking import blocks, blocks_of, blocks_of_authors
 from monitor.identity.identifiers import ARXIV_ID, DOI_PREFIX
-from monitor.identity.near import blocks_of
 from monitor.model import IncomingPaper, Paper
 from monitor.text import plain, title_key
 
@@ -228,7 +227,7 @@ def all_keyed(told: Sequence[tuple[Paper, str, int]]) -> list[IncomingPaper]:
     """Return papers as `keyed` does, each given with its `raw_id` and its `mark`."""
     from_titles = blocks_of([paper.title for paper, _, _ in told])
     return [
-        _keyed(paper, name, number, (*some, *of_authors(paper.authors)))
+        _keyed(paper, name, number, (*some, *blocks_of_authors(paper.authors)))
         for (paper, name, number), some in zip(told, from_titles, strict=True)
     ]
 

@@ -13,7 +13,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel
 
 from monitor.identity.authors import author_agreement
-from monitor.identity.blocking import folded
+from monitor.identity.blocking import fold_title
 from monitor.identity.contradiction import bears_out, contradiction
 from monitor.identity.keys import LINK, doi, identifiers
 from monitor.identity.notices import apart, is_about
@@ -220,7 +220,7 @@ def may_match_cheaply(keyed: IncomingPaper, title: str, authors: tuple[str, ...]
 
 
 def _spoken(authors: tuple[str, ...]) -> str:
-    return folded(" ".join(authors)).casefold()
+    return fold_title(" ".join(authors)).casefold()
 
 
 @lru_cache(maxsize=16)  # a paper's candidates come one after another

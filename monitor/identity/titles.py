@@ -1,22 +1,15 @@
-"""What two titles have in common, and what one says that the other does not."""
+"""Reading a title: its words, numbers and parts, without what catalogues add at its ends."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Set
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 from math import fsum
 
-from rapidfuzz.distance import Indel
-
-from monitor.identity.blocking import rarity
 from monitor.identity.mojibake import repaired
-from monitor.identity.pieces import MOST_SIGNS, SIGN, TELLING, pieces
 from monitor.identity.title_conventions import (
     ABOUT,
-    ANOTHER,
     COLUMN,
     COUNTED_OFF,
     LEFT_BEHIND,
@@ -24,22 +17,15 @@ from monitor.identity.title_conventions import (
     NUMBER,
     PART,
     RESPONSE,
-    contrary,
     counted,
     numbers,
 )
-from monitor.identity.word_forms import initials, missing, numbered_apart
+from monitor.identity.word_rarity import rarity
 from monitor.text import plain
 from monitor.text.spelling import american
 
-_WORD = re.compile(r"[^\W_]+")
-_SIGN = re.compile(r"[.:;,)\]?!]")
+WORD = re.compile(r"[^\W_]+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
-MISTYPED = 0.85  # "Book Rewiev" is a column, too
-NEARLY = 0.97  # titles so alike are compared no further
-_LEADING = frozenset(("for", "of", "on", "to"))
-_ARTICLES = frozenset(("a", "an", "the", "on"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,43 +51,11 @@ class Title:
     told: str
 
 
-@dataclass(frozen=True, slots=True)
-class Likeness:
-    """How alike two titles are.
-
-    `letters` and `sorted` are shares of letters that agree, in order and with the words sorted;
-    `ends` of the shorter with as much of the longer's begin or end;
-    `core` the same of the pieces that agree best, between two signs; `covered` the share of the
-    shorter title's words, by rarity, that the other has. `alone` is what one says and the other
-    does not, by rarity, `either` what both do: words swapped. `subtitled`: one is the other with
-    a subtitle added; `preceded`: with something before it ("Overview of ..."); `another`: one says
-    that it is another work. `other_year` is of two years that the titles name.
-    """
-
-    equal: bool
-    subtitled: bool = False
-    letters: float = 1.0
-    sorted: float = 1.0
-    core: float = 1.0
-    ends: float = 1.0
-    covered: float = 1.0
-    shared: float = 0.0
-    alone: float = 0.0
-    either: float = 0.0
-    other_part: bool = False
-    other_number: bool = False
-    other_year: bool = False
-    about: bool = False
-    another: bool = False
-    column: bool = False
-    preceded: bool = False
-
-
 @lru_cache(maxsize=8192)
 def title(told: str) -> Title:
     whole = _without_notes(repaired(told))
     folded = plain(whole)
-    words = tuple(map(american, _WORD.findall(folded)))
+    words = tuple(map(american, WORD.findall(folded)))
     distinct = frozenset(words)
     part = PART.search(folded)
     off = COUNTED_OFF.search(whole.lower())
@@ -115,8 +69,8 @@ def title(told: str) -> Title:
         numbers=numbers(distinct),
         amounts=counted(words),
         years=frozenset(filter(_YEAR.fullmatch, distinct)),
-        part=_number(part[1]) if part else "",
-        counted=_number(off[off.lastindex or 0]) if off else "",
+        part=number_of(part[1]) if part else "",
+        counted=number_of(off[off.lastindex or 0]) if off else "",
         column=bool(words)
         and all(word in COLUMN or word.isdigit() or rarity(word) < 1 for word in words),
         about=not ABOUT.isdisjoint(distinct)
@@ -131,169 +85,64 @@ def _without_notes(told: str) -> str:
     "Tutorial: Agents", "Agents (extended abstract)", "Agents, in Proc. SIGMOD" are "Agents".
     """
     whole = NOTE.sub("", told) if told.rstrip(". ").endswith((")", "]")) else told
-    if _ends_left_behind(whole, -1):
+    if _may_end_in_note(whole, -1):
         *_, last = (None, *SIGN.finditer(whole))
-        if last and _is_left_behind(whole[last.end() :]):
+        if last and _is_all_note(whole[last.end() :]):
             whole = whole[: last.start()]
-    first = SIGN.search(whole) if _ends_left_behind(whole, 0) else None
-    return whole[first.end() :] if first and _is_left_behind(whole[: first.start()]) else whole
+    first = SIGN.search(whole) if _may_end_in_note(whole, 0) else None
+    return whole[first.end() :] if first and _is_all_note(whole[: first.start()]) else whole
 
 
-def _ends_left_behind(told: str, end: int) -> bool:
+def _may_end_in_note(told: str, end: int) -> bool:
     """Whether the first or last word may be left behind: those of nearly all titles are not."""
     words = told.split(None, 1) if end == 0 else told.rsplit(None, 1)
     return bool(words) and words[end].strip(".:;,()[]?! ").lower() in LEFT_BEHIND
 
 
-def _is_left_behind(told: str) -> bool:
+def _is_all_note(told: str) -> bool:
     words = plain(told).split()
     return bool(words) and all(len(word) > 1 and word in LEFT_BEHIND for word in words)
 
 
-def letters_agree(a: Title, b: Title) -> float:
-    """Return the share of letters that two titles have in common, in order."""
-    return Indel.normalized_similarity(a.letters, b.letters)
-
-
-def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
-    """Compare two titles; `explained` are words that authors or venue account for."""
-    one = a.column or b.column
-    if a.letters == b.letters:
-        return Likeness(equal=True, shared=max(a.weight, b.weight), column=one)
-    just_a, just_b = a.distinct - b.distinct, b.distinct - a.distinct
-    short = initials(a.words, a.firsts, just_b) | initials(b.words, b.firsts, just_a)
-    ours = missing(just_a - short, a.letters, just_b, b.letters)
-    theirs = missing(just_b - short, b.letters, just_a, a.letters)
-    shared_a = a.weight - fsum(map(rarity, ours))
-    shared_b = b.weight - fsum(map(rarity, theirs))
-    lonely = sorted((_told(ours, explained), _told(theirs, explained)))
-    letters, shared = letters_agree(a, b), max(shared_a, shared_b)
-    subtitled = _subtitled(a, b) or _subtitled(b, a)
-    compared = letters < NEARLY and shared >= TELLING
-    return Likeness(
-        equal=False,
-        subtitled=subtitled,
-        letters=letters,
-        sorted=Indel.normalized_similarity(a.sorted, b.sorted),
-        core=max(letters, _pieces_agree(a.told, b.told)) if compared else letters,
-        ends=_ends_agree(a.letters, b.letters) if compared else letters,
-        covered=max(shared_a / max(a.weight, 0.1), shared_b / max(b.weight, 0.1)),
-        shared=shared,
-        alone=lonely[1],
-        either=lonely[0],
-        other_part=_other_part(a, b),
-        other_number=_other_number(a, b) or numbered_apart(ours, theirs) or _other_year(a, b),
-        other_year=_other_year(a, b),
-        about=a.about != b.about,
-        another=not (just_a | just_b).isdisjoint(ANOTHER)
-        or contrary(just_a, just_b)
-        or _counted_on(a, b),
-        column=(a.column and b.column) or (one and (subtitled or letters > MISTYPED)),
-        preceded=_preceded(a, b, explained) or _preceded(b, a, explained),
-    )
-
-
-def _ends_agree(a: str, b: str) -> float:
-    """Compare the shorter with as much of the longer, from its beginning and to its end."""
-    shorter, longer = (a, b) if len(a) <= len(b) else (b, a)
-    ends = longer[: len(shorter)], longer[len(longer) - len(shorter) :]
-    return max(Indel.normalized_similarity(shorter, end) for end in ends)
-
-
-def _pieces_agree(a: str, b: str) -> float:
-    best = 0.0
-    for ours in pieces(a):
-        for theirs in pieces(b):
-            best = max(best, Indel.normalized_similarity(ours, theirs, score_cutoff=best))
-    return best
-
-
-def _other_part(a: Title, b: Title) -> bool:
-    """Two parts, or one where the other does not say its number in any way."""
-    if a.part and b.part:
-        return a.part != b.part
-    if a.part or b.part:
-        return not _says(b if a.part else a, a.part or b.part)
-    return bool(a.counted and b.counted) and a.counted != b.counted
-
-
-def _counted_on(a: Title, b: Title) -> bool:
-    """One is counted, and the other does not say the number: the second of a series."""
-    return not (_says(a, b.counted) and _says(b, a.counted))
-
-
-def _says(one: Title, number: str) -> bool:
-    return not number or any(_number(word) == number for word in one.distinct)
-
-
-def _number(word: str) -> str:
+def number_of(word: str) -> str:
     return NUMBER.get(word, word)
 
 
-def _other_number(a: Title, b: Title) -> bool:
-    """Each gives a number that the other does not, or counts one thing otherwise: two, three arms.
+# A sign with a space on either side: nothing within words or numbers. A run of signs is looked at
+# from its beginning only.
+SIGN = re.compile(
+    r"(?<![.:;,()\[\]?!])[.:;,()\[\]?!]++(?: |$)|(?:^| )[-\u2013\u2014.:;,()\[\]?!]++"
+)
+# A piece of two rare words may be anything's title.
+MIN_PIECE_WEIGHT = 3.5
+MAX_SIGNS = 5
 
-    A number that one of them lacks, as where a title is cut, is no other.
+
+@lru_cache(maxsize=4096)
+def pieces(title: str) -> tuple[str, ...]:
+    """Return the letters of a title up to each of its first signs, and from each on.
+
+    Those that tell too little are left out. "Data Cubes, Efficiently. In: Proc. SIGMOD 1996"
+    begins with the whole title, and "Lomet, D.: Data Cubes" ends with it.
     """
-    if (a.numbers - b.numbers) and (b.numbers - a.numbers):
-        return True
-    if not (a.amounts and b.amounts):
-        return False
-    ours, theirs = a.amounts - b.amounts, b.amounts - a.amounts
-    return not {thing for thing, _ in ours}.isdisjoint(thing for thing, _ in theirs)
+    parts = [_trim(words) for one in SIGN.split(repaired(title)) if (words := plain(one).split())]
+    found: dict[str, None] = {}
+    for place in range(min(MAX_SIGNS, len(parts))):
+        for some in (parts[: place + 1], parts[place:]):
+            words = [word for part in some for word in part]
+            if fsum(map(rarity, set(words))) >= MIN_PIECE_WEIGHT:
+                found["".join(words)] = None
+    return tuple(found)
 
 
-def _other_year(a: Title, b: Title) -> bool:
-    """The evaluations of 2016 and of 2017 are two.
-
-    A catalogue may add the year of publication to a title that names one.
-    """
-    return bool(a.years and b.years) and a.years.isdisjoint(b.years)
-
-
-def _subtitled(longer: Title, shorter: Title) -> bool:
-    """Say whether one of the first signs of the longer title ends what the shorter one is."""
-    if not shorter.letters or not longer.letters.startswith(shorter.letters):
-        return False
-    ends = (sign.start() for sign in islice(SIGN.finditer(longer.told), MOST_SIGNS))
-    heads = (plain(longer.told[:end]) for end in ends)
-    return any("".join(_WORD.findall(head)) == shorter.letters for head in heads)
+def _trim(words: list[str]) -> list[str]:
+    start, end = 0, len(words)
+    while start < end and _is_no_title_word(words[start]):
+        start += 1
+    while end > start and _is_no_title_word(words[end - 1]):
+        end -= 1
+    return words[start:end]
 
 
-def _preceded(longer: Title, shorter: Title, explained: Set[str]) -> bool:
-    """Say whether one title goes on from words of its own into the other: "Overview of ...".
-
-    What a sign sets off is a name ("Quartz: ..."), unless it leads on ("Data for: ..."), or what
-    a catalogue left in front.
-    """
-    for count in range(1, min(5, len(longer.words))):
-        if "".join(longer.words[count : count + 3]) == "".join(shorter.words[:3]):
-            # Words that the other title says further on are no addition: it is turned round.
-            said = _ARTICLES | shorter.distinct
-            added = [word for word in longer.words[:count] if word not in said]
-            named = longer.words[count - 1] not in _LEADING and _set_off(longer.told, count)
-            return _told(added, explained) > 0 and not named
-    return False
-
-
-def _set_off(told: str, count: int) -> bool:
-    """Say whether a sign stands behind the first `count` words."""
-    done, before = 0, 0
-    for sign in _SIGN.finditer(told):
-        before += len(_WORD.findall(plain(told[done : sign.start()])))
-        if before >= count:
-            return before == count
-        done = sign.start()
-    return False
-
-
-def _told(words: list[str], explained: Set[str]) -> float:
-    return fsum(
-        rarity(word)
-        for word in words
-        if len(word) > 1
-        and word not in explained
-        and word not in LEFT_BEHIND
-        and not word.isdigit()
-        and not _ORDINAL.fullmatch(word)
-    )
+def _is_no_title_word(word: str) -> bool:
+    return word in LEFT_BEHIND or word.isdigit()

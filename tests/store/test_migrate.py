@@ -22,7 +22,7 @@ from alembic.script import Script, ScriptDirectory
 
 from monitor.diff.decide import DecisionContext
 from monitor.errors import StoreError
-from monitor.identity.blocking import with_head
+from monitor.identity.blocking import add_head_block
 from monitor.identity.keys import keyed
 from monitor.model import Paper
 from monitor.pipeline import store_chunk
@@ -318,7 +318,7 @@ def test_stored_titles_with_a_subtitle_are_found_by_the_title_alone(store: Datab
     with store.ingesting() as tx:
         write_papers.apply(tx, "s", [new(keyed(whole))], NOW)
         before = set(tx.execute(sa.select(schema.block)))
-        [head] = with_head((), whole.title)
+        [head] = add_head_block((), whole.title)
         tx.execute(sa.delete(schema.block).where(schema.block.c.key == head))
         with Operations.context(MigrationContext.configure(tx)):
             migration("blocks_of_heads").module.upgrade()

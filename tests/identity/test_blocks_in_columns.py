@@ -2,7 +2,7 @@
 
 import random
 
-from monitor.identity import near
+from monitor.identity import blocking
 from monitor.identity.blocking import blocks
 
 COMMON = ["deep", "learning", "of", "the", "model", "a", "for", "data", "image"]
@@ -29,21 +29,26 @@ def test_the_columns_are_the_blocks_of_each_title():
         "R\u00e9nyi\nEntropy & $\\beta$-Expansions",
     ]
     expected = [sorted(blocks(title)) for title in told]
-    assert list(map(sorted, near.blocks_of(told))) == expected
-    few = near.FEW - 1  # these are worked out one by one
-    assert list(map(sorted, near.blocks_of(told[:few]))) == expected[:few]
+    assert list(map(sorted, blocking.blocks_of(told))) == expected
+    few = blocking.COLUMNS_FROM - 1  # these are worked out one by one
+    assert list(map(sorted, blocking.blocks_of(told[:few]))) == expected[:few]
 
 
 def test_a_batch_without_titles_has_no_blocks():
-    assert near.blocks_of([]) == []
-    assert near.blocks_of(["", "", "A"])[:2] == [(), ()]
+    assert blocking.blocks_of([]) == []
+    assert blocking.blocks_of(["", "", "A"])[:2] == [(), ()]
 
 
 def test_a_title_of_very_many_words_does_not_widen_the_table():
     long = " ".join(f"word{n}" for n in range(5000))
-    assert near.rows(near.lines([long, "A Title"])).shape == (2, near.LONGEST)
+    assert blocking.number_rows(blocking.word_lines([long, "A Title"])).shape == (
+        2,
+        blocking.MAX_ROW_WORDS,
+    )
 
 
 def test_who_shares_a_block_is_found_once_however_much_is_shared():
-    keys, owners = near.blocks(near.rows(near.lines(["Amber Basil Cobalt"] * 3 + ["Deep Data"])))
-    assert near.sharing(keys, owners).tolist() == [[0, 1], [0, 2], [1, 2]]
+    keys, owners = blocking.blocks_of_rows(
+        blocking.number_rows(blocking.word_lines(["Amber Basil Cobalt"] * 3 + ["Deep Data"]))
+    )
+    assert blocking.pairs_sharing_a_block(keys, owners).tolist() == [[0, 1], [0, 2], [1, 2]]

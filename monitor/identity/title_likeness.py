@@ -1,0 +1,213 @@
+"""What two titles have in common, and what only one of them has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+from dataclasses import dataclass
+from itertools import islice
+from math import fsum
+
+from rapidfuzz.distance import Indel
+
+from monitor.identity.title_conventions import (
+    ANOTHER,
+    LEFT_BEHIND,
+    contrary,
+)
+from monitor.identity.titles import (
+    MAX_SIGNS,
+    MIN_PIECE_WEIGHT,
+    SIGN,
+    WORD,
+    Title,
+    number_of,
+    pieces,
+)
+from monitor.identity.word_forms import initials, missing, numbered_apart
+from monitor.identity.word_rarity import rarity
+from monitor.text import plain
+
+_SIGN = re.compile(r"[.:;,)\]?!]")
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+MISTYPED = 0.85  # "Book Rewiev" is a column, too
+NEARLY = 0.97  # titles so alike are compared no further
+_LEADING = frozenset(("for", "of", "on", "to"))
+_ARTICLES = frozenset(("a", "an", "the", "on"))
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How alike two titles are.
+
+    `letters` and `sorted` are shares of letters that agree, in order and with the words sorted;
+    `ends` of the shorter with as much of the longer's begin or end;
+    `core` the same of the pieces that agree best, between two signs; `covered` the share of the
+    shorter title's words, by rarity, that the other has. `alone` is what one says and the other
+    does not, by rarity, `either` what both do: words swapped. `subtitled`: one is the other with
+    a subtitle added; `preceded`: with something before it ("Overview of ..."); `another`: one says
+    that it is another work. `other_year` is of two years that the titles name.
+    """
+
+    equal: bool
+    subtitled: bool = False
+    letters: float = 1.0
+    sorted: float = 1.0
+    core: float = 1.0
+    ends: float = 1.0
+    covered: float = 1.0
+    shared: float = 0.0
+    alone: float = 0.0
+    either: float = 0.0
+    other_part: bool = False
+    other_number: bool = False
+    other_year: bool = False
+    about: bool = False
+    another: bool = False
+    column: bool = False
+    preceded: bool = False
+
+
+def letters_agree(a: Title, b: Title) -> float:
+    """Return the share of letters that two titles have in common, in order."""
+    return Indel.normalized_similarity(a.letters, b.letters)
+
+
+def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
+    """Compare two titles; `explained` are words that authors or venue account for."""
+    one = a.column or b.column
+    if a.letters == b.letters:
+        return Likeness(equal=True, shared=max(a.weight, b.weight), column=one)
+    just_a, just_b = a.distinct - b.distinct, b.distinct - a.distinct
+    short = initials(a.words, a.firsts, just_b) | initials(b.words, b.firsts, just_a)
+    ours = missing(just_a - short, a.letters, just_b, b.letters)
+    theirs = missing(just_b - short, b.letters, just_a, a.letters)
+    shared_a = a.weight - fsum(map(rarity, ours))
+    shared_b = b.weight - fsum(map(rarity, theirs))
+    lonely = sorted((_weight_of(ours, explained), _weight_of(theirs, explained)))
+    letters, shared = letters_agree(a, b), max(shared_a, shared_b)
+    subtitled = _adds_subtitle(a, b) or _adds_subtitle(b, a)
+    compared = letters < NEARLY and shared >= MIN_PIECE_WEIGHT
+    return Likeness(
+        equal=False,
+        subtitled=subtitled,
+        letters=letters,
+        sorted=Indel.normalized_similarity(a.sorted, b.sorted),
+        core=max(letters, _pieces_agree(a.told, b.told)) if compared else letters,
+        ends=_ends_agree(a.letters, b.letters) if compared else letters,
+        covered=max(shared_a / max(a.weight, 0.1), shared_b / max(b.weight, 0.1)),
+        shared=shared,
+        alone=lonely[1],
+        either=lonely[0],
+        other_part=_other_part(a, b),
+        other_number=_other_number(a, b) or numbered_apart(ours, theirs) or _other_year(a, b),
+        other_year=_other_year(a, b),
+        about=a.about != b.about,
+        another=not (just_a | just_b).isdisjoint(ANOTHER)
+        or contrary(just_a, just_b)
+        or _counted_on(a, b),
+        column=(a.column and b.column) or (one and (subtitled or letters > MISTYPED)),
+        preceded=_adds_beginning(a, b, explained) or _adds_beginning(b, a, explained),
+    )
+
+
+def _ends_agree(a: str, b: str) -> float:
+    """Compare the shorter with as much of the longer, from its beginning and to its end."""
+    shorter, longer = (a, b) if len(a) <= len(b) else (b, a)
+    ends = longer[: len(shorter)], longer[len(longer) - len(shorter) :]
+    return max(Indel.normalized_similarity(shorter, end) for end in ends)
+
+
+def _pieces_agree(a: str, b: str) -> float:
+    best = 0.0
+    for ours in pieces(a):
+        for theirs in pieces(b):
+            best = max(best, Indel.normalized_similarity(ours, theirs, score_cutoff=best))
+    return best
+
+
+def _other_part(a: Title, b: Title) -> bool:
+    """Two parts, or one where the other does not say its number in any way."""
+    if a.part and b.part:
+        return a.part != b.part
+    if a.part or b.part:
+        return not _has_number(b if a.part else a, a.part or b.part)
+    return bool(a.counted and b.counted) and a.counted != b.counted
+
+
+def _counted_on(a: Title, b: Title) -> bool:
+    """One is counted, and the other does not say the number: the second of a series."""
+    return not (_has_number(a, b.counted) and _has_number(b, a.counted))
+
+
+def _has_number(one: Title, number: str) -> bool:
+    return not number or any(number_of(word) == number for word in one.distinct)
+
+
+def _other_number(a: Title, b: Title) -> bool:
+    """Each gives a number that the other does not, or counts one thing otherwise: two, three arms.
+
+    A number that one of them lacks, as where a title is cut, is no other.
+    """
+    if (a.numbers - b.numbers) and (b.numbers - a.numbers):
+        return True
+    if not (a.amounts and b.amounts):
+        return False
+    ours, theirs = a.amounts - b.amounts, b.amounts - a.amounts
+    return not {thing for thing, _ in ours}.isdisjoint(thing for thing, _ in theirs)
+
+
+def _other_year(a: Title, b: Title) -> bool:
+    """The evaluations of 2016 and of 2017 are two.
+
+    A catalogue may add the year of publication to a title that names one.
+    """
+    return bool(a.years and b.years) and a.years.isdisjoint(b.years)
+
+
+def _adds_subtitle(longer: Title, shorter: Title) -> bool:
+    """Say whether one of the first signs of the longer title ends what the shorter one is."""
+    if not shorter.letters or not longer.letters.startswith(shorter.letters):
+        return False
+    ends = (sign.start() for sign in islice(SIGN.finditer(longer.told), MAX_SIGNS))
+    heads = (plain(longer.told[:end]) for end in ends)
+    return any("".join(WORD.findall(head)) == shorter.letters for head in heads)
+
+
+def _adds_beginning(longer: Title, shorter: Title, explained: Set[str]) -> bool:
+    """Say whether one title goes on from words of its own into the other: "Overview of ...".
+
+    What a sign sets off is a name ("Quartz: ..."), unless it leads on ("Data for: ..."), or what
+    a catalogue left in front.
+    """
+    for count in range(1, min(5, len(longer.words))):
+        if "".join(longer.words[count : count + 3]) == "".join(shorter.words[:3]):
+            # Words that the other title says further on are no addition: it is turned round.
+            said = _ARTICLES | shorter.distinct
+            added = [word for word in longer.words[:count] if word not in said]
+            named = longer.words[count - 1] not in _LEADING and _set_off(longer.told, count)
+            return _weight_of(added, explained) > 0 and not named
+    return False
+
+
+def _set_off(told: str, count: int) -> bool:
+    """Say whether a sign stands behind the first `count` words."""
+    done, before = 0, 0
+    for sign in _SIGN.finditer(told):
+        before += len(WORD.findall(plain(told[done : sign.start()])))
+        if before >= count:
+            return before == count
+        done = sign.start()
+    return False
+
+
+def _weight_of(words: list[str], explained: Set[str]) -> float:
+    return fsum(
+        rarity(word)
+        for word in words
+        if len(word) > 1
+        and word not in explained
+        and word not in LEFT_BEHIND
+        and not word.isdigit()
+        and not _ORDINAL.fullmatch(word)
+    )

@@ -1,0 +1,85 @@
+"""How rare a word is in titles: the lists of common words, and a number that ranks words.
+
+Words are ranked by fixed lists and otherwise by a hash of their beginning. No statistics of a
+store are needed, and the blocks of a stored paper never change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+
+# Copies differ in endings (networks, networked): this much of a word tells it apart.
+STEM = 6
+_STOP_WORDS = """
+a an the of for and in on with to by from via as at is are be its it or into toward towards their
+how what can do we you your not but than that this when where which who why vs using based use
+through between under over about against during after before without within among across et al de
+la le les des du un une el los und der die das zur von ii iii iv new study analysis approach
+approaches method methods
+"""
+# What titles commonly say; all endings of a word are meant.
+_COMMON_WORDS = """
+ability access accuracy action activation active activity adaptation adaptive advanced adversarial
+agents algorithm application approximate artificial aspects assessment associated attention audio
+automated autonomous aware bayesian behavior benchmark bounds brain cancer care case causal cell
+cells challenges change characterization children class classes classification clinical cluster
+code cognitive combined communication comparative complex comprehensive computation conditions
+constrained context continuous control convergence convolutional coupled cross current data
+database dataset decision deep dense density dependent depth design detection development
+diagnosis different diffusion dimensional discovery discrete disease distributed domain driven
+dual dynamic early editorial effect efficiency electron end energy engineering enhanced
+environment equation error estimating evaluating evidence evolution experimental exploration
+extended extraction factors fast feature federated feedback field fields finite flow focus
+formation framework free function fusion fuzzy gaussian gene general genetic global gradient graph
+graphs group groups growth guided health hierarchical high higher human hybrid identification
+image images imaging impact implementation improved inference influence information integrated
+intelligence interaction interface introduction inverse investigation joint kernel knowledge
+language large laser latent layer learned learning level light linear local localization long low
+machine magnetic management manipulation map mapping mass matching material matrix mean
+measurement mechanism medical memory metal metric mining mixed mobile modal model modeling
+modelling models modular molecular monitoring motion multi multimodal multiple natural navigation
+nets network neural noise non nonlinear novel object observation online open optical optimal
+optimization order oriented parallel parameter part partial patients pattern performance
+perspective phase physical planning point policy population pose power practical predicting
+preliminary pretrained prior probabilistic problem process production programming properties
+protein quality quantum query random rate rates real reasoning recognition reconstruction
+recurrent reduction region regression reinforcement related relation report representation
+research resolution response review risk robot robotic robots robust role sampling scale scaling
+scene science search segmentation selection self semantic semi sensing sensitivity sensor sequence
+series set shape short shot signal simple simulation single small social software solution solving
+source space sparse spatial special specific spectral speech stability state states statistical
+stochastic strategies structural studies supervised support surface survey synthesis system target
+task tasks technique technology temporal tensor term test testing text theoretical theory thermal
+three time tool tracking training transfer transition treatment tree trees two type uncertainty
+understanding unified unsupervised user vector video view vision visual water wave weakly web wide
+wireless word work world zero
+"""
+_STOP = frozenset(_STOP_WORDS.split())
+_COMMON = frozenset(word[:STEM] for word in _COMMON_WORDS.split())
+
+# A word's number is its rank and a hash of 60 bits, so that sorting puts the rarest first.
+_HASH_BITS = 60
+COMMON_FROM = 1 << _HASH_BITS
+STOP_FROM = 2 << _HASH_BITS
+
+
+@lru_cache(maxsize=32_768)
+def rank_of(word: str) -> int:
+    """Return the rank of a word and a hash of it: the smaller, the rarer."""
+    if word in _STOP or (len(word) == 1 and word.isascii()):
+        return STOP_FROM | hash_of(word)
+    stem = word[:STEM]
+    return COMMON_FROM | hash_of(stem) if stem in _COMMON else hash_of(stem)
+
+
+@lru_cache(maxsize=32_768)
+def rarity(word: str) -> float:
+    """Return what a folded word weighs in a title: 2, 1 if titles often say it, 0.2 if all do."""
+    rank = rank_of(word)
+    return 2.0 if rank < COMMON_FROM else 1.0 if rank < STOP_FROM else 0.2
+
+
+def hash_of(text: str) -> int:
+    digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> (64 - _HASH_BITS)
