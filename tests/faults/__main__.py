@@ -133,20 +133,20 @@ def _counts(result: Verdict) -> Counter[str]:
 
 
 def _summary(results: Sequence[Verdict]) -> str:
-    """One row for each scene, for people who want to know what was tried and what came of it."""
+    """One row for each harm, for people who want to know what was tried and what came of it."""
     rows: dict[str, Counter[str]] = defaultdict(Counter)
     for result in results:
-        for scene in (result.scene, "all"):
-            rows[scene].update(_counts(result))
+        for harm in (result.harm, "all"):
+            rows[harm].update(_counts(result))
     rows["all"] = rows.pop("all", Counter())
     columns = (*STORES, "lost", "outside", "window", "unknown", "stuck")
     return "\n".join(
         [
-            "| scene | SQLite | PostgreSQL | lost | repeated | in the window | unknown | stuck |",
+            "| harm | SQLite | PostgreSQL | lost | repeated | in the window | unknown | stuck |",
             "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
             *(
-                f"| {scene} | {' | '.join(str(row[name]) for name in columns)} |"
-                for scene, row in rows.items()
+                f"| {harm} | {' | '.join(str(row[name]) for name in columns)} |"
+                for harm, row in rows.items()
             ),
         ]
     )

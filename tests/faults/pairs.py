@@ -200,19 +200,15 @@ def _words(post: Mapping[str, Any]) -> str:
 
 
 def table(verdicts: Iterable[PairVerdict]) -> str:
-    """One row for each channel, with the number of pairs on each store."""
     rows: dict[str, Counter[str]] = defaultdict(Counter)
-    sums = ("lost", "repeated", "copies", "unknown", "unlisted", "stuck")
+    columns = ("pairs", "lost", "repeated", "copies", "unknown", "unlisted", "stuck")
     for one in verdicts:
-        counts = {name: getattr(one, name) for name in sums} | {one.pair.store: 1}
-        for way in (one.pair.channel, "all"):
-            rows[way].update(counts)
-    rows["all"] = rows.pop("all", Counter())
-    columns = ("sqlite", "postgresql", *sums)
+        counts = {name: getattr(one, name) for name in columns[1:]} | {"pairs": 1}
+        rows[one.pair.store].update(counts)
     lines = [
-        "| channel | SQLite | PostgreSQL | lost | repeated | copies | unknown | unlisted | stuck |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| store | pairs | lost | repeated | copies | unknown | unlisted | stuck |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for way, row in rows.items():
-        lines.append(f"| {way} | {' | '.join(str(row[name]) for name in columns)} |")
+    for store, row in rows.items():
+        lines.append(f"| {store} | {' | '.join(str(row[name]) for name in columns)} |")
     return "\n".join(lines)
