@@ -140,6 +140,55 @@ def test_the_codes_of_the_tests_are_the_guarantees_of_the_page():
     assert cited <= tested
 
 
+# What other programs say.
+OF_OTHERS = {
+    "403 Forbidden",
+    "535",
+    "550 5.1.1",
+    "Connection refused",
+    "Hostname mismatch",
+    "No space left on device",
+    "Permission denied",
+    "certificate verify failed",
+    "unable to get local issuer certificate",
+}
+
+
+def quoted_errors() -> list[str]:
+    """Return the parts of the messages that the pages quote, without what stands for …"""
+    [sources] = re.findall(r"^## Errors and rejections\n(.*?)^## ", page("sources.md"), re.S | re.M)
+    rows = re.findall(r"^\| (`[^|]+) \|[^|]+\|$", page("channels.md"), re.M)
+    tables = page("channels.md").split("| error | what to do |")[1:]
+    cells = [row for row in rows if any(row in table.split("\n\n")[0] for table in tables)]
+    quoted = re.findall(r"``(.+?)``|`([^`]+)`", "\n".join([sources, *cells]))
+    texts = [" ".join((one or other).split()) for one, other in quoted]
+    messages = [one for one in texts if "…" in one or (" " in one and not re.match(r"\w+: ", one))]
+    parts = {part.strip(" :;,.") for one in messages for part in one.split("…")}
+    return sorted(part for part in parts if len(part) > 6)
+
+
+def literals() -> set[str]:
+    """Return the strings of the code, with a mark where a value is put in."""
+    found = set()
+    for path in (ROOT / "monitor").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Constant(str(value)):
+                    found.add(value)
+                case ast.JoinedStr(values):
+                    parts = [getattr(value, "value", "…") for value in values]
+                    found.add("".join(part if isinstance(part, str) else "…" for part in parts))
+    return found
+
+
+def test_each_error_that_the_pages_quote_is_in_the_code():
+    texts, parts = "\n".join(literals()), quoted_errors()
+    for words in OF_OTHERS:
+        parts = [part.replace(words, "").strip(" :,") for part in parts]
+    assert len(parts) > 60
+    assert [part for part in parts if part not in texts] == []
+
+
 def test_every_event_of_the_log_is_explained_and_no_other():
     """The table of docs/operations.md, held against each `log.…(event, …)` of the code."""
     logged = set()
