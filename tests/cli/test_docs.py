@@ -15,7 +15,7 @@ from tests.cli.test_json import EVERY
 
 PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
-GENERAL = SECTIONS.pop("What holds for all of them")
+GENERAL = SECTIONS.pop("Common to all commands")
 
 
 def commands(group: Any, *names: str) -> Iterator[tuple[str, Any]]:
