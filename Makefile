@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 FUZZ_SECONDS ?= 90
 SOAK_KILLS ?= 1000
 
-.PHONY: demo test check format bench duel faults soak fuzz awkward month night same picture clean big
+.PHONY: demo test check format bench duel faults soak fuzz awkward month night same samples picture clean big
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -58,9 +58,12 @@ month: $(VENV)/.developing        ## thirty days on PostgreSQL, two schedulers a
 night: $(VENV)/.developing        ## a night of faults on the real service: each digest once, each fault noticed
 	$(BIN)/python -m tests.night
 
-same: $(VENV)/.developing        ## how well two records are told to be one, and near titles among 100,000
+same: $(VENV)/.developing         ## precision and recall of duplicate detection on labelled pairs; close titles among 100,000
 	$(BIN)/python benchmarks/same.py
 	$(BIN)/python benchmarks/identity.py
+
+samples: $(VENV)/.developing      ## recorded documents and feed sequences of real sources
+	$(BIN)/python -m tests.samples
 
 big: $(VENV)/.developing          ## a dump of two million lines, killed twice on the way
 	$(BIN)/python benchmarks/dump.py

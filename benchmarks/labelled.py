@@ -1,4 +1,4 @@
-"""Labelled pairs of records, as the public benchmarks and `../shared/data/dedupe` give them."""
+"""Labelled pairs of records: two public benchmarks, and preprints with what was published."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Pair(NamedTuple):
 
 
 def read(folder: Path) -> Iterator[Pair]:
-    """Yield every labelled pair of every file; the unlabelled ones are left out."""
+    """Yield every labelled pair of every file, without the unlabelled ones."""
     for file in sorted(folder.glob("*.jsonl")):
         for line in file.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)

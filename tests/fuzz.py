@@ -27,9 +27,9 @@ from monitor.model import Document, Paper, Reading
 from monitor.resources import resource
 from monitor.sources import sandbox
 from monitor.text import clean
-from tests.sources.scenario import FIXTURES, NOW, ROOT
+from tests.samples.folder import SAMPLES
+from tests.sources.scenario import FIXTURES, NOW
 
-SAMPLES = ROOT.parent / "shared" / "samples"
 SECONDS, SECONDS_OF_SMALL = 9.0, 5.0
 MAY_BE_STOPPED = 1024 * 1024  # what is larger may take its whole time or memory, and be told so
 LARGEST = 20 * 1024 * 1024
@@ -359,7 +359,7 @@ def main() -> int:
     options.add_argument("--finds", type=Path, default=Path("fuzz-finds"))
     told = options.parse_args()
     if not SAMPLES.is_dir():
-        print("no recorded samples here: only our own documents are spoiled")
+        print("no recorded documents here: only the fixtures are spoiled")
     fuzz = Fuzz(told.seed, told.kind, told.finds)
     rounds, until = 0, time.monotonic() + told.seconds
     while time.monotonic() < until:

@@ -1,11 +1,9 @@
-"""Helpers of the source tests: a clock that stands still, documents, and the recorded samples."""
+"""Helpers of the source tests: a clock that stands still, and documents."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-
-import pytest
 
 from monitor.model import Document, Reading
 from monitor.sources.base import Source, SourceOptions
@@ -31,11 +29,3 @@ def read(
 ) -> Reading:
     document = Document("page", content, at, content_type=content_type, url=url)
     return opened(kind, now).read(document)
-
-
-def samples(folder: str) -> Path:
-    """Return a folder of recorded documents, which lie beside the project and not in it."""
-    place = ROOT.parent / "shared" / "samples" / folder
-    if not place.is_dir():
-        pytest.skip(f"NOT CHECKED: no recorded documents in {place}")
-    return place

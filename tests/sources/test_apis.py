@@ -22,7 +22,7 @@ from monitor.sources.huggingface import HuggingFace
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.openreview import OpenReview
 from monitor.sources.semanticscholar import SemanticScholar
-from tests.sources.scenario import FIXTURES, NOW, read, samples
+from tests.sources.scenario import FIXTURES, read
 
 APIS: dict[str, type[Source]] = {
     kind.kind: kind
@@ -474,101 +474,3 @@ def test_the_list_of_preprints_about_covid_is_read() -> None:
     assert (paper.title, paper.abstract) == ("Sand", "It moves.")
     assert paper.authors == ("Jane Doe", "Rae Roe") and paper.categories == ("epidemiology",)
     assert paper.url == "https://www.medrxiv.org/content/10.1101/2020.05.20.20107000"
-
-
-# ── recorded documents ──────────────────────────────────────────────────────────────
-
-
-RECORDED: list[tuple[type[Source], str, int, str, dict[str, object]]] = [
-    (
-        HuggingFace,
-        "hf-daily-papers-json/sotawhat_hf_daily_papers.json",
-        30,
-        "On the Limits of LLM Adaptability",
-        {"arxiv": "2606.00467"},
-    ),
-    (
-        BioRxiv,
-        "biorxiv-api-json/fastpaper_biorxiv_search.json",
-        100,
-        "Adaptation to heavy-metal",
-        {"doi": "10.1101/029900"},
-    ),
-    (
-        BioRxiv,
-        "biorxiv-api-json/findpapers_biorxiv_sample_response.json",
-        50,
-        "Characterization of cell-to-cell",
-        {"doi": ("10.1101/001768", "10.1016/j.isci.2022.105906")},
-    ),
-    (
-        BioRxiv,
-        "biorxiv-rss/feed-rs_rss_1.0_biorxiv_genomics.rdf.xml",
-        1,
-        "Complete genome of the Medicago",
-        {"doi": "10.1101/2023.12.16.571984"},
-    ),
-    (
-        EuropePmc,
-        "other-api/fastpaper_europepmc_search.json",
-        3,
-        "Object tracking algorithm",
-        {"pmid": "41792208", "doi": "10.1038/s41598-026-43147-x"},
-    ),
-    (
-        Crossref,
-        "crossref-json/fastpaper_crossref_search.json",
-        3,
-        "Face Attention Tracker",
-        {"doi": "10.36948/ijfmr.2021.v03i04.42911"},
-    ),
-    (
-        OpenAlex,
-        "openalex-json/fastpaper_openalex_search.json",
-        3,
-        "A review on the attention",
-        {"openalex": "W3146366485", "doi": "10.1016/j.neucom.2021.03.091"},
-    ),
-    (
-        SemanticScholar,
-        "semanticscholar-json/fastpaper_semantic_search.json",
-        3,
-        "A review on the attention",
-        {
-            "s2": "a56bf7ee9a56d8f84079684339a953c2df9ce76b",
-            "doi": "10.1016/j.neucom.2021.03.091",
-            "dblp": "journals/ijon/NiuZY21",
-        },
-    ),
-    (
-        SemanticScholar,
-        "semanticscholar-json/findpapers_bulk_search_response.json",
-        50,
-        "Auxiliary Stacked Denoising",
-        {
-            "s2": "000170e0e67cae990b5cebce7f9f2f7b0f72c496",
-            "doi": "10.3837/tiis.2020.06.001",
-            "dblp": "journals/itiis/MuZ20",
-        },
-    ),
-    (
-        OpenReview,
-        "openreview-json/fastpaper_openreview_search_first3.json",
-        3,
-        "Inter-sentence Relation",
-        {"openreview": "iaA07eD0bP", "doi": "10.18653/v1/p19-1423"},
-    ),
-]
-
-
-@pytest.mark.parametrize(("kind", "file", "count", "first", "keys"), RECORDED)
-def test_recorded_answers(
-    kind: type[Source], file: str, count: int, first: str, keys: dict[str, object]
-) -> None:
-    folder, name = file.split("/")
-    reading = read(kind, (samples(folder) / name).read_bytes(), now=NOW.replace(year=2027))
-    assert not reading.error and reading.complete and reading.rejected == ()
-    assert len(reading.papers) == count
-    assert reading.papers[0].title.startswith(first)
-    assert dict(reading.papers[0].keys) == keys
-    assert all(paper.title and paper.url for paper in reading.papers)

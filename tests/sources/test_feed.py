@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.markup import text
 from monitor.sources.fields.names import authors
 from tests.sources import scenario
-from tests.sources.scenario import NOW, samples
+from tests.sources.scenario import NOW
 
 
 def read(content: str | bytes, **how: Any) -> Reading:
@@ -715,45 +714,6 @@ def test_the_bytes_of_a_document_are_never_taken_for_a_path(tmp_path: Path) -> N
 def test_the_cap_of_an_entry_is_on_all_its_text() -> None:
     huge = paper(Entry(title="x", categories=("y" * 300_000,)), "", NOW)
     assert not isinstance(huge, Paper)
-
-
-# ── recorded documents ──────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("folder", ["json-feed", "arxiv-rss", "biorxiv-rss", "arxiv-api-atom"])
-def test_recorded_feeds_are_read_as_their_manifest_says(folder: str) -> None:
-    place = samples(folder)
-    with (place.parent / "MANIFEST.tsv").open() as manifest:
-        rows = [
-            row
-            for row in csv.DictReader(manifest, delimiter="\t")
-            if row["file"].startswith(folder)
-        ]
-    assert rows
-    for row in rows:
-        late = datetime(2026, 10, 1, tzinfo=UTC)
-        reading = read((place.parent / row["file"]).read_bytes(), now=late)
-        first = reading.papers[0]
-        assert (len(reading.papers), reading.complete) == (int(row["entries"]), True), row["file"]
-        assert row["first_title"].startswith(first.title)
-        assert row["first_link"] in ("", first.url) and first.published == parse_date(
-            row["first_date"]
-        )
-        assert all(name in row["first_authors"] for name in first.authors)
-
-
-def test_a_recorded_sequence_of_readings_names_each_paper_once() -> None:
-    (place,) = samples("feed-sequence").glob("nature_*")
-    seen: set[str] = set()
-    with (place / "expected.tsv").open() as expected:
-        for row in csv.DictReader(expected, delimiter="\t"):
-            reading = read((place / row["file"]).read_bytes())
-            assert len(reading.papers) == int(row["entries"]) and reading.complete
-            new = {p.raw_id for p in reading.papers} - seen
-            assert len(new) == int(row["new_by_url"]), row["file"]
-            assert all(p.published is None for p in reading.papers)
-            seen |= new
-    assert len(seen) == 81
 
 
 def test_a_date_is_kept_up_to_two_days_ahead() -> None:

@@ -20,7 +20,7 @@ from monitor.model import Document, Dump, DumpCursor, Paper, Reading, Rejected
 from monitor.sources.jsonl.presets import PRESETS
 from monitor.sources.jsonl.source import Jsonl, JsonlOptions
 from tests.sources.dumps import FIVE, LINES, LIST, PACKERS, TABLE, lines, record
-from tests.sources.scenario import NOW, SAVED, samples
+from tests.sources.scenario import NOW, SAVED
 
 packed = pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
 forms = pytest.mark.parametrize("content", [LINES, LIST, TABLE], ids=["lines", "list", "table"])
@@ -637,17 +637,6 @@ def test_the_public_dumps(preset: str):
     told, expected = PRESET_RECORDS[preset]
     paper = only(told, preset=preset)
     assert {name: getattr(paper, name) for name in expected} == expected
-
-
-def test_the_recorded_snapshot_reads_as_it_should():
-    content = (samples("kaggle-arxiv-jsonl") / "rows.jsonl").read_bytes()
-    reading = read(content, preset="arxiv-snapshot")
-    assert len(reading.papers) == 80 and reading.complete and reading.rejected == ()
-    first = reading.papers[0]
-    assert first.title.startswith("Calculation of prompt diphoton production cross sections at")
-    assert first.authors == ("C. Balázs", "E. L. Berger", "P. M. Nadolsky", "C.-P. Yuan")
-    assert first.published == datetime(2007, 4, 2, 19, 18, 42, tzinfo=UTC)
-    assert all("arxiv" in paper.keys and "\n" not in paper.abstract for paper in reading.papers)
 
 
 # ── parts and marks ─────────────────────────────────────────────────────────────────

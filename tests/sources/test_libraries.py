@@ -32,7 +32,7 @@ from monitor.sources.ris import Ris
 from tests.fuzz import spoiled
 from tests.servers.web import MisbehavingServer, misbehaving_server
 from tests.sources import libraries
-from tests.sources.scenario import FIXTURES, NOW, read, samples
+from tests.sources.scenario import FIXTURES, NOW, read
 
 KINDS: dict[str, type[Source]] = {"pubmed": PubMed, "dblp": Dblp, "bibtex": BibTex, "ris": Ris}
 DOCUMENTS = sorted(
@@ -66,25 +66,6 @@ def test_own_fixtures_give_the_papers_beside_them(path: Path) -> None:
 
 def test_every_kind_is_registered_by_its_name() -> None:
     assert all(plugins.source_class(name) is kind for name, kind in KINDS.items())
-
-
-@pytest.mark.parametrize(
-    ("kind", "folder", "name", "count", "title", "author", "key"),
-    [
-        (PubMed, "pubmed-xml", "*efetch.xml", 3, "Neural dynamics", "Giorgia Parisi", "pmid"),
-        (Dblp, "dblp-xml", "*.xml", 3, "Rethinking Attention", "Xiaohui Wang", "dblp"),
-        (BibTex, "bibtex-ris", "*.bib", 1, "Automated quant", "Martial Sankar", "doi"),
-        (Ris, "bibtex-ris", "*.ris", 1, "Automated quant", "Martial Sankar", "doi"),
-    ],
-)
-def test_recorded_documents(
-    kind: type[Source], folder: str, name: str, count: int, title: str, author: str, key: str
-) -> None:
-    (path,) = samples(folder).glob(name)
-    reading = read(kind, path.read_bytes(), now=datetime(2026, 11, 1, tzinfo=UTC))
-    assert len(reading.papers) == count and reading.complete and reading.rejected == ()
-    first = reading.papers[0]
-    assert first.title.startswith(title) and first.authors[0] == author and first.keys[key]
 
 
 # ── PubMed ──────────────────────────────────────────────────────────────────────────

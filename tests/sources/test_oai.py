@@ -14,7 +14,7 @@ from monitor.sources.arxiv.source import Arxiv
 from monitor.sources.base import Source
 from monitor.sources.fields.arxiv_text import accents, says_withdrawn, without_affiliations
 from monitor.sources.oai import Oai
-from tests.sources.scenario import FIXTURES, read, samples
+from tests.sources.scenario import FIXTURES, read
 from tests.sources.test_apis import plain
 
 KINDS: dict[str, type[Source]] = {"arxiv": Arxiv, "oai": Oai}
@@ -324,26 +324,3 @@ def test_affiliations_are_no_names() -> None:
 )
 def test_a_withdrawn_paper_says_so_at_once(abstract: str, comment: str, gone: bool) -> None:
     assert says_withdrawn(abstract, comment) is gone
-
-
-# ── recorded documents ──────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("folder", "kind", "counts"),
-    [
-        ("arxiv-rss", Arxiv, [4, 3, 7]),
-        ("arxiv-api-atom", Arxiv, [3]),
-        ("arxiv-oai", Arxiv, [100, 1, 2]),
-        ("arxiv-oai", Oai, [100, 1, 2]),
-        ("oai-protocol", Oai, [2, 2, 2, 1, 0, 0]),
-    ],
-)
-def test_recorded_documents_give_their_papers(
-    folder: str, kind: type[Source], counts: list[int]
-) -> None:
-    readings = [read(kind, path.read_bytes()) for path in sorted(samples(folder).glob("*.xml"))]
-    assert [len(reading.papers) for reading in readings] == counts
-    errors = [reading.error for reading in readings if reading.error]
-    assert all("badResumptionToken" in error for error in errors)
-    assert len(errors) == (folder == "oai-protocol")

@@ -1,0 +1,33 @@
+"""Recorded readings of one feed, in order: each brings what is new by identifier, and no more."""
+
+from __future__ import annotations
+
+import csv
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.house import House
+from tests.pipeline.test_sequence import read_in_order
+from tests.samples.folder import SAMPLES
+
+SEQUENCES = SAMPLES / "feed-sequence"
+
+
+@pytest.mark.parametrize("name", ["nature_2022-11"])
+def test_a_recorded_sequence_brings_what_is_truly_new(house: House, name: str) -> None:
+    folder = SEQUENCES / name
+    with (folder / "expected.tsv").open(newline="") as lines:
+        expected = list(csv.DictReader(lines, delimiter="\t"))
+    files = [
+        (datetime.fromisoformat(row["commit_time"]).replace(tzinfo=UTC), folder / row["file"])
+        for row in expected
+    ]
+    found = read_in_order(house, [(at, path.read_bytes()) for at, path in files])
+    # Bytes that were read before are not read again: the same document is no new run.
+    contents: set[bytes] = set()
+    for row, (_, path), (seen, new) in zip(expected, files, found, strict=True):
+        assert new == int(row["truly_new_by_versionless_id"]), row["file"]
+        if path.read_bytes() not in contents:
+            assert seen == int(row["entries"]), row["file"]
+        contents.add(path.read_bytes())

@@ -1,0 +1,208 @@
+"""Recorded documents of real sources give the papers that are in them."""
+
+from __future__ import annotations
+
+import csv
+from datetime import UTC, datetime
+
+import pytest
+
+from monitor.sources.arxiv.source import Arxiv
+from monitor.sources.base import Source
+from monitor.sources.bibtex.source import BibTex
+from monitor.sources.biorxiv import BioRxiv
+from monitor.sources.crossref import Crossref
+from monitor.sources.dblp import Dblp
+from monitor.sources.europepmc import EuropePmc
+from monitor.sources.fields.dates import parse_date
+from monitor.sources.huggingface import HuggingFace
+from monitor.sources.oai import Oai
+from monitor.sources.openalex import OpenAlex
+from monitor.sources.openreview import OpenReview
+from monitor.sources.pubmed.source import PubMed
+from monitor.sources.ris import Ris
+from monitor.sources.semanticscholar import SemanticScholar
+from tests.samples.folder import SAMPLES
+from tests.sources import test_feed as feed
+from tests.sources import test_jsonl as jsonl
+from tests.sources.scenario import NOW, read
+
+
+def test_the_recorded_snapshot_reads_as_it_should():
+    content = (SAMPLES / "kaggle-arxiv-jsonl" / "rows.jsonl").read_bytes()
+    reading = jsonl.read(content, preset="arxiv-snapshot")
+    assert len(reading.papers) == 80 and reading.complete and reading.rejected == ()
+    first = reading.papers[0]
+    assert first.title.startswith("Calculation of prompt diphoton production cross sections at")
+    assert first.authors == ("C. Balázs", "E. L. Berger", "P. M. Nadolsky", "C.-P. Yuan")
+    assert first.published == datetime(2007, 4, 2, 19, 18, 42, tzinfo=UTC)
+    assert all("arxiv" in paper.keys and "\n" not in paper.abstract for paper in reading.papers)
+
+
+RECORDED: list[tuple[type[Source], str, int, str, dict[str, object]]] = [
+    (
+        HuggingFace,
+        "hf-daily-papers-json/sotawhat_hf_daily_papers.json",
+        30,
+        "On the Limits of LLM Adaptability",
+        {"arxiv": "2606.00467"},
+    ),
+    (
+        BioRxiv,
+        "biorxiv-api-json/fastpaper_biorxiv_search.json",
+        100,
+        "Adaptation to heavy-metal",
+        {"doi": "10.1101/029900"},
+    ),
+    (
+        BioRxiv,
+        "biorxiv-api-json/findpapers_biorxiv_sample_response.json",
+        50,
+        "Characterization of cell-to-cell",
+        {"doi": ("10.1101/001768", "10.1016/j.isci.2022.105906")},
+    ),
+    (
+        BioRxiv,
+        "biorxiv-rss/feed-rs_rss_1.0_biorxiv_genomics.rdf.xml",
+        1,
+        "Complete genome of the Medicago",
+        {"doi": "10.1101/2023.12.16.571984"},
+    ),
+    (
+        EuropePmc,
+        "other-api/fastpaper_europepmc_search.json",
+        3,
+        "Object tracking algorithm",
+        {"pmid": "41792208", "doi": "10.1038/s41598-026-43147-x"},
+    ),
+    (
+        Crossref,
+        "crossref-json/fastpaper_crossref_search.json",
+        3,
+        "Face Attention Tracker",
+        {"doi": "10.36948/ijfmr.2021.v03i04.42911"},
+    ),
+    (
+        OpenAlex,
+        "openalex-json/fastpaper_openalex_search.json",
+        3,
+        "A review on the attention",
+        {"openalex": "W3146366485", "doi": "10.1016/j.neucom.2021.03.091"},
+    ),
+    (
+        SemanticScholar,
+        "semanticscholar-json/fastpaper_semantic_search.json",
+        3,
+        "A review on the attention",
+        {
+            "s2": "a56bf7ee9a56d8f84079684339a953c2df9ce76b",
+            "doi": "10.1016/j.neucom.2021.03.091",
+            "dblp": "journals/ijon/NiuZY21",
+        },
+    ),
+    (
+        SemanticScholar,
+        "semanticscholar-json/findpapers_bulk_search_response.json",
+        50,
+        "Auxiliary Stacked Denoising",
+        {
+            "s2": "000170e0e67cae990b5cebce7f9f2f7b0f72c496",
+            "doi": "10.3837/tiis.2020.06.001",
+            "dblp": "journals/itiis/MuZ20",
+        },
+    ),
+    (
+        OpenReview,
+        "openreview-json/fastpaper_openreview_search_first3.json",
+        3,
+        "Inter-sentence Relation",
+        {"openreview": "iaA07eD0bP", "doi": "10.18653/v1/p19-1423"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "file", "count", "first", "keys"), RECORDED)
+def test_recorded_answers(
+    kind: type[Source], file: str, count: int, first: str, keys: dict[str, object]
+) -> None:
+    folder, name = file.split("/")
+    reading = read(kind, (SAMPLES / folder / name).read_bytes(), now=NOW.replace(year=2027))
+    assert not reading.error and reading.complete and reading.rejected == ()
+    assert len(reading.papers) == count
+    assert reading.papers[0].title.startswith(first)
+    assert dict(reading.papers[0].keys) == keys
+    assert all(paper.title and paper.url for paper in reading.papers)
+
+
+@pytest.mark.parametrize(
+    ("kind", "folder", "name", "count", "title", "author", "key"),
+    [
+        (PubMed, "pubmed-xml", "*efetch.xml", 3, "Neural dynamics", "Giorgia Parisi", "pmid"),
+        (Dblp, "dblp-xml", "*.xml", 3, "Rethinking Attention", "Xiaohui Wang", "dblp"),
+        (BibTex, "bibtex-ris", "*.bib", 1, "Automated quant", "Martial Sankar", "doi"),
+        (Ris, "bibtex-ris", "*.ris", 1, "Automated quant", "Martial Sankar", "doi"),
+    ],
+)
+def test_recorded_documents(
+    kind: type[Source], folder: str, name: str, count: int, title: str, author: str, key: str
+) -> None:
+    (path,) = (SAMPLES / folder).glob(name)
+    reading = read(kind, path.read_bytes(), now=datetime(2026, 11, 1, tzinfo=UTC))
+    assert len(reading.papers) == count and reading.complete and reading.rejected == ()
+    first = reading.papers[0]
+    assert first.title.startswith(title) and first.authors[0] == author and first.keys[key]
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind", "counts"),
+    [
+        ("arxiv-rss", Arxiv, [4, 3, 7]),
+        ("arxiv-api-atom", Arxiv, [3]),
+        ("arxiv-oai", Arxiv, [100, 1, 2]),
+        ("arxiv-oai", Oai, [100, 1, 2]),
+        ("oai-protocol", Oai, [2, 2, 2, 1, 0, 0]),
+    ],
+)
+def test_recorded_documents_give_their_papers(
+    folder: str, kind: type[Source], counts: list[int]
+) -> None:
+    readings = [read(kind, path.read_bytes()) for path in sorted((SAMPLES / folder).glob("*.xml"))]
+    assert [len(reading.papers) for reading in readings] == counts
+    errors = [reading.error for reading in readings if reading.error]
+    assert all("badResumptionToken" in error for error in errors)
+    assert len(errors) == (folder == "oai-protocol")
+
+
+@pytest.mark.parametrize("folder", ["json-feed", "arxiv-rss", "biorxiv-rss", "arxiv-api-atom"])
+def test_recorded_feeds_are_read_as_their_manifest_says(folder: str) -> None:
+    with (SAMPLES / "MANIFEST.tsv").open() as manifest:
+        rows = [
+            row
+            for row in csv.DictReader(manifest, delimiter="\t")
+            if row["file"].startswith(folder)
+        ]
+    assert rows
+    for row in rows:
+        late = datetime(2026, 10, 1, tzinfo=UTC)
+        reading = feed.read((SAMPLES / row["file"]).read_bytes(), now=late)
+        first = reading.papers[0]
+        assert (len(reading.papers), reading.complete) == (int(row["entries"]), True), row["file"]
+        assert row["first_title"].startswith(first.title)
+        assert row["first_link"] in ("", first.url) and first.published == parse_date(
+            row["first_date"]
+        )
+        assert all(name in row["first_authors"] for name in first.authors)
+
+
+def test_a_recorded_sequence_of_readings_names_each_paper_once() -> None:
+    (place,) = (SAMPLES / "feed-sequence").glob("nature_*")
+    seen: set[str] = set()
+    with (place / "expected.tsv").open() as expected:
+        for row in csv.DictReader(expected, delimiter="\t"):
+            reading = feed.read((place / row["file"]).read_bytes())
+            assert len(reading.papers) == int(row["entries"]) and reading.complete
+            new = {p.raw_id for p in reading.papers} - seen
+            assert len(new) == int(row["new_by_url"]), row["file"]
+            assert all(p.published is None for p in reading.papers)
+            seen |= new
+    assert len(seen) == 81
