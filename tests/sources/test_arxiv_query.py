@@ -25,7 +25,7 @@ def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpClient
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-    monkeypatch.setattr(query_api, "PAGE", 2)
+    monkeypatch.setattr(query_api, "PAGE_SIZE", 2)
     door = HttpClient(version="1", gate_dir=tmp_path / "gates")
     yield door
     door.close()

@@ -25,96 +25,96 @@ from monitor.sources.formats.oai.envelope import NO_TITLE, Record, deleted, ever
 
 _VERSION = re.compile(r"v?(\d{1,4})$")
 _COMMENT = re.compile(r"Comments?: ", re.IGNORECASE)
-_EMPTY = re.compile(r"0\s*kb?$", re.IGNORECASE)
+_NO_SIZE = re.compile(r"0\s*kb?$", re.IGNORECASE)
 FORMATS = ("arXiv", "arXivRaw", "arXivOld")
 
 
 def paper(record: Record, now: datetime) -> Paper | str:
-    """Turn a record into a paper, or say why it is none; a deleted one is a withdrawn paper."""
-    told = record.metadata
-    if record.deleted or told is None:
-        identifier = _bare(record.identifier)
+    """Turn a record into a paper, or return why it is none; a deleted one is withdrawn."""
+    metadata = record.metadata
+    if record.deleted or metadata is None:
+        identifier = _arxiv_id(record.identifier)
         keys = {"arxiv": identifier} if identifier else {"oai": record.identifier}
         return deleted(record, keys, _page(identifier))
-    return _own(record, told, now) if local(told) in FORMATS else _dublin(record, told, now)
+    read = _paper_of_arxiv if local(metadata) in FORMATS else _paper_of_dublin_core
+    return read(record, metadata, now)
 
 
-def _own(record: Record, told: Element, now: datetime) -> Paper | str:
-    identifier = _bare(first(told, "id")) or _bare(record.identifier)
-    title, abstract = first(told, "title"), first(told, "abstract")
+def _paper_of_arxiv(record: Record, metadata: Element, now: datetime) -> Paper | str:
+    identifier = _arxiv_id(first(metadata, "id")) or _arxiv_id(record.identifier)
+    title, abstract = first(metadata, "title"), first(metadata, "abstract")
     if not title:
         return NO_TITLE
-    versions = sorted(_versions(told), key=lambda found: found[0])
-    dois = (part for text in every(told, "doi") for part in re.split(r"[\s,;]+", text))
+    versions = sorted(_versions(metadata), key=lambda version: version[0])
+    dois = (part for text in every(metadata, "doi") for part in re.split(r"[\s,;]+", text))
     keys, _ = identifiers((f"arXiv:{identifier}", *dois))
-    published = versions[0][1] if versions else parse_date(first(told, "created"))
-    updated = versions[-1][1] if versions else parse_date(first(told, "updated"))
+    published = versions[0][1] if versions else parse_date(first(metadata, "created"))
+    updated = versions[-1][1] if versions else parse_date(first(metadata, "updated"))
     return Paper(
         title=title,
         abstract=abstract,
-        authors=tuple(islice(_authors(told), MAX_NAMES)),
-        venue=first(told, "journal-ref"),
+        authors=tuple(islice(_authors(metadata), MAX_NAMES)),
+        venue=first(metadata, "journal-ref"),
         published=within_reason(published, now),
         updated=within_reason(updated or published, now),
         url=_page(identifier),
         keys=keys,
-        categories=tuple(first(told, "categories").split())[:MAX_CATEGORIES],
+        categories=tuple(first(metadata, "categories").split())[:MAX_CATEGORIES],
         version=versions[-1][0] if versions else None,
-        withdrawn=says_withdrawn(abstract, first(told, "comments")) or _emptied(told),
+        withdrawn=says_withdrawn(abstract, first(metadata, "comments")) or _is_empty(metadata),
         raw_id=record.identifier,
     )
 
 
-def _dublin(record: Record, told: Element, now: datetime) -> Paper | str:
+def _paper_of_dublin_core(record: Record, metadata: Element, now: datetime) -> Paper | str:
     """`oai_dc` of arXiv: the dates of all versions, and the comment as another description."""
-    found = dublin_core.paper(record, now)
-    if isinstance(found, str):
-        return found
-    comments = [_COMMENT.sub("", t) for t in every(told, "description") if _COMMENT.match(t)]
-    dates = [at for at in map(parse_date, every(told, "date")) if at]
+    paper = dublin_core.paper(record, now)
+    if isinstance(paper, str):
+        return paper
+    comments = [_COMMENT.sub("", t) for t in every(metadata, "description") if _COMMENT.match(t)]
+    dates = [at for at in map(parse_date, every(metadata, "date")) if at]
     return replace(
-        found,
-        url=_page(_bare(record.identifier)) or found.url,
+        paper,
+        url=_page(_arxiv_id(record.identifier)) or paper.url,
         updated=within_reason(max(dates, default=None), now),
         venue="",
-        withdrawn=says_withdrawn(found.abstract, " ".join(comments)),
+        withdrawn=says_withdrawn(paper.abstract, " ".join(comments)),
     )
 
 
-def _versions(told: Element) -> Iterator[tuple[int, datetime | None]]:
-    for version in told.iterfind("{*}version"):
-        number = _VERSION.match(version.get("version", "").strip())
-        if number:
-            yield int(number[1]), parse_date(first(version, "date"))
+def _versions(metadata: Element) -> Iterator[tuple[int, datetime | None]]:
+    for version in metadata.iterfind("{*}version"):
+        if number := _version_number(version):
+            yield number, parse_date(first(version, "date"))
 
 
-def _emptied(told: Element) -> bool:
+def _is_empty(metadata: Element) -> bool:
     """arXiv keeps a withdrawn version as one of no size, whose source is to be ignored (I)."""
-    last = max(told.iterfind("{*}version"), key=_number, default=None)
+    last = max(metadata.iterfind("{*}version"), key=_version_number, default=None)
     size, kind = first(last, "size"), first(last, "source_type")
-    return bool(_EMPTY.match(size)) and "I" in kind
+    return bool(_NO_SIZE.match(size)) and "I" in kind
 
 
-def _number(version: Element) -> int:
-    found = _VERSION.match(version.get("version", "").strip())
-    return int(found[1]) if found else 0
+def _version_number(version: Element) -> int:
+    number = _VERSION.match(version.get("version", "").strip())
+    return int(number[1]) if number else 0
 
 
-def _authors(told: Element) -> Iterator[str]:
+def _authors(metadata: Element) -> Iterator[str]:
     """Names in parts (`arXiv`), or all in one line with affiliations (`arXivRaw`, `arXivOld`)."""
-    listed = told.find("{*}authors")
-    parts = list(listed if listed is not None else ())
+    element = metadata.find("{*}authors")
+    parts = list(element if element is not None else ())
     if not parts:
-        yield from authors([accents(without_affiliations(first(told, "authors")))])
+        yield from authors([accents(without_affiliations(first(metadata, "authors")))])
     for part in parts:
         names = (first(part, name) for name in ("forenames", "keyname", "suffix"))
         name = " ".join(accents(name) for name in names if name).strip(" ,")
-        if any(map(str.isalpha, name)):  # ":" stands behind collaborations
+        if any(map(str.isalpha, name)):  # ":" follows collaborations
             yield name
 
 
-def _bare(told: str) -> str:
-    return arxiv_id(told.rpartition(":")[2])
+def _arxiv_id(identifier: str) -> str:
+    return arxiv_id(identifier.rpartition(":")[2])
 
 
 def _page(identifier: str) -> str:

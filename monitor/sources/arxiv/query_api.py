@@ -1,11 +1,11 @@
-"""Asking arXiv's query API: pieces of time, oldest first, each in pages that are counted on.
+"""Queries of arXiv's query API: spans of time, oldest first, each in numbered pages.
 
 https://info.arxiv.org/help/api/user-manual.html: `search_query`, `start`, `max_results`; the
-answers are sorted, since the pages of one that is not overlap. State between runs is `until`.
+results are sorted, since the pages of unsorted ones overlap. State between runs is `until`.
 
-The pieces are those of `windows`; its pages are not, for here nothing leads from one to the next.
-They are Atom, counted on by what was read of each, and an empty one in the middle, which elsewhere
-is the end, is how arXiv answers when it is busy.
+The spans are those of `windows`. Its pages are not: no page links to the next, so each begins where
+the entries read so far end. An empty page in the middle, which elsewhere is the end, is how arXiv
+responds when it is busy.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from monitor.sources.fields.dates import parse_date
 from monitor.sources.formats.api.windows import Span, spans
 
 ADDRESS = "https://export.arxiv.org/api/query"
-PAGE = 200
-MOST = 10_000  # results of one piece
+PAGE_SIZE = 200
+MAX_RESULTS = 10_000  # of one span
 # A paper is listed under the day it was submitted, and appears when it is announced: after a
 # weekend, a holiday or a check, days later.
 OVERLAP = timedelta(days=7)
@@ -33,7 +33,7 @@ _TOTAL = re.compile(rb"<(?:\w{1,20}:)?totalResults[^<>]{0,200}>\s*(\d{1,9})\s*<"
 
 
 class Search:
-    """One run of a query; `page` finds an answer by its address, `read` reads it."""
+    """One run of a query; `page` finds a response by its address, `read` reads it."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Search:
         self.address, self.query = address, query
         self.page, self.read = page, read
 
-    def found(self, state: Mapping[str, str], now: datetime, overlap: timedelta) -> Iterator[Found]:
+    def find(self, state: Mapping[str, str], now: datetime, overlap: timedelta) -> Iterator[Found]:
         """Find the pages since `state`; a page that fails ends the run, and nothing moves."""
         overlap = max(overlap, OVERLAP)
         until = parse_date(state.get("until", "")) or now
@@ -62,7 +62,7 @@ class Search:
 
 
 class _Page:
-    """A page on its way; `total` is what the pages before it said there is."""
+    """One page; `total` is how many results the pages before it announced."""
 
     def __init__(
         self,
@@ -79,18 +79,18 @@ class _Page:
         self.next = begin
         first, last = span.days
         when = f"submittedDate:[{first.replace('-', '')}0000 TO {last.replace('-', '')}2359]"
-        asked = {
+        parameters = {
             "search_query": f"({search.query}) AND {when}",
             "start": begin,
-            "max_results": PAGE,
+            "max_results": PAGE_SIZE,
             "sortBy": "submittedDate",
             "sortOrder": "ascending",
         }
-        self.answer = search.page(f"{search.address}?{urlencode(asked)}")
-        self.name = f"{self.answer.name} {first}..{last} from {begin}"
+        self.response = search.page(f"{search.address}?{urlencode(parameters)}")
+        self.name = f"{self.response.name} {first}..{last} from {begin}"
 
     def load(self) -> Document:
-        document = self.answer.load()
+        document = self.response.load()
         if document is None:
             raise DocumentError("unexpected 304 Not Modified: the request had no validators")
         document = replace(
@@ -104,20 +104,20 @@ class _Page:
         return document if self.next < self.total else replace(document, validators=self.done)
 
     def _count(self, document: Document, reading: Reading) -> None:
-        """An empty page in the middle is no end: arXiv answers so when it is busy."""
+        """Count on. An empty page in the middle is not the end: arXiv sends one when it is busy."""
         if "html" in document.content_type.lower():
             raise DocumentError("arXiv returned an HTML page instead of a feed")
-        told = _TOTAL.search(document.content)
-        if told is None:
+        total = _TOTAL.search(document.content)
+        if total is None:
             raise DocumentError("the response is not from arXiv's query API: it reports no total")
-        self.total = max(self.total, int(told[1]))
+        self.total = max(self.total, int(total[1]))
         self.next = self.begin + len(reading.papers) + len(reading.rejected)
-        if self.total > MOST:
+        if self.total > MAX_RESULTS:
             raise DocumentError(
-                f"arXiv has {self.total:,} results of a piece, more than {MOST:,}",
+                f"the query has {self.total:,} results in one span, more than {MAX_RESULTS:,}",
                 "narrow the query",
             )
         if self.next == self.begin < self.total:
             raise DocumentError(
-                f"the page is empty although arXiv said that there are {self.total:,} results"
+                f"the page is empty although arXiv announced {self.total:,} results"
             )

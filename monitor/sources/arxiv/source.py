@@ -1,11 +1,11 @@
 """Kind `arxiv`: the daily feeds of rss.arxiv.org, the query API, and OAI-PMH to fill gaps.
 
     the feed of the day ──> a publishing day between it and the last one that was read?
-                              no:  that is all
-                              yes: OAI-PMH since the last whole reading, a day over
+                              no:  done
+                              yes: OAI-PMH since the last complete reading, and a day before
 
-Feeds hold one day each, and a day that was missed is gone from them. A `query:` is asked of the
-query API instead, piece of time by piece.
+A feed holds one day, so a missed day is gone from it. A `query:` goes to the query API instead, one
+span of time after the other.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class ArxivOptions(SourceOptions):
     """Settings: `categories` such as cs.CL, or whole archives such as math; or a `query`.
 
     With either, `url` is the base of a mirror that has `/rss/`, `/oai` and `/api/query`;
-    without, it is one document. `overlap_days` is how far the filling of a gap looks back
-    behind it, and a query, which needs seven, if it is more.
+    without, it is one document. `overlap_days` is how many days before a gap are read again when
+    it is filled; a query reads at least seven again.
     """
 
     places_needed: ClassVar[bool] = False
@@ -68,15 +68,24 @@ class ArxivOptions(SourceOptions):
 
     @field_validator("categories")
     @classmethod
-    def _named(cls, categories: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_categories(cls, categories: tuple[str, ...]) -> tuple[str, ...]:
         for name in categories:
             archive = name.partition(".")[0]
             if not _CATEGORY.fullmatch(name) or archive not in _OF_PHYSICS | _GROUPS:
                 raise ValueError(f"“{name}” is not an arXiv category; write cs.CL, math.AG, hep-th")
         return tuple(dict.fromkeys(categories))
 
+    @property
+    def base(self) -> str:
+        """The address of a mirror, or "" for arXiv's own."""
+        return self.url.rstrip("/") if self.url else ""
+
+    @property
+    def overlap(self) -> timedelta:
+        return timedelta(days=self.overlap_days)
+
     @model_validator(mode="after")
-    def _asks_something(self) -> ArxivOptions:
+    def _selects_papers(self) -> ArxivOptions:
         if sum(map(bool, (self.categories, self.query.strip(), self.path))) > 1:
             raise ValueError("give either `categories:`, `query:` or `path:`")
         if not (self.categories or self.query.strip() or self.url or self.path):
@@ -85,7 +94,7 @@ class ArxivOptions(SourceOptions):
 
 
 class Arxiv(Harvester):
-    """Reads all that arXiv sends. A day of announcement or a first version is its date."""
+    """Reads arXiv's feeds, query API and OAI-PMH; papers have the day they were announced."""
 
     kind: ClassVar[str] = "arxiv"
     Options: ClassVar[type[SourceOptions]] = ArxivOptions
@@ -94,72 +103,80 @@ class Arxiv(Harvester):
     calendar: ClassVar[Calendar | None] = CALENDAR
 
     def read(self, document: Document) -> Reading:
-        """Read a feed, an answer of the query API or of OAI-PMH. An empty feed is a quiet day."""
+        """Read a feed, or a response of the query API or OAI-PMH. An empty feed is a quiet day."""
         plain = document.content[:4096].replace(b"\0", b"")
         if _OAI.search(plain):
             return self.envelope(document.content).reading()
         reading = Feed(self.name, self.options, None, self._clock).read(document)
-        return replace(reading, papers=tuple(map(_first_announced, reading.papers)))
+        return replace(reading, papers=tuple(map(_limit_announced, reading.papers)))
 
     def told(self, record: Record) -> Paper | str:
         return oai_records.paper(record, self._clock())
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the feed of the day, and in OAI-PMH what is missing before it."""
-        asked = self.options
-        if not isinstance(asked, ArxivOptions) or not (asked.categories or asked.query.strip()):
+        options = self.options
+        if isinstance(options, ArxivOptions) and options.query.strip():
+            yield from self._find_by_query(options, validators)
+        elif isinstance(options, ArxivOptions) and options.categories:
+            yield from self._find_by_category(options, validators)
+        else:
             yield from super().find(validators)
-            return
-        base = asked.url.rstrip("/") if asked.url else ""
-        overlap = timedelta(days=asked.overlap_days)
-        if asked.query.strip():
-            address = f"{base}/api/query" if base else query_api.ADDRESS
-            page, read = partial(self._page, validators={}), partial(sandbox.read, self)
-            search = Search(address, asked.query, page, read)
-            yield from search.found(validators, self._clock(), overlap)
-            return
+
+    def _find_by_query(
+        self, options: ArxivOptions, validators: Mapping[str, str]
+    ) -> Iterator[Found]:
+        address = f"{options.base}/api/query" if options.base else query_api.ADDRESS
+        page, read = partial(self._page, validators={}), partial(sandbox.read, self)
+        search = Search(address, options.query, page, read)
+        yield from search.find(validators, self._clock(), options.overlap)
+
+    def _find_by_category(
+        self, options: ArxivOptions, validators: Mapping[str, str]
+    ) -> Iterator[Found]:
+        base = options.base
         feeds, archive = (f"{base}/rss/", f"{base}/oai") if base else (FEEDS, ARCHIVE)
-        today = _Today(self, feeds + "+".join(asked.categories), validators)
+        today = _FeedOfToday(self, feeds + "+".join(options.categories), validators)
         yield Found(today.name, today.load)
-        if not (today.asked and today.gap()):
+        if not (today.was_fetched and today.has_gap()):
             return
-        repository = Repository(archive, "arXivRaw", sets(asked.categories))
-        kept = {"day": f"{today.day}"} if today.day else {}
-        yield from self.harvest(repository, validators, overlap, kept)
+        repository = Repository(archive, "arXivRaw", sets(options.categories))
+        day = {"day": f"{today.day}"} if today.day else {}
+        yield from self.harvest(repository, validators, options.overlap, day)
 
 
-class _Today:
-    """The feed of the day on its way; `asked` once it was tried, whatever came of it."""
+class _FeedOfToday:
+    """The feed of the day; `was_fetched` once it was tried, whatever the result."""
 
     def __init__(self, source: Arxiv, url: str, state: Mapping[str, str]) -> None:
         self.source = source
         self.state = state
-        self.asked = False
+        self.was_fetched = False
         self.day: date | None = None
-        self._found = source._page(url, state)
-        self.name = self._found.name
+        self._page = source._page(url, state)
+        self.name = self._page.name
 
     def load(self) -> Document | None:
-        self.asked = True
-        document = self._found.load()
+        self.was_fetched = True
+        document = self._page.load()
         if document is None:
             self.day = _day(self.state)
             return None
         self.day = feed_day(document.content)
-        if self.day is None or self.gap():
+        if self.day is None or self.has_gap():
             return replace(document, validators=dict(self.state))
-        told = {"day": f"{self.day}", "until": document.at.isoformat()}
-        return replace(document, validators={**document.validators, **told})
+        state = {"day": f"{self.day}", "until": document.at.isoformat()}
+        return replace(document, validators={**document.validators, **state})
 
-    def gap(self) -> bool:
+    def has_gap(self) -> bool:
         return is_gap(self.state, self.day, self.source._clock())
 
 
 def is_gap(state: Mapping[str, str], day: date | None, now: datetime) -> bool:
-    """Say whether something was announced that no feed told: `day` is that of today's, if any.
+    """Whether something was announced in no feed that was read; `day` is that of today's, if any.
 
-    So it is when a publishing day lies between it and the last feed that was read, or when
-    the feed cannot be had or is an old one, and the last whole reading is over a day ago.
+    So it is when a publishing day lies between it and the last feed that was read, or when the
+    feed is old or cannot be fetched, and the last complete reading is over a day ago.
     """
     until = parse_date(state.get("until", ""))
     if until is None:
@@ -179,26 +196,26 @@ def publishing_days(after: date, before: date) -> int:
 
 
 def feed_day(content: bytes) -> date | None:
-    """Return the day a feed is of, as arXiv counts days (midnight in its own zone)."""
-    found = _FEED_DAY.search(content)
+    """Return the day of a feed, as arXiv counts days (midnight in its own zone)."""
+    date_text = _FEED_DAY.search(content)
     try:
-        return parsedate_to_datetime(found[1].decode()).date() if found else None
+        return parsedate_to_datetime(date_text[1].decode()).date() if date_text else None
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
 
 
 def sets(categories: Sequence[str]) -> tuple[str, ...]:
     """Return the sets that hold categories: cs.LG is cs:cs:LG, hep-th is physics:hep-th."""
-    found = []
+    sets = []
     for name in categories:
         archive, _, part = name.partition(".")
         group = archive if archive in _GROUPS else "physics"
-        found.append(":".join(filter(None, (group, archive, part))))
-    return tuple(found)
+        sets.append(":".join(filter(None, (group, archive, part))))
+    return tuple(sets)
 
 
-def _first_announced(paper: Paper) -> Paper:
-    """Date what is announced again by its identifier: a cross-list may be years old."""
+def _limit_announced(paper: Paper) -> Paper:
+    """Date by its identifier what is announced once more: a cross-list may be years old."""
     number = paper.keys.get("arxiv", "")
     if not paper.announced or paper.announce in ("", "new") or not isinstance(number, str):
         return paper
