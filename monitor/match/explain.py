@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from monitor.match.evaluate import Span, View, met_leaves, total
+from monitor.match.evaluate import View, met_leaves, total
 from monitor.match.idf import rarity
+from monitor.match.occurrences import Span
 from monitor.match.tree import Author, Label, Leaf, Near, Query, Words, leaves
 from monitor.model import MatchReason
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 
 from monitor.match import Synonyms, TopicIndex, parse_query
-from monitor.match.evaluate import Lattice, View
+from monitor.match.evaluate import View
 from monitor.match.explain import explain, score
+from monitor.match.occurrences import Lattice
 from monitor.match.tree import Near, Words, leaves
 from monitor.model import MatchReason, Paper
 from tests.match import grammar

@@ -3,7 +3,8 @@
 Without this most of it would be read as words that no paper has: `wom?n`, `cancer[ti]`, `NEAR/5`.
 
 rule           what a rule is, and how it is applied
-engines        the rules: PubMed, Web of Science, Scopus, Ovid, arXiv, Google Scholar, keyboards
+engines        fields and tags: PubMed, Web of Science, Scopus, Ovid, arXiv, Google Scholar
+operators      NEAR/5, ANDNOT, && and the like
 regexes        regular expressions and wildcards
 """
 

@@ -1,4 +1,4 @@
-"""What other search engines write, and keyboards: a rule for each.
+"""Fields, tags and signs of other search engines, of keyboards and of web addresses.
 
 PubMed: pubmed.ncbi.nlm.nih.gov/help (search field tags). Web of Science and Scopus: their help
 on field tags and proximity operators. arXiv: info.arxiv.org/help/api/user-manual.html (5.1).
@@ -7,10 +7,9 @@ Google Scholar: scholar.google.com/intl/en/scholar/help.html (operators).
 
 from __future__ import annotations
 
-import re
-from itertools import product
 from urllib.parse import unquote
 
+from monitor.match.foreign_syntax.operators import OPERATORS
 from monitor.match.foreign_syntax.rule import FIRST, JOINED, LAST, OPERAND, QUOTES, Found, rule
 
 # Names of fields elsewhere, and what stands for them here; for all others, nothing.
@@ -23,7 +22,6 @@ _OURS = {
     **dict.fromkeys(("cat", "category"), "category:"),
     **{name: f"{name}:" for name in ("source", "announce")},
 }
-_MOST_PAIRS = 12
 _FIELDS = "title|abstract|author|category|source|venue|announce"
 _NOT_ASKED = "leave it out; a topic looks at new papers, whatever their date, language or type"
 
@@ -38,23 +36,6 @@ def _tagged(found: Found) -> str:
     return f"{of}~{near}" if near and of[0] in QUOTES else _field(found) + of
 
 
-def _near(found: Found) -> str:
-    """Rewrite `a NEAR/5 b`, also with groups: `(a OR b) NEAR/5 c`."""
-    sides = [_alternatives(found.groups[side]) for side in ("left", "right")]
-    if not all(sides) or len(sides[0]) * len(sides[1]) > _MOST_PAIRS:
-        return found.text
-    distance = min(int(found.groups["number"][:4]), 100)
-    pairs = [f'"{one} {other}"~{distance}' for one, other in product(*sides)]
-    return pairs[0] if len(pairs) == 1 else f"({' OR '.join(pairs)})"
-
-
-def _alternatives(operand: str) -> list[str]:
-    """Return the words that an operand offers; none where it is more than that."""
-    inner = operand[1:-1] if operand[0] == "(" else operand
-    words = [word.strip().strip(QUOTES) for word in inner.split(" OR ")]
-    return words if all(re.fullmatch(r"[\w-]+\*?", word) for word in words) else []
-
-
 def _one_name(found: Found) -> str:
     return f'author:"{found.groups["of"][1:-1].strip().strip(QUOTES)}"'
 
@@ -65,12 +46,6 @@ _PLAIN = str.maketrans({chr(0xFEE0 + code): chr(code) for code in range(0x21, 0x
 def _plain(found: Found) -> str:
     text = found.text
     return f"({text[1:-1]})" if text[0] == "（" else text.translate(_PLAIN)
-
-
-def _each(found: Found) -> str:
-    """Rewrite `category:cs.LG,cs.AI`."""
-    field, values = found.groups["field"], found.groups["of"].split(",")
-    return f"({' OR '.join(f'{field}:{value}' for value in values if value)})"
 
 
 # ── keyboards, web pages and addresses ──────────────────────────────────────────────
@@ -108,57 +83,6 @@ _TYPED = (
         rf"{FIRST}(?:https?://\S+|(?:doi:)?10\.\d{{4,9}}/\S+|arxiv:\d\S+)",
         "a topic looks for words, not for an address or a number",
         "paper-monitor explain {found} looks a paper up",
-    ),
-)
-
-# ── operators ───────────────────────────────────────────────────────────────────────
-
-_DISTANCE = r"(?:(?:[OP]?NEAR|PRE|NEXT|[WN])/|NEAR:|ADJ|AROUND ?\()(?P<number>\d+)\)?"
-_OPERATORS = (
-    rule(
-        rf"{FIRST}(?:ANDNOT|andnot|AndNot|AND[-/]NOT){LAST}",
-        "{found} is not an operator here",
-        "write NOT",
-        "NOT",
-        capitals=True,
-    ),
-    rule(
-        rf"{FIRST}(?:AND/OR|OR/AND){LAST}",
-        "{found} is not an operator here",
-        "write OR",
-        "OR",
-        capitals=True,
-    ),
-    rule(
-        rf"{FIRST}(?:\{{(?=[^{{}}]* (?:AND|OR|NOT) )(?P<one>[^{{}}]*)\}}"
-        r"|\[(?=[^][]* (?:AND|OR|NOT) )(?P<other>[^][]*)\])",
-        "only ( and ) group what stands between them",
-        "write (agent OR robot)",
-        lambda found: f"({found.groups['one']}{found.groups['other']})",
-        capitals=True,
-    ),
-    rule(r" ?&& ?", "{found} is not an operator here", "write AND", " AND "),
-    rule(r" ?\|\| ?", "{found} is not an operator here", "write OR", " OR "),
-    rule(
-        rf"{FIRST}#\d+(?= (?:AND|OR|NOT)\b)|(?<=\bAND )#\d+|(?<=\bOR )#\d+|(?<=\bNOT )#\d+",
-        "{found} is a line of a search history, which is not known here",
-        "write out what that line looks for",
-        capitals=True,
-    ),
-    rule(r" & ", "", rewrite=" AND "),
-    rule(r" \| ", "", rewrite=" OR "),
-    rule(rf"(?P<left>{FIRST}{OPERAND}) {_DISTANCE} (?P<right>{OPERAND})", "", rewrite=_near),
-    rule(
-        rf"(?<![^\s(){QUOTES}])(?P<at>{_DISTANCE})(?=\s)",
-        "{at} is not an operator here",
-        'write "agent robot"~5 for words with at most five others between them',
-        in_phrases=True,
-    ),
-    rule(
-        rf"{FIRST}(?P<field>category|source|announce):(?P<of>[^\s\"()]+,[^\s\"()]+)",
-        "{field}: takes one value",
-        "write {field}: before each of several, joined by OR",
-        _each,
     ),
 )
 
@@ -300,6 +224,6 @@ RULES = (
     *_SCOPUS,
     *_OVID_AND_EMBASE,
     *_ARXIV_AND_SCHOLAR,
-    *_OPERATORS,
+    *OPERATORS,
     rule(r"author:(?P<of>\((?![^()]* (?:AND|OR|NOT) )[^()]*\))", "", rewrite=_one_name),
 )

@@ -1,6 +1,6 @@
 """The abbreviations that papers define, laid over the lattice of a batch.
 
-The same words at the same places as `monitor.match.evaluate.extended` adds to one text.
+The same words at the same places as `monitor.match.occurrences.extended` adds to one text.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.match.evaluate import Lattice, View, extended, same_letters
+from monitor.match.evaluate import View
 from monitor.match.index.arrays import Numbers, ranges
 from monitor.match.index.lattice import Cut, Lattices, Reader
 from monitor.match.index.phrases import Phrases
+from monitor.match.occurrences import Lattice, extended, same_letters
 from monitor.text import is_plain, words_of_piece, written_in_piece
 
 

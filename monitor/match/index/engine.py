@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.match.evaluate import View, answers
-from monitor.match.index.arrays import Column, Numbers, distinct, ranges
+from monitor.match.index.arrays import Column, Numbers
+from monitor.match.index.bit_rows import FoundLeaves, set_bits
 from monitor.match.index.parse_cache import Written
 from monitor.match.index.query_shapes import (
     MOST_PLACES,
@@ -31,14 +32,14 @@ from monitor.match.index.query_shapes import (
     tree_of,
 )
 from monitor.match.index.scores import Counts, scored
-from monitor.match.index.terms import Found, Leaves
+from monitor.match.index.terms import Leaves
+from monitor.match.index.triggers import Triggers
 from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
 from monitor.match.tree import Query, leaves
 
 MOST_SHAPES = 300
 _BLOCK = 1 << 17  # words of bits worked on at once: what a processor's cache holds
-_LATER = 4_096
 _SCORED = 1 << 17  # pairs scored at once
 
 
@@ -56,7 +57,7 @@ class Engine:
         self._single: dict[int, Tree] = {}
         self._judged: dict[int, Query] = {}  # topics with a threshold
         self._weighed: set[int] = set()  # topics whose clauses are not just their leaves
-        self._waking: _Waking | None = None
+        self._waking: Triggers | None = None
 
     def put(self, topic: int, asked: str | Query) -> None:
         """Add a topic, or change it. Raises QueryError, and then nothing was changed."""
@@ -152,7 +153,7 @@ class Engine:
         return papers, topics, scores
 
     def _scores(
-        self, group: Group, rows: Numbers, papers: Numbers, found: Found, counts: Counts
+        self, group: Group, rows: Numbers, papers: Numbers, found: FoundLeaves, counts: Counts
     ) -> Numbers:
         placed, paper = group.leaves()[rows], papers[:, np.newaxis]
         words = found.rows[found.row_of[placed], paper >> 6]
@@ -160,7 +161,7 @@ class Engine:
         told = self._leaves.rarities[placed]
         return scored(group.shape, placed, has, counts.at(placed, paper), told)
 
-    def _met(self, found: Found, views: Sequence[View]) -> tuple[Numbers, Numbers]:
+    def _met(self, found: FoundLeaves, views: Sequence[View]) -> tuple[Numbers, Numbers]:
         self._waking = self._waking or self._wakes()
         woken = self._waking.topics(found.present)
         work = _Work(found, len(views))
@@ -206,7 +207,7 @@ class Engine:
                 work.on_group(self._groups[groups[first]], rows[topics])
         return singles
 
-    def _wakes(self) -> _Waking:
+    def _wakes(self) -> Triggers:
         """Choose for each topic the leaves that wake it: rare ones, that it cannot do without."""
         usage = np.ones(len(self._leaves))
         for group in self._groups:
@@ -224,48 +225,13 @@ class Engine:
             best = min(choices, key=lambda choice: costs[list(choice)].sum(), default=(0,))
             waking.append(np.array(best))
             topics.append(np.full(len(best), number))
-        return _Waking(waking, topics, len(self._leaves), len(self._group))
+        return Triggers(waking, topics, len(self._leaves), len(self._group))
 
 
-def _may_meet(group: Group, found: Found) -> Numbers:
+def _may_meet(group: Group, found: FoundLeaves) -> Numbers:
     leaves = group.leaves()
     there = may_meet(group.shape, lambda place: found.row_of[leaves[:, place - 1]] > 0)
     return np.flatnonzero(there & (group.topics.values() >= 0))
-
-
-class _Waking:
-    """The topics that each leaf wakes; leaf 0 stands for every paper."""
-
-    def __init__(
-        self, leaves: list[Numbers], topics: list[Numbers], leaf_count: int, topic_count: int
-    ) -> None:
-        leaf = np.concatenate([np.zeros(0, np.int32), *leaves])
-        order = np.argsort(leaf, kind="stable")
-        self._topics = np.concatenate([np.zeros(0, np.int32), *topics])[order].astype(np.int32)
-        per_leaf = np.bincount(leaf, minlength=leaf_count)
-        self._upto = np.concatenate([[0], np.cumsum(per_leaf)])
-        self._all = topic_count
-        self._later_leaves, self._later_topics = Column("i"), Column("i")
-
-    @property
-    def is_stale(self) -> bool:
-        return len(self._later_leaves) > max(_LATER, len(self._topics) // 8)
-
-    def add(self, topic: int, leaves: Sequence[int]) -> None:
-        for leaf in leaves:
-            self._later_leaves.append(leaf)
-            self._later_topics.append(topic)
-
-    def topics(self, present: Numbers) -> Numbers | None:
-        """Return the topics that leaves wake, sorted; None when that is a large part of all."""
-        known = np.concatenate([[0], present[: np.searchsorted(present, len(self._upto) - 1)]])
-        firsts = self._upto[known]
-        counts = self._upto[known + 1] - firsts
-        if counts.sum() > self._all // 4 + 256:
-            return None
-        at = ranges(firsts, counts)
-        later = np.isin(self._later_leaves.values(), np.append(present, 0))
-        return distinct(np.concatenate([self._topics[at], self._later_topics.values()[later]]))
 
 
 class _Pairs(NamedTuple):
@@ -276,7 +242,7 @@ class _Pairs(NamedTuple):
 class _Work:
     """The pairs of one batch, as they are found."""
 
-    def __init__(self, found: Found, papers: int) -> None:
+    def __init__(self, found: FoundLeaves, papers: int) -> None:
         self._rows = found.rows
         self._row_of = found.row_of
         self._papers = papers
@@ -293,7 +259,7 @@ class _Work:
             block = rows[first : first + self._block]
             places = self._row_of[group.leaves()[block]]
             met = evaluate(group.shape, partial(self._of_places, places), self._every)
-            at, papers = _bits(met)
+            at, papers = set_bits(met)
             self._found.append(_Pairs(papers, group.topics.values()[block[at]]))
 
     def _of_places(self, rows: Numbers, place: int) -> Numbers:
@@ -302,7 +268,7 @@ class _Work:
     def on_tree(self, topic: int, tree: Tree) -> None:
         """Find the papers that meet one topic."""
         met = evaluate(tree, lambda leaf: self._rows[self._row_of[leaf]].copy(), self._every.copy())
-        at, papers = _bits(met.reshape(1, -1))
+        at, papers = set_bits(met.reshape(1, -1))
         self._found.append(_Pairs(papers, at + topic))
 
     def pairs(self) -> tuple[Numbers, Numbers]:
@@ -317,23 +283,3 @@ class _Work:
         keys += topics.astype(kind)
         keys.sort()
         return (keys // kind.type(span)).astype(np.int64), (keys % kind.type(span)).astype(np.int64)
-
-
-def _bits(rows: Numbers) -> tuple[Numbers, Numbers]:
-    """Return (row, bit) of every bit that is set."""
-    width = rows.shape[1]
-    flat = rows.reshape(-1)
-    at = np.flatnonzero(flat)
-    words = flat[at]
-    found_at, found_bits = [], []
-    while len(at):
-        lowest = words & (~words + np.uint64(1))
-        found_at.append(at)
-        found_bits.append(np.bitwise_count(lowest - np.uint64(1)))
-        words = words ^ lowest
-        left = np.flatnonzero(words)
-        at, words = at[left], words[left]
-    if not found_at:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    where, bits = np.concatenate(found_at), np.concatenate(found_bits)
-    return where // width, (where % width) * 64 + bits

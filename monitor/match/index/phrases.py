@@ -95,3 +95,42 @@ class _Next:
         at = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
         at += np.repeat(first, counts)
         return which, self._forms[at], self._ends[at]
+
+
+class PhraseLinks:
+    """From phrases to the leaves that ask for them in some fields: chains, each link by number."""
+
+    def __init__(self) -> None:
+        self._heads = Column("i")  # by phrase
+        self._leaves, self._masks, self._next = Column("i"), Column("b"), Column("i")
+        for column in (self._leaves, self._masks, self._next):
+            column.append(0)
+
+    def add(self, phrase: int, leaf: int, mask: int) -> None:
+        self._heads.reach(phrase + 1)
+        self._next.append(self._heads[phrase])
+        self._leaves.append(leaf)
+        self._masks.append(mask)
+        self._heads[phrase] = len(self._leaves) - 1
+
+    def follow(self, phrases: Numbers, fields: Numbers) -> tuple[Numbers, Numbers]:
+        """Return the leaves met by phrases, each in a field, and by which phrase each is met."""
+        heads, leaves = self._heads.values(), self._leaves.values()
+        masks, following = self._masks.values(), self._next.values()
+        which = np.flatnonzero(phrases < len(heads))
+        links = heads[phrases[which]]
+        found: list[tuple[Numbers, Numbers]] = []
+        while True:
+            there = np.flatnonzero(links)
+            if not len(there):
+                break
+            links, which = links[there], which[there]
+            met = np.flatnonzero(masks[links] & fields[which])
+            found.append((leaves[links[met]], which[met]))
+            links = following[links]
+        if not found:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        return (
+            np.concatenate([leaf for leaf, _ in found]),
+            np.concatenate([by for _, by in found]),
+        )

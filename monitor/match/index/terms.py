@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,9 @@ from monitor.match.evaluate import View, is_asked_for, label, meets
 from monitor.match.idf import rarity, rarity_of_words
 from monitor.match.index.abbreviation_edges import with_abbreviations
 from monitor.match.index.arrays import Column, Numbers, distinct
+from monitor.match.index.bit_rows import FoundLeaves, bit_rows
 from monitor.match.index.lattice import Reader, ways_through
-from monitor.match.index.phrases import Phrases
+from monitor.match.index.phrases import PhraseLinks, Phrases
 from monitor.match.index.scores import Counts, Hits, counted
 from monitor.match.names import spellings
 from monitor.match.tree import TEXT_FIELDS, Author, Label, Leaf, Near, Words
@@ -26,30 +26,13 @@ _FIELDS = {"title": 1, "abstract": 2, "venue": 4}
 _REMEMBERED = 50_000
 
 
-class Found(NamedTuple):
-    """Which leaves the papers of a batch have, as rows of bits, one bit a paper.
-
-    `row_of` gives the row of each leaf; row 0 is that of leaves that no paper has.
-    """
-
-    present: Numbers
-    row_of: Numbers
-    rows: Numbers
-
-    def papers(self, leaf: int) -> list[int]:
-        """Return the papers that have a leaf."""
-        bits = np.unpackbits(self.rows[self.row_of[leaf]].view(np.uint8), bitorder="little")
-        found: list[int] = np.flatnonzero(bits).tolist()
-        return found
-
-
 class Leaves:
     """Leaves by number, from 1."""
 
     def __init__(self) -> None:
         self._reader = Reader()
         self._phrases = Phrases()
-        self._links = _Links()
+        self._links = PhraseLinks()
         self._others: dict[object, int] = {}
         self._plain = Column("i")  # by phrase: the leaf that asks for just this, anywhere
         self._checked: dict[int, Leaf] = {}
@@ -163,23 +146,23 @@ class Leaves:
 
     # ── papers have ─────────────────────────────────────────────────────────────────
 
-    def find(self, views: Sequence[View]) -> Found:
+    def find(self, views: Sequence[View]) -> FoundLeaves:
         """Return which of the leaves each paper has."""
         return self._found(self._hits(views), views)
 
-    def count(self, views: Sequence[View]) -> tuple[Found, Counts]:
+    def count(self, views: Sequence[View]) -> tuple[FoundLeaves, Counts]:
         """Return which of the leaves each paper has, and how often."""
         hits = self._hits(views)
         found = self._found(hits, views)
         return found, counted(hits, self._plain_counts(found, views))
 
-    def _found(self, hits: Hits, views: Sequence[View]) -> Found:
+    def _found(self, hits: Hits, views: Sequence[View]) -> FoundLeaves:
         named = np.array(list(self._names(views)), np.int64).reshape(-1, 2)
         hit = hits.leaves.astype(np.int64) << 32 | hits.papers
         keys = distinct(np.concatenate([hit, named[:, 0] << 32 | named[:, 1]]))
         if self._checked:
             keys = self._looked_at(keys, views)
-        return _bit_rows(keys, len(self), len(views))
+        return bit_rows(keys, len(self), len(views))
 
     def _hits(self, views: Sequence[View]) -> Hits:
         fields = ("title", "abstract", "venue") if self._asks_venue else ("title", "abstract")
@@ -193,7 +176,7 @@ class Leaves:
         return Hits(leaves, at[which] // len(fields), at[which] % len(fields), which, found, laid)
 
     def _plain_counts(
-        self, found: Found, views: Sequence[View]
+        self, found: FoundLeaves, views: Sequence[View]
     ) -> Iterator[tuple[int, int, int, int]]:
         """Yield (leaf, paper, in the title, in all) of leaves that the plain reading finds."""
         for leaf in self._checked.keys() & set(found.present.tolist()):
@@ -258,60 +241,3 @@ def _mask(fields: Sequence[str]) -> int:
 
 def _cost(leaf: Words) -> float:
     return sum(20.0 if edge.prefix else 1.0 for edge in leaf.edges)
-
-
-def _bit_rows(keys: Numbers, leaves: int, papers: int) -> Found:
-    """Turn sorted (leaf, paper) keys into rows of bits."""
-    width = -(-papers // 64)
-    leaf = keys >> 32
-    new = np.diff(leaf, prepend=-1) != 0
-    present, row = leaf[new], np.cumsum(new)
-    row_of = np.zeros(leaves, np.int32)
-    row_of[present] = np.arange(1, len(present) + 1)
-    rows = np.zeros((len(present) + 1, width), np.uint64)
-    if len(keys):
-        paper = keys & 0xFFFFFFFF
-        words = row * width + (paper >> 6)
-        firsts = np.flatnonzero(np.diff(words, prepend=-1))
-        bits = np.uint64(1) << (paper & 63).astype(np.uint64)
-        rows.reshape(-1)[words[firsts]] = np.bitwise_or.reduceat(bits, firsts)
-    return Found(present, row_of, rows)
-
-
-class _Links:
-    """From phrases to the leaves that ask for them in some fields: chains, each link by number."""
-
-    def __init__(self) -> None:
-        self._heads = Column("i")  # by phrase
-        self._leaves, self._masks, self._next = Column("i"), Column("b"), Column("i")
-        for column in (self._leaves, self._masks, self._next):
-            column.append(0)
-
-    def add(self, phrase: int, leaf: int, mask: int) -> None:
-        self._heads.reach(phrase + 1)
-        self._next.append(self._heads[phrase])
-        self._leaves.append(leaf)
-        self._masks.append(mask)
-        self._heads[phrase] = len(self._leaves) - 1
-
-    def follow(self, phrases: Numbers, fields: Numbers) -> tuple[Numbers, Numbers]:
-        """Return the leaves met by phrases, each in a field, and by which phrase each is met."""
-        heads, leaves = self._heads.values(), self._leaves.values()
-        masks, following = self._masks.values(), self._next.values()
-        which = np.flatnonzero(phrases < len(heads))
-        links = heads[phrases[which]]
-        found: list[tuple[Numbers, Numbers]] = []
-        while True:
-            there = np.flatnonzero(links)
-            if not len(there):
-                break
-            links, which = links[there], which[there]
-            met = np.flatnonzero(masks[links] & fields[which])
-            found.append((leaves[links[met]], which[met]))
-            links = following[links]
-        if not found:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        return (
-            np.concatenate([leaf for leaf, _ in found]),
-            np.concatenate([by for _, by in found]),
-        )

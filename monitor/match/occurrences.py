@@ -1,0 +1,196 @@
+"""Where a term occurs in a text: words by form, phrases, words near each other, abbreviations."""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate, chain, count
+from typing import NamedTuple
+
+from monitor.match.abbreviations import Definition
+from monitor.match.tree import Edge, Near, Words
+from monitor.text import Word, words
+
+Span = tuple[int, int]
+
+
+class Occurrence(NamedTuple):
+    """A place where a term occurs: its positions in the lattice, and its characters."""
+
+    start: int
+    end: int
+    span: Span
+
+
+class Lattice:
+    """The words of one text, found by form or by their first letters.
+
+    Where the text writes an abbreviation that the paper defines, the words it stands for are in
+    the lattice as well, and the abbreviation where those words are: each further chain of words
+    begins and ends where what is written does, has its characters as its span, and inner
+    positions of its own, which are negative. `extended` adds them.
+    """
+
+    def __init__(self, text: str, defined: Iterable[Definition] = ()) -> None:
+        self.text = text
+        self._occurrences: dict[Words | Near, list[Span]] = {}
+        self.by_form = _grouped(words(text))
+        for word in extended(self, defined):
+            self.by_form.setdefault(word.form, []).append(word)
+
+    @cached_property
+    def by_word(self) -> dict[str, list[Word]]:
+        found: dict[str, list[Word]] = {}
+        for alike in self.by_form.values():
+            for word in alike:
+                found.setdefault(word.word, []).append(word)
+        return found
+
+    def occurrences(self, term: Words | Near) -> list[Span]:
+        """Return where `term` stands, as spans of the original text in order."""
+        known = self._occurrences.get(term)
+        if known is None:
+            found = self._near(term) if isinstance(term, Near) else self.found(term)
+            known = self._occurrences[term] = sorted({one.span for one in found})
+        return known
+
+    def found(self, term: Words) -> list[Occurrence]:
+        """Return every occurrence of a word or phrase."""
+        found = self._simple(term.edges[0]) if len(term.edges) == 1 else self._chains(term)
+        if term.exact:
+            wanted = _composed(term.exact)
+            return [one for one in found if _composed(self.text[slice(*one.span)]) == wanted]
+        return found
+
+    def _simple(self, edge: Edge) -> list[Occurrence]:
+        return [Occurrence(word.start, word.end, word.span) for word in self._find(edge)]
+
+    def _find(self, edge: Edge) -> Sequence[Word]:
+        if not edge.prefix:
+            return self.by_form.get(edge.key, ())
+        return [w for word, at in self.by_word.items() if word.startswith(edge.key) for w in at]
+
+    def _chains(self, term: Words) -> list[Occurrence]:
+        """Follow the term's edges, in order, through the adjoining words of this text.
+
+        `reached` holds, for each position of the term, where in the text it can be, and the
+        first words of the chains that lead there.
+        """
+        reached: list[dict[int, set[Word]]] = [{} for _ in range(term.length + 1)]
+        found: set[Occurrence] = set()
+        for edge in term.edges:
+            for word in self._find(edge):
+                firsts = {word} if edge.start == 0 else reached[edge.start].get(word.start)
+                if firsts is None:
+                    continue
+                if edge.end < term.length:
+                    reached[edge.end].setdefault(word.end, set()).update(firsts)
+                    continue
+                for first in firsts:
+                    found.add(Occurrence(first.start, word.end, (first.span[0], word.span[1])))
+        return sorted(found)
+
+    def _near(self, term: Near) -> Iterator[Occurrence]:
+        """Yield the occurrences of the term's words in each stretch that holds all of them."""
+        found = [[f for f in self.found(word) if min(f.start, f.end) >= 0] for word in term.words]
+        if not all(found):
+            return
+        stretches = _stretches([_by_length(alike) for alike in found], term.distance)
+        starts = [start for start, _ in stretches]
+        furthest = list(accumulate((end for _, end in stretches), max))
+        for one in chain.from_iterable(found):
+            before = bisect_right(starts, one.start)
+            if before and one.end <= furthest[before - 1]:
+                yield one
+
+
+# The positions at which a word of a proximity begins, in order, by how many positions it takes.
+_ByLength = Mapping[int, Sequence[int]]
+
+
+def _by_length(found: Iterable[Occurrence]) -> _ByLength:
+    lengths: dict[int, list[int]] = {}
+    for start, end in sorted({(one.start, one.end) for one in found}):
+        lengths.setdefault(end - start, []).append(start)
+    return dict(sorted(lengths.items(), reverse=True))
+
+
+def _stretches(words: Sequence[_ByLength], distance: int) -> list[tuple[int, int]]:
+    """Return, for each start in order, the longest stretch of positions that has every word.
+
+    At most `distance` positions of a stretch are of none of the words.
+    """
+    at = [(begin, begin + length) for by in words for length, all in by.items() for begin in all]
+    ends = sorted({end for _, end in at})
+    longest = sum(max(by) for by in words) + distance
+    stretches = []
+    for start in sorted({start for start, _ in at}):
+        last = bisect_right(ends, start + longest)
+        for end in reversed(ends[bisect_right(ends, start, 0, last) : last]):
+            lengths = [_longest_inside(by, start, end) for by in words]
+            if not all(lengths):
+                break  # a shorter stretch has no more words
+            if end - start - sum(lengths) <= distance:
+                stretches.append((start, end))
+                break
+    return stretches
+
+
+def _longest_inside(by_length: _ByLength, start: int, end: int) -> int:
+    """Return the positions that the longest occurrence in a stretch takes, 0 for none."""
+    for length, begins in by_length.items():
+        first = bisect_left(begins, start)
+        if first < len(begins) and begins[first] + length <= end:
+            return length
+    return 0
+
+
+def _grouped(found: Iterable[Word]) -> dict[str, list[Word]]:
+    by_form: dict[str, list[Word]] = {}
+    for word in found:
+        by_form.setdefault(word.form, []).append(word)
+    return by_form
+
+
+def extended(lattice: Lattice, defined: Iterable[Definition]) -> list[Word]:
+    """Return what abbreviations add to a lattice that has none: long for short, short for long.
+
+    The short form counts where its capitals are those of the definition, with or without the s
+    of a plural; the long form in all its spellings.
+    """
+    added: list[Word] = []
+    inner = count(-1, -1)
+    for short, long in defined:
+        for written, other in ((short, long), (long, short)):
+            meant = words(other)
+            for one in lattice.found(_term(written)):
+                if written is long or same_letters(lattice.text[slice(*one.span)], short):
+                    added += _laid(meant, one, inner)
+    return added
+
+
+def _term(written: str) -> Words:
+    lattice = sorted(words(written), key=lambda word: (word.start, word.end))
+    edges = tuple(Edge(word.form, word.start, word.end) for word in lattice)
+    return Words((), edges, max((word.end for word in lattice), default=0))
+
+
+def same_letters(written: str, short: str) -> bool:
+    return written in (short, f"{short}s") or short == f"{written}s"
+
+
+def _laid(meant: Sequence[Word], where: Occurrence, inner: Iterator[int]) -> Iterator[Word]:
+    """Lay words over a place of the text."""
+    length = max((word.end for word in meant), default=0)
+    at = {0: where.start, length: where.end}
+    for word in meant:
+        for position in (word.start, word.end):
+            if position not in at:
+                at[position] = next(inner)
+        yield Word(word.form, word.word, at[word.start], at[word.end], where.span)
+
+
+def _composed(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
