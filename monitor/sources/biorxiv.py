@@ -36,7 +36,7 @@ from monitor.sources.formats.api.records import (
     title_of,
     when,
 )
-from monitor.sources.formats.api.windows import ApiOptions, ApiSource, Asked
+from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageRequest
 
 _NONE = ("", "na", "n/a", "none", "null")
 _NOTHING_FOUND = re.compile(r"no (?:posts|articles|papers|results) found", re.IGNORECASE)
@@ -77,34 +77,34 @@ class BioRxiv(ApiSource):
         reading = Feed(self.name, self.options, None, self._clock).read(document)
         return replace(reading, papers=tuple(map(self._of_feed, reading.papers)))
 
-    def listing(self, told: object) -> Listing:
+    def listing(self, response: object) -> Listing:
         """Find the rows; "no posts found" is an answer, any other status an error."""
-        messages = many(told, "messages")
+        messages = many(response, "messages")
         status = raw(messages[0] if messages else None, "status")
-        rows = member(told, "collection")
+        rows = member(response, "collection")
         if not isinstance(rows, list):
-            return Listing(error=self.no_answer(told))
+            return Listing(error=self.describe_error(response))
         if _NOTHING_FOUND.search(status) and not rows:
             return Listing()
         if not rows and status.lower() != "ok":
-            return Listing(error=self.no_answer(told))
+            return Listing(error=self.describe_error(response))
         total = number(messages, "total") if not messages else number(messages[0], "total")
         begin = (number(messages[0], "cursor") or 0) if messages else 0
         return Listing(rows, total, begin, cursor=str(begin + len(rows)))
 
     def paper(self, record: Record, now: datetime) -> Paper:
         """Turn a row, which is one version of a preprint, into a paper."""
-        title = title_of(*_told(record, "title"))
+        title = title_of(*_values(record, "title"))
         doi = _doi(record, "doi", "biorxiv_doi", "preprint_doi", "rel_doi")
         if not doi:
             raise NoPaperError("record has no DOI")
         version = number(record, "version")
-        at = when(next(_told(record, "date"), ""), now)
+        at = when(next(_values(record, "date"), ""), now)
         published, announced = _days(doi, version, at)
         journal = _doi(record, "published", "published_doi")
         return Paper(
             title=title,
-            abstract=_abstract(next(_told(record, "abstract", "rel_abs"), "")),
+            abstract=_abstract(next(_values(record, "abstract", "rel_abs"), "")),
             authors=names_of(_authors(record)),
             venue=prose(raw(record, "published_journal")),
             published=published,
@@ -112,7 +112,7 @@ class BioRxiv(ApiSource):
             updated=at,
             url=self._page_of(record, doi, version),
             keys=keys_of((("doi", doi), ("doi", journal))),
-            categories=terms(_told(record, "category")),
+            categories=terms(_values(record, "category")),
             version=version,
             withdrawn=_is_withdrawn(record, title),
             raw_id=doi,
@@ -122,16 +122,18 @@ class BioRxiv(ApiSource):
         """Ask for one category after the other: the API takes one at a time."""
         return getattr(self.options, "categories", ()) or ("",)
 
-    def ask(self, asked: Asked) -> str:
+    def page_url(self, request: PageRequest) -> str:
         """Return the address of a page: https://api.biorxiv.org/details/biorxiv/help."""
-        first, last = asked.span.days
-        category = f"?category={quote(asked.target)}" if asked.target else ""
-        return f"{self.base}/details/{self.kind}/{first}/{last}/{asked.cursor or 0}/json{category}"
+        first, last = request.span.days
+        category = f"?category={quote(request.target)}" if request.target else ""
+        return (
+            f"{self.base}/details/{self.kind}/{first}/{last}/{request.cursor or 0}/json{category}"
+        )
 
     def _page_of(self, record: Record, doi: str, version: int | None) -> str:
         names = ("server", "preprint_platform", "rel_site")
-        told = next(filter(None, (raw(record, name) for name in names)), self.kind)
-        server = "medrxiv" if told.lower() == "medrxiv" else "biorxiv"
+        platform = next(filter(None, (raw(record, name) for name in names)), self.kind)
+        server = "medrxiv" if platform.lower() == "medrxiv" else "biorxiv"
         return f"https://www.{server}.org/content/{quote(doi)}" + (f"v{version}" if version else "")
 
     def _of_feed(self, paper: Paper) -> Paper:
@@ -157,29 +159,29 @@ class MedRxiv(BioRxiv):
     service: ClassVar[str] = "medRxiv"
 
 
-def _told(record: Record, name: str, *others: str) -> Iterator[str]:
-    """What a row says under a name, as each of the three calls it."""
+def _values(record: Record, name: str, *others: str) -> Iterator[str]:
+    """Yield the values of a field under the names that the three services use."""
     names = (name, f"preprint_{name}", f"rel_{name}", *others)
     return filter(None, (raw(record, one) for one in names))
 
 
 def _authors(record: Record) -> Iterator[str]:
     """Last names first, with semicolons between; of /covid19 a list of natural names."""
-    told = bounded(next(_told(record, "authors"), ""))
-    yield from (natural(name.strip(" ,")) for name in told.split(";"))  # a group is "Group, "
+    line = bounded(next(_values(record, "authors"), ""))
+    yield from (natural(name.strip(" ,")) for name in line.split(";"))  # a group is "Group, "
     yield from (raw(one, "author_name") for one in many(record, "rel_authors"))
 
 
 def _doi(record: Record, *names: str) -> str:
     """A DOI under one of several names; "NA" is none."""
-    told = (raw(record, name) for name in names)
-    found = next((one for one in told if one.lower() not in _NONE), "")
+    values = (raw(record, name) for name in names)
+    found = next((one for one in values if one.lower() not in _NONE), "")
     return found.lower().removeprefix("https://doi.org/").removeprefix("doi:").strip()
 
 
-def _abstract(told: str) -> str:
+def _abstract(text: str) -> str:
     """An abstract without the remains of lists, headings, small capitals and figures."""
-    return prose(_INLINE.sub("", _BLOCKS.sub(" ", _FIGURES.sub(" ", bounded(told)))))
+    return prose(_INLINE.sub("", _BLOCKS.sub(" ", _FIGURES.sub(" ", bounded(text)))))
 
 
 def _days(

@@ -34,7 +34,7 @@ from monitor.sources.formats.api.records import (
     terms,
     title_of,
 )
-from monitor.sources.formats.api.windows import ApiOptions, ApiSource, Asked
+from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageRequest
 from monitor.text import plain
 
 PAGE = 200
@@ -67,7 +67,7 @@ _SAME_WORK = ("is-preprint-of", "has-preprint", "is-version-of", "has-version")
 class CrossrefOptions(ApiOptions):
     """`query` is free text; `filter` as the API writes it, such as "issn:1234-5678"."""
 
-    asked_with: ClassVar[tuple[str, ...]] = ("query", "filter")
+    query_settings: ClassVar[tuple[str, ...]] = ("query", "filter")
 
     query: str = ""
     filter: str = ""
@@ -85,14 +85,14 @@ class Crossref(ApiSource):
     address: ClassVar[str] = "https://api.crossref.org"
     preset: ClassVar[str] = "crossref"
 
-    def listing(self, told: object) -> Listing:
+    def listing(self, response: object) -> Listing:
         """Find the works; /works/DOI answers with one alone, and doi.org without its envelope."""
-        message = told if raw(told, "DOI") else member(told, "message")
+        message = response if raw(response, "DOI") else member(response, "message")
         if raw(message, "DOI"):
             return Listing((message,))
         found = member(message, "items")
         if not isinstance(found, list):
-            return Listing(error=self.no_answer(told))
+            return Listing(error=self.describe_error(response))
         total = number(message, "total-results")
         begin = number(message, "query", "start-index") or 0
         return Listing(found, total, begin, raw(message, "next-cursor"))
@@ -103,7 +103,7 @@ class Crossref(ApiSource):
         if not doi:
             raise NoPaperError("record has no DOI")
         titles = (*many(record, "title"), *many(record, "original-title"))
-        title = _with_subtitle(record, title_of(*(_once(raw(one)) for one in titles)))
+        title = _with_subtitle(record, title_of(*(_unescape_once_more(raw(one)) for one in titles)))
         year, published = _published(record, now)
         updates = list(_updates(record))
         type_ = _type(record, updates, doi)
@@ -111,7 +111,7 @@ class Crossref(ApiSource):
             title=title,
             abstract=_abstract(raw(record, "abstract")),
             authors=names_of(_authors(record)),
-            venue=prose(_once(_venue(record))),
+            venue=prose(_unescape_once_more(_venue(record))),
             year=year,
             published=published,
             announced=None if published else long_over(year, now),
@@ -125,26 +125,26 @@ class Crossref(ApiSource):
             about=keys_of(("doi", of) for mark, of in updates if mark == type_ and of != doi),
         )
 
-    def ask(self, asked: Asked) -> str:
+    def page_url(self, request: PageRequest) -> str:
         """Return the address of a page of works."""
-        first, last = asked.span.days
+        first, last = request.span.days
         options = self.options
         window = f"from-created-date:{first},until-created-date:{last}"
         more, query = getattr(options, "filter", ""), getattr(options, "query", "")
-        told = {
+        parameters = {
             "filter": f"{window},{more}" if more else window,
             "rows": PAGE,
-            "cursor": asked.cursor or "*",
+            "cursor": request.cursor or "*",
         }
-        named = {"query.bibliographic": query} if query else {}
-        named |= {"mailto": self.contact} if self.contact else {}
-        return f"{self.base}/works?{urlencode(told | named)}"
+        optional = {"query.bibliographic": query} if query else {}
+        optional |= {"mailto": self.contact} if self.contact else {}
+        return f"{self.base}/works?{urlencode(parameters | optional)}"
 
 
 def _with_subtitle(record: Record, title: str) -> str:
     """A title with its subtitle, which some publishers give in both places."""
-    told = (prose(_once(raw(one))) for one in many(record, "subtitle"))
-    subtitle = next(filter(None, told), "")
+    subtitles = (prose(_unescape_once_more(raw(one))) for one in many(record, "subtitle"))
+    subtitle = next(filter(None, subtitles), "")
     if not subtitle or _letters(title).endswith(_letters(subtitle)):
         return title
     return f"{title} {subtitle}" if title[-1] in ":?!–—" else f"{title}: {subtitle}"
@@ -156,13 +156,13 @@ def _letters(words: str) -> str:
 
 def _abstract(jats: str) -> str:
     """Abstract without the heading that says so, and with one form of each formula."""
-    told = _ALTERNATIVES.sub(_one_form, _JATS_HEADING.sub(" ", _once(jats)))
-    return _HEADING.sub("", prose(_TEX_DOCUMENT.sub(r"\g<tex>", told)))
+    text = _ALTERNATIVES.sub(_one_form, _JATS_HEADING.sub(" ", _unescape_once_more(jats)))
+    return _HEADING.sub("", prose(_TEX_DOCUMENT.sub(r"\g<tex>", text)))
 
 
-def _once(told: str) -> str:
+def _unescape_once_more(text: str) -> str:
     """A text whose signs and tags are escaped once, of which some publishers escape all again."""
-    return unescape_tags(_TWICE.sub("&", bounded(told)))
+    return unescape_tags(_TWICE.sub("&", bounded(text)))
 
 
 def _one_form(found: re.Match[str]) -> str:
@@ -182,8 +182,8 @@ def _venue(record: Record) -> str:
     """Where a work is published; of a preprint the server, whose group-title is a subject."""
     institution = next((raw(one, "name") for one in many(record, "institution")), "")
     own = institution if raw(record, "subtype") == "preprint" else ""
-    told = (("container-title",), ("event", "name"), ("institution",))
-    found = (raw(record, *path) for path in told)
+    paths = (("container-title",), ("event", "name"), ("institution",))
+    found = (raw(record, *path) for path in paths)
     return next(filter(None, found), "") or own or raw(record, "group-title") or institution
 
 
@@ -194,15 +194,15 @@ def _subjects(record: Record) -> Iterator[str]:
 
 
 def _published(record: Record, now: datetime) -> tuple[int | None, datetime | None]:
-    """The earliest year that is told, and its first day; a year alone is no date of publication.
+    """The earliest year that is given, and its first day; a year alone is no date of publication.
 
     An article of 1981 that went online in 2003 is of 1981. `created`, when the DOI was
-    registered, stands in where it is not later, or nothing else is told.
+    registered, stands in where it is not later, or nothing else is given.
     """
-    told = [parts for name in _DATES if (parts := _parts(record, name))]
+    dates = [parts for name in _DATES if (parts := _parts(record, name))]
     created = _parts(record, "created")
-    year = min((parts[0] for parts in told), default=created[0] if created else None)
-    days = sorted(at for parts in told if parts[0] == year and (at := _date(parts, now)))
+    year = min((parts[0] for parts in dates), default=created[0] if created else None)
+    days = sorted(at for parts in dates if parts[0] == year and (at := _date(parts, now)))
     if not days and created and year and created[0] <= year:
         days = [at for at in (_date(created, now),) if at]
     return year, days[0] if days else None
@@ -210,8 +210,8 @@ def _published(record: Record, now: datetime) -> tuple[int | None, datetime | No
 
 def _parts(record: Record, name: str) -> tuple[int, ...]:
     """[[2021, 7, 8]] as (2021, 7, 8); parts may be missing, or null."""
-    told = many(record, name, "date-parts")
-    first = told[0] if told else None
+    dates = many(record, name, "date-parts")
+    first = dates[0] if dates else None
     parts = [number(part) for part in first] if isinstance(first, list) else []
     whole = parts[: parts.index(None)] if None in parts else parts
     found = tuple(part for part in whole[:3] if part is not None)
@@ -230,20 +230,20 @@ def _date(parts: tuple[int, ...], now: datetime) -> datetime | None:
 
 def _keys(record: Record, doi: str) -> dict[str, str | tuple[str, ...]]:
     """The DOI, with those of the preprint or the journal article that are the same work."""
-    told = [("doi", doi)]
+    pairs = [("doi", doi)]
     arxiv = identifiers((doi,))[0].get("arxiv", "")
     if isinstance(arxiv, str) and arxiv:
-        told = [("arxiv", arxiv)]  # arXiv's own DOI names nothing more
+        pairs = [("arxiv", arxiv)]  # arXiv's own DOI names nothing more
     for relation in _SAME_WORK:
         for one in many(record, "relation", relation):
             found, _ = identifiers((raw(one, "id"),))
-            told += [(scheme, v) for scheme, v in found.items() if isinstance(v, str)]
-    return dict(keys_of(told))
+            pairs += [(scheme, v) for scheme, v in found.items() if isinstance(v, str)]
+    return dict(keys_of(pairs))
 
 
 def _pdf(record: Record) -> str:
-    told = (one for one in many(record, "link") if raw(one, "content-type") == "application/pdf")
-    free = (raw(one, "URL") for one in told if raw(one, "intended-application") != "text-mining")
+    links = (one for one in many(record, "link") if raw(one, "content-type") == "application/pdf")
+    free = (raw(one, "URL") for one in links if raw(one, "intended-application") != "text-mining")
     return http_link(next(free, ""), "")
 
 

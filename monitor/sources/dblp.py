@@ -34,8 +34,8 @@ from monitor.sources.formats.xml.safe_input import XmlError
 from monitor.text import clean
 
 BASE = "https://dblp.org/search/publ/api"
-PAGE = 1_000  # the most that the search gives at once
-MOST = 10_000  # of one query, says its documentation
+PAGE_RECORDS = 1_000  # the most that the search gives at once
+MAX_HITS = 10_000  # of one query, says its documentation
 
 # What the search calls the elements of dblp.xml.
 _TYPES = {
@@ -125,7 +125,7 @@ class Dblp(Source):
 
     def _pages(self, options: DblpOptions, year: int) -> Iterator[Found]:
         """The pages of one year, until there are no more or one of them fails."""
-        total = PAGE
+        total = PAGE_RECORDS
         first = 0
         while first < total:
             page = self._page(_address(options, year, first), {})
@@ -138,14 +138,20 @@ class Dblp(Source):
                 return document
 
             yield Found(f"{page.name} {year} from {first}", load)
-            if total > MOST:
-                told = f"dblp has {total:,} records of {year}, more than {MOST:,}"
-                raise DocumentError(told, "narrow the query")
-            first += PAGE
+            if total > MAX_HITS:
+                message = f"dblp has {total:,} records of {year}, more than {MAX_HITS:,}"
+                raise DocumentError(message, "narrow the query")
+            first += PAGE_RECORDS
 
 
 def _address(options: DblpOptions, year: int, first: int) -> str:
-    asked = {"q": f"{options.query} year:{year}:", "h": PAGE, "f": first, "c": 0, "format": "json"}
+    asked = {
+        "q": f"{options.query} year:{year}:",
+        "h": PAGE_RECORDS,
+        "f": first,
+        "c": 0,
+        "format": "json",
+    }
     return f"{(options.url or BASE).rstrip('/')}?{urlencode(asked)}"
 
 
@@ -153,42 +159,44 @@ def _address(options: DblpOptions, year: int, first: int) -> str:
 
 
 def _read_json(content: bytes, now: datetime) -> Reading:
-    told = value_of(content)
-    if told is None:
+    response = value_of(content)
+    if response is None:
         return Reading(error="the JSON cannot be read", complete=False)
-    hits = member(told, "result", "hits")
-    error = _refusal(raw(told, "result", "status", "@code"), raw(told, "result", "status", "text"))
+    hits = member(response, "result", "hits")
+    error = _refusal(
+        raw(response, "result", "status", "@code"), raw(response, "result", "status", "text")
+    )
     if not isinstance(hits, Mapping):
         return Reading(error=error or "the JSON is not a response of dblp's search", complete=False)
     listed = many(hits, "hit")
     if len(listed) > MAX_RECORDS:
-        told = f"the answer has more than {MAX_RECORDS:,} records"
-        return Reading(error=told, complete=False)
+        response = f"the answer has more than {MAX_RECORDS:,} records"
+        return Reading(error=response, complete=False)
     found = [
-        _paper(_of_json(hit), f"record {place}", now) for place, hit in enumerate(listed, start=1)
+        _paper(_from_json(hit), f"record {place}", now) for place, hit in enumerate(listed, start=1)
     ]
     counts = {name: raw(hits, f"@{name}") for name in ("total", "sent", "first")}
-    return _judged(found, True, error or _empty(counts, found), counts)
+    return _reading(found, True, error or _empty(counts, found), counts)
 
 
-def _of_json(hit: object) -> _Record:
+def _from_json(hit: object) -> _Record:
     info = member(hit, "info")
     return _Record(
         key=raw(info, "key"),
-        title=_said(member(info, "title")),
-        authors=[_said(one) for one in many(info, "authors", "author")],
-        venues=[_said(one) for one in many(info, "venue")],
+        title=_text_of(member(info, "title")),
+        authors=[_text_of(one) for one in many(info, "authors", "author")],
+        venues=[_text_of(one) for one in many(info, "venue")],
         year=raw(info, "year"),
         type=raw(info, "type"),
-        dois=[_said(one) for one in many(info, "doi")],
-        links=[_said(one) for one in (*many(info, "ee"), *many(info, "url"))],
+        dois=[_text_of(one) for one in many(info, "doi")],
+        links=[_text_of(one) for one in (*many(info, "ee"), *many(info, "url"))],
         volume=raw(info, "volume"),
     )
 
 
-def _said(told: object) -> str:
+def _text_of(value: object) -> str:
     """A value that is a text, or an object with a text."""
-    return raw(told, "text") if isinstance(told, Mapping) else raw({"text": told}, "text")
+    return raw(value, "text") if isinstance(value, Mapping) else raw({"text": value}, "text")
 
 
 # ── XML ─────────────────────────────────────────────────────────────────────────────
@@ -214,13 +222,13 @@ def _read_xml(content: bytes, now: datetime) -> Reading:
         elif element.tag == "hits":
             counts = dict(element.attrib)
         else:
-            found.append(_paper(_of_xml(element), where, now))
-    return _judged(found, whole, error or _empty(counts, found), counts)
+            found.append(_paper(_from_xml(element), where, now))
+    return _reading(found, whole, error or _empty(counts, found), counts)
 
 
-def _of_xml(element: Element) -> _Record:
-    told = element.find("info")
-    info = element if told is None else told
+def _from_xml(element: Element) -> _Record:
+    inner = element.find("info")
+    info = element if inner is None else inner
     tag, kind = info.tag, info.get("publtype", "")
     named = _TYPES.get(tag, "") if kind != "informal" else _INFORMAL
     return _Record(
@@ -308,7 +316,7 @@ def _empty(counts: Mapping[str, str], found: Sequence[object]) -> str:
     return f"the answer is empty although it says that there are {total:,}"
 
 
-def _judged(
+def _reading(
     found: Sequence[Paper | Rejected], whole: bool, error: str, counts: Mapping[str, str]
 ) -> Reading:
     if error:
@@ -317,5 +325,5 @@ def _judged(
 
 
 def _count(counts: Mapping[str, str], name: str) -> int:
-    told = counts.get(name, "")
-    return int(told) if told.isascii() and told.isdigit() and len(told) < 10 else 0
+    number = counts.get(name, "")
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0

@@ -33,7 +33,7 @@ from monitor.sources.formats.api.records import (
     when,
     year_of,
 )
-from monitor.sources.formats.api.windows import ApiOptions, ApiSource, Asked
+from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageRequest
 from monitor.sources.formats.xml.repair import read_elements
 from monitor.sources.formats.xml.safe_input import XmlError
 
@@ -50,7 +50,7 @@ _WITHDRAWN = ("retracted publication", "preprint withdrawal", "preprint removal"
 class EuropePmcOptions(ApiOptions):
     """`query` is in Europe PMC's own language: https://europepmc.org/searchsyntax."""
 
-    asked_with: ClassVar[tuple[str, ...]] = ("query",)
+    query_settings: ClassVar[tuple[str, ...]] = ("query",)
 
     query: str = ""
 
@@ -85,7 +85,7 @@ class EuropePmc(ApiSource):
                 found.append(Rejected(f"record {len(found) + 1}", str(element)))
                 whole = False
             elif element.tag == "result":
-                found.append(self._record(_plain(element), len(found) + 1, self._clock()))
+                found.append(self._record(_to_json(element), len(found) + 1, self._clock()))
             elif element.tag == "hitCount":
                 hits = number(element.text) or 0
             else:
@@ -94,17 +94,17 @@ class EuropePmc(ApiSource):
             error = f"the answer is empty although it says that there are {hits:,}"
         return Reading(error=error, complete=False) if error else reading(found, whole)
 
-    def listing(self, told: object) -> Listing:
+    def listing(self, response: object) -> Listing:
         """Find the results, their number and the mark of the next page."""
-        found = member(told, "resultList", "result")
-        count = number(told, "hitCount")
-        if found is None and count == 0 and not raw(told, "errMsg"):
+        found = member(response, "resultList", "result")
+        count = number(response, "hitCount")
+        if found is None and count == 0 and not raw(response, "errMsg"):
             found = []
-        if found is None and isinstance(member(told, "result"), dict):
-            found = [member(told, "result")]  # an article asked for by its id
+        if found is None and isinstance(member(response, "result"), dict):
+            found = [member(response, "result")]  # an article asked for by its id
         if not isinstance(found, list):
-            return Listing(error=self.no_answer(told))
-        return Listing(found, count, cursor=raw(told, "nextCursorMark"))
+            return Listing(error=self.describe_error(response))
+        return Listing(found, count, cursor=raw(response, "nextCursorMark"))
 
     def paper(self, record: Record, now: datetime) -> Paper:
         """Turn a result, core or lite, into a paper."""
@@ -135,39 +135,39 @@ class EuropePmc(ApiSource):
             about=keys_of((s, v) for mark, s, v in notices if mark == type_),
         )
 
-    def ask(self, asked: Asked) -> str:
+    def page_url(self, request: PageRequest) -> str:
         """Return the address of a page of the search."""
-        first, last = asked.span.days
+        first, last = request.span.days
         query = getattr(self.options, "query", "")
-        told = {
+        parameters = {
             "query": f"({query}) AND (FIRST_IDATE:[{first} TO {last}])",
             "resultType": "core",
             "format": "json",
             "pageSize": PAGE,
-            "cursorMark": asked.cursor or "*",
+            "cursorMark": request.cursor or "*",
         } | ({"email": self.contact} if self.contact else {})
-        return f"{self.base}/search?{urlencode(told)}"
+        return f"{self.base}/search?{urlencode(parameters)}"
 
 
-def _plain(element: Element) -> object:
+def _to_json(element: Element) -> object:
     """An element as the JSON of the same answer has it: a text, or an object of its parts."""
     if element.tag in _MARKED or not len(element):
         return "".join(element.itertext())
     parts: dict[str, list[object]] = {}
     for child in element:
-        parts.setdefault(child.tag, []).append(_plain(child))
-    return {name: told[0] if len(told) == 1 else told for name, told in parts.items()}
+        parts.setdefault(child.tag, []).append(_to_json(child))
+    return {name: values[0] if len(values) == 1 else values for name, values in parts.items()}
 
 
 def _authors(record: Record) -> Iterator[str]:
     """First names first; the lite form has only "Doe J, Roe R." in one text."""
-    told = many(record, "authorList", "author")
-    for one in told:
+    people = many(record, "authorList", "author")
+    for one in people:
         given = raw(one, "firstName") or raw(one, "initials")
         family = raw(one, "lastName")
         whole = raw(one, "collectiveName") or _given_first(raw(one, "fullName"))
         yield f"{given} {family}" if given and family else whole or family
-    if not told:
+    if not people:
         yield from map(_given_first, bounded(raw(record, "authorString")).rstrip(".").split(", "))
 
 
@@ -186,8 +186,8 @@ def _is_withdrawn(record: Record) -> bool:
 def _notices(record: Record) -> Iterator[tuple[str, str, str]]:
     """What a record is for others ("Erratum for"): a type of `monitor.model`, scheme and value."""
     for one in many(record, "commentCorrectionList", "commentCorrection"):
-        said, scheme = raw(one, "type").lower(), _SCHEMES.get(raw(one, "source"), "")
-        mark = type_of([said]) if said.endswith((" of", " for", " on")) else ""
+        relation, scheme = raw(one, "type").lower(), _SCHEMES.get(raw(one, "source"), "")
+        mark = type_of([relation]) if relation.endswith((" of", " for", " on")) else ""
         if mark in NOTICES:
             yield mark, scheme, raw(one, "id") if scheme else ""
 
@@ -196,8 +196,8 @@ _SCHEMES = {"MED": "pmid", "PMC": "pmcid"}
 
 
 def _types(record: Record) -> Iterator[str]:
-    told = many(record, "pubTypeList", "pubType")
-    for one in told or raw(record, "pubType").split(";"):
+    types = many(record, "pubTypeList", "pubType")
+    for one in types or raw(record, "pubType").split(";"):
         yield raw(one).lower().replace("-", " ").strip()
 
 
@@ -219,7 +219,7 @@ def _page(doi: str, source: str, name: str) -> str:
 
 
 def _pdf(record: Record) -> str:
-    told = many(record, "fullTextUrlList", "fullTextUrl")
-    free = (one for one in told if raw(one, "availabilityCode") in ("OA", "F"))
+    links = many(record, "fullTextUrlList", "fullTextUrl")
+    free = (one for one in links if raw(one, "availabilityCode") in ("OA", "F"))
     found = (raw(one, "url") for one in free if raw(one, "documentStyle") == "pdf")
     return http_link(next(found, ""), "")

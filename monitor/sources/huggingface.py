@@ -25,7 +25,7 @@ from monitor.sources.formats.api.records import (
     title_of,
     when,
 )
-from monitor.sources.formats.api.windows import ApiOptions, ApiSource, Asked
+from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageRequest
 
 PAGE = 100
 
@@ -70,14 +70,14 @@ class HuggingFace(ApiSource):
             raw_id=prose(name),
         )
 
-    def following(self, listing: Listing, asked: Asked) -> str:
+    def following(self, listing: Listing, request: PageRequest) -> str:
         """Return the number of the next page (from 0) after a full one."""
-        return str(asked.page) if len(listing.items) >= PAGE else ""
+        return str(request.page) if len(listing.items) >= PAGE else ""
 
-    def ask(self, asked: Asked) -> str:
+    def page_url(self, request: PageRequest) -> str:
         """Return the address of the list of one day."""
-        query = {"date": asked.span.days[1], "limit": PAGE}
-        more = {"p": asked.cursor} if asked.cursor else {}
+        query = {"date": request.span.days[1], "limit": PAGE}
+        more = {"p": request.cursor} if request.cursor else {}
         return f"{self.base}/api/daily_papers?{urlencode(query | more)}"
 
 

@@ -53,11 +53,11 @@ class Oai(Harvester):
         if not url or "verb" in parse_qs(urlsplit(url).query):
             yield from super().find(validators)
             return
-        asked = self.options if isinstance(self.options, OaiOptions) else OaiOptions(url=url)
-        repository = Repository(url, asked.prefix, asked.sets)
-        yield from self.harvest(repository, validators, timedelta(days=asked.overlap_days))
+        options = self.options if isinstance(self.options, OaiOptions) else OaiOptions(url=url)
+        repository = Repository(url, options.prefix, options.sets)
+        yield from self.harvest(repository, validators, timedelta(days=options.overlap_days))
 
-    def told(self, record: Record) -> Paper | str:
+    def convert(self, record: Record) -> Paper | str:
         """Read a record of any repository; arXiv's own formats are no Dublin Core."""
         if record.metadata is not None and local(record.metadata) in oai_records.FORMATS:
             return oai_records.paper(record, self._clock())

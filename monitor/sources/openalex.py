@@ -32,7 +32,7 @@ from monitor.sources.formats.api.records import (
     when,
     year_of,
 )
-from monitor.sources.formats.api.windows import ApiOptions, ApiSource, Asked
+from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageRequest
 
 PAGE = 100
 
@@ -40,7 +40,7 @@ PAGE = 100
 class OpenAlexOptions(ApiOptions):
     """`query` is free text; `filter` as the API writes it, such as "type:article"."""
 
-    asked_with: ClassVar[tuple[str, ...]] = ("query", "filter")
+    query_settings: ClassVar[tuple[str, ...]] = ("query", "filter")
 
     query: str = ""
     filter: str = ""
@@ -60,16 +60,16 @@ class OpenAlex(ApiSource):
     lists: ClassVar[tuple[str, ...]] = ("results",)
     address: ClassVar[str] = "https://api.openalex.org"
 
-    def listing(self, told: object) -> Listing:
+    def listing(self, response: object) -> Listing:
         """Find the works; /works/ID answers with one alone."""
-        found = member(told, "results")
+        found = member(response, "results")
         if not isinstance(found, list):
-            alone = _name(raw(told, "id")) and member(told, "error") is None
-            return Listing((told,)) if alone else Listing(error=self.no_answer(told))
-        page, size = number(told, "meta", "page"), number(told, "meta", "per_page")
+            alone = _name(raw(response, "id")) and member(response, "error") is None
+            return Listing((response,)) if alone else Listing(error=self.describe_error(response))
+        page, size = number(response, "meta", "page"), number(response, "meta", "per_page")
         begin = (page - 1) * (size or 0) if page else 0
-        total = number(told, "meta", "count")
-        return Listing(found, total, begin, raw(told, "meta", "next_cursor"))
+        total = number(response, "meta", "count")
+        return Listing(found, total, begin, raw(response, "meta", "next_cursor"))
 
     def paper(self, record: Record, now: datetime) -> Paper:
         """Turn a work into a paper."""
@@ -95,27 +95,27 @@ class OpenAlex(ApiSource):
             type=type_,
         )
 
-    def ask(self, asked: Asked) -> str:
+    def page_url(self, request: PageRequest) -> str:
         """Return the address of a page of works."""
-        first, last = asked.span.days
+        first, last = request.span.days
         options = self.options
         window = f"from_publication_date:{first},to_publication_date:{last}"
         more = getattr(options, "filter", "")
         key = getattr(options, "api_key", SecretStr("")).get_secret_value()
-        told = {
+        parameters = {
             "filter": f"{window},{more}" if more else window,
             "search": getattr(options, "query", ""),
             "per_page": str(PAGE),
-            "cursor": asked.cursor or "*",
+            "cursor": request.cursor or "*",
             "api_key": key,
             "mailto": "" if key else self.contact,
         }
-        return f"{self.base}/works?{urlencode({k: v for k, v in told.items() if v})}"
+        return f"{self.base}/works?{urlencode({k: v for k, v in parameters.items() if v})}"
 
 
-def _name(told: str) -> str:
+def _name(address: str) -> str:
     """ "https://openalex.org/W123" as W123."""
-    name = told.rstrip("/").rsplit("/", 1)[-1].upper()
+    name = address.rstrip("/").rsplit("/", 1)[-1].upper()
     return name if name[:1] == "W" and name[1:].isdigit() else ""
 
 
@@ -126,8 +126,8 @@ def _authors(record: Record) -> Iterator[str]:
 
 def _venue(record: Record) -> str:
     place = member(record, "primary_location") or member(record, "host_venue")
-    told = (raw(place, "source", "display_name"), raw(place, "raw_source_name"))
-    return next(filter(None, told), "") or raw(record, "host_venue", "display_name")
+    names = (raw(place, "source", "display_name"), raw(place, "raw_source_name"))
+    return next(filter(None, names), "") or raw(record, "host_venue", "display_name")
 
 
 def _keys(record: Record, name: str) -> Iterator[tuple[str, str]]:
@@ -148,5 +148,5 @@ def _each(values: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _pdf(record: Record) -> str:
-    told = (raw(record, place, "pdf_url") for place in ("best_oa_location", "primary_location"))
-    return next(filter(None, (http_link(link, "") for link in told)), "")
+    links = (raw(record, place, "pdf_url") for place in ("best_oa_location", "primary_location"))
+    return next(filter(None, (http_link(link, "") for link in links)), "")

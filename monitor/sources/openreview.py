@@ -33,7 +33,7 @@ from monitor.sources.formats.api.records import (
     terms,
     title_of,
 )
-from monitor.sources.formats.api.windows import ApiOptions, ApiSource, Asked
+from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageRequest
 
 PAGE = 1_000
 SITE = "https://openreview.net"
@@ -46,7 +46,7 @@ _BIBTEX_DOI = re.compile(r"\bdoi\s*=\s*[{\"]\s*(?P<doi>10\.[^}\"\s]{3,200})", re
 class OpenReviewOptions(ApiOptions):
     """`venues` are ids such as "ICLR.cc/2026/Conference"; `invitations` those of submissions."""
 
-    asked_with: ClassVar[tuple[str, ...]] = ("venues", "invitations")
+    query_settings: ClassVar[tuple[str, ...]] = ("venues", "invitations")
 
     venues: tuple[str, ...] = Field(default=(), max_length=50)
     invitations: tuple[str, ...] = Field(default=(), max_length=50)
@@ -64,12 +64,12 @@ class OpenReview(ApiSource):
     address: ClassVar[str] = "https://api2.openreview.net"
     longest: ClassVar[timedelta | None] = timedelta(days=36_500)  # one list, newest first
 
-    def listing(self, told: object) -> Listing:
+    def listing(self, response: object) -> Listing:
         """Find the notes, and how many there are in all; a note may be saved alone."""
-        if raw(told, "id") and isinstance(member(told, "content"), dict):
-            return Listing((told,))
-        found = super().listing(told)
-        return found if found.error else Listing(found.items, number(told, "count"))
+        if raw(response, "id") and isinstance(member(response, "content"), dict):
+            return Listing((response,))
+        found = super().listing(response)
+        return found if found.error else Listing(found.items, number(response, "count"))
 
     def paper(self, record: Record, now: datetime) -> Paper:
         """Turn a note into a paper; reviews and comments are none."""
@@ -100,23 +100,28 @@ class OpenReview(ApiSource):
     def targets(self) -> Sequence[str]:
         """Ask for one venue or invitation after the other."""
         venues = [f"content.venueid={one}" for one in getattr(self.options, "venues", ())]
-        invited = [f"invitation={one}" for one in getattr(self.options, "invitations", ())]
-        return (*venues, *invited)
+        invitations = [f"invitation={one}" for one in getattr(self.options, "invitations", ())]
+        return (*venues, *invitations)
 
-    def following(self, listing: Listing, asked: Asked) -> str:
+    def following(self, listing: Listing, request: PageRequest) -> str:
         """Return where the next page begins, until notes are older than the window."""
-        seen = asked.before + len(listing.items)
+        seen = request.before + len(listing.items)
         if not listing.items or (listing.total is not None and seen >= listing.total):
             return ""
         changed = number(listing.items[-1], "tmdate") or number(listing.items[-1], "tcdate")
-        begin = asked.span.begin.timestamp() * 1000
+        begin = request.span.begin.timestamp() * 1000
         return "" if changed is not None and changed < begin else str(seen)
 
-    def ask(self, asked: Asked) -> str:
+    def page_url(self, request: PageRequest) -> str:
         """Return the address of a page of notes, the last modified first."""
-        name, _, value = asked.target.partition("=")
-        told = {name: value, "sort": "tmdate:desc", "limit": PAGE, "offset": asked.cursor or 0}
-        return f"{self.base}/notes?{urlencode(told)}"
+        name, _, value = request.target.partition("=")
+        parameters = {
+            name: value,
+            "sort": "tmdate:desc",
+            "limit": PAGE,
+            "offset": request.cursor or 0,
+        }
+        return f"{self.base}/notes?{urlencode(parameters)}"
 
 
 def _value(content: object, name: str) -> object:
@@ -131,23 +136,23 @@ def _word(content: object, name: str) -> str:
 
 def _list(content: object, name: str) -> list[str]:
     """A list of words, or one text with commas or semicolons."""
-    told = many(_value(content, name))
-    if len(told) == 1 and isinstance(told[0], str):
-        return [part.strip() for part in re.split(r"[,;]", told[0])]
-    return [raw(one) for one in told]
+    values = many(_value(content, name))
+    if len(values) == 1 and isinstance(values[0], str):
+        return [part.strip() for part in re.split(r"[,;]", values[0])]
+    return [raw(one) for one in values]
 
 
 def _authors(content: object) -> Iterator[str]:
     """Texts, or objects with a name; all in one text in old notes; who is anonymous has none."""
-    told = many(_value(content, "authors"))
-    line = [one for one in told if isinstance(one, str)] if len(told) == 1 else []
-    for one in authors(line) if line else told:
-        name = one.strip() if isinstance(one, str) else _named(one)
+    people = many(_value(content, "authors"))
+    line = [one for one in people if isinstance(one, str)] if len(people) == 1 else []
+    for one in authors(line) if line else people:
+        name = one.strip() if isinstance(one, str) else _name_of(one)
         if name.lower() not in ("anonymous", "anonymous authors"):
             yield name
 
 
-def _named(author: object) -> str:
+def _name_of(author: object) -> str:
     parts = " ".join(filter(None, (raw(author, "first"), raw(author, "last"))))
     return raw(author, "fullname") or raw(author, "name") or parts or raw(author)
 
@@ -156,22 +161,22 @@ def _keys(record: Record, content: object, forum: str) -> Iterator[tuple[str, st
     """The forum's id; DOI and arXiv id where the note names them."""
     yield "openreview", forum
     bibtex = _BIBTEX_DOI.search(_word(content, "_bibtex"))
-    told = [raw(one) for one in many(record, "externalIds")]
-    told += [_word(content, "html"), _word(content, "pdf"), _word(content, "doi")]
-    found, _ = identifiers((*told, bibtex["doi"] if bibtex else ""))
+    texts = [raw(one) for one in many(record, "externalIds")]
+    texts += [_word(content, "html"), _word(content, "pdf"), _word(content, "doi")]
+    found, _ = identifiers((*texts, bibtex["doi"] if bibtex else ""))
     for scheme, values in found.items():
         yield from ((scheme, v) for v in ((values,) if isinstance(values, str) else values))
-    yield from (("dblp", one.removeprefix("dblp:")) for one in told if one.startswith("dblp:"))
+    yield from (("dblp", one.removeprefix("dblp:")) for one in texts if one.startswith("dblp:"))
 
 
 def _is_withdrawn(record: Record, content: object) -> bool:
     """Deleted, or moved to where its venue keeps withdrawn submissions.
 
-    Where that is not told, the venue's name and the invitations that it answers tell it.
+    If that is missing, the venue's name and the invitations show it.
     """
     place = _word(content, "venueid")
-    told = [place, _word(content, "withdrawal"), raw(record, "invitation")]
+    texts = [place, _word(content, "withdrawal"), raw(record, "invitation")]
     if not place:
-        told += [_word(content, "venue"), *map(raw, many(record, "invitations"))]
-    moved = any(_WITHDRAWN.search(one) for one in told)
+        texts += [_word(content, "venue"), *map(raw, many(record, "invitations"))]
+    moved = any(_WITHDRAWN.search(one) for one in texts)
     return moved or member(record, "ddate") is not None

@@ -110,8 +110,8 @@ def _no_reference(content: str) -> str:
         return "the document is not text"
     beginning = content.lstrip()[:40]
     other = next((name for sign, name in _OTHERS.items() if beginning.startswith(sign)), "")
-    told = f": it is in the format of {other}; export it as RIS" if other else ""
-    return f"no RIS reference in the document{told}"
+    hint = f": it is in the format of {other}; export it as RIS" if other else ""
+    return f"no RIS reference in the document{hint}"
 
 
 def _references(content: str, begun: Sequence[int], now: datetime) -> Iterator[Paper | Rejected]:
@@ -133,8 +133,8 @@ def _references(content: str, begun: Sequence[int], now: datetime) -> Iterator[P
         elif last - start > MAX_ENTRY:
             yield Rejected(where, f"reference is larger than {MAX_ENTRY:,} characters")
         else:
-            told = _TAG.sub(r"\1  - ", content[start:last])
-            (fields,) = parser.parse(f"{told}\nER  - \n")
+            lines = _TAG.sub(r"\1  - ", content[start:last])
+            (fields,) = parser.parse(f"{lines}\nER  - \n")
             yield _paper(fields, where, now)
 
 
@@ -169,14 +169,14 @@ def _text(fields: Fields, tags: Sequence[str]) -> str:
 
 
 def _abstract(fields: Fields) -> str:
-    told = _text(fields, _ABSTRACTS)
-    return "" if _NO_ABSTRACT.fullmatch(told) else told
+    abstract = _text(fields, _ABSTRACTS)
+    return "" if _NO_ABSTRACT.fullmatch(abstract) else abstract
 
 
 def _people(fields: Fields, tags: Sequence[str]) -> tuple[str, ...]:
     """Names as "Last, First" or in their natural order; some files put all into one field."""
-    told = [one for value in _all(fields, tags) for one in value.split(";")]
-    return tuple(natural(name.strip(" ,")) for name in names_of(told))
+    people = [one for value in _all(fields, tags) for one in value.split(";")]
+    return tuple(natural(name.strip(" ,")) for name in names_of(people))
 
 
 def _date(fields: Fields) -> tuple[int | None, datetime | None]:
@@ -184,9 +184,9 @@ def _date(fields: Fields) -> tuple[int | None, datetime | None]:
 
     `PY  - 1948` with `DA  - July` is July 1948.
     """
-    told = [str(fields[tag]) for tag in _DATES if fields.get(tag)]
-    year = next((found for one in told if (found := partial_date(one)[0])), None)
-    days = (partial_date(one if partial_date(one)[0] else f"{year} {one}")[1] for one in told)
+    dates = [str(fields[tag]) for tag in _DATES if fields.get(tag)]
+    year = next((found for one in dates if (found := partial_date(one)[0])), None)
+    days = (partial_date(one if partial_date(one)[0] else f"{year} {one}")[1] for one in dates)
     return year, next(filter(None, days), None) if year else None
 
 
@@ -198,14 +198,14 @@ def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int 
         numbers = [one for one in _all(fields, ("AN", "ID")) if re.fullmatch(r"\d{1,9}", one)]
         found |= {"pmid": numbers[0]} if numbers else {}
     for scheme, pattern, tags in _NUMBERS:
-        told = (match for one in _all(fields, tags) if (match := pattern.search(one)))
-        if first := next(told, None):
+        matches = (match for one in _all(fields, tags) if (match := pattern.search(one)))
+        if first := next(matches, None):
             found.setdefault(scheme, first[1])
     return found, version
 
 
-def _names_paper(told: str) -> bool:
-    return bool(re.search(r"10\.\d{4,9}/|arxiv", told, re.IGNORECASE))
+def _names_paper(text: str) -> bool:
+    return bool(re.search(r"10\.\d{4,9}/|arxiv", text, re.IGNORECASE))
 
 
 def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:

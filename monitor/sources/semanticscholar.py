@@ -33,7 +33,7 @@ from monitor.sources.formats.api.records import (
     when,
     year_of,
 )
-from monitor.sources.formats.api.windows import ApiOptions, ApiSource, Asked
+from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageRequest
 
 FIELDS = (
     "title,abstract,authors,venue,journal,year,publicationDate,externalIds,url,openAccessPdf,"
@@ -44,7 +44,7 @@ FIELDS = (
 class SemanticScholarOptions(ApiOptions):
     """`query` is of the bulk search: words, "phrases", + | - and brackets; `api_key` a secret."""
 
-    asked_with: ClassVar[tuple[str, ...]] = ("query",)
+    query_settings: ClassVar[tuple[str, ...]] = ("query",)
 
     query: str = ""
     fields_of_study: tuple[str, ...] = Field(default=(), max_length=30)
@@ -63,45 +63,45 @@ class SemanticScholar(ApiSource):
     lists: ClassVar[tuple[str, ...]] = ("data", "recommendedPapers", "papers")
     address: ClassVar[str] = "https://api.semanticscholar.org/graph/v1"
 
-    def listing(self, told: object) -> Listing:
+    def listing(self, response: object) -> Listing:
         """Find the papers. `total` of a search is an estimate, and may be all there is."""
-        if raw(told, "paperId"):
-            return Listing((told,))
-        total = number(told, "total")
-        if total == 0 and member(told, "data") is None and not member(told, "error"):
+        if raw(response, "paperId"):
+            return Listing((response,))
+        total = number(response, "total")
+        if total == 0 and member(response, "data") is None and not member(response, "error"):
             return Listing(total=0)
-        found = super().listing(told)
+        found = super().listing(response)
         if found.error:
             return found
-        begin = number(told, "offset") or 0
-        cursor = raw(told, "token") or raw(told, "next")
+        begin = number(response, "offset") or 0
+        cursor = raw(response, "token") or raw(response, "next")
         return Listing(found.items, total, begin, cursor)
 
-    def following(self, listing: Listing, asked: Asked) -> str:
+    def following(self, listing: Listing, request: PageRequest) -> str:
         """Return the token of the next page; the last page has none."""
         return listing.cursor if listing.items else ""
 
     def paper(self, record: Record, now: datetime) -> Paper:
         """Turn a paper of theirs, alone, of a citation or a snippet, into one of ours."""
         within = (member(record, name) for name in ("citingPaper", "citedPaper", "paper"))
-        told = next((one for one in within if isinstance(one, dict)), record)
-        name = raw(told, "paperId")
-        published = when(raw(told, "publicationDate"), now)
-        year = year_of(raw(told, "year"), published)
-        page = http_link(raw(told, "url"), "")
-        studies = [raw(one) for one in many(told, "fieldsOfStudy")]
-        studies += [raw(one, "category") for one in many(told, "s2FieldsOfStudy")]
+        inner = next((one for one in within if isinstance(one, dict)), record)
+        name = raw(inner, "paperId")
+        published = when(raw(inner, "publicationDate"), now)
+        year = year_of(raw(inner, "year"), published)
+        page = http_link(raw(inner, "url"), "")
+        studies = [raw(one) for one in many(inner, "fieldsOfStudy")]
+        studies += [raw(one, "category") for one in many(inner, "s2FieldsOfStudy")]
         return Paper(
-            title=title_of(raw(told, "title")),
-            abstract=prose(raw(told, "abstract")),
-            authors=names_of(raw(one, "name") or raw(one) for one in many(told, "authors")),
-            venue=prose(next(filter(None, _venues(told)), "")),
+            title=title_of(raw(inner, "title")),
+            abstract=prose(raw(inner, "abstract")),
+            authors=names_of(raw(one, "name") or raw(one) for one in many(inner, "authors")),
+            venue=prose(next(filter(None, _venues(inner)), "")),
             year=year,
             published=published,
             announced=None if published else long_over(year, now),
             url=page or (f"https://www.semanticscholar.org/paper/{name}" if name.isalnum() else ""),
-            pdf_url=_pdf(told),
-            keys=keys_of(_keys(told, name)),
+            pdf_url=_pdf(inner),
+            keys=keys_of(_keys(inner, name)),
             categories=terms(studies),
             raw_id=prose(name),
         )
@@ -115,35 +115,35 @@ class SemanticScholar(ApiSource):
             apart=timedelta(seconds=0 if self.options.url else 1),
         )
 
-    def ask(self, asked: Asked) -> str:
+    def page_url(self, request: PageRequest) -> str:
         """Return the address of a page of the bulk search."""
         studies = getattr(self.options, "fields_of_study", ())
-        told = {
+        parameters = {
             "query": getattr(self.options, "query", ""),
-            "publicationDateOrYear": ":".join(asked.span.days),
+            "publicationDateOrYear": ":".join(request.span.days),
             "fieldsOfStudy": ",".join(studies),
             "fields": FIELDS,
-            "token": asked.cursor,
+            "token": request.cursor,
         }
-        named = {name: value for name, value in told.items() if value}
-        return f"{self.base}/paper/search/bulk?{urlencode(named)}"
+        given = {name: value for name, value in parameters.items() if value}
+        return f"{self.base}/paper/search/bulk?{urlencode(given)}"
 
 
-def _venues(told: object) -> Iterator[str]:
-    yield raw(told, "venue")
-    yield raw(told, "journal", "name")
-    yield raw(told, "publicationVenue", "name")
+def _venues(record: object) -> Iterator[str]:
+    yield raw(record, "venue")
+    yield raw(record, "journal", "name")
+    yield raw(record, "publicationVenue", "name")
 
 
-def _keys(told: object, name: str) -> Iterator[tuple[str, str]]:
+def _keys(record: object, name: str) -> Iterator[tuple[str, str]]:
     """Identifiers under `externalIds`; those of arXiv and DOIs are read as anywhere else.
 
     The API before had these two beside the title.
     """
-    given = member(told, "externalIds")
+    given = member(record, "externalIds")
     yield "s2", name
-    arxiv = raw(given, "ArXiv") or raw(told, "arxivId")
-    doi = raw(given, "DOI") or raw(told, "doi")
+    arxiv = raw(given, "ArXiv") or raw(record, "arxivId")
+    doi = raw(given, "DOI") or raw(record, "doi")
     found, _ = identifiers((f"arxiv:{arxiv}" if arxiv else "", doi))
     for scheme, value in found.items():
         yield scheme, value if isinstance(value, str) else value[0]
@@ -154,7 +154,7 @@ def _keys(told: object, name: str) -> Iterator[tuple[str, str]]:
     yield "acl", raw(given, "ACL")
 
 
-def _pdf(told: object) -> str:
+def _pdf(record: object) -> str:
     """A free copy; where it is the page of a DOI it is no PDF."""
-    link = http_link(raw(told, "openAccessPdf", "url"), "")
+    link = http_link(raw(record, "openAccessPdf", "url"), "")
     return "" if urlsplit(link).hostname in ("doi.org", "dx.doi.org") else link

@@ -49,7 +49,7 @@ class Greedy(Source):
 class DeadlyOai(Oai):
     """Ends the process that reads a record."""
 
-    def told(self, record: OaiRecord) -> Paper | str:
+    def convert(self, record: OaiRecord) -> Paper | str:
         os._exit(3)
 
 

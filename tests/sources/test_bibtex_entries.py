@@ -64,7 +64,7 @@ def test_entries_are_those_of_bibtexparser(seed: int) -> None:
     ],
 )  # fmt: skip
 def test_names_are_parted_as_bibtexparser_does(names: str) -> None:
-    assert entries.persons(names) == split_multiple_persons_names(names)
+    assert entries.split_names(names) == split_multiple_persons_names(names)
 
 
 ENTRY = "@article{{k{0},\n  title = {{Paper {0} on {{Sand}}}},\n  year = 2024\n}}\n"

@@ -19,7 +19,7 @@ from monitor.sources.biorxiv import BioRxiv, MedRxiv
 from monitor.sources.crossref import Crossref
 from monitor.sources.europepmc import EuropePmc
 from monitor.sources.formats.api import windows
-from monitor.sources.formats.api.windows import ApiSource, Asked, Span, spans
+from monitor.sources.formats.api.windows import ApiSource, PageRequest, Span, spans
 from monitor.sources.huggingface import HuggingFace
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.openreview import OpenReview
@@ -212,55 +212,55 @@ SPAN = Span(datetime(2025, 5, 20, tzinfo=UTC), datetime(2025, 6, 1, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
-    ("kind", "settings", "asked", "address"),
+    ("kind", "settings", "page", "address"),
     [
         (
             BioRxiv,
             {},
-            Asked(SPAN, cursor="100"),
+            PageRequest(SPAN, cursor="100"),
             "https://api.biorxiv.org/details/biorxiv/2025-05-20/2025-06-01/100/json",
         ),
         (
             MedRxiv,
             {},
-            Asked(SPAN, "infectious diseases"),
+            PageRequest(SPAN, "infectious diseases"),
             "https://api.biorxiv.org/details/medrxiv/2025-05-20/2025-06-01/0/json"
             "?category=infectious%20diseases",
         ),
         (
             HuggingFace,
             {},
-            Asked(SPAN, cursor="1"),
+            PageRequest(SPAN, cursor="1"),
             "https://huggingface.co/api/daily_papers?date=2025-06-01&limit=100&p=1",
         ),
         (
             Crossref,
             {"filter": "issn:1234-5678"},
-            Asked(SPAN),
+            PageRequest(SPAN),
             "https://api.crossref.org/works?filter=from-created-date%3A2025-05-20%2C"
             "until-created-date%3A2025-06-01%2Cissn%3A1234-5678&rows=200&cursor=%2A",
         ),
         (
             OpenAlex,
             {"query": "roots", "api_key": "hush"},
-            Asked(SPAN, cursor="Il="),
+            PageRequest(SPAN, cursor="Il="),
             "https://api.openalex.org/works?filter=from_publication_date%3A2025-05-20%2C"
             "to_publication_date%3A2025-06-01&search=roots&per_page=100&cursor=Il%3D&api_key=hush",
         ),
         (
             OpenReview,
             {"venues": ["A.cc/2025"]},
-            Asked(SPAN, "content.venueid=A.cc/2025", "1000"),
+            PageRequest(SPAN, "content.venueid=A.cc/2025", "1000"),
             "https://api2.openreview.net/notes?content.venueid=A.cc%2F2025"
             "&sort=tmdate%3Adesc&limit=1000&offset=1000",
         ),
     ],
 )
 def test_addresses(
-    kind: type[ApiSource], settings: dict[str, object], asked: Asked, address: str
+    kind: type[ApiSource], settings: dict[str, object], page: PageRequest, address: str
 ) -> None:
     source = kind("daily", kind.Options.model_validate(settings), None, lambda: NOW)
-    assert source.ask(asked) == address
+    assert source.page_url(page) == address
 
 
 def test_categories_are_asked_for_one_after_the_other(

@@ -21,7 +21,14 @@ from monitor.sources.fields.limits import MAX_CATEGORIES
 from monitor.sources.fields.names import authors
 from monitor.sources.formats.api.records import MAX_NAMES
 from monitor.sources.formats.oai import dublin_core
-from monitor.sources.formats.oai.envelope import NO_TITLE, Record, deleted, every, first, local
+from monitor.sources.formats.oai.envelope import (
+    NO_TITLE,
+    Record,
+    deleted_paper,
+    every,
+    first,
+    local,
+)
 
 _VERSION = re.compile(r"v?(\d{1,4})$")
 _COMMENT = re.compile(r"Comments?: ", re.IGNORECASE)
@@ -35,7 +42,7 @@ def paper(record: Record, now: datetime) -> Paper | str:
     if record.deleted or metadata is None:
         identifier = _arxiv_id(record.identifier)
         keys = {"arxiv": identifier} if identifier else {"oai": record.identifier}
-        return deleted(record, keys, _page(identifier))
+        return deleted_paper(record, keys, _page(identifier))
     read = _paper_of_arxiv if local(metadata) in FORMATS else _paper_of_dublin_core
     return read(record, metadata, now)
 

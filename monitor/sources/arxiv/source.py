@@ -110,7 +110,7 @@ class Arxiv(Harvester):
         reading = Feed(self.name, self.options, None, self._clock).read(document)
         return replace(reading, papers=tuple(map(_limit_announced, reading.papers)))
 
-    def told(self, record: Record) -> Paper | str:
+    def convert(self, record: Record) -> Paper | str:
         return oai_records.paper(record, self._clock())
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:

@@ -24,8 +24,8 @@ from monitor.sources.fields.limits import MAX_ENTRY
 if TYPE_CHECKING:
     from bibtexparser.model import Block
 
-MAX_BLOCK = 4 * MAX_ENTRY  # characters, of which those of an entry are most
-BEGINNING = 64 * 1024  # characters of a longer one, which may hold an abbreviation
+MAX_BLOCK_CHARS = 4 * MAX_ENTRY  # characters, of which those of an entry are most
+START_CHARS = 64 * 1024  # characters of a longer one, which may hold an abbreviation
 
 BEGINS = re.compile(r"@\w*[ \t]*[{(]")
 
@@ -85,11 +85,11 @@ def read(content: str) -> File:
         entry = _plain(content, start, end, line)
         if entry:
             entries.append(entry)
-        elif end - start <= MAX_BLOCK:
+        elif end - start <= MAX_BLOCK_CHARS:
             is_last = end == len(content)
             entries += _others(content[start:end].rstrip(), line, strings, is_last=is_last)
         else:
-            entries += _first(content[start : start + BEGINNING], line, strings)
+            entries += _first(content[start : start + START_CHARS], line, strings)
     return File(entries, strings)
 
 
@@ -98,8 +98,8 @@ def _first(written: str, line: int, strings: dict[str, str]) -> list[Entry | Rej
     head = _LOOSE_HEAD.match(written)
     if head and not head[1].lower().startswith(_NO_ENTRY):
         return [Rejected(f"line {line}", f"entry is larger than {MAX_ENTRY:,} characters")]
-    told = _others(written, line, strings, is_last=False)
-    return [one for one in told if isinstance(one, Entry)]
+    found = _others(written, line, strings, is_last=False)
+    return [one for one in found if isinstance(one, Entry)]
 
 
 def _plain(content: str, start: int, end: int, line: int) -> Entry | None:
@@ -148,7 +148,7 @@ def _others(
         if entry := _entry(block):
             fields = {field.key.lower(): field.value for field in reversed(entry.fields)}
             yield Entry(entry.entry_type.lower(), entry.key, fields, at)
-        elif why := _broken(block):
+        elif why := _describe_fault(block):
             if not is_last:
                 why = why.replace(_CUT, "another begins before its end")
             if _CUT not in why and (rest := _rest(written, at)):
@@ -181,21 +181,21 @@ def _entry(block: Block) -> Any:
     return block if isinstance(block, model.Entry) else None
 
 
-def _broken(block: Block) -> str:
+def _describe_fault(block: Block) -> str:
     if not isinstance(block, _parser().model.ParsingFailedBlock):
         return ""
     why = str(getattr(block.error, "abort_reason", block.error)).rstrip(". ")
     return f"entry is broken: {why[:1].lower()}{why[1:200]}"
 
 
-def persons(told: str) -> list[str]:
+def split_names(names: str) -> list[str]:
     """Part names at each `and` outside of braces."""
-    parts = _AND.split(told.strip())
+    parts = _AND.split(names.strip())
     if all(part and part.count("{") == part.count("}") for part in parts) and not (
-        "\\{" in told or "\\}" in told
+        "\\{" in names or "\\}" in names
     ):
         return parts
-    return list(_parser().middlewares.names.split_multiple_persons_names(told))
+    return list(_parser().middlewares.names.split_multiple_persons_names(names))
 
 
 def first_name_first(name: str) -> str:

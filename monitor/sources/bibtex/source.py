@@ -95,14 +95,14 @@ def _is_cut(content: str, found: list[Paper | Rejected]) -> bool:
 def _entries(content: str, now: datetime) -> Iterator[Paper | Rejected]:
     file = entries.read(content)
     strings = _strings(file.strings)
-    told = {entry.key.lower(): entry for entry in file.entries if isinstance(entry, Entry)}
+    by_key = {entry.key.lower(): entry for entry in file.entries if isinstance(entry, Entry)}
     for entry in file.entries:
         if isinstance(entry, Rejected):
             yield entry
         elif entry.kind not in _NO_PAPER:
             fields = _fields(entry, strings)
-            parent = told.get((fields.get("crossref") or fields.get("xdata", "")).strip().lower())
-            fields = _inherited(parent, strings) | fields if parent else fields
+            parent = by_key.get((fields.get("crossref") or fields.get("xdata", "")).strip().lower())
+            fields = _inherit(parent, strings) | fields if parent else fields
             yield _paper(entry.key, fields, f"line {entry.line}", now)
 
 
@@ -110,7 +110,7 @@ def _fields(entry: Entry, strings: Mapping[str, str]) -> dict[str, str]:
     return {name: _value(value, strings) for name, value in entry.fields.items()}
 
 
-def _inherited(parent: Entry, strings: Mapping[str, str]) -> dict[str, str]:
+def _inherit(parent: Entry, strings: Mapping[str, str]) -> dict[str, str]:
     """What an entry that names another by `crossref` leaves to it; never what identifies that."""
     fields = _fields(parent, strings)
     if "title" in fields:
@@ -118,10 +118,10 @@ def _inherited(parent: Entry, strings: Mapping[str, str]) -> dict[str, str]:
     return {name: fields[name] for name in _INHERITED if name in fields}
 
 
-def _strings(told: Fields) -> dict[str, str]:
+def _strings(definitions: Fields) -> dict[str, str]:
     """The abbreviations that a file defines, each of which may use those before it."""
     found: dict[str, str] = {}
-    for name, value in told.items():
+    for name, value in definitions.items():
         found[name] = _value(value, found)
     return found
 
@@ -142,10 +142,10 @@ def _value(written: str, strings: Mapping[str, str]) -> str:
         elif sign == "#" and not depth and not quoted:
             parts.append(written[start:place])
             start = place + 1
-    return _joined(_part(part.strip(), strings) for part in (*parts, written[start:]))
+    return _join(_part(part.strip(), strings) for part in (*parts, written[start:]))
 
 
-def _joined(parts: Iterator[str]) -> str:
+def _join(parts: Iterator[str]) -> str:
     """Join what `#` joins, no longer than an entry may be: an abbreviation can double another."""
     kept, length = [], 0
     for part in parts:
@@ -164,16 +164,16 @@ def _part(written: str, strings: Mapping[str, str]) -> str:
 
 def _text(fields: Fields, *names: str) -> str:
     """The first of several fields that says something, as text."""
-    told = (text(unlatex(fields[name])) for name in names if fields.get(name))
-    return next(filter(None, told), "")
+    texts = (text(unlatex(fields[name])) for name in names if fields.get(name))
+    return next(filter(None, texts), "")
 
 
-def _names(told: str) -> tuple[str, ...]:
-    if not told.strip():
+def _names(line: str) -> tuple[str, ...]:
+    if not line.strip():
         return ()
-    if "\n" in told:
-        told = _COMMENT.sub("", told)
-    found = map(_name, entries.persons(told)[:MAX_NAMES])
+    if "\n" in line:
+        line = _COMMENT.sub("", line)
+    found = map(_name, entries.split_names(line)[:MAX_NAMES])
     return tuple(name for name in found if name and not _OTHERS.fullmatch(name))
 
 
@@ -185,9 +185,9 @@ def _name(written: str) -> str:
 def _natural(name: str) -> str:
     """`von Last, Jr, First` as `First von Last Jr`; a name in braces is one that has no parts."""
     if _PARTS.match(name):  # "given=Jean, prefix=de la, family=Fontaine" of BibLaTeX
-        told = {part: value.strip(' "{}') for part, value in _PARTS.findall(name)}
+        parts = {part: value.strip(' "{}') for part, value in _PARTS.findall(name)}
         order = ("given", "prefix", "family", "suffix")
-        return " ".join(told[part] for part in order if part in told)
+        return " ".join(parts[part] for part in order if part in parts)
     if "," not in name:
         return name
     if name.count(",") == 1 and not _GROUPED.search(name):
@@ -233,8 +233,8 @@ def _venue(fields: Fields) -> str:
 
 
 def _date(fields: Fields) -> tuple[int | None, datetime | None]:
-    if told := fields.get("date", ""):
-        year, day = partial_date(unlatex(told))
+    if date := fields.get("date", ""):
+        year, day = partial_date(unlatex(date))
         if year:
             return year, day
     year, day = partial_date(unlatex(fields.get("year", "")))
@@ -258,17 +258,17 @@ def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int 
     keys, version = identifiers(named)
     found = dict(keys)
     pmid = fields.get("pmid", "") or (eprint if archive.strip().lower() == "pubmed" else "")
-    told = re.search(r"\d{1,9}", pmid) or _PMID.search(fields.get("note", ""))
-    if told:
-        found["pmid"] = told[told.lastindex or 0]
+    number = re.search(r"\d{1,9}", pmid) or _PMID.search(fields.get("note", ""))
+    if number:
+        found["pmid"] = number[number.lastindex or 0]
     if pmc := re.search(r"PMC\d+", fields.get("pmcid", "") or fields.get("pmc", "")):
         found["pmcid"] = pmc.group()
     return found, version
 
 
-def _of_arxiv(told: str) -> list[str]:
+def _of_arxiv(text: str) -> list[str]:
     """`arXiv preprint arXiv:2401.01234` or CoRR's `abs/2401.01234`, as many files name a paper."""
-    found = re.findall(r"(?:arXiv:\s*|\babs/)([\w./-]+)", told, re.IGNORECASE)
+    found = re.findall(r"(?:arXiv:\s*|\babs/)([\w./-]+)", text, re.IGNORECASE)
     return [f"arxiv:{name}" for name in found[:3]]
 
 

@@ -43,10 +43,10 @@ _SUFFIXED = re.compile(r"([^,]+), ([^,]+) (Jr|Sr|[IV]+|\d(?:st|nd|rd|th))$")
 Fields = Mapping[str, Sequence[str]]
 
 
-def references(content: str, begun: Sequence[int], now: datetime) -> Iterator[Paper | Rejected]:
+def references(content: str, starts: Sequence[int], now: datetime) -> Iterator[Paper | Rejected]:
     """Read the records of a document, which begin at `begun`; its lines end with a line feed."""
     line, counted = 1, 0
-    for start, end in pairwise([*begun, len(content)]):
+    for start, end in pairwise([*starts, len(content)]):
         line += content.count("\n", counted, start)
         counted = start
         where = f"line {line}"
@@ -89,10 +89,12 @@ def _type(fields: Fields) -> tuple[str, Keys]:
     """The type of a publication, and the records that a notice of this type is about."""
     notices = [(mark, one) for tag, mark in _NOTICES.items() for one in fields.get(tag, ())]
     type_ = type_of([*(mark for mark, _ in notices), *fields.get("PT", ())])
-    return type_, keys_of(pair for mark, one in notices if mark == type_ for pair in _cited(one))
+    return type_, keys_of(
+        pair for mark, one in notices if mark == type_ for pair in _cited_keys(one)
+    )
 
 
-def _cited(reference: str) -> Iterator[tuple[str, str]]:
+def _cited_keys(reference: str) -> Iterator[tuple[str, str]]:
     for scheme, pattern in _CITED:
         if found := pattern.search(reference):
             yield scheme, found[1].rstrip(".,;)")
@@ -107,14 +109,14 @@ def _first(fields: Fields, tag: str) -> str:
     return next(iter(fields.get(tag, ())), "")
 
 
-def _day(told: str) -> datetime | None:
-    found = _DAY.match(told)
+def _day(text: str) -> datetime | None:
+    found = _DAY.match(text)
     return partial_date("-".join(found.groups()))[1] if found else None
 
 
 def _keys(fields: Fields) -> dict[str, str | tuple[str, ...]]:
     """DOI and PMC number, of which each value says what it is."""
-    told = [_ID.match(one) for tag in ("LID", "AID") for one in fields.get(tag, ())]
-    named = [one[1] for one in told if one and one[2] == "doi"]
+    matches = [_ID.match(one) for tag in ("LID", "AID") for one in fields.get(tag, ())]
+    named = [one[1] for one in matches if one and one[2] == "doi"]
     pmc = _first(fields, "PMC")
     return dict(identifiers(named)[0]) | ({"pmcid": pmc} if pmc else {})

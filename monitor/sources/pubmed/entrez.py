@@ -20,17 +20,17 @@ from monitor.sources.fields.markup import text
 from monitor.sources.formats.api.pages import UNTIL, Pages
 
 BASE = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
-BATCH = 100
-MOST = 5_000  # records of one window; esearch itself stops at 10,000
-MAX_FOUND = 1024 * 1024  # bytes: MOST identifiers need a tenth of it
-BATCHES = 100  # of one run
+BATCH_RECORDS = 100
+MAX_WINDOW_RECORDS = 5_000  # records of one window; esearch itself stops at 10,000
+MAX_SEARCH_BYTES = 1024 * 1024  # bytes: MOST identifiers need a tenth of it
+MAX_BATCHES = 100  # of one run
 
 
 class PubMedOptions(SourceOptions):
     """A `query:` in PubMed's own language, or the files of a `path:`.
 
     With a query, `url` is another server of the same API; without one, it is one document.
-    `api_key` (a secret) and `email` (else the operator's `contact`) are told to NCBI.
+    `api_key` (a secret) and `email` (else the operator's `contact`) are sent to NCBI.
     """
 
     places_needed: ClassVar[bool] = False
@@ -50,14 +50,14 @@ class PubMedOptions(SourceOptions):
         return self
 
 
-def searched(content: bytes) -> tuple[list[str], int, str]:
-    """Return the PMIDs of an esearch answer, how many there are in all, and what went wrong."""
-    if len(content) > MAX_FOUND:
-        raise DocumentError(f"PubMed's search answered with more than {MAX_FOUND:,} bytes")
+def read_search(content: bytes) -> tuple[list[str], int, str]:
+    """Return the PMIDs of an esearch response, their total number, and the error."""
+    if len(content) > MAX_SEARCH_BYTES:
+        raise DocumentError(f"PubMed's search answered with more than {MAX_SEARCH_BYTES:,} bytes")
     try:
-        told = json.loads(content)
-        result = told.get("esearchresult", told)
-        error = str(result.get("ERROR") or told.get("error") or "")
+        response = json.loads(content)
+        result = response.get("esearchresult", response)
+        error = str(result.get("ERROR") or response.get("error") or "")
         if error:
             return [], 0, f"PubMed answered with an error: {text(error)[:200]}"
         ids = [str(one) for one in result["idlist"] if str(one).isdigit()]
@@ -80,11 +80,11 @@ class Search:
         today = self.now.date()
         fresh = min(last, self.now).date() if last else today - timedelta(self.options.first_days)
         first = fresh - timedelta(self.options.overlap_days) if last else fresh
-        left = BATCHES
+        left = MAX_BATCHES
         while left > 0:
             first, end, ids = self.window(first, fresh, today)
             until = self.now if end >= today else datetime.combine(end, time(), UTC)
-            batches = [ids[at : at + BATCH] for at in range(0, len(ids), BATCH)]
+            batches = [ids[at : at + BATCH_RECORDS] for at in range(0, len(ids), BATCH_RECORDS)]
             urls = [self.url("efetch", id=",".join(batch), retmode="xml") for batch in batches]
             yield from self.pages.found(urls, until)
             left -= len(batches)
@@ -93,18 +93,19 @@ class Search:
             first = fresh = end
 
     def window(self, first: date, fresh: date, end: date) -> tuple[date, date, list[str]]:
-        """The days from `first` on that hold few enough records; the overlap is dropped first."""
+        """Find the days from `first` on with few enough records; the overlap is dropped first."""
         while True:
             ids, total = self.search(first, end)
-            if total <= MOST:
+            if total <= MAX_WINDOW_RECORDS:
                 if len(ids) < total:
                     raise DocumentError(f"PubMed found {total} records and named {len(ids)}")
                 return first, end, ids
             if first < fresh:
                 first = fresh
             elif end - first <= timedelta(1):
+                day = f"{first:%Y-%m-%d}"
                 raise DocumentError(
-                    f"PubMed has {total:,} records for {first:%Y-%m-%d}, more than {MOST:,}",
+                    f"PubMed has {total:,} records for {day}, more than {MAX_WINDOW_RECORDS:,}",
                     "narrow the query",
                 )
             else:
@@ -118,16 +119,16 @@ class Search:
             mindate=f"{first:%Y/%m/%d}",
             maxdate=f"{end:%Y/%m/%d}",
             retmode="json",
-            retmax=str(MOST),
+            retmax=str(MAX_WINDOW_RECORDS),
         )
-        ids, total, error = searched(self.pages.get(url).content)
+        ids, total, error = read_search(self.pages.get(url).content)
         if error:
             raise FetchError(error)
         return ids, total
 
-    def url(self, tool: str, **asked: str) -> str:
+    def url(self, tool: str, **arguments: str) -> str:
         base = (self.options.url or BASE).rstrip("/")
         key = self.options.api_key.get_secret_value()
         who = {"tool": "paper-monitor", "email": self.contact, "api_key": key}
-        told = {"db": "pubmed", **who, **asked}
-        return f"{base}/{tool}.fcgi?" + urlencode({k: v for k, v in told.items() if v})
+        parameters = {"db": "pubmed", **who, **arguments}
+        return f"{base}/{tool}.fcgi?" + urlencode({k: v for k, v in parameters.items() if v})

@@ -38,9 +38,9 @@ from monitor.sources.formats.api.pages import Pages
 from monitor.sources.formats.api.records import Keys, keys_of
 from monitor.sources.formats.xml.repair import read_elements
 from monitor.sources.formats.xml.safe_input import XmlError
-from monitor.sources.pubmed.entrez import PubMedOptions, Search, searched
+from monitor.sources.pubmed.entrez import PubMedOptions, Search, read_search
 
-MAX_FILE = 128 * 1024 * 1024  # of a daily update file, as it is sent
+MAX_FILE_BYTES = 128 * 1024 * 1024  # of a daily update file, as it is sent
 _RECORDS = ("PubmedArticle", "PubmedBookArticle", "MedlineCitation", "DeleteCitation", "ERROR")
 _OUTER = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation")
 _ROOTS = (
@@ -49,7 +49,7 @@ _ROOTS = (
 )
 _UNREAD = ("MeshHeadingList", "ChemicalList", "ReferenceList", "AffiliationInfo")
 _NO_TITLE = ("", "[Not Available].", "[Not Available]")
-_UNTOLD = "UNLABELLED"
+_UNLABELLED = "UNLABELLED"
 _ADDRESS = re.compile(r"[\s.,;:]*\bElectronic address:.*", re.DOTALL)
 _PMC = re.compile(r"PMC\d{1,10}", re.ASCII)
 _RETRACTED = "Retracted Publication"
@@ -75,7 +75,7 @@ class PubMed(Source):
     def read(self, document: Document) -> Reading:
         """Read all records; what was read before a fault is kept, and the reading partial."""
         if document.content.lstrip()[:1] in (b"{", b"["):
-            return _failed(_said_in_json(document.content))
+            return _failure(_describe_json(document.content))
         found: list[Paper | Rejected] = []
         whole = True
         for element in _elements(document.content):
@@ -98,14 +98,14 @@ class PubMed(Source):
     @property
     def terms(self) -> Terms:
         """Three requests a second, ten with a key (NBK25497); an update file is large."""
-        asked = self.options
-        if not isinstance(asked, PubMedOptions) or not asked.query:
-            return Terms(max_bytes=MAX_FILE, deadline=timedelta(minutes=10))
-        rate = 10 if asked.api_key.get_secret_value() else 3
-        return Terms(apart=timedelta(0) if asked.url else timedelta(seconds=1 / rate))
+        options = self.options
+        if not isinstance(options, PubMedOptions) or not options.query:
+            return Terms(max_bytes=MAX_FILE_BYTES, deadline=timedelta(minutes=10))
+        rate = 10 if options.api_key.get_secret_value() else 3
+        return Terms(apart=timedelta(0) if options.url else timedelta(seconds=1 / rate))
 
 
-def _failed(error: str) -> Reading:
+def _failure(error: str) -> Reading:
     return Reading(error=error, complete=False)
 
 
@@ -120,9 +120,9 @@ def _elements(content: bytes) -> Iterator[Element | XmlError]:
         yield from stream
 
 
-def _said_in_json(content: bytes) -> str:
+def _describe_json(content: bytes) -> str:
     try:
-        ids, total, error = searched(content)
+        ids, total, error = read_search(content)
     except DocumentError as fault:
         return str(fault)
     return error or f"the document is a search result with {len(ids)} of {total} PMIDs, no records"
@@ -136,15 +136,15 @@ def _read(element: Element, where: str, now: datetime) -> Iterator[Paper | Rejec
         yield Rejected(where, f"PubMed answered with an error: {text(_all(element))[:200]}")
     elif element.tag == "DeleteCitation":
         pmids = [_all(pmid).strip() for pmid in element.iter("PMID")]
-        yield from (_deleted(pmid) for pmid in pmids if pmid.isdigit())
+        yield from (_deleted_paper(pmid) for pmid in pmids if pmid.isdigit())
     elif element.tag == "PubmedBookArticle":
         yield _book(element, where, now)
     else:
         yield _article(element, where, now)
 
 
-def _deleted(pmid: str) -> Paper:
-    """A record that NLM has removed: only its number is told, so the title has to be that."""
+def _deleted_paper(pmid: str) -> Paper:
+    """A record that NLM has removed: only its number is given, so it is the title."""
     return Paper(f"(deleted) PMID {pmid}", keys={"pmid": pmid}, withdrawn=True, raw_id=pmid)
 
 
@@ -154,8 +154,10 @@ def _article(record: Element, where: str, now: datetime) -> Paper | Rejected:
     article = citation.find("Article")
     if article is None:
         return Rejected(where, "record has no article")
-    told = _title(article.find("ArticleTitle"))
-    title = told if told not in _NO_TITLE else _title(article.find("VernacularTitle")) or told
+    english = _title(article.find("ArticleTitle"))
+    title = (
+        english if english not in _NO_TITLE else _title(article.find("VernacularTitle")) or english
+    )
     if not title:
         return Rejected(where, "record has no title")
     issue = article.find("Journal/JournalIssue/PubDate")
@@ -168,11 +170,12 @@ def _article(record: Element, where: str, now: datetime) -> Paper | Rejected:
         title,
         abstract=_abstract(article) or _other_abstract(citation),
         authors=_authors(article.find("AuthorList")),
-        venue=_said(article, "Journal/Title") or _said(citation, "MedlineJournalInfo/MedlineTA"),
+        venue=_text_at(article, "Journal/Title")
+        or _text_at(citation, "MedlineJournalInfo/MedlineTA"),
         year=year or online_year,
         published=within_print_era(published or issued, now),
         updated=within_print_era(_date(citation.find("DateRevised"))[1], now),
-        announced=within_print_era(_entered(record), now),
+        announced=within_print_era(_entry_day(record), now),
         identifiers=[*article.iter("ELocationID"), *record.iterfind("PubmedData/ArticleIdList/*")],
         categories=[*citation.iterfind("KeywordList/Keyword")],
         withdrawn=_is_retracted(citation),
@@ -198,11 +201,11 @@ def _book(record: Element, where: str, now: datetime) -> Paper | Rejected:
         title,
         abstract=_abstract(book),
         authors=_authors(writers if writers is not None else book.find("Book/AuthorList")),
-        venue=_said(book, "Book/BookTitle"),
+        venue=_text_at(book, "Book/BookTitle"),
         year=contributed_year or year,  # a chapter may be younger than its book by decades
         published=within_print_era(contributed or issued, now),
         updated=within_print_era(_date(book.find("DateRevised"))[1], now),
-        announced=within_print_era(_entered(record), now),
+        announced=within_print_era(_entry_day(record), now),
         identifiers=[
             *book.iterfind("ArticleIdList/*"),
             *record.iterfind("PubmedBookData/ArticleIdList/*"),
@@ -255,7 +258,7 @@ def _all(element: Element | None) -> str:
     return "" if element is None else "".join(element.itertext())
 
 
-def _said(element: Element, path: str) -> str:
+def _text_at(element: Element, path: str) -> str:
     return text(_all(element.find(path)))
 
 
@@ -269,8 +272,8 @@ def _abstract(article: Element) -> str:
 
 def _other_abstract(citation: Element) -> str:
     """An abstract by another hand or in another language, where there is none; English first."""
-    told = sorted(citation.iterfind("OtherAbstract"), key=lambda a: a.get("Language") != "eng")
-    return next(filter(None, map(_sections, told)), "")
+    abstracts = sorted(citation.iterfind("OtherAbstract"), key=lambda a: a.get("Language") != "eng")
+    return next(filter(None, map(_sections, abstracts)), "")
 
 
 def _sections(abstract: Element | None) -> str:
@@ -280,16 +283,16 @@ def _sections(abstract: Element | None) -> str:
     parts = []
     for section in abstract.iterfind("AbstractText"):
         label = text(section.get("Label", ""))
-        said = text(_all(section))
-        if label.upper() == _UNTOLD:
+        words = text(_all(section))
+        if label.upper() == _UNLABELLED:
             label = ""
-        parts.append(f"{label.rstrip(':')}: {said}" if label and said else said or label)
+        parts.append(f"{label.rstrip(':')}: {words}" if label and words else words or label)
     return " ".join(filter(None, parts))
 
 
 def _authors(names: Element | None) -> tuple[str, ...]:
-    told = () if names is None else names.iterfind("Author")
-    return tuple(filter(None, (_name(a) for a in told if a.get("ValidYN") != "N")))
+    authors = () if names is None else names.iterfind("Author")
+    return tuple(filter(None, (_name(a) for a in authors if a.get("ValidYN") != "N")))
 
 
 def _name(author: Element) -> str:
@@ -302,18 +305,18 @@ def _name(author: Element) -> str:
             "Suffix",
         )
     )
-    name = " ".join(filter(None, (_said(author, part) for part in parts)))
-    return _ADDRESS.sub("", _said(author, "CollectiveName")) or name
+    name = " ".join(filter(None, (_text_at(author, part) for part in parts)))
+    return _ADDRESS.sub("", _text_at(author, "CollectiveName")) or name
 
 
-def _keys(told: list[Element]) -> dict[str, str | tuple[str, ...]]:
+def _keys(elements: list[Element]) -> dict[str, str | tuple[str, ...]]:
     """DOI and PMC number; the references of a paper have lists of the same name elsewhere."""
     doi = [
         _all(one)
-        for one in told
+        for one in elements
         if (one.get("IdType") or one.get("EIdType")) == "doi" and one.get("ValidYN") != "N"
     ]
-    pmc = [_all(one).strip() for one in told if one.get("IdType") == "pmc"]
+    pmc = [_all(one).strip() for one in elements if one.get("IdType") == "pmc"]
     found = dict(identifiers(doi)[0])
     return found | ({"pmcid": pmc[0]} if pmc and _PMC.fullmatch(pmc[0]) else {})
 
@@ -339,13 +342,15 @@ def _type(citation: Element) -> tuple[str, Keys]:
         (mark, note) for note in _notes(citation) if (mark := _NOTICES.get(note.get("RefType", "")))
     ]
     type_ = type_of([*(mark for mark, _ in notices), *_types(citation)])
-    return type_, keys_of(pair for mark, note in notices if mark == type_ for pair in _cited(note))
+    return type_, keys_of(
+        pair for mark, note in notices if mark == type_ for pair in _cited_keys(note)
+    )
 
 
-def _cited(note: Element) -> Iterator[tuple[str, str]]:
+def _cited_keys(note: Element) -> Iterator[tuple[str, str]]:
     """The PMID of a record that another one names, and the DOI where its reference has one."""
-    yield "pmid", _said(note, "PMID")
-    if doi := _CITED_DOI.search(_said(note, "RefSource")):
+    yield "pmid", _text_at(note, "PMID")
+    if doi := _CITED_DOI.search(_text_at(note, "RefSource")):
         yield "doi", doi[1].rstrip(".,;)")
 
 
@@ -356,12 +361,12 @@ def _date(element: Element | None) -> tuple[int | None, datetime | None]:
     if free := element.findtext("MedlineDate"):
         return partial_date(free)
     year, month, day = (element.findtext(part) or "" for part in ("Year", "Month", "Day"))
-    told = int(year) if year.isascii() and year.isdigit() and len(year) == 4 else None
-    return told, day_of(year, month, day) if month else None
+    full_year = int(year) if year.isascii() and year.isdigit() and len(year) == 4 else None
+    return full_year, day_of(year, month, day) if month else None
 
 
-def _entered(record: Element) -> datetime | None:
+def _entry_day(record: Element) -> datetime | None:
     """The day on which the record came into PubMed."""
     days = {day.get("PubStatus"): day for day in record.iterfind("*/History/PubMedPubDate")}
-    told = (_date(days.get(status))[1] for status in ("entrez", "pubmed"))
-    return next(filter(None, told), None)
+    dates = (_date(days.get(status))[1] for status in ("entrez", "pubmed"))
+    return next(filter(None, dates), None)

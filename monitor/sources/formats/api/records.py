@@ -53,7 +53,7 @@ class NoPaperError(Exception):
 class Listing:
     """What a service answered: the records of one page, and what it says of the others.
 
-    `total` is the number of records on all pages (None: not told), `begin` how many come before
+    `total` is the number of records on all pages (None: unknown), `begin` how many come before
     this page, `cursor` what to ask for the next one with ("": there is none, or it is counted).
     """
 
@@ -85,19 +85,19 @@ class JsonSource(Source):
         if content.count(b"{") * 200 + content.count(b"[") * 70 > MAX_PARSED:
             return _failed("the JSON has more objects and lists than any answer")
         text, _ = decode(content)
-        told, cut = _parsed(text, self.lists)
-        listing = self._judged(told, cut, text)
+        response, cut = _parsed(text, self.lists)
+        listing = self._check(response, cut, text)
         if listing.error:
             return _failed(listing.error + self._other_kind(content))
         papers, rejected = self._papers(listing.items)
         error = "" if papers or not rejected else f"no record is a paper: {rejected[0].why}"
         return Reading(papers, rejected, error, complete=cut is None and not error)
 
-    def listing(self, told: object) -> Listing:
+    def listing(self, response: object) -> Listing:
         """Find the records of a whole answer, which is what `json.loads` made of it."""
-        found = next((v for n in self.lists if isinstance(v := member(told, n), list)), None)
+        found = next((v for n in self.lists if isinstance(v := member(response, n), list)), None)
         if found is None:
-            return Listing(error=self.no_answer(told))
+            return Listing(error=self.describe_error(response))
         return Listing(found)
 
     @abstractmethod
@@ -110,17 +110,21 @@ class JsonSource(Source):
             return ""
         return f"; read a dump of records with `kind: jsonl` and `preset: {self.preset}`"
 
-    def no_answer(self, told: object) -> str:
+    def describe_error(self, response: object) -> str:
         """Say what is wrong with an answer that holds no list."""
-        words = _words_in(told, 0)
+        words = _error_words(response, 0)
         if words:
             return f"{self.service} answered with an error: {words}"
         return f"the JSON is not a response of {self.service}: it has no list of records"
 
-    def _judged(self, told: object, cut: Sequence[object] | None, text: str) -> Listing:
+    def _check(self, response: object, cut: Sequence[object] | None, text: str) -> Listing:
         if cut is None:
             # Programs that ask the services save a list of records alone.
-            listing = Listing(told) if isinstance(told, list) and told else self.listing(told)
+            listing = (
+                Listing(response)
+                if isinstance(response, list) and response
+                else self.listing(response)
+            )
         elif cut:
             listing = Listing(cut)
         else:
@@ -182,17 +186,17 @@ def _unreadable(text: str) -> str:
     return "the JSON cannot be read"
 
 
-def _words_in(told: object, depth: int) -> str:
+def _error_words(value: object, depth: int) -> str:
     """The words of an error body, wherever services put them."""
-    if isinstance(told, str):
-        words = markup.text(told[:1000])[:200]
+    if isinstance(value, str):
+        words = markup.text(value[:1000])[:200]
         return "" if words.lower() in _NO_ERROR else words
     if depth > 3:
         return ""
-    if isinstance(told, list):
-        return next((words for one in told[:3] if (words := _words_in(one, depth + 1))), "")
-    if isinstance(told, Mapping):
-        found = (_words_in(told.get(name), depth + 1) for name in _ERRORS)
+    if isinstance(value, list):
+        return next((words for one in value[:3] if (words := _error_words(one, depth + 1))), "")
+    if isinstance(value, Mapping):
+        found = (_error_words(value.get(name), depth + 1) for name in _ERRORS)
         return next((words for words in found if words), "")
     return ""
 
@@ -200,28 +204,28 @@ def _words_in(told: object, depth: int) -> str:
 # ── values of any type ──────────────────────────────────────────────────────────────
 
 
-def member(told: object, *path: str) -> object:
+def member(value: object, *path: str) -> object:
     """Return what stands at a path of names, or None."""
     for name in path:
-        told = told.get(name) if isinstance(told, Mapping) else None
-    return told
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
 
 
-def many(told: object, *path: str) -> list[object]:
+def many(value: object, *path: str) -> list[object]:
     """Return a list at a path; of one value, a list of it; of none, an empty one."""
-    found = member(told, *path)
+    found = member(value, *path)
     if isinstance(found, list):
         return found
     return [] if found is None else [found]
 
 
-def raw(told: object, *path: str) -> str:
+def raw(value: object, *path: str) -> str:
     """Return a text or number at a path as text; the first one of a list; else ""."""
     for name in path:
-        told = told.get(name) if isinstance(told, dict) else member(told, name)
-        if told is None:
+        value = value.get(name) if isinstance(value, dict) else member(value, name)
+        if value is None:
             return ""
-    for one in told if isinstance(told, list) else (told,):
+    for one in value if isinstance(value, list) else (value,):
         if isinstance(one, (str, int, float)) and not isinstance(one, bool):
             word = str(one).strip() if isinstance(one, str) or abs(one) < 1e18 else ""
             if word and (word.isprintable() or (word := clean(word))):
@@ -256,42 +260,42 @@ def in_order(index: object) -> str:
     return " ".join(word for _, word in sorted(words))
 
 
-def title_of(*told: str) -> str:
+def title_of(*titles: str) -> str:
     """Return the first title that has any words in it; NoPaperError when there is none."""
-    title = next((words for one in told if (words := prose(one))), "")
+    title = next((words for one in titles if (words := prose(one))), "")
     if not title:
         raise NoPaperError("record has no title")
     return title
 
 
-def number(told: object, *path: str) -> int | None:
+def number(value: object, *path: str) -> int | None:
     """Return a whole number at a path, also one written as text."""
-    word = raw(told, *path)
+    word = raw(value, *path)
     return int(word) if word.isascii() and word.isdigit() and len(word) < 19 else None
 
 
-def when(told: str, now: datetime) -> datetime | None:
+def when(text: str, now: datetime) -> datetime | None:
     """Read a date that a paper may have."""
-    return within_print_era(parse_date(told), now)
+    return within_print_era(parse_date(text), now)
 
 
-def at_milliseconds(told: object, now: datetime) -> datetime | None:
+def at_milliseconds(value: object, now: datetime) -> datetime | None:
     """Read a date given as milliseconds since 1970."""
-    if not isinstance(told, (int, float)) or isinstance(told, bool) or not 0 < told < 1e14:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value < 1e14:
         return None
-    return within_reason(datetime.fromtimestamp(told / 1000, UTC), now)
+    return within_reason(datetime.fromtimestamp(value / 1000, UTC), now)
 
 
-def year_of(told: str, at: datetime | None = None) -> int | None:
-    """Return the year that is told, else that of a date."""
-    found = re.match(r"(?:1[5-9]|20|21)\d\d(?!\d)", told)
+def year_of(text: str, at: datetime | None = None) -> int | None:
+    """Return the year in a text, else that of a date."""
+    found = re.match(r"(?:1[5-9]|20|21)\d\d(?!\d)", text)
     return int(found.group()) if found else at.year if at else None
 
 
-def names_of(told: Iterable[str]) -> tuple[str, ...]:
+def names_of(marked_up: Iterable[str]) -> tuple[str, ...]:
     """Return clean names, in order, without those that have no letter."""
-    names = [bounded(name) for name in islice(told, MAX_NAMES)]
-    found = markup.names(names)
+    bounded_names = [bounded(name) for name in islice(marked_up, MAX_NAMES)]
+    found = markup.names(bounded_names)
     return tuple(name for name in found if name[:1].isalpha() or any(map(str.isalpha, name)))
 
 
@@ -310,16 +314,16 @@ def doi_page(doi: str) -> str:
     return f"https://doi.org/{quote(doi, safe='/();:')}"
 
 
-def terms(told: Iterable[str]) -> tuple[str, ...]:
+def terms(words: Iterable[str]) -> tuple[str, ...]:
     """Return categories or keywords, each once."""
-    found = dict.fromkeys(markup.text(term[:1000]) for term in told)
+    found = dict.fromkeys(markup.text(term[:1000]) for term in words)
     return tuple(term for term in found if 0 < len(term) <= 100)[:MAX_CATEGORIES]
 
 
-def keys_of(told: Iterable[tuple[str, str]]) -> Keys:
+def keys_of(pairs: Iterable[tuple[str, str]]) -> Keys:
     """Collect identifiers by scheme: one value, or a tuple of several."""
     found: dict[str, dict[str, None]] = {}
-    for scheme, value in told:
+    for scheme, value in pairs:
         if value and len(value) <= 300:
             found.setdefault(scheme, {})[markup.text(value)] = None
     return {scheme: v[0] if len(v := tuple(values)) == 1 else v for scheme, values in found.items()}

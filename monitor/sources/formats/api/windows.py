@@ -30,7 +30,7 @@ from monitor.sources.fields.dates import parse_date
 from monitor.sources.formats.api.records import JsonSource, Listing, value_of
 
 MAX_PAGES = 200
-SPARE = timedelta(days=7)
+WINDOW_MARGIN = timedelta(days=7)
 
 
 class ApiOptions(SourceOptions):
@@ -41,16 +41,16 @@ class ApiOptions(SourceOptions):
     """
 
     places_needed: ClassVar[bool] = False
-    asked_with: ClassVar[tuple[str, ...]] = ()
+    query_settings: ClassVar[tuple[str, ...]] = ()
 
     overlap_days: int = Field(default=7, ge=1, le=365)
 
     @model_validator(mode="after")
-    def _asks_something(self) -> ApiOptions:
+    def _check_query(self) -> ApiOptions:
         """Of the settings `asked_with`, one at least must say what to ask the service for."""
-        asks = any(getattr(self, name) for name in self.asked_with)
-        if self.asked_with and not (asks or self.path or one_document(self.url)):
-            named = " or ".join(f"`{name}:`" for name in self.asked_with)
+        asks = any(getattr(self, name) for name in self.query_settings)
+        if self.query_settings and not (asks or self.path or one_document(self.url)):
+            named = " or ".join(f"`{name}:`" for name in self.query_settings)
             raise ValueError(f"needs {named}")
         return self
 
@@ -73,7 +73,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """One page of what is asked: `before` counts the records on the pages before it."""
 
     span: Span
@@ -112,27 +112,27 @@ class ApiSource(JsonSource):
     longest: ClassVar[timedelta | None] = None  # of a piece; None: the overlap and a week
 
     @abstractmethod
-    def ask(self, asked: Asked) -> str:
+    def page_url(self, request: PageRequest) -> str:
         """Return the address of a page, below `self.base`."""
 
     def targets(self) -> Sequence[str]:
         """Return what is asked for one after the other: categories, venues."""
         return ("",)
 
-    def following(self, listing: Listing, asked: Asked) -> str:
+    def following(self, listing: Listing, request: PageRequest) -> str:
         """Return the cursor of the page after this one, "" when this is the last."""
-        seen = asked.before + len(listing.items)
+        seen = request.before + len(listing.items)
         ended = not listing.items or (listing.total is not None and seen >= listing.total)
         return "" if ended else listing.cursor
 
-    def outline(self, document: Document, asked: Asked) -> Outline:
+    def outline(self, document: Document, request: PageRequest) -> Outline:
         """Read of a page what leads on from it."""
         reading = self.read(document)
         if not (document.complete and reading.complete):
             return Outline()
         listing = self.listing(value_of(document.content))
         mark = hashlib.sha256(json.dumps(listing.items).encode()).hexdigest()
-        return Outline(True, len(listing.items), mark, self.following(listing, asked))
+        return Outline(True, len(listing.items), mark, self.following(listing, request))
 
     @property
     def base(self) -> str:
@@ -144,10 +144,10 @@ class ApiSource(JsonSource):
             yield from super().find(validators)
             return
         now = self._clock()
-        overlap = timedelta(days=getattr(self.options, "overlap_days", SPARE.days))
+        overlap = timedelta(days=getattr(self.options, "overlap_days", WINDOW_MARGIN.days))
         until = parse_date(validators.get("until", "")) or now
         read = 0
-        for span in spans(until, now, overlap, self.longest or overlap + SPARE):
+        for span in spans(until, now, overlap, self.longest or overlap + WINDOW_MARGIN):
             pages = yield from self._pages(span, validators)
             read += pages
             if not pages or read >= MAX_PAGES:
@@ -160,24 +160,24 @@ class ApiSource(JsonSource):
         count = 0
         *others, last = self.targets()
         for target in (*others, last):
-            asked, seen = Asked(span, target), set[str]()
+            request, seen = PageRequest(span, target), set[str]()
             while True:
-                page = _Page(self, asked, state, done if target == last else state)
+                page = _Page(self, request, state, done if target == last else state)
                 yield Found(page.name, page.load)
-                told = page.told
-                if not told.whole:
+                outline = page.outline
+                if not outline.whole:
                     return 0
                 count += 1
-                if not told.following:
+                if not outline.following:
                     break
-                if told.mark in seen or count >= MAX_PAGES:
-                    raise DocumentError(*self._endless(page, told.mark in seen))
-                seen.add(told.mark)
-                asked = replace(
-                    asked,
-                    cursor=told.following,
-                    page=asked.page + 1,
-                    before=asked.before + told.records,
+                if outline.mark in seen or count >= MAX_PAGES:
+                    raise DocumentError(*self._endless(page, outline.mark in seen))
+                seen.add(outline.mark)
+                request = replace(
+                    request,
+                    cursor=outline.following,
+                    page=request.page + 1,
+                    before=request.before + outline.records,
                 )
         return count
 
@@ -189,15 +189,15 @@ class ApiSource(JsonSource):
             "narrow the request",
         )
 
-    def fetch_page(self, asked: Asked, name: str) -> Document:
+    def fetch_page(self, request: PageRequest, name: str) -> Document:
         """Fetch one page; FetchError when it cannot be had, in the service's own words."""
         try:
-            answer = self.get(self.ask(asked))
+            answer = self.get(self.page_url(request))
         except FetchError as fault:
-            told = self.read(Document(name, fault.body, self._clock())).error if fault.body else ""
-            if fault.retry_after is not None or "error: " not in told:
+            error = self.read(Document(name, fault.body, self._clock())).error if fault.body else ""
+            if fault.retry_after is not None or "error: " not in error:
                 raise
-            raise FetchError(fault.message, told) from fault
+            raise FetchError(fault.message, error) from fault
         return Document(
             name,
             answer.content,
@@ -213,19 +213,25 @@ class _Page:
     """A page on its way: what came of it is known once it was loaded."""
 
     def __init__(
-        self, source: ApiSource, asked: Asked, state: Mapping[str, str], done: Mapping[str, str]
+        self,
+        source: ApiSource,
+        request: PageRequest,
+        state: Mapping[str, str],
+        done: Mapping[str, str],
     ) -> None:
         self._source = source
-        self._asked = asked
+        self._request = request
         self._state = state
         self._done = done
-        first, last = asked.span.days
-        target = f" {asked.target}" if asked.target else ""
-        self.name = f"{shown(source.base)}{target} {first}..{last} page {asked.page}"
-        self.told = Outline()
+        first, last = request.span.days
+        target = f" {request.target}" if request.target else ""
+        self.name = f"{shown(source.base)}{target} {first}..{last} page {request.page}"
+        self.outline = Outline()
 
     def load(self) -> Document:
-        document = self._source.fetch_page(self._asked, self.name)
-        self.told = cast("Outline", sandbox.ask(self._source, "outline", document, self._asked))
-        ended = self.told.whole and not self.told.following
+        document = self._source.fetch_page(self._request, self.name)
+        self.outline = cast(
+            "Outline", sandbox.ask(self._source, "outline", document, self._request)
+        )
+        ended = self.outline.whole and not self.outline.following
         return replace(document, validators=self._done if ended else self._state)

@@ -17,7 +17,14 @@ from monitor.sources.fields.dates import long_over, parse_date, partial_date, wi
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.links import http_link
 from monitor.sources.formats.api.records import MAX_NAMES, Keys, doi_page, natural, terms
-from monitor.sources.formats.oai.envelope import NO_TITLE, Record, deleted, every, first, local
+from monitor.sources.formats.oai.envelope import (
+    NO_TITLE,
+    Record,
+    deleted_paper,
+    every,
+    first,
+    local,
+)
 
 _DATES = ("issued", "date", "created", "available")
 # "Doe, Jane; University of Sand" of OJS; "Doe, Jane; Roe, Rae" of others
@@ -51,64 +58,66 @@ _OPENREVIEW = re.compile(r"openreview\.net/(?:forum|pdf)\?id=([\w-]+)")
 
 def paper(record: Record, now: datetime) -> Paper | str:
     """Turn a record into a paper, or say why it is none; a deleted one is a withdrawn paper."""
-    told = record.metadata
-    if record.deleted or told is None:
-        return deleted(record, {"oai": record.identifier})
-    title = first(told, "title")
+    metadata = record.metadata
+    if record.deleted or metadata is None:
+        return deleted_paper(record, {"oai": record.identifier})
+    title = first(metadata, "title")
     if not title:
-        known = any(every(told, "creator", "identifier", "date"))
-        return NO_TITLE if known else f"record is in {local(told)}, not Dublin Core"
-    year, published, announced = _dates(every(told, *_DATES), now)
-    keys, version = _keys(record.identifier, told)
+        known = any(every(metadata, "creator", "identifier", "date"))
+        return NO_TITLE if known else f"record is in {local(metadata)}, not Dublin Core"
+    year, published, announced = _dates(every(metadata, *_DATES), now)
+    keys, version = _keys(record.identifier, metadata)
     return Paper(
         title=title,
-        abstract=_abstract(told),
-        authors=tuple(_names(every(told, "creator"))),
-        venue=_venue(every(told, "source", "bibliographicCitation")),
+        abstract=_abstract(metadata),
+        authors=tuple(_names(every(metadata, "creator"))),
+        venue=_venue(every(metadata, "source", "bibliographicCitation")),
         year=year,
         published=published,
         announced=announced,
-        url=_link(every(told, "identifier"), keys),
+        url=_link(every(metadata, "identifier"), keys),
         keys=keys,
-        categories=terms(every(told, "subject")),
+        categories=terms(every(metadata, "subject")),
         version=version,
         raw_id=record.identifier,
     )
 
 
-def _abstract(told: Element) -> str:
+def _abstract(metadata: Element) -> str:
     """The first long text that is no note about the record."""
-    texts = [*every(told, "abstract"), *every(told, "description")]
+    texts = [*every(metadata, "abstract"), *every(metadata, "description")]
     fit = [text for text in texts if not _NO_ABSTRACT.match(text)]
     return next((text for text in fit if len(text) > _SHORT), max(fit, key=len, default=""))
 
 
-def _names(told: Iterable[str]) -> list[str]:
-    single = (one for name in told if not _NO_NAME.match(name) for one in _single(accents(name)))
-    names = [natural(_bare(one)) for one in single]
+def _names(creators: Iterable[str]) -> list[str]:
+    single = (
+        one for name in creators if not _NO_NAME.match(name) for one in _split_names(accents(name))
+    )
+    names = [natural(_strip_name(one)) for one in single]
     return [name for name in names if any(map(str.isalpha, name))][:MAX_NAMES]
 
 
-def _bare(name: str) -> str:
+def _strip_name(name: str) -> str:
     """A name without when its bearer lived, or what initials stand for."""
-    told = _LIFETIME.sub("", name)
-    return _FULLER.sub("", told) if "," in told else told
+    short = _LIFETIME.sub("", name)
+    return _FULLER.sub("", short) if "," in short else short
 
 
-def _single(told: str) -> list[str]:
+def _split_names(text: str) -> list[str]:
     """The names of one element: behind a semicolon is another one, or where its author works."""
-    first, *others = _SEVERAL.split(told)
+    first, *others = _SEVERAL.split(text)
     alike = (one for one in others if one.count(",") == first.count(",") <= 1)
     return [first, *(one for one in alike if _A_NAME.match(one) and not _A_PLACE.search(one))]
 
 
-def _venue(told: Iterable[str]) -> str:
-    names = (text.split(";")[0].strip() for text in told if not _NO_VENUE.match(text))
+def _venue(texts: Iterable[str]) -> str:
+    names = (text.split(";")[0].strip() for text in texts if not _NO_VENUE.match(text))
     return next((name for name in names if name), "")
 
 
 def _dates(
-    told: Iterable[str], now: datetime
+    texts: Iterable[str], now: datetime
 ) -> tuple[int | None, datetime | None, datetime | None]:
     """Return the year and the day of publication, or the day that a year long over counts from.
 
@@ -116,7 +125,7 @@ def _dates(
     A year alone names no day; but when it is over for long, whatever is of it is older.
     """
     found: list[tuple[int, datetime | None]] = []
-    for text in told:
+    for text in texts:
         at = parse_date(text)
         year, day = (at.year, at) if at else partial_date(text)
         if year and year <= now.year + 1 and "embargo" not in text:
@@ -130,10 +139,12 @@ def _dates(
     return year, None, long_over(year, now)
 
 
-def _keys(identifier: str, told: Element) -> tuple[Keys, int | None]:
-    own = (_SCHEME.sub(r"\g<scheme>:", text, 1) for text in every(told, "identifier", "doi"))
+def _keys(identifier: str, metadata: Element) -> tuple[Keys, int | None]:
+    own = (_SCHEME.sub(r"\g<scheme>:", text, 1) for text in every(metadata, "identifier", "doi"))
     same = (
-        _SAME.sub(r"\g<scheme>:", text, 1) for text in every(told, "relation") if _SAME.match(text)
+        _SAME.sub(r"\g<scheme>:", text, 1)
+        for text in every(metadata, "relation")
+        if _SAME.match(text)
     )
     named = (identifier, *own, *same)
     keys, version = identifiers(named)
@@ -145,7 +156,7 @@ def _keys(identifier: str, told: Element) -> tuple[Keys, int | None]:
     return found, version
 
 
-def _link(told: Iterable[str], keys: Keys) -> str:
-    found = next((link for text in told if (link := http_link(text, ""))), "")
+def _link(texts: Iterable[str], keys: Keys) -> str:
+    found = next((link for text in texts if (link := http_link(text, ""))), "")
     doi = keys.get("doi", "")
     return found or (doi_page(doi) if isinstance(doi, str) and doi else "")

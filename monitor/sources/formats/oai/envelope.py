@@ -64,7 +64,7 @@ class Record:
     metadata: Element | None
 
 
-Told = Callable[[Record], Paper | str]
+Convert = Callable[[Record], Paper | str]
 """What a format makes of a record: a paper, or why it is none."""
 
 
@@ -98,17 +98,17 @@ def says_error(content: bytes) -> bool:
     return bool(_ERROR.search(content))
 
 
-def read_envelope(content: bytes, told: Told) -> Envelope:
+def read_envelope(content: bytes, convert: Convert) -> Envelope:
     """Read an answer; of one that is cut off or broken, the records that can be had."""
     if len(content) > MAX_BYTES:
         return Envelope(error=f"the document is larger than {MAX_BYTES:,} bytes")
     if content.count(b"<") > MAX_TAGS:
         return Envelope(error=f"the document has more than {MAX_TAGS:,} tags")
-    answer = _Answer(told)
+    answer = _Answer(convert)
     fault = answer.read(content)
     if fault and fault.repairable:
         text = declare_prefixes(repair_escapes(content), _SPACES[0][1:-1])
-        again = _Answer(told, answer.found)
+        again = _Answer(convert, answer.found)
         fault = again.read(text.encode(errors="replace"))
         if fault and len(again.found) < MAX_RECORDS:
             again.read_apart(text)
@@ -119,8 +119,8 @@ def read_envelope(content: bytes, told: Told) -> Envelope:
 class _Answer:
     """What was read of an answer so far; its first records may be `known`."""
 
-    def __init__(self, told: Told, known: Sequence[Paper | Rejected] = ()) -> None:
-        self.told = told
+    def __init__(self, convert: Convert, known: Sequence[Paper | Rejected] = ()) -> None:
+        self.convert = convert
         self.known = known
         self.found: list[Paper | Rejected] = []
         self.verb = self.token = ""
@@ -185,7 +185,7 @@ class _Answer:
             deleted,
             element.find("{*}metadata/*"),
         )
-        found = _unfit(element, record) or self.told(record)
+        found = _find_fault(element, record) or self.convert(record)
         return found if isinstance(found, Paper) else Rejected(f"{where} ({identifier})", found)
 
     def envelope(self, fault: str) -> Envelope:
@@ -214,7 +214,7 @@ class _Answer:
         return "the document is not an OAI-PMH response"
 
 
-def deleted(record: Record, keys: Mapping[str, str], url: str = "") -> Paper:
+def deleted_paper(record: Record, keys: Mapping[str, str], url: str = "") -> Paper:
     """A deleted record as a withdrawn paper: nothing but its identifier is left to call it."""
     return Paper(
         title=record.identifier,
@@ -225,7 +225,7 @@ def deleted(record: Record, keys: Mapping[str, str], url: str = "") -> Paper:
     )
 
 
-def _unfit(element: Element, record: Record) -> str:
+def _find_fault(element: Element, record: Record) -> str:
     """Say why a record is not looked at, or ""."""
     if sum(1 for _ in element.iter()) > MAX_PARTS:
         return f"record has more than {MAX_PARTS:,} elements"
@@ -238,8 +238,8 @@ def _tags(names: tuple[str, ...]) -> frozenset[str]:
     return frozenset(space + name for space in _SPACES for name in names)
 
 
-def _count(told: str) -> int:
-    return int(told) if told.isascii() and told.isdigit() and len(told) < 10 else 0
+def _count(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 # ── elements ────────────────────────────────────────────────────────────────────────

@@ -1,7 +1,7 @@
 """Asking an OAI-PMH repository for what changed: pieces of time, sets, pages by resumption token.
 
-State between runs is `until`, when the repository had told everything: the time of its first
-answer, since its clock is what datestamps are made by. It moves with the last page of a piece;
+State between runs is `until`, up to when everything was read: the time of the repository's
+first response, because its clock makes the datestamps. It moves with the last page of a piece;
 an error, a cut page or a restart costs that piece only. While pieces are left, `from` says where
 the next begins, and `days` how long it is after one had too many pages: half of that one, and twice
 as long after each that was read. A token that is no longer known (arXiv's last a day) means asking
@@ -46,10 +46,10 @@ class Repository:
     def shown(self) -> str:
         return HttpClient.shown(self.address)
 
-    def ask(self, **asked: str) -> str:
-        told = {name.strip("_"): value for name, value in asked.items() if value}
+    def url(self, **arguments: str) -> str:
+        parameters = {name.strip("_"): value for name, value in arguments.items() if value}
         mark = "&" if "?" in self.address else "?"
-        return f"{self.address}{mark}{urlencode({'verb': 'ListRecords', **told})}"
+        return f"{self.address}{mark}{urlencode({'verb': 'ListRecords', **parameters})}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,11 @@ class Harvester(Source):
     """A kind that asks repositories."""
 
     @abstractmethod
-    def told(self, record: Record) -> Paper | str:
+    def convert(self, record: Record) -> Paper | str:
         """Turn a record into a paper, or say why it is none."""
 
     def envelope(self, content: bytes) -> Envelope:
-        return read_envelope(content, self.told)
+        return read_envelope(content, self.convert)
 
     def outline(self, document: Document) -> Envelope:
         """Read of an answer what leads on from it, without its records."""
@@ -111,7 +111,7 @@ class Harvester(Source):
                 return
             state = walk.done
 
-    def fetched(self, address: str, name: str) -> Document:
+    def fetch(self, address: str, name: str) -> Document:
         """Fetch an answer as the document of that name; raises FetchError.
 
         Some repositories send the errors of the protocol with a status that refuses.
@@ -152,13 +152,13 @@ class _Walk:
         """The state once this piece is whole; what is `kept` besides holds only for the last."""
         if end := self.piece.end:
             until = max(end, parse_date(self.state.get(UNTIL, "")) or end)
-            told = {UNTIL: until.isoformat(), FROM: end.isoformat()}
+            progress = {UNTIL: until.isoformat(), FROM: end.isoformat()}
             if days := self.state.get(DAYS):
-                told[DAYS] = str(min(2 * int(days), PIECE.days))
-            return {**self.state, **told}
-        told = {UNTIL: self.responded.isoformat()} if self.responded else {}
+                progress[DAYS] = str(min(2 * int(days), PIECE.days))
+            return {**self.state, **progress}
+        progress = {UNTIL: self.responded.isoformat()} if self.responded else {}
         before = {name: value for name, value in self.state.items() if name not in (FROM, DAYS)}
-        return {**before, **self.kept, **told}
+        return {**before, **self.kept, **progress}
 
     @property
     def halved(self) -> dict[str, str] | None:
@@ -201,19 +201,19 @@ class _Walk:
         """Remember when the first answer of this piece was given."""
         self.pages += 1
         if self.responded is None:
-            told = envelope.responded or at
-            self.responded = min(told, at + timedelta(days=1))
+            responded = envelope.responded or at
+            self.responded = min(responded, at + timedelta(days=1))
 
 
 class _Page:
     """A page on its way: what came of it is known once it was loaded."""
 
     def __init__(
-        self, walk: _Walk, of: str, asked_with: str, *, is_last: bool, again: bool = False
+        self, walk: _Walk, of: str, token: str, *, is_last: bool, again: bool = False
     ) -> None:
         self.walk = walk
         self.of = of
-        self.asked_with = asked_with
+        self.resumed_with = token
         self.is_last = is_last
         self.again = again  # the list was begun again
         self.whole = False
@@ -224,12 +224,12 @@ class _Page:
 
     def load(self) -> Document:
         document, envelope = self._answer(self._address())
-        if envelope.expired and self.asked_with:
+        if envelope.expired and self.resumed_with:
             if self.again:
                 raise DocumentError(
                     f"{self.walk.repository.shown} rejected its own resumption token"
                 )
-            self.again, self.asked_with = True, ""
+            self.again, self.resumed_with = True, ""
             document, envelope = self._answer(self._address())
         self.whole = document.complete and not (envelope.error or envelope.fault)
         if not self.whole:
@@ -244,13 +244,13 @@ class _Page:
         return replace(document, validators=dict(state))
 
     def _answer(self, address: str) -> tuple[Document, Envelope]:
-        document = self.walk.source.fetched(address, self.name)
+        document = self.walk.source.fetch(address, self.name)
         return document, cast("Envelope", sandbox.ask(self.walk.source, "outline", document))
 
     def _address(self) -> str:
-        ask = self.walk.repository.ask
-        if self.asked_with:
-            return ask(resumptionToken=self.asked_with)
+        ask = self.walk.repository.url
+        if self.resumed_with:
+            return ask(resumptionToken=self.resumed_with)
         begin, end = self.walk.piece.days
         prefix = self.walk.repository.prefix
         return ask(metadataPrefix=prefix, set=self.of, from_=begin, until=end)
