@@ -4,7 +4,7 @@
 --stores sqlite     not both
 --harms kill,pairs  not all; `pairs` are two faults in one installation
 --trace             only write the list of boundaries anew
---docs              write their sums into docs/delivery.md
+--docs              write their sums into docs/guarantees.md
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Tables for docs/delivery.md, between their marks."""
+"""Tables for docs/guarantees.md, between their marks."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "delivery.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guarantees.md"
 
 
 def write(name: str, table: str) -> None:

@@ -2,7 +2,7 @@
 
     --kills 1000   shared out over two stores and two policies
     --seed 1       the same moments again, as far as the machine allows
-    --docs         write the table into docs/delivery.md
+    --docs         write the table into docs/guarantees.md
 
 Every day brings new papers. A run of the morning is killed after a random part of the time that a
 whole run takes; the next begins a few minutes later, until one comes to its end. A mail server
