@@ -16,7 +16,7 @@ from monitor.model import (
     DeliveryState,
 )
 from monitor.pipeline import Runtime, Subscription, incidents, is_handed_off_again
-from monitor.store import deliveries, heartbeats, matches, unsent_matches
+from monitor.store import heartbeats, matches, uncertain_deliveries, unsent_matches
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Database, Transaction
 from monitor.store.subscriptions import SubscriptionState
@@ -53,7 +53,7 @@ def _recorded(tx: Transaction, parts: Runtime, now: datetime) -> Iterator[str]:
         said = f"{one.subject} {incidents.said(one.kind)}"
         again = f"; next attempt at {_utc(one.next_try)}" if one.next_try else ""
         yield f"{said} since {_utc(one.since)}: {one.error}{again}"
-    for delivery in deliveries.listing(tx):
+    for delivery in uncertain_deliveries.listing(tx):
         yield _unsure(delivery, is_sent_again(tx, parts, delivery, now))
 
 
