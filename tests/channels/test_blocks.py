@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.channels.slack.blocks import escape, halves, joined, message, messages, pieces
+from monitor.channels.slack.blocks import cut, escape, halve, join_lines, message, messages
 
 mrkdwn = st.lists(
     st.sampled_from(["word", " ", "\n", "&amp;", "&lt;", "<https://x.example/1|a label>", "ü", "<"])
@@ -23,7 +23,7 @@ def letters(text: str) -> str:
 
 @given(mrkdwn, st.integers(40, 200))
 def test_L03_pieces_fit_and_nothing_is_lost(text: str, limit: int) -> None:
-    found = pieces(text, limit)
+    found = cut(text, limit)
     assert all(0 < len(piece) <= limit for piece in found)
     assert letters("".join(found)) == letters(text)
 
@@ -31,13 +31,13 @@ def test_L03_pieces_fit_and_nothing_is_lost(text: str, limit: int) -> None:
 @given(st.lists(st.sampled_from(["<https://x.example/1|a label>", "&amp;", "word "])), st.data())
 def test_pieces_never_cut_a_link_or_an_escaped_sign(parts: list[str], data: st.DataObject) -> None:
     limit = data.draw(st.integers(40, 90))
-    for piece in pieces("".join(parts), limit):
+    for piece in cut("".join(parts), limit):
         assert re.fullmatch(r"(<https://x\.example/1\|a label>|&amp;|word\s*)+", piece)
 
 
 def test_a_link_longer_than_a_section_gives_up_its_target_and_keeps_its_words() -> None:
     url = f"https://x.example/{'y' * 3000}"
-    assert pieces(f"<{url}|the title> after", 2700) == ["the title after"]
+    assert cut(f"<{url}|the title> after", 2700) == ["the title after"]
 
 
 def test_L03_51_sections_become_two_messages() -> None:
@@ -75,7 +75,7 @@ def test_L04_what_slack_would_obey_is_shown() -> None:
 
 def test_title_lines_share_sections() -> None:
     lines = [f"line {n}" for n in range(1000)]
-    found = list(joined(lines))
+    found = list(join_lines(lines))
     assert "\n".join(found).split("\n") == lines
     assert len(found) < 6 and all(len(section) <= 2700 for section in found)
 
@@ -84,8 +84,8 @@ def test_halves_split_blocks_then_text_and_at_last_give_up() -> None:
     def texts(m: dict) -> list[str]:
         return [block["text"]["text"] for block in m["blocks"]]
 
-    first, second = halves(message(["a", "b", "c"], "ada"))
+    first, second = halve(message(["a", "b", "c"], "ada"))
     assert (texts(first), texts(second)) == (["a"], ["b", "c"])
-    first, second = halves(message(["word " * 100], "ada"))
+    first, second = halve(message(["word " * 100], "ada"))
     assert "".join(letters(t) for m in (first, second) for t in texts(m)) == "word" * 100
-    assert halves(message(["short"], "ada")) is None
+    assert halve(message(["short"], "ada")) is None

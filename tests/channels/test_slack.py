@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from monitor.channels.slack.channel import Slack
-from monitor.channels.slack.errors import Answer, TooLongError, refused
+from monitor.channels.slack.errors import Answer, TooLongError, read_refusal
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Digest, Outcome, Rendered
 from tests.channels.samples import (
@@ -210,7 +210,7 @@ def listed(
 def test_S10_each_code_of_slack_has_its_meaning(
     code: str, meaning: tuple[DeliveryState, bool]
 ) -> None:
-    outcome = refused(Answer(200, {}, code, {"ok": False, "error": code}))
+    outcome = read_refusal(Answer(200, {}, code, {"ok": False, "error": code}))
     assert (outcome.state, outcome.channel_down) == meaning
     assert code in outcome.error
     assert ("format of this message" in outcome.error) is (code in FORMS)
@@ -219,7 +219,7 @@ def test_S10_each_code_of_slack_has_its_meaning(
 @pytest.mark.parametrize("code", ["msg_blocks_too_long", "msg_too_long"])
 def test_S10_a_message_too_long_is_no_failure(code: str) -> None:
     with pytest.raises(TooLongError):
-        refused(Answer(200, {}, code, {}))
+        read_refusal(Answer(200, {}, code, {}))
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 410])
@@ -227,7 +227,7 @@ def test_S10_a_message_too_long_is_no_failure(code: str) -> None:
 def test_S11_each_word_of_a_webhook_has_its_meaning(
     status: int, code: str, meaning: tuple[DeliveryState, bool]
 ) -> None:
-    outcome = refused(Answer(status, {}, code, {}), webhook=True)
+    outcome = read_refusal(Answer(status, {}, code, {}), webhook=True)
     assert (outcome.state, outcome.channel_down) == meaning
     assert code in outcome.error
 

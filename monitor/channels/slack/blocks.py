@@ -1,7 +1,7 @@
 """Slack's messages, kept within Slack's limits: pure.
 
 Every limit is used to nine tenths. A whole message of about 13,200 characters is refused,
-which is written nowhere, so that one message holds at most 10,000.
+which Slack does not document, so one message holds at most 10,000.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ BLOCKS_LIMIT = 45
 MESSAGE_LIMIT = 10_000
 TEXT_LIMIT = 3_600
 
-# What may not be cut in two: a link or mention, an escaped sign, a word; then single signs.
+# What is never cut in two: a link or mention, an escaped character, a word; then single characters.
 _ATOM = re.compile(r"<[^<>\n]*>|&\w{1,6};|\n|[^\S\n]+|[^\s<&]+|.")
 _LINK = re.compile(r"<[^<>|]*\|([^<>]*)>")
-_CAN_BE_SPLIT = 200
+_MIN_SPLIT_LENGTH = 200
 
 
 def escape(text: str) -> str:
-    """Escape what Slack would take for markup of its own, and nothing else."""
+    """Escape what Slack would take for its own markup, and nothing else."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -35,7 +35,7 @@ def message(sections: Iterable[str], text: str) -> Json:
 def messages(sections: Iterable[str], text: str) -> list[Json]:
     """Return as many messages as the mrkdwn `sections` need, in order; at least one."""
     pages: list[list[str]] = [[]]
-    for piece in (piece for section in sections for piece in pieces(section, SECTION_LIMIT)):
+    for piece in (piece for section in sections for piece in cut(section, SECTION_LIMIT)):
         if _is_full(pages[-1], piece):
             pages.append([])
         pages[-1].append(piece)
@@ -45,8 +45,8 @@ def messages(sections: Iterable[str], text: str) -> list[Json]:
     return [message(page, f"{text} ({n} of {count})") for n, page in enumerate(pages, 1)]
 
 
-def joined(lines: Iterable[str], limit: int = SECTION_LIMIT) -> Iterator[str]:
-    """Join short lines to sections, so that 400 titles do not take 400 blocks."""
+def join_lines(lines: Iterable[str], limit: int = SECTION_LIMIT) -> Iterator[str]:
+    """Join short lines into sections, so that 400 titles do not take 400 blocks."""
     section = ""
     for line in lines:
         if section and len(section) + len(line) + 1 > limit:
@@ -57,23 +57,23 @@ def joined(lines: Iterable[str], limit: int = SECTION_LIMIT) -> Iterator[str]:
         yield section
 
 
-def pieces(mrkdwn: str, limit: int) -> list[str]:
+def cut(mrkdwn: str, limit: int) -> list[str]:
     """Cut text into pieces of at most `limit` characters, never within a link or `&amp;`."""
     if len(mrkdwn) <= limit:
         return [mrkdwn] if mrkdwn.strip() else []
-    found = [""]
+    pieces = [""]
     for atom in _atoms(mrkdwn, limit):
-        if len(found[-1]) + len(atom) > limit:
-            found.append("")
-        found[-1] += atom
-    return [piece.strip() for piece in found if piece.strip()]
+        if len(pieces[-1]) + len(atom) > limit:
+            pieces.append("")
+        pieces[-1] += atom
+    return [piece.strip() for piece in pieces if piece.strip()]
 
 
-def halves(whole: Json) -> tuple[Json, Json] | None:
-    """Split a message that Slack found too long into two; None when nothing is left to split."""
+def halve(whole: Json) -> tuple[Json, Json] | None:
+    """Split a message that Slack finds too long into two; None when nothing is left to split."""
     sections: Sequence[str] = [block["text"]["text"] for block in whole["blocks"]]
-    if len(sections) == 1 and len(sections[0]) > _CAN_BE_SPLIT:
-        sections = pieces(sections[0], len(sections[0]) // 2 + 1)
+    if len(sections) == 1 and len(sections[0]) > _MIN_SPLIT_LENGTH:
+        sections = cut(sections[0], len(sections[0]) // 2 + 1)
     if len(sections) < 2:
         return None
     middle = len(sections) // 2
@@ -97,6 +97,6 @@ def _atoms(mrkdwn: str, limit: int) -> Iterator[str]:
             continue
         link = _LINK.fullmatch(atom)
         if link:
-            yield from pieces(link[1], limit)
+            yield from cut(link[1], limit)
         else:
             yield from (atom[at : at + limit] for at in range(0, len(atom), limit))
