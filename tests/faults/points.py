@@ -261,9 +261,9 @@ def _no_room(database: Any) -> NoReturn:
 
 
 def _smtp(points: Points) -> None:
-    from monitor.channels.email import smtp
+    from monitor.channels.email.session import Session
 
-    session: Any = smtp._Session
+    session: Any = Session
     connect, send, getreply = session._get_socket, smtplib.SMTP.send, smtplib.SMTP.getreply
 
     def _get_socket(self: Any, *told: Any) -> socket.socket:

@@ -1,0 +1,133 @@
+"""Opening a connection to a mail server: greeting, TLS and login.
+
+Whatever fails here is the server's or the configuration's fault, not a recipient's.
+"""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+import smtplib
+import ssl
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from monitor.channels.email.session import (
+    NotSentError,
+    Reply,
+    Session,
+    describe,
+)
+from monitor.channels.retry_policy import Timeouts
+from monitor.model import DeliveryState, Outcome
+
+Tls = Literal["starttls", "implicit", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Where mail is handed in, and as whom."""
+
+    host: str
+    port: int
+    tls: Tls
+    username: str = field(repr=False)
+    password: str = field(repr=False)
+    ca_file: Path | str | None
+    timeouts: Timeouts
+
+    def down_error(self, problem: str) -> NotSentError:
+        error = f"the mail server {self.host}:{self.port} {problem}"
+        return NotSentError(Outcome(DeliveryState.RETRY, error, channel_down=True))
+
+
+def connect(account: Account) -> Session:
+    """Return a connection that is ready for MAIL. Raises NotSentError."""
+    try:
+        session = _open_session(account)
+    except smtplib.SMTPConnectError as error:
+        text = error.smtp_error
+        reply = Session.decode(error.smtp_code, text if isinstance(text, bytes) else text.encode())
+        raise account.down_error(f"does not take mail now: {reply}") from error
+    except (smtplib.SMTPException, OSError, ValueError) as error:
+        raise account.down_error(f"cannot be reached: {describe(error)}") from error
+    try:
+        _start_tls(session, account)
+        _log_in(session, account)
+    except (smtplib.SMTPException, OSError, ValueError) as error:
+        session.close()
+        raise account.down_error(f"broke off: {describe(error)}") from error
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def _open_session(account: Account) -> Session:
+    context = _tls_context(account) if account.tls == "implicit" else None
+    session = Session(account.host, account.port, account.timeouts, context)
+    session.ehlo_or_helo_if_needed()
+    return session
+
+
+def _tls_context(account: Account) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=account.ca_file)
+
+
+def _start_tls(session: Session, account: Account) -> None:
+    """STARTTLS is required: without it, or with another server's certificate, no mail is sent."""
+    if account.tls != "starttls":
+        return
+    if not session.has_extn("starttls"):
+        here = " (of this machine: smtp.tls: none)" if _is_loopback(account.host) else ""
+        raise account.down_error(f"offers no STARTTLS, and mail is not sent in the clear{here}")
+    try:
+        session.starttls(context=_tls_context(account))
+    except ssl.SSLError as error:
+        raise account.down_error(f"could not be trusted: {describe(error)}") from error
+    session.ehlo()
+
+
+def _log_in(session: Session, account: Account) -> None:
+    """One attempt with one mechanism, so that a wrong password locks no account."""
+    if not account.username:
+        return
+    if account.tls == "none" and not _is_loopback(account.host):
+        raise account.down_error("would get the password in the clear; set smtp.tls")
+    mechanisms = session.esmtp_features.get("auth", "").upper().split()
+    if "PLAIN" in mechanisms:
+        reply = session.ask("AUTH", f"PLAIN {_plain_login(account)}")
+    elif "LOGIN" in mechanisms:
+        reply = session.ask("AUTH", "LOGIN")
+        for answer in (account.username, account.password):
+            reply = session.ask(_base64(answer)) if reply.kind == 3 else reply
+    else:
+        raise account.down_error("offers no login by PLAIN or LOGIN")
+    if reply.kind != 2:
+        raise account.down_error(f"refused the login: {_mask(reply, account)}")
+
+
+def _mask(reply: Reply, account: Account) -> str:
+    """Some servers repeat the command that they refuse."""
+    text = str(reply)
+    for secret in (_plain_login(account), _base64(account.password), account.password):
+        text = text.replace(secret, "********") if secret else text
+    return text
+
+
+def _plain_login(account: Account) -> str:
+    return _base64(f"\0{account.username}\0{account.password}")
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode("ascii")
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
