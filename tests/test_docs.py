@@ -108,6 +108,12 @@ def test_every_file_that_is_named_exists(path: Path):
         assert (ROOT / file).exists() or (path.parent / file).exists(), file
 
 
+@pytest.mark.parametrize("path", [ROOT / "README.md", *PAGES], ids=lambda path: path.name)
+def test_no_line_is_too_long_to_read(path: Path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert [number for number, line in enumerate(lines, 1) if len(line) > 200] == []
+
+
 def test_the_path_of_a_paper_is_short():
     """docs/architecture.md leads from an item of a feed to a mail through twenty files at most."""
     section = page("architecture.md").split("## From an RSS item to a mail\n")[1].split("\n## ")[0]
