@@ -19,8 +19,8 @@ from pydantic import Field
 
 from monitor.model import Document, FirstRun, Paper, Reading
 from monitor.sources.feed.source import Feed
-from monitor.sources.formats.api.records import (
-    Listing,
+from monitor.sources.formats.api.records import Listing
+from monitor.sources.formats.api.values import (
     NoPaperError,
     Record,
     bounded,

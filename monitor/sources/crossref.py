@@ -18,8 +18,8 @@ from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.markup import unescape_tags
 from monitor.sources.fields.publication_types import NOTICES, type_of
-from monitor.sources.formats.api.records import (
-    Listing,
+from monitor.sources.formats.api.records import Listing
+from monitor.sources.formats.api.values import (
     NoPaperError,
     Record,
     bounded,

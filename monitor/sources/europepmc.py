@@ -16,8 +16,8 @@ from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import reading
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.publication_types import NOTICES, type_of
-from monitor.sources.formats.api.records import (
-    Listing,
+from monitor.sources.formats.api.records import Listing
+from monitor.sources.formats.api.values import (
     Record,
     bounded,
     doi_page,

@@ -12,8 +12,8 @@ from urllib.parse import quote, urlencode
 
 from monitor.model import FirstRun, Paper
 from monitor.sources.fields.identifiers import arxiv_id
-from monitor.sources.formats.api.records import (
-    Listing,
+from monitor.sources.formats.api.records import Listing
+from monitor.sources.formats.api.values import (
     NoPaperError,
     Record,
     keys_of,

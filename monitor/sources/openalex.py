@@ -16,8 +16,8 @@ from monitor.model import RETRACTION, FirstRun, Paper
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.publication_types import type_of
-from monitor.sources.formats.api.records import (
-    Listing,
+from monitor.sources.formats.api.records import Listing
+from monitor.sources.formats.api.values import (
     Record,
     in_order,
     keys_of,

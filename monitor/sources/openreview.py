@@ -18,8 +18,8 @@ from monitor.model import FirstRun, Paper
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.names import authors
-from monitor.sources.formats.api.records import (
-    Listing,
+from monitor.sources.formats.api.records import Listing
+from monitor.sources.formats.api.values import (
     NoPaperError,
     Record,
     at_milliseconds,

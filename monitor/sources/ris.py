@@ -24,7 +24,7 @@ from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.markup import text
 from monitor.sources.formats import nbib
-from monitor.sources.formats.api.records import doi_page, names_of, natural, terms
+from monitor.sources.formats.api.values import doi_page, names_of, natural, terms
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_REFERENCES = 80_000

@@ -18,8 +18,8 @@ from monitor.sources.base import Terms
 from monitor.sources.fields.dates import long_over
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.links import http_link
-from monitor.sources.formats.api.records import (
-    Listing,
+from monitor.sources.formats.api.records import Listing
+from monitor.sources.formats.api.values import (
     Record,
     keys_of,
     many,

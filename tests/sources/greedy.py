@@ -12,7 +12,7 @@ from typing import ClassVar
 from monitor.model import Document, FirstRun, Paper, Reading
 from monitor.sources.base import Source
 from monitor.sources.crossref import Crossref
-from monitor.sources.formats.api.records import Record
+from monitor.sources.formats.api.values import Record
 from monitor.sources.formats.oai.envelope import Record as OaiRecord
 from monitor.sources.oai import Oai
 

@@ -19,7 +19,7 @@ from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.limits import MAX_CATEGORIES
 from monitor.sources.fields.names import authors
-from monitor.sources.formats.api.records import MAX_NAMES
+from monitor.sources.formats.api.values import MAX_NAMES
 from monitor.sources.formats.oai import dublin_core
 from monitor.sources.formats.oai.envelope import (
     NO_TITLE,

@@ -23,7 +23,7 @@ from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.markup import text
-from monitor.sources.formats.api.records import doi_page, terms
+from monitor.sources.formats.api.values import doi_page, terms
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_NAMES = 10_000

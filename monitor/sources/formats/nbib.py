@@ -19,7 +19,7 @@ from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.markup import text
 from monitor.sources.fields.publication_types import type_of
-from monitor.sources.formats.api.records import Keys, keys_of, names_of, natural, terms
+from monitor.sources.formats.api.values import Keys, keys_of, names_of, natural, terms
 
 BEGINS = re.compile(r"^PMID- *\d", re.MULTILINE)
 _FIELD = re.compile(r"^([A-Z]{2,4}) *- ?(.*(?:\n {6}.*)*)", re.MULTILINE)

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from monitor.model import Paper
 from monitor.sources.fields.dates import within_reason
-from monitor.sources.formats.api.records import NoPaperError, Record
+from monitor.sources.formats.api.values import NoPaperError, Record
 from monitor.sources.jsonl.field_values import CONVERTERS, Convert, identifiers_in, identifiers_of
 from monitor.sources.jsonl.form import normalize_name
 

@@ -14,7 +14,7 @@ from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.limits import MAX_CATEGORIES
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.publication_types import type_of
-from monitor.sources.formats.api.records import (
+from monitor.sources.formats.api.values import (
     MAX_NAMES,
     Keys,
     in_order,

@@ -21,7 +21,7 @@ from monitor.sources.fields.arxiv_text import accents, says_withdrawn, without_a
 from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.names import authors
-from monitor.sources.formats.api.records import (
+from monitor.sources.formats.api.values import (
     MAX_NAMES,
     NoPaperError,
     Record,

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from monitor.sources.fields.encoding import decode_line
-from monitor.sources.formats.api.records import bounded
+from monitor.sources.formats.api.values import bounded
 from monitor.sources.jsonl.decompress import ENDS_IN_THE_MIDDLE, Tape
 
 HEAD_BYTES = 64 * 1024

@@ -21,7 +21,7 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from monitor.model import Document, Dump, DumpChunk, DumpCursor, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Found, Source, SourceOptions, documents_in
-from monitor.sources.formats.api.records import NoPaperError
+from monitor.sources.formats.api.values import NoPaperError
 from monitor.sources.jsonl.decompress import ENDS_IN_THE_MIDDLE, Tape
 from monitor.sources.jsonl.field_mapping import NAMES
 from monitor.sources.jsonl.form import detect_form

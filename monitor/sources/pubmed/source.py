@@ -9,19 +9,14 @@ https://www.ncbi.nlm.nih.gov/books/NBK25499/ the parameters.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import ClassVar
 from xml.etree.ElementTree import Element
 
 from monitor.errors import DocumentError
 from monitor.model import (
-    COMMENT,
-    CONCERN,
-    CORRECTION,
-    RETRACTION,
     Document,
     FirstRun,
     Paper,
@@ -30,15 +25,11 @@ from monitor.model import (
 )
 from monitor.sources import sandbox
 from monitor.sources.base import Found, Source, SourceOptions, Terms, reading
-from monitor.sources.fields.dates import day_of, partial_date, within_print_era
-from monitor.sources.fields.identifiers import identifiers
-from monitor.sources.fields.markup import text
-from monitor.sources.fields.publication_types import type_of
 from monitor.sources.formats.api.pages import Pages
-from monitor.sources.formats.api.records import Keys, keys_of
 from monitor.sources.formats.xml.repair import read_elements
 from monitor.sources.formats.xml.safe_input import XmlError
 from monitor.sources.pubmed.entrez import PubMedOptions, Search, read_search
+from monitor.sources.pubmed.records import read_record
 
 MAX_FILE_BYTES = 128 * 1024 * 1024  # of a daily update file, as it is sent
 _RECORDS = ("PubmedArticle", "PubmedBookArticle", "MedlineCitation", "DeleteCitation", "ERROR")
@@ -48,20 +39,6 @@ _ROOTS = (
     *("PubmedArticle", "PubmedBookArticle", "MedlineCitation", "ERROR", "eFetchResult"),
 )
 _UNREAD = ("MeshHeadingList", "ChemicalList", "ReferenceList", "AffiliationInfo")
-_NO_TITLE = ("", "[Not Available].", "[Not Available]")
-_UNLABELLED = "UNLABELLED"
-_ADDRESS = re.compile(r"[\s.,;:]*\bElectronic address:.*", re.DOTALL)
-_PMC = re.compile(r"PMC\d{1,10}", re.ASCII)
-_RETRACTED = "Retracted Publication"
-# Of a notice, by RefType: what it is for the record that it names.
-_NOTICES = {
-    "RetractionOf": RETRACTION,
-    "PartialRetractionOf": CORRECTION,
-    "ErratumFor": CORRECTION,
-    "ExpressionOfConcernFor": CONCERN,
-    "CommentOn": COMMENT,
-}
-_CITED_DOI = re.compile(r"\bdoi:\s*(10\.\S+)", re.IGNORECASE)
 
 
 class PubMed(Source):
@@ -84,7 +61,7 @@ class PubMed(Source):
                 whole = False
                 found.append(Rejected(where, str(element)))
             else:
-                found.extend(_read(element, where, self._clock()))
+                found.extend(read_record(element, where, self._clock()))
         return reading(found, whole)
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
@@ -126,247 +103,3 @@ def _describe_json(content: bytes) -> str:
     except DocumentError as fault:
         return str(fault)
     return error or f"the document is a search result with {len(ids)} of {total} PMIDs, no records"
-
-
-# ── a record ────────────────────────────────────────────────────────────────────────
-
-
-def _read(element: Element, where: str, now: datetime) -> Iterator[Paper | Rejected]:
-    if element.tag == "ERROR":
-        yield Rejected(where, f"PubMed answered with an error: {text(_all(element))[:200]}")
-    elif element.tag == "DeleteCitation":
-        pmids = [_all(pmid).strip() for pmid in element.iter("PMID")]
-        yield from (_deleted_paper(pmid) for pmid in pmids if pmid.isdigit())
-    elif element.tag == "PubmedBookArticle":
-        yield _book(element, where, now)
-    else:
-        yield _article(element, where, now)
-
-
-def _deleted_paper(pmid: str) -> Paper:
-    """A record that NLM has removed: only its number is given, so it is the title."""
-    return Paper(f"(deleted) PMID {pmid}", keys={"pmid": pmid}, withdrawn=True, raw_id=pmid)
-
-
-def _article(record: Element, where: str, now: datetime) -> Paper | Rejected:
-    inner = record.find("MedlineCitation")
-    citation = record if inner is None else inner
-    article = citation.find("Article")
-    if article is None:
-        return Rejected(where, "record has no article")
-    english = _title(article.find("ArticleTitle"))
-    title = (
-        english if english not in _NO_TITLE else _title(article.find("VernacularTitle")) or english
-    )
-    if not title:
-        return Rejected(where, "record has no title")
-    issue = article.find("Journal/JournalIssue/PubDate")
-    online = article.find("ArticleDate")
-    year, issued = _date(issue)
-    online_year, published = _date(online)
-    type_, about = _type(citation)
-    return _paper(
-        citation.find("PMID"),
-        title,
-        abstract=_abstract(article) or _other_abstract(citation),
-        authors=_authors(article.find("AuthorList")),
-        venue=_text_at(article, "Journal/Title")
-        or _text_at(citation, "MedlineJournalInfo/MedlineTA"),
-        year=year or online_year,
-        published=within_print_era(published or issued, now),
-        updated=within_print_era(_date(citation.find("DateRevised"))[1], now),
-        announced=within_print_era(_entry_day(record), now),
-        identifiers=[*article.iter("ELocationID"), *record.iterfind("PubmedData/ArticleIdList/*")],
-        categories=[*citation.iterfind("KeywordList/Keyword")],
-        withdrawn=_is_retracted(citation),
-        type_=type_,
-        about=about,
-    )
-
-
-def _book(record: Element, where: str, now: datetime) -> Paper | Rejected:
-    """A book of NCBI's Bookshelf, or a chapter of one."""
-    book = record.find("BookDocument")
-    if book is None:
-        return Rejected(where, "record has no book document")
-    title = _title(book.find("ArticleTitle")) or _title(book.find("Book/BookTitle"))
-    if not title:
-        return Rejected(where, "record has no title")
-    chapter = book.find("AuthorList[@Type='authors']")
-    writers = chapter if chapter is not None else book.find("AuthorList")
-    year, issued = _date(book.find("Book/PubDate"))
-    contributed_year, contributed = _date(book.find("ContributionDate"))
-    return _paper(
-        book.find("PMID"),
-        title,
-        abstract=_abstract(book),
-        authors=_authors(writers if writers is not None else book.find("Book/AuthorList")),
-        venue=_text_at(book, "Book/BookTitle"),
-        year=contributed_year or year,  # a chapter may be younger than its book by decades
-        published=within_print_era(contributed or issued, now),
-        updated=within_print_era(_date(book.find("DateRevised"))[1], now),
-        announced=within_print_era(_entry_day(record), now),
-        identifiers=[
-            *book.iterfind("ArticleIdList/*"),
-            *record.iterfind("PubmedBookData/ArticleIdList/*"),
-        ],
-        categories=[*book.iterfind("KeywordList/Keyword")],
-        withdrawn=False,
-    )
-
-
-def _paper(
-    named: Element | None,
-    title: str,
-    *,
-    abstract: str,
-    authors: tuple[str, ...],
-    venue: str,
-    year: int | None,
-    published: datetime | None,
-    updated: datetime | None,
-    announced: datetime | None,
-    identifiers: list[Element],
-    categories: list[Element],
-    withdrawn: bool,
-    type_: str = "",
-    about: Keys | None = None,
-) -> Paper:
-    pmid = text(_all(named))
-    version = named.get("Version", "") if named is not None else ""
-    return Paper(
-        title=title,
-        abstract=abstract,
-        authors=authors,
-        venue=venue,
-        year=year,
-        published=published,
-        updated=updated,
-        announced=announced,
-        url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/" if pmid.isdigit() else "",
-        keys=({"pmid": pmid} if pmid else {}) | _keys(identifiers),
-        categories=tuple(dict.fromkeys(filter(None, (text(_all(word)) for word in categories)))),
-        version=int(version) if version.isdigit() and len(version) < 4 else None,
-        withdrawn=withdrawn,
-        raw_id=pmid,
-        type=type_,
-        about=about or {},
-    )
-
-
-def _all(element: Element | None) -> str:
-    return "" if element is None else "".join(element.itertext())
-
-
-def _text_at(element: Element, path: str) -> str:
-    return text(_all(element.find(path)))
-
-
-def _title(element: Element | None) -> str:
-    return text(_all(element))
-
-
-def _abstract(article: Element) -> str:
-    return _sections(article.find("Abstract"))
-
-
-def _other_abstract(citation: Element) -> str:
-    """An abstract by another hand or in another language, where there is none; English first."""
-    abstracts = sorted(citation.iterfind("OtherAbstract"), key=lambda a: a.get("Language") != "eng")
-    return next(filter(None, map(_sections, abstracts)), "")
-
-
-def _sections(abstract: Element | None) -> str:
-    """The sections of a structured abstract, each after its label; some are but a label."""
-    if abstract is None:
-        return ""
-    parts = []
-    for section in abstract.iterfind("AbstractText"):
-        label = text(section.get("Label", ""))
-        words = text(_all(section))
-        if label.upper() == _UNLABELLED:
-            label = ""
-        parts.append(f"{label.rstrip(':')}: {words}" if label and words else words or label)
-    return " ".join(filter(None, parts))
-
-
-def _authors(names: Element | None) -> tuple[str, ...]:
-    authors = () if names is None else names.iterfind("Author")
-    return tuple(filter(None, (_name(a) for a in authors if a.get("ValidYN") != "N")))
-
-
-def _name(author: Element) -> str:
-    parts = (
-        ("ForeName", "LastName", "Suffix")
-        if author.find("ForeName") is not None
-        else (
-            "Initials",
-            "LastName",
-            "Suffix",
-        )
-    )
-    name = " ".join(filter(None, (_text_at(author, part) for part in parts)))
-    return _ADDRESS.sub("", _text_at(author, "CollectiveName")) or name
-
-
-def _keys(elements: list[Element]) -> dict[str, str | tuple[str, ...]]:
-    """DOI and PMC number; the references of a paper have lists of the same name elsewhere."""
-    doi = [
-        _all(one)
-        for one in elements
-        if (one.get("IdType") or one.get("EIdType")) == "doi" and one.get("ValidYN") != "N"
-    ]
-    pmc = [_all(one).strip() for one in elements if one.get("IdType") == "pmc"]
-    found = dict(identifiers(doi)[0])
-    return found | ({"pmcid": pmc[0]} if pmc and _PMC.fullmatch(pmc[0]) else {})
-
-
-def _is_retracted(citation: Element) -> bool:
-    return _RETRACTED in _types(citation) or any(
-        note.get("RefType") == "RetractionIn" for note in _notes(citation)
-    )
-
-
-def _types(citation: Element) -> list[str]:
-    types = citation.iterfind("Article/PublicationTypeList/PublicationType")
-    return [_all(one).strip() for one in types]
-
-
-def _notes(citation: Element) -> Iterator[Element]:
-    return citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
-
-
-def _type(citation: Element) -> tuple[str, Keys]:
-    """The type of a publication, and the records that a notice of this type is about."""
-    notices = [
-        (mark, note) for note in _notes(citation) if (mark := _NOTICES.get(note.get("RefType", "")))
-    ]
-    type_ = type_of([*(mark for mark, _ in notices), *_types(citation)])
-    return type_, keys_of(
-        pair for mark, note in notices if mark == type_ for pair in _cited_keys(note)
-    )
-
-
-def _cited_keys(note: Element) -> Iterator[tuple[str, str]]:
-    """The PMID of a record that another one names, and the DOI where its reference has one."""
-    yield "pmid", _text_at(note, "PMID")
-    if doi := _CITED_DOI.search(_text_at(note, "RefSource")):
-        yield "doi", doi[1].rstrip(".,;)")
-
-
-def _date(element: Element | None) -> tuple[int | None, datetime | None]:
-    """A date in parts (month by number or name, perhaps a season), or as MEDLINE's free text."""
-    if element is None:
-        return None, None
-    if free := element.findtext("MedlineDate"):
-        return partial_date(free)
-    year, month, day = (element.findtext(part) or "" for part in ("Year", "Month", "Day"))
-    full_year = int(year) if year.isascii() and year.isdigit() and len(year) == 4 else None
-    return full_year, day_of(year, month, day) if month else None
-
-
-def _entry_day(record: Element) -> datetime | None:
-    """The day on which the record came into PubMed."""
-    days = {day.get("PubStatus"): day for day in record.iterfind("*/History/PubMedPubDate")}
-    dates = (_date(days.get(status))[1] for status in ("entrez", "pubmed"))
-    return next(filter(None, dates), None)

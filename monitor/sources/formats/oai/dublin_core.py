@@ -16,7 +16,7 @@ from monitor.sources.fields.arxiv_text import accents
 from monitor.sources.fields.dates import long_over, parse_date, partial_date, within_print_era
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.links import http_link
-from monitor.sources.formats.api.records import MAX_NAMES, Keys, doi_page, natural, terms
+from monitor.sources.formats.api.values import MAX_NAMES, Keys, doi_page, natural, terms
 from monitor.sources.formats.oai.envelope import (
     NO_TITLE,
     Record,

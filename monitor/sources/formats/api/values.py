@@ -1,0 +1,151 @@
+"""Reads values of any type from JSON records: texts, numbers, dates, names, identifiers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from itertools import islice
+from urllib.parse import quote
+
+from monitor.sources.fields import markup
+from monitor.sources.fields.dates import parse_date, within_print_era, within_reason
+from monitor.sources.fields.limits import MAX_CATEGORIES, MAX_ENTRY
+from monitor.text import clean
+
+MAX_NAMES = 10_000
+
+Record = Mapping[str, object]
+Keys = Mapping[str, str | tuple[str, ...]]
+
+
+_SUFFIX = re.compile(r"^(?:jr|sr|ii|iii|iv|v|phd|md)\.?$", re.IGNORECASE)
+
+
+class NoPaperError(Exception):
+    """Why a record is no paper; it never leaves a reading."""
+
+
+def member(value: object, *path: str) -> object:
+    """Return what stands at a path of names, or None."""
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def many(value: object, *path: str) -> list[object]:
+    """Return a list at a path; of one value, a list of it; of none, an empty one."""
+    found = member(value, *path)
+    if isinstance(found, list):
+        return found
+    return [] if found is None else [found]
+
+
+def raw(value: object, *path: str) -> str:
+    """Return a text or number at a path as text; the first one of a list; else ""."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else member(value, name)
+        if value is None:
+            return ""
+    for one in value if isinstance(value, list) else (value,):
+        if isinstance(one, (str, int, float)) and not isinstance(one, bool):
+            word = str(one).strip() if isinstance(one, str) or abs(one) < 1e18 else ""
+            if word and (word.isprintable() or (word := clean(word))):
+                return word
+    return ""
+
+
+def bounded(marked: str) -> str:
+    """Return a text field as it is; NoPaperError when it is larger than any paper's."""
+    if len(marked) > MAX_ENTRY:
+        raise NoPaperError(f"record is larger than {MAX_ENTRY:,} characters")
+    return marked
+
+
+def prose(marked: str) -> str:
+    """Return a text field without mark-up."""
+    return markup.text(bounded(marked))
+
+
+def in_order(index: object) -> str:
+    """Return the text of an inverted index: {"deep": [0, 3], "learning": [1]}.
+
+    Positions are only compared, so a false one costs nothing; the number of words is bounded.
+    """
+    if not isinstance(index, Mapping):
+        return ""
+    words: list[tuple[int, str]] = []
+    for word, places in index.items():
+        if len(words) + len(many(places)) > MAX_ENTRY:
+            raise NoPaperError(f"record is larger than {MAX_ENTRY:,} characters")
+        words += [(at, str(word)) for at in many(places) if type(at) is int]
+    return " ".join(word for _, word in sorted(words))
+
+
+def title_of(*titles: str) -> str:
+    """Return the first title that has any words in it; NoPaperError when there is none."""
+    title = next((words for one in titles if (words := prose(one))), "")
+    if not title:
+        raise NoPaperError("record has no title")
+    return title
+
+
+def number(value: object, *path: str) -> int | None:
+    """Return a whole number at a path, also one written as text."""
+    word = raw(value, *path)
+    return int(word) if word.isascii() and word.isdigit() and len(word) < 19 else None
+
+
+def when(text: str, now: datetime) -> datetime | None:
+    """Read a date that a paper may have."""
+    return within_print_era(parse_date(text), now)
+
+
+def at_milliseconds(value: object, now: datetime) -> datetime | None:
+    """Read a date given as milliseconds since 1970."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value < 1e14:
+        return None
+    return within_reason(datetime.fromtimestamp(value / 1000, UTC), now)
+
+
+def year_of(text: str, at: datetime | None = None) -> int | None:
+    """Return the year in a text, else that of a date."""
+    found = re.match(r"(?:1[5-9]|20|21)\d\d(?!\d)", text)
+    return int(found.group()) if found else at.year if at else None
+
+
+def names_of(marked_up: Iterable[str]) -> tuple[str, ...]:
+    """Return clean names, in order, without those that have no letter."""
+    bounded_names = [bounded(name) for name in islice(marked_up, MAX_NAMES)]
+    found = markup.names(bounded_names)
+    return tuple(name for name in found if name[:1].isalpha() or any(map(str.isalpha, name)))
+
+
+def natural(name: str) -> str:
+    """Turn "Doe, J. R." into "J. R. Doe"; what is no such name stays as it is."""
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) == 3 and _SUFFIX.match(parts[2]):
+        return f"{parts[1]} {parts[0]}, {parts[2]}"
+    if len(parts) != 2 or not all(parts) or _SUFFIX.match(parts[1]):
+        return name
+    return f"{parts[1]} {parts[0]}"
+
+
+def doi_page(doi: str) -> str:
+    """Return the address of a DOI, which may hold any sign (`<` of old ones)."""
+    return f"https://doi.org/{quote(doi, safe='/();:')}"
+
+
+def terms(words: Iterable[str]) -> tuple[str, ...]:
+    """Return categories or keywords, each once."""
+    found = dict.fromkeys(markup.text(term[:1000]) for term in words)
+    return tuple(term for term in found if 0 < len(term) <= 100)[:MAX_CATEGORIES]
+
+
+def keys_of(pairs: Iterable[tuple[str, str]]) -> Keys:
+    """Collect identifiers by scheme: one value, or a tuple of several."""
+    found: dict[str, dict[str, None]] = {}
+    for scheme, value in pairs:
+        if value and len(value) <= 300:
+            found.setdefault(scheme, {})[markup.text(value)] = None
+    return {scheme: v[0] if len(v := tuple(values)) == 1 else v for scheme, values in found.items()}
