@@ -25,7 +25,7 @@ from monitor.app import App, open_app
 from monitor.clocks import SystemClock
 from monitor.diff.decide import DecisionContext
 from monitor.model import Topic
-from monitor.pipeline.store_chunk import arrive
+from monitor.pipeline.store_chunk import store_chunk
 
 _CONFIG = """\
 store: sqlite:///monitor.db
@@ -79,7 +79,7 @@ def _stage(corpus: Made | Read, size: int, count: int) -> None:
 def _come_in(app: App, told: Sequence[Told]) -> None:
     papers = [one.paper for one in told]
     with app.runtime.database.ingesting() as tx:
-        arrive(tx, "page", papers, DecisionContext(datetime.now(UTC), None, dated=False))
+        store_chunk(tx, "page", papers, DecisionContext(datetime.now(UTC), None, dated=False))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ from msgspec.structs import replace
 from monitor.diff.decide import DecisionContext
 from monitor.identity.keys import keyed
 from monitor.model import ChangeKind, Decision, Paper
-from monitor.pipeline.store_chunk import arrive, decide
+from monitor.pipeline.store_chunk import decide, store_chunk
 from monitor.store import paper_index, papers, schema, write_papers
 from monitor.store.database import Database
 from monitor.store.opening import open_store
@@ -226,7 +226,7 @@ def _take_in(store: Database, numbers: Sequence[int]) -> tuple[float, float]:
     for chunk in _chunks(numbers, paper):
         worked, began = time.process_time(), time.perf_counter()
         with store.ingesting() as tx:
-            arrive(tx, SOURCE, chunk, DecisionContext(NOW))
+            store_chunk(tx, SOURCE, chunk, DecisionContext(NOW))
         spent += time.process_time() - worked
         took += time.perf_counter() - began
     return spent, took

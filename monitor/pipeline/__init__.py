@@ -19,21 +19,15 @@ from monitor.pipeline.compose import (
     chosen,
     compose,
     log_failure,
-    notify,
     raise_store_error,
 )
-from monitor.pipeline.deliver import (
-    are_open,
-    deliver,
-    deliver_line,
-    is_handed_off_again,
-    resolve,
-)
+from monitor.pipeline.deliver import are_open, deliver, deliver_line
 from monitor.pipeline.dry_run import rehearse
+from monitor.pipeline.freeze import OnFailure
 from monitor.pipeline.incidents import note_outage
 from monitor.pipeline.ingest import ingest, is_being_read, is_due
 from monitor.pipeline.match import match, sync_subscriptions
-from monitor.pipeline.render import OnFailure
+from monitor.pipeline.notices import notify
 from monitor.pipeline.runtime import (
     OPERATOR,
     ConfiguredSource,
@@ -43,6 +37,7 @@ from monitor.pipeline.runtime import (
     Subscription,
 )
 from monitor.pipeline.search_index import make_searchable
+from monitor.pipeline.settle_deliveries import is_handed_off_again, resolve
 
 __all__ = [
     "OPERATOR",

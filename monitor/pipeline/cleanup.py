@@ -9,7 +9,7 @@ import structlog
 
 from monitor.identity.keys import keyed
 from monitor.pipeline import incidents
-from monitor.pipeline.runtime import Runtime
+from monitor.pipeline.runtime import CleanupContext, StageContext
 from monitor.store import retention
 from monitor.store.database import Transaction
 
@@ -18,25 +18,25 @@ log = structlog.get_logger()
 BATCH = 500
 
 
-def upkeep(parts: Runtime) -> None:
+def upkeep(context: CleanupContext) -> None:
     """Let go of what is older than `retention:` says, in short transactions. Again, it is quick.
 
     By a clock that has jumped nothing is old.
     """
-    if incidents.clock_jumped(parts):
+    if incidents.clock_jumped(context):
         return
-    kept, now = parts.retention, parts.clock.now()
+    kept, now = context.retention, context.clock.now()
     before = now - kept.papers if kept.papers else None
-    _all(parts, "papers", lambda tx: retention.purge(tx, before, kept.count, now, BATCH))
-    _all(parts, "matches", lambda tx: retention.prune_matches(tx, now - kept.matches, BATCH))
-    _all(parts, "bodies", lambda tx: retention.prune_bodies(tx, now - kept.bodies, BATCH))
-    _all(parts, "runs", lambda tx: retention.prune_runs(tx, now - kept.runs))
+    _all(context, "papers", lambda tx: retention.purge(tx, before, kept.count, now, BATCH))
+    _all(context, "matches", lambda tx: retention.prune_matches(tx, now - kept.matches, BATCH))
+    _all(context, "bodies", lambda tx: retention.prune_bodies(tx, now - kept.bodies, BATCH))
+    _all(context, "runs", lambda tx: retention.prune_runs(tx, now - kept.runs))
 
 
-def _all(parts: Runtime, what: str, step: Callable[[Transaction], int]) -> None:
+def _all(context: StageContext, what: str, step: Callable[[Transaction], int]) -> None:
     total = 0
-    while not parts.stopping.is_set():
-        with parts.database.ingesting() as tx:
+    while not context.stopping.is_set():
+        with context.database.ingesting() as tx:
             done = step(tx)
         total += done
         if not done:
@@ -45,11 +45,11 @@ def _all(parts: Runtime, what: str, step: Callable[[Transaction], int]) -> None:
         log.info("let go of what is old", what=what, count=total)
 
 
-def fill_blocks(parts: Runtime) -> None:
+def fill_blocks(context: StageContext) -> None:
     """Give papers that an older version stored the keys of near titles, before any is read."""
     filled = 0
-    while not parts.stopping.is_set():
-        with parts.database.ingesting() as tx:
+    while not context.stopping.is_set():
+        with context.database.ingesting() as tx:
             old = retention.without_blocks(tx, BATCH)
             told = [(id, replace(keyed(paper), keys=())) for id, paper in old]
             retention.fill_blocks(tx, told)

@@ -16,11 +16,13 @@ from monitor.digest.schedule import Slot, late_before, latest_due, next_due
 from monitor.errors import MonitorError, StoreBusyError, StoreError, UsageError
 from monitor.identity.other_titles import other_titles
 from monitor.match import TopicIndex
-from monitor.model import Digest, Notice, OtherTitle, UnsentMatch
+from monitor.model import Digest, OtherTitle, UnsentMatch
 from monitor.pipeline import incidents
-from monitor.pipeline.render import Forms, OnFailure, failing, judge, plan, render, render_again
-from monitor.pipeline.runtime import OPERATOR, Destination, Runtime, Subscription
-from monitor.store import digests, freeze_digest, papers, runs, subscriptions, unsent_matches
+from monitor.pipeline.freeze import OnFailure, freeze, render
+from monitor.pipeline.notices import notify
+from monitor.pipeline.render_again import failing, render_again
+from monitor.pipeline.runtime import ComposeContext, Destination, Subscription
+from monitor.store import digests, papers, runs, subscriptions, unsent_matches
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
 from monitor.store.subscriptions import SubscriptionState
@@ -55,7 +57,7 @@ def raise_store_error(failed: Mapping[str, Exception]) -> None:
 
 
 def compose(
-    parts: Runtime,
+    context: ComposeContext,
     names: Sequence[str] = (),
     *,
     early: bool = False,
@@ -71,13 +73,13 @@ def compose(
     `patient`, for who comes again every few seconds, it rests for a while. Raises UsageError for
     unknown names, StoreBusyError when another process holds the store.
     """
-    now = parts.clock.now()
-    wanted = chosen(parts, names)
+    now = context.clock.now()
+    wanted = chosen(context, names)
     done: list[Composed] = []
-    if incidents.clock_jumped(parts):
-        _ask_about_the_clock(parts, now)
+    if incidents.clock_jumped(context):
+        _ask_about_the_clock(context, now)
         wanted = []
-    with parts.database.reading() as tx:
+    with context.database.reading() as tx:
         states = subscriptions.states(tx, [subscription.name for subscription in wanted])
         resting = stored_incidents.resting(tx, incidents.NOT_COMPOSED, now) if patient else set()
         unrendered = failing(stored_incidents.open_incidents(tx))
@@ -91,15 +93,15 @@ def compose(
         if subject in resting:
             continue
         try:
-            done += _subscription(parts, subscription, states[subscription.name], now, early)
+            done += _subscription(context, subscription, states[subscription.name], now, early)
         except StoreBusyError:
             raise
         except Exception as fault:
-            _record_failure(parts, subscription.name, fault, now)
+            _record_failure(context, subscription.name, fault, now)
             on_failure(subscription.name, fault)
     try:
-        render_again(parts, wanted, unrendered, on_failure)
-        notify(parts)
+        render_again(context, wanted, unrendered, on_failure)
+        notify(context)
     except StoreError as fault:
         if patient:
             raise
@@ -107,7 +109,7 @@ def compose(
     return done
 
 
-def _record_failure(parts: Runtime, name: str, fault: Exception, now: datetime) -> None:
+def _record_failure(context: ComposeContext, name: str, fault: Exception, now: datetime) -> None:
     """Open an incident, or renew it. A store that refuses to record is retried without a rest."""
     subject, kind = incidents.subscription(name), incidents.NOT_COMPOSED
     by_store = isinstance(fault, StoreError)
@@ -115,49 +117,54 @@ def _record_failure(parts: Runtime, name: str, fault: Exception, now: datetime) 
         expected = isinstance(fault, MonitorError)
         error = str(fault)
         log.error("digest not composed", subscription=name, error=error, exc_info=not expected)
-    with suppress(StoreError), parts.database.writing() as tx:
+    with suppress(StoreError), context.database.writing() as tx:
         tries = stored_incidents.add_failure(
             tx, subject, kind, now, str(fault) or type(fault).__name__
         )
         if not by_store:
-            stored_incidents.set_next_try(tx, subject, kind, now + rest(tries, parts.patience))
+            stored_incidents.set_next_try(tx, subject, kind, now + rest(tries, context.patience))
 
 
-def _ask_about_the_clock(parts: Runtime, now: datetime) -> None:
+def _ask_about_the_clock(context: ComposeContext, now: datetime) -> None:
     """What a wrong clock makes due would be told to everybody: a person says whether it is right.
 
     Who is down for long needs no such question: a start takes the clock as it is.
     """
     error = (
-        f"it went ahead by {parts.ahead().days} days while the service ran, and nothing is "
+        f"it went ahead by {context.ahead().days} days while the service ran, and nothing is "
         "composed until it is set right; where it is right now, restart the service"
     )
-    with parts.database.writing() as tx:
+    with context.database.writing() as tx:
         stored_incidents.open_incident(tx, incidents.CLOCK, incidents.JUMPED, now, error)
 
 
-def chosen(parts: Runtime, names: Sequence[str]) -> list[Subscription]:
+def chosen(context: ComposeContext, names: Sequence[str]) -> list[Subscription]:
     """Return the named subscriptions, all when none is named. Raises UsageError."""
-    known = {subscription.name: subscription for subscription in parts.subscriptions}
+    known = {subscription.name: subscription for subscription in context.subscriptions}
     for name in names:
         if name not in known:
             raise UsageError(f"no subscription is named {name!r}", f"there are: {', '.join(known)}")
-    return [s for s in parts.subscriptions if not names or s.name in names]
+    return [s for s in context.subscriptions if not names or s.name in names]
 
 
 def _subscription(
-    parts: Runtime, subscription: Subscription, state: SubscriptionState, now: datetime, early: bool
+    context: ComposeContext,
+    subscription: Subscription,
+    state: SubscriptionState,
+    now: datetime,
+    early: bool,
 ) -> list[Composed]:
     if now <= _pause_end(subscription):
         return []
-    slot = _slot(parts, subscription, state, now, early)
+    slot = _slot(context, subscription, state, now, early)
     if slot is None:
         return []
-    digest = _digest(parts, subscription, state, slot, now)
+    digest = _digest(context, subscription, state, slot, now)
     if early and not digest.papers:
         return [Composed(None, digest)]
-    frozen = _freeze(parts, digest, _ways(subscription, digest), now)
-    with parts.database.writing() as tx:
+    ways = _ways(subscription, digest)
+    frozen = freeze(context, digest, ways, render(context, ways, digest), now)
+    with context.database.writing() as tx:
         subject = incidents.subscription(subscription.name)
         stored_incidents.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
     return [Composed(frozen, digest)] if frozen is not None else []
@@ -173,14 +180,18 @@ def _pause_end(subscription: Subscription) -> datetime:
 
 
 def _slot(
-    parts: Runtime, subscription: Subscription, state: SubscriptionState, now: datetime, early: bool
+    context: ComposeContext,
+    subscription: Subscription,
+    state: SubscriptionState,
+    now: datetime,
+    early: bool,
 ) -> Slot | None:
     # After a change of zone, what is due still counts from the last slot: no date is skipped.
     first = max(state.first_seen, state.in_force_since) - MOMENT
     last = max(state.first_seen - MOMENT, state.last_due_at or first)
     after = max(last, _pause_end(subscription))
     if subscription.schedule.immediately:
-        with parts.database.reading() as tx:
+        with context.database.reading() as tx:
             if not unsent_matches.unsent(tx, subscription.name, now, fresh=True):
                 return None
             return Slot(str(digests.count(tx, subscription.name) + 1), now)
@@ -190,14 +201,18 @@ def _slot(
 
 
 def _digest(
-    parts: Runtime, subscription: Subscription, state: SubscriptionState, slot: Slot, now: datetime
+    context: ComposeContext,
+    subscription: Subscription,
+    state: SubscriptionState,
+    slot: Slot,
+    now: datetime,
 ) -> Digest:
-    with parts.database.reading() as tx:
+    with context.database.reading() as tx:
         news = unsent_matches.unsent(tx, subscription.name, now)
         since = state.last_composed_at or now - FIRST_REPORT
-        report = runs.report(tx, list(parts.sources), since, now)
+        report = runs.report(tx, list(context.sources), since, now)
         also = _other_titles(tx, news)
-    index = parts.in_force.index(parts.topics)
+    index = context.in_force.index(context.topics)
     return compose_digest(
         subscription=subscription.name,
         slot=slot,
@@ -205,7 +220,7 @@ def _digest(
         covers_from=state.last_composed_at,
         composed_at=now,
         news=news,
-        whys=parts.in_force.explain(parts.topics),
+        whys=context.in_force.explain(context.topics),
         report=report,
         notes=_parked(index, subscription),
         full=subscription.full,
@@ -242,95 +257,3 @@ def _parked(index: TopicIndex, subscription: Subscription) -> tuple[str, ...]:
 def _ways(subscription: Subscription, digest: Digest) -> tuple[Destination, ...]:
     """An empty digest is a recorded outcome; it is sent only to those who asked for it."""
     return subscription.ways if digest.papers or subscription.quiet_send else ()
-
-
-def _freeze(
-    parts: Runtime, digest: Digest, ways: Sequence[Destination], now: datetime
-) -> int | None:
-    forms = render(parts, ways, digest)
-    return _plan(parts, digest, ways, forms, now)
-
-
-def _plan(
-    parts: Runtime, digest: Digest, ways: Sequence[Destination], forms: Forms, now: datetime
-) -> int | None:
-    planned = plan(parts, ways, forms)
-    with parts.database.writing() as tx:
-        frozen = freeze_digest.freeze(tx, digest, forms.parts, planned, now)
-        if frozen is not None:
-            judge(tx, parts, forms, now)
-    if frozen is not None:
-        log.info(
-            "digest",
-            id=frozen,
-            subscription=digest.subscription,
-            period=digest.period,
-            papers=digest.papers,
-            deliveries=len(planned),
-        )
-    return frozen
-
-
-# ── notices to the operator ─────────────────────────────────────────────────────────
-
-
-def notify(parts: Runtime) -> int:
-    """Tell the operator of each incident once when it begins and once when it ends.
-
-    One that ended before its beginning was told is no news. Returns how many were told.
-    """
-    now = parts.clock.now()
-    with parts.database.reading() as tx:
-        untold = stored_incidents.unnotified(tx)
-    told = 0
-    for incident in untold:
-        try:
-            if parts.operator and _is_news(incident):
-                _notify(parts, incident, now)
-        except StoreError:
-            raise
-        except Exception:
-            if incident.id not in parts.unnotified:
-                log.exception("notice not composed", subject=incident.subject)
-            parts.unnotified.add(incident.id)
-            continue
-        with parts.database.writing() as tx:
-            stored_incidents.mark_notified(tx, [incident], now)
-        told += 1
-    return told
-
-
-def _is_news(incident: stored_incidents.Incident) -> bool:
-    """A store that was unavailable could not say so before it was well again."""
-    over = incident.ended and incident.notified is None
-    return not over or incident.kind == incidents.UNAVAILABLE
-
-
-def _notify(parts: Runtime, incident: stored_incidents.Incident, now: datetime) -> None:
-    notice = _notice(incident, now)
-    period = f"{incident.id}-{'ended' if incident.ended else 'began'}"
-    digest = Digest(OPERATOR, period, now, parts.timezone, None, now, groups=(), report=())
-    forms = Forms(
-        {
-            way.channel: parts.channels[way.channel].render_notice(notice, parts.fallback_templates)
-            for way in parts.operator
-        }
-    )
-    _plan(parts, digest, parts.operator, forms, now)
-
-
-def _notice(incident: stored_incidents.Incident, now: datetime) -> Notice:
-    since = f"{incident.since:%Y-%m-%d %H:%M} UTC"
-    if incident.ended and incident.kind == incidents.UNAVAILABLE:
-        lines = f"From {since} until {incident.ended:%Y-%m-%d %H:%M} UTC.", incident.error
-        return Notice(f"{incident.subject} {incidents.said(incident.kind)}", lines, now)
-    if incident.ended:
-        ended = f"It began {since} and ended {incident.ended:%Y-%m-%d %H:%M} UTC."
-        return Notice(
-            f"{incident.subject} has recovered", (ended, f"It was: {incident.error}"), now
-        )
-    return Notice(
-        f"{incident.subject} {incidents.said(incident.kind)}",
-        (f"Since {since}: {incident.error}", "One more message follows when it ends."),
-        now,
-    )

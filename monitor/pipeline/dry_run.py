@@ -7,22 +7,22 @@ from dataclasses import replace
 
 from monitor.model import Digest
 from monitor.pipeline.compose import compose, log_failure
+from monitor.pipeline.freeze import OnFailure
 from monitor.pipeline.match import match
-from monitor.pipeline.render import OnFailure
-from monitor.pipeline.runtime import Runtime
+from monitor.pipeline.runtime import ComposeContext
 from monitor.store.dry_run import rehearsing
 
 
 def rehearse(
-    parts: Runtime,
+    context: ComposeContext,
     names: Sequence[str] = (),
     *,
     early: bool = False,
     on_failure: OnFailure = log_failure,
 ) -> list[Digest]:
     """Match and compose as `compose` would, and undo all that was written; nothing is sent."""
-    with rehearsing(parts.database) as database:
-        rehearsal = replace(parts, database=database)
+    with rehearsing(context.database) as database:
+        rehearsal = replace(context, database=database)
         match(rehearsal)
         composed = compose(rehearsal, names, early=early, on_failure=on_failure)
         return [one.digest for one in composed]

@@ -19,11 +19,12 @@ import structlog
 from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import upkeep
-from monitor.pipeline.compose import Composed, compose, log_failure, notify, raise_store_error
+from monitor.pipeline.compose import Composed, compose, log_failure, raise_store_error
 from monitor.pipeline.deliver import are_open, deliver, deliver_line
+from monitor.pipeline.freeze import OnFailure
 from monitor.pipeline.ingest import ingest, is_due
 from monitor.pipeline.match import match, sync_subscriptions
-from monitor.pipeline.render import OnFailure
+from monitor.pipeline.notices import notify
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.search_index import make_searchable
 

@@ -9,7 +9,7 @@ from itertools import chain
 
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState
-from monitor.pipeline.runtime import OPERATOR, Runtime
+from monitor.pipeline.runtime import OPERATOR, MatchContext, RecipientsContext, StageContext
 from monitor.store import deliveries
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
@@ -72,47 +72,47 @@ def recipient(channel: str, address: str) -> str:
     return f"{channel} to {address}"
 
 
-def note_outage(parts: Runtime, since: datetime, error: str) -> None:
+def note_outage(context: StageContext, since: datetime, error: str) -> None:
     """Record that the store was unavailable until now, for the operator: once for all processes."""
-    now = parts.clock.now()
+    now = context.clock.now()
     if now - since < BRIEF:
         return
-    with suppress(StoreError), parts.database.ingesting() as tx:
+    with suppress(StoreError), context.database.ingesting() as tx:
         stored_incidents.add_ended(tx, STORE, UNAVAILABLE, since, now, error)
 
 
-def clock_jumped(parts: Runtime) -> bool:
+def clock_jumped(context: StageContext) -> bool:
     """Say whether the clock went ahead by itself while this process ran.
 
     To be down for long is no jump, and neither is to sleep: both pass for the clock that counts
     from the machine's start, too.
     """
-    return parts.ahead() > MOST_AHEAD
+    return context.ahead() > MOST_AHEAD
 
 
-def subjects(parts: Runtime, living: Iterable[tuple[str, str, str]]) -> set[str]:
+def subjects(context: MatchContext, living: Iterable[tuple[str, str, str]]) -> set[str]:
     """Return all subjects that the configuration in force may have incidents of.
 
     `living` are (subscription, channel, recipient). The clock is one for as long as it is wrong.
     """
     return {
         CONFIGURATION,
-        *([CLOCK] if clock_jumped(parts) else []),
-        *map(source, parts.sources),
-        *(subscription(told.name) for told in parts.subscriptions),
-        *parts.lines,
-        *map(channel, parts.channels),
-        *map(templates, parts.channels),
+        *([CLOCK] if clock_jumped(context) else []),
+        *map(source, context.sources),
+        *(subscription(told.name) for told in context.subscriptions),
+        *context.lines,
+        *map(channel, context.channels),
+        *map(templates, context.channels),
         *(recipient(way, address) for _, way, address in living),
     }
 
 
-def unclear(tx: Transaction, parts: Runtime, delivery: Delivery, now: datetime) -> None:
+def unclear(tx: Transaction, context: RecipientsContext, delivery: Delivery, now: datetime) -> None:
     """Note that nothing can find out what became of a delivery: a person has to say it.
 
     Who is not written to any more is no incident, and of a notice that may be lost there is none.
     """
-    if delivery.subscription == OPERATOR or not is_written_to(parts, delivery):
+    if delivery.subscription == OPERATOR or not is_written_to(context, delivery):
         return
     what = f"delivery {delivery.id}, {delivery.subscription} {delivery.period},"
     settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend`"
@@ -122,10 +122,10 @@ def unclear(tx: Transaction, parts: Runtime, delivery: Delivery, now: datetime) 
     )
 
 
-def is_written_to(parts: Runtime, delivery: Delivery) -> bool:
+def is_written_to(context: RecipientsContext, delivery: Delivery) -> bool:
     """Say whether the configuration in force still names a delivery's recipient."""
-    of_others = (s.ways for s in parts.subscriptions if s.name == delivery.subscription)
-    ways = parts.operator if delivery.subscription == OPERATOR else chain.from_iterable(of_others)
+    of_others = (s.ways for s in context.subscriptions if s.name == delivery.subscription)
+    ways = context.operator if delivery.subscription == OPERATOR else chain.from_iterable(of_others)
     to = (delivery.channel, delivery.recipient)
     return any(to == (way.channel, one) for way in ways for one in way.recipients)
 

@@ -14,7 +14,7 @@ import structlog
 from monitor.match import TopicIndex, index_of
 from monitor.model import Change, MatchRow, Topic
 from monitor.pipeline import incidents
-from monitor.pipeline.runtime import OPERATOR, Runtime
+from monitor.pipeline.runtime import OPERATOR, MatchContext
 from monitor.store import incidents as stored_incidents
 from monitor.store import matches, outbox, papers, subscriptions
 from monitor.store.database import Transaction
@@ -26,26 +26,26 @@ BATCH = 1_000
 MEANWHILE = timedelta(hours=1)
 
 
-def match(parts: Runtime) -> int:
+def match(context: MatchContext) -> int:
     """Match all that waits and return the number of matches written.
 
     A topic that cannot be understood is parked: it is logged and named in the digests, and
     the others go on.
     """
-    sync_subscriptions(parts)
-    topics = {topic.name: topic for topic in parts.topics}
+    sync_subscriptions(context)
+    topics = {topic.name: topic for topic in context.topics}
     index: TopicIndex | None = None
-    written = _look_back(parts)
-    while not parts.stopping.is_set():
-        with parts.database.reading() as tx:
+    written = _look_back(context)
+    while not context.stopping.is_set():
+        with context.database.reading() as tx:
             changes = matches.unmatched(tx, BATCH)
         if not changes:
             break
-        index = index or parts.in_force.index(parts.topics)
+        index = index or context.in_force.index(context.topics)
         rows = list(find(index, topics, changes))
-        with parts.database.writing() as tx:
+        with context.database.writing() as tx:
             done = _as_they_were(tx, _told(changes))
-            matches.save(tx, done, rows, parts.clock.now())
+            matches.save(tx, done, rows, context.clock.now())
         written += len(rows)
     return written
 
@@ -64,58 +64,58 @@ def _as_they_were(tx: Transaction, told: _Told) -> list[tuple[int, int]]:
     return [one for one, sources in told.items() if now_told.get(one[0], ()) == sources]
 
 
-def sync_subscriptions(parts: Runtime) -> None:
+def sync_subscriptions(context: MatchContext) -> None:
     """Put the subscriptions in force; who was removed is written to no more.
 
     What no longer is in the configuration is no incident either.
     """
-    now = parts.clock.now()
-    told = [(s.name, s.schedule_text, s.timezone, s.topics) for s in parts.subscriptions]
-    ways = [(s.name, way) for s in parts.subscriptions for way in s.ways]
-    ways += [(OPERATOR, way) for way in parts.operator]
+    now = context.clock.now()
+    told = [(s.name, s.schedule_text, s.timezone, s.topics) for s in context.subscriptions]
+    ways = [(s.name, way) for s in context.subscriptions for way in s.ways]
+    ways += [(OPERATOR, way) for way in context.operator]
     living = {(name, way.channel, to) for name, way in ways for to in way.recipients}
-    with parts.database.writing() as tx:
-        if not parts.in_force.has_subscriptions(tx, told):
+    with context.database.writing() as tx:
+        if not context.in_force.has_subscriptions(tx, told):
             subscriptions.sync_subscriptions(tx, told, now)
         mark = subscriptions.subscriptions_mark(tx)
         outbox.suppress_missing(tx, living, now)
-        stored_incidents.end_obsolete(tx, incidents.subjects(parts, living), now)
-    parts.in_force.remember_subscriptions(told, mark)
+        stored_incidents.end_obsolete(tx, incidents.subjects(context, living), now)
+    context.in_force.remember_subscriptions(told, mark)
 
 
-def _look_back(parts: Runtime) -> int:
+def _look_back(context: MatchContext) -> int:
     """Let new and changed topics meet the news of their last days, then put them in force.
 
     The matching is done with no transaction open. What others matched meanwhile without the
     new topics is opened again by the transaction that puts them in force.
     """
-    now = parts.clock.now()
-    with parts.database.reading() as tx:
+    now = context.clock.now()
+    with context.database.reading() as tx:
         mark = matches.mark(tx)
-        changed, gone = parts.in_force.difference(tx, parts.topics)
-    every = len(changed) == len(parts.topics)
-    index = parts.in_force.index(parts.topics) if every else index_of(changed)
+        changed, gone = context.in_force.difference(tx, context.topics)
+    every = len(changed) == len(context.topics)
+    index = context.in_force.index(context.topics) if every else index_of(changed)
     changed = _readable(changed, index)
     if mark and not changed and not gone:
-        parts.in_force.remember(parts.topics, mark)
+        context.in_force.remember(context.topics, mark)
         return 0
-    with parts.database.reading() as tx:
+    with context.database.reading() as tx:
         starts = matches.look_back(tx, changed, now)
     log.info("topics activated", new_or_changed=len(changed), gone=len(gone))
-    rows, met = _since(parts, changed, starts, index)
-    with parts.database.writing() as tx:
+    rows, met = _since(context, changed, starts, index)
+    with context.database.writing() as tx:
         if matches.mark(tx) != mark:
-            changed, gone = matches.difference(tx, parts.topics)
+            changed, gone = matches.difference(tx, context.topics)
             changed = _readable(changed, index_of(changed))
         matches.activate_topics(tx, changed, gone, now)
         matches.replace_unsent(tx, starts, rows, now)
         if starts:
             matches.reopen(tx, _missed(tx, met, now - MEANWHILE), now - MEANWHILE)
-        if len(starts) == len(parts.topics) and len(set(starts.values())) == 1:
+        if len(starts) == len(context.topics) and len(set(starts.values())) == 1:
             # At the first start every topic is new: what was met waits for none of them.
             matches.save(tx, _as_they_were(tx, met), [], now)
         mark = matches.mark(tx)
-    parts.in_force.remember(parts.topics, mark)
+    context.in_force.remember(context.topics, mark)
     return len(rows)
 
 
@@ -128,7 +128,7 @@ def _readable(changed: Sequence[Topic], index: TopicIndex) -> list[Topic]:
 
 
 def _since(
-    parts: Runtime,
+    context: MatchContext,
     changed: Sequence[Topic],
     starts: Mapping[str, datetime],
     index: TopicIndex,
@@ -139,7 +139,7 @@ def _since(
     if not changed:
         return rows, met
     topics = {topic.name: topic for topic in changed}
-    for changes in _news_since(parts, min(starts.values())):
+    for changes in _news_since(context, min(starts.values())):
         at = {(change.stored.id, change.revision): change.at for change in changes}
         met |= _told(changes)
         for row in find(index, topics, changes):
@@ -155,10 +155,10 @@ def _missed(tx: Transaction, met: _Told, since: datetime) -> set[int]:
     return {paper for paper, _ in matched.difference(same)}
 
 
-def _news_since(parts: Runtime, at: datetime) -> Iterator[list[Change]]:
+def _news_since(context: MatchContext, at: datetime) -> Iterator[list[Change]]:
     after: tuple[int, int] | None = None
     while True:
-        with parts.database.reading() as tx:
+        with context.database.reading() as tx:
             changes = matches.news_since(tx, at, after, BATCH)
         if not changes:
             return

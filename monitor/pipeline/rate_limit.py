@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Collection
 
-from monitor.pipeline.runtime import Runtime
+from monitor.pipeline.runtime import DeliverContext
 
 
 class Pace:
@@ -18,11 +18,11 @@ class Pace:
 
     _taking = threading.Lock()
 
-    def __init__(self, parts: Runtime, line: str, names: Collection[str]) -> None:
-        self._parts = parts
+    def __init__(self, context: DeliverContext, line: str, names: Collection[str]) -> None:
+        self._context = context
         self._line = line
         self._names = names
-        self._next = parts.not_before
+        self._next = context.not_before
 
     def free(self) -> set[str]:
         """Return the channels that may be sent to at once."""
@@ -31,10 +31,10 @@ class Pace:
     def wait(self, name: str) -> bool:
         """Wait until a channel and its line may be sent to. False when told to stop meanwhile."""
         left = max(self._left(name), self._turn())
-        return left <= 0 or not self._parts.stopping.wait(left)
+        return left <= 0 or not self._context.stopping.wait(left)
 
     def sent(self, name: str) -> None:
-        apart = self._parts.channels[name].min_interval
+        apart = self._context.channels[name].min_interval
         if apart:
             self._next[self._line, name] = time.monotonic() + apart
 
@@ -43,7 +43,7 @@ class Pace:
 
     def _turn(self) -> float:
         """Take the line's next turn, and return the seconds until it comes."""
-        apart = self._parts.apart.get(self._line, 0.0)
+        apart = self._context.apart.get(self._line, 0.0)
         if not apart:
             return 0.0
         with self._taking:

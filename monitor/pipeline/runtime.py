@@ -1,4 +1,4 @@
-"""What the pipeline is handed by the composition root."""
+"""What each stage of the pipeline is given: a context of its own. `Runtime` is all of them."""
 
 from __future__ import annotations
 
@@ -81,48 +81,92 @@ class Retention:
     runs: timedelta = timedelta(days=365)
 
 
-@dataclass(frozen=True, slots=True)
-class Runtime:
-    """Everything that has a lifetime, opened and closed by `monitor.app`.
+# ── what each stage needs ───────────────────────────────────────────────────────────
 
-    `sender` is the From of mail; `resends` are the lines on which an uncertain delivery is
-    sent once more, `at_once` says how many a line sends at a time (1 if nothing), `apart` how many
-    seconds two of them are apart, and `not_before` remembers it; `mark` is another one when what
-    the lines were set up with has changed; `ahead` tells how far the machine's clock has run ahead
-    of the time that has passed; `dns` tells the texts at a name; `unnotified` are the
-    incidents whose notice failed.
+
+@dataclass(frozen=True, kw_only=True)
+class StageContext:
+    """What every stage needs.
+
+    `ahead` returns how far the machine's clock has run ahead of the time that has passed.
     """
 
     database: Database
-    owner: Owner
     clock: Clock
-    templates: Templates
-    fallback_templates: Templates
+    ahead: Callable[[], timedelta] = timedelta
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IngestContext(StageContext):
     sources: Mapping[str, ConfiguredSource]
-    topics: tuple[Topic, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecipientsContext(StageContext):
+    """Who is written to, and over what."""
+
     subscriptions: tuple[Subscription, ...]
     operator: tuple[Destination, ...]
     channels: Mapping[str, Channel]
+
+    @property
+    def lines(self) -> dict[str, list[Channel]]:
+        """The channels by outage group: all of one are down together, and sent on in turn."""
+        lines: dict[str, list[Channel]] = {}
+        for channel in self.channels.values():
+            lines.setdefault(channel.outage_group, []).append(channel)
+        return lines
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchContext(RecipientsContext):
+    sources: Mapping[str, ConfiguredSource]
+    topics: tuple[Topic, ...]
+    in_force: InForce = field(default_factory=InForce)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComposeContext(MatchContext):
+    """`sender` is the From of mail; `unnotified` are the incidents whose notice failed."""
+
+    templates: Templates
+    fallback_templates: Templates
     timezone: str
     sender: str = ""
+    patience: Patience = PATIENCE
+    unnotified: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeliverContext(RecipientsContext):
+    """What delivery knows of its lines, the outage groups of channels.
+
+    On a line in `resends` an uncertain delivery is sent once more; `at_once` is how many are
+    sent at a time (1 if absent), `apart` how many seconds two are apart, and `not_before`
+    remembers it. `mark` changes when what the lines were set up with changes.
+    """
+
+    owner: Owner
+    patience: Patience = PATIENCE
     resends: frozenset[str] = frozenset()
     at_once: Mapping[str, int] = field(default_factory=dict)
     apart: Mapping[str, float] = field(default_factory=dict)
     not_before: dict[tuple[str, str], float] = field(default_factory=dict)
     mark: str = ""
-    synonyms: Synonyms = NO_SYNONYMS
-    in_force: InForce = field(default_factory=InForce)
-    patience: Patience = PATIENCE
-    retention: Retention = field(default_factory=Retention)
-    dns: Lookup = ask
-    ahead: Callable[[], timedelta] = timedelta
-    unnotified: set[int] = field(default_factory=set)
-    stopping: threading.Event = field(default_factory=threading.Event)
 
-    @property
-    def lines(self) -> dict[str, list[Channel]]:
-        """The channels by their line: all of one are down together, and sent on in turn."""
-        lines: dict[str, list[Channel]] = {}
-        for channel in self.channels.values():
-            lines.setdefault(channel.outage_group, []).append(channel)
-        return lines
+
+@dataclass(frozen=True, kw_only=True)
+class CleanupContext(StageContext):
+    retention: Retention = field(default_factory=Retention)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runtime(IngestContext, ComposeContext, DeliverContext, CleanupContext):
+    """Everything that has a lifetime, opened and closed by `monitor.wiring`: each stage's context.
+
+    `dns` returns the texts at a name.
+    """
+
+    synonyms: Synonyms = NO_SYNONYMS
+    dns: Lookup = ask

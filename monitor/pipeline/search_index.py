@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from monitor.match import keywords
-from monitor.pipeline.runtime import Runtime
+from monitor.pipeline.runtime import StageContext
 from monitor.store import papers, search
 
 # So many papers take about a tenth of a second, for which an ingest may have to wait.
 BATCH = 200
 
 
-def make_searchable(parts: Runtime, most: int | None = None) -> int:
+def make_searchable(context: StageContext, most: int | None = None) -> int:
     """Put papers that are not in the search index into it, and return how many there were.
 
     `most` is where to stop, None for nowhere.
@@ -18,9 +18,9 @@ def make_searchable(parts: Runtime, most: int | None = None) -> int:
     A search reads those that are missing one by one, so that it is right before this is done.
     """
     done = 0
-    while not parts.stopping.is_set() and (most is None or done < most):
+    while not context.stopping.is_set() and (most is None or done < most):
         # Reading and writing are one: no ingest may change a paper between the two.
-        with parts.database.ingesting() as tx:
+        with context.database.ingesting() as tx:
             found = papers.load(tx, search.waiting(tx, BATCH))
             rows = [(id, keywords(stored.paper)) for id, stored in found.items()]
             search.save(tx, rows)

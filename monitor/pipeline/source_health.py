@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import structlog
 
 from monitor.model import Run, RunOutcome
-from monitor.pipeline import incidents, source_silence
-from monitor.pipeline.runtime import ConfiguredSource, Runtime
+from monitor.pipeline import incidents, source_schedule, source_silence
+from monitor.pipeline.runtime import ConfiguredSource, IngestContext
 from monitor.sources.calendar import DAY
 from monitor.store import incidents as stored_incidents
 from monitor.store import runs, source_days
@@ -21,19 +21,19 @@ log = structlog.get_logger()
 GAP_STANDS = timedelta(days=7)
 
 
-def judge(parts: Runtime, watched: ConfiguredSource, done: Sequence[Run]) -> None:
+def judge(context: IngestContext, watched: ConfiguredSource, done: Sequence[Run]) -> None:
     """Open and end the incidents of a source, of which the operator hears once each.
 
     A source fails while any of its documents does. Its first reading is over once a whole pass
     has read something: until then what is there, a folder that is still being filled or a file
     half copied, is part of it.
     """
-    whole = any(run.outcome is RunOutcome.OK for run in done) and not parts.stopping.is_set()
+    whole = any(run.outcome is RunOutcome.OK for run in done) and not context.stopping.is_set()
     failed = [run.error for run in done if run.outcome is RunOutcome.FAILED]
     held = [error for error in failed if error.startswith(incidents.HELD)]
     errors = [error for error in failed if error not in held]
-    now, subject = parts.clock.now(), incidents.source(watched.name)
-    with parts.database.writing() as tx:
+    now, subject = context.clock.now(), incidents.source(watched.name)
+    with context.database.writing() as tx:
         if whole:
             runs.finish_first_reading(tx, watched.name, now)
         for kind, told in ((incidents.FAILING, errors), (incidents.HELD, held)):
@@ -70,3 +70,26 @@ def _judge_silence(
             stored_incidents.open_incident(tx, subject, kind, now, text)
         else:
             stored_incidents.end_incident(tx, subject, kind, now)
+
+
+def note_gap(context: IngestContext, watched: ConfiguredSource, done: Sequence[Run]) -> None:
+    """Record that papers may be missing before this pass over a source of one fetched document.
+
+    A kind that asks its service for a time, and keeps `until`, fills its gaps by itself, and so
+    does a folder of files.
+    """
+    if len(done) != 1 or watched.source.options.path:
+        return
+    run = done[0]
+    with context.database.reading() as tx:
+        reads = runs.reads(tx, watched.name)[1:]  # the first is this one
+    since = source_schedule.lost_since(reads, watched.every, run, watched.calendar)
+    if since is None:
+        return
+    error = (
+        f"not read from {since:%Y-%m-%d %H:%M} to {run.started:%Y-%m-%d %H:%M} UTC, and nothing "
+        "that it lists now was known: what it listed in between may be missing"
+    )
+    with context.database.writing() as tx:
+        subject = incidents.source(watched.name)
+        stored_incidents.open_incident(tx, subject, incidents.GAP, run.started, error)

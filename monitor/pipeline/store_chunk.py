@@ -1,30 +1,25 @@
-"""Arrivals: what one reading tells becomes papers and changes, in the transaction it is given."""
+"""One chunk of a reading becomes papers and changes, in the transaction it is given."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from monitor.diff.decide import DecisionContext, decide_chunk, fresh, proven, undated
 from monitor.identity.keys import LINK, all_keyed, mark, raw_id
 from monitor.identity.notices import attach, retracted, subjects
 from monitor.identity.resolve import may_match_cheaply, without
 from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper
-from monitor.store import (
-    candidates,
-    common,
-    merge_papers,
-    notices,
-    paper_index,
-    write_papers,
-)
+from monitor.pipeline.replayed_feed import hold_replayed
+from monitor.store import candidates, common, merge_papers, notices, paper_index, write_papers
 from monitor.store.database import Transaction
 from monitor.store.sql import index_value
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class StoredChunk:
     """What became of a chunk: of each paper that was not just as before a decision and an id."""
 
     decisions: tuple[Decision, ...] = ()
@@ -60,8 +55,8 @@ def _counted_as(decision: Decision) -> ChangeKind | None:
 class Decided:
     """What is to be written of a chunk, and of what stored papers that was decided.
 
-    `as_before` are the source's names for records that say just what they said, which so many
-    records do that are `unchanged`.
+    `unchanged_ids` are the source's names for the records that are as they were; `unchanged` counts
+    them.
     """
 
     decisions: tuple[Decision, ...]
@@ -72,29 +67,29 @@ class Decided:
 
 
 def decide(
-    tx: Transaction, source: str, told: Sequence[Paper], circumstances: DecisionContext
+    tx: Transaction, source: str, incoming: Sequence[Paper], circumstances: DecisionContext
 ) -> Decided:
     """Decide on a chunk of at most some thousands; nothing is written.
 
-    A record that says exactly what this source said of it last time is known at a glance.
+    A record that is exactly what this source listed last time is recognized by its hash.
     """
-    names, marks = list(map(raw_id, told)), list(map(mark, told))
+    names, marks = list(map(raw_id, incoming)), list(map(mark, incoming))
     places = list(map(index_value, names))
-    says = dict(zip(places, marks, strict=True))
-    anew = paper_index.not_as_before(tx, source, says)
-    # Of records under one name the last is asked for: others are changed, or say the same.
+    last_marks = dict(zip(places, marks, strict=True))
+    other = paper_index.not_as_before(tx, source, last_marks)
+    # Of records under one name the last is looked up: the others are changed, or the same.
     changed = [
-        (told[at], names[at], marks[at])
+        (incoming[at], names[at], marks[at])
         for at, place in enumerate(places)
-        if place in anew or says[place] != marks[at]
+        if place in other or last_marks[place] != marks[at]
     ]
-    unchanged_ids = tuple(name for name in says if name not in anew)
-    unchanged = len(told) - len(changed)
+    unchanged_ids = tuple(name for name in last_marks if name not in other)
+    unchanged = len(incoming) - len(changed)
     if not changed:
         return Decided((), (), unchanged_ids, unchanged, 0)
-    incoming = _as_stored(tx, all_keyed(changed))
-    found = candidates.find(tx, source, incoming, may_match_cheaply)
-    decisions = _with_effects(tx, decide_chunk(incoming, found, circumstances))
+    keyed = _as_stored(tx, all_keyed(changed))
+    found = candidates.find(tx, source, keyed, may_match_cheaply)
+    decisions = _with_effects(tx, decide_chunk(keyed, found, circumstances))
     return Decided(
         tuple(decisions), tuple(found), unchanged_ids, unchanged, fresh(decisions, found)
     )
@@ -119,18 +114,25 @@ def _with_effects(tx: Transaction, decisions: Sequence[Decision]) -> list[Decisi
     return attach(decisions, stored, notices.noticed(tx, ids))
 
 
-def arrive(
+def store_chunk(
     tx: Transaction,
     source: str,
-    told: Sequence[Paper],
+    incoming: Sequence[Paper],
     circumstances: DecisionContext,
     document: str = "",
-) -> Arrived:
-    """Take in a chunk. `tx` is one of `Database.ingesting`."""
-    decided = decide(tx, source, told, circumstances)
+    *,
+    last_read: datetime | None = None,
+) -> StoredChunk:
+    """Decide on a chunk and store it. `tx` is one of `Database.ingesting`.
+
+    With `last_read`, when a feed was read before, raises HeldError if it replays old papers.
+    """
+    decided = decide(tx, source, incoming, circumstances)
+    if last_read is not None:
+        hold_replayed(source, incoming, decided.decisions, decided.candidates, last_read)
     now = circumstances.now
     write_papers.touch_sightings(tx, source, decided.unchanged_ids, now)
     ids = write_papers.apply(tx, source, decided.decisions, now, document)
-    kept = merge_papers.merge(tx, proven(decided.decisions, ids), now)
-    ids = [kept.get(id, id) for id in ids]
-    return Arrived(decided.decisions, tuple(ids), decided.unchanged, decided.fresh)
+    survivors = merge_papers.merge(tx, proven(decided.decisions, ids), now)
+    ids = [survivors.get(id, id) for id in ids]
+    return StoredChunk(decided.decisions, tuple(ids), decided.unchanged, decided.fresh)

@@ -109,26 +109,26 @@ def install(order: Order) -> None:
 # and a test says so.
 TRANSACTIONS = {
     "monitor.pipeline.compose._ask_about_the_clock": "clock",
-    "monitor.pipeline.compose._plan": "digest",
+    "monitor.pipeline.freeze.freeze": "digest",
     "monitor.pipeline.compose._subscription": "composed well",
     "monitor.pipeline.compose._record_failure": "composed badly",
-    "monitor.pipeline.compose.notify": "operator told",
+    "monitor.pipeline.notices.notify": "operator told",
     "monitor.pipeline.incidents.note_outage": "outage",
-    "monitor.pipeline.render._again": "rendering judged",
-    "monitor.pipeline.render._one_again": "rendered again",
-    "monitor.pipeline.deliver._Round._claims": "claim",
-    "monitor.pipeline.deliver._Round._hand_off": "hand-off",
-    "monitor.pipeline.deliver._Round._put_back": "outcome",
-    "monitor.pipeline.deliver._Round._recorded": "outcome",
-    "monitor.pipeline.deliver._Round.end": "claim put back",
-    "monitor.pipeline.deliver._settle": "settling",
-    "monitor.pipeline.deliver.resolve": "settled by hand",
-    "monitor.pipeline.gaps.note": "gap",
-    "monitor.pipeline.ingest._Ingest._discard": "run discarded",
-    "monitor.pipeline.ingest._Ingest._distrust": "address distrusted",
-    "monitor.pipeline.ingest._Ingest._finish": "run ended",
-    "monitor.pipeline.ingest._Ingest._start": "run begun",
-    "monitor.pipeline.ingest._Ingest._store": "chunk",
+    "monitor.pipeline.render_again._again": "rendering judged",
+    "monitor.pipeline.render_again._one_again": "rendered again",
+    "monitor.pipeline.delivery_round.Round._claims": "claim",
+    "monitor.pipeline.delivery_round.Round._hand_off": "hand-off",
+    "monitor.pipeline.delivery_round.Round._put_back": "outcome",
+    "monitor.pipeline.delivery_round.Round._recorded": "outcome",
+    "monitor.pipeline.delivery_round.Round.end": "claim put back",
+    "monitor.pipeline.settle_deliveries.settle_open": "settling",
+    "monitor.pipeline.settle_deliveries.resolve": "settled by hand",
+    "monitor.pipeline.source_health.note_gap": "gap",
+    "monitor.pipeline.run_recorder.RunRecorder.discard": "run discarded",
+    "monitor.pipeline.run_recorder.RunRecorder.forget_redirect": "address distrusted",
+    "monitor.pipeline.run_recorder.RunRecorder.finish": "run ended",
+    "monitor.pipeline.run_recorder.RunRecorder.start": "run begun",
+    "monitor.pipeline.run_recorder.RunRecorder.store": "chunk",
     "monitor.pipeline.ingest.ingest": "source",
     "monitor.pipeline.source_health.judge": "source judged",
     "monitor.pipeline.match._look_back": "topics",
@@ -454,12 +454,12 @@ def _no_waits() -> None:
     A disk that stays full is full for the four minutes that an answer is held on to; a service
     that ticks every 20 seconds would take as long to notice anything.
     """
-    import monitor.pipeline.deliver  # noqa: F401
     from monitor.channels.slack.channel import Slack
+    from monitor.pipeline import delivery_round
     from monitor.service.scheduler import Service
 
     Slack.min_interval = 0.0
-    sys.modules["monitor.pipeline.deliver"].RECORD_AGAIN = (0, 0)  # type: ignore[attr-defined]
+    delivery_round.RECORD_RETRY_SECONDS = (0, 0)  # type: ignore[assignment]
     Service.__init__.__defaults__ = (timedelta(seconds=0.2),)  # type: ignore[attr-defined]
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from monitor.diff.decide import DecisionContext
 from monitor.model import ChangeKind, DeliveryState, FirstRun, MatchRow, Outcome, Paper
-from monitor.pipeline.store_chunk import Arrived, arrive
+from monitor.pipeline.store_chunk import StoredChunk, store_chunk
 from monitor.store import digests, matches, outbox, papers, unsent_matches
 from monitor.store.database import Database
 from monitor.store.papers import Origin
@@ -20,10 +20,10 @@ def read(
     *told: Paper,
     now: datetime = NOW,
     first_run: FirstRun | None = None,
-) -> Arrived:
+) -> StoredChunk:
     """One reading of a source; its dates are those of announcement."""
     with store.ingesting() as tx:
-        return arrive(tx, source, told, DecisionContext(now, first_run, dated=True))
+        return store_chunk(tx, source, told, DecisionContext(now, first_run, dated=True))
 
 
 def match(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -20,15 +19,13 @@ from monitor.commands.doctor import doctor
 from monitor.commands.status import status
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, Digest, Outcome, Templates
-from monitor.pipeline import compose, match
+from monitor.pipeline import compose, deliver_line, delivery_round, match
 from monitor.store import deliveries, outbox
 from monitor.store.database import Database, Transaction
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE
 from tests.servers.slack import TOKEN, Fault, SlackServer
 from tests.servers.smtp import Drop, Hold, ScriptedSmtp
-
-DELIVER = sys.modules["monitor.pipeline.deliver"]
 
 
 @pytest.fixture
@@ -281,7 +278,7 @@ def test_K11_an_answer_is_held_until_the_store_takes_it(
     due: House, smtp: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch
 ):
     """A 250 that could not be written down at once is not forgotten and sent again."""
-    monkeypatch.setattr(DELIVER, "RECORD_AGAIN", (0, 0))
+    monkeypatch.setattr(delivery_round, "RECORD_RETRY_SECONDS", (0, 0))
     record, refused = outbox.record, iter([True])
 
     def locked_at_first(*told: Any) -> set[int]:
@@ -331,7 +328,7 @@ def test_K10_an_answer_that_the_store_never_took_is_unknown_in_the_next_round(
         raise StoreError("the disk is full")
 
     due.settings["smtp"]["unknown"] = "hold"
-    monkeypatch.setattr(DELIVER, "RECORD_AGAIN", (0, 0))
+    monkeypatch.setattr(delivery_round, "RECORD_RETRY_SECONDS", (0, 0))
     with due.opened() as app:
         monkeypatch.setattr(outbox, "record", full)
         with pytest.raises(StoreError):
@@ -497,7 +494,7 @@ def test_X19_a_store_that_takes_no_write_is_found_before_anything_is_sent(
         with app.runtime.database.writing() as tx:
             tx.exec_driver_sql("PRAGMA query_only = ON")
         with pytest.raises(StoreError, match="read-only"):
-            DELIVER.deliver_line(app.runtime, "smtp")
+            deliver_line(app.runtime, "smtp")
         assert smtp.connections == 0
         app.runtime.database.close()  # the next connection may write
         app.deliver()

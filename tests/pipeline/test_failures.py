@@ -15,7 +15,7 @@ from monitor.channels.file import Pages
 from monitor.commands.status import status
 from monitor.errors import StoreError, UsageError
 from monitor.model import DeliveryState, Digest, Templates
-from monitor.pipeline import compose
+from monitor.pipeline import compose, flow
 from monitor.store import deliveries, digests, freeze_digest, runs, uncertain_deliveries
 from monitor.store.database import Database
 from tests.house import AGENTS, BANDITS, FOLDING, House
@@ -176,7 +176,7 @@ def test_a_template_that_fails_on_a_digest_is_a_problem_until_it_works(house: Ho
 
 
 def refusing(store: Callable[[], bool]) -> Callable[..., Any]:
-    """Let the store refuse the transactions of `compose._plan`, as a full disk does."""
+    """Let the store refuse the transactions of `freeze`, as a full disk does."""
     begin = Database.writing
 
     @contextmanager
@@ -226,7 +226,7 @@ def test_a_store_that_takes_nothing_more_still_tells_who_failed(
     with house.opened() as app:
         app.match()
         composing = True
-        monkeypatch.setattr("monitor.pipeline.match", lambda parts: 0)
+        monkeypatch.setattr(flow, "match", lambda runtime: 0)
         assert app.digest(on_failure=failed.__setitem__) == []
         composing = False
     assert "the disk is full" in str(failed["lab"])

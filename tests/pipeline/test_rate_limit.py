@@ -31,8 +31,8 @@ class Patience(threading.Event):
 def test_S07_two_messages_to_a_channel_are_a_second_apart_and_others_go_between(
     house: House, slack: SlackServer, monkeypatch: pytest.MonkeyPatch
 ):
-    assert Slack.apart == 1
-    monkeypatch.setattr(Slack, "apart", 600)  # far more than a round takes
+    assert Slack.min_interval == 1
+    monkeypatch.setattr(Slack, "min_interval", 600)  # far more than a round takes
     slack.channels["other"] = "C0OTHER01"
     house.settings["slack"] = {"token": TOKEN, "base_url": slack.base_url}
     house.settings["channels"] = {

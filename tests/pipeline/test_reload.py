@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 import sqlalchemy as sa
 
-from monitor import config, pipeline, text
+from monitor import config, pipeline
 from monitor.app import App, open_app
 from monitor.config import Settings
 from monitor.match import Standing
@@ -18,6 +18,7 @@ from monitor.model import Topic
 from monitor.pipeline import InForce
 from monitor.store import matches, schema
 from monitor.store.database import Database
+from monitor.text import plurals
 from tests.house import AGENTS, BANDITS, FOLDING, House
 
 TOPICS = {f"t{n}": {"query": f"agents OR w{n}", "threshold": 1} for n in range(200)}
@@ -77,13 +78,13 @@ def test_a_topic_that_newer_rules_read_more_widely_does_not_look_back(
     house.settings["topics"] = {"t": {"query": "behavior"}}
     old, new = ("On Behaviour", "It is studied."), ("More Behaviour", "It is studied again.")
     with monkeypatch.context() as before:
-        before.setattr(text, "american", lambda word: word)
-        text.form_of.cache_clear()
+        before.setattr(plurals, "american", lambda word: word)
+        plurals.form_of.cache_clear()
         house.add("1.txt", old)
         with opened(house, InForce()) as app:
             app.ingest()
             assert pipeline.match(app.runtime) == 0
-    text.form_of.cache_clear()
+    plurals.form_of.cache_clear()
     with opened(house, InForce()) as app:
         assert pipeline.match(app.runtime) == 0
         house.add("2.txt", new)

@@ -288,7 +288,7 @@ def test_a_store_of_before_notices_knows_its_papers(blank: str) -> None:
     store = open_store(blank)
     again = msgspec.structs.replace(paper, type="journal article", year=2020)
     with store.ingesting() as tx:
-        arrived = store_chunk.arrive(tx, "s", [again], DecisionContext(NOW))
+        arrived = store_chunk.store_chunk(tx, "s", [again], DecisionContext(NOW))
         stored = papers.get(tx, 1)
     assert (arrived.ids, [one.kind for one in arrived.decisions]) == ((1,), [None])
     assert stored is not None and stored.paper.keys == {"doi": "10.1000/x"}

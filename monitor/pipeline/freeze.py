@@ -1,0 +1,159 @@
+"""Freeze: a digest in the form of each channel, stored with its deliveries. Then it is final.
+
+A channel that fails stops no other one. What it could not render is planned as failed, and is
+rendered from the frozen digest when the fault is fixed: see `render_again.py`.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import structlog
+
+from monitor.channels.email.channel import message_id
+from monitor.channels.retry_policy import rest
+from monitor.errors import MonitorError, TemplateError
+from monitor.model import Channel, Digest, Rendered
+from monitor.pipeline import incidents
+from monitor.pipeline.runtime import ComposeContext, Destination
+from monitor.store import freeze_digest
+from monitor.store import incidents as stored_incidents
+from monitor.store.database import Transaction
+from monitor.store.freeze_digest import Planned
+
+log = structlog.get_logger()
+
+# Called with the name and error of each subscription that failed.
+OnFailure = Callable[[str, Exception], None]
+
+
+@dataclass(slots=True)
+class Forms:
+    """A digest in the form of each channel that could render it.
+
+    `errors` are those of channels that could not; `replaced` says of each channel what was wrong
+    with the user's template, "" for nothing.
+    """
+
+    parts: dict[str, tuple[Rendered, ...]] = field(default_factory=dict)
+    errors: dict[str, Exception] = field(default_factory=dict)
+    replaced: dict[str, str] = field(default_factory=dict)
+
+
+def render(context: ComposeContext, ways: Sequence[Destination], digest: Digest) -> Forms:
+    """Render a digest for each channel. Raises the first error when all of them fail."""
+    forms = Forms()
+    for name in dict.fromkeys(way.channel for way in ways):
+        try:
+            forms.parts[name] = _render(context, context.channels[name], digest, forms.replaced)
+        except Exception as fault:
+            forms.errors[name] = fault
+    if forms.errors and not forms.parts:
+        raise next(iter(forms.errors.values()))
+    for name, error in forms.errors.items():
+        log_unrendered(name, digest.subscription, digest.period, error)
+    return forms
+
+
+def _render(
+    context: ComposeContext, channel: Channel, digest: Digest, replaced: dict[str, str]
+) -> tuple[Rendered, ...]:
+    """Take the shipped template where the user's fails."""
+    try:
+        rendered = channel.render(digest, context.templates)
+    except TemplateError as fault:
+        log.error("template failed", channel=channel.name, error=str(fault))
+        rendered = channel.render(digest, context.fallback_templates)
+        replaced[channel.name] = str(fault)
+    else:
+        replaced[channel.name] = ""
+    return rendered
+
+
+def log_unrendered(channel: str, subscription: str, period: str, fault: Exception) -> None:
+    log.error(
+        "digest not rendered",
+        subscription=subscription,
+        period=period,
+        channel=channel,
+        error=str(fault),
+        exc_info=not isinstance(fault, MonitorError),
+    )
+
+
+def plan(context: ComposeContext, ways: Sequence[Destination], forms: Forms) -> list[Planned]:
+    """Return a delivery for each part and recipient; one that failed where there is no text."""
+    planned = []
+    for way in ways:
+        rendered = forms.parts.get(way.channel)
+        numbers = [0] if rendered is None else [part.part for part in rendered]
+        error = error_text(forms.errors.get(way.channel))
+        planned += [
+            Planned(
+                way.channel, to, number, message_id(secrets.token_hex(12), context.sender), error
+            )
+            for to in way.recipients
+            for number in numbers
+        ]
+    return planned
+
+
+def _new_message_id(context: ComposeContext) -> str:
+    return message_id(secrets.token_hex(12), context.sender)
+
+
+def error_text(fault: Exception | None) -> str:
+    return f"not rendered: {str(fault) or type(fault).__name__}" if fault else ""
+
+
+def record_rendering(tx: Transaction, context: ComposeContext, forms: Forms, now: datetime) -> None:
+    """Open and end the incidents of channels and templates, in a transaction of the caller."""
+    for name, fault in forms.errors.items():
+        record_failure(tx, context, name, error_text(fault), now)
+    if not forms.replaced:
+        return
+    wrong = {one.subject for one in stored_incidents.open_incidents(tx)}
+    for name, error in forms.replaced.items():
+        subject = incidents.templates(name)
+        if error:
+            stored_incidents.open_incident(tx, subject, incidents.REPLACED, now, error)
+        elif subject in wrong:
+            stored_incidents.end_incident(tx, subject, incidents.REPLACED, now)
+
+
+def record_failure(
+    tx: Transaction, context: ComposeContext, channel: str, error: str, now: datetime
+) -> None:
+    subject = incidents.channel(channel)
+    tries = stored_incidents.add_failure(tx, subject, incidents.NOT_RENDERED, now, error)
+    stored_incidents.set_next_try(
+        tx, subject, incidents.NOT_RENDERED, now + rest(tries, context.patience)
+    )
+
+
+def freeze(
+    context: ComposeContext,
+    digest: Digest,
+    ways: Sequence[Destination],
+    forms: Forms,
+    now: datetime,
+) -> int | None:
+    """Store a digest and plan its deliveries. Returns its id, None when it is stored already."""
+    planned = plan(context, ways, forms)
+    with context.database.writing() as tx:
+        frozen = freeze_digest.freeze(tx, digest, forms.parts, planned, now)
+        if frozen is not None:
+            record_rendering(tx, context, forms, now)
+    if frozen is not None:
+        log.info(
+            "digest",
+            id=frozen,
+            subscription=digest.subscription,
+            period=digest.period,
+            papers=digest.papers,
+            deliveries=len(planned),
+        )
+    return frozen

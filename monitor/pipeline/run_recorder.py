@@ -1,0 +1,176 @@
+"""The run of one document: opened before its fetch, brought up to date with each chunk, ended."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import structlog
+
+from monitor.diff.decide import DecisionContext
+from monitor.model import Document, Dump, FirstRun, Paper, Rejected, Run, RunOutcome
+from monitor.pipeline.runtime import ConfiguredSource, IngestContext
+from monitor.pipeline.store_chunk import store_chunk
+from monitor.store import runs, server_memory, source_state
+from monitor.store.database import Transaction
+
+log = structlog.get_logger()
+
+# How many rejected records are stored with a run: `read` shows all of them.
+MAX_REJECTED_STORED = 20
+
+STOPPED = "stopped; the rest is read next time"
+
+# Writes, with the papers of a chunk, how far the document is read, so that nobody reads it again.
+Progress = Callable[[Transaction, datetime], None]
+
+
+class RunRecorder:
+    """The open run of a source. It waits for the next document that is worth one."""
+
+    def __init__(
+        self,
+        context: IngestContext,
+        configured: ConfiguredSource,
+        first_run: FirstRun | None,
+        previous_error: str,
+        on_progress: Callable[[Run], None] | None,
+    ) -> None:
+        self.context = context
+        self.configured = configured
+        self.first_run = first_run
+        self.on_progress = on_progress
+        # What the runs before this one failed with, "" for nothing: it is logged already.
+        self.previous_error = previous_error
+        # What a document that was read before wants to be asked with next time.
+        self.validators: Mapping[str, str] = {}
+        self._open: tuple[int, Run] | None = None
+        self._started_at = 0.0
+        self._undated = 0
+
+    @property
+    def run(self) -> Run:
+        return self._opened()[1]
+
+    @property
+    def is_open(self) -> bool:
+        return self._open is not None
+
+    def start(self) -> None:
+        """Open a run, unless the last one is still open."""
+        if self._open is None:
+            run = Run(self.configured.name, None, RunOutcome.FAILED, self.context.clock.now())
+            self._started_at = time.monotonic()
+            with self.context.database.writing() as tx:
+                self._open = runs.start(tx, run), run
+
+    def discard(self) -> None:
+        if self._open:
+            with self.context.database.writing() as tx:
+                runs.discard(tx, self._open[0])
+
+    def set_aside(self, rejected: Sequence[Rejected]) -> None:
+        """Count rejected records, and keep the first of them."""
+        run_id, run = self._opened()
+        first = (*run.set_aside, *rejected[:MAX_REJECTED_STORED])[:MAX_REJECTED_STORED]
+        self._open = run_id, replace(run, set_aside=first)
+        self._count(rejected=len(rejected))
+
+    def store(
+        self,
+        papers: Sequence[Paper],
+        document: Document | Dump,
+        progress: Progress,
+        *,
+        whole: bool = False,
+        hold_replayed: bool = False,
+    ) -> None:
+        """Store a chunk of papers in one transaction; `whole` if with it all of the document is.
+
+        With `hold_replayed`, raises HeldError, and stores nothing, for a feed that replays what
+        it listed before.
+        """
+        now = self.context.clock.now()
+        circumstances = DecisionContext(now, self.first_run, self.configured.dated, self._undated)
+        with self.context.database.ingesting() as tx:
+            stored = store_chunk(
+                tx,
+                self.configured.name,
+                papers,
+                circumstances,
+                document.name,
+                last_read=runs.last_read(tx, self.configured.name) if hold_replayed else None,
+            )
+            progress(tx, now)
+            self._count(**stored.counts())
+            run_id, run = self._opened()
+            validators = document.validators if whole else None
+            runs.progress(tx, run_id, replace(run, document=document.name), validators)
+            if whole:
+                self.record_whole(tx, document, now)
+        if self.on_progress:
+            self.on_progress(replace(run, document=document.name))
+        self._undated += stored.undated
+
+    def record_whole(self, tx: Transaction, document: Document | Dump, now: datetime) -> None:
+        name, place = self.configured.name, self.configured.place
+        source_state.read_whole(tx, name, place, now, document.lifetime)
+
+    def forget_redirect(self, url: str) -> None:
+        """Ask an address that moved to where nothing can be read where it was before."""
+        with self.context.database.writing() as tx:
+            server_memory.forget_redirect(tx, url)
+
+    def finish(
+        self,
+        outcome: RunOutcome,
+        error: str = "",
+        document: str | None = None,
+        validators: Mapping[str, str] | None = None,
+    ) -> Run:
+        run_id, run = self._opened()
+        finished = self.context.clock.now()
+        run = replace(run, document=document, outcome=outcome, error=error, finished=finished)
+        if run.set_aside:
+            first = [f"{one.where}: {one.why}" for one in run.set_aside]
+            log.info("set aside", source=run.source, document=document, first=first)
+        with self.context.database.writing() as tx:
+            runs.finish(tx, run_id, run, validators)
+            if outcome is RunOutcome.UNCHANGED:
+                runs.fold_unchanged(tx, run_id, run)
+        self._open = None
+        _log_run(run, time.monotonic() - self._started_at, self.previous_error)
+        if validators is not None:
+            self.validators = {}
+        return run
+
+    def _opened(self) -> tuple[int, Run]:
+        assert self._open is not None, "a run is opened before its document is looked at"
+        return self._open
+
+    def _count(self, **counts: int) -> None:
+        run_id, run = self._opened()
+        added = {name: getattr(run, name) + count for name, count in counts.items()}
+        self._open = run_id, replace(run, **added)
+
+
+def _log_run(run: Run, seconds: float, previous_error: str) -> None:
+    """Log a run: a failure as a warning, one that only repeats itself as information."""
+    failed = run.outcome in (RunOutcome.FAILED, RunOutcome.PARTIAL)
+    log.log(
+        logging.WARNING if failed and run.error != previous_error else logging.INFO,
+        "source read",
+        source=run.source,
+        document=run.document,
+        outcome=run.outcome,
+        seen=run.seen,
+        new=run.new,
+        revised=run.revised,
+        known=run.known,
+        rejected=run.rejected,
+        seconds=round(seconds, 2),
+        error=run.error,
+    )

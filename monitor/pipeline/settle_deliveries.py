@@ -1,0 +1,97 @@
+"""Deliveries that were left open: of dead processes, and those that may have arrived."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Literal
+
+import structlog
+
+from monitor.channels import retry_policy
+from monitor.model import Channel, Delivery, DeliveryState, Outcome
+from monitor.pipeline import incidents
+from monitor.pipeline.runtime import DeliverContext
+from monitor.store import deliveries, locks, outage_groups, outbox, uncertain_deliveries
+from monitor.store.database import Transaction
+
+log = structlog.get_logger()
+
+
+def settle_open(context: DeliverContext, line: str, names: Collection[str]) -> None:
+    """Free what dead owners held on these channels, and find out about what nobody knows.
+
+    A channel that can look (Slack's history) is asked; e-mail is handed off once more, the same
+    bytes under the same Message-ID, unless the configuration says to hold. What may have arrived
+    and is tried for too long stays unknown.
+    """
+    now = context.clock.now()
+    with context.database.writing() as tx:
+        outbox.release_dead(tx, lambda owner: _is_at_it(context, owner), now, names)
+        for delivery in uncertain_deliveries.to_hand_off_again(tx):
+            if delivery.channel in names and now >= _give_up_at(tx, context, line, delivery, now):
+                error = f"the first hand-off may have arrived; given up: {delivery.error}"
+                uncertain_deliveries.give_up(tx, delivery.id, error, now)
+        unsure = [one for one in uncertain_deliveries.unknown(tx, now) if one.channel in names]
+    for delivery in unsure:
+        found = _reconciled(context.channels[delivery.channel], delivery, now)
+        with context.database.writing() as tx:
+            if found is not None:
+                uncertain_deliveries.settle(tx, delivery.id, found, now)
+            elif is_handed_off_again(tx, context, delivery, now):
+                uncertain_deliveries.hand_off_again(tx, delivery.id, now)
+            else:
+                unsettled = Outcome(
+                    DeliveryState.UNKNOWN, delivery.error, retry_after=retry_policy.ASK_AFTER
+                )
+                uncertain_deliveries.settle(tx, delivery.id, unsettled, now)
+                incidents.unclear(tx, context, delivery, now)
+                continue
+            incidents.cleared(tx, delivery, now)
+
+
+def is_handed_off_again(
+    tx: Transaction, context: DeliverContext, delivery: Delivery, now: datetime
+) -> bool:
+    """Say whether an uncertain delivery is handed off once more, without a person."""
+    channel = context.channels.get(delivery.channel)
+    if channel is None or not incidents.is_written_to(context, delivery):
+        return False
+    until = _give_up_at(tx, context, channel.outage_group, delivery, now)
+    resend = channel.outage_group in context.resends
+    return retry_policy.may_hand_off_again(delivery, resend=resend, now=now, until=until)
+
+
+def _give_up_at(
+    tx: Transaction, context: DeliverContext, line: str, delivery: Delivery, now: datetime
+) -> datetime:
+    down = time_down(tx, line, delivery, now)
+    return retry_policy.give_up_at(delivery, context.patience, down)
+
+
+def time_down(tx: Transaction, line: str, delivery: Delivery, now: datetime) -> timedelta:
+    """Return how long the line was down since a delivery may have arrived on it."""
+    since = delivery.handed_off_at
+    return outage_groups.time_down(tx, line, since, now) if since else timedelta()
+
+
+def resolve(context: DeliverContext, delivery_id: int, fate: Literal["sent", "resend"]) -> None:
+    """Settle an unknown delivery by hand. Raises UsageError for one that is not unknown."""
+    now = context.clock.now()
+    with context.database.writing() as tx:
+        uncertain_deliveries.resolve(tx, delivery_id, fate, now)
+        incidents.cleared(tx, deliveries.get(tx, delivery_id), now)
+
+
+def _reconciled(channel: Channel, delivery: Delivery, now: datetime) -> Outcome | None:
+    try:
+        found = channel.reconcile(delivery)
+        return retry_policy.looked(delivery, found, now) if found else None
+    except Exception:
+        log.exception("nothing could be found out", delivery=delivery.id, channel=channel.name)
+        return None
+
+
+def _is_at_it(context: DeliverContext, owner: str) -> bool:
+    """One round at a time: what we still hold at the start of one, an error made us drop."""
+    return owner != context.owner.id and locks.alive(context.database, owner)
