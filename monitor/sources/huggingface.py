@@ -1,4 +1,4 @@
-"""Kind `huggingface`: the daily papers of Hugging Face, as its JSON API lists them.
+"""Kind `huggingface`: the daily papers of Hugging Face, from its JSON API.
 
 https://huggingface.co/api/daily_papers?date=YYYY-MM-DD: a list of objects with `paper`, whose id
 is the arXiv id. A day without papers is an empty list.
@@ -27,7 +27,8 @@ from monitor.sources.formats.api.values import (
 )
 from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageRequest
 
-PAGE = 100
+PAGE_SIZE = 100
+PAGES = "https://huggingface.co/papers/"
 
 
 class HuggingFace(ApiSource):
@@ -42,44 +43,40 @@ class HuggingFace(ApiSource):
     address: ClassVar[str] = "https://huggingface.co"
     longest: ClassVar[timedelta | None] = timedelta(days=1)
 
-    def listing(self, told: object) -> Listing:
-        """Find the papers: the answer is a list, of one paper its object."""
-        if isinstance(told, list):
-            return Listing(told)
-        if raw(told, "id") and raw(told, "title"):
-            return Listing((told,))
-        return super().listing(told)
+    def listing(self, response: object) -> Listing:
+        """Find the papers: a list, or the object of a single paper."""
+        if isinstance(response, list):
+            return Listing(response)
+        if raw(response, "id") and raw(response, "title"):
+            return Listing((response,))
+        return super().listing(response)
 
     def paper(self, record: Record, now: datetime) -> Paper:
         """Turn an entry of a list, or a paper alone, into a paper."""
-        within = member(record, "paper")
-        told = within if isinstance(within, dict) else record
-        title = title_of(raw(told, "title"), raw(record, "title"))
-        name = raw(told, "id")
+        member_paper = member(record, "paper")
+        fields = member_paper if isinstance(member_paper, dict) else record
+        title = title_of(raw(fields, "title"), raw(record, "title"))
+        name = raw(fields, "id")
         if not name:
             raise NoPaperError("record has no id")
         arxiv = arxiv_id(name)
-        published = raw(told, "publishedAt") or raw(record, "publishedAt")
+        published = raw(fields, "publishedAt") or raw(record, "publishedAt")
         return Paper(
             title=title,
-            abstract=prose(raw(told, "summary") or raw(record, "summary")),
-            authors=names_of(raw(one, "name") for one in many(told, "authors")),
+            abstract=prose(raw(fields, "summary") or raw(record, "summary")),
+            authors=names_of(raw(one, "name") for one in many(fields, "authors")),
             published=when(published, now),
-            url=f"https://arxiv.org/abs/{arxiv}" if arxiv else _page(name),
+            url=f"https://arxiv.org/abs/{arxiv}" if arxiv else f"{PAGES}{quote(name)}",
             keys=keys_of((("arxiv", arxiv),)),
             raw_id=prose(name),
         )
 
     def following(self, listing: Listing, request: PageRequest) -> str:
         """Return the number of the next page (from 0) after a full one."""
-        return str(request.page) if len(listing.items) >= PAGE else ""
+        return str(request.page) if len(listing.items) >= PAGE_SIZE else ""
 
     def page_url(self, request: PageRequest) -> str:
         """Return the address of the list of one day."""
-        query = {"date": request.span.days[1], "limit": PAGE}
+        query = {"date": request.span.days[1], "limit": PAGE_SIZE}
         more = {"p": request.cursor} if request.cursor else {}
         return f"{self.base}/api/daily_papers?{urlencode(query | more)}"
-
-
-def _page(name: str) -> str:
-    return f"https://huggingface.co/papers/{quote(name)}"

@@ -1,6 +1,6 @@
-"""Kind `huggingface-page`: the text of a page of papers, as it is saved from a browser.
+"""Kind `huggingface-page`: the text of a page of papers, saved from a browser.
 
-    new                                          header: lines known by their words,
+    new                                          header: lines recognised by their words,
     Get trending papers in your email inbox!     then a date without a year
     Subscribe
     byAK and the research community
@@ -10,8 +10,8 @@
                                                  with blank lines between
     The abstract, mostly one long line.
 
-Nothing is taken from counting alone: what is a title and what an abstract is decided by shape first
-(see `block_shape.py`), so that a missing one costs its own paper only.
+Lines are not counted: what is a title and what an abstract is decided by shape first (see
+`block_shape.py`), so a missing one costs its own paper only.
 """
 
 from __future__ import annotations
@@ -24,16 +24,22 @@ from typing import ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source
+from monitor.sources.fields.dates import day_of
 from monitor.sources.fields.encoding import decode, looks_binary
-from monitor.sources.huggingface_page.block_shape import Shape, continues, shapes, unfinished
+from monitor.sources.huggingface_page.block_shape import (
+    Shape,
+    continues,
+    decide_shapes,
+    is_unfinished,
+)
 from monitor.text import clean
 
-LONG_LINE = 300  # lines this long are not wrapped: each is a block of its own
+LONG_LINE = 300  # characters; lines this long are not wrapped: each is a block of its own
 MAX_LINES = 500_000
 MAX_BLOCKS = 200_000
 HEADER_LINES = 8
-HEADER_LENGTH = 100
-QUOTED = 60
+MAX_HEADER_CHARS = 100  # of a line
+MAX_QUOTED_CHARS = 60
 
 _FURNITURE = re.compile(
     r"new|subscribe|get trending papers in your email inbox!?|(?:daily |trending )?papers"
@@ -52,29 +58,26 @@ _DATES = tuple(
         r"(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})",
     )
 )
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MARKUP = re.compile(r"\s*(?:<!doctype|<html|<\?xml|<rss|<feed)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines that stand together, and the number of the first (from 1)."""
+    """Lines that belong together, and the number of the first (from 1)."""
 
     line: int
     text: str
 
-    @property
-    def where(self) -> str:
-        return f"line {self.line}"
-
-    def rejected(self, why: str) -> Rejected:
-        words = self.text if len(self.text) <= QUOTED else f"{self.text[:QUOTED].rstrip()}..."
-        return Rejected(self.where, f"{why}: {clean(words)}")
+    def reject(self, reason: str) -> Rejected:
+        words = self.text
+        if len(words) > MAX_QUOTED_CHARS:
+            words = f"{words[:MAX_QUOTED_CHARS].rstrip()}..."
+        return Rejected(f"line {self.line}", f"{reason}: {clean(words)}")
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Blocks of one list, with its date where the header tells one."""
+    """Blocks of one list, with the date in its header, if any."""
 
     day: date | None
     blocks: tuple[Block, ...]
@@ -88,17 +91,16 @@ class HuggingFacePage(Source):
     dated: ClassVar[bool] = False  # the date of a list is not that of its papers
 
     def read(self, document: Document) -> Reading:
-        """Pair titles with abstracts; what has no partner is rejected with its line."""
+        """Pair titles with abstracts; a block without its partner is rejected with its line."""
         text, whole = decode(document.content)
-        fault = _unreadable(text)
-        if fault:
-            return Reading(error=fault, complete=False)
+        if error := _find_error(text):
+            return Reading(error=error, complete=False)
         latest = min(document.at, self._clock()).astimezone(UTC).date()
         reading = read_text(text, latest)
         return replace(reading, complete=reading.complete and whole)
 
 
-def _unreadable(text: str) -> str:
+def _find_error(text: str) -> str:
     if not text.strip():
         return "the document is empty"
     if looks_binary(text):
@@ -112,35 +114,36 @@ def _unreadable(text: str) -> str:
 
 def read_text(text: str, latest: date) -> Reading:
     """Read the text of one or more lists that are no later than `latest`."""
-    all_blocks = blocks(text)
+    all_blocks = split_blocks(text)
     if len(all_blocks) > MAX_BLOCKS:
         error = f"the document has more than {MAX_BLOCKS:,} titles and abstracts"
         return Reading(error=error, complete=False)
-    lists = [(one, _shapes(one)) for one in listings(all_blocks, latest)]
-    found = [record for listing, told in lists for record in _pairs(listing, told)]
-    papers = tuple(record for record in found if isinstance(record, Paper))
-    rejected = tuple(record for record in found if isinstance(record, Rejected))
+    lists = [
+        (listing, decide_shapes([block.text for block in listing.blocks]))
+        for listing in split_listings(all_blocks, latest)
+    ]
+    records = [record for listing, shapes in lists for record in _pairs(listing, shapes)]
+    papers = tuple(record for record in records if isinstance(record, Paper))
+    rejected = tuple(record for record in records if isinstance(record, Rejected))
     if not papers:
         return Reading((), rejected, "no paper in the document", complete=False)
-    return Reading(papers, rejected, complete=_ends_well(*lists[-1]))
+    return Reading(papers, rejected, complete=_ends_whole(*lists[-1]))
 
 
-def _shapes(listing: Listing) -> list[Shape]:
-    return shapes([block.text for block in listing.blocks])
-
-
-def _ends_well(listing: Listing, told: Sequence[Shape]) -> bool:
-    """A whole list ends with an abstract, and that with a sentence."""
-    return bool(told) and told[-1] is Shape.ABSTRACT and not unfinished(listing.blocks[-1].text)
+def _ends_whole(listing: Listing, shapes: Sequence[Shape]) -> bool:
+    """Whether a list ends with an abstract, and that with a sentence."""
+    if not shapes or shapes[-1] is not Shape.ABSTRACT:
+        return False
+    return not is_unfinished(listing.blocks[-1].text)
 
 
 # ── blocks ──────────────────────────────────────────────────────────────────────────
 
 
-def blocks(text: str) -> list[Block]:
+def split_blocks(text: str) -> list[Block]:
     """Split a text at blank lines; header lines and very long lines always stand alone."""
     groups: list[tuple[int, list[str]]] = []
-    joins = False  # whether the line before stands in a block that this one may continue
+    joins = False  # whether this line may continue the block of the line before
     for number, line in enumerate(_lines(text), start=1):
         alone = len(line) >= LONG_LINE or _is_header(line)
         if not line:
@@ -154,13 +157,13 @@ def blocks(text: str) -> list[Block]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Lines ended in any of three ways, without the spaces (of any width) around them."""
+    """Yield lines with any of three line ends, without the spaces (of any width) around them."""
     for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
         yield line.strip(" \t\f\v\xa0\u200b\u2009\u3000\ufeff")
 
 
 def _is_header(line: str) -> bool:
-    if len(line) > HEADER_LENGTH:
+    if len(line) > MAX_HEADER_CHARS:
         return False
     return bool(_FURNITURE.fullmatch(line)) or _date_in(line) is not None
 
@@ -168,15 +171,15 @@ def _is_header(line: str) -> bool:
 # ── headers ─────────────────────────────────────────────────────────────────────────
 
 
-def listings(found: Sequence[Block], latest: date) -> Iterator[Listing]:
-    """Part blocks at headers, which may come again where dumps were put together."""
+def split_listings(blocks: Sequence[Block], latest: date) -> Iterator[Listing]:
+    """Split blocks at headers, which may be repeated where files were joined."""
     day: date | None = None
     run: list[Block] = []
     position = 0
-    while position < len(found):
-        header = _header_at(found, position)
+    while position < len(blocks):
+        header = _header_at(blocks, position)
         if not header:
-            run.append(found[position])
+            run.append(blocks[position])
             position += 1
             continue
         if run:
@@ -187,15 +190,15 @@ def listings(found: Sequence[Block], latest: date) -> Iterator[Listing]:
     yield Listing(day, tuple(run))
 
 
-def _header_at(found: Sequence[Block], start: int) -> Sequence[Block]:
-    """The header that begins here: up to a date where one is near, else the known lines.
+def _header_at(blocks: Sequence[Block], start: int) -> Sequence[Block]:
+    """The header that begins here: up to a date where one is near, else its recognised lines.
 
-    At the start of a document, and after a known line, unknown short lines before the date
-    belong to the header too: the page's wording changes.
+    At the start of a document, and after a recognised line, other short lines before the date
+    belong to the header too, because the page's wording changes.
     """
-    if start and not _is_header(found[start].text):
+    if start and not _is_header(blocks[start].text):
         return ()
-    near = found[start : start + HEADER_LINES]
+    near = blocks[start : start + HEADER_LINES]
     for count, block in enumerate(near, start=1):
         if len(block.text) >= LONG_LINE:
             break
@@ -205,57 +208,47 @@ def _header_at(found: Sequence[Block], start: int) -> Sequence[Block]:
 
 
 def _day_of(header: Iterable[Block], latest: date) -> date | None:
-    told = [match for block in header if (match := _date_in(block.text))]
-    return _resolved(told[-1], latest) if told else None
+    dates = [match for block in header if (match := _date_in(block.text))]
+    return _to_date(dates[-1], latest) if dates else None
 
 
 def _date_in(line: str) -> re.Match[str] | None:
     return next((match for form in _DATES if (match := form.fullmatch(line))), None)
 
 
-def _resolved(told: re.Match[str], latest: date) -> date | None:
-    """A date as told, or without a year in the latest year that makes it no later than `latest`.
+def _to_date(match: re.Match[str], latest: date) -> date | None:
+    """Return a date; one without a year is in the latest year that makes it no later than `latest`.
 
-    Eight years back there is a 29 February, also around 2100.
+    A 29 February is found within eight years, also around 2100.
     """
-    month = told["month"].lower()
-    number = int(month) if month.isdigit() else _MONTHS.index(month) + 1
-    if told["year"]:
-        day = _valid(int(told["year"]), number, int(told["day"]))
-        return day if day and day <= latest + timedelta(days=2) else None
-    tried = (_valid(year, number, int(told["day"])) for year in _years_back(latest))
-    return next((day for day in tried if day and day <= latest), None)
-
-
-def _years_back(latest: date) -> range:
-    return range(latest.year, max(latest.year - 9, 0), -1)
-
-
-def _valid(year: int, month: int, day: int) -> date | None:
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
+    if match["year"]:
+        at = day_of(match["year"], match["month"], match["day"])
+        return at.date() if at and at.date() <= latest + timedelta(days=2) else None
+    for year in range(latest.year, max(latest.year - 9, 0), -1):
+        at = day_of(str(year), match["month"], match["day"])
+        if at and at.date() <= latest:
+            return at.date()
+    return None
 
 
 # ── pairs ───────────────────────────────────────────────────────────────────────────
 
 
-def _pairs(listing: Listing, told: Sequence[Shape]) -> Iterator[Paper | Rejected]:
+def _pairs(listing: Listing, shapes: Sequence[Shape]) -> Iterator[Paper | Rejected]:
     """Give each title the abstract right after it; a block without its partner is rejected."""
     title: Block | None = None
-    for block, shape in zip(listing.blocks, told, strict=True):
+    for block, shape in zip(listing.blocks, shapes, strict=True):
         if shape is Shape.TITLE:
             if title:
-                yield title.rejected("title without an abstract")
+                yield title.reject("title without an abstract")
             title = block
         elif title:
             yield _paper(title, block, listing.day)
             title = None
         else:
-            yield block.rejected("abstract without a title")
+            yield block.reject("abstract without a title")
     if title:
-        yield title.rejected("title without an abstract")
+        yield title.reject("title without an abstract")
 
 
 def _paper(title: Block, abstract: Block, day: date | None) -> Paper:
