@@ -212,18 +212,20 @@ def test_hostile_topics_take_linear_time(pasted: str) -> None:
     assert took[1] < 8 * 5 * max(took[0], 0.005)
 
 
-def test_the_table_of_the_page_is_what_the_parser_says() -> None:
-    rows = list(tables("| from | you paste | write | |"))
-    assert len(rows) > 25
-    for _, pasted_cell, write, said in rows:
+def test_the_tables_of_the_page_are_what_the_parser_says() -> None:
+    refused = [(row, True) for row in tables("| refused | write |")]
+    doubted = [(row, False) for row in tables("| accepted with a warning | write |")]
+    assert len(refused) > 18
+    assert len(doubted) > 6
+    for (pasted_cell, write), is_refused in (*refused, *doubted):
         pasted = CODE.findall(pasted_cell.replace("\\|", "|"))[0]
         instead = CODE.findall(write.replace("\\|", "|"))
         for one in instead:
             parse_query(one)
-        if said == "refused":
-            with pytest.raises(QueryError) as refused:
+        if is_refused:
+            with pytest.raises(QueryError) as fault:
                 parse_query(pasted)
-            hint = refused.value.hint
+            hint = fault.value.hint
         else:
             [doubt] = parse_query(pasted).warnings
             hint = doubt.hint
