@@ -34,7 +34,7 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from monitor.diff.decide import DecisionContext
-from monitor.identity.keys import keyed
+from monitor.identity.keys import with_keys
 from monitor.model import ChangeKind, Decision, Paper
 from monitor.pipeline.store_chunk import decide, store_chunk
 from monitor.store import paper_index, papers, schema, write_papers
@@ -92,7 +92,7 @@ def grow(store: Database, count: int) -> float:
                 tx.exec_driver_sql("PRAGMA cache_size = -2000000")
             for first in range(start, min(start + COMMIT, count + 1), BATCH):
                 numbers = range(first, min(first + BATCH, start + COMMIT, count + 1))
-                told = [Decision(keyed(paper(n)), ChangeKind.NEW, news=False) for n in numbers]
+                told = [Decision(with_keys(paper(n)), ChangeKind.NEW, news=False) for n in numbers]
                 write_papers.apply(tx, SOURCE, told, NOW)
             tx.execute(sa.delete(schema.unsearched))  # what the service does meanwhile
     return count / (time.perf_counter() - began)

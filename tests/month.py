@@ -179,7 +179,7 @@ class Month:
         store = open_store(self.fleet.store)
         received = {message_id(mail.content) for mail in self.smtp.received}
         with store.writing() as tx:
-            for one in uncertain_deliveries.unknown(tx):
+            for one in uncertain_deliveries.list_unknown(tx):
                 fate = "sent" if one.message_id in received else "resend"
                 uncertain_deliveries.resolve(tx, one.id, fate, self.now)
                 self.resolved[fate] += 1

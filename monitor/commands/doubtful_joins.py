@@ -54,7 +54,7 @@ def _pages(parts: Runtime) -> Iterator[list[tuple[list[Doubtful], int, int]]]:
     after = 0
     while True:
         with parts.database.reading() as tx:
-            ids = sighting_texts.joined(tx, after, PAGE)
+            ids = sighting_texts.papers_with_several(tx, after, PAGE)
             page = list(_judged(tx, ids))
         yield page
         if len(ids) < PAGE:

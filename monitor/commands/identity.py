@@ -11,7 +11,7 @@ from monitor.commands.explain import named
 from monitor.commands.search import FoundPaper
 from monitor.diff.doubtful_joins import has_abstract
 from monitor.errors import UsageError
-from monitor.identity.keys import identifiers, keyed
+from monitor.identity.keys import identifiers, with_keys
 from monitor.model import IncomingPaper, Paper, Sighting
 from monitor.pipeline import Runtime
 from monitor.store import identity_rulings, merge_papers, papers, split_papers
@@ -87,7 +87,7 @@ def _own_text(paper: Paper, ours: Sequence[Sighting], theirs: Sequence[Sighting]
 
 
 def _unnamed(paper: Paper) -> IncomingPaper:
-    return replace(keyed(structs.replace(paper, keys={}, url="")), keys=())
+    return replace(with_keys(structs.replace(paper, keys={}, url="")), keys=())
 
 
 def _chosen(

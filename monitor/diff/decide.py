@@ -10,12 +10,12 @@ from itertools import chain
 
 import numpy as np
 
-from monitor.diff.revisions import _of_known
+from monitor.diff.revisions import decide_known
 from monitor.identity.blocking import pairs_sharing_a_block
 from monitor.identity.keys import LINK
 from monitor.identity.resolve import (
     Handle,
-    disowned,
+    find_disowned,
     handles,
     matches,
     may_be_one,
@@ -26,9 +26,9 @@ from monitor.model import Candidate, ChangeKind, Decision, FirstRun, IncomingPap
 
 OLDER_AFTER = timedelta(days=90)
 RECENT = timedelta(days=7)
-RECENT_UNDATED = 20
+MAX_RECENT_UNDATED = 20
 # "Editorial" may stand in a chunk five hundred times: the last of them are candidates enough.
-MOST_TWINS = 25
+MAX_TWINS = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def _near(incoming: Sequence[IncomingPaper]) -> dict[int, list[int]]:
 # A stored paper (its id, None), or one of this reading (None, the position of its first record).
 Root = tuple[int | None, int | None]
 # Texts of one paper that an identifier in common is held against.
-MOST_TEXTS = 5
+MAX_TEXTS = 5
 
 
 @dataclass
@@ -90,7 +90,7 @@ class _Chunk:
 
     def decide(self, keyed: IncomingPaper, found: Sequence[Candidate], near: Sequence[int]) -> None:
         ways, before = handles(keyed), len(self.disowned)
-        known = self._of_stored(keyed, found) or self._of_twin(keyed, ways, near)
+        known = self._match_stored(keyed, found) or self._match_twin(keyed, ways, near)
         position = len(self.decisions)
         decision = known or self._unseen(keyed)
         if len(self.disowned) > before:
@@ -100,10 +100,10 @@ class _Chunk:
         for place in ways:
             self.places[place].append(position)
 
-    def _of_stored(self, keyed: IncomingPaper, found: Sequence[Candidate]) -> Decision | None:
+    def _match_stored(self, keyed: IncomingPaper, found: Sequence[Candidate]) -> Decision | None:
         matching = list(stored_matches(keyed, found))
         if len(matching) < len(found):
-            others = disowned(keyed, found, (one for one, _, _ in matching))
+            others = find_disowned(keyed, found, (one for one, _, _ in matching))
             self.disowned |= dict.fromkeys(others)
         if not matching:
             return None
@@ -111,26 +111,26 @@ class _Chunk:
         self.stored[first.stored.id] = first
         also = [other for other, _, proof in matching[1:] if named and proof]
         joined = [other.stored.id for other in also if _are_one(first, other)]
-        news = self._is_news(_vouched(keyed.paper))
-        known = _of_known(keyed, first, why, news, tuple(joined))
+        news = self._counts_as_news(_date_of(keyed.paper))
+        known = decide_known(keyed, first, why, news, tuple(joined))
         return self._with_twins(known, first.stored.paper)
 
-    def _of_twin(
+    def _match_twin(
         self, keyed: IncomingPaper, ways: Mapping[Handle, str], near: Sequence[int]
     ) -> Decision | None:
         compared: set[int] = set()  # once, by the strongest of what they share
         named = ((place, self.places.get(place, ()), way) for place, way in ways.items())
         for place, positions, found_by in chain(named, [(None, near, "block")]):
-            for position in positions[-MOST_TWINS:]:
+            for position in positions[-MAX_TWINS:]:
                 if position in compared or place in self.disowned:
                     continue
                 compared.add(position)
                 why = self._twin(keyed, position, found_by)
                 if why:
-                    told = f"again in this reading: {why}"
+                    reason = f"again in this reading: {why}"
                     paper_id, earlier_in_chunk = self._root(position)
                     again = Decision(
-                        keyed, None, paper_id, earlier_in_chunk, why=told, recognised=why
+                        keyed, None, paper_id, earlier_in_chunk, why=reason, recognised=why
                     )
                     return self._with_twins(again, self.decisions[position].keyed.paper)
         return None
@@ -140,7 +140,7 @@ class _Chunk:
         root = self._root(position)
         known = [self.decisions[place].keyed for place in self.records[root]]
         keys = {pair for one in known for pair in one.keys}
-        papers = [self.decisions[position].keyed.paper, *(one.paper for one in known[:MOST_TEXTS])]
+        papers = [self.decisions[position].keyed.paper, *(one.paper for one in known[:MAX_TEXTS])]
         if stored := self.stored.get(root[0] or 0):
             keys.update(stored.keys)
             papers.append(stored.stored.paper)
@@ -181,9 +181,9 @@ class _Chunk:
         )
 
     def _unseen(self, keyed: IncomingPaper) -> Decision:
-        vouched = _vouched(keyed.paper)
+        vouched = _date_of(keyed.paper)
         self.undated += vouched is None
-        if not self._is_news(vouched):
+        if not self._counts_as_news(vouched):
             return Decision(
                 keyed, ChangeKind.NEW, news=False, why="there when the source was first read"
             )
@@ -198,19 +198,19 @@ class _Chunk:
             )
         return Decision(keyed, ChangeKind.NEW, why="no stored paper is this one")
 
-    def _is_news(self, vouched: datetime | None) -> bool:
+    def _counts_as_news(self, vouched: datetime | None) -> bool:
         match self.circumstances.first_run:
             case FirstRun.BASELINE:
                 return False
             case FirstRun.RECENT:
                 if vouched is None:
-                    return self.undated <= RECENT_UNDATED
+                    return self.undated <= MAX_RECENT_UNDATED
                 return vouched >= self.circumstances.now - RECENT
             case _:
                 return True
 
 
-def _vouched(paper: Paper) -> datetime | None:
+def _date_of(paper: Paper) -> datetime | None:
     return paper.announced or paper.published
 
 
@@ -236,13 +236,13 @@ def proven(decisions: Sequence[Decision], ids: Sequence[int]) -> list[tuple[int,
     ]
 
 
-def undated(decisions: Sequence[Decision]) -> int:
+def count_undated(decisions: Sequence[Decision]) -> int:
     """Count the papers without a date among those never seen, for the next chunk's decider."""
     unseen = (d for d in decisions if d.paper_id is None and d.earlier_in_chunk is None)
-    return sum(_vouched(decision.keyed.paper) is None for decision in unseen)
+    return sum(_date_of(decision.keyed.paper) is None for decision in unseen)
 
 
-def fresh(decisions: Sequence[Decision], candidates: Sequence[Sequence[Candidate]]) -> int:
+def count_fresh(decisions: Sequence[Decision], candidates: Sequence[Sequence[Candidate]]) -> int:
     """Count what this source had not told of before: papers new to it, and their revisions."""
     return sum(
         decision.earlier_in_chunk is None

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from monitor.diff.decide import MOST_TWINS, DecisionContext, decide_chunk
-from monitor.identity.keys import LINK, all_keyed, fingerprint, identifiers, mark
+from monitor.diff.decide import MAX_TWINS, DecisionContext, decide_chunk
+from monitor.identity.keys import LINK, all_with_keys, fingerprint, identifiers, mark
 from monitor.identity.resolve import by_likeness
 from monitor.identity.same_work import Verdict, same_work
 from monitor.model import Decision, Paper, Sighting, SightingText
@@ -69,18 +69,20 @@ def judge(
     """
     seen = sorted(sightings, key=lambda one: (one.first_seen, bool(one.why)))
     if seen[0].text is None:  # a paper says what its first record said
-        told = SightingText(paper.title, paper.authors, paper.venue, paper.year)
-        seen[0] = replace(seen[0], text=told)
+        shares = SightingText(paper.title, paper.authors, paper.venue, paper.year)
+        seen[0] = replace(seen[0], text=shares)
     known = [one for one in seen if one.text]
     unknown = [one for one in seen if not one.text]
-    doubts = [*_refused(paper, known, common), *_contradicted(keys, seen, unknown)]
+    doubts = [*_refused_today(paper, known, common), *_contradictions(keys, seen, unknown)]
     return Judged(tuple(doubts), len(seen) - 1, len(unknown))
 
 
 # ── records whose texts are known ───────────────────────────────────────────────────
 
 
-def _refused(paper: Paper, seen: Sequence[Sighting], common: Collection[Key]) -> Iterator[Doubt]:
+def _refused_today(
+    paper: Paper, seen: Sequence[Sighting], common: Collection[Key]
+) -> Iterator[Doubt]:
     records = [_as_paper(paper, one, seen[0], common) for one in seen]
     first, *others = _works(records, seen)
     for work in others:
@@ -90,7 +92,7 @@ def _refused(paper: Paper, seen: Sequence[Sighting], common: Collection[Key]) ->
 
 def _works(records: Sequence[Paper], seen: Sequence[Sighting]) -> list[list[int]]:
     """Return the positions of the records by work, each work by its first record."""
-    incoming = all_keyed([(one, one.raw_id, mark(one)) for one in records])
+    incoming = all_with_keys([(one, one.raw_id, mark(one)) for one in records])
     moment = DecisionContext(max(one.last_seen for one in seen))
     decisions = decide_chunk(incoming, [()] * len(incoming), moment)
     roots = list(range(len(records)))
@@ -115,15 +117,15 @@ def _twins(
     if decision.earlier_in_chunk is not None and not (agreed and by_likeness(decision.recognised)):
         yield decision.earlier_in_chunk
     elif agreed:
-        for earlier in range(min(at, MOST_TWINS)):
+        for earlier in range(min(at, MAX_TWINS)):
             if _compare(records[earlier], records[at], seen[at]).same:
                 yield earlier
 
 
 def _compare(earlier: Paper, record: Paper, seen: Sighting) -> Verdict:
     """Compare two records; where an abstract is not known, it agrees as far as it did."""
-    told = None if earlier.abstract and record.abstract else _ABSTRACTS.search(seen.why)
-    return same_work(earlier, record, int(told[1]) / 100 if told else None)
+    shares = None if earlier.abstract and record.abstract else _ABSTRACTS.search(seen.why)
+    return same_work(earlier, record, int(shares[1]) / 100 if shares else None)
 
 
 def _as_paper(paper: Paper, seen: Sighting, first: Sighting, common: Collection[Key]) -> Paper:
@@ -156,7 +158,7 @@ def has_abstract(paper: Paper, seen: Sighting) -> bool:
 # ── older records ───────────────────────────────────────────────────────────────────
 
 
-def _contradicted(
+def _contradictions(
     keys: Sequence[Key], seen: Sequence[Sighting], unknown: Sequence[Sighting]
 ) -> Iterator[Doubt]:
     """Yield what speaks against older joins: two ids of one scheme, and reasons that say so."""
@@ -164,9 +166,9 @@ def _contradicted(
         return
     listed = set[tuple[str, str]]()
     for scheme, values in _several(keys).items():
-        first, *others = sorted(values, key=lambda value: not _named(seen[0], (scheme, value)))
+        first, *others = sorted(values, key=lambda value: not _has_key(seen[0], (scheme, value)))
         for value in others:
-            named = [one for one in seen[1:] if _named(one, (scheme, value))]
+            named = [one for one in seen[1:] if _has_key(one, (scheme, value))]
             if all(one.text for one in named) and named:
                 continue  # judged by its text
             listed |= {(one.source, one.raw_id) for one in named}
@@ -186,7 +188,7 @@ def _several(keys: Sequence[Key]) -> Mapping[str, list[str]]:
     return {scheme: values for scheme, values in schemes.items() if len(values) > 1}
 
 
-def _named(seen: Sighting, key: Key) -> bool:
+def _has_key(seen: Sighting, key: Key) -> bool:
     """Whether a record has an identifier, by its text or by its source's name for it."""
     if seen.text and key in seen.text.keys:
         return True

@@ -1,6 +1,6 @@
-"""Is a feed telling old papers anew? Then a person is asked before anyone is told (F08).
+"""Whether a feed shows old papers again as new: a person then decides before anyone is sent them.
 
-A feed repeats what it told before. Where more than half of its entries that say they are older
+A feed repeats what it showed before. Where more than half of its entries that say they are older
 than the reading before this one are new all the same, or links that were told before come back
 as other papers under other ids, it was moved, rebuilt or renumbered: most of it is no news.
 """
@@ -37,16 +37,16 @@ class Suspicion:
 
 
 def suspect(
-    told: Sequence[Paper],
+    papers: Sequence[Paper],
     decisions: Sequence[Decision],
     candidates: Sequence[Sequence[Candidate]],
     last_read: datetime,
 ) -> Suspicion:
     """Count a chunk. `told` are all of its papers, `decisions` are on those that changed."""
-    old = sum(_is_old(paper, last_read) for paper in told)
+    old = sum(_is_old(paper, last_read) for paper in papers)
     links = Counter(pair for one in decisions for pair in one.keyed.keys if pair[0] == LINK)
     moved = [
-        not _is_old(one.keyed.paper, last_read) and _has_moved(one.keyed, found, links)
+        not _is_old(one.keyed.paper, last_read) and _link_moved(one.keyed, found, links)
         for one, found in zip(decisions, candidates, strict=True)
     ]
     new = sum(
@@ -63,7 +63,7 @@ def _is_old(paper: Paper, last_read: datetime) -> bool:
     return dated is not None and dated + A_DAY < last_read
 
 
-def _has_moved(
+def _link_moved(
     keyed: IncomingPaper, found: Sequence[Candidate], links: Counter[tuple[str, str]]
 ) -> bool:
     """Whether this source told of the link under another id. One that many share says nothing."""

@@ -15,12 +15,12 @@ from monitor.text import without_withdrawal
 FLAPPING = 3
 
 
-def _of_known(
+def decide_known(
     keyed: IncomingPaper, candidate: Candidate, why: str, news: bool, joins: tuple[int, ...]
 ) -> Decision:
     kind, reason = next(_changes(keyed, candidate), (None, why))
     # What a withdrawn paper says of itself is mostly that it is withdrawn.
-    text_changed_silently = not keyed.paper.withdrawn and _text_changed(keyed, candidate)
+    text_changed_silently = not keyed.paper.withdrawn and _gives_another_text(keyed, candidate)
     text_changed_silently = kind is None and (
         text_changed_silently or not_reread_since_split(keyed, candidate)
     )
@@ -48,12 +48,12 @@ def _changes(keyed: IncomingPaper, candidate: Candidate) -> Iterator[tuple[Chang
         if incoming.version > max(versions):
             yield ChangeKind.REVISED, f"version {incoming.version} after {max(versions)}"
         return
-    changed = _text_changed(keyed, candidate) and not says_no_more(incoming, stored)
+    changed = _gives_another_text(keyed, candidate) and not says_no_more(incoming, stored)
     if changed and not _flaps(candidate):
         yield ChangeKind.REVISED, "this source now gives another text"
 
 
-def _text_changed(keyed: IncomingPaper, candidate: Candidate) -> bool:
+def _gives_another_text(keyed: IncomingPaper, candidate: Candidate) -> bool:
     """Compare with what the same source said before, so that two sources' wordings do not flap.
 
     An abstract that arrives where there was none is a gap filled, and a text that this source
@@ -64,8 +64,8 @@ def _text_changed(keyed: IncomingPaper, candidate: Candidate) -> bool:
     rule = _rule(keyed.fingerprint)
     shown = {
         one
-        for told in candidate.sightings
-        for one in (told.fingerprint, *told.past)
+        for sighting in candidate.sightings
+        for one in (sighting.fingerprint, *sighting.past)
         if _rule(one) == rule
     }
     return bool(shown) and keyed.fingerprint not in shown
@@ -77,4 +77,4 @@ def _rule(fingerprint: str) -> str:
 
 def _flaps(candidate: Candidate) -> bool:
     """A page that shows another text at each reading, a counter for one, has no news any more."""
-    return any(len(set(told.past)) >= FLAPPING for told in candidate.sightings)
+    return any(len(set(sighting.past)) >= FLAPPING for sighting in candidate.sightings)

@@ -11,7 +11,7 @@ from itertools import chain, islice
 
 from rapidfuzz import fuzz
 
-from monitor.identity.mojibake import repaired
+from monitor.identity.mojibake import repair
 from monitor.identity.word_forms import DIGRAPH
 from monitor.text import plain
 
@@ -62,14 +62,14 @@ def agreement(a: tuple[str, ...], b: tuple[str, ...]) -> Agreement | None:
         return None
     # Lists of one length are put in an order of their own, so that asking is symmetric.
     fewer, more = sorted((ours, theirs), key=lambda names: (len(names), names))
-    met = _met(fewer, more) if len(fewer) <= MANY else _met_of_many(fewer, more)
-    met = met or _met_turned(fewer, more)
+    met = _count_matches(fewer, more) if len(fewer) <= MANY else _met_of_many(fewer, more)
+    met = met or _count_turned_matches(fewer, more)
     return Agreement(
         met, len(fewer), len(more), same_person(ours[0], theirs[0]), _cut(a) or _cut(b)
     )
 
 
-def _met(fewer: Sequence[Name], more: Sequence[Name]) -> int:
+def _count_matches(fewer: Sequence[Name], more: Sequence[Name]) -> int:
     left = list(more)
     for name in fewer:
         same = next((other for other in left if same_person(name, other)), None)
@@ -97,7 +97,7 @@ def _met_of_many(fewer: Sequence[Name], more: Sequence[Name]) -> int:
     return len(found)
 
 
-def _met_turned(fewer: Sequence[Name], more: Sequence[Name]) -> int:
+def _count_turned_matches(fewer: Sequence[Name], more: Sequence[Name]) -> int:
     """Match a list that abbreviates the family names and spells out the given ones: "H. Grace".
 
     One such name may be a coincidence, so all of them have to match.
@@ -106,14 +106,14 @@ def _met_turned(fewer: Sequence[Name], more: Sequence[Name]) -> int:
         return 0
     left = list(more)
     for name in fewer:
-        turned = next((other for other in left if _turned(name, other)), None)
+        turned = next((other for other in left if _is_turned(name, other)), None)
         if turned is None:
             return 0
         left.remove(turned)
     return len(fewer)
 
 
-def _turned(a: Name, b: Name) -> bool:
+def _is_turned(a: Name, b: Name) -> bool:
     """G. Hopper and H. Grace: the word of each begins with an initial of the other."""
     if not (len(a) == len(b) == 2 and len(a[1]) > 1 < len(b[1])):
         return False
@@ -135,22 +135,22 @@ def _cut(authors: tuple[str, ...]) -> bool:
 @lru_cache(maxsize=4096)
 def people(authors: tuple[str, ...]) -> tuple[Name, ...]:
     """Return the folded words of each name, given names first; without those that name nobody."""
-    names = (_name(one) for told in authors for one in _parted(_CUT.sub(" ", repaired(told))))
+    names = (_name(one) for text in authors for one in _split_names(_CUT.sub(" ", repair(text))))
     # Some catalogues list everybody twice.
     return tuple(dict.fromkeys(name for name in names if any(len(word) > 1 for word in name)))
 
 
-def _parted(told: str) -> Iterator[str]:
+def _split_names(text: str) -> Iterator[str]:
     """Part a list that was given as one string: by semicolons, or by commas and `and`."""
-    if not _PARTING.search(told):
-        yield told
+    if not _PARTING.search(text):
+        yield text
         return
-    if ";" in told:
-        yield from told.split(";")
+    if ";" in text:
+        yield from text.split(";")
         return
-    pieces = re.split(r",| and | & ", told)
-    if len(pieces) < 3 and " and " not in told:
-        yield told
+    pieces = re.split(r",| and | & ", text)
+    if len(pieces) < 3 and " and " not in text:
+        yield text
     elif len(pieces) % 2 == 0 and all(_INITIALS.fullmatch(one.strip()) for one in pieces[1::2]):
         yield from (f"{given} {family}" for family, given in zip(*[iter(pieces)] * 2, strict=True))
     else:
@@ -158,9 +158,9 @@ def _parted(told: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4096)
-def _name(told: str) -> Name:
-    family, comma, given = told.partition(",")
-    folded = plain(f"{given} {family}" if comma else told)
+def _name(text: str) -> Name:
+    family, comma, given = text.partition(",")
+    folded = plain(f"{given} {family}" if comma else text)
     words = (DIGRAPH.sub("", word) for word in _WORD.findall(folded.translate(_CYRILLIC)))
     name = tuple(word for word in words if word not in _TITLES)
     # Scripts without spaces write each letter as a word.

@@ -99,13 +99,13 @@ def blocks_of_authors(authors: Sequence[str]) -> tuple[int, ...]:
 def _person(name: str) -> str:
     """Return "lovelace a" for Ada Lovelace, A. Lovelace and Lovelace, Ada."""
     family, comma, given = name.partition(",")
-    told = f"{given} {family}" if comma else name
-    if told.isascii() and told.replace(" ", "").isalpha():
-        words = told.lower().split()
-    elif told.isascii() and not _MORE_THAN_LETTERS.search(told):
-        words = told.lower().translate(SIGNS).split()
+    text = f"{given} {family}" if comma else name
+    if text.isascii() and text.replace(" ", "").isalpha():
+        words = text.lower().split()
+    elif text.isascii() and not _MORE_THAN_LETTERS.search(text):
+        words = text.lower().translate(SIGNS).split()
     else:
-        words = plain(told).split()
+        words = plain(text).split()
     return f"{words[-1]} {words[0][0]}" if words else ""
 
 
@@ -169,15 +169,15 @@ def blocks_of_rows(rows: Numbers) -> tuple[Numbers, Numbers]:
     everyone = np.arange(len(rows))
     some = np.zeros(len(rows), dtype=bool)
     for a, b in combinations(rarest, 2):
-        told = (a < COMMON_FROM) & (b < STOP_FROM)
-        keys.append((a ^ b)[told])
-        owners.append(everyone[told])
-        some |= told
+        makes_block = (a < COMMON_FROM) & (b < STOP_FROM)
+        keys.append((a ^ b)[makes_block])
+        owners.append(everyone[makes_block])
+        some |= makes_block
     for a, b, c in combinations(rarest, 3):
-        told = (a >= COMMON_FROM) & (b < STOP_FROM) & (c < NONE)
-        keys.append((a ^ b ^ c)[told])
-        owners.append(everyone[told])
-        some |= told
+        makes_block = (a >= COMMON_FROM) & (b < STOP_FROM) & (c < NONE)
+        keys.append((a ^ b ^ c)[makes_block])
+        owners.append(everyone[makes_block])
+        some |= makes_block
     rest = ~some & (rows[:, 0] < NONE)
     keys.append(np.bitwise_xor.reduce(np.where(rows[rest] == NONE, 0, rows[rest]), axis=1))
     owners.append(everyone[rest])
@@ -188,16 +188,16 @@ def blocks_of(titles: Sequence[str]) -> list[tuple[int, ...]]:
     """Return the blocks of each title as `blocks.blocks` does, in another order."""
     if len(titles) < COLUMNS_FROM:
         return [add_head_block(blocks_of_words(words(title)), title) for title in titles]
-    told = word_lines(titles)
-    keys, owners = blocks_of_rows(number_rows(told))
+    lines = word_lines(titles)
+    keys, owners = blocks_of_rows(number_rows(lines))
     order = np.argsort(owners, kind="stable")
-    ends = np.cumsum(np.bincount(owners, minlength=len(told))).tolist()
+    ends = np.cumsum(np.bincount(owners, minlength=len(lines))).tolist()
     every = keys[order].tolist()
-    found = [tuple(every[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
-    for place, line in enumerate(told):
+    result = [tuple(every[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+    for place, line in enumerate(lines):
         if len(line) > MAX_ROW_WORDS and line.count(" ") >= MAX_ROW_WORDS:
-            found[place] = blocks_of_words(line.split())
-    return list(map(add_head_block, found, titles))
+            result[place] = blocks_of_words(line.split())
+    return list(map(add_head_block, result, titles))
 
 
 def pairs_sharing_a_block(keys: Numbers, owners: Numbers) -> Numbers:

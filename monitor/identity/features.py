@@ -14,8 +14,8 @@ from msgspec import structs
 from monitor.identity import authors, title_likeness, titles, venues
 from monitor.identity.authors import Agreement
 from monitor.identity.keys import LINK, identifiers
-from monitor.identity.mojibake import repaired
-from monitor.identity.title_conventions import counted, numbers
+from monitor.identity.mojibake import repair
+from monitor.identity.title_conventions import find_counts, numbers
 from monitor.identity.title_likeness import Likeness
 from monitor.identity.titles import Title
 from monitor.identity.word_forms import near
@@ -28,12 +28,12 @@ from monitor.text.spelling import american
 TELLING_WORDS = 20
 # A title has so many words before the names that were run into it.
 FEWEST_WORDS = 2
-MOST_OF_A_NAME = 4
+MAX_NAME_LENGTH = 4
 # So many characters are compared: nothing that a record says may take unbounded time. All authors
 # may come as one string, which is parted later.
-MOST_OF_A_TITLE = 1_000
-MOST_OF_AN_ABSTRACT = 20_000
-MOST_OF_A_NAME = 10_000
+MAX_TITLE_LENGTH = 1_000
+MAX_ABSTRACT_LENGTH = 20_000
+MAX_NAME_LENGTH = 10_000
 # Titles less alike than this are compared no further where no author is shared either.
 UNLIKE = 0.5
 # Who hands out DOIs for preprints: one of theirs beside a publisher's is the usual case.
@@ -71,8 +71,8 @@ class Evidence:
 
 def gather(a: Paper, b: Paper) -> Evidence | None:
     """Return the evidence, or None where two records have clearly nothing in common."""
-    a, b = _bounded(a), _bounded(b)
-    a, b = _untangled(a, b), _untangled(b, a)
+    a, b = _shorten(a), _shorten(b)
+    a, b = _restore_authors(a, b), _restore_authors(b, a)
     ours, theirs = titles.title(a.title), titles.title(b.title)
     agreed = authors.agreement(a.authors, b.authors)
     met = agreed.met if agreed else 0
@@ -81,7 +81,9 @@ def gather(a: Paper, b: Paper) -> Evidence | None:
     here, there = venues.venue(a.venue), venues.venue(b.venue)
     places = _places(a.venue, b.venue)
     pairs, terms = _abstracts(a.abstract, b.abstract)
-    explained = _explained(a.authors, a.venue) | _explained(b.authors, b.venue)
+    explained = _words_of_people_and_venue(a.authors, a.venue) | _words_of_people_and_venue(
+        b.authors, b.venue
+    )
     title = title_likeness.likeness(ours, theirs, explained)
     return Evidence(
         title=title,
@@ -108,20 +110,20 @@ class _Places(NamedTuple):
     published: bool
 
 
-def _bounded(paper: Paper) -> Paper:
+def _shorten(paper: Paper) -> Paper:
     if (
-        len(paper.title) <= MOST_OF_A_TITLE
-        and len(paper.abstract) <= MOST_OF_AN_ABSTRACT
-        and len(paper.venue) <= MOST_OF_A_TITLE
-        and all(len(name) <= MOST_OF_A_NAME for name in paper.authors)
+        len(paper.title) <= MAX_TITLE_LENGTH
+        and len(paper.abstract) <= MAX_ABSTRACT_LENGTH
+        and len(paper.venue) <= MAX_TITLE_LENGTH
+        and all(len(name) <= MAX_NAME_LENGTH for name in paper.authors)
     ):
         return paper
     return structs.replace(
         paper,
-        title=paper.title[:MOST_OF_A_TITLE],
-        abstract=paper.abstract[:MOST_OF_AN_ABSTRACT],
-        venue=paper.venue[:MOST_OF_A_TITLE],
-        authors=tuple(name[:MOST_OF_A_NAME] for name in paper.authors),
+        title=paper.title[:MAX_TITLE_LENGTH],
+        abstract=paper.abstract[:MAX_ABSTRACT_LENGTH],
+        venue=paper.venue[:MAX_TITLE_LENGTH],
+        authors=tuple(name[:MAX_NAME_LENGTH] for name in paper.authors),
     )
 
 
@@ -153,10 +155,10 @@ def _subject(one: Title, abstract: str, other: Title, elsewhere: str) -> bool:
 def _numbers(abstract: str) -> frozenset[str | tuple[str, str]]:
     words = plain(abstract).split()
     written = {word for word in words if any(map(str.isdigit, word))}
-    return numbers(words) | counted(words) | written
+    return numbers(words) | find_counts(words) | written
 
 
-def _untangled(one: Paper, other: Paper) -> Paper:
+def _restore_authors(one: Paper, other: Paper) -> Paper:
     """Give a record the authors back that a catalogue ran into its title, the other's all.
 
     Whatever else follows them there, place and year, is told as the place.
@@ -164,7 +166,7 @@ def _untangled(one: Paper, other: Paper) -> Paper:
     if one.authors or not other.authors:
         return one
     names = authors.people(other.authors)
-    words = plain(repaired(one.title)).split()
+    words = plain(repair(one.title)).split()
     met = [(words.index(name[-1]), name) for name in names if name[-1] in words]
     if not met or 3 * len(met) < 2 * len(names):
         return one
@@ -174,14 +176,14 @@ def _untangled(one: Paper, other: Paper) -> Paper:
         first -= words[first - 1][0] == given[0]
     if words[first - 1] == "by":  # a review: "... by Ada Lovelace"
         return one
-    if first < FEWEST_WORDS or last - first >= MOST_OF_A_NAME * len(names):
+    if first < FEWEST_WORDS or last - first >= MAX_NAME_LENGTH * len(names):
         return one
     title, place = words[:first], words[last + 1 :]
     venue = one.venue or " ".join(place)
     return structs.replace(one, title=" ".join(title), authors=other.authors, venue=venue)
 
 
-def identified(a: Paper, b: Paper) -> tuple[str, str]:
+def compare_identifiers(a: Paper, b: Paper) -> tuple[str, str]:
     """Return an identifier in common, or else a scheme in which both have one, and none is.
 
     Each is "" where there is no such thing.
@@ -210,7 +212,7 @@ def _by_scheme(paper: Paper) -> dict[str, set[str]]:
 
 
 @lru_cache(maxsize=4096)
-def _explained(names: tuple[str, ...], venue: str) -> frozenset[str]:
+def _words_of_people_and_venue(names: tuple[str, ...], venue: str) -> frozenset[str]:
     """Words that catalogues mix into titles: names of the authors and of the venue."""
     words = venues.venue(venue).words.union(*authors.people(names))
     return frozenset(map(american, words))

@@ -36,12 +36,12 @@ LINK = "url"  # a link is no proof: pages are reused and moved
 
 def arxiv_id(value: str) -> str:
     """Return an arXiv id without its version ("2401.01234", "hep-th/9901001"), or ""."""
-    told = value.strip()
-    found = _ARXIV.match(told)
-    if not found:
-        bare = _ARXIV_PREFIX.sub("", told).removesuffix(".pdf")
-        found = _ARXIV.match(_ARXIV_DOI.sub("", bare))
-    return _SUBJECT_CLASS.sub("/", found["id"].lower()) if found else ""
+    text = value.strip()
+    match = _ARXIV.match(text)
+    if not match:
+        bare = _ARXIV_PREFIX.sub("", text).removesuffix(".pdf")
+        match = _ARXIV.match(_ARXIV_DOI.sub("", bare))
+    return _SUBJECT_CLASS.sub("/", match["id"].lower()) if match else ""
 
 
 def doi(value: str) -> str:
@@ -93,23 +93,23 @@ def identifiers(paper: Paper) -> tuple[tuple[str, str], ...]:
     Links that name an arXiv or DOI page count as that identifier, and arXiv's own DOIs
     (10.48550/arXiv.*) as the arXiv id.
     """
-    return tuple(dict.fromkeys(pair for pair in _told(paper) if pair[1]))
+    return tuple(dict.fromkeys(pair for pair in _pairs_of(paper) if pair[1]))
 
 
-def _told(paper: Paper) -> Iterator[tuple[str, str]]:
-    for scheme, told in sorted(paper.keys.items()):
-        for value in (told,) if isinstance(told, str) else told:
-            yield _normalised(scheme, value)
+def _pairs_of(paper: Paper) -> Iterator[tuple[str, str]]:
+    for scheme, values in sorted(paper.keys.items()):
+        for value in (values,) if isinstance(values, str) else values:
+            yield _normalize(scheme, value)
     for url in (paper.url, paper.pdf_url):
         letters = url.lower()
         if "arxiv" in letters:
             yield "arxiv", arxiv_id(url)
         if "doi" in letters and _DOI_PREFIX.match(url.strip()):
-            yield _normalised("doi", url)
+            yield _normalize("doi", url)
     yield LINK, link(paper.url)
 
 
-def _normalised(scheme: str, value: str) -> tuple[str, str]:
+def _normalize(scheme: str, value: str) -> tuple[str, str]:
     normal = _NORMALISE.get(scheme, str.strip)(value)
     if scheme == "doi" and _ARXIV_DOI.match(normal):
         return "arxiv", arxiv_id(normal)
@@ -120,10 +120,10 @@ def fingerprint(paper: Paper) -> str:
     """Return a digest that changes when the words of title or abstract do, not their typography.
 
     Empty fields are left out, so that a field which a source starts to fill in is no change
-    of what was there; the version stands in front, so that a better rule can be told apart.
+    of what was there; the version stands in front, so that values of an older rule are recognised.
     """
-    told = ((b"title:", paper.title), (b"abstract:", paper.abstract))
-    words = b"\0".join(name + _letters(text) for name, text in told if text)
+    parts = ((b"title:", paper.title), (b"abstract:", paper.abstract))
+    words = b"\0".join(name + _letters(text) for name, text in parts if text)
     return f"{FINGERPRINT_VERSION}:{hashlib.sha256(words).hexdigest()[:32]}"
 
 
@@ -153,7 +153,7 @@ def says_no_more(now: Paper, before: Paper) -> bool:
     """
     return _same_title(now.title, before.title) and (
         _letters(now.abstract) in _letters(before.abstract)
-        or _headed(now.abstract, before.abstract)
+        or _only_gains_headings(now.abstract, before.abstract)
     )
 
 
@@ -164,7 +164,7 @@ def _same_title(now: str, before: str) -> bool:
     return long.startswith(short) and bool(_SUBTITLE.match(long, len(short)))
 
 
-def _headed(now: str, before: str) -> bool:
+def _only_gains_headings(now: str, before: str) -> bool:
     bare, was = (_letters(_IN_CAPITALS.sub("", text)) for text in (now, before))
     return len(now) > len(before) and bare == was
 
@@ -187,7 +187,7 @@ def mark(paper: Paper) -> int:
         (paper.published is None, paper.updated is None, paper.announced is None),
         len(paper.authors),
     )
-    told = (
+    parts = (
         MARK_VERSION,
         paper.title,
         paper.abstract,
@@ -200,14 +200,14 @@ def mark(paper: Paper) -> int:
         rest + _written(paper.keys),
     )
     if paper.type or paper.about:
-        told += (paper.type, _written(paper.about))
-    written = "\0".join(told).encode("utf-8", "surrogatepass")
+        parts += (paper.type, _written(paper.about))
+    written = "\0".join(parts).encode("utf-8", "surrogatepass")
     return xxh3_64_intdigest(written) >> 1
 
 
 @lru_cache(maxsize=4096)
-def _rest(*told: object) -> str:
-    return f"{told}"
+def _rest(*values: object) -> str:
+    return f"{values}"
 
 
 def _written(keys: Mapping[str, object]) -> str:
@@ -218,21 +218,21 @@ def _written(keys: Mapping[str, object]) -> str:
     return f"{sorted(keys.items())}"
 
 
-def keyed(paper: Paper) -> IncomingPaper:
+def with_keys(paper: Paper) -> IncomingPaper:
     """Return a paper with all that it can be recognised by."""
-    return _keyed(paper, raw_id(paper), mark(paper), blocks(paper.title, paper.authors))
+    return _with_keys(paper, raw_id(paper), mark(paper), blocks(paper.title, paper.authors))
 
 
-def all_keyed(told: Sequence[tuple[Paper, str, int]]) -> list[IncomingPaper]:
-    """Return papers as `keyed` does, each given with its `raw_id` and its `mark`."""
-    from_titles = blocks_of([paper.title for paper, _, _ in told])
+def all_with_keys(records: Sequence[tuple[Paper, str, int]]) -> list[IncomingPaper]:
+    """Return papers as `with_keys` does, each given with its `raw_id` and its `mark`."""
+    from_titles = blocks_of([paper.title for paper, _, _ in records])
     return [
-        _keyed(paper, name, number, (*some, *blocks_of_authors(paper.authors)))
-        for (paper, name, number), some in zip(told, from_titles, strict=True)
+        _with_keys(paper, name, number, (*some, *blocks_of_authors(paper.authors)))
+        for (paper, name, number), some in zip(records, from_titles, strict=True)
     ]
 
 
-def _keyed(paper: Paper, name: str, number: int, blocks: tuple[int, ...]) -> IncomingPaper:
+def _with_keys(paper: Paper, name: str, number: int, blocks: tuple[int, ...]) -> IncomingPaper:
     return IncomingPaper(
         paper=paper,
         keys=identifiers(paper),

@@ -16,7 +16,7 @@ _CYRILLIC = re.compile("[\u0401-\u045f]")
 _MIXED = re.compile("[A-Za-z][\u0401-\u045f]|[\u0401-\u045f][A-Za-z]")
 
 
-def repaired(text: str) -> str:
+def repair(text: str) -> str:
     """Return `text` with letters restored where the mistake that changed them is plain."""
     if text.isascii():
         return text

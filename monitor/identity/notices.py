@@ -83,12 +83,12 @@ def apart(a: Paper, b: Paper) -> str:
         return "one is about the other"
     if not ours:
         return ""
-    if _parted(about(a), about(b)):
+    if _have_other_ids(about(a), about(b)):
         return "notices about different papers"
-    return "two notices" if _parted(identifiers(a), identifiers(b)) else ""
+    return "two notices" if _have_other_ids(identifiers(a), identifiers(b)) else ""
 
 
-def _parted(ours: Iterable[Pair], theirs: Iterable[Pair]) -> bool:
+def _have_other_ids(ours: Iterable[Pair], theirs: Iterable[Pair]) -> bool:
     """Whether two lists have a scheme in common, and no identifier."""
     here, there = ({pair for pair in pairs if pair[0] != LINK} for pairs in (ours, theirs))
     schemes = {scheme for scheme, _ in here} & {scheme for scheme, _ in there}
@@ -103,7 +103,9 @@ def subjects(incoming: Iterable[IncomingPaper]) -> set[Pair]:
     return {pair for one in incoming if effect_of(one) for pair in one.about}
 
 
-def retracted(incoming: Sequence[IncomingPaper], by_stored: Iterable[Pair]) -> list[IncomingPaper]:
+def mark_retracted(
+    incoming: Sequence[IncomingPaper], by_stored: Iterable[Pair]
+) -> list[IncomingPaper]:
     """Return records with those marked as withdrawn that a retraction notice is about.
 
     `by_stored` are the identifiers that stored notices have retracted; the notices among the

@@ -20,16 +20,16 @@ def other_titles(title: str, sightings: Sequence[Sighting]) -> tuple[OtherTitle,
     `sightings` are those of the paper, the first seen first. Titles that differ only in case,
     punctuation or mark-up are one; what an identifier or a person has joined needs no check.
     """
-    told = [(_key(one.text.title), one.text.title, one) for one in sightings if one.text]
+    titles = [(_key(one.text.title), one.text.title, one) for one in sightings if one.text]
     shown = {_key(title)}
     # A title that likeness has brought may have taken the place of the first record's.
-    replaced = any(key in shown and by_likeness(one.why) for key, _, one in told)
-    found = []
-    for key, other, one in told:
+    replaced = any(key in shown and by_likeness(one.why) for key, _, one in titles)
+    others = []
+    for key, other, one in titles:
         if key not in shown and (by_likeness(one.why) or (replaced and not one.why)):
-            found.append(OtherTitle(other, one.source))
+            others.append(OtherTitle(other, one.source))
             shown.add(key)
-    return tuple(found[:MOST])
+    return tuple(others[:MOST])
 
 
 def _key(title: str) -> str:

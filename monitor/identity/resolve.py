@@ -99,16 +99,16 @@ def _same_entry(keyed: IncomingPaper, candidate: Candidate) -> str:
     if common := _in_common(keyed, candidate):
         return f"same entry of its source, same {common}"
     said = (
-        (told.fingerprint, *told.past)
-        for told in candidate.sightings
-        if told.raw_id == keyed.raw_id
+        (text.fingerprint, *text.past)
+        for text in candidate.sightings
+        if text.raw_id == keyed.raw_id
     )
     return "same entry of its source" if any(keyed.fingerprint in prints for prints in said) else ""
 
 
 def _in_common(keyed: IncomingPaper, candidate: Candidate) -> str:
     """Return an identifier that is no proof by itself, but borne out by an entry's place."""
-    ours = any(told.raw_id == keyed.raw_id for told in candidate.sightings)
+    ours = any(text.raw_id == keyed.raw_id for text in candidate.sightings)
     if not ours or contradiction(keyed.keys, candidate.keys):
         return ""
     return next((f"{s} {v}" for s, v in keyed.common if (s, v) in candidate.common), "")
@@ -116,7 +116,7 @@ def _in_common(keyed: IncomingPaper, candidate: Candidate) -> str:
 
 def not_reread_since_split(keyed: IncomingPaper, candidate: Candidate) -> bool:
     """Whether a paper was split, and this entry of it has not been read again since."""
-    return any(told.raw_id == keyed.raw_id and not told.fingerprint for told in candidate.sightings)
+    return any(text.raw_id == keyed.raw_id and not text.fingerprint for text in candidate.sightings)
 
 
 def _ruled_out(keyed: IncomingPaper, candidate: Candidate) -> bool:
@@ -144,7 +144,7 @@ def without(keyed: IncomingPaper, common: AbstractSet[Handle]) -> IncomingPaper:
     return dataclasses.replace(keyed, keys=kept, common=(*keyed.common, *data))
 
 
-def disowned(
+def find_disowned(
     keyed: IncomingPaper, found: Iterable[Candidate], matching: Iterable[Candidate]
 ) -> Iterator[Handle]:
     """Yield the identifiers that a record shares with stored papers which are clearly others."""
@@ -167,15 +167,15 @@ def matches(
     if shared:
         return f"same {shared}" if _may_share(keyed, papers, keys) else ""
     if keyed.common:
-        paper = _stripped(paper, keyed.common)
-        keyed = dataclasses.replace(keyed, paper=_stripped(keyed.paper, keyed.common))
+        paper = _without_common_keys(paper, keyed.common)
+        keyed = dataclasses.replace(keyed, paper=_without_common_keys(keyed.paper, keyed.common))
     if found_by == _ONLY_NEAR and not may_match_cheaply(keyed, paper.title, paper.authors):
         return ""
     verdict = same_work(keyed.paper, paper)
     if verdict.same:
         return ", ".join(verdict.why)
     same_place = "raw_id" in found_by or any(pair in keys for pair in keyed.keys)
-    if same_place and not apart(keyed.paper, paper) and _mended(keyed, paper, keys):
+    if same_place and not apart(keyed.paper, paper) and _text_bears_out_link(keyed, paper, keys):
         return "same entry of its source, " + ", ".join(verdict.why)
     return ""
 
@@ -194,7 +194,7 @@ def _may_share(keyed: IncomingPaper, papers: Sequence[Paper], keys: Keys) -> boo
     return any(bears_out(keyed.paper, paper) for paper in papers)
 
 
-def _stripped(paper: Paper, common: Keys) -> Paper:
+def _without_common_keys(paper: Paper, common: Keys) -> Paper:
     kept: dict[str, tuple[str, ...]] = {}
     for scheme, value in identifiers(structs.replace(paper, url="", pdf_url="")):
         if (scheme, value) not in common:
@@ -210,10 +210,10 @@ def may_match_cheaply(keyed: IncomingPaper, title: str, authors: tuple[str, ...]
 
     Nearly all papers that share but a block have neither, and a full block holds many.
     """
-    told = _spoken(authors)
+    text = _spoken(authors)
     names = _names(keyed.paper.authors)
     # As letters they are soon looked for, and in nearly all lists in vain.
-    if any(map(told.__contains__, names)) and not names.isdisjoint(_NAME.findall(told)):
+    if any(map(text.__contains__, names)) and not names.isdisjoint(_NAME.findall(text)):
         return True
     key = title_key(title)
     return Indel.normalized_similarity(keyed.title_key, key, score_cutoff=NEAR_ENOUGH) > 0
@@ -229,7 +229,7 @@ def _names(authors: tuple[str, ...]) -> frozenset[str]:
     return frozenset(_NAME.findall(_spoken(authors)))
 
 
-def _mended(keyed: IncomingPaper, paper: Paper, keys: Keys) -> bool:
+def _text_bears_out_link(keyed: IncomingPaper, paper: Paper, keys: Keys) -> bool:
     """A guid or link may be given to another paper: the title or abstract must bear it out.
 
     Nothing else may speak against it: other people, another part, one conference in two years.
@@ -259,5 +259,5 @@ def may_be_one(a: Paper, b: Paper) -> bool:
 
 
 def _values(paper: Paper, scheme: str) -> set[str]:
-    told = paper.keys[scheme]
-    return {told} if isinstance(told, str) else set(told)
+    text = paper.keys[scheme]
+    return {text} if isinstance(text, str) else set(text)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from monitor.identity.contradiction import bears_out, contradiction
-from monitor.identity.features import Evidence, abstract_agreement, gather, identified
+from monitor.identity.features import Evidence, abstract_agreement, compare_identifiers, gather
 from monitor.identity.keys import identifiers
 from monitor.identity.notices import apart, is_about
 from monitor.identity.weights import balance
@@ -67,7 +67,7 @@ def same_work(a: Paper, b: Paper, abstracts: float | None = None) -> Verdict:
     `abstracts` is how far their abstracts agreed, from 0 to 1, where these are not there any more;
     what else is not known of them counts for one work.
     """
-    shared, conflict = identified(a, b)
+    shared, conflict = compare_identifiers(a, b)
     if is_about(a, b):
         return Verdict(0.0, False, ("one is about the other",))
     if shared:
@@ -87,9 +87,9 @@ def same_work(a: Paper, b: Paper, abstracts: float | None = None) -> Verdict:
 
 def judge(found: Evidence, odds: float, conflict: str = "") -> Verdict:
     """Decide by the evidence and by what it weighs; `conflict` names a scheme of two ids."""
-    if contradicted(found, conflict):
+    if find_contradiction(found, conflict):
         odds = min(odds, 0.0) + CONTRADICTED
-    same = odds >= SURE and _witnessed(found) and not any(_apart(found))
+    same = odds >= SURE and _has_evidence(found) and not any(_apart(found))
     return Verdict(_share(odds), same, tuple(_words(found, conflict)))
 
 
@@ -114,7 +114,7 @@ def differ_under_one_name(a: Paper, b: Paper) -> bool:
     return (strangers and reworded) or numbered or title.about or returned
 
 
-def contradicted(found: Evidence, conflict: str = "") -> bool:
+def find_contradiction(found: Evidence, conflict: str = "") -> bool:
     """Two ids of one scheme, two parts, a work about the other, the column of another year."""
     return (
         (bool(conflict) and not _to_the_letter(found))
@@ -123,11 +123,11 @@ def contradicted(found: Evidence, conflict: str = "") -> bool:
         or found.title.about
         or (found.title.column and bool(found.years_apart) and not _same_text(found))
         or _printed_in_two_years(found)
-        or _extended(found)
+        or _is_extended_version(found)
     )
 
 
-def _extended(found: Evidence) -> bool:
+def _is_extended_version(found: Evidence) -> bool:
     """A conference paper and the journal's version of another year, without one abstract."""
     two = found.two_publications and not found.cut
     return two and bool(found.years_apart) and not _same_text(found)
@@ -139,7 +139,7 @@ def _printed_in_two_years(found: Evidence) -> bool:
     return found.one_conference and bool(found.years_apart) and another
 
 
-def _revised(found: Evidence) -> bool:
+def _is_revision(found: Evidence) -> bool:
     """One number of the title is another, and nothing else is: smaller models, more users."""
     return (
         not found.title.other_year
@@ -159,7 +159,7 @@ def _share(odds: float) -> float:
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, odds))))
 
 
-def _witnessed(found: Evidence) -> bool:
+def _has_evidence(found: Evidence) -> bool:
     """A title alone never proves it: authors, abstract, or venue and year must bear it out."""
     if found.authors is not None and found.authors.met:
         # One author in common, and "Agents": anyone has written that twice.
@@ -183,25 +183,25 @@ def _same_place(found: Evidence) -> bool:
 def _apart(found: Evidence) -> Iterator[bool]:
     """What tells two works of like titles apart, whatever else agrees."""
     same_text = _same_text(found)
-    yield found.title.other_number and not _revised(found)
+    yield found.title.other_number and not _is_revision(found)
     yield found.title.column and not same_text
     yield found.title.another and not same_text
-    yield _retitled(found)
+    yield _has_other_title(found)
     yield _may_return(found)
     yield found.other_subject
     yield found.abstract is not None and found.abstract < UNLIKE_ABSTRACT > (found.terms or 0.0)
     yield found.title.preceded and not same_text
     yield found.two_publications and bool(found.years_apart) and not same_text
-    yield found.series is False and not (same_text or _resubmitted(found))
+    yield found.series is False and not (same_text or _is_resubmission(found))
 
 
-def _retitled(found: Evidence) -> bool:
+def _has_other_title(found: Evidence) -> bool:
     """Words differ in the titles, and the abstracts do not outweigh them."""
     title, text = found.title, found.abstract or 0.0
     if title.equal:
         return False
     if found.published and found.abstract is not None:
-        return text < _least_of_printed(found)
+        return text < _min_abstract_of_prints(found)
     if title.either >= SWAPPED_TWICE:
         return text < KEPT_ABSTRACT
     if title.either >= SWAPPED and text < ALIKE_ABSTRACT:
@@ -210,7 +210,7 @@ def _retitled(found: Evidence) -> bool:
     return together and title.either >= SWAPPED_COMMON
 
 
-def _resubmitted(found: Evidence) -> bool:
+def _is_resubmission(found: Evidence) -> bool:
     """One telling title by the same people, its abstract reworked: submitted to one, printed at
     the other.
     """
@@ -220,7 +220,7 @@ def _resubmitted(found: Evidence) -> bool:
     return title.equal and title.shared >= TELLING_TITLE and all_met and kept
 
 
-def _least_of_printed(found: Evidence) -> float:
+def _min_abstract_of_prints(found: Evidence) -> float:
     """How much of an abstract two printed papers of unequal titles share if they are one work."""
     if found.title.subtitled:
         return ALIKE_ABSTRACT
@@ -255,11 +255,11 @@ def _words(found: Evidence, conflict: str) -> Iterator[str]:
         yield f"abstracts agree to {found.abstract:.0%}"
     if found.other_subject:
         yield "each abstract bears out its own title"
-    elif _retitled(found):
+    elif _has_other_title(found):
         yield "the abstracts do not outweigh the other words of the titles"
     if _may_return(found):
         yield "a title that may return"
-    if found.title.other_number and _revised(found):
+    if found.title.other_number and _is_revision(found):
         yield "revised under another number"
     if _printed_in_two_years(found):
         yield "one conference, in two years"

@@ -44,7 +44,7 @@ def numbers(words: Iterable[str]) -> frozenset[str]:
     )
 
 
-def counted(words: Sequence[str]) -> frozenset[tuple[str, str]]:
+def find_counts(words: Sequence[str]) -> frozenset[tuple[str, str]]:
     """Return each number of folded words with what it counts: (arms, 2) of "two arms".
 
     3D, 3-D and three-dimensional are (d, 3).

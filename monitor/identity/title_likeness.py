@@ -93,7 +93,7 @@ def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
         subtitled=subtitled,
         letters=letters,
         sorted=Indel.normalized_similarity(a.sorted, b.sorted),
-        core=max(letters, _pieces_agree(a.told, b.told)) if compared else letters,
+        core=max(letters, _pieces_agree(a.text, b.text)) if compared else letters,
         ends=_ends_agree(a.letters, b.letters) if compared else letters,
         covered=max(shared_a / max(a.weight, 0.1), shared_b / max(b.weight, 0.1)),
         shared=shared,
@@ -132,12 +132,12 @@ def _other_part(a: Title, b: Title) -> bool:
         return a.part != b.part
     if a.part or b.part:
         return not _has_number(b if a.part else a, a.part or b.part)
-    return bool(a.counted and b.counted) and a.counted != b.counted
+    return bool(a.number and b.number) and a.number != b.number
 
 
 def _counted_on(a: Title, b: Title) -> bool:
     """One is counted, and the other does not say the number: the second of a series."""
-    return not (_has_number(a, b.counted) and _has_number(b, a.counted))
+    return not (_has_number(a, b.number) and _has_number(b, a.number))
 
 
 def _has_number(one: Title, number: str) -> bool:
@@ -169,8 +169,8 @@ def _adds_subtitle(longer: Title, shorter: Title) -> bool:
     """Say whether one of the first signs of the longer title ends what the shorter one is."""
     if not shorter.letters or not longer.letters.startswith(shorter.letters):
         return False
-    ends = (sign.start() for sign in islice(SIGN.finditer(longer.told), MAX_SIGNS))
-    heads = (plain(longer.told[:end]) for end in ends)
+    ends = (sign.start() for sign in islice(SIGN.finditer(longer.text), MAX_SIGNS))
+    heads = (plain(longer.text[:end]) for end in ends)
     return any("".join(WORD.findall(head)) == shorter.letters for head in heads)
 
 
@@ -185,16 +185,16 @@ def _adds_beginning(longer: Title, shorter: Title, explained: Set[str]) -> bool:
             # Words that the other title says further on are no addition: it is turned round.
             said = _ARTICLES | shorter.distinct
             added = [word for word in longer.words[:count] if word not in said]
-            named = longer.words[count - 1] not in _LEADING and _set_off(longer.told, count)
+            named = longer.words[count - 1] not in _LEADING and _set_off(longer.text, count)
             return _weight_of(added, explained) > 0 and not named
     return False
 
 
-def _set_off(told: str, count: int) -> bool:
+def _set_off(text: str, count: int) -> bool:
     """Say whether a sign stands behind the first `count` words."""
     done, before = 0, 0
-    for sign in _SIGN.finditer(told):
-        before += len(WORD.findall(plain(told[done : sign.start()])))
+    for sign in _SIGN.finditer(text):
+        before += len(WORD.findall(plain(text[done : sign.start()])))
         if before >= count:
             return before == count
         done = sign.start()

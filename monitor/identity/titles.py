@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import fsum
 
-from monitor.identity.mojibake import repaired
+from monitor.identity.mojibake import repair
 from monitor.identity.title_conventions import (
     ABOUT,
     COLUMN,
@@ -17,7 +17,7 @@ from monitor.identity.title_conventions import (
     NUMBER,
     PART,
     RESPONSE,
-    counted,
+    find_counts,
     numbers,
 )
 from monitor.identity.word_rarity import rarity
@@ -45,15 +45,15 @@ class Title:
     amounts: frozenset[tuple[str, str]]
     years: frozenset[str]
     part: str
-    counted: str
+    number: str
     column: bool
     about: bool
-    told: str
+    text: str
 
 
 @lru_cache(maxsize=8192)
-def title(told: str) -> Title:
-    whole = _without_notes(repaired(told))
+def title(text: str) -> Title:
+    whole = _without_notes(repair(text))
     folded = plain(whole)
     words = tuple(map(american, WORD.findall(folded)))
     distinct = frozenset(words)
@@ -67,24 +67,24 @@ def title(told: str) -> Title:
         sorted="".join(sorted(words)),
         weight=fsum(map(rarity, distinct)),
         numbers=numbers(distinct),
-        amounts=counted(words),
+        amounts=find_counts(words),
         years=frozenset(filter(_YEAR.fullmatch, distinct)),
         part=number_of(part[1]) if part else "",
-        counted=number_of(off[off.lastindex or 0]) if off else "",
+        number=number_of(off[off.lastindex or 0]) if off else "",
         column=bool(words)
         and all(word in COLUMN or word.isdigit() or rarity(word) < 1 for word in words),
         about=not ABOUT.isdisjoint(distinct)
         or ("response" in distinct and RESPONSE.match(whole.lower()) is not None),
-        told=whole,
+        text=whole,
     )
 
 
-def _without_notes(told: str) -> str:
+def _without_notes(text: str) -> str:
     """Take from the ends of a title what stands between signs and only says its form and place.
 
     "Tutorial: Agents", "Agents (extended abstract)", "Agents, in Proc. SIGMOD" are "Agents".
     """
-    whole = NOTE.sub("", told) if told.rstrip(". ").endswith((")", "]")) else told
+    whole = NOTE.sub("", text) if text.rstrip(". ").endswith((")", "]")) else text
     if _may_end_in_note(whole, -1):
         *_, last = (None, *SIGN.finditer(whole))
         if last and _is_all_note(whole[last.end() :]):
@@ -93,14 +93,14 @@ def _without_notes(told: str) -> str:
     return whole[first.end() :] if first and _is_all_note(whole[: first.start()]) else whole
 
 
-def _may_end_in_note(told: str, end: int) -> bool:
+def _may_end_in_note(text: str, end: int) -> bool:
     """Whether the first or last word may be left behind: those of nearly all titles are not."""
-    words = told.split(None, 1) if end == 0 else told.rsplit(None, 1)
+    words = text.split(None, 1) if end == 0 else text.rsplit(None, 1)
     return bool(words) and words[end].strip(".:;,()[]?! ").lower() in LEFT_BEHIND
 
 
-def _is_all_note(told: str) -> bool:
-    words = plain(told).split()
+def _is_all_note(text: str) -> bool:
+    words = plain(text).split()
     return bool(words) and all(len(word) > 1 and word in LEFT_BEHIND for word in words)
 
 
@@ -125,7 +125,7 @@ def pieces(title: str) -> tuple[str, ...]:
     Those that tell too little are left out. "Data Cubes, Efficiently. In: Proc. SIGMOD 1996"
     begins with the whole title, and "Lomet, D.: Data Cubes" ends with it.
     """
-    parts = [_trim(words) for one in SIGN.split(repaired(title)) if (words := plain(one).split())]
+    parts = [_trim(words) for one in SIGN.split(repair(title)) if (words := plain(one).split())]
     found: dict[str, None] = {}
     for place in range(min(MAX_SIGNS, len(parts))):
         for some in (parts[: place + 1], parts[place:]):

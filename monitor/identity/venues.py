@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache, partial
 
-from monitor.identity.mojibake import repaired
+from monitor.identity.mojibake import repair
 from monitor.text import plain
 
 
@@ -106,9 +106,9 @@ class Venue:
 
 
 @lru_cache(maxsize=4096)
-def venue(told: str) -> Venue:
+def venue(text: str) -> Venue:
     """Return what a venue's name says; no kind and no words of an empty or unknown one."""
-    folded = plain(repaired(told))
+    folded = plain(repair(text))
     kind = next((kind for kind, pattern in _KIND if pattern.search(folded)), None)
     series = {letters for name, letters in _SERIES.items() if name in folded}
     words = {w for w in folded.split() if w not in _SAID_BY_MANY and not w.isdigit()}
@@ -117,7 +117,7 @@ def venue(told: str) -> Venue:
         kind,
         frozenset(series | set(_LETTERS.findall(folded))),
         frozenset(words),
-        cut=_CUT.search(told) is not None,
+        cut=_CUT.search(text) is not None,
         year=int(years.pop()) if len(years) == 1 else None,
         workshop="workshop" in folded,
     )

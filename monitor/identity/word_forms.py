@@ -39,25 +39,25 @@ def missing(ours: Set[str], own: str, theirs: Set[str], letters: str) -> list[st
     `theirs` are the words that they have alone; `own` and `letters` are all letters of the two
     titles, run together.
     """
-    return [word for word in ours if not _met(word, own, theirs, letters)]
+    return [word for word in ours if not _occurs(word, own, theirs, letters)]
 
 
-def _met(word: str, own: str, theirs: Set[str], letters: str) -> bool:
+def _occurs(word: str, own: str, theirs: Set[str], letters: str) -> bool:
     if len(word) < 4:
         return False
     first, rest = word[0], word[1:5]
     within = False
     for other in theirs:
         if word in other:  # joined to words of ours; "supervised" is not met in "unsupervised"
-            if other in own or near(word, other) or _damaged(other, own):
+            if other in own or near(word, other) or _occurs_damaged(other, own):
                 return True
             within = True
         elif (other[0] == first or other[1:5] == rest) and near(word, other):
             return True
-    return not within and (word in letters or _damaged(word, letters))
+    return not within and (word in letters or _occurs_damaged(word, letters))
 
 
-def _damaged(run: str, letters: str) -> bool:
+def _occurs_damaged(run: str, letters: str) -> bool:
     return len(run) > _RUN and fuzz.partial_ratio(run, letters) >= _MOST
 
 
@@ -71,7 +71,7 @@ def near(a: str, b: str) -> bool:
             return True
     if not -3 < len(a) - len(b) < 3:
         return False
-    if not _mistyped(a, b) and (len(a) < 4 or DIGRAPH.sub("", a) != DIGRAPH.sub("", b)):
+    if not _is_typo(a, b) and (len(a) < 4 or DIGRAPH.sub("", a) != DIGRAPH.sub("", b)):
         return False
     return not (_contrary(a, b) or _contrary(b, a)) and _DIGITS.findall(a) == _DIGITS.findall(b)
 
@@ -80,7 +80,7 @@ def _contrary(a: str, b: str) -> bool:
     return any(a.startswith(one) and b.startswith(other) for one, other in _CONTRARY)
 
 
-def _mistyped(a: str, b: str) -> bool:
+def _is_typo(a: str, b: str) -> bool:
     """One letter of five, two of eight."""
     shorter = min(len(a), len(b))
     if shorter < 5 or (shorter < 8 and a[0] != b[0]):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import structlog
 
-from monitor.identity.keys import keyed
+from monitor.identity.keys import with_keys
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import CleanupContext, StageContext
 from monitor.store import retention
@@ -51,7 +51,7 @@ def fill_blocks(context: StageContext) -> None:
     while not context.stopping.is_set():
         with context.database.ingesting() as tx:
             old = retention.without_blocks(tx, BATCH)
-            told = [(id, replace(keyed(paper), keys=())) for id, paper in old]
+            told = [(id, replace(with_keys(paper), keys=())) for id, paper in old]
             retention.fill_blocks(tx, told)
         if not old:
             break

@@ -217,7 +217,7 @@ class Round:
         if len(unclear) < len(outcomes) and self.line in self._wrong:
             stored_incidents.end_incident(tx, self.line, DOWN, now)
         if any(outcome.state is DeliveryState.SENT for outcome in outcomes):
-            outage_groups.answered(tx, self.line)
+            outage_groups.reset_unclear(tx, self.line)
             if self._until_sent:
                 self._over.set()
         if not unclear:

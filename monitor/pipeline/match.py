@@ -38,7 +38,7 @@ def match(context: MatchContext) -> int:
     written = _look_back(context)
     while not context.stopping.is_set():
         with context.database.reading() as tx:
-            changes = matches.unmatched(tx, BATCH)
+            changes = matches.changes_to_match(tx, BATCH)
         if not changes:
             break
         index = index or context.in_force.index(context.topics)

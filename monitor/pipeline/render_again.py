@@ -47,7 +47,7 @@ def render_again(
     if not channels:
         return 0
     with context.database.reading() as tx:
-        waiting = freeze_digest.unrendered(tx, [one.name for one in subscriptions])
+        waiting = freeze_digest.list_unrendered(tx, [one.name for one in subscriptions])
     named = {one.name: one for one in subscriptions}
     done = 0
     for name in channels:
@@ -76,7 +76,7 @@ def _again(
     with context.database.writing() as tx:
         if errors:
             record_failure(tx, context, channel, errors[0], now)
-        elif not any(one.channel == channel for one in freeze_digest.unrendered(tx)):
+        elif not any(one.channel == channel for one in freeze_digest.list_unrendered(tx)):
             stored_incidents.end_incident(
                 tx, incidents.channel(channel), incidents.NOT_RENDERED, now
             )
@@ -98,4 +98,4 @@ def _one_again(
     forms = render(context, ways, digest)
     planned = plan(context, ways, forms)
     with context.database.writing() as tx:
-        return freeze_digest.add_rendered(tx, one, forms.parts[one.channel], planned, now)
+        return freeze_digest.add_text(tx, one, forms.parts[one.channel], planned, now)

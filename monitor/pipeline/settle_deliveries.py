@@ -32,7 +32,7 @@ def settle_open(context: DeliverContext, line: str, names: Collection[str]) -> N
             if delivery.channel in names and now >= _give_up_at(tx, context, line, delivery, now):
                 error = f"the first hand-off may have arrived; given up: {delivery.error}"
                 uncertain_deliveries.give_up(tx, delivery.id, error, now)
-        unsure = [one for one in uncertain_deliveries.unknown(tx, now) if one.channel in names]
+        unsure = [one for one in uncertain_deliveries.list_unknown(tx, now) if one.channel in names]
     for delivery in unsure:
         found = _reconciled(context.channels[delivery.channel], delivery, now)
         with context.database.writing() as tx:

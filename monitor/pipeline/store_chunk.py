@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from monitor.diff.decide import DecisionContext, decide_chunk, fresh, proven, undated
-from monitor.identity.keys import LINK, all_keyed, mark, raw_id
-from monitor.identity.notices import attach, retracted, subjects
+from monitor.diff.decide import DecisionContext, count_fresh, count_undated, decide_chunk, proven
+from monitor.identity.keys import LINK, mark, raw_id
+from monitor.identity.notices import attach, mark_retracted, subjects
 from monitor.identity.resolve import may_match_cheaply, without
 from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper
 from monitor.pipeline.replayed_feed import hold_replayed
@@ -29,7 +29,7 @@ class StoredChunk:
 
     @property
     def undated(self) -> int:
-        return undated(self.decisions)
+        return count_undated(self.decisions)
 
     def counts(self) -> dict[str, int]:
         """Count as scripts read it: what the store had not seen is new, withdrawn is revised.
@@ -87,11 +87,11 @@ def decide(
     unchanged = len(incoming) - len(changed)
     if not changed:
         return Decided((), (), unchanged_ids, unchanged, 0)
-    keyed = _as_stored(tx, all_keyed(changed))
+    keyed = _as_stored(tx, all_with_keys(changed))
     found = candidates.find(tx, source, keyed, may_match_cheaply)
     decisions = _with_effects(tx, decide_chunk(keyed, found, circumstances))
     return Decided(
-        tuple(decisions), tuple(found), unchanged_ids, unchanged, fresh(decisions, found)
+        tuple(decisions), tuple(found), unchanged_ids, unchanged, count_fresh(decisions, found)
     )
 
 
@@ -100,7 +100,7 @@ def _as_stored(tx: Transaction, incoming: Sequence[IncomingPaper]) -> list[Incom
     pairs = {pair for one in incoming for pair in one.keys if pair[0] != LINK}
     data = common.among_pairs(tx, pairs)
     known = [without(one, data) for one in incoming] if data else incoming
-    return retracted(known, notices.retracted(tx, pairs))
+    return mark_retracted(known, notices.find_retracted(tx, pairs))
 
 
 def _with_effects(tx: Transaction, decisions: Sequence[Decision]) -> list[Decision]:
@@ -111,7 +111,7 @@ def _with_effects(tx: Transaction, decisions: Sequence[Decision]) -> list[Decisi
     named = paper_index.of_keys(tx, about)
     stored = {pair: id for pair in about if (id := named.get(paper_index.indexed_pair(pair)))}
     ids = {*stored.values(), *(one.paper_id for one in decisions if one.paper_id is not None)}
-    return attach(decisions, stored, notices.noticed(tx, ids))
+    return attach(decisions, stored, notices.notices_about(tx, ids))
 
 
 def store_chunk(

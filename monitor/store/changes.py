@@ -44,8 +44,8 @@ def write(tx: Transaction, drafts: Iterable[Draft], now: datetime) -> None:
 def matched_since(tx: Transaction, at: datetime) -> set[tuple[int, int]]:
     """Return the (paper id, revision) of changes since a moment that met the topics."""
     matched = (_change.at >= at, _change.matched_at.is_not(None))
-    told = sa.select(_change.paper_id, _change.revision).where(*matched)
-    return {(row.paper_id, row.revision) for row in tx.execute(told)}
+    query = sa.select(_change.paper_id, _change.revision).where(*matched)
+    return {(row.paper_id, row.revision) for row in tx.execute(query)}
 
 
 def reopen(tx: Transaction, paper_ids: Iterable[int], since: datetime) -> None:

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.inserts import insert_new, insert_plain
-from monitor.store.paper_index import indexed_pair, listed
+from monitor.store.paper_index import find_pairs, indexed_pair
 from monitor.store.raw_rows import fetch_for
 from monitor.store.sql import among, one_of
 
@@ -36,9 +36,9 @@ def disown(tx: Transaction, pairs: Iterable[Key]) -> None:
             tx.execute(sa.delete(schema.paper_key).where(*here))
 
 
-def write(tx: Transaction, told: Iterable[tuple[Key, int]]) -> None:
+def write(tx: Transaction, pairs: Iterable[tuple[Key, int]]) -> None:
     """Note which papers carry common identifiers."""
-    rows = sorted({(*indexed_pair(pair), id) for pair, id in told})
+    rows = sorted({(*indexed_pair(pair), id) for pair, id in pairs})
     insert_plain(tx, schema.common_key, ("scheme", "value", "paper_id"), rows)
 
 
@@ -46,7 +46,7 @@ def among_pairs(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
     """Return those of some normalised identifiers that are common."""
     if not fetch_for(tx, _first, ()):
         return set()
-    return listed(tx, pairs, _of_pairs)
+    return find_pairs(tx, pairs, _of_pairs)
 
 
 @cache
@@ -71,9 +71,9 @@ def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
 
 @cache
 def _keys(dialect: str) -> sa.Select[Any]:
-    told = sa.select(_common.paper_id, _common.scheme, _common.value)
-    ordered = told.order_by(_common.paper_id, _common.scheme, _common.value)
-    return ordered.where(one_of(dialect, _common.paper_id))
+    query = sa.select(_common.paper_id, _common.scheme, _common.value)
+    query = query.order_by(_common.paper_id, _common.scheme, _common.value)
+    return query.where(one_of(dialect, _common.paper_id))
 
 
 def papers_with(tx: Transaction, pair: Key) -> list[int]:

@@ -20,14 +20,14 @@ _digest = schema.digest.c
 _delivery = schema.delivery.c
 
 
-def has_reached() -> sa.ColumnElement[bool]:
+def reaches_recipient() -> sa.ColumnElement[bool]:
     """Whether a delivery has reached somebody, or may have."""
     return sa.or_(_delivery.state.in_(REACHED), _delivery.handed_off_at.is_not(None))
 
 
-def reached(digest_id: sa.ColumnElement[int]) -> sa.Exists:
+def reaches_anyone(digest_id: sa.ColumnElement[int]) -> sa.Exists:
     """Whether a digest has reached somebody."""
-    one = (_delivery.digest_id == digest_id, has_reached())
+    one = (_delivery.digest_id == digest_id, reaches_recipient())
     return sa.select(_delivery.id).where(*one).exists()
 
 
@@ -39,5 +39,5 @@ def has_content() -> sa.ColumnElement[bool]:
 
 def stands() -> sa.ColumnElement[bool]:
     """Whether a digest is not superseded and, as it is now, never will be."""
-    kept = sa.or_(reached(_digest.id), ~has_content())
+    kept = sa.or_(reaches_anyone(_digest.id), ~has_content())
     return sa.and_(_digest.superseded_at.is_(None), kept)

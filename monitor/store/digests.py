@@ -1,4 +1,4 @@
-"""Digests: what a subscription was not told yet, and what it was told, frozen."""
+"""Reading digests as they were frozen."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def latest(tx: Transaction, subscription: str) -> tuple[int, Digest] | None:
     return (digest_id, digest) if digest_id is not None and digest else None
 
 
-def rendered(tx: Transaction, digest_id: int) -> dict[str, tuple[Rendered, ...]]:
+def rendered_parts(tx: Transaction, digest_id: int) -> dict[str, tuple[Rendered, ...]]:
     """Return the parts of a digest by channel, as they were frozen."""
     rows = tx.execute(
         sa.select(schema.rendered)
@@ -51,13 +51,13 @@ def rendered(tx: Transaction, digest_id: int) -> dict[str, tuple[Rendered, ...]]
 
 
 def count(tx: Transaction, subscription: str) -> int:
-    """Return how many digests a subscription has had, superseded ones and quiet days included."""
+    """Return how many digests a subscription had, including superseded and quiet ones."""
     had = sa.select(sa.func.count()).where(_digest.subscription == subscription)
     return tx.scalar(had) or 0
 
 
 def of_paper(tx: Transaction, paper_id: int) -> list[tuple[str, str, int]]:
-    """Return (subscription, period, revision) of the digests that tell of a paper, oldest first."""
+    """Return (subscription, period, revision) of the digests with a paper, oldest first."""
     rows = tx.execute(
         sa.select(_digest.subscription, _digest.period, _item.revision)
         .join(schema.digest_item, _item.digest_id == _digest.id)

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from monitor.model import DeliveryState, Digest, Rendered
 from monitor.store import papers, schema
 from monitor.store.database import Transaction
-from monitor.store.digest_state import has_content, has_reached, reached
+from monitor.store.digest_state import has_content, reaches_anyone, reaches_recipient
 from monitor.store.inserts import insert_new
 from monitor.store.sql import among
 
@@ -21,15 +21,15 @@ _item = schema.digest_item.c
 _delivery = schema.delivery.c
 _rendered = schema.rendered.c
 
-# The body of a part that its channel could not render: the error under this name.
+# The key of the error in the body of a part that its channel could not render.
 UNRENDERED = "unrendered"
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A delivery to be: one part, on one channel, to one recipient, under its message id.
+    """A delivery to add: one part, on one channel, to one recipient.
 
-    With an `error` its channel could not render the digest: it is recorded as failed.
+    With an `error` the channel could not render the digest, and the delivery is failed.
     """
 
     channel: str
@@ -41,15 +41,12 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Unrendered:
-    """A channel that a digest stands without a text for."""
+    """A channel for which a digest has no text."""
 
     digest_id: int
     subscription: str
     period: str
     channel: str
-
-
-# ── what it is told ─────────────────────────────────────────────────────────────────
 
 
 def freeze(
@@ -61,16 +58,16 @@ def freeze(
 ) -> int | None:
     """Write a digest, its items, its rendered parts and its deliveries; return its id.
 
-    Digests of the subscription that reached nobody are superseded: their items are free for
-    this one. (The operator's, who is no subscription, stand each for itself.) None, and nothing
-    is written, when the period has its digest already, or an item stands in a digest that
-    reached somebody (another composer was faster), or a paper was joined to another meanwhile.
+    The subscription's digests that reached nobody are superseded, and their items are free for
+    this one. (Notices to the operator do not supersede each other.) Returns None and writes
+    nothing if the period has a digest already, if an item is in a digest that reached somebody
+    (another composer was faster), or if a paper was merged into another meanwhile.
     """
     attempt = tx.begin_nested()
-    enrolled = _alone(tx, digest.subscription)
+    is_subscription = _wait_for_other_composers(tx, digest.subscription)
     digest_id = _insert_digest(tx, digest)
     if digest_id is not None:
-        if enrolled:
+        if is_subscription:
             _supersede(tx, digest.subscription, digest_id, now)
         if _take_items(tx, digest, digest_id):
             _plan(tx, digest_id, rendered, planned, now)
@@ -80,11 +77,11 @@ def freeze(
     return None
 
 
-def _alone(tx: Transaction, subscription: str) -> bool:
+def _wait_for_other_composers(tx: Transaction, subscription: str) -> bool:
     """Wait for other composers of a subscription. False for the operator, who has no row."""
     row = schema.subscription.c
-    locked = sa.select(row.name).where(row.name == subscription).with_for_update()
-    return tx.execute(locked).first() is not None
+    lock = sa.select(row.name).where(row.name == subscription).with_for_update()
+    return tx.execute(lock).first() is not None
 
 
 def _insert_digest(tx: Transaction, digest: Digest) -> int | None:
@@ -103,18 +100,18 @@ def _insert_digest(tx: Transaction, digest: Digest) -> int | None:
 
 
 def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime) -> None:
-    """Take back what reached nobody. Its deliveries are locked first, so that none is claimed."""
+    """Supersede digests that reached nobody. Their deliveries are locked first: none is claimed."""
     earlier = sa.select(_digest.id).where(
         _digest.subscription == subscription,
         _digest.id != digest_id,
         _digest.superseded_at.is_(None),
-        ~reached(_digest.id),
+        ~reaches_anyone(_digest.id),
     )
     ids = set(tx.scalars(earlier))
     its_deliveries = among(tx, _delivery.digest_id, ids)
-    open_ones = sa.select(_delivery.digest_id, has_reached()).where(its_deliveries)
-    now_reached = {id for id, reached_ in tx.execute(open_ones.with_for_update()) if reached_}
-    lost = _with_content(tx, ids - now_reached)
+    open_ones = sa.select(_delivery.digest_id, reaches_recipient()).where(its_deliveries)
+    rows = tx.execute(open_ones.with_for_update())
+    lost = _with_content(tx, ids - {id for id, has_reached in rows if has_reached})
     tx.execute(sa.delete(schema.digest_item).where(among(tx, _item.digest_id, lost)))
     tx.execute(
         sa.update(schema.digest).where(among(tx, _digest.id, lost)).values(superseded_at=now)
@@ -127,7 +124,7 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
 
 
 def _with_content(tx: Transaction, ids: Iterable[int]) -> set[int]:
-    """Leave out the quiet days."""
+    """Leave out the digests without papers."""
     chosen = (among(tx, _digest.id, ids), has_content())
     return set(tx.scalars(sa.select(_digest.id).where(*chosen)))
 
@@ -136,12 +133,12 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
     entries = {e.paper_id: e.revision for group in digest.groups for e in group.entries}
     if not papers.exist(tx, entries):
         return False
-    taken = tx.execute(
+    earlier = tx.execute(
         sa.select(_item.paper_id, _item.revision).where(
             _item.subscription == digest.subscription, among(tx, _item.paper_id, entries)
         )
     )
-    if any(row.revision >= entries[row.paper_id] for row in taken):
+    if any(row.revision >= entries[row.paper_id] for row in earlier):
         return False
     rows = [
         {
@@ -164,8 +161,8 @@ def _plan(
 ) -> None:
     parts = [
         {"digest_id": digest_id, "channel": channel, "part": part.part, "body": dict(part.body)}
-        for channel, told in rendered.items()
-        for part in told
+        for channel, texts in rendered.items()
+        for part in texts
     ]
     planned = list(planned)
     failed = {one.channel: one.error for one in planned if one.error}
@@ -196,13 +193,10 @@ def _plan(
         tx.execute(sa.insert(schema.delivery), rows)
 
 
-# ── what a channel could not render ─────────────────────────────────────────────────
+def list_unrendered(tx: Transaction, names: Collection[str] | None = None) -> list[Unrendered]:
+    """Return the channels without a text, of some or all subscriptions, oldest first.
 
-
-def unrendered(tx: Transaction, names: Collection[str] | None = None) -> list[Unrendered]:
-    """Return what has no text yet, of the named subscriptions or of all, oldest first.
-
-    Digests that are superseded are left out: their papers are in a newer one.
+    Superseded digests are left out: their papers are in a newer one.
     """
     wanted = sa.true() if names is None else among(tx, _digest.subscription, names)
     rows = tx.execute(
@@ -218,19 +212,19 @@ def _lacks_text() -> sa.ColumnElement[bool]:
     return sa.cast(_rendered.body, sa.Text).startswith(f'{{"{UNRENDERED}"')
 
 
-def add_rendered(
+def add_text(
     tx: Transaction,
     one: Unrendered,
     rendered: Sequence[Rendered],
     planned: Sequence[Planned],
     now: datetime,
 ) -> int:
-    """Give a digest the text and deliveries of a channel; return how many deliveries wait now.
+    """Add a channel's text and deliveries to a digest; return how many deliveries now wait.
 
-    0, and nothing is written, when another process was faster or the digest is superseded. Part
-    0 keeps its Message-ID; recipients that are not in `planned` stay failed.
+    Returns 0 and writes nothing if another process was faster or the digest is superseded. Part 0
+    keeps its Message-ID. Recipients that are not in `planned` stay failed.
     """
-    _alone(tx, one.subscription)
+    _wait_for_other_composers(tx, one.subscription)
     place = (_rendered.digest_id == one.digest_id, _rendered.channel == one.channel)
     stands = sa.exists().where(_digest.id == one.digest_id, _digest.superseded_at.is_(None))
     first = sa.update(schema.rendered).where(*place, _rendered.part == 0, _lacks_text(), stands)
@@ -243,7 +237,7 @@ def add_rendered(
         .where(among(tx, _delivery.recipient, {to.recipient for to in planned}))
         .values(state=DeliveryState.PLANNED, error="", created_at=now, changed_at=now)
     )
-    begun = tx.execute(waits).rowcount
+    count = tx.execute(waits).rowcount
     later = [to for to in planned if to.part > 0]
     _plan(tx, one.digest_id, {one.channel: rendered[1:]}, later, now)
-    return begun + len(later)
+    return count + len(later)

@@ -1,9 +1,9 @@
-"""Short writes that come at the same time share a transaction, and so a commit and its fsync.
+"""Group commit: short writes at the same time share a transaction, and so one fsync.
 
-Who comes first commits for all who have come; who comes meanwhile waits for the next. Whoever is
-the only one expected commits at once; where more are, they are waited for as long as a commit takes
-on a disk. A write has returned only when it is committed, as one of `Database.writing` would have.
-Writes of one kind are done in one step, which may be one statement for all of them.
+The first thread commits for all that are waiting; those that come meanwhile wait for the next
+commit. If more writes are expected, it waits for them as long as a commit takes on a disk. A write
+returns only when it is committed, as with `Database.writing`. Writes of one kind run as one step,
+which may be one statement for all of them.
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ from monitor.store.database import Database, Transaction
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-# Does what it is for to some items, and returns the result of each in their order.
+# Writes some items, and returns the result of each in order.
 Step = Callable[[Transaction, Sequence[Item]], Sequence[Result]]
 
-# Seconds. On the disk of a server a commit takes as long.
-PATIENCE = 0.003
+# About the time of a commit on the disk of a server.
+PATIENCE_SECONDS = 0.003
 
 
 class Together:
     """The writes of many threads to one store."""
 
-    def __init__(self, database: Database, expected: int = 1, patience: float = PATIENCE) -> None:
-        """`expected` writes are waited for, but for no longer than `patience` seconds."""
+    def __init__(
+        self, database: Database, expected: int = 1, patience: float = PATIENCE_SECONDS
+    ) -> None:
+        """Wait for `expected` writes, but no longer than `patience` seconds."""
         self._database = database
         self._expected = expected
         self._patience = patience
@@ -38,10 +40,10 @@ class Together:
         self._waiting: list[_Write[Any, Any]] = []
 
     def write(self, step: Step[Item, Result], item: Item) -> Result:
-        """Take a step with an item in a transaction; return its result, once it is committed.
+        """Write an item in a transaction; return the result once it is committed.
 
-        Where the store refuses, all who share the transaction are told; where a step raises
-        anything else, each write is done again by itself, so that it fails for nobody else.
+        If the store fails, all writes of the transaction raise its error. If a step raises
+        anything else, each write runs again by itself, so that only the faulty one fails.
         """
         mine = _Write(step, item)
         with self._came:
@@ -49,14 +51,14 @@ class Together:
             self._came.notify()
         with self._turn:
             if not mine.done:
-                self._commit(self._taken(mine))
+                self._commit(self._take(mine))
         return mine.outcome()
 
-    def _taken(self, mine: _Write[Any, Any]) -> list[_Write[Any, Any]]:
+    def _take(self, mine: _Write[Any, Any]) -> list[_Write[Any, Any]]:
         with self._came:
             self._came.wait_for(lambda: len(self._waiting) >= self._expected, self._patience)
-            taken, self._waiting = self._waiting, []
-        return taken if mine in taken else [*taken, mine]
+            writes, self._waiting = self._waiting, []
+        return writes if mine in writes else [*writes, mine]
 
     def _commit(self, writes: Sequence[_Write[Any, Any]]) -> None:
         kinds: dict[Step[Any, Any], list[_Write[Any, Any]]] = defaultdict(list)
@@ -64,7 +66,9 @@ class Together:
             kinds[write.step].append(write)
         try:
             with self._database.writing() as tx:
-                found = [step(tx, [one.item for one in some]) for step, some in kinds.items()]
+                results_by_kind = [
+                    step(tx, [one.item for one in some]) for step, some in kinds.items()
+                ]
         except Exception as fault:
             if len(writes) > 1 and not isinstance(fault, StoreError):
                 for write in writes:
@@ -73,7 +77,7 @@ class Together:
             for write in writes:
                 write.fail(fault)
         else:
-            for some, results in zip(kinds.values(), found, strict=True):
+            for some, results in zip(kinds.values(), results_by_kind, strict=True):
                 for write, result in zip(some, results, strict=True):
                     write.succeed(result)
 

@@ -1,6 +1,6 @@
-"""Rulings: what a person has said is the same work, or is not; readings obey them for good.
+"""Rulings of a person that two papers are the same work, or are not. They hold for good.
 
-A ruling is about two names of records, for the numbers of papers may change: an identifier
+A ruling is about two names of records, since the ids of papers may change: an identifier
 (`doi:10.1/x`), a link (`url:example.org/1`), or what a source calls a record (`raw:feed/42`).
 """
 
@@ -30,12 +30,12 @@ _sighting = schema.sighting.c
 
 
 def name(scheme: str, value: str) -> str:
-    """Return the name that an identifier is known by in rulings."""
+    """Return the name of an identifier in rulings."""
     return index_value(f"{scheme}:{value}")
 
 
 def raw_name(source: str, raw_id: str) -> str:
-    """Return the name that a source's record is known by in rulings."""
+    """Return the name of a source's record in rulings."""
     return index_value(f"raw:{source}/{raw_id}")
 
 
@@ -55,9 +55,9 @@ def names_of(tx: Transaction, ids: Iterable[int]) -> dict[int, set[str]]:
 def rule(
     tx: Transaction, ours: Iterable[str], theirs: Iterable[str], verdict: str, now: datetime
 ) -> None:
-    """Rule on two papers by all of their names. It replaces what was ruled on them before.
+    """Record a ruling on two papers, by all of their names, in place of any earlier one.
 
-    One name of each stands for the others, so that there are as many rows as names.
+    The names of each are paired with one name of the other: as many rows as names.
     """
     one, other = sorted(ours), sorted(theirs)
     _forget(tx, one, other)
@@ -82,45 +82,45 @@ def between(
     incoming: Sequence[IncomingPaper],
     found: Sequence[Mapping[int, object]],
 ) -> dict[tuple[int, int], str]:
-    """Return what is ruled of an incoming paper, by its position, and a stored one, by its id."""
+    """Return the rulings on (position of an incoming paper, id of a stored one)."""
     if not _any(tx):
         return {}
     theirs = [
         {name(*pair) for pair in one.keys} | {raw_name(source, one.raw_id)} for one in incoming
     ]
-    asked = [position for position, ways in enumerate(found) if ways]
-    ruled = _on(tx, {told for position in asked for told in theirs[position]})
-    if not ruled:
+    positions = [position for position, ways in enumerate(found) if ways]
+    rulings = _on(tx, {one for position in positions for one in theirs[position]})
+    if not rulings:
         return {}
-    concerned = [position for position in asked if not theirs[position].isdisjoint(ruled)]
+    concerned = [position for position in positions if not theirs[position].isdisjoint(rulings)]
     names = names_of(tx, {id for position in concerned for id in found[position]})
     return {
         (position, id): verdict
         for position in concerned
         for id in found[position]
-        if (verdict := _verdict(ruled, theirs[position], names[id]))
+        if (verdict := _verdict(rulings, theirs[position], names[id]))
     }
 
 
 def apart(tx: Transaction, pairs: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Return those pairs of stored papers that are ruled to be different."""
+    """Return the pairs of stored papers that a ruling keeps apart."""
     pairs = set(pairs)
     names = names_of(tx, {id for pair in pairs for id in pair})
-    ruled = _on(tx, {told for some in names.values() for told in some})
+    rulings = _on(tx, set().union(*names.values()))
     return {
         (one, other)
         for one, other in pairs
-        if _verdict(ruled, names[one], names[other]) == DIFFERENT
+        if _verdict(rulings, names[one], names[other]) == DIFFERENT
     }
 
 
 def of_records(tx: Transaction, ours: set[str], theirs: set[str]) -> str:
-    """Return what is ruled of two groups of records by their names, "" where nothing is."""
+    """Return the ruling on two groups of records by their names, "" if there is none."""
     return _verdict(_on(tx, ours | theirs), ours, theirs)
 
 
 def of_names(tx: Transaction, names: Iterable[str]) -> list[tuple[str, str, str, datetime]]:
-    """Return (one, other, verdict, when) of the rulings that name a paper, the oldest first."""
+    """Return (one, other, verdict, time) of the rulings on a paper, oldest first."""
     wanted = set(names)
     concerned = among(tx, _ruling.one, wanted) | among(tx, _ruling.other, wanted)
     rows = tx.execute(sa.select(schema.ruling).where(concerned).order_by(_ruling.at, _ruling.one))

@@ -38,7 +38,7 @@ class Owner:
     def hold(cls, database: Database) -> Owner:
         """Become an owner until `release`, or until the process ends however it does."""
         id = secrets.token_hex(8)
-        return cls(id, _taken(database, id, f"the owner {id} has lost its place to another"))
+        return cls(id, _take(database, id, f"the owner {id} has lost its place to another"))
 
     def keep(self) -> None:
         """Take the lock again where a lost connection has let go of it.
@@ -80,7 +80,7 @@ def service_lock(database: Database) -> Iterator[ServiceLock]:
     then, and stop where that raises StoreBusyError.
     """
     hint = "only one serves a store; the other commands may be used beside it"
-    with _held(database, SERVICE, "another paper-monitor serve runs on this store", hint) as place:
+    with _hold(database, SERVICE, "another paper-monitor serve runs on this store", hint) as place:
         yield place
 
 
@@ -89,7 +89,7 @@ def source_lock(database: Database, source: str) -> Iterator[ServiceLock]:
     """Be the only one to read a source. Raises StoreBusyError while another does."""
     hint = "wait until it is done"
     busy = f"the source {source} is being read already"
-    with _held(database, _of_source(source), busy, hint) as place:
+    with _hold(database, _of_source(source), busy, hint) as place:
         yield place
 
 
@@ -103,8 +103,8 @@ def _of_source(source: str) -> str:
 
 
 @contextmanager
-def _held(database: Database, name: str, busy: str, hint: str) -> Iterator[ServiceLock]:
-    lock = _taken(database, name, busy, hint)
+def _hold(database: Database, name: str, busy: str, hint: str) -> Iterator[ServiceLock]:
+    lock = _take(database, name, busy, hint)
     try:
         yield lock
     finally:
@@ -129,19 +129,19 @@ class _AdvisoryLock:
         self._database = database
         self._number = number
         self._busy = busy, hint
-        self._connection = self._connected()
+        self._connection = self._connect()
 
     def keep(self) -> None:
         if not self._is_connected():
             self._disconnect()
-            self._connection = self._connected()
+            self._connection = self._connect()
 
     def release(self) -> None:
         with suppress(sa.exc.SQLAlchemyError):  # a connection that is lost has let go already
             self._connection.execute(sa.select(sa.func.pg_advisory_unlock(self._number)))
         self._disconnect()
 
-    def _connected(self) -> sa.Connection:
+    def _connect(self) -> sa.Connection:
         connection = self._database.session_lock(self._number)
         if connection is None:
             raise StoreBusyError(*self._busy)
@@ -163,14 +163,14 @@ class _AdvisoryLock:
 _Lock = _FileLock | _AdvisoryLock
 
 
-def _taken(database: Database, name: str, busy: str, hint: str = "") -> _Lock:
+def _take(database: Database, name: str, busy: str, hint: str = "") -> _Lock:
     if database.path is None:
         return _AdvisoryLock(database, _number(name), busy, hint)
     folder = owners_folder(database.path)
     try:
         make_folder(folder)
         _sweep(database, folder)
-        held = _locked_file(folder / name, wait=not _is_place(name))
+        held = _lock_file(folder / name, wait=not _is_place(name))
     except OSError as fault:
         raise StoreError(f"no lock file can be made in {folder}: {fault.strerror}") from fault
     if held is None:
@@ -195,7 +195,7 @@ def _number(name: str) -> int:
     return int.from_bytes(digest[:8], "big", signed=True)
 
 
-def _locked_file(path: Path, *, wait: bool) -> int | None:
+def _lock_file(path: Path, *, wait: bool) -> int | None:
     """Lock a file for good and return its descriptor, None where another has it.
 
     Who had it may have removed it between our opening and locking it: then it is made anew.

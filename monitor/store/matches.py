@@ -20,6 +20,7 @@ from monitor.store.sql import among, earlier
 __all__ = [
     "OF_CHANGE",
     "activate_topics",
+    "changes_to_match",
     "difference",
     "load",
     "look_back",
@@ -32,7 +33,6 @@ __all__ = [
     "reopen",
     "replace_unsent",
     "save",
-    "unmatched",
 ]
 
 _change = schema.change.c
@@ -45,7 +45,7 @@ _has = schema.subscription_topic.c
 OF_CHANGE = sa.and_(_change.paper_id == _match.paper_id, _change.revision == _match.revision)
 
 
-def unmatched(tx: Transaction, limit: int) -> list[Change]:
+def changes_to_match(tx: Transaction, limit: int) -> list[Change]:
     """Return the next changes that no topic was held against, by paper and revision."""
     return _changes(tx, _change.matched_at.is_(None), limit)
 

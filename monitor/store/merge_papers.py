@@ -27,7 +27,7 @@ from monitor.store import (
     sighting_texts,
 )
 from monitor.store.database import Transaction
-from monitor.store.digest_state import reached
+from monitor.store.digest_state import reaches_anyone
 from monitor.store.inserts import insert_new
 from monitor.store.paper_drafts import fill, revise
 from monitor.store.sql import among
@@ -42,7 +42,7 @@ _joined = schema.joined.c
 # (paper, revision) as it was, and the revision that it is now, of the paper that is kept.
 Renumbered = Mapping[tuple[int, int], int]
 
-# A work is new, or older, once, whoever told of it first.
+# A work is new, or older, only once.
 _FIRST = (ChangeKind.NEW, ChangeKind.OLDER)
 
 
@@ -59,7 +59,7 @@ def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
         identity_rulings.apart(tx, {(one, other) for one, other, _ in pairs}) if pairs else set()
     )
     pairs = [pair for pair in pairs if pair[:2] not in parted]
-    kept = _kept(pairs)
+    kept = _choose_kept(pairs)
     if not kept:
         return {}
     reasons = {max(one, other): why for one, other, why in pairs}
@@ -79,7 +79,7 @@ def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
     return kept
 
 
-def _kept(pairs: Iterable[tuple[int, int, str]]) -> dict[int, int]:
+def _choose_kept(pairs: Iterable[tuple[int, int, str]]) -> dict[int, int]:
     """Return for each paper that is lost the earliest of its group."""
     roots: dict[int, int] = {}
 
@@ -101,20 +101,20 @@ def _kept(pairs: Iterable[tuple[int, int, str]]) -> dict[int, int]:
 def _unite_news(
     tx: Transaction, stored: Mapping[int, StoredPaper], into: Mapping[int, int]
 ) -> Renumbered:
-    """A paper that was purged had been told to all who were to be: the other is no news then."""
-    told = {into[id] for id, one in stored.items() if one.purged and one.news_at}
+    """A purged paper had been sent to everyone concerned: the other one is no news then."""
+    settled = {into[id] for id, one in stored.items() if one.purged and one.news_at}
     of_change = sa.select(schema.change).where(among(tx, _change.paper_id, into))
     every = tx.execute(of_change.order_by(_change.at, _change.paper_id).with_for_update()).all()
-    rows = [row for row in every if row.kind not in _FIRST or into[row.paper_id] not in told]
+    rows = [row for row in every if row.kind not in _FIRST or into[row.paper_id] not in settled]
     matched = tx.execute(sa.select(schema.match).where(among(tx, _match.paper_id, into))).all()
     items = tx.execute(
-        sa.select(schema.digest_item, reached(_item.digest_id).label("reached"))
+        sa.select(schema.digest_item, reaches_anyone(_item.digest_id).label("reached"))
         .where(among(tx, _item.paper_id, into))
         .order_by(_item.digest_id)
     ).all()
     for table in (schema.digest_item, schema.match, schema.change):
         tx.execute(sa.delete(table).where(among(tx, table.c.paper_id, into)))
-    numbered, news = _renumbered(rows, into)
+    numbered, news = _renumber(rows, into)
     if news:
         tx.execute(sa.insert(schema.change), news)
     insert_new(tx, schema.match, _united_matches(matched, into, numbered))
@@ -122,7 +122,7 @@ def _unite_news(
     return numbered
 
 
-def _renumbered(
+def _renumber(
     rows: Sequence[Any], into: Mapping[int, int]
 ) -> tuple[Renumbered, list[dict[str, Any]]]:
     """Put the changes of each group in the order of their time, and number them anew.
@@ -132,16 +132,16 @@ def _renumbered(
     numbered: dict[tuple[int, int], int] = {}
     news: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row.kind not in _FIRST):
-        told = news[into[row.paper_id]]
-        first = next((one for one in told if one["kind"] in _FIRST), None)
+        changes = news[into[row.paper_id]]
+        first = next((one for one in changes if one["kind"] in _FIRST), None)
         if row.kind in _FIRST and first:
             first["matched_at"] = first["matched_at"] and row.matched_at
             numbered[row.paper_id, row.revision] = first["revision"]
             continue
-        revision = len(told) + 1
-        told.append(row._asdict() | {"paper_id": into[row.paper_id], "revision": revision})
+        revision = len(changes) + 1
+        changes.append(row._asdict() | {"paper_id": into[row.paper_id], "revision": revision})
         numbered[row.paper_id, row.revision] = revision
-    return numbered, [one for told in news.values() for one in told]
+    return numbered, [one for changes in news.values() for one in changes]
 
 
 def _united_matches(
@@ -160,8 +160,8 @@ def _united_matches(
 def _united_items(
     rows: Sequence[Any], into: Mapping[int, int], numbered: Renumbered
 ) -> list[dict[str, Any]]:
-    """Where two digests told of the two, the one that has reached somebody counts."""
-    told: dict[tuple[str, int, int], dict[str, Any]] = {}
+    """If both papers were in digests, the one that reached somebody counts."""
+    items: dict[tuple[str, int, int], dict[str, Any]] = {}
     for row in sorted(rows, key=lambda row: not row.reached):
         paper_id = into[row.paper_id]
         revision = numbered.get((row.paper_id, row.revision), row.revision)
@@ -171,8 +171,8 @@ def _united_items(
             "revision": revision,
             "digest_id": row.digest_id,
         }
-        told.setdefault((row.subscription, paper_id, revision), one)
-    return list(told.values())
+        items.setdefault((row.subscription, paper_id, revision), one)
+    return list(items.values())
 
 
 # ── what is known ───────────────────────────────────────────────────────────────────
@@ -207,12 +207,12 @@ def _together(kept: StoredPaper, lost: StoredPaper) -> StoredPaper:
     paper = revise(kept.paper, lost.paper) if later else fill(kept.paper, lost.paper)
     either = kept.paper.withdrawn or lost.paper.withdrawn
     withdrawn = lost.paper.withdrawn if later else either
-    told = [at for at in (kept.news_at, lost.news_at) if at]
+    times = [at for at in (kept.news_at, lost.news_at) if at]
     return replace(
         kept,
         paper=structs.replace(paper, withdrawn=withdrawn),
         first_seen=min(kept.first_seen, lost.first_seen),
-        news_at=min(told, default=None),
+        news_at=min(times, default=None),
         purged=kept.purged and lost.purged,
     )
 
@@ -226,8 +226,8 @@ def _move_names(tx: Transaction, into: Mapping[int, int]) -> None:
         tx.execute(sa.update(table).where(at).values(paper_id=sa.bindparam("to")), moved)
     for names in (schema.title_key, schema.block):
         rows = tx.execute(sa.select(names).where(among(tx, names.c.paper_id, lost)))
-        told = {(row.key, into[row.paper_id]) for row in rows}
-        insert_new(tx, names, [{"key": key, "paper_id": id} for key, id in sorted(told)])
+        values = {(row.key, into[row.paper_id]) for row in rows}
+        insert_new(tx, names, [{"key": key, "paper_id": id} for key, id in sorted(values)])
     for pairs in (schema.common_key, schema.about):
         rows = tx.execute(sa.select(pairs).where(among(tx, pairs.c.paper_id, lost)))
         insert_new(tx, pairs, [row._asdict() | {"paper_id": into[row.paper_id]} for row in rows])
@@ -241,16 +241,16 @@ def _move_sightings(tx: Transaction, into: Mapping[int, int], lost: Sequence[int
         .where(among(tx, _sighting.paper_id, into))
         .order_by(_sighting.last_seen_at.desc())
     )
-    told: dict[tuple[str, str, int], dict[str, Any]] = {}
+    sightings: dict[tuple[str, str, int], dict[str, Any]] = {}
     before: dict[tuple[str, str, int], int] = {}
     for row in rows:
         moved = row._asdict() | {"paper_id": into[row.paper_id]}
         place = (row.source, row.raw_id, moved["paper_id"])
-        last = told.setdefault(place, moved)
+        last = sightings.setdefault(place, moved)
         last["first_seen_at"] = min(last["first_seen_at"], row.first_seen_at)
         before.setdefault(place, row.paper_id)
     tx.execute(sa.delete(schema.sighting).where(among(tx, _sighting.paper_id, into)))
-    insert_new(tx, schema.sighting, [told[place] for place in sorted(told)])
+    insert_new(tx, schema.sighting, [sightings[place] for place in sorted(sightings)])
     sighting_texts.move(tx, into, before)
 
 

@@ -79,7 +79,7 @@ def _broken(table: str, key: ReflectedForeignKeyConstraint) -> sa.Select[Any]:
     """Return the first row of a table whose foreign key leads nowhere."""
     rows = sa.table(table, *map(sa.column, key["constrained_columns"]))
     named = sa.table(key["referred_table"], *map(sa.column, key["referred_columns"]))
-    told = sa.select(*rows.c).order_by(*rows.c).subquery()
-    there = (one == other for one, other in zip(named.c, told.c, strict=True))
-    whole = (column.is_not(None) for column in told.c)
-    return sa.select(*told.c).where(*whole, ~sa.exists().where(*there)).limit(1)
+    keys = sa.select(*rows.c).order_by(*rows.c).subquery()
+    matches = (one == other for one, other in zip(named.c, keys.c, strict=True))
+    complete = (column.is_not(None) for column in keys.c)
+    return sa.select(*keys.c).where(*complete, ~sa.exists().where(*matches)).limit(1)

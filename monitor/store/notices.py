@@ -13,7 +13,7 @@ from monitor.model import ChangeKind
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.inserts import insert_plain
-from monitor.store.paper_index import indexed_pair, listed
+from monitor.store.paper_index import find_pairs, indexed_pair
 from monitor.store.raw_rows import fetch_for
 from monitor.store.sql import one_of
 
@@ -23,18 +23,18 @@ _about = schema.about.c
 _key = schema.paper_key.c
 
 
-def write(tx: Transaction, told: Iterable[tuple[Key, int, ChangeKind | None]]) -> None:
+def write(tx: Transaction, notices: Iterable[tuple[Key, int, ChangeKind | None]]) -> None:
     """Note of notices what they are about, and what that means for it."""
-    rows = {(*indexed_pair(pair), id): str(kind) if kind else None for pair, id, kind in told}
+    rows = {(*indexed_pair(pair), id): str(kind) if kind else None for pair, id, kind in notices}
     names = ("scheme", "value", "paper_id", "kind")
     insert_plain(tx, schema.about, names, [(*key, rows[key]) for key in sorted(rows)])
 
 
-def retracted(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
+def find_retracted(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
     """Return those of some normalised identifiers that a stored notice has retracted."""
     if not fetch_for(tx, _first, ()):
         return set()
-    return listed(tx, pairs, _retracted)
+    return find_pairs(tx, pairs, _retractions_of)
 
 
 @cache
@@ -43,24 +43,24 @@ def _first(dialect: str) -> sa.Select[Any]:
 
 
 @cache
-def _retracted(dialect: str) -> sa.Select[Any]:
+def _retractions_of(dialect: str) -> sa.Select[Any]:
     there = _about.scheme == sa.bindparam("scheme"), one_of(dialect, _about.value)
     return sa.select(_about.value).where(*there, _about.kind == str(ChangeKind.WITHDRAWN))
 
 
-def noticed(tx: Transaction, ids: Iterable[int]) -> dict[int, set[int]]:
+def notices_about(tx: Transaction, ids: Iterable[int]) -> dict[int, set[int]]:
     """Return for each paper the stored notices that are about it."""
     found: dict[int, set[int]] = defaultdict(set)
-    for id, notice in fetch_for(tx, _noticed, set(ids)):
+    for id, notice in fetch_for(tx, _notices_about, set(ids)):
         found[id].add(notice)
     return found
 
 
 @cache
-def _noticed(dialect: str) -> sa.Select[Any]:
+def _notices_about(dialect: str) -> sa.Select[Any]:
     same = (_key.scheme == _about.scheme) & (_key.value == _about.value)
-    told = sa.select(_key.paper_id, _about.paper_id)
-    return told.join_from(schema.paper_key, schema.about, same).where(
+    query = sa.select(_key.paper_id, _about.paper_id)
+    return query.join_from(schema.paper_key, schema.about, same).where(
         one_of(dialect, _key.paper_id)
     )
 
@@ -76,6 +76,6 @@ def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
 
 @cache
 def _of_papers(dialect: str) -> sa.Select[Any]:
-    told = sa.select(_about.paper_id, _about.scheme, _about.value)
-    ordered = told.order_by(_about.paper_id, _about.scheme, _about.value)
-    return ordered.where(one_of(dialect, _about.paper_id))
+    query = sa.select(_about.paper_id, _about.scheme, _about.value)
+    query = query.order_by(_about.paper_id, _about.scheme, _about.value)
+    return query.where(one_of(dialect, _about.paper_id))

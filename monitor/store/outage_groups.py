@@ -31,13 +31,13 @@ def add_unclear(tx: Transaction, line: str, count: int) -> int:
     return unclear(tx, line)
 
 
-def answered(tx: Transaction, line: str) -> None:
+def reset_unclear(tx: Transaction, line: str) -> None:
     """Note a success: the count begins anew."""
-    tx.execute(_answered(), {"line": line})
+    tx.execute(_reset_unclear(), {"line": line})
 
 
 @cache
-def _answered() -> sa.Update:
+def _reset_unclear() -> sa.Update:
     """Each mail takes this: it is put together once."""
     counted = (_line.name == sa.bindparam("line"), _line.unclear != 0)
     return sa.update(schema.line).where(*counted).values(unclear=0)

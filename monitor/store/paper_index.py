@@ -29,7 +29,7 @@ def indexed_pair(pair: Key) -> Key:
     return pair if len(pair[1]) <= INDEXED_CHARACTERS else (pair[0], index_value(pair[1]))
 
 
-def listed(
+def find_pairs(
     tx: Transaction, pairs: Iterable[Key], made: Callable[[str], sa.Select[Any]]
 ) -> set[Key]:
     """Return those of some identifiers whose values a statement finds, asked for each `scheme`."""
@@ -72,13 +72,13 @@ def not_as_before(tx: Transaction, source: str, marks: Mapping[str, int]) -> set
 
 @cache
 def _not_as_before(dialect: str) -> sa.Select[Any]:
-    told = each_pair(dialect, sa.Text, sa.BigInteger)
+    pairs = each_pair(dialect, sa.Text, sa.BigInteger)
     same = (
         _sighting.source == sa.bindparam("source"),
-        _sighting.raw_id == told.c.key,
-        _sighting.mark == told.c.value,
+        _sighting.raw_id == pairs.c.key,
+        _sighting.mark == pairs.c.value,
     )
-    return sa.select(told.c.key).where(~sa.exists().where(*same))
+    return sa.select(pairs.c.key).where(~sa.exists().where(*same))
 
 
 def of_raw_ids(tx: Transaction, source: str, raw_ids: Iterable[str]) -> dict[str, list[int]]:
@@ -112,7 +112,7 @@ def _newest(
     if not keys:
         return {}
     rows = fetch_for(tx, made, keys)
-    return {key: parse_ids(told) for key, told in rows if told}
+    return {key: parse_ids(ids) for key, ids in rows if ids}
 
 
 @cache
@@ -135,7 +135,7 @@ _OF_TITLES = partial(_newest_of, schema.title_key, CANDIDATES_BY_TITLE)
 _OF_BLOCKS = partial(_newest_of, schema.block, CANDIDATES_BY_BLOCK)
 
 
-def grouped(tx: Transaction, pairs: sa.Select[Any]) -> dict[Any, list[Any]]:
+def group_pairs(tx: Transaction, pairs: sa.Select[Any]) -> dict[Any, list[Any]]:
     """Return the second column of some rows by the first."""
     found: dict[Any, list[Any]] = defaultdict(list)
     for one, other in fetch(tx, pairs):

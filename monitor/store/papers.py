@@ -112,7 +112,9 @@ def sources(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
     pairs = sa.select(_sighting.paper_id, _sighting.source).where(
         among(tx, _sighting.paper_id, ids)
     )
-    return {id: tuple(sorted(set(names))) for id, names in paper_index.grouped(tx, pairs).items()}
+    return {
+        id: tuple(sorted(set(names))) for id, names in paper_index.group_pairs(tx, pairs).items()
+    }
 
 
 def sightings(

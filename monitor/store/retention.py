@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from monitor.model import DeliveryState, IncomingPaper, Paper, RunOutcome
 from monitor.store import matches, schema, search, write_papers
 from monitor.store.database import Transaction
-from monitor.store.digest_state import reached
+from monitor.store.digest_state import reaches_anyone
 from monitor.store.sql import among, earlier
 
 # What will not be sent again, whatever a person says; and what only a person would send again.
@@ -49,7 +49,7 @@ def purge(
         wanted.append(_paper.id <= sa.func.coalesce(beyond.scalar_subquery(), -1))
     if not wanted:
         return 0
-    old = sa.select(_paper.id).where(here, sa.or_(*wanted), ~_awaited(tx))
+    old = sa.select(_paper.id).where(here, sa.or_(*wanted), ~_is_needed(tx))
     ids = list(tx.scalars(old.order_by(_paper.id).limit(limit)))
     gone = {"abstract": "", "categories": [], "pdf_url": "", "purged_at": now}
     tx.execute(sa.update(schema.paper).where(among(tx, _paper.id, ids)).values(gone))
@@ -59,14 +59,14 @@ def purge(
     return len(ids)
 
 
-def _awaited(tx: Transaction) -> sa.ColumnElement[bool]:
+def _is_needed(tx: Transaction) -> sa.ColumnElement[bool]:
     """Whether a paper waits to be matched, or somebody waits to be told of it."""
     unmatched = sa.exists().where(_change.paper_id == _paper.id, _change.matched_at.is_(None))
-    told = sa.exists().where(
+    sent = sa.exists().where(
         _item.subscription == _has.subscription,
         _item.paper_id == _match.paper_id,
         _item.revision >= _match.revision,
-        reached(_item.digest_id),
+        reaches_anyone(_item.digest_id),
     )
     unsent = (
         sa.select(_match.paper_id)
@@ -76,13 +76,13 @@ def _awaited(tx: Transaction) -> sa.ColumnElement[bool]:
         .where(
             _match.paper_id == _paper.id,
             _change.at >= earlier(tx, _has.since, _topic.since_seconds),
-            ~told,
+            ~sent,
         )
         .correlate(schema.paper)
     )
     frozen = (
         sa.select(_item.paper_id)
-        .where(_item.paper_id == _paper.id, ~reached(_item.digest_id))
+        .where(_item.paper_id == _paper.id, ~reaches_anyone(_item.digest_id))
         .correlate(schema.paper)
     )
     return sa.or_(unmatched, unsent.exists(), frozen.exists(), _is_open())
@@ -127,7 +127,7 @@ def prune_matches(tx: Transaction, before: datetime, limit: int) -> int:
         sa.select(_match.paper_id)
         .distinct()
         .join(schema.paper, _paper.id == _match.paper_id)
-        .where(_match.matched_at < before, ~_awaited(tx))
+        .where(_match.matched_at < before, ~_is_needed(tx))
     )
     ids = list(tx.scalars(old.order_by(_match.paper_id).limit(limit)))
     of_these = (among(tx, _match.paper_id, ids), _match.matched_at < before)
@@ -165,6 +165,6 @@ def without_blocks(tx: Transaction, limit: int) -> list[tuple[int, Paper]]:
     return [(row.id, Paper(row.title, authors=tuple(row.authors))) for row in rows]
 
 
-def fill_blocks(tx: Transaction, told: Iterable[tuple[int, IncomingPaper]]) -> None:
+def fill_blocks(tx: Transaction, papers: Iterable[tuple[int, IncomingPaper]]) -> None:
     """Write title keys and blocks of papers that are stored."""
-    write_papers.write_keys(tx, told)
+    write_papers.write_keys(tx, papers)

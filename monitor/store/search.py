@@ -38,8 +38,8 @@ def save(tx: Transaction, rows: Sequence[tuple[int, Collection[str]]]) -> None:
     if not rows:
         return
     if tx.dialect.name == "sqlite":
-        told = [(id, " ".join(sorted(keywords))) for id, keywords in rows]
-        tx.exec_driver_sql("INSERT INTO paper_words (rowid, words) VALUES (?, ?)", told)
+        texts = [(id, " ".join(sorted(keywords))) for id, keywords in rows]
+        tx.exec_driver_sql("INSERT INTO paper_words (rowid, words) VALUES (?, ?)", texts)
     else:
         words = [{"id": id, "words": sorted(keywords)} for id, keywords in rows]
         tx.execute(_SAVE, words)

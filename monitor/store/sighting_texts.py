@@ -22,7 +22,7 @@ _LINK = "url"
 Place = tuple[str, str, int]
 
 
-def write(tx: Transaction, source: str, told: Iterable[tuple[int, IncomingPaper]]) -> None:
+def write(tx: Transaction, source: str, records: Iterable[tuple[int, IncomingPaper]]) -> None:
     """Write what records of one source say, each with its paper. What is there is left alone."""
     rows = {
         (paper_id, index_value(keyed.raw_id)): {
@@ -30,14 +30,14 @@ def write(tx: Transaction, source: str, told: Iterable[tuple[int, IncomingPaper]
             "source": source,
             "raw_id": index_value(keyed.raw_id),
         }
-        | _said(keyed)
-        for paper_id, keyed in told
+        | _row_of(keyed)
+        for paper_id, keyed in records
     }
     ordered = [rows[place] for place in sorted(rows)]
     insert_or_update(tx, schema.sighting_text, ordered, _SAID, only_changed=True)
 
 
-def _said(keyed: IncomingPaper) -> dict[str, Any]:
+def _row_of(keyed: IncomingPaper) -> dict[str, Any]:
     paper = keyed.paper
     return {
         "title": paper.title,
@@ -65,7 +65,7 @@ def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[tuple[int, str, str],
     }
 
 
-def joined(tx: Transaction, after: int, limit: int) -> list[int]:
+def papers_with_several(tx: Transaction, after: int, limit: int) -> list[int]:
     """Return the next papers after one that have several records, in the order of their ids."""
     paper_id = schema.sighting.c.paper_id
     several = sa.select(paper_id).where(paper_id > after).group_by(paper_id)

@@ -28,12 +28,11 @@ Subscribed = tuple[str, str, str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionState:
-    """What the store knows of a subscription.
+    """The stored state of a subscription.
 
-    `in_force_since` is when its schedule and zone were last changed, or it was taken up again;
-    `last_due_at` is when its newest digest was due. `last_composed_at` is when the newest that
-    stands was composed: one that reached nobody is told again whole. Both are None before the
-    first.
+    `in_force_since` is when its schedule or zone changed, or when it was added again.
+    `last_due_at` is when its newest digest was due, and `last_composed_at` when the newest that
+    is not superseded was composed. Both are None before the first.
     """
 
     name: str
@@ -44,10 +43,10 @@ class SubscriptionState:
 
 
 def sync_subscriptions(tx: Transaction, subscribed: Iterable[Subscribed], now: datetime) -> None:
-    """Put subscriptions in force. Those not named are removed; named again, they go on.
+    """Store the subscriptions of the configuration, and mark all others as removed.
 
-    A subscription has each topic since it was first given it, and anew when it is taken up
-    again or given the topic back.
+    A subscription has each topic since it first got it, and again from the time when it or the
+    topic was added again.
     """
     rows = {name: (schedule, zone, topics) for name, schedule, zone, topics in subscribed}
     known = {row.name: row for row in tx.execute(sa.select(schema.subscription))}
@@ -66,7 +65,7 @@ def sync_subscriptions(tx: Transaction, subscribed: Iterable[Subscribed], now: d
 
 
 def subscriptions_mark(tx: Transaction) -> datetime | None:
-    """Return a mark that is another one whenever others were put in force; None before."""
+    """Return a mark that changes whenever the stored subscriptions change; None at first."""
     return heartbeats.last_beat(tx, _SUBSCRIPTIONS)
 
 
@@ -95,7 +94,7 @@ def _remove(tx: Transaction, names: Sequence[str], now: datetime) -> None:
 
 
 def _sync_topics(tx: Transaction, wanted: dict[str, Sequence[str]], now: datetime) -> bool:
-    """Give subscriptions their topics and take others away; say whether there were any."""
+    """Store the topics of subscriptions; return whether any changed."""
     pairs = {(name, topic) for name, topics in wanted.items() for topic in topics}
     had = set(map(tuple, fetch(tx, sa.select(_has.subscription, _has.topic))))
     for name, topic in sorted(had - pairs):
@@ -110,14 +109,14 @@ def _sync_topics(tx: Transaction, wanted: dict[str, Sequence[str]], now: datetim
 
 
 def states(tx: Transaction, names: Collection[str] | None = None) -> dict[str, SubscriptionState]:
-    """Return what is known of each subscription in force, or of those named, by name."""
-    wanted = sa.true() if names is None else among(tx, _subscription.name, names)
+    """Return the state of all active subscriptions, or of those named, by name."""
+    is_named = sa.true() if names is None else among(tx, _subscription.name, names)
     rows = tx.execute(
         sa.select(
             schema.subscription,
             _newest(_digest.due_at, sa.true()).label("due_at"),
             _newest(_digest.composed_at, stands()).label("composed_at"),
-        ).where(_subscription.removed_at.is_(None), wanted)
+        ).where(_subscription.removed_at.is_(None), is_named)
     )
     return {
         row.name: SubscriptionState(
@@ -134,7 +133,7 @@ def states(tx: Transaction, names: Collection[str] | None = None) -> dict[str, S
 def _newest(
     column: sa.ColumnElement[datetime], wanted: sa.ColumnElement[bool]
 ) -> sa.ScalarSelect[datetime]:
-    """Select a column of a subscription's newest digest, by due time, of those wanted."""
+    """Select a column of a subscription's newest digest by due time that meets a condition."""
     newest = sa.select(column).where(_digest.subscription == _subscription.name, wanted)
     ordered = newest.order_by(_digest.due_at.desc(), _digest.id.desc())
     return ordered.limit(1).correlate(schema.subscription).scalar_subquery()

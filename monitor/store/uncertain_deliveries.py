@@ -35,7 +35,7 @@ RETRIED_BY_HAND = (
 )
 
 
-def unknown(tx: Transaction, now: datetime | None = None) -> list[Delivery]:
+def list_unknown(tx: Transaction, now: datetime | None = None) -> list[Delivery]:
     """Return the deliveries that may or may not have arrived.
 
     With `now`, only those that are due to be checked.

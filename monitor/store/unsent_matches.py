@@ -1,4 +1,4 @@
-"""What a subscription has not been sent yet."""
+"""The matches that a subscription has not been sent yet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from monitor.model import Change, UnsentMatch
 from monitor.store import matches, schema
 from monitor.store.database import Transaction
-from monitor.store.digest_state import reached
+from monitor.store.digest_state import reaches_anyone
 from monitor.store.sql import Instant, earlier
 
 _item = schema.digest_item.c
@@ -26,13 +26,12 @@ _topic = schema.topic.c
 def unsent(
     tx: Transaction, subscription: str, now: datetime, *, fresh: bool = False
 ) -> list[UnsentMatch]:
-    """Return the matches that a subscription was not told of, by paper and topic.
+    """Return the matches that a subscription has not been sent, by paper and topic.
 
-    They count from the look-back before it was given each topic. What stands in a digest that
-    reached nobody is unsent, however old. A paper's revisions are one piece of news: all of
-    its matches carry the newest of them, of the kind that the first one was, so that a paper
-    not told of yet is new; and to be told of a revision is to be told of those before it.
-    `fresh` leaves out what stands in a digest already, be it one that reached nobody yet.
+    They count from the look-back before it got each topic. Matches in a digest that reached
+    nobody are unsent, however old. Several changes of a paper are one piece of news: its matches
+    carry the newest change with the kind of the first, so that a paper never sent is new. Sending
+    a revision also sends the earlier ones. `fresh` leaves out what is in any digest already.
     """
     wanted = _unsent(
         tx, sa.select(schema.change, _match.topic, _match.score), subscription, now, fresh
@@ -42,13 +41,13 @@ def unsent(
 
 
 def waiting(tx: Transaction, subscription: str, now: datetime) -> int:
-    """Return how many papers `unsent` tells of."""
+    """Return how many papers are unsent."""
     papers = sa.select(sa.func.count(_change.paper_id.distinct()))
     return tx.scalar(_unsent(tx, papers, subscription, now)) or 0
 
 
 def waits_since(tx: Transaction, subscription: str, now: datetime) -> datetime | None:
-    """Return since when the oldest match waits that stands in no digest; None where none does."""
+    """Return the time of the oldest match that is in no digest, None if there is none."""
     oldest = sa.select(sa.func.min(_match.matched_at)).select_from(schema.change)
     since: datetime | None = tx.scalar(_unsent(tx, oldest, subscription, now, fresh=True))
     return since
@@ -61,18 +60,18 @@ def _unsent(
     now: datetime,
     fresh: bool = False,
 ) -> sa.Select[Any]:
-    """Select of the changes and matches that are unsent, for the topics that are in force."""
-    given = sa.case((_has.since < now, _has.since), else_=sa.literal(now, Instant))
+    """Select from the unsent changes and matches of active topics."""
+    since = sa.case((_has.since < now, _has.since), else_=sa.literal(now, Instant))
     stands = _item_of_match(subscription)
-    told = stands if fresh else stands.where(reached(_item.digest_id))
+    sent = stands if fresh else stands.where(reaches_anyone(_item.digest_id))
     return (
         columns.join(schema.match, matches.OF_CHANGE)
         .join(schema.subscription_topic, _has.topic == _match.topic)
         .join(schema.topic, _topic.name == _match.topic)
         .where(
             _has.subscription == subscription,
-            sa.or_(_change.at >= earlier(tx, given, _topic.since_seconds), stands.exists()),
-            ~told.exists(),
+            sa.or_(_change.at >= earlier(tx, since, _topic.since_seconds), stands.exists()),
+            ~sent.exists(),
         )
     )
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from monitor.diff.decide import DecisionContext, decide_chunk, undated
-from monitor.identity.keys import keyed
+from monitor.diff.decide import DecisionContext, count_undated, decide_chunk
+from monitor.identity.keys import with_keys
 from monitor.model import Candidate, ChangeKind, FirstRun, Paper, Sighting, StoredPaper
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
@@ -27,7 +27,7 @@ OTHER = (
 
 def candidate(paper: Paper, *found_by: str, same_source: bool = True) -> Candidate:
     """The stored paper, as the store offers it to an incoming one."""
-    known = keyed(paper)
+    known = with_keys(paper)
     sighting = Sighting(
         "s", known.raw_id, paper.version, paper.announce, known.fingerprint, NOW, NOW
     )
@@ -36,7 +36,7 @@ def candidate(paper: Paper, *found_by: str, same_source: bool = True) -> Candida
 
 
 def decide(paper: Paper, *found: Candidate, **circumstances: object):
-    [decision] = decide_chunk([keyed(paper)], [found], DecisionContext(NOW, **circumstances))
+    [decision] = decide_chunk([with_keys(paper)], [found], DecisionContext(NOW, **circumstances))
     return decision
 
 
@@ -153,9 +153,9 @@ def test_what_is_withdrawn_before_it_was_ever_seen_is_no_news():
 
 
 def test_a_repeat_within_one_reading_is_known():
-    one = keyed(Paper(TITLE, ABSTRACT, keys={"arxiv": "2401.01234v1"}))
-    two = keyed(Paper(TITLE, ABSTRACT, url="https://example.org/x"))
-    three = keyed(Paper("Retitled", url="https://arxiv.org/abs/2401.01234"))
+    one = with_keys(Paper(TITLE, ABSTRACT, keys={"arxiv": "2401.01234v1"}))
+    two = with_keys(Paper(TITLE, ABSTRACT, url="https://example.org/x"))
+    three = with_keys(Paper("Retitled", url="https://arxiv.org/abs/2401.01234"))
     decisions = decide_chunk([one, two, three], [(), (), ()], DecisionContext(NOW))
     assert [(d.kind, d.earlier_in_chunk) for d in decisions] == [
         (ChangeKind.NEW, None),
@@ -166,7 +166,10 @@ def test_a_repeat_within_one_reading_is_known():
 
 def test_a_repeat_of_a_stored_paper_within_one_reading_is_that_paper():
     stored = candidate(Paper(TITLE, ABSTRACT), "title")
-    one, two = keyed(Paper(TITLE, ABSTRACT, url="https://e.org/1")), keyed(Paper(TITLE, ABSTRACT))
+    one, two = (
+        with_keys(Paper(TITLE, ABSTRACT, url="https://e.org/1")),
+        with_keys(Paper(TITLE, ABSTRACT)),
+    )
     decisions = decide_chunk([one, two], [(stored,), ()], DecisionContext(NOW))
     assert [(d.paper_id, d.earlier_in_chunk) for d in decisions] == [(7, None), (7, None)]
 
@@ -187,9 +190,9 @@ def test_what_a_first_reading_is_worth(first_run, age, news):
 
 
 def test_of_undated_papers_a_first_reading_tells_the_newest_twenty_over_all_chunks():
-    told = [keyed(Paper(f"Paper {number}", raw_id=str(number))) for number in range(30)]
+    told = [with_keys(Paper(f"Paper {number}", raw_id=str(number))) for number in range(30)]
     first = decide_chunk(told[:15], [()] * 15, DecisionContext(NOW, FirstRun.RECENT))
-    rest = DecisionContext(NOW, FirstRun.RECENT, undated_before=undated(first))
+    rest = DecisionContext(NOW, FirstRun.RECENT, undated_before=count_undated(first))
     second = decide_chunk(told[15:], [()] * 15, rest)
     assert [d.news for d in (*first, *second)] == [True] * 20 + [False] * 10
 

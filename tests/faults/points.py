@@ -418,7 +418,7 @@ def _reading(points: Points) -> None:
     from monitor.sources import sandbox
     from monitor.store import locks
 
-    read, taken = sandbox.read, locks._taken
+    read, taken = sandbox.read, locks._take
     worker: Any = sandbox.Worker
     begin, ask = worker.__init__, worker.ask
 
@@ -444,7 +444,7 @@ def _reading(points: Points) -> None:
         points.reach(f"{kind} lock: held")
         return held
 
-    sandbox.read, locks._taken = read_, taken_
+    sandbox.read, locks._take = read_, taken_
     worker.__init__, worker.ask = begin_, ask_
 
 

@@ -252,7 +252,7 @@ class Scene:
         database = opened(folder)
         try:
             with database.reading() as tx:
-                unknown = uncertain_deliveries.unknown(tx)
+                unknown = uncertain_deliveries.list_unknown(tx)
         finally:
             database.close()
         later = "--now", at(now + timedelta(hours=5))

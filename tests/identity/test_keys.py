@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.identity.keys import arxiv_id, doi, fingerprint, identifiers, keyed, link
+from monitor.identity.keys import arxiv_id, doi, fingerprint, identifiers, link, with_keys
 from monitor.model import Paper
 
 
@@ -65,9 +65,9 @@ def test_a_scheme_may_have_several_values_and_unknown_schemes_are_kept():
 
 
 def test_a_record_without_an_id_is_named_by_its_link_then_by_its_text():
-    assert keyed(Paper("T", raw_id="guid-1", url="https://e.org/a")).raw_id == "guid-1"
-    assert keyed(Paper("T", url="https://e.org/a")).raw_id == "e.org/a"
-    by_text = keyed(Paper("T", "Words."))
+    assert with_keys(Paper("T", raw_id="guid-1", url="https://e.org/a")).raw_id == "guid-1"
+    assert with_keys(Paper("T", url="https://e.org/a")).raw_id == "e.org/a"
+    by_text = with_keys(Paper("T", "Words."))
     assert by_text.raw_id == f"text:{by_text.fingerprint}"
 
 

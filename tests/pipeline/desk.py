@@ -34,7 +34,7 @@ def match(
 ) -> None:
     """The topic meets all that waits, of the kinds that it asks for."""
     with store.writing() as tx:
-        waiting = matches.unmatched(tx, 10_000)
+        waiting = matches.changes_to_match(tx, 10_000)
         rows = [
             MatchRow(topic, change.stored.id, change.revision, 1.0)
             for change in waiting

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from monitor.identity.keys import keyed
+from monitor.identity.keys import with_keys
 from monitor.model import Paper
 from monitor.store import identity_rulings, merge_papers, papers, retention, split_papers
 from monitor.store.database import Database
@@ -230,10 +230,10 @@ class History:
             origin = papers.origin(tx, id)
             if origin is None or ("arxiv", f"2601.{work.number:05}") not in origin.keys:
                 return
-            told = replace(keyed(structs.replace(work.article(), keys={})), keys=())
+            told = replace(with_keys(structs.replace(work.article(), keys={})), keys=())
             records = [(s.source, s.raw_id) for s in origin.sightings if s.source == "journal"]
             if doi in origin.keys and len(records) < len(origin.sightings):
-                kept = replace(keyed(structs.replace(origin.stored.paper, keys={})), keys=())
+                kept = replace(with_keys(structs.replace(origin.stored.paper, keys={})), keys=())
                 split_papers.split(tx, id, [doi], records, kept, told, self.now)
                 work.may.update(name for name in READERS if not work.told[name])
 

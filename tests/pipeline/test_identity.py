@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from monitor.identity import keys
-from monitor.identity.keys import keyed
+from monitor.identity.keys import with_keys
 from monitor.model import ChangeKind, FirstRun, Paper
 from monitor.store import digests, matches, merge_papers, papers
 from monitor.store.database import Database
@@ -298,7 +298,7 @@ def test_a_revision_that_another_source_tells_first_reopens_the_news_for_its_top
     match(store, topic="of another source")
     read(store, "mirror", replace(PREPRINT, version=2, raw_id="m"))
     with store.reading() as tx:
-        waiting = matches.unmatched(tx, 10)
+        waiting = matches.changes_to_match(tx, 10)
     assert [(one.revision, one.kind) for one in waiting] == [
         (1, ChangeKind.NEW),
         (2, ChangeKind.REVISED),
@@ -310,7 +310,7 @@ def test_a_near_title_is_found_by_its_blocks(store: Database) -> None:
     read(store, "arxiv", PREPRINT)
     typo = replace(PREPRINT, title="Agents That Paln Together", keys={}, raw_id="x")
     with store.reading() as tx:
-        [[candidate]] = offered(tx, "list", [keyed(typo)])
+        [[candidate]] = offered(tx, "list", [with_keys(typo)])
     assert candidate.found_by == {"block"}
 
 

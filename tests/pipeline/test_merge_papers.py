@@ -10,7 +10,7 @@ from itertools import permutations
 import pytest
 from msgspec.structs import replace
 
-from monitor.identity.keys import keyed
+from monitor.identity.keys import with_keys
 from monitor.model import ChangeKind, Paper
 from monitor.store import (
     digests,
@@ -148,7 +148,7 @@ def test_a_purged_paper_comes_back_by_the_key_of_its_other_half(store: Database)
 
 def part(store: Database, id: int, keys: list[tuple[str, str]], *sources: str) -> int:
     """What `papers split` does."""
-    named = keyed(replace(origin(store, id).stored.paper, keys={}, url=""))
+    named = with_keys(replace(origin(store, id).stored.paper, keys={}, url=""))
     told = dataclasses.replace(named, keys=())
     with store.ingesting() as tx:
         records = [(s.source, s.raw_id) for s in origin(store, id).sightings if s.source in sources]

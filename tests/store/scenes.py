@@ -99,7 +99,7 @@ def match(
 def waiting(store: Database) -> list[tuple[int, int, ChangeKind]]:
     """(paper, revision, kind) of the changes that wait to be matched."""
     with store.reading() as tx:
-        return [(c.stored.id, c.revision, c.kind) for c in matches.unmatched(tx, 100)]
+        return [(c.stored.id, c.revision, c.kind) for c in matches.changes_to_match(tx, 100)]
 
 
 def unsent(

@@ -260,9 +260,9 @@ def test_what_dead_owners_held_is_freed_of_some_channels_only(store: Database) -
 def test_K05_the_unknown_are_listed_until_somebody_knows(store: Database) -> None:
     unknown = sent(store, DeliveryState.UNKNOWN)
     with store.writing() as tx:
-        assert [d.id for d in uncertain_deliveries.unknown(tx)] == [unknown.id]
+        assert [d.id for d in uncertain_deliveries.list_unknown(tx)] == [unknown.id]
         uncertain_deliveries.resolve(tx, unknown.id, "sent", NOW)
-        assert uncertain_deliveries.unknown(tx) == []
+        assert uncertain_deliveries.list_unknown(tx) == []
         assert deliveries.get(tx, unknown.id).state is DeliveryState.SENT
         with pytest.raises(UsageError, match="only an unknown one"):
             uncertain_deliveries.resolve(tx, unknown.id, "resend", NOW)
@@ -273,10 +273,10 @@ def test_the_unknown_may_wait_before_they_are_looked_into(store: Database) -> No
     [claimed] = claim(store)
     record(store, claimed.id, Outcome(DeliveryState.UNKNOWN), at=NOW + HOUR)
     with store.reading() as tx:
-        assert uncertain_deliveries.unknown(tx, NOW) == []
+        assert uncertain_deliveries.list_unknown(tx, NOW) == []
         assert (
-            len(uncertain_deliveries.unknown(tx, NOW + HOUR))
-            == len(uncertain_deliveries.unknown(tx))
+            len(uncertain_deliveries.list_unknown(tx, NOW + HOUR))
+            == len(uncertain_deliveries.list_unknown(tx))
             == 1
         )
 

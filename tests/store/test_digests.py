@@ -252,10 +252,10 @@ def test_a_frozen_digest_comes_back_as_it_was(store: Database) -> None:
         assert digests.get(tx, digest_id) == whole
         assert digests.latest(tx, "ada") == (digest_id, whole)
         assert digests.latest(tx, "lab") is None
-        assert digests.rendered(tx, digest_id) == {
+        assert digests.rendered_parts(tx, digest_id) == {
             "email": (Rendered(0, {"text": "part 0"}), Rendered(1, {"text": "part 1"}))
         }
-        assert digests.rendered(tx, digest_id)["email"][1].body == {"text": "part 1"}
+        assert digests.rendered_parts(tx, digest_id)["email"][1].body == {"text": "part 1"}
         assert digests.of_paper(tx, id) == [("ada", "2026-03-02", 1)]
         sent = deliveries.of_digest(tx, digest_id)
     assert [(one.part, one.state, one.subscription, one.period) for one in sent] == [
@@ -579,7 +579,7 @@ def without_pages(store: Database) -> freeze_digest.Unrendered:
     rendered = {"email": (Rendered(0, {"text": "hello"}),)}
     with store.writing() as tx:
         assert freeze_digest.freeze(tx, digest(unsent(store)), rendered, planned, NOW) is not None
-        [one] = freeze_digest.unrendered(tx, ["ada"])
+        [one] = freeze_digest.list_unrendered(tx, ["ada"])
     return one
 
 
@@ -600,10 +600,10 @@ def test_it_is_rendered_once_however_many_are_at_it(store: Database):
     pages = [Rendered(n, {"html": f"page {n}"}) for n in range(2)]
     planned = [Planned("pages", "/pages", n, f"<{n + 3}@papers.example>") for n in range(2)]
     with store.writing() as tx:
-        assert freeze_digest.add_rendered(tx, one, pages, planned, NOW) == 2
+        assert freeze_digest.add_text(tx, one, pages, planned, NOW) == 2
     with store.writing() as tx:
-        assert freeze_digest.add_rendered(tx, one, pages, planned, NOW) == 0
-        assert freeze_digest.unrendered(tx) == []
+        assert freeze_digest.add_text(tx, one, pages, planned, NOW) == 0
+        assert freeze_digest.list_unrendered(tx) == []
         found = outbox.claim(tx, "me", NOW, channels=["pages"], limit=9)
     assert [(part.message_id, part.rendered.body) for part in found] == [
         ("<2@papers.example>", {"html": "page 0"})
@@ -619,7 +619,7 @@ def test_a_superseded_digest_is_not_rendered_any_more(store: Database):
         outbox.record(tx, {mail.id: "" for mail in waiting}, "me", failed, NOW)
     assert freeze(store, digest(unsent(store), "2026-03-03")) is not None
     with store.writing() as tx:
-        assert freeze_digest.unrendered(tx) == []
+        assert freeze_digest.list_unrendered(tx) == []
         pages = [Rendered(0, {"html": "page"})]
         planned = [Planned("pages", "/pages", 0, "<9@papers.example>")]
-        assert freeze_digest.add_rendered(tx, one, pages, planned, NOW) == 0
+        assert freeze_digest.add_text(tx, one, pages, planned, NOW) == 0

@@ -36,13 +36,13 @@ def sync(store: Database, *topics: Topic, now=NOW) -> list[str]:
 def test_changes_wait_until_they_are_matched(store: Database) -> None:
     ids = arrive(store, "1", "2", "3")
     with store.reading() as tx:
-        first, second = matches.unmatched(tx, 2)
+        first, second = matches.changes_to_match(tx, 2)
     assert (first.stored.id, second.stored.id) == (ids[0], ids[1])
     assert (first.kind, first.at, first.sources) == (ChangeKind.NEW, NOW, ("feed",))
     assert first.stored.paper.keys == {"arxiv": "1"}
     match(store, ids[0], ids[1])
     with store.reading() as tx:
-        assert [c.stored.id for c in matches.unmatched(tx, 9)] == [ids[2]]
+        assert [c.stored.id for c in matches.changes_to_match(tx, 9)] == [ids[2]]
 
 
 def test_a_batch_matched_twice_is_matched_once(store: Database) -> None:
@@ -56,7 +56,7 @@ def test_a_batch_without_matches_is_matched_too(store: Database) -> None:
     [id] = arrive(store, "1")
     with store.writing() as tx:
         matches.save(tx, [(id, 1)], [], NOW)
-        assert matches.unmatched(tx, 9) == []
+        assert matches.changes_to_match(tx, 9) == []
 
 
 def test_news_since_a_moment_comes_page_by_page_matched_or_not(store: Database) -> None:
@@ -108,7 +108,7 @@ def test_changes_of_these_papers_meet_the_topics_again(store: Database) -> None:
         match(store, old, *ids)
         with store.writing() as tx:
             matches.reopen(tx, papers, NOW)
-            assert [c.stored.id for c in matches.unmatched(tx, 9)] == reopened
+            assert [c.stored.id for c in matches.changes_to_match(tx, 9)] == reopened
 
 
 def test_what_matched_a_removed_topic_is_forgotten(store: Database) -> None:

@@ -23,7 +23,7 @@ from alembic.script import Script, ScriptDirectory
 from monitor.diff.decide import DecisionContext
 from monitor.errors import StoreError
 from monitor.identity.blocking import add_head_block
-from monitor.identity.keys import keyed
+from monitor.identity.keys import with_keys
 from monitor.model import Paper
 from monitor.pipeline import store_chunk
 from monitor.private_files import create_file
@@ -297,7 +297,7 @@ def test_a_store_of_before_notices_knows_its_papers(blank: str) -> None:
 
 
 def _rows_of_before(paper: Paper) -> Iterator[tuple[str, dict[str, Any]]]:
-    known = keyed(paper)
+    known = with_keys(paper)
     texts = dict.fromkeys(("abstract", "venue", "url", "pdf_url"), "")
     at = "2026-03-01 08:00:00"
     yield (
@@ -316,7 +316,7 @@ def _rows_of_before(paper: Paper) -> Iterator[tuple[str, dict[str, Any]]]:
 def test_stored_titles_with_a_subtitle_are_found_by_the_title_alone(store: Database) -> None:
     whole = Paper("Quixotic Crowds: Zonal Yields of Vexing Xylophone Jitter", raw_id="1")
     with store.ingesting() as tx:
-        write_papers.apply(tx, "s", [new(keyed(whole))], NOW)
+        write_papers.apply(tx, "s", [new(with_keys(whole))], NOW)
         before = set(tx.execute(sa.select(schema.block)))
         [head] = add_head_block((), whole.title)
         tx.execute(sa.delete(schema.block).where(schema.block.c.key == head))

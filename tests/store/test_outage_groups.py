@@ -15,9 +15,9 @@ def test_unclear_ends_are_counted_for_each_line_until_a_success(store: Database)
         assert outage_groups.unclear(tx, "smtp") == 0
         assert [outage_groups.add_unclear(tx, "smtp", n) for n in (1, 2)] == [1, 3]
         assert outage_groups.add_unclear(tx, "slack", 1) == 1
-        outage_groups.answered(tx, "smtp")
+        outage_groups.reset_unclear(tx, "smtp")
         assert (outage_groups.unclear(tx, "smtp"), outage_groups.unclear(tx, "slack")) == (0, 1)
-        outage_groups.answered(tx, "never used")
+        outage_groups.reset_unclear(tx, "never used")
 
 
 def test_unclear_ends_of_several_at_the_same_time_are_all_counted(store: Database) -> None:

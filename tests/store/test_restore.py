@@ -76,10 +76,10 @@ def test_K12_what_was_open_is_held_and_no_slot_before_now_is_due(
     store = open_store(sqlite_url)
     assert send(store) == []
     with store.reading() as tx:
-        [held] = uncertain_deliveries.unknown(tx)
+        [held] = uncertain_deliveries.list_unknown(tx)
         assert "it may have been sent" in held.error
         assert (held.handed_off_at, held.resent) == (LATER, True)
-        assert uncertain_deliveries.unknown(tx, LATER + 3650 * DAY) == []
+        assert uncertain_deliveries.list_unknown(tx, LATER + 3650 * DAY) == []
         assert subscriptions.states(tx)["ada"].first_seen == LATER
         assert papers.count(tx) == 1
     with store.writing() as tx:
@@ -106,7 +106,7 @@ def test_K12_what_was_unknown_is_not_handed_off_again_by_itself(
     restored(sqlite_url, tmp_path / "backup.db")
     store = open_store(sqlite_url)
     with store.reading() as tx:
-        [unknown] = uncertain_deliveries.unknown(tx)
+        [unknown] = uncertain_deliveries.list_unknown(tx)
     assert (unknown.handed_off_at, unknown.resent) == (NOW, True)
     store.close()
 
@@ -164,7 +164,7 @@ def test_K12_a_restore_that_is_killed_anywhere_sends_nothing_and_can_be_run_agai
     assert files(tmp_path) >= {"monitor.db", "backup.db", KEPT}
     store = open_store(sqlite_url)
     with store.reading() as tx:
-        assert len(uncertain_deliveries.unknown(tx)) == 1
+        assert len(uncertain_deliveries.list_unknown(tx)) == 1
     store.close()
 
 

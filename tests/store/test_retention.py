@@ -8,7 +8,7 @@ from datetime import datetime
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.identity.keys import keyed
+from monitor.identity.keys import with_keys
 from monitor.model import ChangeKind, Paper, Run, RunOutcome
 from monitor.store import documents, papers, retention, runs, schema
 from monitor.store.database import Database
@@ -140,14 +140,14 @@ def test_papers_from_before_there_were_blocks_are_given_theirs(store: Database) 
     while True:
         with store.ingesting() as tx:
             old = retention.without_blocks(tx, 2)
-            told = [(id, replace(keyed(paper), keys=())) for id, paper in old]
+            told = [(id, replace(with_keys(paper), keys=())) for id, paper in old]
             retention.fill_blocks(tx, told)
         if not old:
             break
         batches += 1
     assert batches == 2
-    typo = keyed(Paper("Folding of Chanis", authors=("Franklin, Rosalind", "X Y"), raw_id="z"))
-    exact = keyed(structs.replace(TWO, keys={}, raw_id="q"))
+    typo = with_keys(Paper("Folding of Chanis", authors=("Franklin, Rosalind", "X Y"), raw_id="z"))
+    exact = with_keys(structs.replace(TWO, keys={}, raw_id="q"))
     with store.reading() as tx:
         near, same = offered(tx, "s", [typo, exact])
         assert papers.count(tx) == 3

@@ -34,4 +34,4 @@ def test_the_text_of_a_record_moves_to_another_paper(store: Database) -> None:
             (first, "feed", "raw One"): SightingText("One", keys=(("arxiv", "1"),)),
             (first, "feed", "raw Two"): SightingText("Two", keys=(("arxiv", "2"),)),
         }
-        assert sighting_texts.joined(tx, 0, 10) == []
+        assert sighting_texts.papers_with_several(tx, 0, 10) == []
