@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from monitor.diff.decide import DecisionContext, count_fresh, count_undated, decide_chunk, proven
-from monitor.identity.keys import LINK, mark, raw_id
+from monitor.identity.keys import LINK, all_with_keys, mark, raw_id
 from monitor.identity.notices import attach, mark_retracted, subjects
 from monitor.identity.resolve import may_match_cheaply, without
 from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper
