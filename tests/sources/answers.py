@@ -17,26 +17,26 @@ from monitor.sources.semanticscholar import SemanticScholar
 Record = dict[str, object]
 
 
-def answer(kind: type[Source], size: int = 5, first: int = 0, /, **told: object) -> bytes:
-    """Return a page of `size` records, counted on from `first`; `told` goes beside the list."""
+def answer(kind: type[Source], size: int = 5, first: int = 0, /, **beside: object) -> bytes:
+    """Return a page of `size` records, counted on from `first`; `beside` goes beside the list."""
     records = [RECORDS[kind](number) for number in range(first, first + size)]
-    return json.dumps(_within(kind, records, told)).encode()
+    return json.dumps(_within(kind, records, beside)).encode()
 
 
-def _within(kind: type[Source], records: list[Record], told: dict[str, object]) -> object:
+def _within(kind: type[Source], records: list[Record], beside: dict[str, object]) -> object:
     if kind is HuggingFace:
         return records
     if kind is Crossref:
-        return {"status": "ok", "message": {"items": records} | told}
+        return {"status": "ok", "message": {"items": records} | beside}
     if kind is EuropePmc:
-        return {"hitCount": len(records), "resultList": {"result": records}} | told
+        return {"hitCount": len(records), "resultList": {"result": records}} | beside
     if kind is OpenAlex:
-        return {"meta": {"count": len(records)} | told, "results": records}
+        return {"meta": {"count": len(records)} | beside, "results": records}
     if kind is SemanticScholar:
-        return {"total": len(records), "data": records} | told
+        return {"total": len(records), "data": records} | beside
     if kind is OpenReview:
-        return {"notes": records, "count": len(records)} | told
-    messages = {"status": "ok", "cursor": 0, "total": str(len(records))} | told
+        return {"notes": records, "count": len(records)} | beside
+    messages = {"status": "ok", "cursor": 0, "total": str(len(records))} | beside
     return {"messages": [messages], "collection": records}
 
 

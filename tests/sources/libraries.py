@@ -13,12 +13,12 @@ from monitor.sources.ris import Ris
 
 def pubmed(numbers: range = range(5)) -> bytes:
     """Return an answer of efetch."""
-    told = "".join(
+    articles = "".join(
         f"<PubmedArticle><MedlineCitation><PMID>{n}</PMID><Article><ArticleTitle>Paper {n}."
         "</ArticleTitle></Article></MedlineCitation></PubmedArticle>"
         for n in numbers
     )
-    return f'<?xml version="1.0"?><PubmedArticleSet>{told}</PubmedArticleSet>'.encode()
+    return f'<?xml version="1.0"?><PubmedArticleSet>{articles}</PubmedArticleSet>'.encode()
 
 
 def searched(numbers: range = range(5), total: int | None = None) -> bytes:
@@ -28,19 +28,19 @@ def searched(numbers: range = range(5), total: int | None = None) -> bytes:
 
 
 def dblp_xml(numbers: range = range(5)) -> bytes:
-    told = "".join(
+    hits = "".join(
         f"<hit><info><title>Paper {n}.</title><key>journals/x/{n}</key></info></hit>"
         for n in numbers
     )
     status = '<status code="200">OK</status>'
-    return f'<result>{status}<hits total="5" sent="5">{told}</hits></result>'.encode()
+    return f'<result>{status}<hits total="5" sent="5">{hits}</hits></result>'.encode()
 
 
 def dblp_json(numbers: range = range(5), total: int = 5) -> bytes:
     hits = [{"info": {"title": f"Paper {n}.", "key": f"journals/x/{n}"}} for n in numbers]
-    told = {"@total": str(total), "@sent": str(len(hits)), "@first": "0", "hit": hits}
+    found = {"@total": str(total), "@sent": str(len(hits)), "@first": "0", "hit": hits}
     status = {"@code": "200", "text": "OK"}
-    return json.dumps({"result": {"status": status, "hits": told}}).encode()
+    return json.dumps({"result": {"status": status, "hits": found}}).encode()
 
 
 BIBTEX = b"\n".join(b"@article{k%d, title = {Paper %d}, year = 2024}" % (n, n) for n in range(5))

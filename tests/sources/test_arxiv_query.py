@@ -51,7 +51,7 @@ class Api:
 
 
 def page(numbers: list[int], total: int, begin: int = 0) -> bytes:
-    told = "".join(
+    entries = "".join(
         f"<entry><id>http://arxiv.org/abs/2505.{n:05}v1</id><title>Paper {n}</title>"
         f"<published>2025-05-28T09:00:00Z</published><summary>About {n}.</summary></entry>"
         for n in numbers
@@ -60,7 +60,7 @@ def page(numbers: list[int], total: int, begin: int = 0) -> bytes:
         '<feed xmlns="http://www.w3.org/2005/Atom" '
         'xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/"><title>ArXiv Query</title>'
         f"<opensearch:totalResults>{total}</opensearch:totalResults>"
-        f"<opensearch:startIndex>{begin}</opensearch:startIndex>{told}</feed>"
+        f"<opensearch:startIndex>{begin}</opensearch:startIndex>{entries}</feed>"
     ).encode()
 
 
@@ -93,7 +93,7 @@ def test_an_outage_of_weeks_is_filled_in_pieces(web: MisbehavingServer, door: Ht
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "content_type"),
     [
         (page([], 0, 2), "application/atom+xml"),
         (page([], 5, 2), ""),
@@ -106,10 +106,10 @@ def test_an_outage_of_weeks_is_filled_in_pieces(web: MisbehavingServer, door: Ht
     ],
 )
 def test_F01_an_empty_or_false_page_in_the_middle_moves_nothing(
-    web: MisbehavingServer, door: HttpClient, body: bytes, told: str
+    web: MisbehavingServer, door: HttpClient, body: bytes, content_type: str
 ) -> None:
     api = Api(*["20250528"] * 5)
-    false = Answer(body=body, headers={"Content-Type": told})
+    false = Answer(body=body, headers={"Content-Type": content_type})
     web.decides("*", lambda a: false if "start=2" in a.target else api.answer(a))
     found = reader(web, door)
     found.state = before = {"until": (NOW - DAY).isoformat()}
@@ -140,8 +140,8 @@ def test_more_results_than_can_be_asked_for_are_refused(
 
 
 @pytest.mark.parametrize(
-    "told", [{"query": "x", "categories": ["cs.LG"]}, {"query": "x", "path": "y"}]
+    "settings", [{"query": "x", "categories": ["cs.LG"]}, {"query": "x", "path": "y"}]
 )
-def test_a_query_stands_alone(told: dict[str, object]) -> None:
+def test_a_query_stands_alone(settings: dict[str, object]) -> None:
     with pytest.raises(ValidationError, match="either"):
-        ArxivOptions.model_validate(told)
+        ArxivOptions.model_validate(settings)

@@ -24,7 +24,7 @@ def names(pattern: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("told", "why"),
+    ("settings", "reason"),
     [
         ({}, "either `url:` or `path:`"),
         ({"url": "http://x", "path": "y"}, "either `url:` or `path:`"),
@@ -33,9 +33,9 @@ def names(pattern: Path) -> list[str]:
         ({"path": "x", "colour": "red"}, "Extra inputs"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(told: dict[str, str], why: str) -> None:
-    with pytest.raises(ValidationError, match=why):
-        SourceOptions(**told)  # type: ignore[arg-type]
+def test_options_that_make_no_sense_are_refused(settings: dict[str, str], reason: str) -> None:
+    with pytest.raises(ValidationError, match=reason):
+        SourceOptions(**settings)  # type: ignore[arg-type]
 
 
 def test_folders_in_folders_are_searched_with_two_stars(tmp_path: Path) -> None:

@@ -34,14 +34,16 @@ def oai(metadata: str, identifier: str) -> str:
     )
 
 
-def arxiv(form: str, said: str) -> str:
-    told = f"<id>2403.00001</id><title>T</title><authors>A</authors>{said}"
-    return oai(f'<{form} xmlns="http://arxiv.org/OAI/{form}/">{told}</{form}>', "oai:arXiv.org:x")
+def arxiv(form: str, dates: str) -> str:
+    metadata = f"<id>2403.00001</id><title>T</title><authors>A</authors>{dates}"
+    return oai(
+        f'<{form} xmlns="http://arxiv.org/OAI/{form}/">{metadata}</{form}>', "oai:arXiv.org:x"
+    )
 
 
 def dublin(day: str, identifier: str) -> str:
-    told = f"<title>T</title><date>{day}</date>"
-    return oai(f'<dc xmlns="http://purl.org/dc/elements/1.1/">{told}</dc>', identifier)
+    metadata = f"<title>T</title><date>{day}</date>"
+    return oai(f'<dc xmlns="http://purl.org/dc/elements/1.1/">{metadata}</dc>', identifier)
 
 
 def parts(day: Day) -> str:
@@ -66,7 +68,7 @@ def book(day: Day) -> str:
     )
 
 
-def told(kind: type[Source], day: Day) -> str:
+def record_with(kind: type[Source], day: Day) -> str:
     """Return a document of one paper, all of whose dates are this day."""
     iso = "{:04}-{:02}-{:02}".format(*day)
     match kind.kind:
@@ -104,7 +106,7 @@ def forms(day: Day) -> list[tuple[type[Source], str]]:
         SemanticScholar,
     )
     return [
-        *((kind, told(kind, day)) for kind in kinds),
+        *((kind, record_with(kind, day)) for kind in kinds),
         (PubMed, article(day)),
         (PubMed, book(day)),
         (Oai, dublin(iso, "oai:x:1")),
@@ -130,6 +132,6 @@ def test_F13_dates_that_no_paper_can_have_are_dropped(form: int) -> None:
 
 
 def test_F13_a_year_that_is_not_yet_is_no_year_of_a_record() -> None:
-    for year, told in ((2099, None), (2025, 2025)):
+    for year, year_read in ((2099, None), (2025, 2025)):
         (paper,) = read(Oai, dublin(f"{year}", "oai:x:1").encode()).papers
-        assert paper.year == told
+        assert paper.year == year_read

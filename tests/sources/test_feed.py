@@ -173,8 +173,8 @@ def test_json_of_other_readers_is_read_as_a_feed() -> None:
             },
         )
     ).papers
-    told = [(f"{paper.published:%m-%d %H}", paper.url, paper.pdf_url) for paper in papers]
-    assert told == [
+    rows = [(f"{paper.published:%m-%d %H}", paper.url, paper.pdf_url) for paper in papers]
+    assert rows == [
         ("03-21 04", "https://e.org/a", ""),
         ("03-21 09", "https://doi.org/10.1000/b", ""),
         ("03-01 00", "", "https://e.org/c.pdf"),
@@ -259,8 +259,8 @@ def test_W04_hostile_fields_are_inert() -> None:
 
 
 def test_labels_are_few_and_short() -> None:
-    told = [f"<category>{n}</category>" for n in range(60)]
-    assert len(one(f"<title>T</title>{''.join(told)}").categories) == 50
+    categories = [f"<category>{n}</category>" for n in range(60)]
+    assert len(one(f"<title>T</title>{''.join(categories)}").categories) == 50
     assert one(f"<title>T</title><category>{'x' * 101}</category>").categories == ()
 
 
@@ -297,7 +297,7 @@ def test_the_card_of_an_overview_page_is_no_abstract() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "names"),
+    ("value", "names"),
     [
         (["Ada L."], ["Ada L."]),
         (["Ada L., Bo N. and Cy O."], ["Ada L.", "Bo N.", "Cy O."]),
@@ -317,8 +317,8 @@ def test_the_card_of_an_overview_page_is_no_abstract() -> None:
         (["", " ", "-"], []),
     ],
 )  # fmt: skip
-def test_author_fields_are_parted_into_names(told: list[str], names: list[str]) -> None:
-    assert list(authors(told)) == names
+def test_author_fields_are_parted_into_names(value: list[str], names: list[str]) -> None:
+    assert list(authors(value)) == names
 
 
 NAME_PARTS = st.sampled_from(
@@ -372,7 +372,7 @@ def test_a_version_is_known_from_the_summary_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "keys", "version"),
+    ("value", "keys", "version"),
     [
         ("oai:arXiv.org:2508.13426v1", {"arxiv": "2508.13426"}, 1),
         ("https://arxiv.org/abs/hep-th/9901001v3", {"arxiv": "hep-th/9901001"}, 3),
@@ -391,9 +391,9 @@ def test_a_version_is_known_from_the_summary_alone() -> None:
     ],
 )  # fmt: skip
 def test_F13_identifiers_lose_their_version(
-    told: str, keys: dict[str, str], version: int | None
+    value: str, keys: dict[str, str], version: int | None
 ) -> None:
-    assert identifiers([told]) == (keys, version)
+    assert identifiers([value]) == (keys, version)
 
 
 def test_several_identifiers_of_one_scheme_are_kept() -> None:
@@ -433,7 +433,7 @@ def test_F13_an_entry_is_named_by_guid_else_link_else_nothing(item: str, raw_id:
 
 
 @pytest.mark.parametrize(
-    ("told", "year"),
+    ("value", "year"),
     [
         ("Wed, 12 Mar 2025 00:00:00 GMT", 2025),
         ("Mon, 01 Jan 0001 00:00:00 GMT", None),
@@ -445,13 +445,13 @@ def test_F13_an_entry_is_named_by_guid_else_link_else_nothing(item: str, raw_id:
         ("soon", None),
     ],
 )
-def test_F15_dates_that_cannot_be_meant_are_dropped(told: str, year: int | None) -> None:
-    published = one(f"<title>T</title><pubDate>{told}</pubDate>").published
+def test_F15_dates_that_cannot_be_meant_are_dropped(value: str, year: int | None) -> None:
+    published = one(f"<title>T</title><pubDate>{value}</pubDate>").published
     assert (published and published.year) == year
 
 
 @pytest.mark.parametrize(
-    ("told", "day"),
+    ("value", "day"),
     [
         ("THU , 21 MAR 2024 09:16:55 -0400", "2024-03-21"),
         ("Thu, 21 Mar 2024 09:16:55", "2024-03-21"),
@@ -461,14 +461,14 @@ def test_F15_dates_that_cannot_be_meant_are_dropped(told: str, year: int | None)
         ("2024-03", "2024-03-01"),
     ],
 )
-def test_dates_are_read_as_people_write_them(told: str, day: str) -> None:
-    published = one(f"<title>T</title><pubDate>{told}</pubDate>").published
+def test_dates_are_read_as_people_write_them(value: str, day: str) -> None:
+    published = one(f"<title>T</title><pubDate>{value}</pubDate>").published
     assert published and f"{published:%Y-%m-%d}" == day
 
 
-@pytest.mark.parametrize("told", ["2024", "2024-00-00", "Spring 2024"])
-def test_a_year_alone_is_no_date(told: str) -> None:
-    assert one(f"<title>T</title><dc:date>{told}</dc:date>").published is None
+@pytest.mark.parametrize("value", ["2024", "2024-00-00", "Spring 2024"])
+def test_a_year_alone_is_no_date(value: str) -> None:
+    assert one(f"<title>T</title><dc:date>{value}</dc:date>").published is None
 
 
 def test_the_time_of_a_scrape_is_never_a_date_of_publication() -> None:
@@ -717,8 +717,8 @@ def test_the_cap_of_an_entry_is_on_all_its_text() -> None:
 
 
 def test_a_date_is_kept_up_to_two_days_ahead() -> None:
-    told = (NOW + timedelta(days=2)).strftime("%a, %d %b %Y %H:%M:%S GMT")
-    assert one(f"<title>T</title><pubDate>{told}</pubDate>").published == NOW + timedelta(days=2)
+    value = (NOW + timedelta(days=2)).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    assert one(f"<title>T</title><pubDate>{value}</pubDate>").published == NOW + timedelta(days=2)
 
 
 def test_F12_identifiers_and_links_hold_nothing_that_cannot_be_stored_or_shown() -> None:
@@ -737,7 +737,7 @@ def test_F06_a_link_without_end_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "keys"),
+    ("value", "keys"),
     [
         (
             ("oai:arXiv.org:2508.13426v1", "https://arxiv.org/abs/2508.13426v2",
@@ -761,15 +761,15 @@ def test_F06_a_link_without_end_is_none() -> None:
     ],
 )  # fmt: skip
 def test_F07_one_identifier_however_it_is_written(
-    told: tuple[str, ...], keys: dict[str, str]
+    value: tuple[str, ...], keys: dict[str, str]
 ) -> None:
-    assert identifiers(told)[0] == keys
-    assert all(identifiers([one])[0] == keys for one in told)
+    assert identifiers(value)[0] == keys
+    assert all(identifiers([one])[0] == keys for one in value)
 
 
 def test_a_version_in_one_identifier_hides_none_of_the_others() -> None:
-    told = ("10.1101/2026.01.02.345678v2", "doi:10.1016/j.cell.2026.05.001", "pmid:12345678")
-    keys, version = identifiers(told)
+    value = ("10.1101/2026.01.02.345678v2", "doi:10.1016/j.cell.2026.05.001", "pmid:12345678")
+    keys, version = identifiers(value)
     assert keys["doi"] == ("10.1101/2026.01.02.345678", "10.1016/j.cell.2026.05.001")
     assert (keys["pmid"], version) == ("12345678", 2)
 

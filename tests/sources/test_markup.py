@@ -38,7 +38,7 @@ def test_dropped_tags_leave_what_a_parser_of_html_leaves(markup: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("markup", "said"),
+    ("markup", "plain"),
     [
         ("<p>We <i>show</i> H<sub>2</sub>O</p><p>p<0.05</p>", "We show H2O p<0.05"),
         ("<jats:title>Aim</jats:title><jats:p>Sand</jats:p>", "Aim Sand"),
@@ -51,8 +51,8 @@ def test_dropped_tags_leave_what_a_parser_of_html_leaves(markup: str) -> None:
         ("a <b and c> d", "a <b and c> d"),
     ],
 )
-def test_what_is_said(markup: str, said: str) -> None:
-    assert text(markup) == said
+def test_markup_becomes_plain_text(markup: str, plain: str) -> None:
+    assert text(markup) == plain
 
 
 @pytest.mark.parametrize(

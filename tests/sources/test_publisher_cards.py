@@ -15,7 +15,7 @@ from tests.sources.test_feed import rss
 WHOLE = "<![CDATA[<p>Sand. 2025 Jan 2. doi: 10.1/x.</p><p><b>ABSTRACT</b></p><p>Sand moves.</p>"
 
 
-def said(text: str) -> str:
+def summary(text: str) -> str:
     return f"<description>{text}</description>"
 
 
@@ -27,21 +27,21 @@ def entry(inside: str) -> Paper:
 @pytest.mark.parametrize(
     ("inside", "abstract"),
     [
-        (said("Nature, Published online: 2 May 2025; doi:10.1038/s4 Sand."), "Sand."),
-        (said("Science, Volume 383, Issue 6682, Page 4-5, May 2025. &lt;br/>"), ""),
-        (said("PNAS, Volume 1, Issue 2, May 2025. &lt;br/>Sand moves."), "Sand moves."),
-        (said("Volume 38, Issue 1, January 2025, Page 1-20&lt;br/>. "), ""),
-        (said("Volume 4-5, January–June 2025 . Sand moves."), "Sand moves."),
-        (said("Volume 3D sand, since 2020, moves."), "Volume 3D sand, since 2020, moves."),
+        (summary("Nature, Published online: 2 May 2025; doi:10.1038/s4 Sand."), "Sand."),
+        (summary("Science, Volume 383, Issue 6682, Page 4-5, May 2025. &lt;br/>"), ""),
+        (summary("PNAS, Volume 1, Issue 2, May 2025. &lt;br/>Sand moves."), "Sand moves."),
+        (summary("Volume 38, Issue 1, January 2025, Page 1-20&lt;br/>. "), ""),
+        (summary("Volume 4-5, January–June 2025 . Sand moves."), "Sand moves."),
+        (summary("Volume 3D sand, since 2020, moves."), "Volume 3D sand, since 2020, moves."),
         (
             "<description>Advanced Sand, EarlyView. </description>"
             "<content:encoded>Sand moves.</content:encoded>",
             "Sand moves.",
         ),
-        (said("Journal of Sand DOI: 10.1021/sand.5c01"), ""),
-        (said("&lt;h3>Abstract&lt;/h3>&lt;p>Sand moves.&lt;/p>"), "Sand moves."),
-        (said("Abstract: Sand moves."), "Sand moves."),
-        (said("Abstract interpretation of sand."), "Abstract interpretation of sand."),
+        (summary("Journal of Sand DOI: 10.1021/sand.5c01"), ""),
+        (summary("&lt;h3>Abstract&lt;/h3>&lt;p>Sand moves.&lt;/p>"), "Sand moves."),
+        (summary("Abstract: Sand moves."), "Sand moves."),
+        (summary("Abstract interpretation of sand."), "Abstract interpretation of sand."),
         (
             "<author>Ada Byron</author><author>Jane Roe</author>"
             "<description>&lt;p>by Ada Byron, Jane Roe&lt;/p> Sand moves.</description>",
@@ -59,7 +59,7 @@ def entry(inside: str) -> Paper:
         ),
         (
             "<dc:creator>Ada Byron, Jane Roe, and Cy Oakes</dc:creator>"
-            + said(
+            + summary(
                 "&lt;p>Author(s): Ada Byron, Jane Roe, and Cy Oakes&lt;/p>&lt;p>Sand moves.&lt;/p>"
                 "&lt;br/>[Phys. Rev. Lett. 132, 101001] Published Tue Mar 05, 2024"
             ),
@@ -67,36 +67,39 @@ def entry(inside: str) -> Paper:
         ),
         (
             "<dc:creator>Ada Byron</dc:creator><dc:creator>Jane Roe</dc:creator>"
-            + said(
+            + summary(
                 "Sensors, Vol. 24, Pages 123: T: A Review Sensors doi: 10.3390/s24010123 Authors:"
                 " Ada Byron Jane Roe  Sand moves."
             ),
             "Sand moves.",
         ),
         (
-            said("Advanced Sand, Volume 36, Issue 10, March 2025. ")
+            summary("Advanced Sand, Volume 36, Issue 10, March 2025. ")
             + "<content:encoded>&lt;p>Teaser.&lt;/p>&lt;br />&lt;h2>ABSTRACT&lt;/h2>&lt;p>Sand "
             "moves.&lt;/p></content:encoded>",
             "Sand moves.",
         ),
         (
-            said(
+            summary(
                 '&lt;span class="x">&lt;div class="boxTitle">Abstract&lt;/div>Sand moves.&lt;/span>'
             ),
             "Sand moves.",
         ),
         (
-            said("&lt;sec>&lt;title>Aim&lt;/title>&lt;p>Sand moves.&lt;/p>&lt;/sec>"),
+            summary("&lt;sec>&lt;title>Aim&lt;/title>&lt;p>Sand moves.&lt;/p>&lt;/sec>"),
             "Aim Sand moves.",
         ),
         (
             "<dc:creator>Byron, Ada</dc:creator><dc:creator>Roe, Jane</dc:creator>"
-            + said("&lt;p>T&lt;/p>&lt;p>Byron, Ada; Roe, Jane&lt;/p>&lt;p>Sand moves.&lt;/p>"),
+            + summary("&lt;p>T&lt;/p>&lt;p>Byron, Ada; Roe, Jane&lt;/p>&lt;p>Sand moves.&lt;/p>"),
             "Sand moves.",
         ),
-        (said("T moves and sand stays."), "T moves and sand stays."),
-        (said("&lt;p>Abstract: Sand moves.&lt;/p>"), "Sand moves."),
-        (said("See 10.5194/acp-24-1-2024 &lt;br> of sand."), "See 10.5194/acp-24-1-2024 of sand."),
+        (summary("T moves and sand stays."), "T moves and sand stays."),
+        (summary("&lt;p>Abstract: Sand moves.&lt;/p>"), "Sand moves."),
+        (
+            summary("See 10.5194/acp-24-1-2024 &lt;br> of sand."),
+            "See 10.5194/acp-24-1-2024 of sand.",
+        ),
         (
             "<description>In mice, volumes of 2025 grew. So did men.</description>",
             "In mice, volumes of 2025 grew. So did men.",
@@ -131,7 +134,7 @@ COPERNICUS = (
 
 
 @pytest.mark.parametrize(
-    ("told", "names", "venue", "doi"),
+    ("value", "names", "venue", "doi"),
     [
         (
             RSC % "Ada Byron, Jane Roe&lt;br/>",
@@ -159,15 +162,15 @@ COPERNICUS = (
     ],
 )
 def test_a_text_of_lines_is_read_line_by_line(
-    told: str, names: tuple[str, ...], venue: str, doi: str
+    value: str, names: tuple[str, ...], venue: str, doi: str
 ) -> None:
-    paper = entry(said(told))
+    paper = entry(summary(value))
     assert (paper.abstract, paper.authors, paper.venue) == ("Sand moves.", names, venue)
     assert paper.keys == {"doi": f"10.{doi}"}
 
 
 @pytest.mark.parametrize(
-    ("told", "title"),
+    ("value", "title"),
     [
         ("[ASAP] Sand", "Sand"),
         ("Sensors, Vol. 24, Pages 123: Sand: A Review", "Sand: A Review"),
@@ -177,8 +180,8 @@ def test_a_text_of_lines_is_read_line_by_line(
         ("&amp;lt;i&amp;gt;E. coli&amp;lt;/i&amp;gt; in sand", "E. coli in sand"),
     ],
 )
-def test_a_title_stands_alone(told: str, title: str) -> None:
-    assert read(Feed, rss(f"<title>{told}</title>").encode()).papers[0].title == title
+def test_a_title_stands_alone(value: str, title: str) -> None:
+    assert read(Feed, rss(f"<title>{value}</title>").encode()).papers[0].title == title
 
 
 def test_lines_may_say_what_they_are() -> None:
@@ -201,7 +204,7 @@ def test_an_abstract_that_says_what_it_is_may_have_paragraphs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "abstract"),
+    ("value", "abstract"),
     [
         ("<p>Sand moves.</p><div>Abstract</div>", "Sand moves. Abstract"),
         ("<p>Sand moves.</p><div>Abstract</div><div>PDF</div>", "Sand moves. Abstract PDF"),
@@ -217,14 +220,14 @@ def test_an_abstract_that_says_what_it_is_may_have_paragraphs() -> None:
         ("The word ABSTRACT is of sand, PMID: 12 too.",) * 2,
     ],
 )
-def test_what_only_looks_like_a_card_is_the_abstract(told: str, abstract: str) -> None:
-    assert entry(f"<content:encoded><![CDATA[{told}]]></content:encoded>").abstract == abstract
-    assert entry(f"<description><![CDATA[{told}]]></description>").abstract == abstract
+def test_what_only_looks_like_a_card_is_the_abstract(value: str, abstract: str) -> None:
+    assert entry(f"<content:encoded><![CDATA[{value}]]></content:encoded>").abstract == abstract
+    assert entry(f"<description><![CDATA[{value}]]></description>").abstract == abstract
 
 
 def test_a_word_that_begins_as_an_author_is_none() -> None:
-    told = entry("<dc:creator>Li</dc:creator>" + said("by Lipschitz continuity, sand moves."))
-    assert told.abstract == "by Lipschitz continuity, sand moves."
+    paper = entry("<dc:creator>Li</dc:creator>" + summary("by Lipschitz continuity, sand moves."))
+    assert paper.abstract == "by Lipschitz continuity, sand moves."
 
 
 def test_a_title_that_says_by_what_is_whole_where_authors_are_told() -> None:
@@ -249,7 +252,7 @@ def test_numbers_of_notes_are_no_part_of_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "keys"),
+    ("value", "keys"),
     [
         ("pubmed:38000001", {"pmid": "38000001"}),
         ("https://pubmed.ncbi.nlm.nih.gov/38000001/?utm_source=x", {"pmid": "38000001"}),
@@ -261,8 +264,8 @@ def test_numbers_of_notes_are_no_part_of_names() -> None:
         ("https://doi.org/10.1000/x<br>", {"doi": "10.1000/x"}),
     ],
 )
-def test_identifiers_in_the_forms_they_have(told: str, keys: dict[str, str]) -> None:
-    assert identifiers((told,))[0] == keys
+def test_identifiers_in_the_forms_they_have(value: str, keys: dict[str, str]) -> None:
+    assert identifiers((value,))[0] == keys
 
 
 CARD = (

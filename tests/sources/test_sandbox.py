@@ -131,9 +131,9 @@ def test_F06_a_page_of_a_harvest_that_breaks_its_reader_breaks_nothing_else(
     kind: type[Source], page: bytes, web: MisbehavingServer, tmp_path: Path
 ) -> None:
     web.answers("*", body=page + FILL)
-    asked = {"query": "roots"} if kind is DeadlyApi else {}
-    told = {"url": web.url(""), "allow_private": True, **asked}
-    options = kind.Options.model_validate(told)
+    more = {"query": "roots"} if kind is DeadlyApi else {}
+    settings = {"url": web.url(""), "allow_private": True, **more}
+    options = kind.Options.model_validate(settings)
     door = HttpClient(version="1", gate_dir=tmp_path)
     with closing(door):
         found = next(iter(kind("deadly", options, door, lambda: NOW).find({})))
