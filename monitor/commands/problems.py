@@ -24,9 +24,16 @@ from monitor.store.subscriptions import SubscriptionState
 # How long after its time a digest is late: a cron of one's own may come some time after the slot,
 # a service waits for the first look at every source.
 LATE = timedelta(hours=2)
-
-
 LATE_FOR_SERVICE = timedelta(minutes=20)
+# How to say that an incident has lasted for some time; the others "have been" their kind.
+_LASTING = {
+    incidents.GAP: "has had a gap",
+    incidents.JUMPED: "has jumped",
+    incidents.NOT_COMPOSED: "has not been composed",
+    incidents.NOT_RENDERED: "has been unable to render a digest",
+    incidents.REPLACED: "could not be used",
+    incidents.UNAVAILABLE: "was unavailable",
+}
 
 
 def stored_problems(
@@ -46,13 +53,13 @@ def present_problems(parts: Runtime) -> list[str]:
 
 
 def _recorded(tx: Transaction, parts: Runtime, now: datetime) -> Iterator[str]:
-    """What went wrong and has not ended, and of what nobody knows whether it arrived."""
+    """Yield the open incidents and the uncertain deliveries."""
     for one in stored_incidents.open_incidents(tx):
         if one.kind == incidents.UNCLEAR:
-            continue  # said of each delivery below
-        said = f"{one.subject} {incidents.said(one.kind)}"
-        again = f"; next attempt at {_utc(one.next_try)}" if one.next_try else ""
-        yield f"{said} since {_utc(one.since)}: {one.error}{again}"
+            continue  # each uncertain delivery is listed below
+        retry = f"; next attempt at {_utc(one.next_try)}" if one.next_try else ""
+        state = _LASTING.get(one.kind, f"has been {one.kind}")
+        yield f"{one.subject} {state} since {_utc(one.since)}: {one.error}{retry}"
     for delivery in uncertain_deliveries.listing(tx):
         yield _unsure(delivery, is_sent_again(tx, parts, delivery, now))
 

@@ -215,7 +215,7 @@ def test_a_failed_source_is_a_run_with_a_reason(lived: House, say: Say):
     }  # fmt: skip
     told = say("status", "--json", "--now", SUNDAY)
     assert (told.status, told.json["ok"]) == (1, False)
-    assert any("source gone is failing" in problem for problem in told.json["problems"])
+    assert any("source gone has been failing" in problem for problem in told.json["problems"])
 
 
 def test_numbers_and_times_are_as_scripts_want_them(lived: House, say: Say):

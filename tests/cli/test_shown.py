@@ -96,7 +96,9 @@ def test_what_failed_is_named_on_stderr(lived: House, say: Say):
     heard = say("run", "--now", SUNDAY)
     assert (heard.status, heard.err.count("gone: there is no folder")) == (1, 1)
     told = say("status", "--now", SUNDAY)
-    assert "✗ source gone is failing since 2026-11-22 09:00 UTC: there is no folder" in told.out
+    assert (
+        "✗ source gone has been failing since 2026-11-22 09:00 UTC: there is no folder" in told.out
+    )
     assert "✓ No problems found." not in told.out
 
 

@@ -525,7 +525,7 @@ def test_X10_X11_a_digest_that_cannot_be_composed_stops_no_other_and_rests(
             house.clock.move(minutes=1)
         assert [(at - tried[0]) / timedelta(minutes=1) for at in tried] == [0, 5, 15]
         assert len(list(house.folder.glob("pages/office/*.html"))) == 1
-        assert "subscription lab is not composed" in status(app.runtime).problems[0]
+        assert "subscription lab has not been composed" in status(app.runtime).problems[0]
         monkeypatch.undo()
         app.digest()  # a person asks, and need not wait
         assert len(list(house.folder.glob("pages/lab/*.html"))) == 1

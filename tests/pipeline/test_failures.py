@@ -77,7 +77,7 @@ def test_a_channel_that_cannot_render_stops_no_other_and_follows_when_it_can(
         both.run()
         assert states(both) == {"email": DeliveryState.SENT, "pages": DeliveryState.FAILED}
         [problem] = problems(both)
-        assert "channel pages cannot render a digest since" in problem
+        assert "channel pages has been unable to render a digest since" in problem
         assert "no such font; next attempt at 2026-11-22 06:05 UTC" in problem
         both.add("2.txt", SECOND)
         both.next_morning()
@@ -153,7 +153,7 @@ def test_when_all_channels_fail_nothing_is_frozen_and_it_is_composed_again(
         with app.runtime.database.reading() as tx:
             assert digests.latest(tx, "lab") is None
     assert failed.keys() == {"lab"}
-    assert "subscription lab is not composed" in problems(both)[0]
+    assert "subscription lab has not been composed" in problems(both)[0]
     both.run()
     assert (mails(smtp), pages(both)) == (["lab: 1 paper, 2026-11-21"], ["2026-11-21.html"])
 

@@ -167,7 +167,7 @@ def test_a_feed_that_is_down_is_said_and_well_again(fed: House, web: Misbehaving
     assert one(fed)[0] == "failed"
     with fed.opened() as app:
         [problem] = status(app.runtime).problems
-    assert problem.startswith("source journal is failing since 2026-11-21 06:00 UTC")
+    assert problem.startswith("source journal has been failing since 2026-11-21 06:00 UTC")
     assert "503" in problem
     fed.clock.move(minutes=2)
     serve(web, feed(item(1)))

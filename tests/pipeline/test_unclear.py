@@ -251,7 +251,7 @@ def test_after_three_unclear_ends_in_a_row_the_line_rests(crowd: House, smtp: Sc
     count, [(kind, error, tries)] = line(crowd)
     assert (count, kind, tries) == (3, stored_incidents.DOWN, 1)
     assert "the last 3 messages handed over had no clear answer" in error
-    assert any(problem.startswith("smtp is down") for problem in problems(crowd))
+    assert any(problem.startswith("smtp has been down") for problem in problems(crowd))
     crowd.clock.move(minutes=4)
     with crowd.opened() as app:
         app.digest(probe=False)

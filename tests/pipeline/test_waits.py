@@ -88,7 +88,7 @@ def test_F5_a_server_that_names_a_time_is_not_asked_before_it(
     until = SATURDAY + timedelta(minutes=minutes)
     assert run.outcome == "unchanged" and len(web.requests) == 1
     assert f"answered {status}" in run.error
-    assert f"not asked before {until:%Y-%m-%d %H:%M} UTC" in run.error
+    assert f"not be asked again before {until:%Y-%m-%d %H:%M} UTC" in run.error
     assert len(recorded(fed)) == 1
     fed.clock.move(seconds=1)
     assert one(fed) == ("ok", 1, 1)
@@ -114,8 +114,8 @@ def test_F5_a_source_that_waits_is_still_failing(fed: House, web: MisbehavingSer
     fed.ingest()
     with fed.opened() as app:
         [problem] = status(app.runtime).problems
-    assert problem.startswith("source journal is failing since 2026-11-21 06:00 UTC")
-    assert "not asked before 2026-11-21 07:00 UTC" in problem
+    assert problem.startswith("source journal has been failing since 2026-11-21 06:00 UTC")
+    assert "not be asked again before 2026-11-21 07:00 UTC" in problem
 
 
 def test_F5_all_sources_of_a_server_wait_and_others_do_not(
@@ -144,7 +144,7 @@ def test_F5_another_process_obeys_and_says_until_when(fed: House, web: Misbehavi
     said = fed.command("ingest", "journal", "--json", "--now", "2026-11-21T06:59:00Z")
     [run] = said.json["runs"]
     assert said.status == 0 and run["outcome"] == "unchanged"
-    assert "not asked before 2026-11-21 07:00 UTC" in run["error"]
+    assert "not be asked again before 2026-11-21 07:00 UTC" in run["error"]
     assert len(web.requests) == 1
 
 

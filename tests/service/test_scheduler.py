@@ -105,7 +105,7 @@ def test_a_changed_file_is_taken_up_and_a_faulty_one_is_not(house: House):
     try:
         house.config.write_text("topics: [", encoding="utf-8")
         wait(lambda: problems(house) != [])
-        assert "configuration is faulty" in problems(house)[0]
+        assert "configuration has been faulty" in problems(house)[0]
         house.settings["topics"]["agents"] = {"query": "agents"}
         house.write()
         wait(lambda: len(list(house.folder.glob("pages/lab/*.html"))) == 1)
