@@ -400,7 +400,7 @@ def test_X07_the_operator_hears_of_what_a_person_must_settle_and_of_its_end(
         [problem] = status(app.runtime).problems
         [check] = [check for check in doctor(app.runtime) if check.name == "deliveries"]
     assert "deliveries resolve 1 sent|resend`" in problem
-    assert not check.ok and "1 of unknown end" in check.message
+    assert not check.ok and "1 uncertain" in check.message
     now = due.clock.at.isoformat()
     assert due.command("deliveries", "resolve", "1", "sent", "--now", now).status == 0
     due.run()
@@ -417,7 +417,7 @@ def test_what_is_sent_again_by_itself_asks_nobody(due: House, smtp: ScriptedSmtp
     with due.opened() as app:
         [problem] = status(app.runtime).problems
         [check] = [check for check in doctor(app.runtime) if check.name == "deliveries"]
-    assert "sent once more by itself" in problem
+    assert "sent again automatically" in problem
     assert check.ok
 
 

@@ -67,7 +67,7 @@ def test_a_digest_that_may_have_arrived_is_not_composed_again_at_any_slot(
     due.run()
     assert states(due) == [DeliveryState.RETRY]
     [problem] = problems(due)
-    assert "delivery 1 (" in problem and "sent once more by itself" in problem
+    assert "delivery 1 (" in problem and "sent again automatically" in problem
     due.add("b.txt", APART)
     due.clock.move(days=1)
     assert due.run() == {"lab": 1}
@@ -305,7 +305,7 @@ def test_after_a_success_the_line_uses_all_its_connections_again(crowd: House, s
     smtp.always["dot"] = Hold(until, "250 2.0.0 queued")
     smtp.script["dot"].append("250 2.0.0 queued")
     with crowd.opened() as app:
-        sending = threading.Thread(target=deliver_line, args=(app.parts, "smtp"))
+        sending = threading.Thread(target=deliver_line, args=(app.runtime, "smtp"))
         sending.start()
         try:
             wait(lambda: handed_off(smtp) == tried + 1 + 4)
@@ -345,7 +345,7 @@ def test_what_waits_for_a_server_that_swallows_mail_is_in_doctor(crowd: House, s
         crowd.clock.move(hours=1)
     with crowd.opened() as app:
         [check] = [check for check in doctor(app.runtime) if check.name == "deliveries"]
-    assert "of unknown end" in check.message
+    assert "uncertain" in check.message
 
 
 def test_no_more_than_two_copies_of_a_mail_however_long_it_goes_on(
