@@ -53,11 +53,11 @@ HOMES: dict[str, tuple[str, ...]] = {
     "http": (
         "channels/slack/clients.py",
         "channels/slack/history.py",
-        "http/client.py",
+        "http/exchange.py",
         "testing/sources.py",
     ),
     "httpcore": ("http/*",),
-    "httpx": ("http/client.py", "http/transport.py"),
+    "httpx": ("http/*",),
     "idna": ("channels/email/channel.py",),
     "jinja2": ("digest/render.py",),
     "markupsafe": ("digest/render.py",),
@@ -111,8 +111,8 @@ HOMES: dict[str, tuple[str, ...]] = {
         "channels/email/login.py",
         "channels/email/session.py",
         "channels/slack/clients.py",
-        "http/client.py",
         "http/dialing.py",
+        "http/exchange.py",
     ),
     "subprocess": ("sources/sandbox.py",),
     "tempfile": (

@@ -29,7 +29,8 @@ from monitor.sources.feed.ttl import requested_interval
 from monitor.sources.files import Found, documents_in, read_dump, read_file
 
 if TYPE_CHECKING:
-    from monitor.http.client import HttpClient, Response
+    from monitor.http.client import HttpClient
+    from monitor.http.response import Response
 
 __all__ = [
     "Found",

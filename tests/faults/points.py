@@ -392,26 +392,26 @@ def _files(points: Points) -> None:
 
 
 def _door(points: Points) -> None:
-    from monitor.http import client as door
+    from monitor.http.exchange import Exchanger
 
-    told: Any = door.HttpClient
-    exchange, judged = told._exchange, told._judged
+    exchanger: Any = Exchanger
+    exchange, read_answer = exchanger.exchange, exchanger._read_answer
 
-    def _exchange(self: Any, request: Any, watch: Any) -> Any:
+    def exchange_(self: Any, request: Any, watch: Any) -> Any:
         points.reach("fetch: asked", _unreachable)
         answer = exchange(self, request, watch)
         points.reach("fetch: read", lambda: None)
         return answer
 
-    def _judged(self: Any, request: Any, response: Any, watch: Any) -> Any:
+    def _read_answer(self: Any, request: Any, response: Any, watch: Any) -> Any:
         def cut() -> None:
             stream = response.extensions["network_stream"]
             _shut(stream.get_extra_info("socket").fileno())
 
         points.reach("fetch: answered", cut)
-        return judged(self, request, response, watch)
+        return read_answer(self, request, response, watch)
 
-    told._exchange, told._judged = _exchange, _judged
+    exchanger.exchange, exchanger._read_answer = exchange_, _read_answer
 
 
 def _reading(points: Points) -> None:

@@ -27,8 +27,9 @@ from hypothesis import strategies as st
 from monitor.errors import FetchError
 from monitor.http.addresses import refused, shown
 from monitor.http.cache_headers import lifetime, retry_after
-from monitor.http.client import HttpClient, Response
+from monitor.http.client import HttpClient
 from monitor.http.host_limits import Gates
+from monitor.http.response import Response
 from tests.patience import PATIENCE, wait
 from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
 

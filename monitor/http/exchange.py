@@ -1,0 +1,161 @@
+"""One exchange with a server, without redirects: a request sent, and what its answer means."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from datetime import UTC, timedelta
+from functools import cached_property
+from http import HTTPStatus
+
+import httpcore
+import httpx
+
+from monitor.errors import FetchError
+from monitor.http.addresses import allowed
+from monitor.http.cache_headers import LEAST, retry_after
+from monitor.http.dialing import Guard, TooLateError, Watch
+from monitor.http.redirects import Redirect
+from monitor.http.request import Request, port_of, server_of
+from monitor.http.response import (
+    NETWORK_ERRORS,
+    Response,
+    is_rest,
+    read_refusal_body,
+    read_response,
+)
+from monitor.http.server_memory import Memory, Wait
+from monitor.http.transport import Transport, core_url, proxy_for
+
+TIMEOUT = httpx.Timeout(connect=10, read=20, write=20, pool=5)
+ACCEPT = "application/atom+xml, application/rss+xml, application/feed+json, */*;q=0.8"
+
+_KNOWN_STATUSES = frozenset(int(status) for status in HTTPStatus)
+_HINTS = {
+    401: "the address needs a user and password",
+    403: "it refuses this client; ask its operator, and set `contact`",
+    404: "check the address in a browser",
+    410: "the page is permanently gone; remove the source",
+    429: "too many requests; it will be asked again later",
+}
+
+
+class NotTheRestError(FetchError):
+    """A server was asked for the rest of an answer, and sent something else."""
+
+
+class Exchanger:
+    """Sends requests, one at a time, over connections that go only where they may."""
+
+    def __init__(
+        self,
+        *,
+        user_agent: str,
+        memory: Memory,
+        wall: Callable[[], float],
+        resolve: Callable[[str, int], list[str]],
+        dialler: httpcore.NetworkBackend,
+    ) -> None:
+        self._user_agent = user_agent
+        self._memory = memory
+        self._wall = wall
+        self._resolve = resolve
+        self._dialler = dialler
+
+    def exchange(self, request: Request, watch: Watch) -> Response | Redirect:
+        try:
+            with (
+                httpx.Client(transport=self._transport(request, watch), timeout=TIMEOUT) as client,
+                client.stream("GET", request.url, headers=self._headers(request)) as response,
+            ):
+                return self._read_answer(request, response, watch)
+        except TooLateError as late:
+            raise FetchError(f"{request.url.host} did not finish within {late}") from late
+        except NETWORK_ERRORS as error:
+            raise FetchError(f"{request.url.host}: {describe(error)}") from error
+
+    def _headers(self, request: Request) -> dict[str, str]:
+        names = {"If-None-Match": "etag", "If-Modified-Since": "last_modified"}
+        values = {name: request.validators.get(key, "") for name, key in names.items()}
+        fixed = {
+            "User-Agent": self._user_agent,
+            "Accept": ACCEPT,
+            "Accept-Encoding": "identity" if request.file else "gzip",
+        }
+        conditions = {name: value for name, value in values.items() if value}
+        rest = {"Range": f"bytes={request.begin}-", "If-Range": request.tag}
+        return {**fixed, **conditions, **(rest if request.begin else {}), **request.headers}
+
+    def _read_answer(
+        self, request: Request, response: httpx.Response, watch: Watch
+    ) -> Response | Redirect:
+        match response.status_code:
+            case 200:
+                return read_response(request, response, watch, self._wall())
+            case 206 | 416 if request.begin:
+                if not is_rest(request, response):
+                    raise NotTheRestError(f"{request.url.host} has no such rest of the answer")
+                return read_response(request, response, watch, self._wall())
+            case 304 if request.validators:
+                return Response(
+                    304, str(request.url), validators=request.validators, not_modified=True
+                )
+            case 301 | 302 | 303 | 307 | 308 as status if "location" in response.headers:
+                return Redirect(response.headers["location"], permanent=status in (301, 308))
+        raise self._refusal_error(request, response, watch)
+
+    def _refusal_error(
+        self, request: Request, response: httpx.Response, watch: Watch
+    ) -> FetchError:
+        status = response.status_code
+        phrase = HTTPStatus(status).phrase if status in _KNOWN_STATUSES else "no known status"
+        message = f"{request.url.host} answered {status} {phrase}"
+        body = read_refusal_body(response, watch)
+        left = retry_after(response.headers, self._wall()) if status in (429, 503) else None
+        if left is None and status == 429:
+            left = LEAST  # the server does not say for how long
+        if left is None:
+            return FetchError(message, _HINTS.get(status, ""), body=body)
+        wait = self._memory.must_wait(server_of(request), left, f"it answered {status} {phrase}")
+        return FetchError(
+            message, f"it will not be asked again before {show_minute(wait)}", left, body
+        )
+
+    def _transport(self, request: Request, watch: Watch) -> Transport:
+        proxy = proxy_for(request.url)
+        if proxy is None:
+            guard = Guard(self._dialler, self._resolve, watch, request.allow_private)
+            return Transport(httpcore.ConnectionPool(self._tls, network_backend=guard))
+        self._check_behind_proxy(request)
+        # The operator chose the proxy, so it may be in a private network.
+        guard = Guard(self._dialler, self._resolve, watch, allow_private=True)
+        return Transport(
+            httpcore.HTTPProxy(
+                core_url(proxy.url), proxy.raw_auth, ssl_context=self._tls, network_backend=guard
+            )
+        )
+
+    def _check_behind_proxy(self, request: Request) -> None:
+        """The proxy dials, so all that can be refused here is what resolves to a bad address."""
+        try:
+            found = self._resolve(request.url.host, port_of(request.url))
+        except OSError:
+            return  # only the proxy knows the name
+        if not request.allow_private:
+            allowed(request.url.host, found)
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        return httpx.create_ssl_context()
+
+
+def show_minute(wait: Wait) -> str:
+    """Return the end of a wait, rounded up to the minute."""
+    return f"{wait.until.astimezone(UTC) + timedelta(seconds=59):%Y-%m-%d %H:%M} UTC"
+
+
+def describe(error: Exception) -> str:
+    """Describe an error in plain words, without addresses."""
+    if isinstance(error, (httpcore.TimeoutException, httpx.TimeoutException)):
+        return "no answer in time"
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
