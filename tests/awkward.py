@@ -27,7 +27,7 @@ MOST_SECONDS, MOST_MB = 10.0, 512
 SAND = "On the motion of sand in the wind we show that dunes move and grains roll over the desert "
 
 
-class Told(NamedTuple):
+class Content(NamedTuple):
     """What a record says."""
 
     number: int
@@ -38,27 +38,27 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind, and how its documents begin, tell a record, and end."""
+    """A kind, and how its documents begin, hold a record, and end."""
 
     kind: str
     head: str
-    record: Callable[[Told], str]
+    record: Callable[[Content], str]
     tail: str = ""
 
 
-def _xml(kind: str, head: str, record: Callable[[Told], str], tail: str) -> Format:
+def _xml(kind: str, head: str, record: Callable[[Content], str], tail: str) -> Format:
     def escaped(text: str) -> str:
         return text.replace("&", "&amp;").replace("<", "&lt;")
 
-    def told(one: Told) -> str:
+    def escaped_record(one: Content) -> str:
         names = [escaped(name) for name in one.names]
-        return record(Told(one.number, escaped(one.title), escaped(one.abstract), names))
+        return record(Content(one.number, escaped(one.title), escaped(one.abstract), names))
 
-    return Format(kind, head, told, tail)
+    return Format(kind, head, escaped_record, tail)
 
 
-def _json(kind: str, head: str, record: Callable[[Told], object], tail: str) -> Format:
-    last = json.dumps(record(Told(0, "The last", "", ())))
+def _json(kind: str, head: str, record: Callable[[Content], object], tail: str) -> Format:
+    last = json.dumps(record(Content(0, "The last", "", ())))
     return Format(kind, head, lambda one: json.dumps(record(one)) + ",\n", last + tail)
 
 
@@ -66,8 +66,8 @@ def _all(tag: str, names: Sequence[str]) -> str:
     return "".join(f"<{tag}>{name}</{tag}>" for name in names)
 
 
-def _oai(kind: str, metadata: Callable[[Told], str]) -> Format:
-    def record(one: Told) -> str:
+def _oai(kind: str, metadata: Callable[[Content], str]) -> Format:
+    def record(one: Content) -> str:
         header = f"<header><identifier>oai:x:{one.number}</identifier></header>"
         return f"<record>{header}<metadata>{metadata(one)}</metadata></record>\n"
 
@@ -232,7 +232,7 @@ SAID: dict[str, tuple[str, str, Sequence[str]]] = {
 def _said(form: Format, said: str) -> bytes:
     size, parts = len(form.head) + len(form.tail), [form.head]
     for number in (1,) if said.startswith("one") else count(1):
-        part = form.record(Told(number, *SAID[said]))
+        part = form.record(Content(number, *SAID[said]))
         size += len(part.encode())
         if size > SIZE and number > 1:
             break
@@ -253,7 +253,7 @@ def documents(form: Format) -> Iterator[tuple[str, bytes]]:
     yield "nested", head + deep * ((SIZE - len(head)) // len(deep))
     yield "one line", head + b"x" * (SIZE - len(head))
     yield "empty lines", head + b"\n" * (SIZE - len(head))
-    records = [form.record(Told(n, *SAID["plain"])).encode() for n in (1, 2)]
+    records = [form.record(Content(n, *SAID["plain"])).encode() for n in (1, 2)]
     yield "gap", head + (b"\n" * (SIZE - 10_000)).join(records) + form.tail.encode()
     yield "begun", head + good[len(head) : len(head) + 60] * (SIZE // 61)
     yield "never closed", good.replace(b"</", b"<").replace(b"}", b" ")
@@ -272,8 +272,8 @@ def read(kind: str, path: Path) -> tuple[float, float, str]:
         took = time.monotonic() - began
         process.returncode = 0  # wait4 has taken it
         out.seek(0)
-        (told,) = json.load(out)["documents"]
-    said = told["error"] or f"{len(told['papers']):,} papers"
+        (document,) = json.load(out)["documents"]
+    said = document["error"] or f"{len(document['papers']):,} papers"
     return took, used.ru_maxrss / 1024, said
 
 
@@ -282,17 +282,17 @@ def main() -> int:
     options.add_argument("--format", choices=FORMATS)
     options.add_argument("--shape", help="the name of one document of each format")
     options.add_argument("--slowest", type=int, default=15)
-    told = options.parse_args()
+    arguments = options.parse_args()
     rows: list[tuple[float, float, str]] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "document"
-        for name in [told.format] if told.format else FORMATS:
+        for name in [arguments.format] if arguments.format else FORMATS:
             for shape, content in documents(FORMATS[name]):
-                if told.shape in (None, shape):
+                if arguments.shape in (None, shape):
                     path.write_bytes(content)
                     took, memory, said = read(FORMATS[name].kind, path)
                     rows.append((took, memory, f"{name:12} {shape:14} {said[:60]}"))
-    for took, memory, what in sorted(rows, reverse=True)[: told.slowest]:
+    for took, memory, what in sorted(rows, reverse=True)[: arguments.slowest]:
         print(f"{took:5.1f} s {memory:4.0f} MB  {what}")
     print(f"{len(rows)} documents, {max(row[1] for row in rows):.0f} MB at most")
     return int(any(took > MOST_SECONDS or memory > MOST_MB for took, memory, _ in rows))

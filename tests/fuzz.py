@@ -31,7 +31,7 @@ from tests.samples.folder import SAMPLES
 from tests.sources.scenario import FIXTURES, NOW
 
 SECONDS, SECONDS_OF_SMALL = 9.0, 5.0
-MAY_BE_STOPPED = 1024 * 1024  # what is larger may take its whole time or memory, and be told so
+MAY_BE_STOPPED = 1024 * 1024  # what is larger may take its whole time or memory
 LARGEST = 20 * 1024 * 1024
 NASTY = [
     b"&",
@@ -137,7 +137,7 @@ def documents() -> dict[str, list[bytes]]:
     for path in sorted(SAMPLES.rglob("*")) if SAMPLES.is_dir() else ():
         if path.is_file() and path.suffix != ".tsv":
             _add(found, path.parent.name.split("-")[0], path)
-    return {kind: told or [b"x"] for kind, told in found.items()}
+    return {kind: contents or [b"x"] for kind, contents in found.items()}
 
 
 def _add(found: dict[str, list[bytes]], folder: str, path: Path) -> None:
@@ -158,50 +158,58 @@ def _add(found: dict[str, list[bytes]], folder: str, path: Path) -> None:
 # ── how they are spoiled ────────────────────────────────────────────────────────────
 
 
-def flip(dice: random.Random, told: bytes) -> bytes:
-    spoiled = bytearray(told)
+def flip(dice: random.Random, content: bytes) -> bytes:
+    spoiled = bytearray(content)
     for _ in range(dice.choice([1, 3, 30])):
         spoiled[dice.randrange(len(spoiled))] ^= 1 << dice.randrange(8)
     return bytes(spoiled)
 
 
-def cut(dice: random.Random, told: bytes) -> bytes:
-    begin, end = sorted((dice.randrange(len(told) + 1), dice.randrange(len(told) + 1)))
-    return dice.choice([told[:end], told[begin:], told[:begin] + told[end:]])
+def cut(dice: random.Random, content: bytes) -> bytes:
+    begin, end = sorted((dice.randrange(len(content) + 1), dice.randrange(len(content) + 1)))
+    return dice.choice([content[:end], content[begin:], content[:begin] + content[end:]])
 
 
-def twice(dice: random.Random, told: bytes) -> bytes:
-    begin = dice.randrange(len(told))
-    part = told[begin : begin + dice.choice([1, 5, 50, 500, 5000])]
-    place = dice.randrange(len(told) + 1)
-    return told[:place] + part * dice.choice([1, 2, 10, 100]) + told[place:]
+def twice(dice: random.Random, content: bytes) -> bytes:
+    begin = dice.randrange(len(content))
+    part = content[begin : begin + dice.choice([1, 5, 50, 500, 5000])]
+    place = dice.randrange(len(content) + 1)
+    return content[:place] + part * dice.choice([1, 2, 10, 100]) + content[place:]
 
 
-def nasty(dice: random.Random, told: bytes) -> bytes:
+def nasty(dice: random.Random, content: bytes) -> bytes:
     for _ in range(dice.choice([1, 2, 10])):
-        place = dice.randrange(len(told) + 1)
-        told = told[:place] + dice.choice(NASTY) * dice.choice([1, 1, 2, 50]) + told[place:]
-    return told
+        place = dice.randrange(len(content) + 1)
+        content = (
+            content[:place] + dice.choice(NASTY) * dice.choice([1, 1, 2, 50]) + content[place:]
+        )
+    return content
 
 
-def recoded(dice: random.Random, told: bytes) -> bytes:
-    text = told.decode("utf-8", "replace")
+def recoded(dice: random.Random, content: bytes) -> bytes:
+    text = content.decode("utf-8", "replace")
     how = dice.choice(["utf-16", "utf-16-be", "utf-32", "latin-1", "cp1252", "utf-8-sig", "utf-7"])
     return text.encode(how, "replace")
 
 
-def wrapped(dice: random.Random, told: bytes) -> bytes:
+def wrapped(dice: random.Random, content: bytes) -> bytes:
     return dice.choice(
-        [gzip.compress(told), b"\n \t" + told, b"junk\n" + told, told + told, told + b"<junk/>\0"]
+        [
+            gzip.compress(content),
+            b"\n \t" + content,
+            b"junk\n" + content,
+            content + content,
+            content + b"<junk/>\0",
+        ]
     )
 
 
-def retyped(dice: random.Random, told: bytes) -> bytes:
+def retyped(dice: random.Random, content: bytes) -> bytes:
     """Put another value into a place of a JSON document."""
     try:
-        value = json.loads(told)
+        value = json.loads(content)
     except ValueError:
-        return nasty(dice, told)
+        return nasty(dice, content)
     for _ in range(dice.choice([1, 3, 9])):
         node = value
         while isinstance(node, dict | list) and node:
@@ -213,34 +221,34 @@ def retyped(dice: random.Random, told: bytes) -> bytes:
     return json.dumps(value).encode()
 
 
-def unmarked(dice: random.Random, told: bytes) -> bytes:
+def unmarked(dice: random.Random, content: bytes) -> bytes:
     """Take tags out, or the marks that part names and values."""
-    marks = [place for place, byte in enumerate(told[:200_000]) if byte in b"<>{}\"',:=/&;#"]
+    marks = [place for place, byte in enumerate(content[:200_000]) if byte in b"<>{}\"',:=/&;#"]
     for place in sorted(dice.sample(marks, min(len(marks), dice.choice([1, 2, 8]))), reverse=True):
-        told = told[:place] + told[place + 1 :]
-    return told
+        content = content[:place] + content[place + 1 :]
+    return content
 
 
-def grown(dice: random.Random, told: bytes) -> bytes:
+def grown(dice: random.Random, content: bytes) -> bytes:
     """Repeat a part until a document is as large as one may be."""
-    begin = dice.randrange(len(told))
-    part = told[begin : begin + dice.choice([1, 2, 4, 8, 40, 400, 4000, len(told)])]
+    begin = dice.randrange(len(content))
+    part = content[begin : begin + dice.choice([1, 2, 4, 8, 40, 400, 4000, len(content)])]
     if dice.random() < 0.4:
         part = dice.choice(NASTY)
-    size = dice.choice([300_000, 2_000_000, LARGEST - len(told)])
-    return told[:begin] + part * (size // len(part)) + told[begin:]
+    size = dice.choice([300_000, 2_000_000, LARGEST - len(content)])
+    return content[:begin] + part * (size // len(part)) + content[begin:]
 
 
 SMALL: list[Mutation] = [flip, cut, twice, nasty, recoded, wrapped, retyped, unmarked]
 
 
-def spoiled(dice: random.Random, told: bytes, another: bytes, large: bool) -> bytes:
+def spoiled(dice: random.Random, content: bytes, another: bytes, large: bool) -> bytes:
     if dice.random() < 0.1:
-        place = dice.randrange(len(told) + 1)
-        told = told[:place] + another[dice.randrange(len(another) + 1) :]
+        place = dice.randrange(len(content) + 1)
+        content = content[:place] + another[dice.randrange(len(another) + 1) :]
     for mutation in dice.choices(SMALL, k=dice.choice([1, 1, 2, 4])):
-        told = mutation(dice, told or b"x")[:LARGEST]
-    return grown(dice, told or b"x")[:LARGEST] if large else told[:LARGEST]
+        content = mutation(dice, content or b"x")[:LARGEST]
+    return grown(dice, content or b"x")[:LARGEST] if large else content[:LARGEST]
 
 
 # ── what must hold ──────────────────────────────────────────────────────────────────
@@ -252,7 +260,7 @@ def unclean(paper: Paper) -> str:
     texts |= {f"author {n}": name for n, name in enumerate(paper.authors)}
     texts |= {f"category {n}": name for n, name in enumerate(paper.categories)}
     found = [
-        name for name, told in texts.items() if not isinstance(told, str) or told != clean(told)
+        name for name, text in texts.items() if not isinstance(text, str) or text != clean(text)
     ]
     if not paper.title:
         found.append("title")
@@ -263,14 +271,14 @@ def unclean(paper: Paper) -> str:
         if at is not None and at.utcoffset() is None:
             found.append("date")
     values = (
-        v for told in paper.keys.values() for v in ((told,) if isinstance(told, str) else told)
+        v for text in paper.keys.values() for v in ((text,) if isinstance(text, str) else text)
     )
     if any(not isinstance(value, str) or not value or value != clean(value) for value in values):
         found.append("keys")
     json.dumps([paper.raw_id, paper.announce, paper.version, paper.year]).encode()
-    for told in (paper.raw_id, paper.announce, paper.url, *paper.keys):
-        told.encode()  # half a pair of surrogates cannot be stored
-        if "\0" in told:
+    for text in (paper.raw_id, paper.announce, paper.url, *paper.keys):
+        text.encode()  # half a pair of surrogates cannot be stored
+        if "\0" in text:
             found.append("zero")  # PostgreSQL takes none
     return ", ".join(found)
 
@@ -284,7 +292,9 @@ def wrong(answer: Reading | sandbox.Failure) -> str:
     if any(not (one.where and one.why) for one in answer.rejected):
         return "a rejection without a place or a reason"
     try:
-        return next((f"not clean: {told}" for p in answer.papers if (told := unclean(p))), "")
+        return next(
+            (f"not clean: {fault_found}" for p in answer.papers if (fault_found := unclean(p))), ""
+        )
     except UnicodeError as fault:
         return f"not clean: {fault}"
 
@@ -334,9 +344,9 @@ class Fuzz:
         made = plugins.source_class(kind)
         document = Document("fuzz", content, NOW)
         asked = (made, kind, made.Options(path="-"), NOW, "read", document, ())
-        told = self.worker.ask(pickle.dumps(asked), SECONDS, sandbox.MEMORY_BYTES)
-        assert isinstance(told, Reading | sandbox.Failure)
-        return told
+        answer = self.worker.ask(pickle.dumps(asked), SECONDS, sandbox.MEMORY_BYTES)
+        assert isinstance(answer, Reading | sandbox.Failure)
+        return answer
 
     def keep(self, kind: str, content: bytes, fault: str) -> None:
         line = fault.strip().splitlines()
@@ -357,16 +367,16 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=random.randrange(2**31))
     options.add_argument("--kind", action="append", default=[])
     options.add_argument("--finds", type=Path, default=Path("fuzz-finds"))
-    told = options.parse_args()
+    arguments = options.parse_args()
     if not SAMPLES.is_dir():
         print("no recorded documents here: only the fixtures are spoiled")
-    fuzz = Fuzz(told.seed, told.kind, told.finds)
-    rounds, until = 0, time.monotonic() + told.seconds
+    fuzz = Fuzz(arguments.seed, arguments.kind, arguments.finds)
+    rounds, until = 0, time.monotonic() + arguments.seconds
     while time.monotonic() < until:
         fuzz.round()
         rounds += 1
     fuzz.worker.end()
-    print(f"seed {told.seed}: {rounds:,} documents, {sum(fuzz.found.values())} finds")
+    print(f"seed {arguments.seed}: {rounds:,} documents, {sum(fuzz.found.values())} finds")
     for kind, (took, size) in sorted(fuzz.slowest.items()):
         stopped = f", {fuzz.stopped[kind]} stopped" if fuzz.stopped[kind] else ""
         print(f"  {kind:18} slowest {took:5.1f} s of {size:,} bytes{stopped}")

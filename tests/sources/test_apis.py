@@ -62,8 +62,8 @@ def test_own_fixtures_give_the_papers_beside_them(path: Path) -> None:
     reading = read(APIS[path.parent.name], path.read_bytes())
     assert not reading.error and reading.complete
     found = [
-        {name: plain(getattr(paper, name)) for name in told}
-        for paper, told in zip(reading.papers, expected["papers"], strict=True)
+        {name: plain(getattr(paper, name)) for name in fields}
+        for paper, fields in zip(reading.papers, expected["papers"], strict=True)
     ]
     assert found == expected["papers"]
     assert [[r.where, r.why] for r in reading.rejected] == expected.get("rejected", [])
@@ -77,7 +77,7 @@ def test_every_kind_is_registered_by_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told", "error"),
+    ("kind", "response", "error"),
     [
         (HuggingFace, {"error": "Invalid date"}, "Hugging Face answered with an error: Invalid d"),
         (BioRxiv, {"messages": [{"status": "Error: bad date"}], "collection": []}, "bad date"),
@@ -106,9 +106,9 @@ def test_every_kind_is_registered_by_its_name() -> None:
     ],
 )
 def test_F01_an_error_with_status_200_is_an_error_in_words(
-    kind: type[Source], told: object, error: str
+    kind: type[Source], response: object, error: str
 ) -> None:
-    reading = read(kind, json.dumps(told).encode())
+    reading = read(kind, json.dumps(response).encode())
     assert reading.papers == () and not reading.complete
     assert re.search(error, reading.error)
 
@@ -124,7 +124,9 @@ def test_F01_an_error_with_status_200_is_an_error_in_words(
         (b"\xef\xbb\xbf \n", "is empty"),
     ],
 )
-def test_F01_F06_what_is_no_answer_is_told(kind: type[Source], content: bytes, error: str) -> None:
+def test_F01_F06_what_is_no_response_is_reported(
+    kind: type[Source], content: bytes, error: str
+) -> None:
     assert error in read(kind, content).error
 
 
@@ -189,8 +191,8 @@ def test_a_work_of_a_year_long_over_is_older_though_its_doi_is_new() -> None:
 
 @pytest.mark.parametrize(("year", "day"), [(1981, datetime(1981, 1, 1, tzinfo=UTC)), (2025, None)])
 def test_a_paper_of_a_year_long_over_is_older(year: int, day: datetime | None) -> None:
-    told = {"paperId": "a", "title": "T", "year": year, "publicationDate": None}
-    paper = only(read(SemanticScholar, json.dumps(told).encode()))
+    record = {"paperId": "a", "title": "T", "year": year, "publicationDate": None}
+    paper = only(read(SemanticScholar, json.dumps(record).encode()))
     assert (paper.published, paper.year, paper.announced) == (None, year, day)
 
 
@@ -237,9 +239,9 @@ def test_an_answer_of_europe_pmc_in_xml_that_holds_nothing(content: str, error: 
 
 def test_an_inverted_index_with_false_positions_costs_nothing() -> None:
     index = {"b": [10**15], "a": [-3], "c": ["x", None, 1.5, True], "d": 7, "e": None}
-    told = {"results": [{"id": "https://openalex.org/W1", "title": "T"} | {"x": 1}]}
-    told["results"][0]["abstract_inverted_index"] = index  # type: ignore[assignment]
-    assert only(read(OpenAlex, json.dumps(told).encode())).abstract == "a d b"
+    response = {"results": [{"id": "https://openalex.org/W1", "title": "T"} | {"x": 1}]}
+    response["results"][0]["abstract_inverted_index"] = index  # type: ignore[assignment]
+    assert only(read(OpenAlex, json.dumps(response).encode())).abstract == "a d b"
 
 
 def test_a_record_larger_than_any_paper_is_rejected() -> None:
@@ -306,57 +308,57 @@ def test_a_list_of_records_alone_is_read(kind: type[Source], record: object) -> 
 
 
 @pytest.mark.parametrize(
-    ("told", "names"),
+    ("fields", "names"),
     [
         ({"editor": [{"given": "Jane", "family": "Doe"}]}, ("Jane Doe",)),
         ({"author": [{"literal": "Sand Group"}], "editor": [{"name": "X"}]}, ("Sand Group",)),
     ],
 )
-def test_a_work_has_authors_else_editors(told: dict[str, object], names: tuple[str, ...]) -> None:
-    assert only(read(Crossref, works(**told))).authors == names
+def test_a_work_has_authors_else_editors(fields: dict[str, object], names: tuple[str, ...]) -> None:
+    assert only(read(Crossref, works(**fields))).authors == names
 
 
 def test_the_venue_of_a_preprint_is_its_server() -> None:
-    told = {"DOI": "10.1101/1", "title": ["T"], "group-title": "Ecology", "subtype": "preprint"}
-    content = json.dumps({"message": told | {"institution": [{"name": "bioRxiv"}]}}).encode()
+    record = {"DOI": "10.1101/1", "title": ["T"], "group-title": "Ecology", "subtype": "preprint"}
+    content = json.dumps({"message": record | {"institution": [{"name": "bioRxiv"}]}}).encode()
     (paper,) = read(Crossref, content).papers
     assert (paper.venue, paper.categories) == ("bioRxiv", ("Ecology",))
 
 
 def test_what_a_publisher_escaped_twice_is_text() -> None:
-    told = {
+    record = {
         "DOI": "10.1000/x.1",
         "title": ["Sand &amp;amp; &amp;lt;i&amp;gt;dunes&amp;lt;/i&amp;gt;"],
     }
-    told["abstract"] = "<jats:p>stars (&amp;lt;1 M) & all</jats:p>"
-    (paper,) = read(Crossref, json.dumps({"message": told}).encode()).papers
+    record["abstract"] = "<jats:p>stars (&amp;lt;1 M) & all</jats:p>"
+    (paper,) = read(Crossref, json.dumps({"message": record}).encode()).papers
     assert (paper.title, paper.abstract) == ("Sand & dunes", "stars (<1 M) & all")
 
 
 @pytest.mark.parametrize("number", ["7000001", "PMC7000001"])
 def test_a_number_of_pubmed_central_is_the_same_in_openalex(number: str) -> None:
     ids = {"pmcid": f"https://www.ncbi.nlm.nih.gov/pmc/articles/{number}"}
-    told = {"id": "https://openalex.org/W1", "title": "T", "ids": ids}
-    (paper,) = read(OpenAlex, json.dumps(told).encode()).papers
+    record = {"id": "https://openalex.org/W1", "title": "T", "ids": ids}
+    (paper,) = read(OpenAlex, json.dumps(record).encode()).papers
     assert paper.keys["pmcid"] == "PMC7000001"
 
 
 def test_a_group_of_biorxiv_is_one_name() -> None:
-    told = {"doi": "10.1101/1", "title": "T", "authors": "Doe, J.; Sand Group, ; Roe, R."}
-    (paper,) = read(BioRxiv, json.dumps({"collection": [told]}).encode()).papers
+    row = {"doi": "10.1101/1", "title": "T", "authors": "Doe, J.; Sand Group, ; Roe, R."}
+    (paper,) = read(BioRxiv, json.dumps({"collection": [row]}).encode()).papers
     assert paper.authors == ("J. Doe", "Sand Group", "R. Roe")
 
 
 def test_initials_of_europe_pmc_stand_before_a_suffix() -> None:
-    told = {"id": "1", "title": "T", "authorString": "van Roe RA Jr, Doe J, Sand Group."}
-    answer = {"resultList": {"result": [told]}}
+    record = {"id": "1", "title": "T", "authorString": "van Roe RA Jr, Doe J, Sand Group."}
+    answer = {"resultList": {"result": [record]}}
     (paper,) = read(EuropePmc, json.dumps(answer).encode()).papers
     assert paper.authors == ("RA van Roe Jr", "J Doe", "Sand Group")
 
 
 def test_a_work_without_a_title_has_its_original_one() -> None:
-    told = works(**{"title": [], "original-title": ["Über Sand"]})
-    assert only(read(Crossref, told)).title == "Über Sand"
+    content = works(**{"title": [], "original-title": ["Über Sand"]})
+    assert only(read(Crossref, content)).title == "Über Sand"
 
 
 @pytest.mark.parametrize(
@@ -402,7 +404,7 @@ def test_F07_the_doi_that_arxiv_gives_is_the_arxiv_id() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "keys", "names"),
+    ("response", "keys", "names"),
     [
         (
             {"paperId": "a1", "arxivId": "1705.10311", "doi": "10.1000/X", "authors": [DOE]},
@@ -414,22 +416,22 @@ def test_F07_the_doi_that_arxiv_gives_is_the_arxiv_id() -> None:
     ],
 )
 def test_answers_of_semantic_scholar_that_are_no_search(
-    told: dict[str, Any], keys: dict[str, str] | None, names: tuple[str, ...] | None
+    response: dict[str, Any], keys: dict[str, str] | None, names: tuple[str, ...] | None
 ) -> None:
-    inner = told.get("papers") or told.get("data") or [told]
+    inner = response.get("papers") or response.get("data") or [response]
     inner[0].get("paper", inner[0])["title"] = "Sand"
-    paper = only(read(SemanticScholar, json.dumps(told).encode()))
+    paper = only(read(SemanticScholar, json.dumps(response).encode()))
     assert paper.title == "Sand" and paper.keys == (keys or {"s2": "a1"})
     assert paper.authors == (names or ("Jane Doe",))
 
 
 def note(**content: object) -> Paper:
-    told = {"id": "n1", "forum": "n1", "content": {"title": "Sand"} | content}
-    return only(read(OpenReview, json.dumps(told).encode()))
+    record = {"id": "n1", "forum": "n1", "content": {"title": "Sand"} | content}
+    return only(read(OpenReview, json.dumps(record).encode()))
 
 
 @pytest.mark.parametrize(
-    ("told", "names"),
+    ("people", "names"),
     [
         ("Jane Doe, Rae Roe and Ada Byron", ("Jane Doe", "Rae Roe", "Ada Byron")),
         (["Doe, Jane", "Rae Roe"], ("Doe, Jane", "Rae Roe")),
@@ -438,8 +440,8 @@ def note(**content: object) -> Paper:
         ({"readers": ["x"]}, ()),
     ],
 )
-def test_authors_of_openreview_in_any_form(told: object, names: tuple[str, ...]) -> None:
-    assert note(authors=told).authors == names
+def test_authors_of_openreview_in_any_form(people: object, names: tuple[str, ...]) -> None:
+    assert note(authors=people).authors == names
 
 
 def test_a_submission_is_withdrawn_by_its_place_else_by_its_venue_or_invitations() -> None:
@@ -447,20 +449,20 @@ def test_a_submission_is_withdrawn_by_its_place_else_by_its_venue_or_invitations
     assert note(venueid={"value": gone}).withdrawn
     assert note(venue={"value": "ICLR 2024 Conference Withdrawn Submission"}).withdrawn
     assert not note(venueid="ICLR.cc/2024/Conference", venue="withdrawn once").withdrawn
-    told = {"id": "n1", "invitations": ["X/-/Submission", gone], "content": {"title": "Sand"}}
-    assert only(read(OpenReview, json.dumps({"notes": [told]}).encode())).withdrawn
+    record = {"id": "n1", "invitations": ["X/-/Submission", gone], "content": {"title": "Sand"}}
+    assert only(read(OpenReview, json.dumps({"notes": [record]}).encode())).withdrawn
 
 
 def test_an_article_of_europe_pmc_is_withdrawn_by_the_notice_of_it() -> None:
     notes = {"commentCorrection": [{"id": "77", "source": "MED", "type": "Retraction in"}]}
-    told = {"id": "5", "source": "MED", "title": "Sand", "commentCorrectionList": notes}
-    answer = {"hitCount": 1, "resultList": {"result": [told]}}
+    record = {"id": "5", "source": "MED", "title": "Sand", "commentCorrectionList": notes}
+    answer = {"hitCount": 1, "resultList": {"result": [record]}}
     paper = only(read(EuropePmc, json.dumps(answer).encode()))
     assert paper.withdrawn and paper.keys == {"pmid": "5"}
 
 
 def test_the_list_of_preprints_about_covid_is_read() -> None:
-    told = {
+    row = {
         "rel_doi": "10.1101/2020.05.20.20107000",
         "rel_title": "Sand",
         "rel_abs": "It moves.",
@@ -469,7 +471,7 @@ def test_the_list_of_preprints_about_covid_is_read() -> None:
         "rel_authors": [{"author_name": "Jane Doe"}, {"author_name": "Rae Roe"}],
         "category": "epidemiology",
     }
-    answer = {"messages": [{"status": "ok"}], "collection": [told]}
+    answer = {"messages": [{"status": "ok"}], "collection": [row]}
     paper = only(read(BioRxiv, json.dumps(answer).encode()))
     assert (paper.title, paper.abstract) == ("Sand", "It moves.")
     assert paper.authors == ("Jane Doe", "Rae Roe") and paper.categories == ("epidemiology",)

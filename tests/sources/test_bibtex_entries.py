@@ -45,8 +45,8 @@ def by_the_library(content: str) -> Iterator[tuple[str, str, dict[str, str], int
     for block in bibtexparser.parse_string(content, parse_stack=()).blocks:
         entry: Any = getattr(block, "ignore_error_block", None) or block
         if isinstance(entry, bibtexparser.model.Entry):
-            told = {field.key.lower(): field.value for field in reversed(entry.fields)}
-            yield entry.entry_type, entry.key, told, (entry.start_line or 0) + 1
+            fields = {field.key.lower(): field.value for field in reversed(entry.fields)}
+            yield entry.entry_type, entry.key, fields, (entry.start_line or 0) + 1
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -109,7 +109,7 @@ def test_F12_what_is_broken_costs_itself_only(broken: str, end: str) -> None:
         "{k,\n title = {Sand},\n note = {C:\\dir\\},\n year = 2024\n}",
     ],
 )
-def test_what_is_whole_of_a_broken_entry_is_read_and_the_fault_told(broken: str) -> None:
+def test_what_is_whole_of_a_broken_entry_is_read_and_the_fault_reported(broken: str) -> None:
     """As pybtex reads it, which has an entry for each of these."""
     reading = read(BibTex, f"@article{broken}\n{ENTRY.format(2)}".encode())
     assert [paper.title for paper in reading.papers] == ["Sand", "Paper 2 on Sand"]

@@ -81,24 +81,24 @@ class Shelf:
 
 def envelope(inside: str, at: datetime) -> str:
     name = "http://www.openarchives.org/OAI/2.0/"
-    told = f"<responseDate>{at:%Y-%m-%dT%H:%M:%SZ}</responseDate>{inside}"
-    return f'<OAI-PMH xmlns="{name}">{told}</OAI-PMH>'
+    body = f"<responseDate>{at:%Y-%m-%dT%H:%M:%SZ}</responseDate>{inside}"
+    return f'<OAI-PMH xmlns="{name}">{body}</OAI-PMH>'
 
 
 def listed(papers: Sequence[int], token: str) -> str:
-    told = "".join(
+    records = "".join(
         f"<record><header><identifier>oai:arXiv.org:2505.{n:05}</identifier></header><metadata>"
         f'<arXivRaw xmlns="http://arxiv.org/OAI/arXivRaw/"><id>2505.{n:05}</id>'
         f'<version version="v1"><date>Wed, 28 May 2025 09:00:00 GMT</date></version>'
         f"<title>Paper {n}</title></arXivRaw></metadata></record>"
         for n in papers
     )
-    return f"<ListRecords>{told}<resumptionToken>{token}</resumptionToken></ListRecords>"
+    return f"<ListRecords>{records}<resumptionToken>{token}</resumptionToken></ListRecords>"
 
 
 def feed(day: date, items: str = "") -> str:
-    told = f"<title>cs.LG updates</title><pubDate>{day:%a, %d %b %Y} 00:00:00 -0400</pubDate>"
-    return f'<rss version="2.0"><channel>{told}{items}</channel></rss>'
+    head = f"<title>cs.LG updates</title><pubDate>{day:%a, %d %b %Y} 00:00:00 -0400</pubDate>"
+    return f'<rss version="2.0"><channel>{head}{items}</channel></rss>'
 
 
 @dataclass
@@ -141,9 +141,9 @@ def arxiv(shelf: Shelf, web: MisbehavingServer, door: HttpClient | None) -> Read
     return Reader(Arxiv("arxiv", options, door, lambda: shelf.now))
 
 
-def oai(shelf: Shelf, web: MisbehavingServer, door: HttpClient, **told: object) -> Reader:
+def oai(shelf: Shelf, web: MisbehavingServer, door: HttpClient, **options: object) -> Reader:
     web.decides("*", shelf.oai)
-    settings = {"url": web.url("/oai"), "allow_private": True, "overlap_days": 1} | told
+    settings = {"url": web.url("/oai"), "allow_private": True, "overlap_days": 1} | options
     options = Oai.Options.model_validate(settings)
     return Reader(Oai("oai", options, door, lambda: shelf.now))
 
@@ -318,8 +318,8 @@ def test_publishing_days_are_monday_to_friday(after: str, before: str, count: in
 
 
 def test_categories_are_sets() -> None:
-    told = ("cs.LG", "hep-th", "cond-mat.str-el", "q-bio.NC", "math", "physics.ao-ph")
-    assert sets(told) == (
+    categories = ("cs.LG", "hep-th", "cond-mat.str-el", "q-bio.NC", "math", "physics.ao-ph")
+    assert sets(categories) == (
         "cs:cs:LG",
         "physics:hep-th",
         "physics:cond-mat:str-el",
@@ -329,10 +329,10 @@ def test_categories_are_sets() -> None:
     )
 
 
-@pytest.mark.parametrize("told", [{}, {"categories": ["cs.LG/"]}, {"categories": ["biology"]}])
-def test_options_that_ask_for_nothing_are_refused(told: dict[str, list[str]]) -> None:
+@pytest.mark.parametrize("settings", [{}, {"categories": ["cs.LG/"]}, {"categories": ["biology"]}])
+def test_options_that_ask_for_nothing_are_refused(settings: dict[str, list[str]]) -> None:
     with pytest.raises(ValidationError):
-        ArxivOptions.model_validate(told)
+        ArxivOptions.model_validate(settings)
 
 
 # ── repositories ────────────────────────────────────────────────────────────────────
@@ -416,7 +416,7 @@ def test_F09_a_token_refused_with_an_http_status_begins_the_list_again(
 
 
 @pytest.mark.parametrize("status", [200, 400, 403, 500])
-def test_an_error_of_the_protocol_is_told_whatever_its_status(
+def test_an_error_of_the_protocol_is_reported_whatever_its_status(
     web: MisbehavingServer, door: HttpClient, status: int
 ) -> None:
     reader = oai(Shelf(), web, door)
@@ -515,8 +515,8 @@ def test_F01_an_answer_that_is_none_moves_nothing(
     web.decides("*", lambda _: Answer(body=body))
     reader.run()
     assert reader.state == before and len(web.requests) == 1
-    told = [document for one in reader.source.find(before) if (document := one.load())]
-    assert [document.validators for document in told] == [before]  # whoever reads it
+    documents = [document for one in reader.source.find(before) if (document := one.load())]
+    assert [document.validators for document in documents] == [before]  # whoever reads it
 
 
 def test_F02_a_page_whose_transfer_was_cut_moves_nothing(
@@ -526,8 +526,8 @@ def test_F02_a_page_whose_transfer_was_cut_moves_nothing(
     reader.state = before = {"until": (MONDAY - DAY).isoformat()}
     body = envelope(listed([1, 2], ""), MONDAY).encode()
     web.decides("*", lambda _: Answer(body=body, length=len(body) + 9))
-    told = [document for one in reader.source.find(before) if (document := one.load())]
-    assert [document.validators for document in told] == [before]
+    documents = [document for one in reader.source.find(before) if (document := one.load())]
+    assert [document.validators for document in documents] == [before]
 
 
 @pytest.mark.parametrize(("overlap", "read"), [(1, 0), (7, 11)])
@@ -557,13 +557,13 @@ def test_a_piece_of_too_many_pages_is_cut_in_two_across_restarts(
         again = oai(shelf, web, door, overlap_days=overlap)
         reader = replace(reader, source=again.source)  # a restart
     since = (MONDAY + (read - overlap) * DAY).date()
-    told = {f"Paper {n}" for day, new in shelf.papers.items() if day >= since for n in new}
-    assert set(reader.papers) == told and reader.state == {"until": shelf.now.isoformat()}
+    expected = {f"Paper {n}" for day, new in shelf.papers.items() if day >= since for n in new}
+    assert set(reader.papers) == expected and reader.state == {"until": shelf.now.isoformat()}
     assert len(lengths) > 2 and lengths[-1] is None
-    assert len(web.requests) < 12 * len(lengths) + len(told)
+    assert len(web.requests) < 12 * len(lengths) + len(expected)
 
 
-def test_a_day_of_too_many_pages_is_told_and_moves_nothing(
+def test_a_day_of_too_many_pages_is_reported_and_moves_nothing(
     web: MisbehavingServer, door: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(harvest, "MAX_PAGES", 5)

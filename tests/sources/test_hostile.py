@@ -179,14 +179,14 @@ def test_F17_what_is_hostile_is_inert(kind: type[Source], content: str) -> None:
 
 
 def test_F17_names_are_texts_however_many_there_are() -> None:
-    told = {"title": "T", "authors": ["Ada", "<b>Jane</b>", "Cy&nbsp;O. ", "Bo <sup>2</sup>"]}
-    (paper,) = read(Feed, json.dumps([told]).encode()).papers
+    item = {"title": "T", "authors": ["Ada", "<b>Jane</b>", "Cy&nbsp;O. ", "Bo <sup>2</sup>"]}
+    (paper,) = read(Feed, json.dumps([item]).encode()).papers
     assert paper.authors == ("Ada", "Jane", "Cy O.", "Bo")
 
 
 def test_an_identifier_without_end_is_none() -> None:
-    told = {"DOI": f"10.1000/{'x' * 300}", "title": ["T"]}
-    assert read(Crossref, json.dumps(told).encode()).papers[0].keys == {}
+    record = {"DOI": f"10.1000/{'x' * 300}", "title": ["T"]}
+    assert read(Crossref, json.dumps(record).encode()).papers[0].keys == {}
 
 
 def test_what_begins_an_identifier_again_and_again_is_a_title() -> None:

@@ -34,8 +34,8 @@ def read(content: bytes, **options: Any) -> Reading:
     return source(**options).read(Document("dump", content, SAVED))
 
 
-def only(told: Mapping[str, Any], **options: Any) -> Paper:
-    reading = read(lines(told), **options)
+def only(record_fields: Mapping[str, Any], **options: Any) -> Paper:
+    reading = read(lines(record_fields), **options)
     assert reading.error == "" and reading.rejected == ()
     [paper] = reading.papers
     return paper
@@ -61,8 +61,8 @@ def test_packed_files_that_were_joined_are_read_to_the_end(pack: Any):
 @forms
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_a_mark_tells_the_encoding(content: bytes, encoding: str):
-    told = content.decode().replace("Paper 3", "Papier № 3 – “quoté”")
-    titles = [paper.title for paper in read(told.encode(encoding)).papers]
+    text = content.decode().replace("Paper 3", "Papier № 3 – “quoté”")
+    titles = [paper.title for paper in read(text.encode(encoding)).papers]
     assert titles[3] == "Papier № 3 – “quoté”" and len(titles) == 5
 
 
@@ -119,7 +119,7 @@ def test_a_row_with_too_many_cells_is_set_aside():
 
 
 def test_F13_what_cannot_be_read_is_set_aside_with_its_place_and_the_rest_goes_on():
-    told = [
+    records = [
         record(1),
         b'{"title": "half',
         record(2, title=None),
@@ -129,7 +129,7 @@ def test_F13_what_cannot_be_read_is_set_aside_with_its_place_and_the_rest_goes_o
         record(2),
         record(2),
     ]
-    content = b"".join(one + b"\n" if isinstance(one, bytes) else lines(one) for one in told)
+    content = b"".join(one + b"\n" if isinstance(one, bytes) else lines(one) for one in records)
     reading = read(content)
     assert [paper.title for paper in reading.papers] == ["Paper 1", "Paper 2", "Paper 2"]
     assert [(one.where.split(",")[0], one.why) for one in reading.rejected] == [
@@ -179,7 +179,7 @@ def test_a_bomb_is_stopped():
         (b'{"error": "slow down"}', "no record is a paper: record has no title"),
     ],
 )
-def test_what_is_no_dump_is_told(content: bytes, error: str):
+def test_what_is_no_dump_is_reported(content: bytes, error: str):
     reading = read(content)
     assert reading.error.startswith(error) and not reading.complete
 
@@ -193,7 +193,7 @@ def test_a_list_with_nothing_in_it_is_no_failure(content: bytes):
 
 
 def test_the_names_of_a_paper_are_read_as_they_are():
-    told = {
+    fields = {
         "title": "  A <i>title</i> &amp; more\n ",
         "abstract": "An  abstract.\tIt goes on.",
         "authors": ["Ada Byron", "Doe, Jane"],
@@ -212,7 +212,7 @@ def test_the_names_of_a_paper_are_read_as_they_are():
         "type": "Journal Article",
         "about": {"pmid": "7", "doi": ["10.1000/X", "10.1000/Y"]},
     }
-    assert only(told) == Paper(
+    assert only(fields) == Paper(
         title="A title & more",
         abstract="An abstract. It goes on.",
         authors=("Ada Byron", "Jane Doe"),
@@ -234,7 +234,7 @@ def test_the_names_of_a_paper_are_read_as_they_are():
 
 
 @pytest.mark.parametrize(
-    ("told", "type_"),
+    ("value", "type_"),
     [
         ("Published Erratum", "correction"),
         (["Journal Article", "Retraction of Publication"], "retraction"),
@@ -247,14 +247,14 @@ def test_the_names_of_a_paper_are_read_as_they_are():
         (None, ""),
     ],
 )
-def test_types_are_read_in_the_words_of_any_source(told: object, type_: str):
-    record = {"title": "T", "type": told}
+def test_types_are_read_in_the_words_of_any_source(value: object, type_: str):
+    record = {"title": "T", "type": value}
     assert only(record).type == type_
     assert {paper.type for paper in read(lines(*[record] * 200)).papers} == {type_}
 
 
 @pytest.mark.parametrize(
-    ("told", "about"),
+    ("value", "about"),
     [
         ("doi:10.1000/A", {"doi": "10.1000/a"}),
         ("https://doi.org/10.1000/A", {"doi": "10.1000/a"}),
@@ -265,17 +265,17 @@ def test_types_are_read_in_the_words_of_any_source(told: object, type_: str):
         (7, {}),
     ],
 )
-def test_what_a_notice_is_about_is_an_object_or_a_list_of_identifiers(told: object, about: object):
-    assert only({"title": "T", "about": told}).about == about
+def test_what_a_notice_is_about_is_an_object_or_a_list_of_identifiers(value: object, about: object):
+    assert only({"title": "T", "about": value}).about == about
 
 
 def test_what_read_prints_can_be_read_again():
-    told = {"title": "T", "authors": [], "published": None, "keys": {}, "withdrawn": True}
-    assert only(told) == Paper(title="T", withdrawn=True)
+    fields = {"title": "T", "authors": [], "published": None, "keys": {}, "withdrawn": True}
+    assert only(fields) == Paper(title="T", withdrawn=True)
 
 
 @pytest.mark.parametrize(
-    ("told", "names"),
+    ("value", "names"),
     [
         ("Ada Byron, Carl Doe and Eva F. Roe", ("Ada Byron", "Carl Doe", "Eva F. Roe")),
         ("Byron, Ada; Doe, Carl", ("Ada Byron", "Carl Doe")),
@@ -292,12 +292,12 @@ def test_what_read_prints_can_be_read_again():
         (7, ()),
     ],
 )
-def test_authors_as_people_write_them(told: object, names: tuple[str, ...]):
-    assert only({"title": "T", "authors": told}).authors == names
+def test_authors_as_people_write_them(value: object, names: tuple[str, ...]):
+    assert only({"title": "T", "authors": value}).authors == names
 
 
 @pytest.mark.parametrize(
-    ("told", "day", "year"),
+    ("value", "day", "year"),
     [
         ("2020-05-01", (2020, 5, 1), 2020),
         ("2020-05-01T00:00:00Z", (2020, 5, 1), 2020),
@@ -321,14 +321,14 @@ def test_authors_as_people_write_them(told: object, names: tuple[str, ...]):
         (True, None, None),
     ],
 )
-def test_dates_as_people_write_them(told: object, day: Any, year: int | None):
-    paper = only({"title": "T", "published": told})
+def test_dates_as_people_write_them(value: object, day: Any, year: int | None):
+    paper = only({"title": "T", "published": value})
     assert paper.published == (datetime(*day, tzinfo=UTC) if day else None)
     assert paper.year == year
 
 
 def test_a_list_of_references_as_programs_for_them_save_it_is_read():
-    told = {
+    reference = {
         "id": "doe2020",
         "title": "Sand",
         "container-title": "Journal of Sand",
@@ -337,14 +337,14 @@ def test_a_list_of_references_as_programs_for_them_save_it_is_read():
         "accessed": {"date-parts": [["2024", 1, 1]]},
         "DOI": "10.1000/X",
     }
-    (paper,) = read(json.dumps([told]).encode()).papers
+    (paper,) = read(json.dumps([reference]).encode()).papers
     assert paper.published == datetime(2020, 5, 1, tzinfo=UTC)
     assert paper.authors == ("Jane Doe", "Sand Group") and paper.keys == {"doi": "10.1000/x"}
     assert paper.venue == "Journal of Sand"
 
 
 @pytest.mark.parametrize(
-    ("told", "terms"),
+    ("value", "terms"),
     [
         ("cs.CL cs.LG hep-th", ("cs.CL", "cs.LG", "hep-th")),
         ("machine learning, language", ("machine learning", "language")),
@@ -355,12 +355,12 @@ def test_a_list_of_references_as_programs_for_them_save_it_is_read():
         (["a", "a", " b "], ("a", "b")),
     ],
 )  # fmt: skip
-def test_categories_as_people_write_them(told: object, terms: tuple[str, ...]):
-    assert only({"title": "T", "categories": told}).categories == terms
+def test_categories_as_people_write_them(value: object, terms: tuple[str, ...]):
+    assert only({"title": "T", "categories": value}).categories == terms
 
 
 @pytest.mark.parametrize(
-    ("told", "keys"),
+    ("fields", "keys"),
     [
         ({"doi": "https://doi.org/10.1000/ABC"}, {"doi": "10.1000/abc"}),
         ({"arxiv_id": "arXiv:2005.00001v2"}, {"arxiv": "2005.00001"}),
@@ -374,12 +374,12 @@ def test_categories_as_people_write_them(told: object, terms: tuple[str, ...]):
          {"openreview": "abc", "doi": "10.1000/1"}),
     ],
 )  # fmt: skip
-def test_identifiers_wherever_they_stand(told: dict[str, Any], keys: dict[str, str]):
-    assert only({"title": "T"} | told).keys == keys
+def test_identifiers_wherever_they_stand(fields: dict[str, Any], keys: dict[str, str]):
+    assert only({"title": "T"} | fields).keys == keys
 
 
 def test_fields_maps_names_and_paths_with_others_to_fall_back_on():
-    told = {
+    document = {
         "meta": {"heads": ["First", "Second"], "ids": {"d": "10.1000/1"}},
         "when": "",
         "also": "2020-05-01",
@@ -393,7 +393,7 @@ def test_fields_maps_names_and_paths_with_others_to_fall_back_on():
         "keys.doi": "meta.ids.d",
         "abstract": "meta.none.at.all",
     }
-    paper = only(told, fields=fields)
+    paper = only(document, fields=fields)
     assert (paper.title, paper.venue, paper.abstract) == ("Second", "dotted", "")
     assert paper.published == datetime(2020, 5, 1, tzinfo=UTC)
     assert paper.keys == {"doi": "10.1000/1"}
@@ -433,8 +433,8 @@ def test_records_of_aminer_and_semantic_scholar_are_read():
     index = {"IndexLength": 2, "InvertedIndex": {"moves.": [1], "Sand": [0]}}
     paper = only({"title": "T", "indexed_abstract": index, "venue": {"raw": "S", "id": 1}})
     assert (paper.abstract, paper.venue) == ("Sand moves.", "S")
-    told = {"ArXiv": "2403.00001", "PubMed": "7", "PubMedCentral": "8", "DBLP": None}
-    keys = only({"title": "T", "externalids": told}).keys
+    identifiers = {"ArXiv": "2403.00001", "PubMed": "7", "PubMedCentral": "8", "DBLP": None}
+    keys = only({"title": "T", "externalids": identifiers}).keys
     assert keys == {"arxiv": "2403.00001", "pmid": "7", "pmcid": "8"}
 
 
@@ -451,7 +451,7 @@ def test_fields_names_the_column_of_a_table():
         ({"fields": {"title": []}}, "at least 1"),
     ],
 )
-def test_a_wrong_setting_is_told_with_the_right_ones(options: dict[str, Any], words: str):
+def test_a_wrong_setting_is_reported_with_the_right_ones(options: dict[str, Any], words: str):
     with pytest.raises(ValidationError, match=words):
         JsonlOptions(path="-", **options)
 
@@ -459,10 +459,10 @@ def test_a_wrong_setting_is_told_with_the_right_ones(options: dict[str, Any], wo
 def test_hostile_records_are_rejected_or_read_and_never_raise():
     odd: list[Any] = [None, True, 7, -1e300, "", "x", [], {}, [[]], [{}], {"a": 1}, "9" * 5_000]
     names = ["authors", "year", "published", "url", "keys", "categories", "version", "raw_id"]
-    told = [{"title": "T", name: value} for name in names for value in odd]
-    told += [{"title": value} for value in odd]
-    reading = read(lines(*told))
-    assert len(reading.papers) + len(reading.rejected) == len(told)
+    records = [{"title": "T", name: value} for name in names for value in odd]
+    records += [{"title": value} for value in odd]
+    reading = read(lines(*records))
+    assert len(reading.papers) + len(reading.rejected) == len(records)
 
 
 # ── presets ─────────────────────────────────────────────────────────────────────────
@@ -510,17 +510,17 @@ def test_a_withdrawn_paper_of_the_snapshot():
     assert only(gone, preset="arxiv-snapshot").withdrawn
 
 
-def nested(name: str, depth: int, told: Any) -> Any:
+def nested(name: str, depth: int, value: Any) -> Any:
     for _ in range(depth):
-        told = {name: told}
-    return told
+        value = {name: value}
+    return value
 
 
 @pytest.mark.parametrize("as_text", [False, True])
 def test_names_within_too_many_objects_are_none(as_text: bool):
     said = [nested("authors", depth, [{"name": "Ada Byron"}]) for depth in (2, 400)]
-    told = [{"title": "T", "authors": json.dumps(one) if as_text else one} for one in said]
-    assert [paper.authors for paper in read(lines(*told)).papers] == [("Ada Byron",), ()]
+    records = [{"title": "T", "authors": json.dumps(one) if as_text else one} for one in said]
+    assert [paper.authors for paper in read(lines(*records)).papers] == [("Ada Byron",), ()]
 
 
 @pytest.mark.parametrize("field", ["published", "externalids", "authors", "year"])
@@ -536,10 +536,10 @@ def test_a_record_that_is_nested_as_deep_as_can_be_stops_no_dump(field: str):
 
 
 def test_what_stands_in_a_name_of_a_scheme_that_is_left_out_is_left_out():
-    told = {"title": "T", "externalids": {"MAG": {"DOI": "10.1000/b"}, "DOI": "10.1000/a"}}
-    assert only(told).keys == {"doi": "10.1000/a"}
-    told["externalids"] = nested("MAG", 900, "1")
-    assert only(told).keys == {}
+    fields = {"title": "T", "externalids": {"MAG": {"DOI": "10.1000/b"}, "DOI": "10.1000/a"}}
+    assert only(fields).keys == {"doi": "10.1000/a"}
+    fields["externalids"] = nested("MAG", 900, "1")
+    assert only(fields).keys == {}
 
 
 PRESET_RECORDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -634,8 +634,8 @@ PRESET_RECORDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name != "arxiv-snapshot"])
 def test_the_public_dumps(preset: str):
-    told, expected = PRESET_RECORDS[preset]
-    paper = only(told, preset=preset)
+    fields, expected = PRESET_RECORDS[preset]
+    paper = only(fields, preset=preset)
     assert {name: getattr(paper, name) for name in expected} == expected
 
 
@@ -660,9 +660,9 @@ def test_each_mark_is_a_place_to_go_on_from(content: bytes, pack: Any):
     whole = pack(content)
     titles = [one["title"] for one in FIVE]
     parts = taken(whole, 2)
-    assert [told for told, _ in parts] == [titles[:2], titles[2:4], titles[4:]]
+    assert [part for part, _ in parts] == [titles[:2], titles[2:4], titles[4:]]
     for done, (_, mark) in enumerate(parts, start=1):
-        rest = [title for told, _ in taken(whole, 9, mark) for title in told]
+        rest = [title for part, _ in taken(whole, 9, mark) for title in part]
         assert rest == titles[2 * done :]
 
 
@@ -695,10 +695,10 @@ def test_however_a_dump_is_cut_in_parts_nothing_is_lost_or_twice(data: st.DataOb
     size = data.draw(st.integers(1, 6))
     stop = data.draw(st.integers(1, 6))
     before, marks = [], []
-    for told, mark in taken(content, size)[:stop]:
-        before += told
+    for part, mark in taken(content, size)[:stop]:
+        before += part
         marks.append(mark)
-    after = [title for told, _ in taken(content, size, *marks) for title in told]
+    after = [title for part, _ in taken(content, size, *marks) for title in part]
     assert before + after == [one["title"] for one in FIVE]
 
 
@@ -727,7 +727,7 @@ def test_F02_a_dump_that_ends_within_an_escape_is_read_to_there():
 
 
 @pytest.mark.parametrize(
-    ("told", "title"),
+    ("text", "title"),
     [
         ("A\x7fB", "AB"),
         ("A\x01B", "AB"),
@@ -736,8 +736,8 @@ def test_F02_a_dump_that_ends_within_an_escape_is_read_to_there():
         ("e\u0301", "é"),
     ],
 )
-def test_F12_what_no_text_may_hold_is_gone_from_each_line(told: str, title: str):
-    content = "\n".join([json.dumps({"title": told}, ensure_ascii=False)] * 3 + [""]).encode()
+def test_F12_what_no_text_may_hold_is_gone_from_each_line(text: str, title: str):
+    content = "\n".join([json.dumps({"title": text}, ensure_ascii=False)] * 3 + [""]).encode()
     assert [paper.title for paper in read(content).papers] == [title] * 3
 
 

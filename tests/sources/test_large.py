@@ -85,17 +85,17 @@ def test_F12_a_page_of_far_too_many_lines_is_refused_early(content: bytes, error
 
 @pytest.mark.parametrize("faults", [{900: "&"}, {900: "<"}, {500: "&", 900: "<"}, {0: "<"}])
 def test_F06_no_record_before_a_fault_is_read_twice(faults: dict[int, str]) -> None:
-    told: list[str] = []
+    read_ids: list[str] = []
 
     def paper(record: Record) -> Paper:
-        told.append(record.identifier)
+        read_ids.append(record.identifier)
         return Paper(title="T", raw_id=record.identifier)
 
     content = OAI.format("".join(RECORD.format(n, faults.get(n, "")) for n in range(1000)))
     found = read_envelope(content.encode(), paper).found
     good = [one.raw_id for one in found if isinstance(one, Paper)]
     assert good == [f"oai:x:{n}" for n in range(1000)]
-    assert len(told) <= len(good) + 2  # the last before each fault
+    assert len(read_ids) <= len(good) + 2  # the last before each fault
 
 
 def test_F12_a_root_of_megabytes_is_not_put_before_each_record() -> None:
@@ -143,15 +143,15 @@ def test_F06_what_is_no_text_is_not_mended_line_by_line(kind: type[Source]) -> N
 @pytest.mark.parametrize("junk", ["\n", '{"a":', "x", "{", '"'])
 def test_F06_junk_behind_an_abbreviation_is_not_looked_through(junk: str) -> None:
     junk *= 3_000_000 // len(junk)
-    told = "@string{j = {Sand}}\n" + junk + "\n@misc{a, title=j # { and dunes}}\n"
+    content = "@string{j = {Sand}}\n" + junk + "\n@misc{a, title=j # { and dunes}}\n"
     found: list[Reading] = []
-    assert calls(lambda: found.append(read(BibTex, told.encode()))) < 1_000_000
+    assert calls(lambda: found.append(read(BibTex, content.encode()))) < 1_000_000
     assert [paper.title for paper in found[0].papers] == ["Sand and dunes"]
 
 
 def test_an_entry_larger_than_any_is_rejected_and_the_next_read() -> None:
-    told = f"@misc(a, title={{T}}, note={{{'x' * 2_000_000}}})\n\n@misc{{b, title={{Sand}}}}\n"
-    reading = read(BibTex, told.encode())
+    content = f"@misc(a, title={{T}}, note={{{'x' * 2_000_000}}})\n\n@misc{{b, title={{Sand}}}}\n"
+    reading = read(BibTex, content.encode())
     assert [paper.title for paper in reading.papers] == ["Sand"]
     assert [(one.where, one.why[:20]) for one in reading.rejected] == [
         ("line 1", "entry is larger than")
@@ -212,14 +212,14 @@ PARTS = st.sampled_from(
 
 def streamed(content: bytes, most: str) -> list[str]:
     """What is read of a document: its root, the records, and where it is faulty."""
-    told: list[str] = []
+    found: list[str] = []
     try:
         for element in records(content, LISTED, bulk=most):
             element.tail = None  # which is no part of a record
-            told.append(tostring(element, "unicode") if told else element.tag)
+            found.append(tostring(element, "unicode") if found else element.tag)
     except XmlError as fault:
-        told.append(str(fault).partition(", column")[0])
-    return told
+        found.append(str(fault).partition(", column")[0])
+    return found
 
 
 @pytest.mark.parametrize(
@@ -238,17 +238,17 @@ def test_records_that_are_parsed_many_at_a_time_are_the_same(head: str, parts: l
 def in_short(parts: list[str], unread: tuple[str, ...]) -> list[str]:
     """What is read of records, each without the elements named `t`."""
     content = f"<r>{''.join(parts)}</r>".encode()
-    told = []
+    found = []
     try:
         for element in records(content, LISTED, bulk="a", ignored=unread):
             element.tail = None
             for within in [one for one in element.iter() if one.find("t") is not None]:
                 for one in within.findall("t"):
                     within.remove(one)
-            told.append(tostring(element, "unicode") if told else element.tag)
+            found.append(tostring(element, "unicode") if found else element.tag)
     except XmlError as fault:
-        told.append(type(fault).__name__)
-    return told
+        found.append(type(fault).__name__)
+    return found
 
 
 WITHIN = st.sampled_from(
@@ -375,8 +375,8 @@ def test_F12_a_record_larger_than_any_is_rejected(kind: type[Source], content: s
 
 
 def test_F12_the_words_of_a_record_larger_than_any_are_not_collected() -> None:
-    told = b'{"results": [{"title": "T", "abstract_inverted_index": {"a": [%s]}}]}'
-    content = told % b",".join([b"1"] * 600_000)
+    template = b'{"results": [{"title": "T", "abstract_inverted_index": {"a": [%s]}}]}'
+    content = template % b",".join([b"1"] * 600_000)
     tracemalloc.start()
     reading = read(OpenAlex, content)
     _, peak = tracemalloc.get_traced_memory()

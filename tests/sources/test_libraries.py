@@ -99,19 +99,19 @@ def test_a_record_that_is_titled_in_no_language_is_kept_as_it_says() -> None:
 
 def test_a_group_is_named_without_its_electronic_address() -> None:
     group = b"<CollectiveName>Sand Group. Electronic address: sand@example.org</CollectiveName>"
-    told = b"</ArticleTitle><AuthorList><Author>" + group + b"</Author></AuthorList>"
-    content = libraries.pubmed(range(1)).replace(b"</ArticleTitle>", told)
+    names = b"</ArticleTitle><AuthorList><Author>" + group + b"</Author></AuthorList>"
+    content = libraries.pubmed(range(1)).replace(b"</ArticleTitle>", names)
     assert read(PubMed, content).papers[0].authors == ("Sand Group",)
 
 
 def test_tags_of_cochrane_are_read() -> None:
-    told = "TY  - JOUR\nTI  - Sand\nSO  - Dunes\nYR  - 2019\nXR  - PUBMED 31000001\nER  - \n"
-    (paper,) = read(Ris, told.encode()).papers
+    reference = "TY  - JOUR\nTI  - Sand\nSO  - Dunes\nYR  - 2019\nXR  - PUBMED 31000001\nER  - \n"
+    (paper,) = read(Ris, reference.encode()).papers
     assert (paper.venue, paper.year, paper.keys) == ("Dunes", 2019, {"pmid": "31000001"})
 
 
 @pytest.mark.parametrize(
-    ("told", "keys"),
+    ("line", "keys"),
     [
         ("AN  - PMC3600001\nU1  - 23600001[pmid]", {"pmcid": "PMC3600001", "pmid": "23600001"}),
         ("UR  - https://x.org/pmc/articles/PMC3600001/", {"pmcid": "PMC3600001"}),
@@ -119,42 +119,44 @@ def test_tags_of_cochrane_are_read() -> None:
         ("C2  - 2019\nU1  - 5", {}),
     ],
 )
-def test_numbers_of_pubmed_central_in_ris(told: str, keys: dict[str, str]) -> None:
-    content = f"TY  - JOUR\nTI  - Sand\n{told}\nER  - \n".encode()
+def test_numbers_of_pubmed_central_in_ris(line: str, keys: dict[str, str]) -> None:
+    content = f"TY  - JOUR\nTI  - Sand\n{line}\nER  - \n".encode()
     assert read(Ris, content).papers[0].keys == keys
 
 
 def test_a_heading_is_no_abstract() -> None:
-    told = b"TY  - JOUR\nTI  - Sand\nAB  - Abstract\nER  - \n"
-    assert not read(Ris, told).papers[0].abstract
+    reference = b"TY  - JOUR\nTI  - Sand\nAB  - Abstract\nER  - \n"
+    assert not read(Ris, reference).papers[0].abstract
 
 
 @pytest.mark.parametrize("macro", [r"\apj", r"{\apj}", r"\apj{}"])
 def test_a_journal_that_astronomers_name_by_a_macro(macro: str) -> None:
-    told = f"@article{{a, title={{T}}, journal={{{macro}}}}}".encode()
-    assert read(BibTex, told).papers[0].venue == "Astrophysical Journal"
+    entry = f"@article{{a, title={{T}}, journal={{{macro}}}}}".encode()
+    assert read(BibTex, entry).papers[0].venue == "Astrophysical Journal"
 
 
 def test_the_first_of_several_addresses_is_the_link() -> None:
-    told = "@misc{a, title={T}, url={https://example.org/a https://example.org/b}}"
-    assert read(BibTex, told.encode()).papers[0].url == "https://example.org/a"
+    entry = "@misc{a, title={T}, url={https://example.org/a https://example.org/b}}"
+    assert read(BibTex, entry.encode()).papers[0].url == "https://example.org/a"
 
 
 def test_a_chapter_that_came_later_is_not_as_old_as_its_book() -> None:
     book = b"<Book><BookTitle>Sand</BookTitle><PubDate><Year>1993</Year></PubDate></Book>"
     day = b"<ContributionDate><Year>2006</Year><Month>02</Month><Day>02</Day></ContributionDate>"
-    told = b"<PMID>1</PMID>" + book + b"<ArticleTitle>Dunes</ArticleTitle>" + day
-    content = b"<PubmedBookArticle><BookDocument>" + told + b"</BookDocument></PubmedBookArticle>"
+    chapter = b"<PMID>1</PMID>" + book + b"<ArticleTitle>Dunes</ArticleTitle>" + day
+    content = (
+        b"<PubmedBookArticle><BookDocument>" + chapter + b"</BookDocument></PubmedBookArticle>"
+    )
     (paper,) = read(PubMed, b"<PubmedArticleSet>" + content + b"</PubmedArticleSet>").papers
     assert (paper.title, paper.venue, paper.year) == ("Dunes", "Sand", 2006)
     assert paper.published and paper.published.year == 2006
 
 
 @pytest.mark.parametrize(
-    ("told", "number"), [("PMC1", "PMC1"), (" PMC1\n", "PMC1"), ("PMC1 \n2", None)]
+    ("text", "number"), [("PMC1", "PMC1"), (" PMC1\n", "PMC1"), ("PMC1 \n2", None)]
 )
-def test_a_number_of_pubmed_central_is_nothing_but_a_number(told: str, number: str | None) -> None:
-    ids = f'<PubmedData><ArticleIdList><ArticleId IdType="pmc">{told}</ArticleId></ArticleIdList>'
+def test_a_number_of_pubmed_central_is_nothing_but_a_number(text: str, number: str | None) -> None:
+    ids = f'<PubmedData><ArticleIdList><ArticleId IdType="pmc">{text}</ArticleId></ArticleIdList>'
     content = libraries.pubmed(range(1)).replace(
         b"</PubmedArticle>", f"{ids}</PubmedData></PubmedArticle>".encode()
     )
@@ -348,7 +350,7 @@ def test_addresses_lose_only_their_escapes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "year", "day"),
+    ("text", "year", "day"),
     [
         ("2018 Jul-Aug", 2018, "2018-07-01"),
         ("1998 Dec-1999 Jan", 1998, "1998-12-01"),
@@ -369,8 +371,8 @@ def test_addresses_lose_only_their_escapes() -> None:
         ("99999", None, None),
     ],
 )
-def test_dates_in_part(told: str, year: int | None, day: str | None) -> None:
-    found = partial_date(told)
+def test_dates_in_part(text: str, year: int | None, day: str | None) -> None:
+    found = partial_date(text)
     assert found == (year, datetime.fromisoformat(f"{day}T00:00+00:00") if day else None)
 
 
@@ -432,7 +434,7 @@ def test_dates_of_bibtex(date: str, day: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "content"),
     [
         (BibTex, "@proceedings{a, booktitle={Sand}, editor={Doe, Jane}}"),
         (Ris, "TY  - CONF\nST  - Sand\nED  - Doe, Jane\nER  - \n"),
@@ -440,41 +442,41 @@ def test_dates_of_bibtex(date: str, day: str) -> None:
     ],
 )
 def test_a_reference_without_a_title_is_called_by_what_it_has(
-    kind: type[Source], told: str
+    kind: type[Source], content: str
 ) -> None:
-    (paper,) = read(kind, told.encode()).papers
+    (paper,) = read(kind, content.encode()).papers
     assert (paper.title, paper.authors) == ("Sand", ("Jane Doe",))
 
 
 def test_abbreviations_that_double_each_other_stay_small() -> None:
-    told = "@string{a0={xxxxxxxx}}" + "".join(
+    definitions = "@string{a0={xxxxxxxx}}" + "".join(
         f"@string{{a{n + 1}=a{n} # a{n}}}\n" for n in range(60)
     )
-    reading = read(BibTex, (told + "@misc{a, title=a60}").encode())
+    reading = read(BibTex, (definitions + "@misc{a, title=a60}").encode())
     assert reading.papers == () and "larger than" in reading.rejected[0].why
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_F12_references_in_every_encoding(encoding: str, end: str) -> None:
-    told = "TY  - JOUR\nTI  - Naïve été\nAU  - Müller, Jörg\nER  - \n".replace("\n", end)
-    (paper,) = read(Ris, told.encode(encoding)).papers
+    reference = "TY  - JOUR\nTI  - Naïve été\nAU  - Müller, Jörg\nER  - \n".replace("\n", end)
+    (paper,) = read(Ris, reference.encode(encoding)).papers
     assert (paper.title, paper.authors) == ("Naïve été", ("Jörg Müller",))
 
 
 @pytest.mark.parametrize("kind", [BibTex, Ris])
 def test_F12_a_zero_byte_costs_nothing(kind: type[Source]) -> None:
-    told = libraries.BIBTEX if kind is BibTex else libraries.RIS
-    spoilt = told.replace(b"Paper 1", b"Pap\0er 1").replace(b"\nTY", b"\n\0TY", 1)
+    content = libraries.BIBTEX if kind is BibTex else libraries.RIS
+    spoilt = content.replace(b"Paper 1", b"Pap\0er 1").replace(b"\nTY", b"\n\0TY", 1)
     assert [paper.title for paper in read(kind, spoilt).papers] == [f"Paper {n}" for n in range(5)]
 
 
-def of_rispy(told: str) -> int:
-    return sum("title" in one or "primary_title" in one for one in rispy.loads(told))
+def of_rispy(content: str) -> int:
+    return sum("title" in one or "primary_title" in one for one in rispy.loads(content))
 
 
-def of_bibtexparser(told: str) -> int:
-    entries = bibtexparser.parse_string(told).entries
+def of_bibtexparser(content: str) -> int:
+    entries = bibtexparser.parse_string(content).entries
     return sum(
         one.get("title") is not None and len(one["title"].strip(" {}")) > 1 for one in entries
     )
@@ -498,8 +500,8 @@ def test_where_another_reader_finds_references_so_do_we(
 
 
 def test_a_reference_without_its_end_does_not_swallow_the_next() -> None:
-    told = b"TY  - JOUR\nTI  - One\nTY  - JOUR\nTI  - Two\nER  - \n"
-    assert [paper.title for paper in read(Ris, told).papers] == ["One", "Two"]
+    content = b"TY  - JOUR\nTI  - One\nTY  - JOUR\nTI  - Two\nER  - \n"
+    assert [paper.title for paper in read(Ris, content).papers] == ["One", "Two"]
 
 
 # ── asking the services ─────────────────────────────────────────────────────────────
@@ -638,7 +640,7 @@ def test_a_query_that_dblp_cannot_list_is_refused(door: HttpClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "settings"),
     [
         (PubMedOptions, {}),
         (PubMedOptions, {"query": "x", "path": "*.xml"}),
@@ -648,7 +650,7 @@ def test_a_query_that_dblp_cannot_list_is_refused(door: HttpClient) -> None:
     ],
 )
 def test_settings_that_make_no_sense_are_refused(
-    options: Callable[..., object], told: dict[str, Any]
+    options: Callable[..., object], settings: dict[str, Any]
 ) -> None:
     with pytest.raises(ValidationError):
-        options(**told)
+        options(**settings)

@@ -88,9 +88,9 @@ def test_pubmed_says_that_an_article_is_retracted() -> None:
 
 
 def test_the_doi_in_a_reference_of_pubmed_is_what_a_notice_is_about() -> None:
-    told = article(9, "Sand Moves", types=["Published Erratum"], refs={"ErratumFor": None})
-    told = told.replace("J Sand. 2020;1:1", "J Sand. 2020;1:1. doi: 10.1000/P.1.")
-    [paper] = read(PubMed, articles(told))
+    record = article(9, "Sand Moves", types=["Published Erratum"], refs={"ErratumFor": None})
+    record = record.replace("J Sand. 2020;1:1", "J Sand. 2020;1:1. doi: 10.1000/P.1.")
+    [paper] = read(PubMed, articles(record))
     assert (paper.type, paper.about) == ("correction", {"doi": "10.1000/P.1"})
 
 
@@ -155,7 +155,7 @@ def test_europe_pmc_says_what_a_notice_is_about() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "type_", "withdrawn"),
+    ("fields", "type_", "withdrawn"),
     [
         ({"type": "article"}, "article", False),
         ({"type": "article", "is_retracted": True}, "article", True),
@@ -164,8 +164,8 @@ def test_europe_pmc_says_what_a_notice_is_about() -> None:
         ({"type": None}, "", False),
     ],
 )
-def test_openalex_says_what_kind_of_work_it_is(told, type_, withdrawn) -> None:
-    record = {"id": "https://openalex.org/W1", "title": "Sand Moves"} | told
+def test_openalex_says_what_kind_of_work_it_is(fields, type_, withdrawn) -> None:
+    record = {"id": "https://openalex.org/W1", "title": "Sand Moves"} | fields
     [paper] = read(OpenAlex, json.dumps({"results": [record]}))
     assert (paper.type, paper.withdrawn) == (type_, withdrawn)
 
@@ -224,5 +224,5 @@ FEED = """<?xml version="1.0"?><rss version="2.0"><channel><title>J</title><link
     ],
 )
 def test_a_marked_title_means_withdrawn_from_every_source(kind: type[Source], content: str) -> None:
-    told = [(paper.title.rstrip("."), paper.withdrawn) for paper in read(kind, content)]
-    assert told == [("Sand Moves", True), ("Sand Stays", False)]
+    papers = [(paper.title.rstrip("."), paper.withdrawn) for paper in read(kind, content)]
+    assert papers == [("Sand Moves", True), ("Sand Stays", False)]

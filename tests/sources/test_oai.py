@@ -36,8 +36,8 @@ def oai(inside: str, begin: str = "") -> bytes:
 
 
 def records(*titles: str) -> str:
-    told = (record(dublin(title), number) for number, title in enumerate(titles, start=1))
-    return f"<ListRecords>{''.join(told)}</ListRecords>"
+    parts = (record(dublin(title), number) for number, title in enumerate(titles, start=1))
+    return f"<ListRecords>{''.join(parts)}</ListRecords>"
 
 
 def titles(reading: Reading) -> list[str]:
@@ -50,8 +50,8 @@ def test_own_fixtures_give_the_papers_beside_them(path: Path) -> None:
     reading = read(KINDS[path.parent.name], path.read_bytes())
     assert not reading.error and reading.complete
     found = [
-        {name: plain(getattr(paper, name)) for name in told}
-        for paper, told in zip(reading.papers, expected["papers"], strict=True)
+        {name: plain(getattr(paper, name)) for name in fields}
+        for paper, fields in zip(reading.papers, expected["papers"], strict=True)
     ]
     assert found == expected["papers"]
     assert [[r.where, r.why] for r in reading.rejected] == expected.get("rejected", [])
@@ -83,7 +83,7 @@ def test_arxiv_s_own_formats_are_read_by_oai_too() -> None:
     ],
 )
 @pytest.mark.parametrize("kind", KINDS.values())
-def test_every_protocol_error_is_told(kind: type[Source], code: str) -> None:
+def test_every_protocol_error_is_reported(kind: type[Source], code: str) -> None:
     reading = read(kind, oai(f'<error code="{code}">so &amp;amp; so</error>'))
     assert reading.error == f"the repository answered {code}: so & so" and not reading.complete
 
@@ -129,11 +129,11 @@ def test_an_empty_list_with_a_token_goes_on() -> None:
         (oai(records("A"))[:150], "ends in the middle"),
     ],
 )
-def test_F01_F06_what_is_no_answer_is_told(content: bytes, error: str) -> None:
+def test_F01_F06_what_is_no_response_is_reported(content: bytes, error: str) -> None:
     assert error in read(Oai, content).error
 
 
-def test_an_error_of_arxiv_s_feeds_is_told() -> None:
+def test_an_error_of_arxiv_s_feeds_is_reported() -> None:
     feed = b"<rss version='2.0'><channel><title>Feed error for query: /rss/cs.ZZ</title>"
     feed += b"<description>Invalid archive cs.ZZ</description></channel></rss>"
     assert read(Arxiv, feed).error == "arXiv answered with an error: Invalid archive cs.ZZ"
@@ -150,7 +150,7 @@ def test_F02_a_cut_list_keeps_the_records_before_the_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "read_as"),
+    ("title", "read_as"),
     [
         ("Fish & Chips", "Fish & Chips"),
         ("Fish&nbsp;&eacute;tude", "Fish étude"),
@@ -158,13 +158,13 @@ def test_F02_a_cut_list_keeps_the_records_before_the_cut() -> None:
         ("Fish\x01es", "Fishes"),
     ],
 )
-def test_faults_that_a_person_would_read_over_are_read_over(told: str, read_as: str) -> None:
-    reading = read(Oai, oai(records("A", told, "C")))
+def test_faults_that_a_person_would_read_over_are_read_over(title: str, read_as: str) -> None:
+    reading = read(Oai, oai(records("A", title, "C")))
     assert titles(reading) == ["A", read_as, "C"] and reading.complete
 
 
 @pytest.mark.parametrize(
-    ("told", "read_as"),
+    ("title", "read_as"),
     [
         ("<b>B</i>", "B"),
         ("p<0.05 & q>1", "p<0.05 & q>1"),
@@ -175,8 +175,8 @@ def test_faults_that_a_person_would_read_over_are_read_over(told: str, read_as: 
         ("B <x:y z:a='1'>C</x:y>", "B C"),
     ],
 )
-def test_tags_that_do_not_fit_cost_nothing(told: str, read_as: str) -> None:
-    reading = read(Oai, oai(records("A", told, "C")))
+def test_tags_that_do_not_fit_cost_nothing(title: str, read_as: str) -> None:
+    reading = read(Oai, oai(records("A", title, "C")))
     assert titles(reading) == ["A", read_as, "C"] and not reading.rejected
 
 
@@ -206,9 +206,11 @@ def test_a_broken_record_costs_itself_only() -> None:
     assert not reading.complete
 
 
-@pytest.mark.parametrize("told", ["<!--", "<![CDATA[", "<?", "<a '", "x<a>", "</b>", "<", "<a b='"])
-def test_F06_broken_tags_without_end_are_read_in_no_time(told: str) -> None:
-    reading = read(Oai, oai(records("A", told * (200_000 // len(told)), "C")))
+@pytest.mark.parametrize(
+    "piece", ["<!--", "<![CDATA[", "<?", "<a '", "x<a>", "</b>", "<", "<a b='"]
+)
+def test_F06_broken_tags_without_end_are_read_in_no_time(piece: str) -> None:
+    reading = read(Oai, oai(records("A", piece * (200_000 // len(piece)), "C")))
     assert titles(reading)[0] == "A" and not reading.complete
 
 
@@ -281,13 +283,13 @@ def test_names_in_tex_are_names(tex: str, text: str) -> None:
 def test_a_creator_is_one_name_or_several_and_no_place(
     creator: str, names: tuple[str, ...]
 ) -> None:
-    told = record(dublin("Sand", f"<creator>{creator}</creator>"))
-    (paper,) = read(Oai, oai(f"<ListRecords>{told}</ListRecords>")).papers
+    content = record(dublin("Sand", f"<creator>{creator}</creator>"))
+    (paper,) = read(Oai, oai(f"<ListRecords>{content}</ListRecords>")).papers
     assert paper.authors == names
 
 
 @pytest.mark.parametrize(
-    ("told", "keys"),
+    ("elements", "keys"),
     [
         ("<identifier>ARXIV : 1901.00001</identifier>", {"arxiv": "1901.00001"}),
         ("<identifier>PUBMED : 31000001</identifier>", {"pmid": "31000001"}),
@@ -299,15 +301,19 @@ def test_a_creator_is_one_name_or_several_and_no_place(
         ("<relation>doi:10.1000/another.1</relation>", {}),
     ],
 )
-def test_identifiers_are_named_in_the_ways_of_repositories(told: str, keys: dict[str, str]) -> None:
-    (paper,) = read(Oai, oai(f"<ListRecords>{record(dublin('Sand', told))}</ListRecords>")).papers
+def test_identifiers_are_named_in_the_ways_of_repositories(
+    elements: str, keys: dict[str, str]
+) -> None:
+    (paper,) = read(
+        Oai, oai(f"<ListRecords>{record(dublin('Sand', elements))}</ListRecords>")
+    ).papers
     assert {scheme: value for scheme, value in paper.keys.items() if scheme != "oai"} == keys
     assert "oai" in paper.keys  # by which it is known when it is deleted
 
 
 def test_affiliations_are_no_names() -> None:
-    told = "A. One (1 and 2), B. Two (CERN, (Geneva)), C. Three ((1) Here, (2) There)"
-    assert without_affiliations(told) == "A. One, B. Two, C. Three"
+    line = "A. One (1 and 2), B. Two (CERN, (Geneva)), C. Three ((1) Here, (2) There)"
+    assert without_affiliations(line) == "A. One, B. Two, C. Three"
 
 
 @pytest.mark.parametrize(

@@ -51,8 +51,8 @@ def opened(
     now: datetime = NOW,
     **settings: object,
 ) -> Source:
-    told = {"url": web.url(""), "allow_private": True} | settings
-    return kind("daily", kind.Options.model_validate(told), door, lambda: now)
+    options = {"url": web.url(""), "allow_private": True} | settings
+    return kind("daily", kind.Options.model_validate(options), door, lambda: now)
 
 
 def loaded(source: Source, state: dict[str, str]) -> list[Document]:
@@ -181,9 +181,9 @@ def test_F09_a_service_that_repeats_a_page_is_stopped(
     assert len(web.requests) == 2
 
 
-def endless(kind: type[Source], **told: object) -> Callable[[Request], Answer]:
+def endless(kind: type[Source], **extra: object) -> Callable[[Request], Answer]:
     made = iter(range(10_000))
-    return lambda _: Answer(body=answer(kind, 2, 2 * next(made), **told))
+    return lambda _: Answer(body=answer(kind, 2, 2 * next(made), **extra))
 
 
 def test_more_pages_than_a_run_may_ask_for_are_a_failure_in_words(
@@ -307,7 +307,7 @@ def test_a_url_with_a_query_is_one_document(web: MisbehavingServer, door: HttpCl
 
 
 @pytest.mark.parametrize(
-    ("kind", "told", "why"),
+    ("kind", "settings", "why"),
     [
         (Crossref, {}, "needs `query:` or `filter:`"),
         (OpenReview, {}, "needs `venues:` or `invitations:`"),
@@ -318,10 +318,10 @@ def test_a_url_with_a_query_is_one_document(web: MisbehavingServer, door: HttpCl
     ],
 )
 def test_settings_that_make_no_sense_are_refused(
-    kind: type[Source], told: dict[str, object], why: str
+    kind: type[Source], settings: dict[str, object], why: str
 ) -> None:
     with pytest.raises(ValidationError, match=why):
-        kind.Options.model_validate(told)
+        kind.Options.model_validate(settings)
 
 
 @pytest.fixture
@@ -341,7 +341,7 @@ def known(tmp_path: Path) -> Iterator[HttpClient]:
         (PubMed, {"query": "x"}, "email"),
     ],
 )
-def test_services_that_ask_for_an_address_are_told_the_contact(
+def test_services_that_want_an_address_receive_the_contact(
     web: MisbehavingServer,
     door: HttpClient,
     known: HttpClient,
@@ -350,10 +350,10 @@ def test_services_that_ask_for_an_address_are_told_the_contact(
     name: str,
 ) -> None:
     web.decides("*", lambda _: Answer(500))
-    for told, contact in ((known, "ops@example.org"), (door, None)):
+    for client, contact in ((known, "ops@example.org"), (door, None)):
         web.requests.clear()
         with pytest.raises(FetchError):
-            loaded(opened(kind, web, told, **settings), {})
+            loaded(opened(kind, web, client, **settings), {})
         assert query(web.requests[0]).get(name) == contact
 
 
@@ -368,13 +368,15 @@ def test_a_key_goes_to_semantic_scholar_in_a_header(
     assert "hush" not in web.requests[0].target + repr(source.terms)
 
 
-def test_pubmed_is_told_who_asks(web: MisbehavingServer, door: HttpClient) -> None:
+def test_pubmed_receives_the_tool_the_email_and_the_key(
+    web: MisbehavingServer, door: HttpClient
+) -> None:
     web.decides("*", lambda _: Answer(400))
     source = opened(PubMed, web, door, query="sleep", api_key="hush", email="me@example.org")
     with pytest.raises(FetchError) as fault:
         loaded(source, {})
-    told = query(web.requests[0])
-    assert (told["tool"], told["email"], told["api_key"]) == (
+    parameters = query(web.requests[0])
+    assert (parameters["tool"], parameters["email"], parameters["api_key"]) == (
         "paper-monitor",
         "me@example.org",
         "hush",
