@@ -1,4 +1,4 @@
-"""The topic language: text to tree. Its grammar stands in docs/topics.md.
+"""The topic language: text to tree. Its grammar is in docs/decisions/0010-grammar.md.
 
 topic   = every { "OR" every }
 every   = operand { [ "AND" | "&" | "|" ] operand }  (& and | mean AND, with a warning)

@@ -81,9 +81,9 @@ def test_each_example_of_the_page_holds(topic: str, example: str, met: bool) -> 
     assert all(match.why for match in found)
 
 
-def blocks(language: str, beginning: str) -> Iterator[str]:
-    """Yield the blocks of code of the page that begin so."""
-    for block in re.findall(rf"```{language}\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL):
+def blocks(language: str, beginning: str, page: Path = PAGE) -> Iterator[str]:
+    """Yield the blocks of code of a page that begin so."""
+    for block in re.findall(rf"```{language}\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
         if block.startswith(beginning):
             yield block
 
@@ -149,7 +149,7 @@ def test_the_page_has_its_examples() -> None:
 
 def test_the_grammar_of_the_page_is_the_language() -> None:
     """What it makes is understood, or refused for what the page says beside it."""
-    [block] = blocks("ebnf", "topic")
+    [block] = blocks("ebnf", "topic", DOCS / "decisions" / "0010-grammar.md")
     grammar = Grammar(block)
     promised = (
         "the topic only says",
