@@ -22,7 +22,7 @@ from pathlib import Path
 
 from monitor.log import set_up_logging
 from tests.faults.docs import write
-from tests.faults.grid import BOUNDARIES, STORES, Cell, boundaries, cells, meaningless, traced
+from tests.faults.grid import BOUNDARIES, STORES, Cell, boundaries, cells, left_out, traced
 from tests.faults.pairs import Pair, PairVerdict, pairs
 from tests.faults.pairs import table as table_of_pairs
 from tests.faults.points import HARMS
@@ -74,7 +74,7 @@ def main() -> None:
         wanted = [cell for cell in wanted if cell.scene in asked.scenes.split("/")]
         both = [pair for pair in both if pair.way in asked.scenes.split("/")]
     began = time.monotonic()
-    meant = [cell for cell in wanted if not meaningless(cell)]
+    meant = [cell for cell in wanted if not left_out(cell)]
     results = _all([*meant, *both], asked.jobs)
     verdicts = [one for _, one in results if isinstance(one, Verdict)]
     of_pairs = table_of_pairs(one for _, one in results if isinstance(one, PairVerdict))
@@ -169,11 +169,11 @@ def _tables(wanted: Sequence[Cell], results: Sequence[Verdict]) -> str:
     lines.append(f"| all | | | {' | '.join(str(total[name]) for name in columns)} |")
     reasons: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for cell in wanted:
-        if meaningless(cell):
-            reasons[cell.harm, meaningless(cell)][cell.store] += 1
+        if left_out(cell):
+            reasons[cell.harm, left_out(cell)][cell.store] += 1
     lines += [
         "",
-        "| cells without a meaning | why | SQLite | PostgreSQL |",
+        "| cells left out | why | SQLite | PostgreSQL |",
         "| --- | --- | ---: | ---: |",
     ]
     for (harm, why), count in sorted(reasons.items()):

@@ -1,9 +1,20 @@
-"""Every boundary and every harm: which cells there are, and which of them have no meaning."""
+"""Every boundary and every harm: which cells there are, and which of them have no meaning.
+
+A cell is played unless another one does the same harm in the same state:
+
+- A process that is killed where a transaction begins, and one killed with all of it written and
+  nothing committed, leave the same rows behind and no memory. The second one is played.
+- An error or a cut connection at a boundary beside the store (mail, Slack, pages, documents) finds
+  the same rows in either database, and does nothing to a connection or lock of it. It is played on
+  SQLite. A process killed there frees its locks and claims in another way on PostgreSQL: it is
+  played on both.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.faults.points import HARMS, Order
@@ -16,6 +27,9 @@ BOUNDARIES = Path(__file__).with_name("boundaries.txt")
 # A second mail goes over the connection that the first one opened, and so on.
 _TWICE = ("claim", "chunk", "run ended", "hand-off", "outcome", "smtp MAIL", "smtp RCPT")
 _TWICE += ("smtp DATA", "smtp text", "smtp dot")
+
+# What is not a transaction, lock or file of the store begins so.
+_BESIDE_THE_STORE = ("smtp", "slack", "fetch", "page", "index", "worker", "document")
 
 _WRITTEN = ("unfinished", "written", "rename", "copy")
 _FILES = ("page", "index", "backup")
@@ -44,6 +58,7 @@ class Cell:
         return f"{self.store}, {self.scene}: {self.harm} at “{self.point}”{again}"
 
 
+@cache
 def boundaries() -> dict[str, list[str]]:
     """Return the points of each scene: all that its trace names and that are its own."""
     listed: dict[str, list[str]] = {}
@@ -75,6 +90,23 @@ def meaningless(cell: Cell) -> str:
     if step == "begin" or cell.point.startswith("migration: committed"):
         return "no connection is taken yet, or it is given back"
     return ""
+
+
+def repeats_another(cell: Cell) -> str:
+    """Say why another cell does the same harm in the same state, "" where none does."""
+    thing, _, step = cell.point.rpartition(": ")
+    in_transaction = f"{thing}: unfinished" in boundaries()[cell.scene]
+    if cell.harm == "kill" and step == "begin" and in_transaction:
+        return "killed in the transaction, it leaves the same"
+    beside_the_store = cell.point.startswith(_BESIDE_THE_STORE)
+    if cell.harm != "kill" and cell.store == "postgresql" and beside_the_store:
+        return "the store has no part in it: played on SQLite"
+    return ""
+
+
+def left_out(cell: Cell) -> str:
+    """Say why a cell is not played, "" where it is."""
+    return meaningless(cell) or repeats_another(cell)
 
 
 def cells(stores: Iterable[str] = STORES, harms: Iterable[str] = HARMS) -> Iterator[Cell]:

@@ -39,7 +39,7 @@ from tests.servers.web import MisbehavingServer, misbehaving_server
 
 MORNING = SATURDAY + timedelta(days=1, hours=2)
 # Seconds that a service is left alone with a full disk.
-FULL_FOR = 30.0
+FULL_FOR = 10.0
 OPEN = (
     DeliveryState.PLANNED,
     DeliveryState.RETRY,
