@@ -14,6 +14,7 @@ from monitor.http.client import HttpClient
 from monitor.sources.arxiv import query_api
 from monitor.sources.arxiv.source import Arxiv, ArxivOptions
 from tests.servers.web import Answer, Asked, MisbehavingServer
+from tests.sources.scenario import read
 from tests.sources.test_harvest import Reader
 
 NOW = datetime(2025, 6, 2, 12, tzinfo=UTC)
@@ -64,8 +65,13 @@ def page(numbers: list[int], total: int, begin: int = 0) -> bytes:
     ).encode()
 
 
-def reader(web: MisbehavingServer, door: HttpClient) -> Reader:
-    options = ArxivOptions(query="all:root AND cat:cs.LG", url=web.url(""), allow_private=True)
+def reader(web: MisbehavingServer, door: HttpClient, overlap_days: int = 1) -> Reader:
+    options = ArxivOptions(
+        query="all:root AND cat:cs.LG",
+        url=web.url(""),
+        allow_private=True,
+        overlap_days=overlap_days,
+    )
     return Reader(Arxiv("arxiv", options, door, lambda: NOW))
 
 
@@ -145,3 +151,30 @@ def test_more_results_than_can_be_asked_for_are_refused(
 def test_a_query_stands_alone(settings: dict[str, object]) -> None:
     with pytest.raises(ValidationError, match="either"):
         ArxivOptions.model_validate(settings)
+
+
+def test_a_longer_overlap_begins_a_query_earlier(web: MisbehavingServer, door: HttpClient) -> None:
+    api = Api("20250520", "20250528")
+    web.decides("*", api.answer)
+    found = reader(web, door, overlap_days=14)
+    found.state = {"until": NOW.isoformat()}
+    assert found.run() == ["Paper 0", "Paper 1"]
+
+
+@pytest.mark.parametrize(
+    ("announce", "day"),
+    [
+        ("new", datetime(2025, 5, 30, tzinfo=UTC)),
+        ("cross", datetime(2024, 2, 29, 23, 59, 59, tzinfo=UTC)),
+        ("replace", datetime(2024, 2, 29, 23, 59, 59, tzinfo=UTC)),
+    ],
+)
+def test_what_is_announced_again_is_as_old_as_its_identifier(announce: str, day: datetime) -> None:
+    feed = (
+        '<rss version="2.0" xmlns:arxiv="http://arxiv.org/schemas/atom"><channel><item>'
+        "<title>T</title><guid>oai:arXiv.org:2402.00001v1</guid>"
+        f"<arxiv:announce_type>{announce}</arxiv:announce_type>"
+        "<pubDate>Fri, 30 May 2025 00:00:00 +0000</pubDate></item></channel></rss>"
+    )
+    (paper,) = read(Arxiv, feed.encode()).papers
+    assert paper.announced == day

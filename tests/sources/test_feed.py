@@ -420,6 +420,15 @@ def test_links_are_absolute_and_of_the_web(link: str, url: str) -> None:
     assert one(item, url="https://example.org/feed/").url == url
 
 
+def test_a_relative_link_is_resolved_against_xml_base() -> None:
+    feed = (
+        '<feed xmlns="http://www.w3.org/2005/Atom" xml:base="https://journal.example/2025/">'
+        '<title>J</title><entry><title>T</title><link href="p/1"/></entry></feed>'
+    )
+    (paper,) = read(feed, url="https://example.org/feed/").papers
+    assert paper.url == "https://journal.example/2025/p/1"
+
+
 @pytest.mark.parametrize(
     ("item", "raw_id"),
     [

@@ -176,6 +176,19 @@ def test_an_abstract_without_a_title_is_rejected_with_its_line() -> None:
     assert len(reading.papers) == 3
 
 
+def test_of_an_abstract_in_paragraphs_the_first_is_kept() -> None:
+    reading = read(page(TITLES[0], ABSTRACTS[0], ABSTRACTS[1], TITLES[2], ABSTRACTS[2]))
+    assert pairs(reading) == [(TITLES[0], ABSTRACTS[0]), (TITLES[2], ABSTRACTS[2])]
+    (rejected,) = reading.rejected
+    assert rejected.why.startswith("abstract without a title: We study problem 1.")
+
+
+def test_the_date_of_a_list_makes_no_paper_older() -> None:
+    paper, *_ = read(page(*whole())).papers
+    assert paper.announced is not None and paper.published is None
+    assert not HuggingFacePage.dated
+
+
 @given(st.sets(st.integers(0, len(SEED_PAIRS) * 2 - 1), max_size=20))
 @settings(max_examples=30, deadline=None)
 def test_no_pair_is_ever_made_of_two_papers_unless_both_neighbours_are_gone(
