@@ -126,13 +126,13 @@ def _record_failure(context: ComposeContext, name: str, fault: Exception, now: d
 
 
 def _ask_about_the_clock(context: ComposeContext, now: datetime) -> None:
-    """What a wrong clock makes due would be told to everybody: a person says whether it is right.
+    """What a wrong clock makes due would be sent to everybody: a person confirms that it is right.
 
     Who is down for long needs no such question: a start takes the clock as it is.
     """
     error = (
-        f"it went ahead by {context.ahead().days} days while the service ran, and nothing is "
-        "composed until it is set right; where it is right now, restart the service"
+        f"it went ahead by {context.ahead().days} days while the service ran, and no digests "
+        "are composed until it is corrected; if it is correct now, restart the service"
     )
     with context.database.writing() as tx:
         stored_incidents.open_incident(tx, incidents.CLOCK, incidents.JUMPED, now, error)

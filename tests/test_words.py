@@ -1,0 +1,112 @@
+"""Help, messages and pages are plain English: docs/contributing.md has the words to use."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from monitor.cli import app
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted((ROOT / "monitor").rglob("*.py"))
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+# A pattern of what not to write, and what to write instead.
+AVOID = {
+    r"\b(?:is|are|was|were|be|been) told\b": "is notified",
+    r"\btells? (?:who|what|how|of|that|nobody|everybody|each|all|the)\b": "shows, reports, says",
+    r"\bamiss\b": "wrong",
+    r"\btaken up\b": "applied",
+    r"\bhardly meant\b": "probably not intended",
+    r"\bin words\b": "explained",
+    r"\bsays? so\b": "reports it",
+    r"\bSay the version\b": "Show the version",
+    r"(?<!clock )\bis right\b(?! now)": "is valid",
+    r"\b(?:topics?|query|queries|papers?|it|that|which) meets?\b": "matches",
+    r"\b(?:cannot|can) be met\b": "can match",
+    r"\bis (?:failing|down|held|waiting) since\b": "has been failing since",
+    r"\bis not asked before\b": "will not be asked again before",
+    r"\bnothing is to be sent\b": "nothing is due",
+    r"\bwants to know\b": "needs",
+    r"(?<!there )\bis no (?:kind|store|answer|feed|date|ISO|fault)\b": "is not a",
+    r"\bof our days\b": "valid",
+    r"\bmeans nothing\b": "is unintelligible",
+    r"\bhere stands\b": "is",
+    r"\bstands (?:here|there|beside|behind|only|twice|in|by itself)\b": "is",
+    r"\bso many\b": "a number, or at most",
+    r"\bof unknown end\b": "uncertain",
+    r"(?:continues?|resumes?|again|service goes on) by (?:itself|themselves)\b": "automatically",
+    r"\bwell again\b": "works again, has recovered",
+    r"\bnobody knows\b": "unknown",
+    r"\banew\b": "again",
+    r"\bfor good\b": "permanently",
+    r"\bmend(?:s|ed|ing)?\b": "repair, correct",
+}
+# Quotations and code are not judged.
+QUOTED = re.compile(r"```.*?```|`[^`]*`|“[^”]*”|^ {4}[^\n]*$", re.DOTALL | re.MULTILINE)
+
+
+def unwanted(text: str) -> list[str]:
+    """Return what is not plain in a text, with what to write instead."""
+    return [
+        f"“{found[0]}”: write {plain}"
+        for pattern, plain in AVOID.items()
+        for found in re.finditer(pattern, text, re.IGNORECASE)
+    ]
+
+
+def helps(command: Any, name: str = "paper-monitor") -> Iterator[tuple[str, str]]:
+    yield name, command.help or ""
+    for parameter in command.params:
+        yield f"{name} {parameter.name}", getattr(parameter, "help", None) or ""
+    for word, inner in getattr(command, "commands", {}).items():
+        yield from helps(inner, f"{name} {word}")
+
+
+def literals(path: Path) -> Iterator[tuple[int, str]]:
+    """The texts of a module that a person may read: of two words or more, and no docstring."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    docstrings = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(str(text)) if " " in text and id(node) not in docstrings:
+                yield node.lineno, text
+
+
+def test_help_is_plain() -> None:
+    texts = dict(helps(get_command(app)))
+    assert len(texts) > 100
+    assert {name: unwanted(text) for name, text in texts.items() if unwanted(text)} == {}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_messages_are_plain(path: Path) -> None:
+    found = {line: unwanted(text) for line, text in literals(path) if unwanted(text)}
+    assert found == {}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_pages_are_plain(path: Path) -> None:
+    assert unwanted(QUOTED.sub(" ", path.read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_no_line_of_a_page_is_too_long(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > 200] == []
+
+
+def test_what_is_not_plain_is_noticed() -> None:
+    assert unwanted("the operator is told once; the topic meets 5 papers") == [
+        "“is told”: write is notified",
+        "“topic meets”: write matches",
+    ]
