@@ -23,7 +23,7 @@ from monitor.errors import QueryError
 from monitor.identity.authors import agreement
 from monitor.identity.features import gather
 from monitor.identity.other_titles import other_titles
-from monitor.match import TopicIndex, adjoining, parse_query
+from monitor.match import TopicIndex, build_prefilter, parse_query
 from monitor.model import (
     ChangeKind,
     DigestPaper,
@@ -71,7 +71,7 @@ def explained(text: str) -> None:
 
 def searched(text: str) -> None:
     for query in QUERIES:
-        test = adjoining(query.root)
+        test = build_prefilter(query.root)
         assert test is not None
         test(text, text)
 

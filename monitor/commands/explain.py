@@ -8,7 +8,7 @@ from datetime import datetime
 
 from monitor.errors import UsageError
 from monitor.identity.keys import identifiers
-from monitor.match import index_of
+from monitor.match import build_index
 from monitor.model import (
     MatchReason,
     Paper,
@@ -88,7 +88,7 @@ def explain(parts: Runtime, wanted: str) -> Explanation:
         joined = merge_papers.into(tx, stored.id)
         ruled = identity_rulings.of_names(tx, identity_rulings.names_of(tx, [stored.id])[stored.id])
     names = {row.topic for row in met}
-    index = index_of(topic for topic in parts.topics if topic.name in names)
+    index = build_index(topic for topic in parts.topics if topic.name in names)
     sources = [sighting.source for sighting in origin.sightings]
     return Explanation(
         id=stored.id,

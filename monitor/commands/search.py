@@ -16,11 +16,11 @@ from monitor.match import (
     Match,
     Query,
     TopicIndex,
-    adjoining,
+    build_prefilter,
+    find_unseen_words,
     parse_query,
-    sought,
-    understood,
-    unseen_words,
+    parse_topic,
+    search_expression,
 )
 from monitor.match.tree import Label, every_leaf
 from monitor.model import MatchReason, Paper, SearchExpr, Sighting, StoredPaper, Topic
@@ -89,7 +89,7 @@ def _met(
     """Yield page by page what the index names, and the papers of it that meet a query."""
     index = TopicIndex({"": query})
     asks = _asks_of_sightings(query)
-    for ids, page in _pages(tx, sought(query.root), adjoining(query.root)):
+    for ids, page in _pages(tx, search_expression(query.root), build_prefilter(query.root)):
         seen = papers.sightings(tx, [stored.id for stored in page]) if asks else {}
         told = [_as_told(stored.paper, seen.get(stored.id, ())) for stored in page]
         sources = [_sources(seen.get(stored.id, ())) for stored in page]
@@ -180,7 +180,7 @@ def try_topic(
     if isinstance(query, str):
         asked = parse_query(query, parts.synonyms, threshold)
     else:
-        asked = understood(replace(query, threshold=threshold or query.threshold))
+        asked = parse_topic(replace(query, threshold=threshold or query.threshold))
     with parts.database.reading() as tx:
         found = _found(tx, asked)
         theirs = _found(tx, beside) if beside else None
@@ -191,7 +191,7 @@ def try_topic(
         if not isinstance(query, str):
             warnings.insert(0, tried_as_topic(query))
         newest = newest_papers(tx)
-        for words in unseen_words({query: asked}, newest).values() if newest else ():
+        for words in find_unseen_words({query: asked}, newest).values() if newest else ():
             warnings.append(no_paper_has(words, len(newest)))
         if found.share > WIDE_SHARE:
             warnings.append(too_wide(found.share))
@@ -229,7 +229,7 @@ def topic_named(parts: Runtime, name: str) -> Topic | None:
 def named(parts: Runtime, query: str) -> Query:
     """Read a query, or the topic that has this name. Raises QueryError."""
     topic = topic_named(parts, query)
-    return understood(topic) if topic else parse_query(query, parts.synonyms)
+    return parse_topic(topic) if topic else parse_query(query, parts.synonyms)
 
 
 @dataclass(frozen=True, slots=True)

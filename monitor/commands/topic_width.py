@@ -16,7 +16,7 @@ from monitor.commands.search import WIDE_SHARE, too_wide
 from monitor.commands.unseen_words import LOOKED_AT, newest_papers, no_paper_has
 from monitor.config import Settings, load, synonyms_of
 from monitor.errors import ConfigError, Fault, StoreError
-from monitor.match import Query, index_of, understood, unseen_words
+from monitor.match import Query, build_index, find_unseen_words, parse_topic
 from monitor.pipeline import queries_in_force
 from monitor.store import matches, schema
 from monitor.store.database import Database, Transaction, schema_version
@@ -72,11 +72,11 @@ def _warnings(settings: Settings, store: Database) -> list[Fault]:
         return found
     synonyms = synonyms_of(settings)
     topics: dict[Hashable, Query] = {
-        name: understood(topic.topic(synonyms))
+        name: parse_topic(topic.topic(synonyms))
         for name, topic in settings.topics.items()
         if name not in settings.parked
     }
-    for name, words in unseen_words(topics, newest).items():
+    for name, words in find_unseen_words(topics, newest).items():
         found.append(_warning(settings, str(name), no_paper_has(words, len(newest))))
     return sorted(found, key=lambda fault: (fault.file, fault.line))
 
@@ -86,7 +86,7 @@ def _wide(settings: Settings, tx: Transaction) -> list[Fault]:
     if len(changes) < LEAST:
         return []
     synonyms = synonyms_of(settings)
-    index = index_of(topic.topic(synonyms) for topic in settings.topics.values())
+    index = build_index(topic.topic(synonyms) for topic in settings.topics.values())
     papers, sources = [c.stored.paper for c in changes], [c.sources for c in changes]
     _, numbers = index.pairs(papers, sources)
     counts = np.bincount(numbers)

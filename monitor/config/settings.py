@@ -43,7 +43,7 @@ from monitor.config.zones import Zone
 from monitor.digest.schedule import parse_schedule
 from monitor.errors import Fault, QueryError
 from monitor.match import Synonyms, parse_query
-from monitor.match.list_syntax import item_query, labelled, lists_query
+from monitor.match.list_syntax import field_query, item_query, lists_query
 from monitor.match.synonyms import NO_SYNONYMS, term
 from monitor.model import ChangeKind, FirstRun, Topic
 from monitor.setting_types import (
@@ -78,7 +78,7 @@ def _item(text: str, info: ValidationInfo) -> str:
 def _name_of(field: str) -> Callable[[str, ValidationInfo], str]:
     def check(text: str, info: ValidationInfo) -> str:
         if not context_of(info).unread:
-            _read_query(labelled(field, text), text, len(field) + 2)
+            _read_query(field_query(field, text), text, len(field) + 2)
         return text
 
     return check

@@ -11,7 +11,7 @@ from monitor.config.files import Written
 from monitor.config.messages import pointed
 from monitor.config.settings import Settings, TopicSettings, topics_of
 from monitor.match import parse_query
-from monitor.match.warnings import may_doubt
+from monitor.match.warnings import may_have_warnings
 
 _WORDS_ALONE = re.compile(r"[\w-]+(?: +[\w-]+)+")
 _SOURCE = re.compile(r'\bsource:(?:"([^"]+)"|([^\s()"]+))')
@@ -47,7 +47,7 @@ def _doubt_query(topic: TopicSettings, written: Written) -> None:
     where = ("topics", topic.name, "query" if topic.query else "any")
     query = topic.written
     # To read each of very many topics again would take long: a weight is doubted by the parser.
-    doubtful = "^" in query or may_doubt(query)
+    doubtful = "^" in query or may_have_warnings(query)
     warnings = parse_query(query).warnings if doubtful else ()
     for warning in warnings:
         written.warn(where, pointed(query, warning))

@@ -1,26 +1,26 @@
-"""Watch-topics: a language to write them in, and an index that meets papers with them."""
+"""Watch-topics: a language to write them in, and an index that finds the papers they match."""
 
 from monitor.match.index import NO_FILTERING, Match, TopicIndex
-from monitor.match.keywords import keywords, sought
+from monitor.match.keywords import paper_keywords, search_expression
 from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
-from monitor.match.text_prefilter import adjoining
-from monitor.match.topics import Standing, index_of, understood
+from monitor.match.text_prefilter import build_prefilter
+from monitor.match.topics import TopicIndexCache, build_index, parse_topic
 from monitor.match.tree import Query
-from monitor.match.unseen_words import unseen_words
+from monitor.match.unseen_words import find_unseen_words
 
 __all__ = [
     "NO_FILTERING",
     "Match",
     "Query",
-    "Standing",
     "Synonyms",
     "TopicIndex",
-    "adjoining",
-    "index_of",
-    "keywords",
+    "TopicIndexCache",
+    "build_index",
+    "build_prefilter",
+    "find_unseen_words",
+    "paper_keywords",
     "parse_query",
-    "sought",
-    "understood",
-    "unseen_words",
+    "parse_topic",
+    "search_expression",
 ]

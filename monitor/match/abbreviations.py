@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from monitor.text import MOST_READ
 
-LONGEST_SHORT = 10
-MOST = 50
+MAX_SHORT_LENGTH = 10
+MAX_DEFINITIONS = 50
 
 _PARENTHESES = re.compile(r"\(([^()]{2,200})\)")
 _LISTED = re.compile("[,;]")
@@ -31,19 +31,19 @@ class Definition(NamedTuple):
     long: str
 
 
-def definitions(*texts: str) -> tuple[Definition, ...]:
+def find_definitions(*texts: str) -> tuple[Definition, ...]:
     """Return what the texts define, the first definition of each short form, at most 50."""
     found: dict[str, Definition] = {}
     for text in (each[:MOST_READ] for each in texts):
         if "(" in text:
-            for one in _definitions(text):
+            for one in _definitions_in(text):
                 found.setdefault(one.short, one)
-                if len(found) == MOST:
+                if len(found) == MAX_DEFINITIONS:
                     return tuple(found.values())
     return tuple(found.values())
 
 
-def _definitions(text: str) -> Iterator[Definition]:
+def _definitions_in(text: str) -> Iterator[Definition]:
     done = 0
     for parentheses in _PARENTHESES.finditer(text):
         written = text[done : parentheses.start()]
@@ -71,7 +71,7 @@ def _sentence(before: str) -> str:
 
 def _is_short(text: str) -> bool:
     return (
-        2 <= len(text) <= LONGEST_SHORT
+        2 <= len(text) <= MAX_SHORT_LENGTH
         and _SHORT.fullmatch(text) is not None
         and any(letter.isupper() for letter in text)
     )

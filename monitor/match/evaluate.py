@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from monitor.match.abbreviations import Definition, definitions
+from monitor.match.abbreviations import Definition, find_definitions
 from monitor.match.names import PersonName, same_person, spellings
 from monitor.match.occurrences import Lattice
 from monitor.match.tree import (
@@ -29,7 +29,7 @@ from monitor.match.tree import (
 from monitor.model import Paper
 
 
-def label(text: str) -> str:
+def fold_label(text: str) -> str:
     """Fold a category, a source's name or an announce type: case, width and spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
@@ -42,17 +42,17 @@ class View:
         self.sources = tuple(sources)
 
     @cached_property
-    def defined(self) -> tuple[Definition, ...]:
+    def definitions(self) -> tuple[Definition, ...]:
         """The abbreviations that the paper defines: they count in its title and abstract."""
-        return definitions(self.paper.title, self.paper.abstract)
+        return find_definitions(self.paper.title, self.paper.abstract)
 
     @cached_property
     def title(self) -> Lattice:
-        return Lattice(self.paper.title, self.defined)
+        return Lattice(self.paper.title, self.definitions)
 
     @cached_property
     def abstract(self) -> Lattice:
-        return Lattice(self.paper.abstract, self.defined)
+        return Lattice(self.paper.abstract, self.definitions)
 
     @cached_property
     def venue(self) -> Lattice:
@@ -75,57 +75,57 @@ class View:
             case _:
                 return (self.paper.announce,) if self.paper.announce else ()
 
-    def met_authors(self, leaf: Author) -> list[str]:
+    def matching_authors(self, leaf: Author) -> list[str]:
         """Return the authors, as written, that `leaf` asks for."""
-        return [written for written, names in self.authors if is_asked_for(leaf, names)]
+        return [written for written, names in self.authors if matches_author(leaf, names)]
 
-    def met_labels(self, leaf: Label) -> list[str]:
+    def matching_labels(self, leaf: Label) -> list[str]:
         """Return the labels, as written, that `leaf` asks for."""
         values = self.labels(leaf.field)
         if leaf.prefix:
-            return [value for value in values if label(value).startswith(leaf.value)]
-        return [value for value in values if label(value) == leaf.value]
+            return [value for value in values if fold_label(value).startswith(leaf.value)]
+        return [value for value in values if fold_label(value) == leaf.value]
 
 
-def is_asked_for(leaf: Author, names: Iterable[PersonName]) -> bool:
+def matches_author(leaf: Author, names: Iterable[PersonName]) -> bool:
     if leaf.prefix:
         beginning = leaf.names[0].family
         return any(word.startswith(beginning) for name in names for word in name.words)
     return any(same_person(asked, name) for asked in leaf.names for name in names)
 
 
-def meets(node: Node, view: View) -> bool:
+def matches(node: Node, view: View) -> bool:
     """Whether the paper has what `node` asks for. A phrase never spans two fields."""
     match node:
         case Words() | Near():
             return any(view.text(field).occurrences(node) for field in node.fields)
         case And(children):
-            return all(meets(child, view) for child in children)
+            return all(matches(child, view) for child in children)
         case Or(children):
-            return any(meets(child, view) for child in children)
+            return any(matches(child, view) for child in children)
         case AtLeast(least, children):
-            return sum(meets(child, view) for child in children) >= least
+            return sum(matches(child, view) for child in children) >= least
         case Not(leaf):
-            return not meets(leaf, view)
+            return not matches(leaf, view)
         case Author():
-            return bool(view.met_authors(node))
+            return bool(view.matching_authors(node))
         case Label():
-            return bool(view.met_labels(node))
+            return bool(view.matching_labels(node))
 
 
-def answers(query: Query, view: View) -> bool:
+def matches_topic(query: Query, view: View) -> bool:
     """Whether the paper meets the topic: its tree and, where it has one, its threshold."""
-    return meets(query.root, view) and (
+    return matches(query.root, view) and (
         not query.threshold or points(query, view) >= query.threshold
     )
 
 
 def points(query: Query, view: View) -> float:
     """Return the sum of the weights of the clauses by which a paper meets the tree."""
-    return total(met_leaves(query.root, view), dict(query.weights))
+    return total_weight(matching_leaves(query.root, view), dict(query.weights))
 
 
-def total(found: Iterable[Leaf], weights: Mapping[Leaf, float]) -> float:
+def total_weight(found: Iterable[Leaf], weights: Mapping[Leaf, float]) -> float:
     """Return the sum of the weights of leaves, 1 where none is given.
 
     Equal leaves count once, and so do those of one position: a word and its synonyms.
@@ -137,23 +137,23 @@ def total(found: Iterable[Leaf], weights: Mapping[Leaf, float]) -> float:
     return sum(by_clause.values())
 
 
-def met_leaves(node: Node, view: View) -> list[Leaf]:
+def matching_leaves(node: Node, view: View) -> list[Leaf]:
     """Return the leaves by which a paper meets `node`, each once; none when it does not."""
-    return list(dict.fromkeys(_met_leaves(node, view)))
+    return list(dict.fromkeys(_collect_leaves(node, view)))
 
 
-def _met_leaves(node: Node, view: View) -> list[Leaf]:
+def _collect_leaves(node: Node, view: View) -> list[Leaf]:
     match node:
         case Not():
             return []
         case Or(children) | AtLeast(_, children):
-            if not meets(node, view):
+            if not matches(node, view):
                 return []
-            met = [child for child in children if meets(child, view)]
-            return [leaf for child in met for leaf in _met_leaves(child, view)]
+            matched = [child for child in children if matches(child, view)]
+            return [leaf for child in matched for leaf in _collect_leaves(child, view)]
         case And(children):
-            if not meets(node, view):
+            if not matches(node, view):
                 return []
-            return [leaf for child in children for leaf in _met_leaves(child, view)]
+            return [leaf for child in children for leaf in _collect_leaves(child, view)]
         case _:
-            return [node] if meets(node, view) else []
+            return [node] if matches(node, view) else []

@@ -1,4 +1,4 @@
-"""Why a paper met a topic, and how well."""
+"""Why a paper matches a topic, and how well."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from monitor.match.evaluate import View, met_leaves, total
+from monitor.match.evaluate import View, matching_leaves, total_weight
 from monitor.match.idf import rarity
 from monitor.match.occurrences import Span
 from monitor.match.tree import Author, Label, Leaf, Near, Query, Words, leaves
@@ -19,34 +19,34 @@ _MATHS = re.compile(r"(?<!\\)\$(?=\S)[^$]{1,400}(?<=\S)\$(?!\d)")
 
 
 def explain(query: Query, view: View) -> tuple[MatchReason, ...]:
-    """Return which words were found in which field, one `Why` a field, title first.
+    """Return which words were found in which field, one reason a field, title first.
 
     Words are as the paper writes them, each once whatever its case; spans never cut a formula
     and never overlap. What a topic excludes is not listed; authors, categories, sources and
-    announce types have words but no spans. Empty when the paper does not meet the topic.
+    announce types have words but no spans. Empty when the paper does not match the topic.
     """
-    met = met_leaves(query.root, view)
-    texts = [_text_why(field, met, view) for field in _FIELDS]
+    matched = matching_leaves(query.root, view)
+    texts = [_text_reason(field, matched, view) for field in _FIELDS]
     found: dict[str, list[str]] = {}
-    for leaf in met:
+    for leaf in matched:
         if isinstance(leaf, Author):
-            found.setdefault("author", []).extend(view.met_authors(leaf))
+            found.setdefault("author", []).extend(view.matching_authors(leaf))
         elif isinstance(leaf, Label):
-            found.setdefault(leaf.field, []).extend(view.met_labels(leaf))
+            found.setdefault(leaf.field, []).extend(view.matching_labels(leaf))
     others = [MatchReason(field, _distinct(values)) for field, values in found.items()]
     return tuple(why for why in (*texts, *others) if why.words)
 
 
-def _text_why(field: str, met: Sequence[Leaf], view: View) -> MatchReason:
-    terms = [leaf for leaf in met if isinstance(leaf, Words | Near) and field in leaf.fields]
+def _text_reason(field: str, matched: Sequence[Leaf], view: View) -> MatchReason:
+    terms = [leaf for leaf in matched if isinstance(leaf, Words | Near) and field in leaf.fields]
     if not terms:
         return MatchReason(field, ())
     lattice = view.text(field)
     found = sorted({span for term in terms for span in lattice.occurrences(term)})
     formulas = [match.span() for match in _MATHS.finditer(lattice.text)]
-    whole = sorted(_widened(lattice.text, span, formulas) for span in found)
+    whole = sorted(_widen(lattice.text, span, formulas) for span in found)
     words = _distinct(" ".join(lattice.text[start:end].split()) for start, end in whole)
-    return MatchReason(field, words, _merged(whole))
+    return MatchReason(field, words, _merge(whole))
 
 
 def _distinct(words: Iterable[str]) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def _distinct(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(first.values())
 
 
-def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
+def _merge(spans: Iterable[Span]) -> tuple[Span, ...]:
     merged: list[Span] = []
     for start, end in spans:
         if merged and start < merged[-1][1]:
@@ -66,17 +66,17 @@ def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
     return tuple(merged)
 
 
-def _widened(text: str, span: Span, formulas: Sequence[Span]) -> Span:
+def _widen(text: str, span: Span, formulas: Sequence[Span]) -> Span:
     """Widen `span` so that it cuts no formula and no braces; `formulas` are in order."""
     start, end = span
     first = bisect_right(formulas, start, key=itemgetter(1))
     last = bisect_left(formulas, end, first, key=itemgetter(0))
     if first < last:
         start, end = min(start, formulas[first][0]), max(end, formulas[last - 1][1])
-    return _balanced(text, start, end)
+    return _balance_braces(text, start, end)
 
 
-def _balanced(text: str, start: int, end: int) -> Span:
+def _balance_braces(text: str, start: int, end: int) -> Span:
     unclosed = text.count("{", start, end) - text.count("}", start, end)
     while unclosed > 0 and text[end : end + 1] == "}":
         end, unclosed = end + 1, unclosed - 1
@@ -86,35 +86,36 @@ def _balanced(text: str, start: int, end: int) -> Span:
 
 
 def score(query: Query, view: View) -> float:
-    """Return how well the paper meets the topic, from 0 (not at all) to below 7.5.
+    """Return how well the paper matches the topic, from 0 (not at all) to below 7.5.
 
-    4 when any clause is met in the title, up to 2 for the share of clauses met there, up to 1
-    for the share met anywhere, and up to 0.5 for repetition (the n-th occurrence of a word adds
-    ever less). So a title always comes before an abstract. Clauses are the words, phrases,
-    names and labels asked for, each once and a word with its synonyms as one; in the shares each
-    counts by its weight times its `rarity`.
+    4 when any clause matches in the title, up to 2 for the share of clauses that match there, up
+    to 1 for the share that match anywhere, and up to 0.5 for repetition (the n-th occurrence of a
+    word adds ever less). So a match in the title always ranks above one in the abstract. Clauses
+    are the words, phrases, names and labels of the topic, each once and a word with its synonyms
+    as one; in the shares each counts by its weight times its `rarity`.
     """
-    met = met_leaves(query.root, view)
-    if not met:
+    matched = matching_leaves(query.root, view)
+    if not matched:
         return 0.0
     occurrences, in_title = 0, []
-    for leaf in met:
+    for leaf in matched:
         if isinstance(leaf, Words | Near):
             counts = {field: len(view.text(field).occurrences(leaf)) for field in leaf.fields}
             occurrences += sum(counts.values())
             if counts.get("title"):
                 in_title.append(leaf)
-    told = _telling(query)
-    shares = (2 * total(in_title, told) + total(met, told)) / total(told, told)
-    return float(points(bool(in_title), shares, max(occurrences, 1)))
+    weights = _information_by_leaf(query)
+    shares = 2 * total_weight(in_title, weights) + total_weight(matched, weights)
+    shares /= total_weight(weights, weights)
+    return float(combine(bool(in_title), shares, max(occurrences, 1)))
 
 
-def points(in_title: Any, shares: Any, occurrences: Any) -> Any:
+def combine(in_title: Any, shares: Any, occurrences: Any) -> Any:
     """Add up a score, or a column of them: `score` says what counts how much."""
     return 4.0 * in_title + shares + 0.5 * (1 - 1 / occurrences)
 
 
-def _telling(query: Query) -> dict[Leaf, float]:
+def _information_by_leaf(query: Query) -> dict[Leaf, float]:
     """Return what each leaf counts: its clause's weight times the rarity of what was written."""
     weights = dict(query.weights)
     clauses: dict[int, float] = {}

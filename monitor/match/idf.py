@@ -1,7 +1,7 @@
-"""How much it tells that a paper has a word: what stands in abstracts of every field tells less.
+"""How informative a word is: one that occurs in abstracts of every field says less.
 
-A list that ships with the program, not the papers of the day or of the store: a score is the
-same whatever else came in with a paper, and whenever it is worked out.
+The list ships with the program and does not depend on the papers of the day or of the store, so
+that the score of a paper never depends on other papers or on when it is computed.
 """
 
 from __future__ import annotations
@@ -37,39 +37,41 @@ _COMMON = """
 """
 COMMON = frozenset(_COMMON.split())
 
-# What a label tells: many papers have one, as a rule.
+# A label is less informative than a word: many papers share it.
 _LABEL = 0.5
 
 
 def rarity(leaf: Leaf) -> float:
-    """Return how much it tells that a leaf is met, from 0 to below 1.
+    """Return how informative a match of this leaf is, from 0 to below 1.
 
     1 - 1/(1 + n): n counts 1 for each word of the leaf, a half for a common word or a beginning,
     and nothing for a stop word; a name counts 1 a word, any other label a half.
     """
-    told: float
+    information: float
     match leaf:
         case Words():
-            told = sum(_edge(edge) for edge in leaf.edges if edge.end - edge.start == 1)
+            information = sum(map(_edge_information, leaf.edges))
         case Near():
-            told = sum(_edge(e) for w in leaf.words for e in w.edges if e.end - e.start == 1)
+            information = sum(_edge_information(e) for word in leaf.words for e in word.edges)
         case Author():
-            told = float(len(leaf.names[0].words))
+            information = float(len(leaf.names[0].words))
         case Label():
-            told = _LABEL
-    return 1 - 1 / (1 + max(told, 0.1))
+            information = _LABEL
+    return 1 - 1 / (1 + max(information, 0.1))
 
 
 def rarity_of_words(forms: Iterable[str]) -> float:
     """Return the rarity of a phrase of these words in the singular."""
-    return 1 - 1 / (1 + max(sum(map(_word, forms)), 0.1))
+    return 1 - 1 / (1 + max(sum(map(_word_information, forms)), 0.1))
 
 
-def _edge(edge: Edge) -> float:
-    return 0.5 if edge.prefix else _word(edge.key)
+def _edge_information(edge: Edge) -> float:
+    if edge.end - edge.start > 1:
+        return 0.0  # its parts are counted instead
+    return 0.5 if edge.prefix else _word_information(edge.key)
 
 
-def _word(form: str) -> float:
+def _word_information(form: str) -> float:
     if form in STOP_WORDS:
         return 0.0
     return 0.5 if form in COMMON else 1.0

@@ -1,8 +1,8 @@
-"""What the search index holds of a paper, and what a topic seeks in it.
+"""The keywords of a paper in the search index, and the search expression of a topic.
 
-The index may find too much and never too little: every paper that meets a topic has the keywords
-that `sought` names. A source's name and an announce type change with every reading, so they are
-not among them; nor is what a paper must not have.
+The index may find too much and never too little: every paper that matches a topic has the keywords
+that `search_expression` names. A source's name and an announce type change with every reading, so
+they are not among them; nor is what a paper must not have.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from functools import lru_cache
 from itertools import chain, combinations
 from math import comb
 
-from monitor.match.abbreviations import definitions
-from monitor.match.evaluate import label
+from monitor.match.abbreviations import find_definitions
+from monitor.match.evaluate import fold_label
 from monitor.match.names import spellings
 from monitor.match.too_broad import STOP_WORDS
 from monitor.match.tree import And, AtLeast, Author, Edge, Label, Near, Node, Not, Or, Words
 from monitor.model import Keyword, Keywords, Paper, SearchExpr
 from monitor.text import pieces, ways_to_write, words_of_piece
 
-# A database refuses a longer one; two that begin alike are told apart by the exact evaluation.
-LONGEST = 200
-# Of `2 of (a, b, c)` every pair is asked for, of a longer choice any one.
-MOST_PAIRS = 20
+# A database refuses a longer one; two that begin alike are distinguished by the exact evaluation.
+MAX_KEYWORD_LENGTH = 200
+# `2 of (a, b, c)` searches for every pair; with more combinations than this, for any one option.
+MAX_COMBINATIONS = 20
 
 _UNHELD = re.compile("[\x00-\x20\"'\x7f]")
 
 
-def keywords(paper: Paper) -> frozenset[str]:
-    """Return what the index holds of a paper: each word as written and in its form."""
+def paper_keywords(paper: Paper) -> frozenset[str]:
+    """Return the keywords of a paper: each word as written and in its form."""
     found = _words(paper.title, paper.abstract)
-    # What abbreviations stand for is cut out of the text, and may be read otherwise there.
-    found |= _words(*chain.from_iterable(definitions(paper.title, paper.abstract)))
+    # Both sides of an abbreviation are cut out of the text, where they may be read differently.
+    found |= _words(*chain.from_iterable(find_definitions(paper.title, paper.abstract)))
     found.update(_key(f"venue:{word}") for word in _words(paper.venue))
     names = (name for written in paper.authors for name in spellings(written))
     found.update(_key(f"author:{word}") for name in names for word in name.words)
-    found.update(_key(f"category:{label(value)}") for value in paper.categories)
+    found.update(_key(f"category:{fold_label(value)}") for value in paper.categories)
     return frozenset(found)
 
 
@@ -53,18 +53,18 @@ def _of_piece(piece: bytes) -> tuple[str, ...]:
 
 def _key(text: str) -> str:
     """Return a keyword as every index can hold it: without spaces and quotes, and not too long."""
-    return _UNHELD.sub("_", text)[:LONGEST]
+    return _UNHELD.sub("_", text)[:MAX_KEYWORD_LENGTH]
 
 
-def sought(node: Node) -> SearchExpr | None:
-    """Return what a paper must have to meet a tree; None where it may have anything."""
+def search_expression(node: Node) -> SearchExpr | None:
+    """Return what a paper must have to match a tree; None where it may have anything."""
     match node:
         case And(children):
-            return _every([sought(child) for child in children])
+            return _every([search_expression(child) for child in children])
         case Or(children):
-            return _some([sought(child) for child in children])
+            return _some([search_expression(child) for child in children])
         case AtLeast(count, children):
-            return _at_least(count, [sought(child) for child in children])
+            return _at_least(count, [search_expression(child) for child in children])
         case Words():
             return _every(list(_of_words(node)))
         case Near(_, words):
@@ -98,7 +98,7 @@ def _at_least(count: int, parts: Sequence[SearchExpr | None]) -> SearchExpr | No
     count -= len(parts) - len(some)
     if count < 1:
         return None
-    if comb(len(some), count) > MOST_PAIRS:
+    if comb(len(some), count) > MAX_COMBINATIONS:
         return _some(some)
     return _some([_every(chosen) for chosen in combinations(some, count)])
 
@@ -109,13 +109,13 @@ def _of_words(term: Words) -> Iterator[SearchExpr | None]:
     telling = [edges for edges in gaps if not all(_is_common(edge) for edge in edges)]
     space = "venue:" if term.fields == ("venue",) else ""
     for edges in telling or gaps:
-        yield _some([_spelled(space, edge) for edge in edges])
+        yield _some([_spellings_of(space, edge) for edge in edges])
 
 
-def _spelled(space: str, edge: Edge) -> SearchExpr | None:
+def _spellings_of(space: str, edge: Edge) -> SearchExpr | None:
     """Return the keywords of a word in all its spellings; None for one that has too many.
 
-    So the index finds what it was given before two spellings were known to be of one word.
+    So papers are found that were indexed before two spellings were listed as one word.
     """
     if edge.prefix:
         return _keyword(f"{space}{edge.key}", True)

@@ -21,7 +21,7 @@ def item_query(item: str) -> str:
     return f'="{item[1:]}"' if item.startswith("=") else f'"{item}"'
 
 
-def labelled(field: str, value: str) -> str:
+def field_query(field: str, value: str) -> str:
     """Return a name or category in the language."""
     quoted = value.strip().replace('"', "")
     return f'{field}:"{quoted}"'
@@ -42,13 +42,13 @@ def lists_query(
     groups = [
         map(item_query, some),
         *([item_query(item)] for item in every),
-        (labelled("author", name) for name in authors),
-        (labelled("category", name) for name in categories),
+        (field_query("author", name) for name in authors),
+        (field_query("category", name) for name in categories),
     ]
     parts = [*filter(None, map(_either, groups)), *(f"NOT {item_query(item)}" for item in none)]
     return " AND ".join(parts)
 
 
 def _either(items: Iterable[str]) -> str:
-    told = list(items)
-    return told[0] if len(told) == 1 else f"({' OR '.join(told)})" if told else ""
+    queries = list(items)
+    return queries[0] if len(queries) == 1 else f"({' OR '.join(queries)})" if queries else ""

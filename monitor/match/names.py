@@ -60,37 +60,37 @@ def _initials_last(words: list[str]) -> tuple[list[str], list[str]]:
     return (words[count:], words[:count]) if count else ([], words)
 
 
-def same_person(asked: PersonName, author: PersonName) -> bool:
+def same_person(wanted: PersonName, author: PersonName) -> bool:
     """Whether `author` may be who was asked for.
 
     One word is met by any whole word of the name. Otherwise the family name must be the same
     and each given name asked for must be there, in full or as an initial; a middle initial may
     be missing. Full names are also met in another order.
     """
-    if not asked.given:
-        return asked.family in author.words
-    if asked.family == author.family and _given_agree(asked.given, author.given):
+    if not wanted.given:
+        return wanted.family in author.words
+    if wanted.family == author.family and _given_names_agree(wanted.given, author.given):
         return True
-    full = all(len(word) > 1 for word in asked.words)
-    return full and set(asked.words) <= set(author.words)
+    full = all(len(word) > 1 for word in wanted.words)
+    return full and set(wanted.words) <= set(author.words)
 
 
-def _given_agree(asked: Sequence[str], author: Sequence[str]) -> bool:
+def _given_names_agree(wanted: Sequence[str], author: Sequence[str]) -> bool:
     left = list(author)
     missing = []
-    for name in sorted(asked, key=len, reverse=True):
-        found = next((other for other in left if _same_given(name, other)), None)
+    for name in sorted(wanted, key=len, reverse=True):
+        found = next((other for other in left if _same_name(name, other)), None)
         if found is None:
             missing.append(name)
         else:
             left.remove(found)
     return (
-        len(missing) < len(asked)
+        len(missing) < len(wanted)
         and all(len(name) == 1 for name in missing)
-        and not (missing and asked[0] in missing)
+        and not (missing and wanted[0] in missing)
     )
 
 
-def _same_given(name: str, other: str) -> bool:
+def _same_name(name: str, other: str) -> bool:
     shorter, longer = sorted((name, other), key=len)
     return name == other or (len(shorter) == 1 and longer.startswith(shorter))

@@ -30,14 +30,14 @@ class Lattice:
     Where the text writes an abbreviation that the paper defines, the words it stands for are in
     the lattice as well, and the abbreviation where those words are: each further chain of words
     begins and ends where what is written does, has its characters as its span, and inner
-    positions of its own, which are negative. `extended` adds them.
+    positions of its own, which are negative. `expand_abbreviations` adds them.
     """
 
     def __init__(self, text: str, defined: Iterable[Definition] = ()) -> None:
         self.text = text
         self._occurrences: dict[Words | Near, list[Span]] = {}
-        self.by_form = _grouped(words(text))
-        for word in extended(self, defined):
+        self.by_form = _group_by_form(words(text))
+        for word in expand_abbreviations(self, defined):
             self.by_form.setdefault(word.form, []).append(word)
 
     @cached_property
@@ -50,18 +50,18 @@ class Lattice:
 
     def occurrences(self, term: Words | Near) -> list[Span]:
         """Return where `term` stands, as spans of the original text in order."""
-        known = self._occurrences.get(term)
-        if known is None:
+        spans = self._occurrences.get(term)
+        if spans is None:
             found = self._near(term) if isinstance(term, Near) else self.found(term)
-            known = self._occurrences[term] = sorted({one.span for one in found})
-        return known
+            spans = self._occurrences[term] = sorted({one.span for one in found})
+        return spans
 
     def found(self, term: Words) -> list[Occurrence]:
         """Return every occurrence of a word or phrase."""
         found = self._simple(term.edges[0]) if len(term.edges) == 1 else self._chains(term)
         if term.exact:
-            wanted = _composed(term.exact)
-            return [one for one in found if _composed(self.text[slice(*one.span)]) == wanted]
+            wanted = _normalize(term.exact)
+            return [one for one in found if _normalize(self.text[slice(*one.span)]) == wanted]
         return found
 
     def _simple(self, edge: Edge) -> list[Occurrence]:
@@ -147,14 +147,14 @@ def _longest_inside(by_length: _ByLength, start: int, end: int) -> int:
     return 0
 
 
-def _grouped(found: Iterable[Word]) -> dict[str, list[Word]]:
+def _group_by_form(found: Iterable[Word]) -> dict[str, list[Word]]:
     by_form: dict[str, list[Word]] = {}
     for word in found:
         by_form.setdefault(word.form, []).append(word)
     return by_form
 
 
-def extended(lattice: Lattice, defined: Iterable[Definition]) -> list[Word]:
+def expand_abbreviations(lattice: Lattice, defined: Iterable[Definition]) -> list[Word]:
     """Return what abbreviations add to a lattice that has none: long for short, short for long.
 
     The short form counts where its capitals are those of the definition, with or without the s
@@ -167,7 +167,7 @@ def extended(lattice: Lattice, defined: Iterable[Definition]) -> list[Word]:
             meant = words(other)
             for one in lattice.found(_term(written)):
                 if written is long or same_letters(lattice.text[slice(*one.span)], short):
-                    added += _laid(meant, one, inner)
+                    added += _lay_over(meant, one, inner)
     return added
 
 
@@ -181,7 +181,7 @@ def same_letters(written: str, short: str) -> bool:
     return written in (short, f"{short}s") or short == f"{written}s"
 
 
-def _laid(meant: Sequence[Word], where: Occurrence, inner: Iterator[int]) -> Iterator[Word]:
+def _lay_over(meant: Sequence[Word], where: Occurrence, inner: Iterator[int]) -> Iterator[Word]:
     """Lay words over a place of the text."""
     length = max((word.end for word in meant), default=0)
     at = {0: where.start, length: where.end}
@@ -192,5 +192,5 @@ def _laid(meant: Sequence[Word], where: Occurrence, inner: Iterator[int]) -> Ite
         yield Word(word.form, word.word, at[word.start], at[word.end], where.span)
 
 
-def _composed(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())

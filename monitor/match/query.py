@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from monitor.errors import QueryError
-from monitor.match.evaluate import total
+from monitor.match.evaluate import total_weight
 from monitor.match.foreign_syntax import refuse_foreign
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.match.term_parser import leaf
 from monitor.match.tokens import Token, tokens
-from monitor.match.too_broad import refuse_too_wide
+from monitor.match.too_broad import refuse_too_broad
 from monitor.match.tree import (
     Leaf,
     Node,
@@ -30,9 +30,9 @@ from monitor.match.tree import (
     leaves,
     negation,
 )
-from monitor.match.warnings import doubts
+from monitor.match.warnings import find_warnings
 
-_SIGNS_OF_OTHERS = {
+_FOREIGN_SIGNS = {
     "&": ("“&” is read as AND: all of these words must occur", "AND"),
     "|": ("“|” does not mean OR: all of these words must occur", "OR"),
 }
@@ -76,15 +76,15 @@ def _read(text: str, synonyms: Synonyms, threshold: float) -> Query:
     parser = _Parser(found, synonyms)
     root = parser.topic("")
     parser.expect_end()
-    refuse_too_wide(root)
+    refuse_too_broad(root)
     weights = parser.weights
-    _refuse_out_of_reach(root, weights, threshold)
-    doubted = (*doubts(text, found), *parser.doubts)
-    return Query(text, root, doubted, tuple(weights.items()), threshold)
+    _refuse_unreachable(root, weights, threshold)
+    warnings = (*find_warnings(text, found), *parser.warnings)
+    return Query(text, root, warnings, tuple(weights.items()), threshold)
 
 
-def _refuse_out_of_reach(root: Node, weights: Mapping[Leaf, float], threshold: float) -> None:
-    if threshold > (most := total(leaves(root), weights)):
+def _refuse_unreachable(root: Node, weights: Mapping[Leaf, float], threshold: float) -> None:
+    if threshold > (most := total_weight(leaves(root), weights)):
         raise QueryError(
             f"no paper can reach a threshold of {threshold:g}",
             0,
@@ -98,7 +98,7 @@ def _refuse_out_of_reach(root: Node, weights: Mapping[Leaf, float], threshold: f
 class _Parser:
     def __init__(self, found: Sequence[Token], synonyms: Synonyms) -> None:
         self.weights: dict[Leaf, float] = {}
-        self.doubts: list[QueryError] = []
+        self.warnings: list[QueryError] = []
         self._tokens = found
         self._synonyms = synonyms
         self._at = 0
@@ -130,36 +130,36 @@ class _Parser:
         while self._next.kind not in ("OR", "close", "comma", "end"):
             if self._next.kind == "AND":
                 self._take()
-            elif self._is_lone_sign():
-                self.doubts.append(_sign_doubt(*self._tokens[self._at - 1 : self._at + 2]))
+            elif self._at_lone_sign():
+                self.warnings.append(_sign_warning(*self._tokens[self._at - 1 : self._at + 2]))
                 self._take()
             parts.append(self._operand(field))
         return conjunction(parts)
 
-    def _is_lone_sign(self) -> bool:
+    def _at_lone_sign(self) -> bool:
         """Whether a lone `&` or `|` stands here with something to look for behind it."""
-        behind = self._tokens[self._at + 1].kind if self._next.text in _SIGNS_OF_OTHERS else "end"
+        behind = self._tokens[self._at + 1].kind if self._next.text in _FOREIGN_SIGNS else "end"
         return behind not in ("AND", "OR", "close", "comma", "end")
 
     def _operand(self, field: str) -> Node:
         token = self._next
         if token.kind in ("AND", "OR", "close", "comma", "end"):
-            self._refuse_nothing(token)
+            self._refuse_missing_operand(token)
         self._take()
         match token.kind:
             case "NOT" | "minus":
-                return self._excluded(token, field)
+                return self._negation(token, field)
             case "field":
                 return self._in_field(token, field)
             case _:
                 return self._item(token, field)
 
-    def _excluded(self, token: Token, field: str) -> Node:
-        self._deeper(token)
-        weighed = len(self.weights)
+    def _negation(self, token: Token, field: str) -> Node:
+        self._nest(token)
+        weights_before = len(self.weights)
         node = negation(self._operand(field))
-        if len(self.weights) > weighed:
-            self.doubts.append(
+        if len(self.weights) > weights_before:
+            self.warnings.append(
                 QueryError(
                     "a weight counts only for what is looked for", token.position, "leave it out"
                 )
@@ -208,7 +208,7 @@ class _Parser:
                 self.weights[one] = self.weights.get(one, 1.0) * weight
 
     def _group(self, token: Token, field: str) -> Node:
-        self._deeper(token)
+        self._nest(token)
         node = self.topic(field)
         self._close(token, node)
         return node
@@ -223,7 +223,7 @@ class _Parser:
         """Read `2 of (a, b, c)`."""
         count = int(token.text)
         opened = self._take()
-        self._deeper(opened)
+        self._nest(opened)
         items = [self.topic(field)]
         while self._next.kind == "comma":
             self._take()
@@ -240,7 +240,7 @@ class _Parser:
         self._close(opened, node)
         return node
 
-    def _deeper(self, token: Token) -> None:
+    def _nest(self, token: Token) -> None:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise QueryError(
@@ -249,7 +249,7 @@ class _Parser:
                 "write it with fewer parentheses",
             )
 
-    def _refuse_nothing(self, token: Token) -> NoReturn:
+    def _refuse_missing_operand(self, token: Token) -> NoReturn:
         """Say what is missing where an operand should stand and `token` does."""
         before = self._tokens[self._at - 1] if self._at else None
         if before is not None and before.kind == "open" and token.kind == "close":
@@ -271,8 +271,8 @@ class _Parser:
         )
 
 
-def _sign_doubt(before: Token, sign: Token, behind: Token) -> QueryError:
-    message, joint = _SIGNS_OF_OTHERS[sign.text]
+def _sign_warning(before: Token, sign: Token, behind: Token) -> QueryError:
+    message, joint = _FOREIGN_SIGNS[sign.text]
     words = before.kind == behind.kind == "word"
     instead = f"{before.text} {joint} {behind.text}" if words else joint
     return QueryError(message, sign.position, f"write {instead}")
@@ -282,8 +282,8 @@ def _field(token: Token) -> str:
     name = token.text[:-1].lower()
     if name in FIELDS:
         return name
-    known = next((field for field in FIELDS if name[:3] == field[:3]), None)
-    nearest = known or next(iter(difflib.get_close_matches(name, FIELDS, 1)), None)
+    prefix_match = next((field for field in FIELDS if name[:3] == field[:3]), None)
+    nearest = prefix_match or next(iter(difflib.get_close_matches(name, FIELDS, 1)), None)
     hint = f"did you mean {nearest}:?" if nearest else f"the fields are {', '.join(FIELDS)}"
     raise QueryError(
         f"there is no field {token.text}", token.position, f"{hint}; quote text that has a colon"

@@ -9,7 +9,7 @@ from monitor.match.tree import Edge
 from monitor.text import words
 
 # A phrase of many synonyms has ever more ways to be written: these are the first.
-MOST_WAYS = 32
+MAX_WAYS = 32
 
 
 class Term(NamedTuple):
@@ -35,13 +35,13 @@ class Synonyms:
 
     def __init__(self, groups: Iterable[Sequence[str]] = ()) -> None:
         self.groups = tuple(tuple(group) for group in groups)
-        self._known: dict[str, list[tuple[Term, tuple[Term, ...]]]] = {}
+        self._by_first_word: dict[str, list[tuple[Term, tuple[Term, ...]]]] = {}
         self._words: list[list[set[str]]] = []
         for group in self.groups:
             alike = tuple(dict.fromkeys(one for one in map(term, group) if one.edges))
             self._words.append([{edge.key for edge in one.edges} for one in alike])
             for one in alike:
-                self._known.setdefault(one.edges[0].key, []).append((one, alike))
+                self._by_first_word.setdefault(one.edges[0].key, []).append((one, alike))
 
     def bearing_on(self, text: str) -> tuple[tuple[str, ...], ...]:
         """Return the groups that a topic may have something of, by the words in its text."""
@@ -55,34 +55,34 @@ class Synonyms:
     def ways(self, written: Term) -> list[Term]:
         """Return the ways to say a term, itself first; at most 32."""
         ways = [written]
-        if not any(edge.key in self._known for edge in written.edges):
+        if not any(edge.key in self._by_first_word for edge in written.edges):
             return ways
         # From the last to the first, so that what is replaced moves nothing still to come.
         for start in range(written.length - 1, -1, -1):
-            ways += [other for way in ways for other in self._said_otherwise(way, start)]
-        return list(dict.fromkeys(ways))[:MOST_WAYS]
+            ways += [other for way in ways for other in self._substitutions(way, start)]
+        return list(dict.fromkeys(ways))[:MAX_WAYS]
 
-    def _said_otherwise(self, way: Term, start: int) -> Iterator[Term]:
+    def _substitutions(self, way: Term, start: int) -> Iterator[Term]:
         edges = set(way.edges)
         for edge in way.edges:
-            for one, alike in self._known.get(edge.key, ()) if edge.start == start else ():
-                if {_moved(e, start) for e in one.edges} <= edges:
-                    yield from (_replaced(way, start, one, o) for o in alike if o != one)
+            for one, alike in self._by_first_word.get(edge.key, ()) if edge.start == start else ():
+                if {_shift(e, start) for e in one.edges} <= edges:
+                    yield from (_substitute(way, start, one, o) for o in alike if o != one)
 
 
-def _moved(edge: Edge, by: int) -> Edge:
+def _shift(edge: Edge, by: int) -> Edge:
     return edge._replace(start=edge.start + by, end=edge.end + by)
 
 
-def _replaced(written: Term, start: int, one: Term, other: Term) -> Term:
+def _substitute(written: Term, start: int, one: Term, other: Term) -> Term:
     """Put `other` where `one` stands; a word joined across its ends is no more."""
     end, longer = start + one.length, other.length - one.length
     before = [edge for edge in written.edges if edge.end <= start]
     after = [edge for edge in written.edges if edge.start >= end]
     edges = [
         *before,
-        *(_moved(edge, start) for edge in other.edges),
-        *(_moved(edge, longer) for edge in after),
+        *(_shift(edge, start) for edge in other.edges),
+        *(_shift(edge, longer) for edge in after),
     ]
     ordered = sorted(edges, key=lambda edge: (edge.start, edge.end))
     return Term(tuple(ordered), written.length + longer)

@@ -6,14 +6,14 @@ import re
 from typing import NoReturn
 
 from monitor.errors import QueryError
-from monitor.match.evaluate import label
+from monitor.match.evaluate import fold_label
 from monitor.match.names import spellings
 from monitor.match.synonyms import Synonyms, Term
 from monitor.match.tokens import Token
 from monitor.match.tree import TEXT_FIELDS, Author, Edge, Label, Near, Node, Words, disjunction
 from monitor.text import Word, words
 
-MOST_NEAR = 10
+MAX_NEAR_WORDS = 10
 
 _INSTEAD = {
     **dict.fromkeys(("&", "+"), "write AND"),
@@ -70,11 +70,11 @@ def _check_star(token: Token, text: str, prefix: bool) -> None:
 
 
 def _label(token: Token, field: str, text: str, prefix: bool) -> Label:
-    if not label(text):
+    if not fold_label(text):
         raise QueryError(
             f"{field}: has no value to look for", token.position, f"as in {_EXAMPLES[field]}"
         )
-    return Label(field, label(text), prefix, token.position)
+    return Label(field, fold_label(text), prefix, token.position)
 
 
 def _author(token: Token, text: str, prefix: bool) -> Author:
@@ -132,8 +132,10 @@ def _near(token: Token, fields: tuple[str, ...], written: str, *, exact: bool) -
         _check_star(part, text, prefix)
         if words(text):
             found.append(Words(fields, *_term(part, text, prefix), "", part.position))
-    if not 2 <= len(found) <= MOST_NEAR or len(set(found)) < len(found):
+    if not 2 <= len(found) <= MAX_NEAR_WORDS or len(set(found)) < len(found):
         raise QueryError(
-            f"~ needs 2 to {MOST_NEAR} different words", token.position, 'as in "agent policy"~5'
+            f"~ needs 2 to {MAX_NEAR_WORDS} different words",
+            token.position,
+            'as in "agent policy"~5',
         )
     return Near(fields, tuple(found), distance, token.position)

@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
-from monitor.match.abbreviations import definitions
+from monitor.match.abbreviations import find_definitions
 from monitor.match.tree import And, Edge, Near, Node, Or, Words
 from monitor.text import beginnings, letters
 
-MOST_CHAINS = 32
+MAX_CHAINS = 32
 # What may follow the beginning of a word: of `index` in "indices", `ind` and five more.
 _REST = b"[^ \n]{0,6}"
 _ANY_REST = b"[^ \n]{0,60}"
@@ -23,17 +23,17 @@ _WORDS = b"(?:[^ \n]{0,60}+ {1,60}+){0,%d}[^ \n]{0,60}"
 # The patterns count to 60, so that no text takes long; a text with a longer run is not tested.
 _LONG_RUN = re.compile(rb"(?<![^ \n])[^ \n]{60}|(?<![^a-z0-9\n])[^a-z0-9\n]{60}")
 
-May = Callable[[str, str], bool]
+Prefilter = Callable[[str, str], bool]
 
 
-def adjoining(node: Node) -> May | None:
+def build_prefilter(node: Node) -> Prefilter | None:
     """Return a test of (title, abstract) that is true where they meet a tree; None for no test."""
     match node:
         case And(children):
-            tests = [test for test in map(adjoining, children) if test]
+            tests = [test for test in map(build_prefilter, children) if test]
             return _all(tests) if tests else None
         case Or(children):
-            some = [adjoining(child) for child in children]
+            some = [build_prefilter(child) for child in children]
             tests = [test for test in some if test]
             return _any(tests) if len(tests) == len(some) else None
         case Words() if node.length > 1 and "venue" not in node.fields:
@@ -44,11 +44,11 @@ def adjoining(node: Node) -> May | None:
             return None
 
 
-def _all(tests: Sequence[May]) -> May:
+def _all(tests: Sequence[Prefilter]) -> Prefilter:
     return lambda title, abstract: all(test(title, abstract) for test in tests)
 
 
-def _any(tests: Sequence[May]) -> May:
+def _any(tests: Sequence[Prefilter]) -> Prefilter:
     return lambda title, abstract: any(test(title, abstract) for test in tests)
 
 
@@ -57,7 +57,7 @@ _Chain = tuple[Edge, ...]
 
 def _test(
     terms: Sequence[Words], pattern: Callable[[Sequence[Sequence[_Chain]]], bytes]
-) -> May | None:
+) -> Prefilter | None:
     if "venue" in terms[0].fields:
         return None
     chains = [_chains(term) for term in terms]
@@ -67,13 +67,13 @@ def _test(
     edges = chain.from_iterable(term.edges for term in terms)
     begin = tuple({letters(one) for edge in edges for one in _begins(edge)})
 
-    def may(title: str, abstract: str) -> bool:
+    def prefilter(title: str, abstract: str) -> bool:
         text = letters(title) + b"\n" + letters(abstract)
         if found.search(text) or _LONG_RUN.search(text):
             return True
-        return _stand_for(begin, title, abstract)
+        return _may_abbreviate(begin, title, abstract)
 
-    return may
+    return prefilter
 
 
 def _chains(term: Words) -> Sequence[_Chain]:
@@ -83,7 +83,7 @@ def _chains(term: Words) -> Sequence[_Chain]:
         if not _begins(edge):
             return ()
         ways.setdefault(edge.end, []).extend((*way, edge) for way in ways.get(edge.start, ()))
-        if len(ways[edge.end]) > MOST_CHAINS:
+        if len(ways[edge.end]) > MAX_CHAINS:
             return ()
     return ways.get(term.length, ())
 
@@ -107,12 +107,12 @@ def _begins(edge: Edge) -> tuple[str, ...]:
     return (edge.key,) if edge.prefix else beginnings(edge.key)
 
 
-def _stand_for(begin: Sequence[bytes], title: str, abstract: str) -> bool:
+def _may_abbreviate(begin: Sequence[bytes], title: str, abstract: str) -> bool:
     """Say whether an abbreviation that the paper defines may stand for one of the words."""
-    told = [letters(" ".join(definition)) for definition in _defined(title, abstract)]
-    return any(one in written for written in told for one in begin)
+    texts = [letters(" ".join(definition)) for definition in _defined(title, abstract)]
+    return any(one in written for written in texts for one in begin)
 
 
 def _defined(title: str, abstract: str) -> Iterator[tuple[str, str]]:
     if "(" in title or "(" in abstract:
-        yield from definitions(title, abstract)
+        yield from find_definitions(title, abstract)

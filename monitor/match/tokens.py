@@ -8,7 +8,7 @@ from typing import NamedTuple
 from monitor.errors import QueryError
 
 QUOTES = '"“”„«»'
-GREATEST_WEIGHT = 100.0
+MAX_WEIGHT = 100.0
 
 _MINUS = r"[-\u2010-\u2015\u2212](?=[^\s)])"
 _PATTERN = r"""
@@ -67,7 +67,7 @@ def tokens(text: str) -> list[Token]:
                 lists.append(_counts(found))
             case "close":
                 lists = lists[:-1]
-                token, end = _weighed(text, token, end)
+                token, end = _read_weight(text, token, end)
         found.append(token)
         position = _skip_spaces(text, end)
     return [*found, Token("end", "", len(text))]
@@ -109,13 +109,13 @@ def _phrase(text: str, token: Token) -> tuple[Token, int]:
             raise QueryError("~ needs a number up to 100", end, 'as in "agent policy"~5')
         token = token._replace(distance=int(behind["distance"]))
         end = behind.end("near")
-    token, end = _weighed(text, token, end)
+    token, end = _read_weight(text, token, end)
     if text[end : end + 1].strip("), \t\r\n"):
         raise QueryError("a space is missing after the phrase", end, "put a space here")
     return token, end
 
 
-def _weighed(text: str, token: Token, end: int) -> tuple[Token, int]:
+def _read_weight(text: str, token: Token, end: int) -> tuple[Token, int]:
     behind = _BEHIND.match(text, end)
     if behind is None or behind["near"] or not behind["raised"]:
         return token, end
@@ -124,9 +124,9 @@ def _weighed(text: str, token: Token, end: int) -> tuple[Token, int]:
 
 def _weight(written: str, position: int) -> float:
     weight = float(written) if written else 0.0
-    if not 0 < weight <= GREATEST_WEIGHT:
+    if not 0 < weight <= MAX_WEIGHT:
         raise QueryError(
-            f"a weight is a number above 0, up to {GREATEST_WEIGHT:.0f}", position, "as in agent^3"
+            f"a weight is a number above 0, up to {MAX_WEIGHT:.0f}", position, "as in agent^3"
         )
     return weight
 

@@ -15,7 +15,7 @@ _STOP_WORDS = (
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
-def refuse_too_wide(root: Node) -> None:
+def refuse_too_broad(root: Node) -> None:
     """Raise `QueryError` when a paper with none of the words, or stop words alone, would do."""
     if _met_by_nothing(root):
         raise QueryError(

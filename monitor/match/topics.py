@@ -17,7 +17,7 @@ from monitor.model import Topic
 _Groups = tuple[tuple[str, ...], ...]
 
 
-def understood(topic: Topic) -> Query:
+def parse_topic(topic: Topic) -> Query:
     """Read a topic with its synonyms and threshold. Raises QueryError."""
     return parse_query(topic.query, _synonyms(topic.synonyms), topic.threshold)
 
@@ -27,7 +27,7 @@ def _synonyms(groups: _Groups) -> Synonyms:
     return Synonyms(groups)
 
 
-class Standing:
+class TopicIndexCache:
     """Topics in an index that lasts: of the next configuration only what is other is read.
 
     Safe to use from several threads, as long as all ask for the same topics.
@@ -35,41 +35,41 @@ class Standing:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._told: tuple[Topic, ...] | None = None
+        self._current: tuple[Topic, ...] | None = None
         self._topics: Mapping[str, Topic] = {}
-        self._shared: _Groups = ()
+        self._shared_synonyms: _Groups = ()
         self._index = TopicIndex({})
 
     def index(self, topics: tuple[Topic, ...]) -> TopicIndex:
         """Return an index of these topics by name; one that cannot be read is in its `errors`."""
         with self._lock:
-            if topics is not self._told:
-                self._follow(topics)
+            if topics is not self._current:
+                self._update(topics)
             return self._index
 
-    def _follow(self, topics: tuple[Topic, ...]) -> None:
+    def _update(self, topics: tuple[Topic, ...]) -> None:
         if not self._topics:
             # Nearly always all topics have the same synonyms, and then they stay as text.
             common = Counter(topic.synonyms for topic in topics).most_common(1)
-            self._shared = common[0][0] if common else ()
-            self._index = TopicIndex({}, synonyms=_synonyms(self._shared))
+            self._shared_synonyms = common[0][0] if common else ()
+            self._index = TopicIndex({}, synonyms=_synonyms(self._shared_synonyms))
         wanted = {topic.name: topic for topic in topics}
         for name in self._topics.keys() - wanted.keys():
             self._index.discard(name)
         for topic in topics:
             if self._topics.get(topic.name) != topic:
                 self._read(topic)
-        self._told, self._topics = topics, wanted
+        self._current, self._topics = topics, wanted
 
     def _read(self, topic: Topic) -> None:
         try:
-            plain = topic.synonyms == self._shared and not topic.threshold
-            self._index.replace(topic.name, topic.query if plain else understood(topic))
+            plain = topic.synonyms == self._shared_synonyms and not topic.threshold
+            self._index.replace(topic.name, topic.query if plain else parse_topic(topic))
         except QueryError as error:
             self._index.discard(topic.name)
             self._index.errors[topic.name] = error
 
 
-def index_of(topics: Iterable[Topic]) -> TopicIndex:
+def build_index(topics: Iterable[Topic]) -> TopicIndex:
     """Return an index of topics by name; one that cannot be read is in its `errors`."""
-    return Standing().index(tuple(topics))
+    return TopicIndexCache().index(tuple(topics))

@@ -6,7 +6,7 @@ b)` is an Or of two leaves, a synonym an Or of Words. Trees are in negation norm
 stands on leaves only, so that every other leaf counts for the topic when it is met.
 
 What a leaf asks is defined by what it says here and, word for word, by `monitor.match.evaluate`:
-`meets` is the plain reading of a tree, and every faster one has to agree with it.
+`matches` is the plain reading of a tree, and every faster one has to agree with it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Words of topics that none of some papers has: a slip of the pen, or a word nobody writes."""
+"""Words of topics that occur in none of a set of papers: typing errors, or words nobody uses."""
 
 from __future__ import annotations
 
@@ -12,32 +12,33 @@ from monitor.model import Paper
 from monitor.text import words
 
 
-def unseen_words(
+def find_unseen_words(
     topics: Mapping[Hashable, Query], papers: Iterable[Paper]
 ) -> dict[Hashable, list[str]]:
     """Return, for each topic that has some, the words that no paper has, as the topic writes them.
 
-    Only words of the title or abstract count that the topic asks for. A word with synonyms is
-    there when one of them is; a word joined by hyphens is one.
+    Only words that the topic looks for in the title or abstract are checked. A word with synonyms
+    is seen when one of them is; words joined by hyphens count as one.
     """
-    asked = {name: list(_clauses(query)) for name, query in topics.items()}
-    units = {unit for clauses in asked.values() for ways in clauses for way in ways for unit in way}
+    clauses_of = {name: list(_clauses(query)) for name, query in topics.items()}
+    ways = [way for clauses in clauses_of.values() for clause in clauses for way in clause]
+    units = {unit for way in ways for unit in way}
     index = TopicIndex({unit: Query("", unit) for unit in units})
     _, numbers = index.pairs(papers)
     seen = {index.name(number) for number in set(numbers.tolist())}
-    found = {name: list(_missing(topics[name], asked[name], seen)) for name in topics}
+    found = {name: list(_unseen_units(topics[name], clauses_of[name], seen)) for name in topics}
     return {name: missing for name, missing in found.items() if missing}
 
 
 def _clauses(query: Query) -> Iterator[list[list[Words]]]:
-    """Yield each clause of a topic: the ways to say it, of which each is some words."""
-    said = sorted(leaves(query.root), key=lambda leaf: leaf.position)
-    for _, ways in groupby(said, key=lambda leaf: leaf.position):
+    """Yield each clause of a topic: its alternatives (a word and its synonyms), each as words."""
+    ordered = sorted(leaves(query.root), key=lambda leaf: leaf.position)
+    for _, ways in groupby(ordered, key=lambda leaf: leaf.position):
         yield [list(_units(leaf)) for leaf in ways]
 
 
 def _units(leaf: Leaf) -> Iterator[Words]:
-    """Yield the words of a phrase, each as what would find it alone."""
+    """Yield the words of a phrase, each as a term that finds it alone."""
     if isinstance(leaf, Near):
         for one in leaf.words:
             yield from _units(one)
@@ -56,7 +57,7 @@ def _units(leaf: Leaf) -> Iterator[Words]:
         start = cut
 
 
-def _missing(
+def _unseen_units(
     query: Query, clauses: Iterable[list[list[Words]]], seen: set[Hashable]
 ) -> Iterator[str]:
     missing = (
@@ -71,7 +72,7 @@ def _missing(
 
 
 def _key(unit: Words) -> str:
-    """Return what stands for a unit: its longest word, with * for a beginning."""
+    """Return the text to show for a unit: its longest word, with * for a prefix."""
     longest = max(unit.edges, key=lambda edge: edge.end - edge.start)
     return unit.exact or longest.key + "*" * longest.prefix
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from monitor.errors import QueryError
-from monitor.match.foreign_syntax.rule import FIRST, LAST, masked
+from monitor.match.foreign_syntax.rule import FIRST, LAST, mask_phrases
 from monitor.match.tokens import Token
 
 # A topic without any of these has nothing to doubt; weights are doubted by the parser.
@@ -14,11 +14,11 @@ _DOUBTFUL = re.compile(
     r"[,;?$&|+{'`‘‚‹「『，；、]|\b(?!(?:AND|OR|NOT)\b)(?i:and|or|not)\b"
     r"|\b(?:NEAR|SAME|XOR|ADJ|UND|ODER|NICHT)\b|\w\.\w"
 )
-_JOINTS = ("AND", "OR", "NOT")
-_OTHER_JOINTS = {"UND": "AND", "ODER": "OR", "NICHT": "NOT", "AND/OR": "OR", "OR/AND": "OR"}
+_OPERATORS = ("AND", "OR", "NOT")
+_FOREIGN_OPERATORS = {"UND": "AND", "ODER": "OR", "NICHT": "NOT", "AND/OR": "OR", "OR/AND": "OR"}
 _NEAR = {"NEAR", "SAME", "ADJ"}
-_ANY_JOINT = {*_JOINTS, *_OTHER_JOINTS, *_NEAR, "XOR"}
-_OF_TEXTS = {"title:", "abstract:", "venue:"}
+_ANY_OPERATOR = {*_OPERATORS, *_FOREIGN_OPERATORS, *_NEAR, "XOR"}
+_TEXT_FIELDS = {"title:", "abstract:", "venue:"}
 _SEPARATORS = ",;，；、"
 _LISTED = re.compile(rf"[^\W\d_][^\W_]+[{_SEPARATORS}][^\W\d_][^\W_]+")
 _GLUED = re.compile(r"(?=\S*[a-z])[^\W\d_]{3,}(?P<sign>[&|+])[^\W\d_]{3,}")
@@ -34,21 +34,21 @@ _OPENED = re.compile("['`‘‚‹「『{]")
 _BRACES = re.compile(rf"{FIRST}\{{(?P<of>[\w-]+(?:\s[\w-]+)+)\}}{LAST}")
 
 
-def may_doubt(text: str) -> bool:
-    """Whether `doubts` might find something: to tell costs less than to read the topic."""
+def may_have_warnings(text: str) -> bool:
+    """Whether `find_warnings` might find something: to tell costs less than to read the topic."""
     return bool(_DOUBTFUL.search(text))
 
 
-def doubts(text: str, found: Sequence[Token]) -> Iterator[QueryError]:
+def find_warnings(text: str, found: Sequence[Token]) -> Iterator[QueryError]:
     """Yield what is probably not meant, with its position, and what to write if it is not.
 
     `found` are the tokens of `text`, the end among them.
     """
     for at, token in enumerate(found[:-1]):
         word = token.text
-        if token.kind == "word" and (not word.isalnum() or word.upper() in _ANY_JOINT):
-            yield from _word(found, at)
-    outside = masked(text) if _OPENED.search(text) else ""
+        if token.kind == "word" and (not word.isalnum() or word.upper() in _ANY_OPERATOR):
+            yield from _word_warnings(found, at)
+    outside = mask_phrases(text) if _OPENED.search(text) else ""
     for pattern in (_OTHER_QUOTES, _BRACES):
         for match in pattern.finditer(outside):
             yield QueryError(
@@ -58,29 +58,29 @@ def doubts(text: str, found: Sequence[Token]) -> Iterator[QueryError]:
             )
 
 
-def _word(found: Sequence[Token], at: int) -> Iterator[QueryError]:
+def _word_warnings(found: Sequence[Token], at: int) -> Iterator[QueryError]:
     token, text = found[at], found[at].text
     joins = found[at + 1].kind != "end"
-    if joins and text.upper() in (_JOINTS if at else ("NOT",)):
+    if joins and text.upper() in (_OPERATORS if at else ("NOT",)):
         yield QueryError(
             f"'{text}' is looked for as a word here",
             token.position,
             f"write {text.upper()} in capitals if it is meant to join or exclude",
         )
     elif joins and at:
-        yield from _other_joint(token)
+        yield from _foreign_operator(token)
     before = found[at - 1] if at else None
-    if before and before.kind == "field" and before.text.lower() not in _OF_TEXTS:
+    if before and before.kind == "field" and before.text.lower() not in _TEXT_FIELDS:
         return
     if joins and _ends_item(token) and not (before and _ends_item(before)):
-        yield _list(found, at)
+        yield _list_warning(found, at)
     if _LISTED.search(text):
         yield QueryError(
             f"{text} is looked for as one phrase",
             token.position,
             f"write {_either(re.split(f'[{_SEPARATORS}]', text))} to find any of the words",
         )
-    yield from _of_one_word(token)
+    yield from _spelling_warnings(token)
     if _CATEGORY.fullmatch(text) and not any(one.text.lower() == "category:" for one in found):
         yield QueryError(
             f"{text} is looked for in the title and the abstract",
@@ -89,16 +89,20 @@ def _word(found: Sequence[Token], at: int) -> Iterator[QueryError]:
         )
 
 
-def _other_joint(token: Token) -> Iterator[QueryError]:
+def _foreign_operator(token: Token) -> Iterator[QueryError]:
     text = token.text
-    said = f"'{text}' is looked for as a word here"
-    if text.upper() in _OTHER_JOINTS and (text.isupper() or "/" in text):
-        yield QueryError(said, token.position, f"write {_OTHER_JOINTS[text.upper()]} to join")
+    message = f"'{text}' is looked for as a word here"
+    if text.upper() in _FOREIGN_OPERATORS and (text.isupper() or "/" in text):
+        yield QueryError(
+            message, token.position, f"write {_FOREIGN_OPERATORS[text.upper()]} to join"
+        )
     elif text == "XOR":
-        yield QueryError(said, token.position, "write (a OR b) NOT (a b) for one without the other")
+        yield QueryError(
+            message, token.position, "write (a OR b) NOT (a b) for one without the other"
+        )
     elif text in _NEAR:
         hint = 'write "agent robot"~15 for two words near each other'
-        yield QueryError(said, token.position, hint)
+        yield QueryError(message, token.position, hint)
 
 
 def _ends_item(token: Token) -> bool:
@@ -107,7 +111,7 @@ def _ends_item(token: Token) -> bool:
     return token.kind == "word" and text[-1] in _SEPARATORS and not _ENTITY.search(text)
 
 
-def _list(found: Sequence[Token], at: int) -> QueryError:
+def _list_warning(found: Sequence[Token], at: int) -> QueryError:
     """Doubt the first comma of `agent, llm, robot`; the whole list is the hint when it is plain."""
     token = found[at]
     listed = [token]
@@ -122,7 +126,7 @@ def _list(found: Sequence[Token], at: int) -> QueryError:
     )
 
 
-def _of_one_word(token: Token) -> Iterator[QueryError]:
+def _spelling_warnings(token: Token) -> Iterator[QueryError]:
     text, position = token.text, token.position
     if _INITIALS.fullmatch(text):
         bare = text.replace(".", "").upper()

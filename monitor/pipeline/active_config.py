@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from monitor.errors import StoreError
-from monitor.match import Standing, TopicIndex
+from monitor.match import TopicIndex, TopicIndexCache
 from monitor.model import Topic
 from monitor.pipeline.explanations import Explain, kept
 from monitor.store import matches, subscriptions
@@ -41,7 +41,7 @@ class InForce:
     """
 
     def __init__(self) -> None:
-        self._standing = Standing()
+        self._standing = TopicIndexCache()
         self._topics: tuple[Topic, ...] = ()
         self._explained: tuple[tuple[Topic, ...], Explain] | None = None
         self._mark: datetime | None = None

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import structlog
 
-from monitor.match import TopicIndex, index_of
+from monitor.match import TopicIndex, build_index
 from monitor.model import Change, MatchRow, Topic
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import OPERATOR, MatchContext
@@ -94,7 +94,7 @@ def _look_back(context: MatchContext) -> int:
         mark = matches.mark(tx)
         changed, gone = context.in_force.difference(tx, context.topics)
     every = len(changed) == len(context.topics)
-    index = context.in_force.index(context.topics) if every else index_of(changed)
+    index = context.in_force.index(context.topics) if every else build_index(changed)
     changed = _readable(changed, index)
     if mark and not changed and not gone:
         context.in_force.remember(context.topics, mark)
@@ -106,7 +106,7 @@ def _look_back(context: MatchContext) -> int:
     with context.database.writing() as tx:
         if matches.mark(tx) != mark:
             changed, gone = matches.difference(tx, context.topics)
-            changed = _readable(changed, index_of(changed))
+            changed = _readable(changed, build_index(changed))
         matches.activate_topics(tx, changed, gone, now)
         matches.replace_unsent(tx, starts, rows, now)
         if starts:

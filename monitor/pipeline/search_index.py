@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.match import keywords
+from monitor.match import paper_keywords
 from monitor.pipeline.runtime import StageContext
 from monitor.store import papers, search
 
@@ -22,7 +22,7 @@ def make_searchable(context: StageContext, most: int | None = None) -> int:
         # Reading and writing are one: no ingest may change a paper between the two.
         with context.database.ingesting() as tx:
             found = papers.load(tx, search.waiting(tx, BATCH))
-            rows = [(id, keywords(stored.paper)) for id, stored in found.items()]
+            rows = [(id, paper_keywords(stored.paper)) for id, stored in found.items()]
             search.save(tx, rows)
         if not rows:
             break

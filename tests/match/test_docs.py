@@ -14,7 +14,7 @@ import yaml
 from benchmarks import seed_topics
 from monitor.errors import QueryError
 from monitor.match import Synonyms, TopicIndex, parse_query
-from monitor.match.evaluate import View, answers, points
+from monitor.match.evaluate import View, matches_topic, points
 from monitor.match.list_syntax import lists_query
 from monitor.model import Paper
 from tests.match.ebnf import Grammar
@@ -96,7 +96,7 @@ def test_each_example_of_synonyms_holds(topic: str, example: str, met: bool) -> 
         [word, *([other] if isinstance(other, str) else other)] for word, other in told.items()
     ]
     query = parse_query(topic, Synonyms(groups))
-    assert answers(query, View(Paper(example))) == met
+    assert matches_topic(query, View(Paper(example))) == met
 
 
 def test_the_threshold_of_the_page_holds() -> None:
@@ -108,7 +108,7 @@ def test_the_threshold_of_the_page_holds() -> None:
     for titles, met in zip(shown, (True, False), strict=True):
         for title, weight in re.findall(r'"([^"]+)" \((\d+)\)', titles):
             assert points(query, View(Paper(title))) == int(weight)
-            assert answers(query, View(Paper(title))) == met
+            assert matches_topic(query, View(Paper(title))) == met
 
 
 def test_the_lists_of_the_page_are_what_it_says() -> None:

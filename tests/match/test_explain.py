@@ -121,7 +121,7 @@ def test_each_span_holds_what_was_asked_for(
             text = getattr(paper, found.field, "")
             assert list(found.spans) == sorted(found.spans)
             for start, end in found.spans:
-                part = Lattice(text[start:end], View(paper).defined)
+                part = Lattice(text[start:end], View(paper).definitions)
                 assert any(part.occurrences(term) for term in terms if found.field in term.fields)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.errors import QueryError
 from monitor.match import NO_FILTERING, TopicIndex, parse_query
-from monitor.match.foreign_syntax import rewritten
+from monitor.match.foreign_syntax import rewrite
 from monitor.model import Paper
 from tests.match.test_docs import CODE, tables
 
@@ -205,7 +205,7 @@ def test_hostile_topics_take_linear_time(pasted: str) -> None:
         text = (pasted * length)[:length]
         began = time.process_time()
         for _ in range(3):
-            rewritten(text)
+            rewrite(text)
             with contextlib.suppress(QueryError):
                 parse_query(text)
         took.append(time.process_time() - began)

@@ -14,7 +14,7 @@ from monitor.match import NO_FILTERING, Query, TopicIndex, parse_query
 from monitor.match.index import engine as engine_module
 from monitor.match.index import lattice, query_shapes
 from monitor.match.index.arrays import Column, Table
-from monitor.match.index.parse_cache import Written
+from monitor.match.index.parse_cache import ParseCache
 from monitor.match.index.terms import Leaves
 from monitor.match.synonyms import Synonyms
 from monitor.match.tree import Edge, Not, Words
@@ -150,12 +150,12 @@ def test_a_duel_with_plain_evaluation_over_the_whole_language(seed: int) -> None
 
 
 def test_a_duel_when_most_topics_have_a_shape_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_module, "MOST_SHAPES", 3)
+    monkeypatch.setattr(engine_module, "MAX_SHAPES", 3)
     assert list(duel.duel(10_000, 11)) == []
 
 
 def test_a_duel_that_forgets_what_it_read_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lattice, "MOST_PIECES", 5)
+    monkeypatch.setattr(lattice, "MAX_PIECES", 5)
     random_ = random.Random(12)
     topics = {i: one for i in range(200) if isinstance(one := duel.asked(random_), str)}
     index, oracle = TopicIndex(topics), TopicIndex(topics, NO_FILTERING)
@@ -272,7 +272,7 @@ _ARRANGED = st.recursive(st.sampled_from(_OPERANDS), _arranged, max_leaves=5)
 def test_a_topic_read_quickly_is_as_the_parser_reads_it(topic: str, with_synonyms: bool) -> None:
     synonyms = Synonyms([["agent", "policy maker"]] if with_synonyms else [])
     leaves = Leaves()
-    written = Written(leaves, synonyms)
+    written = ParseCache(leaves, synonyms)
     quick = written.tree(topic)
     if quick is not None:
         read = parse_query(topic, synonyms)
@@ -286,7 +286,7 @@ def test_a_topic_read_quickly_is_as_the_parser_reads_it(topic: str, with_synonym
 
 
 def test_what_most_topics_are_is_read_quickly() -> None:
-    written = Written(Leaves(), Synonyms())
+    written = ParseCache(Leaves(), Synonyms())
     for topic in ("agent", '"graph network" AND (agent OR policy) NOT "multi agent"', "a1 -b2"):
         assert (written.tree(topic) is None) == topic.endswith("-b2")
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 
 from monitor.errors import QueryError
-from monitor.match import keywords, parse_query, sought
-from monitor.match.evaluate import View, answers
+from monitor.match import paper_keywords, parse_query, search_expression
+from monitor.match.evaluate import View, matches_topic
 from monitor.model import Keyword, Keywords, Paper, SearchExpr
 from tests.match import grammar
 
@@ -31,13 +31,13 @@ def test_a_paper_that_meets_a_topic_has_what_it_seeks(
         query = parse_query(topic)
     except QueryError:
         return
-    if answers(query, View(paper, seen)):
-        assert has(keywords(paper), sought(query.root))
+    if matches_topic(query, View(paper, seen)):
+        assert has(paper_keywords(paper), search_expression(query.root))
 
 
 def test_each_word_of_a_paper_has_what_each_word_of_a_topic_seeks() -> None:
     titles = [Paper(title) for title in (*grammar.WORDS, *grammar.DEFINED)]
-    held = [(paper, View(paper), keywords(paper)) for paper in titles]
+    held = [(paper, View(paper), paper_keywords(paper)) for paper in titles]
     met = 0
     for word in grammar.WORDS:
         for topic in (word, f'"{word}"', f"{word[:2]}*" if word[:2].isalpha() else word):
@@ -46,9 +46,9 @@ def test_each_word_of_a_paper_has_what_each_word_of_a_topic_seeks() -> None:
             except QueryError:
                 continue
             for paper, view, keys in held:
-                if answers(query, view):
+                if matches_topic(query, view):
                     met += 1
-                    assert has(keys, sought(query.root)), (topic, paper.title)
+                    assert has(keys, search_expression(query.root)), (topic, paper.title)
     assert met > 100
 
 
@@ -71,7 +71,7 @@ def test_each_word_of_a_paper_has_what_each_word_of_a_topic_seeks() -> None:
     ],
 )
 def test_what_is_sought(topic: str, expected: str) -> None:
-    assert shown(sought(parse_query(topic).root)) == expected
+    assert shown(search_expression(parse_query(topic).root)) == expected
 
 
 def shown(wanted: SearchExpr | None) -> str:

@@ -6,15 +6,15 @@ from random import Random
 
 import pytest
 
-from monitor.match import adjoining, parse_query
-from monitor.match.evaluate import View, answers
+from monitor.match import build_prefilter, parse_query
+from monitor.match.evaluate import View, matches_topic
 from monitor.model import Paper
 from monitor.text import beginnings, form_of
 from tests.match import duel
 
 
 def may(topic: str, title: str, abstract: str = "") -> bool:
-    test = adjoining(parse_query(topic).root)
+    test = build_prefilter(parse_query(topic).root)
     assert test is not None
     return test(title, abstract)
 
@@ -49,9 +49,9 @@ def test_papers_with_the_words_apart_are_not_looked_at(topic: str, title: str) -
     ],
 )
 def test_papers_with_the_words_together_are_looked_at(topic: str, title: str) -> None:
-    if adjoining(parse_query(topic).root) is not None:
+    if build_prefilter(parse_query(topic).root) is not None:
         assert may(topic, title)
-    assert answers(parse_query(topic), View(Paper(title)))
+    assert matches_topic(parse_query(topic), View(Paper(title)))
 
 
 def test_no_paper_that_meets_a_topic_is_left_out() -> None:
@@ -60,13 +60,13 @@ def test_no_paper_that_meets_a_topic_is_left_out() -> None:
     for _ in range(6):
         drawn = [one for one in (duel.asked(dice) for _ in range(60)) if one is not None]
         queries = [parse_query(one) if isinstance(one, str) else one for one in drawn]
-        tested = [(query, test) for query in queries if (test := adjoining(query.root))]
+        tested = [(query, test) for query in queries if (test := build_prefilter(query.root))]
         for paper in (duel.paper(dice) for _ in range(30)):
             view = View(paper)
             for query, test in tested:
                 passed = test(paper.title, paper.abstract)
                 out += not passed
-                if answers(query, view):
+                if matches_topic(query, view):
                     met += 1
                     assert passed, (query.text, paper)
     assert met > 100

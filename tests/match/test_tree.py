@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from monitor.errors import QueryError
-from monitor.match import index_of, parse_query
-from monitor.match.abbreviations import definitions
-from monitor.match.evaluate import View, answers, met_leaves, points
+from monitor.match import build_index, parse_query
+from monitor.match.abbreviations import find_definitions
+from monitor.match.evaluate import View, matches_topic, matching_leaves, points
 from monitor.match.explain import explain
 from monitor.match.synonyms import Synonyms
 from monitor.match.tree import And, AtLeast, Node, Or
@@ -15,7 +15,7 @@ from monitor.model import Paper, Topic
 
 
 def met(topic: str, title: str, abstract: str = "", **more: object) -> bool:
-    return answers(parse_query(topic, **more), View(Paper(title, abstract=abstract)))  # type: ignore[arg-type]
+    return matches_topic(parse_query(topic, **more), View(Paper(title, abstract=abstract)))  # type: ignore[arg-type]
 
 
 def marked(topic: str, title: str, abstract: str = "") -> list[tuple[str, ...]]:
@@ -151,7 +151,7 @@ def test_synonyms_ask_for_any(topic: str, title: str, expected: bool) -> None:
 def test_a_word_and_its_synonyms_are_one_clause() -> None:
     query = parse_query("LLM^2 OR robot", SYNONYMS)
     view = View(Paper("LLMs are large language models"))
-    assert len(met_leaves(query.root, view)) == 2
+    assert len(matching_leaves(query.root, view)) == 2
     assert points(query, view) == 2.0
 
 
@@ -185,7 +185,7 @@ def test_many_synonyms_in_one_phrase_end() -> None:
     ],
 )
 def test_definitions_of_abbreviations(text: str, expected: list[tuple[str, str]]) -> None:
-    assert [tuple(one) for one in definitions(text)] == expected
+    assert [tuple(one) for one in find_definitions(text)] == expected
 
 
 DEFINES = "We study graph neural networks (GNNs) here."
@@ -233,7 +233,7 @@ def test_an_index_of_topics_knows_their_synonyms_and_thresholds() -> None:
         Topic("wrong", "(LLM", threshold=1),
         Topic("out of reach", "LLM", threshold=2),
     ]
-    index = index_of(topics)
+    index = build_index(topics)
     assert set(index.errors) == {"wrong", "out of reach"}
     found = index.match([Paper("Large language models"), Paper("A language of robots")])
     assert {(match.topic, match.position) for match in found} == {("synonyms", 0), ("threshold", 1)}

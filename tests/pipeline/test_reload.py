@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from monitor import config, pipeline
 from monitor.app import App, open_app
 from monitor.config import Settings
-from monitor.match import Standing
+from monitor.match import TopicIndexCache
 from monitor.model import Topic
 from monitor.pipeline import InForce
 from monitor.store import matches, schema
@@ -31,7 +31,7 @@ def topics(told: dict[str, str]) -> tuple[Topic, ...]:
 
 def test_of_a_changed_configuration_only_what_differs_is_read() -> None:
     told = {f"t{n}": f"agents OR w{n}" for n in range(200)}
-    standing = Standing()
+    standing = TopicIndexCache()
     first = standing.index(topics(told))
     before = {name: first.query(name) for name in told}
     told |= {"t7": "bandits", "new": "folding"}
@@ -43,7 +43,7 @@ def test_of_a_changed_configuration_only_what_differs_is_read() -> None:
 
 
 def test_a_topic_that_became_wrong_is_parked_and_one_mended_is_not() -> None:
-    standing = Standing()
+    standing = TopicIndexCache()
     standing.index((Topic("a", "agents"), Topic("b", "((")))
     index = standing.index((Topic("a", "(("), Topic("b", "bandits")))
     assert set(index.errors) == {"a"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.match import keywords, parse_query, sought
+from monitor.match import paper_keywords, parse_query, search_expression
 from monitor.model import Keyword, Keywords, Paper
 from monitor.store import papers, search
 from monitor.store.database import Database
@@ -14,12 +14,12 @@ from tests.store.scenes import arrive
 def index(store: Database) -> None:
     with store.ingesting() as tx:
         found = papers.load(tx, search.waiting(tx, 1_000))
-        search.save(tx, [(id, keywords(stored.paper)) for id, stored in found.items()])
+        search.save(tx, [(id, paper_keywords(stored.paper)) for id, stored in found.items()])
 
 
 def find(store: Database, topic: str, below: int | None = None, limit: int = 100) -> list[int]:
     with store.reading() as tx:
-        return search.newest(tx, sought(parse_query(topic).root), below, limit)
+        return search.newest(tx, search_expression(parse_query(topic).root), below, limit)
 
 
 def rewrite(store: Database, paper_id: int, title: str) -> None:
@@ -139,7 +139,7 @@ def test_a_keyword_of_every_kind_of_character_is_held(store: Database) -> None:
         categories=("O'Brien's \"things\"", "cs.LG", "a,b:c* d", "Mathematics / Topology & more"),
         venue="NeurIPS '24",
     )
-    held = keywords(odd)
+    held = paper_keywords(odd)
     with store.ingesting() as tx:
         search.save(tx, [(1, held)])
         for text in held:

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 
 from monitor.errors import QueryError
 from monitor.match.foreign_syntax import engines, regexes
-from monitor.match.foreign_syntax.rule import found_in, masked, replaced
+from monitor.match.foreign_syntax.rule import apply_rewrite, found_in, mask_phrases
 
 RULES = (*engines.RULES, *regexes.RULES)
-_LONGEST_HINT = 300
+_MAX_HINT_LENGTH = 300
 
 # What a rule refuses and the parser would not has one of these signs or words. There are several
 # patterns because each costs a tenth of what all would as one: every topic is looked at.
@@ -41,16 +41,16 @@ def refuse_foreign(text: str, reads: Callable[[str], bool], *, closely: bool = F
     fault = min(_faults(text), key=lambda fault: fault.position, default=None)
     if fault is None:
         return
-    instead = rewritten(text)
-    if instead != text and len(instead) <= _LONGEST_HINT and _is_ours(instead, reads):
+    instead = rewrite(text)
+    if instead != text and len(instead) <= _MAX_HINT_LENGTH and _is_ours(instead, reads):
         raise QueryError(fault.message, fault.position, f"write {instead}")
     raise fault
 
 
 def may_be_foreign(operand: str) -> bool:
     """Whether a word or phrase may be foreign syntax beside others, though it is ours alone."""
-    said = operand in _BESIDE or "adj" in operand or "ADJ" in operand
-    return said or "ndnot" in operand or "NDNOT" in operand or "ndNot" in operand
+    suspicious = operand in _BESIDE or "adj" in operand or "ADJ" in operand
+    return suspicious or "ndnot" in operand or "NDNOT" in operand or "ndNot" in operand
 
 
 def _is_suspect(text: str) -> bool:
@@ -68,7 +68,7 @@ def _is_ours(text: str, reads: Callable[[str], bool]) -> bool:
 
 def _faults(text: str) -> Iterator[QueryError]:
     """Yield the first fault that each rule finds."""
-    outside = masked(text)
+    outside = mask_phrases(text)
     for rule in RULES:
         match = rule.message and rule.pattern.search(text if rule.in_phrases else outside)
         if match:
@@ -81,12 +81,12 @@ def _faults(text: str) -> Iterator[QueryError]:
             )
 
 
-def rewritten(text: str) -> str:
+def rewrite(text: str) -> str:
     """Return `text` with all foreign syntax rewritten for which a rule knows how."""
     text = " ".join(text.split())
     for rule in RULES:
         if rule.rewrite:
-            text = replaced(rule.pattern, rule.rewrite, text)
-    if any(rule.pattern.search(masked(text)) for rule in regexes.EXPRESSIONS):
-        text = regexes.as_topic(text)
+            text = apply_rewrite(rule.pattern, rule.rewrite, text)
+    if any(rule.pattern.search(mask_phrases(text)) for rule in regexes.EXPRESSIONS):
+        text = regexes.to_topic(text)
     return _DANGLING.sub("", " ".join(text.split()))

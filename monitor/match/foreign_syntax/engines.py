@@ -26,24 +26,24 @@ _FIELDS = "title|abstract|author|category|source|venue|announce"
 _NOT_ASKED = "leave it out; a topic looks at new papers, whatever their date, language or type"
 
 
-def _field(found: Found) -> str:
+def _rewrite_field(found: Found) -> str:
     return _OURS.get(found.groups["tag"].lower(), "")
 
 
-def _tagged(found: Found) -> str:
+def _rewrite_tag(found: Found) -> str:
     """Rewrite `cancer[ti]`, and `"heart attack"[tiab:~3]`."""
     of, near = found.groups["of"], found.groups["near"]
-    return f"{of}~{near}" if near and of[0] in QUOTES else _field(found) + of
+    return f"{of}~{near}" if near and of[0] in QUOTES else _rewrite_field(found) + of
 
 
-def _one_name(found: Found) -> str:
+def _rewrite_name(found: Found) -> str:
     return f'author:"{found.groups["of"][1:-1].strip().strip(QUOTES)}"'
 
 
 _PLAIN = str.maketrans({chr(0xFEE0 + code): chr(code) for code in range(0x21, 0x7F)} | {"﹣": "-"})
 
 
-def _plain(found: Found) -> str:
+def _rewrite_full_width(found: Found) -> str:
     text = found.text
     return f"({text[1:-1]})" if text[0] == "（" else text.translate(_PLAIN)
 
@@ -70,7 +70,7 @@ _TYPED = (
         rf"|{FIRST}(?:ＡＮＤ|ＯＲ|ＮＯＴ){LAST}",
         "{found} has full-width characters, which are plain text here",
         'write ( ) : * " - and AND, OR, NOT in half width',
-        _plain,
+        _rewrite_full_width,
         capitals=True,
     ),
     rule(
@@ -109,7 +109,7 @@ _PUBMED = (
         rf"(?P<of>{FIRST}{OPERAND}) ?(?P<at>\[(?P<tag>{_TAG})(?::~?(?P<near>\w+))?\])(?!\w)",
         "{at} is a field tag of PubMed",
         _PUBMED_HINT,
-        _tagged,
+        _rewrite_tag,
     ),
     rule(
         rf"\[(?:{_TAG})\](?!\w)",
@@ -135,7 +135,7 @@ _WEB_OF_SCIENCE = (
         rf"{FIRST}(?P<tag>TS|TI|AB|AU|SO|AK|KP|ALL|TMSO|{_FIELDS})(?:=| = )(?=[\w(\"“])",
         "{found} does not name a field here",
         "write title: for TI=, author: for AU=, venue: for SO=, nothing for TS=",
-        _field,
+        _rewrite_field,
     ),
 )
 SCOPUS_FIELDS = (
@@ -155,7 +155,7 @@ _SCOPUS = (
         rf"{FIRST}(?P<tag>{SCOPUS_FIELDS}) ?(?=\()",
         "{tag}(...) is Scopus syntax",
         "write title:(...) for TITLE, author: for AUTH, (...) alone for TITLE-ABS-KEY",
-        _field,
+        _rewrite_field,
         capitals=True,
     ),
     rule(
@@ -213,7 +213,7 @@ _ARXIV_AND_SCHOLAR = (
         r"(?=[^\s)])",
         "there is no field {at}",
         "the fields are title:, abstract:, author:, category:, source:, venue:, announce:",
-        _field,
+        _rewrite_field,
     ),
 )
 
@@ -225,5 +225,5 @@ RULES = (
     *_OVID_AND_EMBASE,
     *_ARXIV_AND_SCHOLAR,
     *OPERATORS,
-    rule(r"author:(?P<of>\((?![^()]* (?:AND|OR|NOT) )[^()]*\))", "", rewrite=_one_name),
+    rule(r"author:(?P<of>\((?![^()]* (?:AND|OR|NOT) )[^()]*\))", "", rewrite=_rewrite_name),
 )

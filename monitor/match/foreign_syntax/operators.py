@@ -8,14 +8,14 @@ from itertools import product
 from monitor.match.foreign_syntax.rule import FIRST, LAST, OPERAND, QUOTES, Found, rule
 
 # `a NEAR/5 b` with groups is rewritten as pairs of words, up to this many.
-_MOST_PAIRS = 12
+_MAX_PAIRS = 12
 _DISTANCE = r"(?:(?:[OP]?NEAR|PRE|NEXT|[WN])/|NEAR:|ADJ|AROUND ?\()(?P<number>\d+)\)?"
 
 
-def _near(found: Found) -> str:
+def _rewrite_near(found: Found) -> str:
     """Rewrite `a NEAR/5 b`, also with groups: `(a OR b) NEAR/5 c`."""
     sides = [_alternatives(found.groups[side]) for side in ("left", "right")]
-    if not all(sides) or len(sides[0]) * len(sides[1]) > _MOST_PAIRS:
+    if not all(sides) or len(sides[0]) * len(sides[1]) > _MAX_PAIRS:
         return found.text
     distance = min(int(found.groups["number"][:4]), 100)
     pairs = [f'"{one} {other}"~{distance}' for one, other in product(*sides)]
@@ -29,7 +29,7 @@ def _alternatives(operand: str) -> list[str]:
     return words if all(re.fullmatch(r"[\w-]+\*?", word) for word in words) else []
 
 
-def _each(found: Found) -> str:
+def _rewrite_list(found: Found) -> str:
     """Rewrite `category:cs.LG,cs.AI`."""
     field, values = found.groups["field"], found.groups["of"].split(",")
     return f"({' OR '.join(f'{field}:{value}' for value in values if value)})"
@@ -68,7 +68,9 @@ OPERATORS = (
     ),
     rule(r" & ", "", rewrite=" AND "),
     rule(r" \| ", "", rewrite=" OR "),
-    rule(rf"(?P<left>{FIRST}{OPERAND}) {_DISTANCE} (?P<right>{OPERAND})", "", rewrite=_near),
+    rule(
+        rf"(?P<left>{FIRST}{OPERAND}) {_DISTANCE} (?P<right>{OPERAND})", "", rewrite=_rewrite_near
+    ),
     rule(
         rf"(?<![^\s(){QUOTES}])(?P<at>{_DISTANCE})(?=\s)",
         "{at} is not an operator here",
@@ -79,6 +81,6 @@ OPERATORS = (
         rf"{FIRST}(?P<field>category|source|announce):(?P<of>[^\s\"()]+,[^\s\"()]+)",
         "{field}: takes one value",
         "write {field}: before each of several, joined by OR",
-        _each,
+        _rewrite_list,
     ),
 )

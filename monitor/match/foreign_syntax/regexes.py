@@ -62,7 +62,7 @@ _STEPS = (
 )
 
 
-def as_topic(expression: str) -> str:
+def to_topic(expression: str) -> str:
     """Return what a regular expression would be as a topic; it need not be one."""
     topic = expression
     for pattern, replacement in _STEPS:

@@ -57,7 +57,7 @@ def rule(
     return Rule(compiled, message, hint, rewrite, in_phrases)
 
 
-def masked(text: str) -> str:
+def mask_phrases(text: str) -> str:
     """Return `text` with an x for each character between quotes, so that no rule looks there."""
     return _PHRASE.sub(lambda match: _as_x(match[0]), text)
 
@@ -75,11 +75,11 @@ def found_in(match: re.Match[str], text: str) -> Found:
     return Found(text[match.start() : match.end()], groups)
 
 
-def replaced(pattern: re.Pattern[str], rewrite: Rewrite, text: str) -> str:
+def apply_rewrite(pattern: re.Pattern[str], rewrite: Rewrite, text: str) -> str:
     """Return `text` with everything rewritten that the pattern finds outside of phrases."""
     pieces: list[str] = []
     done = 0
-    for match in pattern.finditer(masked(text)):
+    for match in pattern.finditer(mask_phrases(text)):
         pieces += (text[done : match.start()], rewrite(found_in(match, text)))
         done = match.end()
     return "".join((*pieces, text[done:]))

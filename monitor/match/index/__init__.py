@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from monitor.errors import QueryError
 from monitor.match.evaluate import View
 from monitor.match.explain import explain, score
-from monitor.match.index.query_store import Kept
-from monitor.match.index.reference import Plain
+from monitor.match.index.query_store import QueryStore
+from monitor.match.index.reference import ReferenceEngine
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.match.tree import Query
 from monitor.model import MatchReason, Paper
@@ -87,8 +87,8 @@ class TopicIndex:
         self.errors: dict[Hashable, QueryError] = {}
         self._names: list[Hashable] = []
         self._numbers: dict[Hashable, int] = {}
-        self._engine = Plain(synonyms) if filtering is NO_FILTERING else _engine(synonyms)
-        self._kept = Kept(self._engine.read)
+        self._engine = ReferenceEngine(synonyms) if filtering is NO_FILTERING else _engine(synonyms)
+        self._queries = QueryStore(self._engine.read)
         self._lock = RLock()
         for name, topic in topics.items():
             self.replace(name, topic)
@@ -107,7 +107,7 @@ class TopicIndex:
                 self.discard(name)
                 self.errors[name] = error
                 return
-            self._kept.put(number, topic)
+            self._queries.put(number, topic)
             self.errors.pop(name, None)
             if number == len(self._names):
                 self._names.append(name)
@@ -120,7 +120,7 @@ class TopicIndex:
             number = self._numbers.pop(name, None)
             if number is not None:
                 self._names[number] = None
-                self._kept.drop(number)
+                self._queries.drop(number)
                 self._engine.remove(number)
 
     def name(self, number: int) -> Hashable:
@@ -130,7 +130,7 @@ class TopicIndex:
     def query(self, name: Hashable) -> Query:
         """Return a topic as it was understood. Raises KeyError where there is none."""
         with self._lock:
-            return self._kept.query(self._numbers[name])
+            return self._queries.query(self._numbers[name])
 
     def why(
         self, topic: Hashable, paper: Paper, sources: Sequence[str] = ()
@@ -175,11 +175,11 @@ class TopicIndex:
         import numpy as np
 
         found = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
-        for first, views in _batched(papers, sources):
+        for first, views in _view_batches(papers, sources):
             with self._lock:
                 at, topics, scores = self._engine.score(views)
                 for one in np.flatnonzero(np.isnan(scores)).tolist():
-                    scores[one] = score(self._kept.query(int(topics[one])), views[at[one]])
+                    scores[one] = score(self._queries.query(int(topics[one])), views[at[one]])
             found.append((at + first, topics, scores))
         at, topics, scores = (np.concatenate(column) for column in zip(*found, strict=True))
         return at, topics, scores
@@ -188,13 +188,13 @@ class TopicIndex:
         self, papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None
     ) -> Iterator[tuple[int, list[View], Numbers, Numbers]]:
         """Yield the number of papers before a batch, its papers, and its pairs."""
-        for first, views in _batched(papers, sources):
+        for first, views in _view_batches(papers, sources):
             with self._lock:
-                at, topics = self._engine.meet(views)
+                at, topics = self._engine.match(views)
             yield first, views, at, topics
 
 
-def _batched(
+def _view_batches(
     papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None
 ) -> Iterator[tuple[int, list[View]]]:
     if sources is None:

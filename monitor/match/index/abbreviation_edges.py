@@ -1,6 +1,6 @@
 """The abbreviations that papers define, laid over the lattice of a batch.
 
-The same words at the same places as `monitor.match.occurrences.extended` adds to one text.
+The same words at the same places as `occurrences.expand_abbreviations` adds to one text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from monitor.match.evaluate import View
 from monitor.match.index.arrays import Numbers, ranges
 from monitor.match.index.lattice import Cut, Lattices, Reader
 from monitor.match.index.phrases import Phrases
-from monitor.match.occurrences import Lattice, extended, same_letters
+from monitor.match.occurrences import Lattice, expand_abbreviations, same_letters
 from monitor.text import is_plain, words_of_piece, written_in_piece
 
 
@@ -69,7 +69,7 @@ def with_abbreviations(
         places = _Places(*(column[right] for column in places))
         lengths = np.array([one.length for one in rules])[places.rules]
         firsts = int(day.ends.max(initial=0)) + np.cumsum(lengths) - lengths + 1
-        day = _laid(day, rules, places, firsts)
+        day = _lay_over(day, rules, places, firsts)
         inner, starts, ends = (
             ranges(firsts, lengths),
             np.repeat(places.starts, lengths),
@@ -85,10 +85,10 @@ def _rules(views: Sequence[View], reader: Reader) -> tuple[list[_Rule], set[int]
     rules: list[_Rule] = []
     hard: set[int] = set()
     for paper, view in enumerate(views):
-        for definition in view.defined:
-            short, long = map(reader.spelled, definition)
+        for definition in view.definitions:
+            short, long = map(reader.number_text, definition)
             for written, looked_for, other in ((definition.short, short, long), ("", long, short)):
-                if not reader.is_asked(form for form, _, _ in other.words):
+                if not reader.is_used(form for form, _, _ in other.words):
                     continue
                 if looked_for.ways is None:
                     hard.add(paper)
@@ -100,12 +100,12 @@ def _rules(views: Sequence[View], reader: Reader) -> tuple[list[_Rule], set[int]
 def _places(rules: Sequence[_Rule], day: Lattices, fields: int) -> _Places:
     """Return where rules apply, but for capitals."""
     phrases = Phrases()
-    numbered = [
+    number_words = [
         (phrases.number(way) << 32 | rule.paper, number)
         for number, rule in enumerate(rules)
         for way in rule.ways
     ]
-    keys, rule = np.array(sorted(numbered), np.int64).reshape(-1, 2).T
+    keys, rule = np.array(sorted(number_words), np.int64).reshape(-1, 2).T
     found = phrases.find(day)
     text = day.texts[found.firsts]
     wanted = found.phrases.astype(np.int64) << 32 | text // fields
@@ -117,7 +117,7 @@ def _places(rules: Sequence[_Rule], day: Lattices, fields: int) -> _Places:
     return _Places(rule[ranges(first, counts)], text[at], starts[at], found.ends[at])
 
 
-def _laid(day: Lattices, rules: Sequence[_Rule], places: _Places, firsts: Numbers) -> Lattices:
+def _lay_over(day: Lattices, rules: Sequence[_Rule], places: _Places, firsts: Numbers) -> Lattices:
     """Lay what rules mean over places; inner positions, from `firsts` on, lie behind all others."""
     meant = np.array([word for one in rules for word in one.meant], np.int64).reshape(-1, 3)
     per_rule = np.array([len(one.meant) for one in rules])
@@ -208,8 +208,8 @@ def _with_hard_ones(
         written = view.paper.abstract if text % fields else view.paper.title
         first = int(cut.upto[text])
         base = int(cut.positions[first]) if first < cut.upto[text + 1] else 0
-        added = extended(Lattice(written), view.defined)
-        for form, start, end in reader.numbered(added):
+        added = expand_abbreviations(Lattice(written), view.definitions)
+        for form, start, end in reader.number_words(added):
             new.append(
                 (
                     base + start if start >= 0 else inner - start,

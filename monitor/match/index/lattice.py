@@ -14,9 +14,9 @@ import numpy as np
 from monitor.match.index.arrays import Column, Numbers, ranges
 from monitor.text import Word, form_of, pieces, words, words_of_piece
 
-MOST_PIECES = 400_000
-MOST_SPELLED = 20_000
-MOST_WAYS = 32
+MAX_PIECES = 400_000
+MAX_NUMBERED_TEXTS = 20_000
+MAX_WAYS = 32
 
 
 class Lattices(NamedTuple):
@@ -31,7 +31,7 @@ class Lattices(NamedTuple):
     texts: Numbers
 
 
-class Spelled(NamedTuple):
+class NumberedText(NamedTuple):
     """A text in numbers: its words (form, start, end), and each way to read it as forms.
 
     None where the ways are too many.
@@ -53,7 +53,7 @@ def ways_through(
     for form, start, end in edges:
         longer = [(*way, form) for way in ways.get(start, ())]
         ways.setdefault(end, []).extend(longer)
-        if len(ways[end]) > MOST_WAYS:
+        if len(ways[end]) > MAX_WAYS:
             return None
     return tuple(dict.fromkeys(ways.get(length, ()))) if length else ()
 
@@ -76,21 +76,21 @@ class Reader:
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
-        self._asked = Column("b")
+        self._used = Column("b")
         self._free: list[int] = []
         self._lengths: tuple[int, ...] = ()
         self._pieces = _Pieces(self)
-        self._spelled: dict[str, Spelled] = {}
-        self._asked.append(0)
+        self._numbered_texts: dict[str, NumberedText] = {}
+        self._used.append(0)
 
     def __len__(self) -> int:
         """Return how many numbers there are, with 0."""
-        return len(self._asked)
+        return len(self._used)
 
     def form(self, form: str) -> int:
         """Return the number of a form that a topic asks for."""
         number = self._number(form)
-        self._asked[number] = 1
+        self._used[number] = 1
         return number
 
     def beginning(self, letters: str) -> int:
@@ -99,7 +99,7 @@ class Reader:
         if key not in self._numbers:
             self._lengths = tuple(sorted({*self._lengths, len(letters)}))
             self._pieces = _Pieces(self)
-            self._spelled.clear()
+            self._numbered_texts.clear()
         return self.form(key)
 
     def _number(self, form: str) -> int:
@@ -108,14 +108,14 @@ class Reader:
             if self._free:
                 number = self._free.pop()
             else:
-                number = len(self._asked)
-                self._asked.append(0)
+                number = len(self._used)
+                self._used.append(0)
             self._numbers[form] = number
         return number
 
     def read(self, texts: Sequence[str]) -> tuple[Lattices, Cut]:
         """Return the words of texts, and the pieces they were cut into."""
-        if len(self._pieces) > MOST_PIECES:
+        if len(self._pieces) > MAX_PIECES:
             self._forget()
         cut: list[bytes] = []
         upto = [0]
@@ -126,26 +126,26 @@ class Reader:
         lattices, positions = self._pieces.laid_out(codes, np.array(upto))
         return lattices, Cut(cut, positions, np.array(upto))
 
-    def is_asked(self, forms: Iterable[int]) -> bool:
+    def is_used(self, forms: Iterable[int]) -> bool:
         """Return whether a topic asks for one of these forms."""
-        asked = self._asked
-        return any(asked[form] for form in forms)
+        used = self._used
+        return any(used[form] for form in forms)
 
-    def spelled(self, text: str) -> Spelled:
+    def number_text(self, text: str) -> NumberedText:
         """Return the lattice of a short text that may come again."""
-        found = self._spelled.get(text)
+        found = self._numbered_texts.get(text)
         if found is None:
-            if len(self._spelled) >= MOST_SPELLED:
-                self._spelled.clear()
+            if len(self._numbered_texts) >= MAX_NUMBERED_TEXTS:
+                self._numbered_texts.clear()
             lattice = sorted(words(text), key=lambda word: (word.start, word.end))
-            numbered = self.numbered(lattice)
+            number_words = self.number_words(lattice)
             length = max((word.end for word in lattice), default=0)
-            ways = ways_through(numbered[: len(lattice)], length)
-            found = Spelled(tuple(numbered), length, ways)
-            self._spelled[text] = found
+            ways = ways_through(number_words[: len(lattice)], length)
+            found = NumberedText(tuple(number_words), length, ways)
+            self._numbered_texts[text] = found
         return found
 
-    def numbered(self, lattice: Sequence[Word]) -> list[tuple[int, int, int]]:
+    def number_words(self, lattice: Sequence[Word]) -> list[tuple[int, int, int]]:
         """Return (form, start, end) of words, and of the beginnings that they have."""
         found = [(self._number(word.form), word.start, word.end) for word in lattice]
         for word in lattice:
@@ -169,12 +169,12 @@ class Reader:
 
     def _forget(self) -> None:
         """Forget what was only read in papers."""
-        asked = self._asked.values()
-        kept = {form: number for form, number in self._numbers.items() if asked[number]}
+        used = self._used.values()
+        kept = {form: number for form, number in self._numbers.items() if used[number]}
         self._free += set(self._numbers.values()) - set(kept.values())
         self._numbers = kept
         self._pieces = _Pieces(self)
-        self._spelled.clear()
+        self._numbered_texts.clear()
 
 
 class _Pieces(dict[bytes, int]):
@@ -195,7 +195,7 @@ class _Pieces(dict[bytes, int]):
         return code
 
     def _complex(self, words: Sequence[Word]) -> int:
-        found = self._reader.numbered(words)
+        found = self._reader.number_words(words)
         if len(found) == 1 and found[0][1:] == (0, 1):
             return found[0][0]
         self._widths.append(max((word.end for word in words), default=0))

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from monitor.errors import QueryError
 from monitor.match.foreign_syntax import may_be_foreign
-from monitor.match.index.query_shapes import Tree, negated, tree_of
+from monitor.match.index.query_shapes import Tree, negate, tree_of
 from monitor.match.index.terms import Leaves
 from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
@@ -22,9 +22,9 @@ from monitor.match.too_broad import STOP_WORDS
 from monitor.match.tree import And, Author, Label, Node, Not, Or, Query, Words, negation
 from monitor.text import form_of
 
-LONGEST = 2_000
-MOST_REMEMBERED = 200_000
-MOST_NODES = 20_000
+MAX_LENGTH = 2_000
+MAX_REMEMBERED = 200_000
+MAX_NODES = 20_000
 
 _OPERAND = re.compile(
     r"""(?<![^\s(])
@@ -46,7 +46,7 @@ class _Arrangement(NamedTuple):
     places: dict[Node, int]
 
 
-class Written:
+class ParseCache:
     """Reads topics to trees over the numbers of their leaves, and again to queries."""
 
     def __init__(self, leaves: Leaves, synonyms: Synonyms) -> None:
@@ -61,34 +61,34 @@ class Written:
 
         And whether something in it has synonyms.
         """
-        arranged = self._arranged(text)
+        arranged = self._arrangement_of(text)
         if arranged is None:
             return None
         operands = [
-            _remembered(self._operands, written, self._operand)
+            _get_or_add(self._operands, written, self._operand)
             for written in _OPERAND.findall(text)
         ]
-        tree = _filled(arranged.tree, operands)
+        tree = _fill(arranged.tree, operands)
         if tree is None:
             return None
         return tree, any(not isinstance(operand, int) for operand in operands)
 
     def query(self, text: str) -> Query:
         """Return a topic as the parser reads it. Raises QueryError."""
-        arranged = self._arranged(text)
+        arranged = self._arrangement_of(text)
         if arranged is not None:
             found = list(_OPERAND.finditer(text))
-            nodes = [_remembered(self._nodes, one.group(), self._node, MOST_NODES) for one in found]
+            nodes = [_get_or_add(self._nodes, one.group(), self._node, MAX_NODES) for one in found]
             if None not in nodes:
                 at = [one.start() for one in found]
-                moved = [_moved(node, by) for node, by in zip(nodes, at, strict=True) if node]
+                moved = [_shift(node, by) for node, by in zip(nodes, at, strict=True) if node]
                 return Query(text, _put_together(arranged.root, arranged.places, moved))
         return parse_query(text, self._synonyms)
 
-    def _arranged(self, text: str) -> _Arrangement | None:
-        if len(text) > LONGEST or "_" in text:
+    def _arrangement_of(self, text: str) -> _Arrangement | None:
+        if len(text) > MAX_LENGTH or "_" in text:
             return None
-        return _remembered(self._arrangements, _OPERAND.sub("_", text), _arrangement)
+        return _get_or_add(self._arrangements, _OPERAND.sub("_", text), _arrangement)
 
     def _operand(self, written: str) -> Tree | None:
         if may_be_foreign(written):
@@ -111,11 +111,11 @@ class Written:
 _Found = TypeVar("_Found")
 
 
-def _remembered(
+def _get_or_add(
     memory: dict[str, _Found],
     key: str,
     find: Callable[[str], _Found],
-    most: int = MOST_REMEMBERED,
+    most: int = MAX_REMEMBERED,
 ) -> _Found:
     if key not in memory:
         if len(memory) >= most:
@@ -134,9 +134,9 @@ def _arrangement(text: str) -> _Arrangement | None:
         root = parse_query(text.replace("_", "%s") % tuple(ours)).root
     except QueryError:
         return None
-    known: dict[Node, int] = {parse_query(word).root: at for at, word in enumerate(ours, 1)}
+    place_by_leaf: dict[Node, int] = {parse_query(word).root: at for at, word in enumerate(ours, 1)}
     try:
-        return _Arrangement(tree_of(root, known.__getitem__), root, known)
+        return _Arrangement(tree_of(root, place_by_leaf.__getitem__), root, place_by_leaf)
     except KeyError:
         return None  # a word such as ANDOR
 
@@ -154,18 +154,18 @@ def _put_together(node: Node, places: Mapping[Node, int], nodes: Sequence[Node])
             return nodes[places[node] - 1]
 
 
-def _moved(node: Node, by: int) -> Node:
+def _shift(node: Node, by: int) -> Node:
     """Return an operand as it is when it stands so much further on."""
     if isinstance(node, Or):
-        return Or(tuple(_moved(child, by) for child in node.children))
+        return Or(tuple(_shift(child, by) for child in node.children))
     assert isinstance(node, Words | Author | Label), "an operand is a leaf, or one with synonyms"
     return replace(node, position=node.position + by) if by else node
 
 
-def _filled(arranged: Tree, operands: Sequence[Tree | None]) -> Tree | None:
+def _fill(arranged: Tree, operands: Sequence[Tree | None]) -> Tree | None:
     """Return an arrangement with trees in its places."""
     if isinstance(arranged, int):
         tree = operands[abs(arranged) - 1]
-        return tree if arranged > 0 or tree is None else negated(tree)
-    branches = [_filled(branch, operands) for branch in arranged[1:]]
+        return tree if arranged > 0 or tree is None else negate(tree)
+    branches = [_fill(branch, operands) for branch in arranged[1:]]
     return None if None in branches else (arranged[0], *branches)

@@ -125,8 +125,8 @@ class PhraseLinks:
             if not len(there):
                 break
             links, which = links[there], which[there]
-            met = np.flatnonzero(masks[links] & fields[which])
-            found.append((leaves[links[met]], which[met]))
+            matching = np.flatnonzero(masks[links] & fields[which])
+            found.append((leaves[links[matching]], which[matching]))
             links = following[links]
         if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)

@@ -19,9 +19,9 @@ from monitor.match.tree import And, AtLeast, Leaf, Node, Not, Or
 
 Tree: TypeAlias = int | tuple[Any, ...]
 
-MOST_PLACES = 48
-_MOST_CHOICES = 12
-_LEAST_GONE = 1_000
+MAX_PLACES = 48
+_MAX_CHOICES = 12
+_MIN_GONE = 1_000
 _SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 
 
@@ -40,31 +40,31 @@ def tree_of(node: Node, number: Callable[[Leaf], int]) -> Tree:
             return number(node)
 
 
-def negated(tree: Tree) -> Tree:
+def negate(tree: Tree) -> Tree:
     """Return the tree of the papers that do not meet `tree`."""
     if isinstance(tree, int):
         return -tree
     joint, *branches = tree
     if isinstance(joint, int):
-        return (len(branches) - joint + 1, *map(negated, branches))
-    return ("or" if joint == "and" else "and", *map(negated, branches))
+        return (len(branches) - joint + 1, *map(negate, branches))
+    return ("or" if joint == "and" else "and", *map(negate, branches))
 
 
-def shaped(tree: Tree) -> tuple[Tree, list[int]]:
+def shape_of(tree: Tree) -> tuple[Tree, list[int]]:
     """Return a tree's shape and the leaves in its places, counted from 1.
 
     Trees that differ only in the order of branches have one shape, and so have Ors of nearly as
     many leaves: some places then hold 0, a leaf that no paper has.
     """
     leaves: list[int] = []
-    return _placed(_ordered(tree), leaves), leaves
+    return _number_places(_sort_branches(tree), leaves), leaves
 
 
-def _ordered(tree: Tree) -> Tree:
+def _sort_branches(tree: Tree) -> Tree:
     if isinstance(tree, int):
         return tree
     joint, *branches = tree
-    branches = [_ordered(branch) for branch in branches]
+    branches = [_sort_branches(branch) for branch in branches]
     branches.sort(key=_outline)
     if joint == "or" and all(isinstance(branch, int) and branch > 0 for branch in branches):
         size = next((size for size in _SIZES if size >= len(branches)), len(branches))
@@ -78,11 +78,11 @@ def _outline(tree: Tree) -> str:
     return f"{tree[0]}({' '.join(map(_outline, tree[1:]))})"
 
 
-def _placed(tree: Tree, leaves: list[int]) -> Tree:
+def _number_places(tree: Tree, leaves: list[int]) -> Tree:
     if isinstance(tree, int):
         leaves.append(abs(tree))
         return -len(leaves) if tree < 0 else len(leaves)
-    return (tree[0], *(_placed(branch, leaves) for branch in tree[1:]))
+    return (tree[0], *(_number_places(branch, leaves) for branch in tree[1:]))
 
 
 def evaluate(tree: Tree, row: Callable[[int], Any], every: Any) -> Any:
@@ -95,13 +95,13 @@ def evaluate(tree: Tree, row: Callable[[int], Any], every: Any) -> Any:
     joint, *branches = tree
     if isinstance(joint, int):
         return _at_least(joint, [evaluate(branch, row, every) for branch in branches])
-    met = evaluate(branches[0], row, every)
+    matching = evaluate(branches[0], row, every)
     for branch in branches[1:]:
         if joint == "and":
-            met &= evaluate(branch, row, every)
+            matching &= evaluate(branch, row, every)
         else:
-            met |= evaluate(branch, row, every)
-    return met
+            matching |= evaluate(branch, row, every)
+    return matching
 
 
 def _at_least(count: int, rows: Sequence[Any]) -> Any:
@@ -114,18 +114,18 @@ def _at_least(count: int, rows: Sequence[Any]) -> Any:
     return reached[-1]
 
 
-def may_meet(tree: Tree, there: Callable[[int], Any]) -> Any:
+def may_match(tree: Tree, there: Callable[[int], Any]) -> Any:
     """Return which topics could be met at all, by which leaves are `there`; True for any."""
     if isinstance(tree, int):
         return there(tree) if tree >= 0 else True
     joint, *branches = tree
-    flags = [may_meet(branch, there) for branch in branches]
+    flags = [may_match(branch, there) for branch in branches]
     if isinstance(joint, int):
         return sum(flags) >= joint
-    met = flags[0]
+    matching = flags[0]
     for flag in flags[1:]:
-        met = met & flag if joint == "and" else met | flag
-    return met
+        matching = matching & flag if joint == "and" else matching | flag
+    return matching
 
 
 def needs(tree: Tree) -> list[tuple[int, ...]]:
@@ -135,7 +135,7 @@ def needs(tree: Tree) -> list[tuple[int, ...]]:
     joint, *branches = tree
     choices = [needs(branch) for branch in branches]
     if joint == "and":
-        return [choice for every in choices for choice in every][:_MOST_CHOICES]
+        return [choice for every in choices for choice in every][:_MAX_CHOICES]
     # Of an Or one branch is met; of n branches with at least k one of any n - k + 1.
     some = len(branches) if joint == "or" else len(branches) - joint + 1
     choices = [choice for choice in choices if choice]
@@ -143,7 +143,7 @@ def needs(tree: Tree) -> list[tuple[int, ...]]:
     for group in combinations(choices, some):
         for picked in product(*group):
             found.append(tuple(dict.fromkeys(leaf for choice in picked for leaf in choice)))
-            if len(found) == _MOST_CHOICES:
+            if len(found) == _MAX_CHOICES:
                 return found
     return found
 
@@ -171,7 +171,7 @@ class Group:
         """Take a topic away, and return whether by now most of the rows are of no use."""
         self.topics[row] = -1
         self._gone += 1
-        return self._gone > _LEAST_GONE and 2 * self._gone > len(self)
+        return self._gone > _MIN_GONE and 2 * self._gone > len(self)
 
     def close_gaps(self) -> Numbers:
         """Forget the topics that are gone, and return those of the rows there are now."""

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from monitor.match.tree import Query
 
-_MOST_READ = 2_000
+_MAX_PARSED = 2_000
 
 
-class Kept:
+class QueryStore:
     """Topics by number. Texts stand one behind another in one run of bytes."""
 
     def __init__(self, read: Callable[[str], Query]) -> None:
@@ -21,15 +21,15 @@ class Kept:
         self._queries: dict[int, Query] = {}
         self._read: dict[int, Query] = {}
 
-    def put(self, number: int, asked: str | Query) -> None:
+    def put(self, number: int, query: str | Query) -> None:
         self.drop(number)
         missing = number + 1 - len(self._starts)
         self._starts.extend([0] * missing)
         self._lengths.extend([0] * missing)
-        if isinstance(asked, Query):
-            self._queries[number] = asked
+        if isinstance(query, Query):
+            self._queries[number] = query
             return
-        text = asked.encode("utf-8", "surrogatepass")
+        text = query.encode("utf-8", "surrogatepass")
         self._starts[number], self._lengths[number] = len(self._texts), len(text)
         self._texts += text
 
@@ -49,7 +49,7 @@ class Kept:
             start = self._starts[number]
             text = self._texts[start : start + self._lengths[number]]
             found = self._parse(text.decode("utf-8", "surrogatepass"))
-            if len(self._read) >= _MOST_READ:
+            if len(self._read) >= _MAX_PARSED:
                 self._read.clear()
             self._read[number] = found
         return found

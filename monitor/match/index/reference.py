@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from monitor.match.evaluate import View, answers
+from monitor.match.evaluate import View, matches_topic
 from monitor.match.explain import score
 from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from monitor.match.index.arrays import Numbers
 
 
-class Plain:
+class ReferenceEngine:
     """Topics by number, in the order of their numbers."""
 
     def __init__(self, synonyms: Synonyms) -> None:
         self._synonyms = synonyms
         self._queries: dict[int, Query] = {}
 
-    def put(self, topic: int, asked: str | Query) -> None:
+    def put(self, topic: int, query: str | Query) -> None:
         """Add a topic, or change it. Raises QueryError, and then nothing was changed."""
-        self._queries[topic] = self.read(asked) if isinstance(asked, str) else asked
+        self._queries[topic] = self.read(query) if isinstance(query, str) else query
 
     def read(self, text: str) -> Query:
         """Return a topic as the parser reads it. Raises QueryError."""
@@ -38,14 +38,14 @@ class Plain:
         """Return the pairs, and how well each paper meets its topic: three columns."""
         import numpy as np
 
-        papers, topics = self.meet(views)
+        papers, topics = self.match(views)
         scores = [
             score(self._queries[topic], views[paper])
             for paper, topic in zip(papers.tolist(), topics.tolist(), strict=True)
         ]
         return papers, topics, np.array(scores, np.float64)
 
-    def meet(self, views: Sequence[View]) -> tuple[Numbers, Numbers]:
+    def match(self, views: Sequence[View]) -> tuple[Numbers, Numbers]:
         """Return the pairs (paper, topic), sorted: two columns."""
         import numpy as np
 
@@ -53,6 +53,6 @@ class Plain:
             (paper, topic)
             for paper, view in enumerate(views)
             for topic, query in sorted(self._queries.items())
-            if answers(query, view)
+            if matches_topic(query, view)
         ]
         return np.array([p for p, _ in found], np.int64), np.array([t for _, t in found], np.int64)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.match.explain import points
+from monitor.match.explain import combine
 from monitor.match.index.abbreviation_edges import Laid
 from monitor.match.index.arrays import Numbers
 from monitor.match.index.phrases import Occurrences
@@ -49,11 +49,11 @@ class Counts(NamedTuple):
         return self.in_title[at] * there, self.in_all[at] * there
 
 
-def counted(hits: Hits, plainly: Iterable[tuple[int, int, int, int]]) -> Counts:
+def count_occurrences(hits: Hits, plainly: Iterable[tuple[int, int, int, int]]) -> Counts:
     """Count the different places in which each paper writes what a leaf asks for.
 
     What stands inside an abbreviation is written where the abbreviation is. `plainly` are rows
-    of (leaf, paper, in the title, in all) that are known otherwise.
+    of (leaf, paper, in the title, in all) from the reference evaluation.
     """
     day, occurrences = hits.laid.day, hits.occurrences
     last = max(int(day.ends.max(initial=0)), int(hits.laid.inner.max(initial=0)))
@@ -78,35 +78,41 @@ def counted(hits: Hits, plainly: Iterable[tuple[int, int, int, int]]) -> Counts:
     return Counts(keys, titles, in_all, hits.laid.hard)
 
 
-def scored(
-    shape: Tree, leaves: Numbers, has: Numbers, counts: tuple[Numbers, Numbers], told: Numbers
+def score_pairs(
+    shape: Tree,
+    leaves: Numbers,
+    has: Numbers,
+    counts: tuple[Numbers, Numbers],
+    information: Numbers,
 ) -> Numbers:
-    """Return the scores of pairs that meet topics of one shape; NaN for what is left to others.
+    """Return the scores of pairs of topics of one shape; NaN for what `explain.score` decides.
 
     A row a pair: the `leaves` in the places of its topic, whether the paper `has` each, how often
-    it does (in the title, in all), and how much that tells.
+    it does (in the title, in all), and how informative that is.
     """
-    asked = np.zeros(leaves.shape[1], bool)
+    positive = np.zeros(leaves.shape[1], bool)
     counts_for = np.zeros(leaves.shape, bool)
-    _mark(shape, has, np.ones(len(leaves), bool), counts_for, asked)
+    _mark(shape, has, np.ones(len(leaves), bool), counts_for, positive)
     in_title = counts_for & (counts[0] > 0)
     occurrences = (counts_for * counts[1]).sum(axis=1)
-    whole = (told * asked).sum(axis=1)
-    shares = (told * (2.0 * in_title + counts_for)).sum(axis=1) / whole
-    found: Numbers = points(in_title.any(axis=1), shares, np.maximum(occurrences, 1))
-    ordered = np.sort(leaves[:, asked], axis=1)
+    whole = (information * positive).sum(axis=1)
+    shares = (information * (2.0 * in_title + counts_for)).sum(axis=1) / whole
+    found: Numbers = combine(in_title.any(axis=1), shares, np.maximum(occurrences, 1))
+    ordered = np.sort(leaves[:, positive], axis=1)
     twice = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] > 0)).any(axis=1)
     found[twice] = np.nan
     return found
 
 
-def _mark(tree: Tree, has: Numbers, within: Numbers, counts_for: Numbers, asked: Numbers) -> None:
-    """Mark the places that are asked for, and by which each pair meets all that is around them."""
+def _mark(
+    tree: Tree, has: Numbers, within: Numbers, counts_for: Numbers, positive: Numbers
+) -> None:
+    """Mark the places that are not excluded, and those by which each pair matches."""
     if isinstance(tree, int):
         if tree > 0:
-            asked[tree - 1] = True
+            positive[tree - 1] = True
             counts_for[:, tree - 1] = within & has[:, tree - 1]
         return
     for branch in tree[1:]:
-        met = evaluate(branch, lambda place: has[:, place - 1].copy(), np.True_)
-        _mark(branch, has, within & met, counts_for, asked)
+        matching = evaluate(branch, lambda place: has[:, place - 1].copy(), np.True_)
+        _mark(branch, has, within & matching, counts_for, positive)

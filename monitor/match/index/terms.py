@@ -11,19 +11,19 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from monitor.match.evaluate import View, is_asked_for, label, meets
+from monitor.match.evaluate import View, fold_label, matches, matches_author
 from monitor.match.idf import rarity, rarity_of_words
 from monitor.match.index.abbreviation_edges import with_abbreviations
 from monitor.match.index.arrays import Column, Numbers, distinct
 from monitor.match.index.bit_rows import FoundLeaves, bit_rows
 from monitor.match.index.lattice import Reader, ways_through
 from monitor.match.index.phrases import PhraseLinks, Phrases
-from monitor.match.index.scores import Counts, Hits, counted
+from monitor.match.index.scores import Counts, Hits, count_occurrences
 from monitor.match.names import spellings
 from monitor.match.tree import TEXT_FIELDS, Author, Label, Leaf, Near, Words
 
 _FIELDS = {"title": 1, "abstract": 2, "venue": 4}
-_REMEMBERED = 50_000
+_MAX_REMEMBERED = 50_000
 
 
 class Leaves:
@@ -42,7 +42,7 @@ class Leaves:
         self._families: dict[str, list[tuple[int, Author]]] = defaultdict(list)
         self._family_beginnings: list[tuple[int, Author]] = []
         self._labels: dict[str, list[tuple[int, Label]]] = defaultdict(list)
-        self._met: dict[tuple[str, str], tuple[int, ...]] = {}
+        self._matching: dict[tuple[str, str], tuple[int, ...]] = {}
         self._asks_venue = False
 
     def __len__(self) -> int:
@@ -77,40 +77,40 @@ class Leaves:
         self._plain.reach(number + 1)
         return self._plain[number] or self._plain_leaf(number, rarity_of_words(forms))
 
-    def _plain_leaf(self, phrase: int, told: float) -> int:
+    def _plain_leaf(self, phrase: int, information: float) -> int:
         self._plain.reach(phrase + 1)
         leaf = self._plain[phrase]
         if not leaf:
-            self._plain[phrase] = leaf = self._new(1, told)
+            self._plain[phrase] = leaf = self._new(1, information)
             self._links.add(phrase, leaf, _mask(TEXT_FIELDS))
         return leaf
 
-    def _new(self, cost: float, told: float) -> int:
+    def _new(self, cost: float, information: float) -> int:
         self._costs.append(cost)
-        self._rarities.append(told)
+        self._rarities.append(information)
         return len(self._costs) - 1
 
     def _words(self, leaf: Words) -> int:
         if leaf.exact:
             return self._others.get(leaf) or self._check(leaf, leaf)
-        phrases = self._spelled_out(leaf)
+        phrases = self._phrases_of(leaf)
         if phrases is None:
             return self._others.get(leaf) or self._check(leaf, leaf)
         if leaf.fields == TEXT_FIELDS and len(phrases) == 1:
             return self._plain_leaf(phrases[0], rarity(leaf))
         key = leaf.fields, phrases
         if key not in self._others:
-            self._others[key] = self._linked(phrases, leaf, rarity(leaf))
+            self._others[key] = self._link(phrases, leaf, rarity(leaf))
         return self._others[key]
 
-    def _linked(self, phrases: Sequence[int], leaf: Words, told: float) -> int:
-        number = self._new(_cost(leaf), told)
+    def _link(self, phrases: Sequence[int], leaf: Words, information: float) -> int:
+        number = self._new(_cost(leaf), information)
         for phrase in phrases:
             self._links.add(phrase, number, _mask(leaf.fields))
         self._asks_venue = self._asks_venue or "venue" in leaf.fields
         return number
 
-    def _spelled_out(self, leaf: Words) -> tuple[int, ...] | None:
+    def _phrases_of(self, leaf: Words) -> tuple[int, ...] | None:
         """Return the phrases of which the leaf asks for one; None where they are too many."""
         number = {False: self._reader.form, True: self._reader.beginning}
         edges = ((number[edge.prefix](edge.key), edge.start, edge.end) for edge in leaf.edges)
@@ -121,12 +121,12 @@ class Leaves:
 
     def _check(self, leaf: Leaf, words: Words) -> int:
         """Number a leaf that is looked at in each paper that has `words`, or one of its words."""
-        phrases = self._spelled_out(words)
+        phrases = self._phrases_of(words)
         if phrases is None:
             first = [edge for edge in words.edges if edge.start == 0]
             alone = [Words(words.fields, (e._replace(end=1),), 1) for e in first]
-            phrases = tuple(phrase for w in alone for phrase in self._spelled_out(w) or ())
-        number = self._linked(phrases, words, rarity(leaf))
+            phrases = tuple(phrase for w in alone for phrase in self._phrases_of(w) or ())
+        number = self._link(phrases, words, rarity(leaf))
         self._others[leaf] = number
         self._checked[number] = leaf
         return number
@@ -141,27 +141,27 @@ class Leaves:
         else:
             for family in {name.family for name in leaf.names}:
                 self._families[family].append((number, leaf))
-        self._met.clear()
+        self._matching.clear()
         return number
 
     # ── papers have ─────────────────────────────────────────────────────────────────
 
     def find(self, views: Sequence[View]) -> FoundLeaves:
         """Return which of the leaves each paper has."""
-        return self._found(self._hits(views), views)
+        return self._find_leaves(self._hits(views), views)
 
     def count(self, views: Sequence[View]) -> tuple[FoundLeaves, Counts]:
         """Return which of the leaves each paper has, and how often."""
         hits = self._hits(views)
-        found = self._found(hits, views)
-        return found, counted(hits, self._plain_counts(found, views))
+        found = self._find_leaves(hits, views)
+        return found, count_occurrences(hits, self._plain_counts(found, views))
 
-    def _found(self, hits: Hits, views: Sequence[View]) -> FoundLeaves:
+    def _find_leaves(self, hits: Hits, views: Sequence[View]) -> FoundLeaves:
         named = np.array(list(self._names(views)), np.int64).reshape(-1, 2)
         hit = hits.leaves.astype(np.int64) << 32 | hits.papers
         keys = distinct(np.concatenate([hit, named[:, 0] << 32 | named[:, 1]]))
         if self._checked:
-            keys = self._looked_at(keys, views)
+            keys = self._verify(keys, views)
         return bit_rows(keys, len(self), len(views))
 
     def _hits(self, views: Sequence[View]) -> Hits:
@@ -194,43 +194,45 @@ class Leaves:
         for kind in asked:
             for paper, view in enumerate(views):
                 for written in view.paper.authors if kind == "author" else view.labels(kind):
-                    met = self._met.get((kind, written))
-                    if met is None:
-                        met = self._remember(kind, written)
-                    for leaf in met:
+                    matching = self._matching.get((kind, written))
+                    if matching is None:
+                        matching = self._remember(kind, written)
+                    for leaf in matching:
                         yield leaf, paper
 
     def _remember(self, kind: str, written: str) -> tuple[int, ...]:
-        if len(self._met) >= _REMEMBERED:
-            self._met.clear()
-        met = tuple(
-            self._met_authors(written) if kind == "author" else self._met_labels(kind, written)
+        if len(self._matching) >= _MAX_REMEMBERED:
+            self._matching.clear()
+        matching = tuple(
+            self._matching_authors(written)
+            if kind == "author"
+            else self._matching_labels(kind, written)
         )
-        self._met[kind, written] = met
-        return met
+        self._matching[kind, written] = matching
+        return matching
 
-    def _met_authors(self, written: str) -> Iterator[int]:
+    def _matching_authors(self, written: str) -> Iterator[int]:
         names = spellings(written)
         words = {word for name in names for word in name.words}
         asked = [pair for word in words for pair in self._families.get(word, ())]
         for number, leaf in dict((*asked, *self._family_beginnings)).items():
-            if is_asked_for(leaf, names):
+            if matches_author(leaf, names):
                 yield number
 
-    def _met_labels(self, field: str, written: str) -> Iterator[int]:
-        value = label(written)
+    def _matching_labels(self, field: str, written: str) -> Iterator[int]:
+        value = fold_label(written)
         for number, leaf in self._labels[field]:
             if value == leaf.value or (leaf.prefix and value.startswith(leaf.value)):
                 yield number
 
-    def _looked_at(self, keys: Numbers, views: Sequence[View]) -> Numbers:
+    def _verify(self, keys: Numbers, views: Sequence[View]) -> Numbers:
         """Leave out what the plain reading does not find."""
         checked = np.fromiter(self._checked, np.int64, len(self._checked))
         doubtful = np.flatnonzero(np.isin(keys >> 32, checked))
         wrong = [
             at
             for at, key in zip(doubtful.tolist(), keys[doubtful].tolist(), strict=True)
-            if not meets(self._checked[key >> 32], views[key & 0xFFFFFFFF])
+            if not matches(self._checked[key >> 32], views[key & 0xFFFFFFFF])
         ]
         return np.delete(keys, wrong)
 

@@ -23,25 +23,25 @@ class Triggers:
         self._topics = np.concatenate([np.zeros(0, np.int32), *topics])[order].astype(np.int32)
         per_leaf = np.bincount(leaf, minlength=leaf_count)
         self._upto = np.concatenate([[0], np.cumsum(per_leaf)])
-        self._all = topic_count
-        self._later_leaves, self._later_topics = Column("i"), Column("i")
+        self._topic_count = topic_count
+        self._added_leaves, self._added_topics = Column("i"), Column("i")
 
     @property
     def is_stale(self) -> bool:
-        return len(self._later_leaves) > max(_MOST_ADDED, len(self._topics) // 8)
+        return len(self._added_leaves) > max(_MOST_ADDED, len(self._topics) // 8)
 
     def add(self, topic: int, leaves: Sequence[int]) -> None:
         for leaf in leaves:
-            self._later_leaves.append(leaf)
-            self._later_topics.append(topic)
+            self._added_leaves.append(leaf)
+            self._added_topics.append(topic)
 
     def topics(self, present: Numbers) -> Numbers | None:
         """Return the topics that leaves wake, sorted; None when that is a large part of all."""
-        known = np.concatenate([[0], present[: np.searchsorted(present, len(self._upto) - 1)]])
-        firsts = self._upto[known]
-        counts = self._upto[known + 1] - firsts
-        if counts.sum() > self._all // 4 + 256:
+        leaves = np.concatenate([[0], present[: np.searchsorted(present, len(self._upto) - 1)]])
+        firsts = self._upto[leaves]
+        counts = self._upto[leaves + 1] - firsts
+        if counts.sum() > self._topic_count // 4 + 256:
             return None
         at = ranges(firsts, counts)
-        later = np.isin(self._later_leaves.values(), np.append(present, 0))
-        return distinct(np.concatenate([self._topics[at], self._later_topics.values()[later]]))
+        added = np.isin(self._added_leaves.values(), np.append(present, 0))
+        return distinct(np.concatenate([self._topics[at], self._added_topics.values()[added]]))
