@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
-from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import ClassVar
 
@@ -29,7 +28,7 @@ from monitor.sources.base import Found, SourceOptions
 from monitor.sources.calendar import Calendar, american_holidays
 from monitor.sources.feed.source import Feed
 from monitor.sources.fields.arxiv_text import end_of_id_month
-from monitor.sources.fields.dates import parse_date
+from monitor.sources.fields.dates import parse_date, parse_written_day
 from monitor.sources.formats.oai.envelope import Record
 from monitor.sources.formats.oai.harvest import Harvester, Repository
 
@@ -198,10 +197,7 @@ def publishing_days(after: date, before: date) -> int:
 def feed_day(content: bytes) -> date | None:
     """Return the day of a feed, as arXiv counts days (midnight in its own zone)."""
     date_text = _FEED_DAY.search(content)
-    try:
-        return parsedate_to_datetime(date_text[1].decode()).date() if date_text else None
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
+    return parse_written_day(date_text[1].decode(errors="replace")) if date_text else None
 
 
 def sets(categories: Sequence[str]) -> tuple[str, ...]:

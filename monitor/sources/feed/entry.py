@@ -31,7 +31,7 @@ from monitor.sources.fields.markup import text, unescape_tags
 from monitor.sources.fields.names import split_names
 from monitor.text import clean
 
-MAX_OPENING = 100  # characters of a text that stand for a missing title
+MAX_OPENING = 100  # characters of a text that replace a missing title
 MAX_ARXIV_NAME = 40  # characters of "arXiv:2508.13426v1" at the start of a summary
 
 # arXiv's feeds before 2024: "Title. (arXiv:2107.03419v1 [hep-ex] UPDATED)"

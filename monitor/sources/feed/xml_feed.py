@@ -37,7 +37,7 @@ def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
         return FeedEntries(error=refusal, complete=False)
     try:
         feed = _parse(_drop_illegal_numbers(_DOCTYPE.sub(b"", content, count=1)), url, content_type)
-    except Exception as fault:  # feedparser meets what nobody thought of
+    except Exception as fault:  # feedparser may fail anywhere on broken feeds
         error = f"the feed broke its reader: {type(fault).__name__}: {fault}"[:200]
         return FeedEntries(error=error, complete=False)
     if error := _find_error(feed):

@@ -7,7 +7,7 @@ gives the year.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 FIRST_ONLINE = datetime(1990, 1, 1, tzinfo=UTC)
@@ -36,6 +36,14 @@ def parse_date(text: str) -> datetime | None:
         except (ValueError, OverflowError, TypeError, IndexError):
             continue
     return None
+
+
+def parse_written_day(text: str) -> date | None:
+    """Return the day of an RFC 5322 date in its own zone, as it is written."""
+    try:
+        return parsedate_to_datetime(text).date()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
 
 
 def parse_any_date(text: str) -> datetime | None:
@@ -86,7 +94,7 @@ def within_print_era(at: datetime | None, now: datetime) -> datetime | None:
 def long_over(year: int | None, now: datetime) -> datetime | None:
     """Return the first day of a year that ended over 100 days ago, else None.
 
-    A year alone names no day of publication; but whatever is of such a year is older than now.
+    A year alone names no day of publication, but a paper of such a year is certainly old.
     """
     if year is None or datetime(year, 12, 31, tzinfo=UTC) >= now - LONG_OVER_AFTER:
         return None

@@ -31,7 +31,7 @@ _TAG = re.compile(
     r"|<!--|<!\[CDATA\[|<!doctype\s[^<>]{0,400}>)",
     re.IGNORECASE,
 )
-_PARTS_WORDS = re.compile(
+_BLOCK_TAG = re.compile(
     r"</?(?:\w+:)?(?:p|br|div|li|ul|ol|dd|dt|h[1-6]|hr|td|th|tr|table|section|title|sec"
     r"|blockquote|figure)\b[^<>]*>|<!\[CDATA\[|\]\]>",
     re.IGNORECASE,
@@ -39,22 +39,22 @@ _PARTS_WORDS = re.compile(
 # Most tags say how words look or where parts begin, and are dropped in place. Not so those of
 # tables and titles without a prefix: HTML moves or keeps their content.
 _ATTRIBUTES = r"(?:\s[\w:.-]{1,40}=\"[^\"<>]{0,400}\")*\s?/?>"
-_BREAK = re.compile(
+_BREAK_TAG = re.compile(
     r"</?(?:[a-z]{1,9}:(?:p|br|div|li|[uo]l|d[dt]|h[1-6r]|t[dhr]|table|section|title|sec|blockquote"
     rf"|figure)\b[a-z-]{{0,30}}|p|br|div|li|[uo]l|d[dt]|h[1-6r]|section|blockquote){_ATTRIBUTES}",
     re.IGNORECASE,
 )
-_LOOK = re.compile(
+_STYLE_TAG = re.compile(
     rf"</?(?:i|b|u|em|strong|su[bp]|tt|span|small|[a-z]{{1,9}}:[a-z][a-z-]{{0,30}}){_ATTRIBUTES}",
     re.IGNORECASE,
 )
-_ESCAPED = re.compile(
+_ESCAPED_TAG = re.compile(
     r"&lt;(?P<tag>/?(?:i|b|u|em|strong|sub|sup|scp|p|br|(?:jats|mml):[\w-]+)\b[^&<>]{0,200}?)&gt;",
     re.IGNORECASE,
 )
-_NOTE = re.compile(r"<sup\b[^<>]{0,100}>[^<>]{0,40}</sup>")
+_NOTE_NUMBER = re.compile(r"<sup\b[^<>]{0,100}>[^<>]{0,40}</sup>")
 # Signs of mark-up, or of spaces to drop, in a line of texts with | between them.
-_SIGNS = ("<", "&", "  ", " |", "| ")
+_NEEDS_CLEANING = ("<", "&", "  ", " |", "| ")
 
 
 def text(markup: str) -> str:
@@ -65,9 +65,9 @@ def text(markup: str) -> str:
     if not markup:
         return ""
     if "<" in markup and _TAG.search(markup):
-        plain = _LOOK.sub("", _BREAK.sub(" ", markup))
-        harmless = "]]>" not in plain and not ("<" in plain and _TAG.search(plain))
-        markup = plain if harmless else _without_tags(markup)
+        plain = _STYLE_TAG.sub("", _BREAK_TAG.sub(" ", markup))
+        is_clean = "]]>" not in plain and not ("<" in plain and _TAG.search(plain))
+        markup = plain if is_clean else _without_tags(markup)
     return clean(html.unescape(markup) if "&" in markup else markup)
 
 
@@ -80,23 +80,23 @@ def names(markup: Sequence[str]) -> list[str]:
         return [_name(markup[0])]
     line = "|".join(markup)
     plain = line.isprintable() and unicodedata.is_normalized("NFC", line)
-    if plain and line == line.strip(" ") and not any(map(line.__contains__, _SIGNS)):
+    if plain and line == line.strip(" ") and not any(map(line.__contains__, _NEEDS_CLEANING)):
         return list(markup)
     return [_name(one) for one in markup]
 
 
 def _name(markup: str) -> str:
-    return text(_NOTE.sub("", markup) if "<sup" in markup else markup)
+    return text(_NOTE_NUMBER.sub("", markup) if "<sup" in markup else markup)
 
 
 def unescape_tags(markup: str) -> str:
     """Restore the tags of a title, which some publishers escape twice."""
-    return _ESCAPED.sub(r"<\g<tag>>", markup) if "&lt;" in markup else markup
+    return _ESCAPED_TAG.sub(r"<\g<tag>>", markup) if "&lt;" in markup else markup
 
 
 def _without_tags(markup: str) -> str:
     """Keep the words of any mark-up, with the entities that they need."""
-    return nh3.clean(_PARTS_WORDS.sub(" ", _without_false_tags(markup)), tags=set())
+    return nh3.clean(_BLOCK_TAG.sub(" ", _without_false_tags(markup)), tags=set())
 
 
 def _without_false_tags(markup: str) -> str:
