@@ -75,7 +75,7 @@ class BioRxiv(ApiSource):
         if not _XML.match(document.content):
             return super().read(document)
         reading = Feed(self.name, self.options, None, self._clock).read(document)
-        return replace(reading, papers=tuple(map(self._of_feed, reading.papers)))
+        return replace(reading, papers=tuple(map(self._from_feed, reading.papers)))
 
     def listing(self, response: object) -> Listing:
         """Find the rows; "no posts found" is an answer, any other status an error."""
@@ -136,7 +136,7 @@ class BioRxiv(ApiSource):
         server = "medrxiv" if platform.lower() == "medrxiv" else "biorxiv"
         return f"https://www.{server}.org/content/{quote(doi)}" + (f"v{version}" if version else "")
 
-    def _of_feed(self, paper: Paper) -> Paper:
+    def _from_feed(self, paper: Paper) -> Paper:
         found = _VERSION.search(paper.url)
         version = paper.version or (int(found["version"]) if found else None)
         published, announced = _days(raw(paper.keys, "doi"), version, paper.published)

@@ -104,7 +104,7 @@ class Crossref(ApiSource):
             raise NoPaperError("record has no DOI")
         titles = (*many(record, "title"), *many(record, "original-title"))
         title = _with_subtitle(record, title_of(*(_unescape_once_more(raw(one)) for one in titles)))
-        year, published = _published(record, now)
+        year, published = _publication_date(record, now)
         updates = list(_updates(record))
         type_ = _type(record, updates, doi)
         return Paper(
@@ -193,7 +193,7 @@ def _subjects(record: Record) -> Iterator[str]:
         yield raw(record, "group-title")
 
 
-def _published(record: Record, now: datetime) -> tuple[int | None, datetime | None]:
+def _publication_date(record: Record, now: datetime) -> tuple[int | None, datetime | None]:
     """The earliest year that is given, and its first day; a year alone is no date of publication.
 
     An article of 1981 that went online in 2003 is of 1981. `created`, when the DOI was

@@ -107,14 +107,14 @@ class Dblp(Source):
 
 
 def _address(options: DblpOptions, year: int, first: int) -> str:
-    asked = {
+    parameters = {
         "q": f"{options.query} year:{year}:",
         "h": PAGE_RECORDS,
         "f": first,
         "c": 0,
         "format": "json",
     }
-    return f"{(options.url or BASE).rstrip('/')}?{urlencode(asked)}"
+    return f"{(options.url or BASE).rstrip('/')}?{urlencode(parameters)}"
 
 
 # ── JSON ────────────────────────────────────────────────────────────────────────────

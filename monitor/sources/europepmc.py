@@ -163,10 +163,10 @@ def _authors(record: Record) -> Iterator[str]:
     """First names first; the lite form has only "Doe J, Roe R." in one text."""
     people = many(record, "authorList", "author")
     for one in people:
-        given = raw(one, "firstName") or raw(one, "initials")
+        first = raw(one, "firstName") or raw(one, "initials")
         family = raw(one, "lastName")
         whole = raw(one, "collectiveName") or _given_first(raw(one, "fullName"))
-        yield f"{given} {family}" if given and family else whole or family
+        yield f"{first} {family}" if first and family else whole or family
     if not people:
         yield from map(_given_first, bounded(raw(record, "authorString")).rstrip(".").split(", "))
 

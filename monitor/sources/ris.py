@@ -80,17 +80,17 @@ class Ris(Source):
         content = _LINES.sub("\n", content.replace("\0", ""))
         is_nbib = bool(nbib.BEGINS.match(content.lstrip()))
         begins = nbib.BEGINS if is_nbib else _BEGINS
-        begun = [found.start() for found in begins.finditer(content)]
-        if not begun:
+        starts = [found.start() for found in begins.finditer(content)]
+        if not starts:
             return Reading(error=_no_reference(content), complete=False)
-        if len(begun) > MAX_REFERENCES:
+        if len(starts) > MAX_REFERENCES:
             return Reading(
                 error=f"the document has more than {MAX_REFERENCES:,} references", complete=False
             )
         if is_nbib:
-            return reading(list(nbib.references(content, begun, self._clock())), whole)
-        ended = bool(_ENDS.search(content, begun[-1]))
-        found = list(_references(content, begun, self._clock()))
+            return reading(list(nbib.references(content, starts, self._clock())), whole)
+        ended = bool(_ENDS.search(content, starts[-1]))
+        found = list(_references(content, starts, self._clock()))
         return reading(found, whole and ended)
 
 
@@ -114,7 +114,7 @@ def _no_reference(content: str) -> str:
     return f"no RIS reference in the document{hint}"
 
 
-def _references(content: str, begun: Sequence[int], now: datetime) -> Iterator[Paper | Rejected]:
+def _references(content: str, starts: Sequence[int], now: datetime) -> Iterator[Paper | Rejected]:
     import rispy  # not needed to read other kinds
 
     tags = {tag: tag for tag in (*rispy.TAG_KEY_MAPPING, "CT", "BT", "ED", "L3", "LK", *_OWN)}
@@ -122,7 +122,7 @@ def _references(content: str, begun: Sequence[int], now: datetime) -> Iterator[P
         mapping=tags, list_tags=list(_LISTS), delimiter_tags_mapping={}, skip_unknown_tags=True
     )
     line, counted = 1, 0
-    for start, end in pairwise([*begun, len(content)]):
+    for start, end in pairwise([*starts, len(content)]):
         line += content.count("\n", counted, start)
         counted = start
         stop = _ENDS.search(content, start, end)

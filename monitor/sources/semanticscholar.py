@@ -125,8 +125,8 @@ class SemanticScholar(ApiSource):
             "fields": FIELDS,
             "token": request.cursor,
         }
-        given = {name: value for name, value in parameters.items() if value}
-        return f"{self.base}/paper/search/bulk?{urlencode(given)}"
+        used = {name: value for name, value in parameters.items() if value}
+        return f"{self.base}/paper/search/bulk?{urlencode(used)}"
 
 
 def _venues(record: object) -> Iterator[str]:
@@ -140,18 +140,18 @@ def _keys(record: object, name: str) -> Iterator[tuple[str, str]]:
 
     The API before had these two beside the title.
     """
-    given = member(record, "externalIds")
+    external = member(record, "externalIds")
     yield "s2", name
-    arxiv = raw(given, "ArXiv") or raw(record, "arxivId")
-    doi = raw(given, "DOI") or raw(record, "doi")
+    arxiv = raw(external, "ArXiv") or raw(record, "arxivId")
+    doi = raw(external, "DOI") or raw(record, "doi")
     found, _ = identifiers((f"arxiv:{arxiv}" if arxiv else "", doi))
     for scheme, value in found.items():
         yield scheme, value if isinstance(value, str) else value[0]
-    yield "pmid", raw(given, "PubMed")
-    central = raw(given, "PubMedCentral").upper().removeprefix("PMC")
+    yield "pmid", raw(external, "PubMed")
+    central = raw(external, "PubMedCentral").upper().removeprefix("PMC")
     yield "pmcid", f"PMC{central}" if central else ""
-    yield "dblp", raw(given, "DBLP")
-    yield "acl", raw(given, "ACL")
+    yield "dblp", raw(external, "DBLP")
+    yield "acl", raw(external, "ACL")
 
 
 def _pdf(record: object) -> str:

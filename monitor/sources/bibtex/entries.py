@@ -76,8 +76,8 @@ def read(content: str) -> File:
     strings: dict[str, str] = {}
     entries: list[Entry | Rejected] = []
     line, counted = 1, 0
-    begun = [found.end() for found in _BLOCK.finditer(content)]
-    for start, end in pairwise([0, *begun, len(content)]):
+    starts = [found.end() for found in _BLOCK.finditer(content)]
+    for start, end in pairwise([0, *starts, len(content)]):
         line += content.count("\n", counted, start)
         counted = start
         if not BEGINS.search(content, start, end):

@@ -147,13 +147,13 @@ def _value(written: str, strings: Mapping[str, str]) -> str:
 
 def _join(parts: Iterator[str]) -> str:
     """Join what `#` joins, no longer than an entry may be: an abbreviation can double another."""
-    kept, length = [], 0
+    joined, length = [], 0
     for part in parts:
         length += len(part)
-        kept.append(part)
+        joined.append(part)
         if length > MAX_ENTRY:
             break
-    return "".join(kept)[: MAX_ENTRY + 1]
+    return "".join(joined)[: MAX_ENTRY + 1]
 
 
 def _part(written: str, strings: Mapping[str, str]) -> str:

@@ -206,7 +206,7 @@ class _TableLines:
     def __init__(self, tape: Tape, number: int) -> None:
         self._lines = _read_lines(tape, number)
         self._returned: deque[Row] = deque()
-        self.taken: list[Row] = []
+        self.lines: list[Row] = []
         self.ended = False
 
     def __iter__(self) -> Iterator[str]:
@@ -217,18 +217,18 @@ class _TableLines:
         if row is None:
             self.ended = True
             raise StopIteration
-        self.taken.append(row)
+        self.lines.append(row)
         if not isinstance(row.record, bytes):
             raise csv.Error("line is too long")
         return decode_line(row.record).replace("\0", "") + "\n"
 
     def return_all_but_first(self) -> None:
         """Read all lines but the first again: a quote in the first was never closed."""
-        self._returned.extendleft(reversed(self.taken[1:]))
-        del self.taken[1:]
+        self._returned.extendleft(reversed(self.lines[1:]))
+        del self.lines[1:]
 
     def end_inside_quotes(self) -> bool:
-        lines = (row.record for row in self.taken)
+        lines = (row.record for row in self.lines)
         quotes = sum(line.count(b'"') for line in lines if isinstance(line, bytes))
         return self.ended and quotes % 2 == 1
 
@@ -238,7 +238,7 @@ def read_table(tape: Tape, number: int, header: Sequence[str], delimiter: str) -
     lines = _TableLines(tape, number)
     reader = csv.reader(lines, delimiter=delimiter)
     while True:
-        lines.taken.clear()
+        lines.lines.clear()
         try:
             record = _table_record(header, next(reader))
         except StopIteration:
@@ -251,7 +251,7 @@ def read_table(tape: Tape, number: int, header: Sequence[str], delimiter: str) -
         if record is None:
             continue
         if header_read:
-            first, last = lines.taken[0], lines.taken[-1]
+            first, last = lines.lines[0], lines.lines[-1]
             yield Row(first.number, first.begin, last.end, record)
         header_read = True
 

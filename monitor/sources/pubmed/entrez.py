@@ -75,7 +75,7 @@ class Search:
         self.options, self.pages, self.now = options, pages, now
         self.contact = options.email or contact
 
-    def found(self, validators: Mapping[str, str]) -> Iterator[Found]:
+    def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         last = parse_date(validators.get(UNTIL, ""))
         today = self.now.date()
         fresh = min(last, self.now).date() if last else today - timedelta(self.options.first_days)
@@ -86,7 +86,7 @@ class Search:
             until = self.now if end >= today else datetime.combine(end, time(), UTC)
             batches = [ids[at : at + BATCH_RECORDS] for at in range(0, len(ids), BATCH_RECORDS)]
             urls = [self.url("efetch", id=",".join(batch), retmode="xml") for batch in batches]
-            yield from self.pages.found(urls, until)
+            yield from self.pages.find(urls, until)
             left -= len(batches)
             if end >= today:
                 return

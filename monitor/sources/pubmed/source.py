@@ -70,7 +70,7 @@ class PubMed(Source):
             yield from super().find(validators)
             return
         pages = Pages(partial(self._page, validators={}), partial(sandbox.read, self))
-        yield from Search(self.options, pages, self._clock(), self.contact).found(validators)
+        yield from Search(self.options, pages, self._clock(), self.contact).find(validators)
 
     @property
     def terms(self) -> Terms:

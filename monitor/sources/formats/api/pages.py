@@ -1,8 +1,8 @@
-"""Pages of an API: fetched late, and what is remembered moves only when all of them were whole.
+"""Pages of an API whose addresses are all known first; state moves only if all pages were whole.
 
-For a service that names its records first and sends them then (PubMed), so that all addresses are
-known before the first page is asked for, and a page that fails holds up no other. Where each page
-leads on to the next, `windows` follows; where resumption tokens do, `oaiharvest`.
+For a service that lists its records first and sends them afterwards (PubMed), so that a page
+that fails delays no other. Where each page leads to the next, `windows.py` follows them; where
+resumption tokens do, `formats/oai/harvest.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ UNTIL = "until"
 class Pages:
     """The pages of one run of a source: `page` finds one by its address, `read` reads it.
 
-    Once a page could not be had or read, no later page of the run moves `until`.
+    After a page that could not be fetched or read, no later page of the run moves `until`.
     """
 
     def __init__(self, page: Callable[[str], Found], read: Callable[[Document], Reading]) -> None:
@@ -37,7 +37,7 @@ class Pages:
             raise DocumentError("the server says that nothing has changed, and was not asked that")
         return document
 
-    def found(self, urls: Sequence[str], until: datetime | None = None) -> Iterator[Found]:
+    def find(self, urls: Sequence[str], until: datetime | None = None) -> Iterator[Found]:
         """Yield the pages in order; the last carries `until` if all before it were whole."""
         for number, url in enumerate(urls, start=1):
             state = {UNTIL: until.isoformat()} if until and number == len(urls) else {}
@@ -54,5 +54,5 @@ class Pages:
         reading = self._read(document)
         if reading.error or not (reading.complete and document.complete and reading.papers):
             self._failed = True
-        kept = {} if self._failed else state
-        return replace(document, name=name, validators=kept, lifetime=timedelta(0))
+        validators = {} if self._failed else state
+        return replace(document, name=name, validators=validators, lifetime=timedelta(0))

@@ -66,16 +66,16 @@ class JsonSource(Source):
         """Read all records; of a truncated response, those before the cut."""
         content = document.content
         if not content.strip(b"\xef\xbb\xbf \t\r\n\0"):
-            return _failed("the document is empty")
+            return _failure("the document is empty")
         if len(content) > MAX_BYTES:
-            return _failed(f"the document is larger than {MAX_BYTES:,} bytes")
+            return _failure(f"the document is larger than {MAX_BYTES:,} bytes")
         if content.count(b"{") * 200 + content.count(b"[") * 70 > MAX_PARSED:
-            return _failed("the JSON has more objects and lists than any answer")
+            return _failure("the JSON has more objects and lists than any answer")
         text, _ = decode(content)
-        response, cut = _parsed(text, self.lists)
+        response, cut = _parse(text, self.lists)
         listing = self._check(response, cut, text)
         if listing.error:
-            return _failed(listing.error + self._other_kind(content))
+            return _failure(listing.error + self._other_kind(content))
         papers, rejected = self._papers(listing.items)
         error = "" if papers or not rejected else f"no record is a paper: {rejected[0].why}"
         return Reading(papers, rejected, error, complete=cut is None and not error)
@@ -139,7 +139,7 @@ class JsonSource(Source):
             return Rejected(where, str(why))
 
 
-def _failed(error: str) -> Reading:
+def _failure(error: str) -> Reading:
     return Reading(error=error, complete=False)
 
 
@@ -154,7 +154,7 @@ def value_of(content: bytes) -> object:
         return None
 
 
-def _parsed(text: str, lists: Iterable[str]) -> tuple[object, Sequence[object] | None]:
+def _parse(text: str, lists: Iterable[str]) -> tuple[object, Sequence[object] | None]:
     """Return the value of a whole document, or else the records before the cut."""
     try:
         return json.loads(text), None

@@ -1,12 +1,12 @@
-"""Asking an API for what is new: windows of time in pieces, each piece in pages.
+"""Fetches what is new from an API: windows of time in pieces, each piece in pages.
 
-State between runs is `until`: all that the service had up to then has been read. A run asks
-again from `until` minus an overlap, because services file papers late; the store decides what
-is new. `until` moves only with a piece whose last page was read whole, so that a failure, an
-empty page or a restart costs that piece only.
+State between runs is `until`: everything that the service had up to then has been read. A run
+starts at `until` minus an overlap, because services add papers late; the store decides what is new.
+`until` moves only with a piece whose last page was read whole, so that a failure, an empty page or
+a restart affects only that piece.
 
-For services that answer in JSON, where a page tells what follows it (a cursor, a total, a last
-record): it is outlined by the kind, in a worker where it is large.
+For JSON services where a page leads to the next (by a cursor, a total, or its last record). The
+kind outlines each page, in a worker process if the page is large.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ WINDOW_MARGIN = timedelta(days=7)
 
 
 class ApiOptions(SourceOptions):
-    """Settings of a kind that asks a service.
+    """Settings of a kind that fetches from a service.
 
     `url` is another address of the service; one with a query ("?") is a single document.
-    `overlap_days` is how far each run looks back behind the last.
+    `overlap_days` is by how many days a run overlaps with the previous one.
     """
 
     places_needed: ClassVar[bool] = False
@@ -56,13 +56,13 @@ class ApiOptions(SourceOptions):
 
 
 def one_document(url: str | None) -> bool:
-    """Say whether an address is that of one answer, and not of the service."""
+    """Whether an address is that of a single response instead of the service."""
     return "?" in (url or "")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of time that is asked for; services take its ends by the day."""
+    """A piece of time to request; services take its ends by the day."""
 
     begin: datetime
     end: datetime
@@ -74,7 +74,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """One page of what is asked: `before` counts the records on the pages before it."""
+    """A request for one page; `before` counts the records on the pages before it."""
 
     span: Span
     target: str = ""
@@ -85,9 +85,9 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What leads on from a page: whether it is `whole`, how many records it has, what follows.
+    """Whether a page is `whole`, how many records it has, and the cursor of the `following` page.
 
-    `mark` is another one for other records.
+    `mark` is a digest of its records.
     """
 
     whole: bool = False
@@ -106,7 +106,7 @@ def spans(until: datetime, now: datetime, overlap: timedelta, longest: timedelta
 
 
 class ApiSource(JsonSource):
-    """A kind that asks its service for windows of time."""
+    """A kind that fetches windows of time from its service."""
 
     address: ClassVar[str]
     longest: ClassVar[timedelta | None] = None  # of a piece; None: the overlap and a week
@@ -116,17 +116,17 @@ class ApiSource(JsonSource):
         """Return the address of a page, below `self.base`."""
 
     def targets(self) -> Sequence[str]:
-        """Return what is asked for one after the other: categories, venues."""
+        """Return what to request one after the other: categories, venues."""
         return ("",)
 
     def following(self, listing: Listing, request: PageRequest) -> str:
-        """Return the cursor of the page after this one, "" when this is the last."""
+        """Return the cursor of the next page; "" if this is the last."""
         seen = request.before + len(listing.items)
         ended = not listing.items or (listing.total is not None and seen >= listing.total)
         return "" if ended else listing.cursor
 
     def outline(self, document: Document, request: PageRequest) -> Outline:
-        """Read of a page what leads on from it."""
+        """Outline a page: all that is needed to request the next one."""
         reading = self.read(document)
         if not (document.complete and reading.complete):
             return Outline()
@@ -155,7 +155,7 @@ class ApiSource(JsonSource):
             validators = {"until": max(span.end, until).isoformat()}
 
     def _pages(self, span: Span, state: Mapping[str, str]) -> Generator[Found, None, int]:
-        """Yield the pages of one piece; return how many there were, 0 when not all came."""
+        """Yield the pages of one piece; return their number, 0 if not all were read."""
         done = {"until": max(span.end, parse_date(state.get("until", "")) or span.end).isoformat()}
         count = 0
         *others, last = self.targets()
@@ -190,7 +190,7 @@ class ApiSource(JsonSource):
         )
 
     def fetch_page(self, request: PageRequest, name: str) -> Document:
-        """Fetch one page; FetchError when it cannot be had, in the service's own words."""
+        """Fetch one page; raises FetchError with the service's own message."""
         try:
             answer = self.get(self.page_url(request))
         except FetchError as fault:
@@ -210,7 +210,7 @@ class ApiSource(JsonSource):
 
 
 class _Page:
-    """A page on its way: what came of it is known once it was loaded."""
+    """One page; `outline` is set once it was loaded."""
 
     def __init__(
         self,

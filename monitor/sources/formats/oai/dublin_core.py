@@ -63,8 +63,8 @@ def paper(record: Record, now: datetime) -> Paper | str:
         return deleted_paper(record, {"oai": record.identifier})
     title = first(metadata, "title")
     if not title:
-        known = any(every(metadata, "creator", "identifier", "date"))
-        return NO_TITLE if known else f"record is in {local(metadata)}, not Dublin Core"
+        has_fields = any(every(metadata, "creator", "identifier", "date"))
+        return NO_TITLE if has_fields else f"record is in {local(metadata)}, not Dublin Core"
     year, published, announced = _dates(every(metadata, *_DATES), now)
     keys, version = _keys(record.identifier, metadata)
     return Paper(

@@ -1,6 +1,6 @@
-"""The envelope of OAI-PMH 2.0 answers (http://www.openarchives.org/OAI/openarchivesprotocol.html).
+"""The envelope of OAI-PMH 2.0 responses (http://www.openarchives.org/OAI/openarchivesprotocol.html).
 
-Every answer, also one that says an error, comes with status 200, or so it should:
+Every response, even an error, should have HTTP status 200:
 
     OAI-PMH: responseDate, request, and either
         error (code)                                         no record, or what went wrong
@@ -57,7 +57,7 @@ _ERROR = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record; `metadata` is what the repository says in the format that was asked for."""
+    """A record; `metadata` is in the requested format."""
 
     identifier: str
     deleted: bool
@@ -65,15 +65,15 @@ class Record:
 
 
 Convert = Callable[[Record], Paper | str]
-"""What a format makes of a record: a paper, or why it is none."""
+"""Turns a record into a paper, or returns the reason why it is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """An answer. `token` is what to ask for the next page with, "" on the last.
+    """A response. `token` requests the next page; it is "" on the last.
 
-    `error` says why the answer is none; `expired` that the token it was asked with is not known
-    (any more); `fault` where a document is cut off or broken, after which nothing is known.
+    `error` explains why there are no records; `expired` means that the repository does not know the
+    token of the request (any more); `fault` is where the document is truncated or broken.
     """
 
     found: tuple[Paper | Rejected, ...] = ()
@@ -94,21 +94,21 @@ class Envelope:
 
 
 def says_error(content: bytes) -> bool:
-    """Say whether a document is an answer of OAI-PMH that names an error, whatever its status."""
+    """Whether a document is an OAI-PMH response with an error, whatever its HTTP status."""
     return bool(_ERROR.search(content))
 
 
 def read_envelope(content: bytes, convert: Convert) -> Envelope:
-    """Read an answer; of one that is cut off or broken, the records that can be had."""
+    """Read a response; if it is truncated or broken, the records that can be read."""
     if len(content) > MAX_BYTES:
         return Envelope(error=f"the document is larger than {MAX_BYTES:,} bytes")
     if content.count(b"<") > MAX_TAGS:
         return Envelope(error=f"the document has more than {MAX_TAGS:,} tags")
-    answer = _Answer(convert)
+    answer = _Response(convert)
     fault = answer.read(content)
     if fault and fault.repairable:
         text = declare_prefixes(repair_escapes(content), _SPACES[0][1:-1])
-        again = _Answer(convert, answer.found)
+        again = _Response(convert, answer.found)
         fault = again.read(text.encode(errors="replace"))
         if fault and len(again.found) < MAX_RECORDS:
             again.read_apart(text)
@@ -116,15 +116,15 @@ def read_envelope(content: bytes, convert: Convert) -> Envelope:
     return answer.envelope(str(fault) if fault else "")
 
 
-class _Answer:
-    """What was read of an answer so far; its first records may be `known`."""
+class _Response:
+    """What was read of a response so far; its first records may be `already_read`."""
 
-    def __init__(self, convert: Convert, known: Sequence[Paper | Rejected] = ()) -> None:
+    def __init__(self, convert: Convert, already_read: Sequence[Paper | Rejected] = ()) -> None:
         self.convert = convert
-        self.known = known
+        self.already_read = already_read
         self.found: list[Paper | Rejected] = []
         self.verb = self.token = ""
-        self.begun = False
+        self.root_seen = False
         self.total = 0
         self.before = 0
         self.responded: datetime | None = None
@@ -139,8 +139,8 @@ class _Answer:
         return None
 
     def read_apart(self, text: str) -> None:
-        """Take each record behind the last by itself: one that is broken costs itself only."""
-        before, self.known = self.found, ()
+        """Read each record after the last separately, so that a broken one affects no other."""
+        before, self.already_read = self.found, ()
         self.found = before[:-1]
         self.read(next(islice(cut_with_namespaces(text, ("record",)), len(self.found), None), b""))
         if self.found != before:  # there are records within records: all are taken
@@ -157,13 +157,13 @@ class _Answer:
         name = local(element)
         if name in _VERBS:
             self.verb = name
-        if not self.begun:
-            self.begun = True  # the root, of which there is nothing yet
+        if not self.root_seen:
+            self.root_seen = True  # the root, which has no content yet
             return
         match name:
             case "record":
-                known = self.known[len(self.found) : len(self.found) + 1]
-                self.found.append(known[0] if known else self.record(element))
+                earlier = self.already_read[len(self.found) : len(self.found) + 1]
+                self.found.append(earlier[0] if earlier else self.record(element))
             case "responseDate":
                 self.responded = parse_date(words(element))
             case "error":
@@ -199,7 +199,7 @@ class _Answer:
         )
 
     def error(self, fault: str) -> str:
-        """Say why an answer holds no records, or "" where it does or there are none to hold."""
+        """Explain why a response has no records; "" if it has some, or there are none."""
         bad = {code: why for code, why in self.errors.items() if code != _NO_RECORDS}
         if bad and not self.found:
             code, why = next(iter(bad.items()))
@@ -215,7 +215,7 @@ class _Answer:
 
 
 def deleted_paper(record: Record, keys: Mapping[str, str], url: str = "") -> Paper:
-    """A deleted record as a withdrawn paper: nothing but its identifier is left to call it."""
+    """Return a deleted record as a withdrawn paper; its identifier is all that is left of it."""
     return Paper(
         title=record.identifier,
         url=url,
@@ -226,7 +226,7 @@ def deleted_paper(record: Record, keys: Mapping[str, str], url: str = "") -> Pap
 
 
 def _find_fault(element: Element, record: Record) -> str:
-    """Say why a record is not looked at, or ""."""
+    """Explain why a record cannot be read, or return ""."""
     if sum(1 for _ in element.iter()) > MAX_PARTS:
         return f"record has more than {MAX_PARTS:,} elements"
     if sum(len(text) for text in element.itertext()) > MAX_ENTRY:
@@ -256,7 +256,7 @@ def words(element: Element | None) -> str:
 
 
 def every(parent: Element | None, *names: str) -> Iterator[str]:
-    """Yield the texts of all children of these local names, in their order, without empty ones."""
+    """Yield the texts of all children with these local names, without empty ones."""
     for child in parent if parent is not None else ():
         if child.tag.rpartition("}")[2] in names and (text := words(child)):
             yield text

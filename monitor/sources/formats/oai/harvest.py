@@ -1,11 +1,11 @@
-"""Asking an OAI-PMH repository for what changed: pieces of time, sets, pages by resumption token.
+"""Fetches what changed in an OAI-PMH repository: pieces of time, sets, pages by resumption token.
 
-State between runs is `until`, up to when everything was read: the time of the repository's
-first response, because its clock makes the datestamps. It moves with the last page of a piece;
-an error, a cut page or a restart costs that piece only. While pieces are left, `from` says where
-the next begins, and `days` how long it is after one had too many pages: half of that one, and twice
-as long after each that was read. A token that is no longer known (arXiv's last a day) means asking
-for the list again, once; one that comes twice, that the list has no end.
+State between runs is `until`, up to when everything was read: the time of the repository's first
+response, because its clock makes the datestamps. It moves with the last page of a piece; an error,
+a truncated page or a restart affects only that piece. While pieces are left, `from` says where the
+next begins, and `days` its length after a piece had too many pages: half of that piece, doubled
+after each piece that was read. When a token has expired (arXiv's last a day), the list is requested
+again, once. A token that is repeated means that the list has no end.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ UNTIL, FROM, DAYS = "until", "from", "days"
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """Whom to ask for what; no sets are all records.
+    """What to request from a repository; without sets, all records.
 
-    Days are the one granularity that every repository has, so they are what is asked with.
+    Requests are by day, the one granularity that every repository has.
     """
 
     address: str
@@ -54,7 +54,7 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Changes of a time; `end` is None for the last, which goes on to whenever it is asked."""
+    """A period of changes; `end` is None for the last, which has no end."""
 
     begin: datetime
     end: datetime | None
@@ -73,17 +73,17 @@ def pieces(begin: datetime, now: datetime, longest: timedelta) -> Iterator[Piece
 
 
 class Harvester(Source):
-    """A kind that asks repositories."""
+    """A kind that fetches from repositories."""
 
     @abstractmethod
     def convert(self, record: Record) -> Paper | str:
-        """Turn a record into a paper, or say why it is none."""
+        """Turn a record into a paper, or return the reason why it is none."""
 
     def envelope(self, content: bytes) -> Envelope:
         return read_envelope(content, self.convert)
 
     def outline(self, document: Document) -> Envelope:
-        """Read of an answer what leads on from it, without its records."""
+        """Read a response without its records: its token, date and errors."""
         return replace(self.envelope(document.content), found=())
 
     def harvest(
@@ -91,11 +91,12 @@ class Harvester(Source):
         repository: Repository,
         state: Mapping[str, str],
         overlap: timedelta,
-        kept: Mapping[str, str] | None = None,
+        last_state: Mapping[str, str] | None = None,
     ) -> Iterator[Found]:
-        """Find the pages of all that changed since `state`, or in a week when there is none.
+        """Find the pages of all that changed since `state`, or in the last week without one.
 
-        `kept` goes with `until` into the new state. Raises DocumentError for a list without end.
+        `last_state` is added to the state after the last piece. Raises DocumentError if a list has no
+        end.
         """
         now = self._clock()
         until = parse_date(state.get(UNTIL, "")) or now - PIECE + overlap
@@ -104,17 +105,17 @@ class Harvester(Source):
         longest = timedelta(days=int(days)) if days.isdigit() else overlap + PIECE
         pages = 0
         for piece in pieces(min(begin, now).astimezone(UTC), now, longest):
-            walk = _Walk(self, repository, piece, state, kept or {})
-            yield from walk.found()
+            walk = _Walk(self, repository, piece, state, last_state or {})
+            yield from walk.find()
             pages += walk.pages
             if not walk.whole or pages >= ENOUGH_PAGES:
                 return
             state = walk.done
 
     def fetch(self, address: str, name: str) -> Document:
-        """Fetch an answer as the document of that name; raises FetchError.
+        """Fetch a response as the document of that name; raises FetchError.
 
-        Some repositories send the errors of the protocol with a status that refuses.
+        Some repositories send errors of the protocol with an HTTP status of failure.
         """
         try:
             document = self._page(address, {}).load()
@@ -128,7 +129,7 @@ class Harvester(Source):
 
 
 class _Walk:
-    """One piece on its way through its sets and their pages."""
+    """Walks through the sets of one piece and their pages."""
 
     def __init__(
         self,
@@ -136,20 +137,20 @@ class _Walk:
         repository: Repository,
         piece: Piece,
         state: Mapping[str, str],
-        kept: Mapping[str, str],
+        last_state: Mapping[str, str],
     ) -> None:
         self.source = source
         self.repository = repository
         self.piece = piece
         self.state = state
-        self.kept = kept
+        self.last_state = last_state
         self.pages = 0
         self.whole = False
         self.responded: datetime | None = None
 
     @property
     def done(self) -> dict[str, str]:
-        """The state once this piece is whole; what is `kept` besides holds only for the last."""
+        """The state after this piece; `last_state` is part of it only after the last piece."""
         if end := self.piece.end:
             until = max(end, parse_date(self.state.get(UNTIL, "")) or end)
             progress = {UNTIL: until.isoformat(), FROM: end.isoformat()}
@@ -158,17 +159,17 @@ class _Walk:
             return {**self.state, **progress}
         progress = {UNTIL: self.responded.isoformat()} if self.responded else {}
         before = {name: value for name, value in self.state.items() if name not in (FROM, DAYS)}
-        return {**before, **self.kept, **progress}
+        return {**before, **self.last_state, **progress}
 
     @property
-    def halved(self) -> dict[str, str] | None:
-        """The state in which half of this piece is asked for; None for a day, which has none."""
+    def half(self) -> dict[str, str] | None:
+        """The state that requests half of this piece; None for a single day."""
         days = ((self.piece.end or self.source._clock()) - self.piece.begin).days
         if days < 2:
             return None
         return {**self.state, FROM: self.piece.begin.isoformat(), DAYS: str(days // 2)}
 
-    def found(self) -> Iterator[Found]:
+    def find(self) -> Iterator[Found]:
         *others, last = self.repository.sets or ("",)
         for of in (*others, last):
             whole = yield from self._list(of, is_last=of == last)
@@ -177,7 +178,7 @@ class _Walk:
         self.whole = True
 
     def _list(self, of: str, *, is_last: bool) -> Generator[Found, None, bool]:
-        """Yield the pages of one set; return whether all of them came."""
+        """Yield the pages of one set; return whether all of them were read."""
         page = _Page(self, of, "", is_last=is_last)
         seen: set[str] = set()
         while True:
@@ -187,7 +188,7 @@ class _Walk:
             if not page.whole or not page.token:
                 return page.whole
             loops = page.token in seen
-            if self.pages >= MAX_PAGES and self.halved and not loops:
+            if self.pages >= MAX_PAGES and self.half and not loops:
                 return False
             if loops or self.pages >= MAX_PAGES:
                 raise DocumentError(
@@ -198,7 +199,7 @@ class _Walk:
             page = _Page(self, of, page.token, is_last=is_last, again=page.again)
 
     def note(self, envelope: Envelope, at: datetime) -> None:
-        """Remember when the first answer of this piece was given."""
+        """Count a page, and remember the date of the first response of this piece."""
         self.pages += 1
         if self.responded is None:
             responded = envelope.responded or at
@@ -206,7 +207,7 @@ class _Walk:
 
 
 class _Page:
-    """A page on its way: what came of it is known once it was loaded."""
+    """One page; `whole` and `token` are set once it was loaded."""
 
     def __init__(
         self, walk: _Walk, of: str, token: str, *, is_last: bool, again: bool = False
@@ -215,7 +216,7 @@ class _Page:
         self.of = of
         self.resumed_with = token
         self.is_last = is_last
-        self.again = again  # the list was begun again
+        self.again = again  # the list was requested again
         self.whole = False
         self.token = ""
         begin, end = walk.piece.days
@@ -240,7 +241,7 @@ class _Page:
         if self.is_last and not self.token:
             state = self.walk.done
         elif self.token and self.walk.pages >= MAX_PAGES:
-            state = self.walk.halved or state
+            state = self.walk.half or state
         return replace(document, validators=dict(state))
 
     def _answer(self, address: str) -> tuple[Document, Envelope]:

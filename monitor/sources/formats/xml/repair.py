@@ -175,9 +175,8 @@ def balance_tags(text: str) -> str:
         end = token.end()
         name = token["name"]
         if name is None:
-            literal = "&lt;" if token.group() == "<" else token.group()
-            if literal.startswith(("&lt;", "<![CDATA[")):  # comments are dropped
-                pieces.append(literal)
+            if token.group() == "<" or token.group().startswith("<![CDATA["):  # not comments
+                pieces.append("&lt;" if token.group() == "<" else token.group())
                 has_text = True
         elif token["end"]:
             if name in parents:
@@ -190,9 +189,8 @@ def balance_tags(text: str) -> str:
             if has_text and parents and last_ends.get(parents[-1], -1) < end:
                 pieces.append(f"</{parents.pop()}>")
             attributes = token["attributes"]
-            is_empty = attributes.endswith("/")
-            pieces.append(f"<{name}{_repair_attributes(attributes)}{'/' if is_empty else ''}>")
-            if not is_empty:
+            pieces.append(f"<{name}{_repair_attributes(attributes)}>")
+            if not attributes.endswith("/"):
                 parents.append(name)
                 has_text = False
             if len(parents) > MAX_DEPTH:
@@ -205,4 +203,5 @@ def _repair_attributes(written: str) -> str:
     values: dict[str, str] = {}
     for name, double_quoted, single_quoted in _ATTRIBUTE.findall(written):
         values.setdefault(name, unescape(double_quoted or single_quoted, _QUOTES))
-    return "".join(f" {name}={quoteattr(value)}" for name, value in values.items())
+    attributes = "".join(f" {name}={quoteattr(value)}" for name, value in values.items())
+    return attributes + "/" * written.endswith("/")
