@@ -95,8 +95,8 @@ class Harvester(Source):
     ) -> Iterator[Found]:
         """Find the pages of all that changed since `state`, or in the last week without one.
 
-        `last_state` is added to the state after the last piece. Raises DocumentError if a list has no
-        end.
+        `last_state` is added to the state after the last piece. Raises DocumentError if a list
+        has no end.
         """
         now = self._clock()
         until = parse_date(state.get(UNTIL, "")) or now - PIECE + overlap

@@ -195,8 +195,7 @@ def balance_tags(text: str) -> str:
                 has_text = False
             if len(parents) > MAX_DEPTH:
                 return text
-    pieces.append(text[end:])
-    return "".join(pieces) + "".join(f"</{name}>" for name in reversed(parents))
+    return "".join((*pieces, text[end:])) + "".join(f"</{name}>" for name in reversed(parents))
 
 
 def _repair_attributes(written: str) -> str:
