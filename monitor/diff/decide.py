@@ -1,4 +1,4 @@
-"""What is to be written for each paper of a reading: new, revised, withdrawn, older or known."""
+"""Deciding what each paper of a reading is: new, revised, withdrawn, older or known."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from monitor.model import Candidate, ChangeKind, Decision, FirstRun, IncomingPap
 OLDER_AFTER = timedelta(days=90)
 RECENT = timedelta(days=7)
 MAX_RECENT_UNDATED = 20
-# "Editorial" may stand in a chunk five hundred times: the last of them are candidates enough.
+# "Editorial" may be in a chunk five hundred times: only the last ones are candidates.
 MAX_TWINS = 25
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionContext:
-    """What the decider is told beside the papers.
+    """What a decision depends on beside the papers.
 
-    `first_run` is None once the source has been read; `dated` says that its dates are those of
-    announcement or first version; `undated_before` counts the undated papers already decided.
+    `first_run` is None once the source has been read. `dated` says that its dates are those of
+    announcement or first version. `undated_before` counts the undated papers decided before.
     """
 
     now: datetime
@@ -59,11 +59,11 @@ def decide_chunk(
 
 
 def _near(incoming: Sequence[IncomingPaper]) -> dict[int, list[int]]:
-    """Return for each position the earlier ones that share a block with it."""
+    """Return for each position the earlier ones that share a block."""
     found: dict[int, list[int]] = defaultdict(list)
     blocks = list(chain.from_iterable(one.blocks for one in incoming))
     if len(set(blocks)) == len(blocks):
-        return found  # as it is of few papers
+        return found  # as for few papers
     owners = np.repeat(np.arange(len(incoming)), [len(one.blocks) for one in incoming])
     for earlier, later in pairs_sharing_a_block(np.array(blocks, np.int64), owners).tolist():
         found[later].append(earlier)
@@ -72,7 +72,7 @@ def _near(incoming: Sequence[IncomingPaper]) -> dict[int, list[int]]:
 
 # A stored paper (its id, None), or one of this reading (None, the position of its first record).
 Root = tuple[int | None, int | None]
-# Texts of one paper that an identifier in common is held against.
+# How many texts of a paper are compared when an identifier is shared.
 MAX_TEXTS = 5
 
 
@@ -82,10 +82,10 @@ class _Chunk:
     undated: int
     decisions: list[Decision] = field(default_factory=list)
     places: dict[Handle, list[int]] = field(default_factory=lambda: defaultdict(list))
-    # The places of the records of each paper, and what is known of the stored ones.
+    # The positions of the records of each paper, and the stored candidates.
     records: dict[Root, list[int]] = field(default_factory=lambda: defaultdict(list))
     stored: dict[int, Candidate] = field(default_factory=dict)
-    # Identifiers of clearly different works, in the order in which this reading has shown it.
+    # Identifiers that clearly different works share, in the order found.
     disowned: dict[Handle, None] = field(default_factory=dict)
 
     def decide(self, keyed: IncomingPaper, found: Sequence[Candidate], near: Sequence[int]) -> None:
@@ -136,7 +136,7 @@ class _Chunk:
         return None
 
     def _twin(self, keyed: IncomingPaper, position: int, found_by: str) -> str:
-        """Say by what a record is of the same paper as an earlier one, or ""."""
+        """Return why a record is of the same paper as an earlier one, or ""."""
         root = self._root(position)
         known = [self.decisions[place].keyed for place in self.records[root]]
         keys = {pair for one in known for pair in one.keys}
@@ -152,14 +152,14 @@ class _Chunk:
         return why
 
     def _root(self, position: int) -> Root:
-        """Return the stored paper that an earlier record is of, else the first record of it."""
+        """Return the stored paper of an earlier record, else the first record of its paper."""
         earlier = self.decisions[position]
         if earlier.paper_id is not None:
             return earlier.paper_id, None
         return None, position if earlier.earlier_in_chunk is None else earlier.earlier_in_chunk
 
     def _with_twins(self, decision: Decision, paper: Paper) -> Decision:
-        """Add the papers of this reading that the record's keys prove to be this one, too."""
+        """Add the papers of this reading that the record's keys prove to be the same."""
         keys = (p for p in decision.keyed.keys if p[0] != LINK and p not in self.disowned)
         places = (position for pair in keys for position in self.places.get(pair, ()))
         own = decision.paper_id, decision.earlier_in_chunk
@@ -215,16 +215,16 @@ def _date_of(paper: Paper) -> datetime | None:
 
 
 def _are_one(first: Candidate, other: Candidate) -> bool:
-    """Whether a record that names two stored papers makes them one: nobody has said otherwise."""
+    """Whether a record with identifiers of two stored papers proves that they are one."""
     if "different" in (first.ruled, other.ruled):
         return False
     return may_be_one(first.stored.paper, other.stored.paper)
 
 
 def proven(decisions: Sequence[Decision], ids: Sequence[int]) -> list[tuple[int, int, str]]:
-    """Return the pairs of papers that records have proven to be one, and by what.
+    """Return the pairs of papers that records prove to be one, with the reason.
 
-    `ids` are the papers that the decisions were about, in their order.
+    `ids` are the papers of the decisions, in order.
     """
     return [
         (id, other, f"one record names both: {decision.recognised}")
@@ -237,13 +237,13 @@ def proven(decisions: Sequence[Decision], ids: Sequence[int]) -> list[tuple[int,
 
 
 def count_undated(decisions: Sequence[Decision]) -> int:
-    """Count the papers without a date among those never seen, for the next chunk's decider."""
+    """Count the papers without a date among the new ones, for the next chunk."""
     unseen = (d for d in decisions if d.paper_id is None and d.earlier_in_chunk is None)
     return sum(_date_of(decision.keyed.paper) is None for decision in unseen)
 
 
 def count_fresh(decisions: Sequence[Decision], candidates: Sequence[Sequence[Candidate]]) -> int:
-    """Count what this source had not told of before: papers new to it, and their revisions."""
+    """Count what is new to this source: papers, and their revisions."""
     return sum(
         decision.earlier_in_chunk is None
         and (decision.kind is not None or not _told_before(decision, found))

@@ -1,8 +1,8 @@
-"""Which records of a stored paper would today's rules not join?
+"""Which records of a stored paper today's rules would not merge.
 
-The records of a paper are decided on once more, as if one reading brought them all, by what ingest
-decides with (`decide_chunk`). Abstracts are not stored with records: the paper's is that of the
-records whose fingerprints say so, and how far others agreed is in the reason of their join.
+The records of a paper are decided on again as if one reading brought them all (`decide_chunk`).
+Abstracts are not stored with records: the paper's abstract is used for the records whose
+fingerprints match it, and for others the share that agreed comes from the reason of their merge.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Whether a feed shows old papers again as new: a person then decides before anyone is sent them.
+"""Whether a feed shows old papers again as new: a person decides before anything is sent (F08).
 
-A feed repeats what it showed before. Where more than half of its entries that say they are older
-than the reading before this one are new all the same, or links that were told before come back
-as other papers under other ids, it was moved, rebuilt or renumbered: most of it is no news.
+A feed repeats entries. If more than half of its entries dated before the last reading are new all
+the same, or known links come back as other papers under other ids, then it was moved, rebuilt or
+renumbered, and most of it is not news.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from datetime import datetime, timedelta
 from monitor.identity.keys import LINK
 from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper
 
-# A date without a time stands for its whole day.
+# A date without a time covers the whole day.
 A_DAY = timedelta(days=1)
-# Fewer may be late additions: nobody is asked for the sake of two papers.
-FEWEST = 3
+# Fewer may be late additions.
+MIN_REPLAYED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """How many entries of a reading should be known, and how many of those are new."""
+    """How many entries of a reading should be known, and how many of these are new."""
 
     known_before: int = 0
     new: int = 0
@@ -33,7 +33,7 @@ class Suspicion:
 
     @property
     def holds(self) -> bool:
-        return self.new >= FEWEST and 2 * self.new > self.known_before
+        return self.new >= MIN_REPLAYED and 2 * self.new > self.known_before
 
 
 def suspect(
@@ -42,7 +42,7 @@ def suspect(
     candidates: Sequence[Sequence[Candidate]],
     last_read: datetime,
 ) -> Suspicion:
-    """Count a chunk. `told` are all of its papers, `decisions` are on those that changed."""
+    """Count a chunk. `papers` are all of its papers, `decisions` those of changed ones."""
     old = sum(_is_old(paper, last_read) for paper in papers)
     links = Counter(pair for one in decisions for pair in one.keyed.keys if pair[0] == LINK)
     moved = [
@@ -66,7 +66,7 @@ def _is_old(paper: Paper, last_read: datetime) -> bool:
 def _link_moved(
     keyed: IncomingPaper, found: Sequence[Candidate], links: Counter[tuple[str, str]]
 ) -> bool:
-    """Whether this source told of the link under another id. One that many share says nothing."""
+    """Whether this source had the link under another id. A link that many share does not count."""
     ours = {pair for pair in keyed.keys if pair[0] == LINK and links[pair] == 1}
     return any(
         not ours.isdisjoint(one.keys)

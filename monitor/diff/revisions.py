@@ -1,4 +1,4 @@
-"""How a record differs from the stored paper that it is of: revised, withdrawn or unchanged."""
+"""How a record differs from its stored paper: revised, withdrawn or unchanged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from monitor.identity.resolve import (
 from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper
 from monitor.text import without_withdrawal
 
-# So many other texts has a source shown of a paper before its changes are no news any more.
+# After so many different texts of a paper, a source's changes are no news.
 FLAPPING = 3
 
 
@@ -19,7 +19,7 @@ def decide_known(
     keyed: IncomingPaper, candidate: Candidate, why: str, news: bool, joins: tuple[int, ...]
 ) -> Decision:
     kind, reason = next(_changes(keyed, candidate), (None, why))
-    # What a withdrawn paper says of itself is mostly that it is withdrawn.
+    # The text of a withdrawn paper mostly says that it is withdrawn.
     text_changed_silently = not keyed.paper.withdrawn and _gives_another_text(keyed, candidate)
     text_changed_silently = kind is None and (
         text_changed_silently or not_reread_since_split(keyed, candidate)
@@ -39,7 +39,7 @@ def decide_known(
 def _changes(keyed: IncomingPaper, candidate: Candidate) -> Iterator[tuple[ChangeKind, str]]:
     incoming, stored = keyed.paper, candidate.stored.paper
     if incoming.withdrawn:
-        # Releases that did not read "RETRACTED:" have stored it as part of the title.
+        # Older versions stored "RETRACTED:" as part of the title.
         if not stored.withdrawn and without_withdrawal(stored.title) == stored.title:
             yield ChangeKind.WITHDRAWN, "it has been withdrawn"
         return
@@ -54,10 +54,11 @@ def _changes(keyed: IncomingPaper, candidate: Candidate) -> Iterator[tuple[Chang
 
 
 def _gives_another_text(keyed: IncomingPaper, candidate: Candidate) -> bool:
-    """Compare with what the same source said before, so that two sources' wordings do not flap.
+    """Compare with earlier texts of the same source, so that two sources' wordings do not
+    alternate.
 
-    An abstract that arrives where there was none is a gap filled, and a text that this source
-    has shown before is nothing new. Fingerprints made by another rule tell nothing.
+    A new abstract where there was none is not a revision, and neither is a text that the source
+    showed before. Fingerprints of another rule cannot be compared.
     """
     if keyed.paper.abstract and not candidate.stored.paper.abstract:
         return False
@@ -76,5 +77,5 @@ def _rule(fingerprint: str) -> str:
 
 
 def _flaps(candidate: Candidate) -> bool:
-    """A page that shows another text at each reading, a counter for one, has no news any more."""
+    """Whether a source shows another text at each reading, such as a counter."""
     return any(len(set(sighting.past)) >= FLAPPING for sighting in candidate.sightings)

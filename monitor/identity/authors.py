@@ -34,7 +34,7 @@ NEAR_NAME = 70
 NEAR_WHOLE_NAME = 82
 
 # Lists of more names than this are those of collaborations.
-MANY = 100
+LARGE_LIST = 100
 
 Name = tuple[str, ...]
 
@@ -62,7 +62,7 @@ def agreement(a: tuple[str, ...], b: tuple[str, ...]) -> Agreement | None:
         return None
     # Lists of one length are put in an order of their own, so that asking is symmetric.
     fewer, more = sorted((ours, theirs), key=lambda names: (len(names), names))
-    met = _count_matches(fewer, more) if len(fewer) <= MANY else _met_of_many(fewer, more)
+    met = _count_matches(fewer, more) if len(fewer) <= LARGE_LIST else _met_of_many(fewer, more)
     met = met or _count_turned_matches(fewer, more)
     return Agreement(
         met, len(fewer), len(more), same_person(ours[0], theirs[0]), _cut(a) or _cut(b)
@@ -90,7 +90,7 @@ def _met_of_many(fewer: Sequence[Name], more: Sequence[Name]) -> int:
     found: set[int] = set()
     for name in fewer:
         places = chain.from_iterable(by_word.get(word, ()) for word in name if len(word) > 1)
-        free = islice((place for place in places if place not in found), MANY)
+        free = islice((place for place in places if place not in found), LARGE_LIST)
         same = next((place for place in free if same_person(name, more[place])), None)
         if same is not None:
             found.add(same)
@@ -102,7 +102,7 @@ def _count_turned_matches(fewer: Sequence[Name], more: Sequence[Name]) -> int:
 
     One such name may be a coincidence, so all of them have to match.
     """
-    if not 1 < len(fewer) == len(more) <= MANY:
+    if not 1 < len(fewer) == len(more) <= LARGE_LIST:
         return 0
     left = list(more)
     for name in fewer:

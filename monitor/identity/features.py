@@ -27,7 +27,7 @@ from monitor.text.spelling import american
 # Words that an abstract must have before its agreement says anything.
 TELLING_WORDS = 20
 # A title has so many words before the names that were run into it.
-FEWEST_WORDS = 2
+MIN_WORDS = 2
 MAX_NAME_LENGTH = 4
 # So many characters are compared: nothing that a record says may take unbounded time. All authors
 # may come as one string, which is parted later.
@@ -176,7 +176,7 @@ def _restore_authors(one: Paper, other: Paper) -> Paper:
         first -= words[first - 1][0] == given[0]
     if words[first - 1] == "by":  # a review: "... by Ada Lovelace"
         return one
-    if first < FEWEST_WORDS or last - first >= MAX_NAME_LENGTH * len(names):
+    if first < MIN_WORDS or last - first >= MAX_NAME_LENGTH * len(names):
         return one
     title, place = words[:first], words[last + 1 :]
     venue = one.venue or " ".join(place)

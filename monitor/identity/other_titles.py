@@ -9,9 +9,9 @@ from monitor.model import OtherTitle, Sighting
 from monitor.text import title_key
 
 # More titles than these tell a reader nothing.
-MOST = 3
+MAX_OTHER_TITLES = 3
 # Titles are compared in so many characters; the longest have some five hundred.
-MOST_OF_A_TITLE = 2_000
+MAX_TITLE_LENGTH = 2_000
 
 
 def other_titles(title: str, sightings: Sequence[Sighting]) -> tuple[OtherTitle, ...]:
@@ -29,8 +29,8 @@ def other_titles(title: str, sightings: Sequence[Sighting]) -> tuple[OtherTitle,
         if key not in shown and (by_likeness(one.why) or (replaced and not one.why)):
             others.append(OtherTitle(other, one.source))
             shown.add(key)
-    return tuple(others[:MOST])
+    return tuple(others[:MAX_OTHER_TITLES])
 
 
 def _key(title: str) -> str:
-    return title_key(title[:MOST_OF_A_TITLE])
+    return title_key(title[:MAX_TITLE_LENGTH])

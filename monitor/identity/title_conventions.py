@@ -1,8 +1,8 @@
-"""What words of titles stand for by convention: numbers, columns, works about works, leftovers.
+"""What words of titles mean by convention: numbers, columns, notices, leftovers.
 
-`COLUMN` and `LEFT_BEHIND` were gathered from titles of database research, and know the societies,
-venues and places of that field only. They only say which evidence counts: no two records are one
-work, or two, by these lists alone.
+`COLUMN` and `LEFT_BEHIND` were gathered from titles of database research, and know only the
+societies, venues and places of that field. They only select the evidence that counts: no two
+records are joined or kept apart by these lists alone.
 """
 
 from __future__ import annotations

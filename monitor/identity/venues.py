@@ -1,4 +1,8 @@
-"""Where two records say they were published: one series or two, a journal or a conference."""
+"""Comparing venues: one series or two, a journal or a conference.
+
+The series that go by two names, and the general words, were gathered from venues of database
+research and robotics. An unknown venue is compared by its own words and letters.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ class Kind(StrEnum):
     CONFERENCE = "conference"
 
 
-# Asked in this order: a journal's name may say "conference", and many say "international".
+# Checked in this order: a journal's name may contain "conference".
 _KINDS = (
     (
         Kind.PREPRINT,
@@ -38,7 +42,7 @@ _KINDS = (
     ),
 )
 _KIND = tuple((kind, re.compile(rf"\b(?:{words})\b")) for kind, words in _KINDS)
-# Series that go by a name and by letters which do not abbreviate it.
+# Series with a name and with letters that do not abbreviate it.
 _SERIES = {
     "management of data": "sigmod",
     "very large": "vldb",
@@ -80,7 +84,7 @@ _LETTERS = re.compile(
 )
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _CUT = re.compile(r",\s*$|& ?hellip ?;|…|\.\.\.")
-# Said by too many venues to tell one from another.
+# Words of too many venues to distinguish them.
 _GENERIC = """
 acm ieee the of on in and for a an to j hellip international intl int national conference conf
 proceedings proc journal transactions trans symposium workshop annual press society th st nd rd

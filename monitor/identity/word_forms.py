@@ -30,7 +30,7 @@ _DIGITS = re.compile(r"\d+")
 _TO = re.compile("(?<=[a-z])2(?=[a-z])")  # P2P is peer to peer
 # Runs of letters with no spaces left in them are met where most of them is, damaged or not.
 _RUN = 12
-_MOST = 88
+_MIN_PARTIAL_RATIO = 88
 
 
 def missing(ours: Set[str], own: str, theirs: Set[str], letters: str) -> list[str]:
@@ -58,7 +58,7 @@ def _occurs(word: str, own: str, theirs: Set[str], letters: str) -> bool:
 
 
 def _occurs_damaged(run: str, letters: str) -> bool:
-    return len(run) > _RUN and fuzz.partial_ratio(run, letters) >= _MOST
+    return len(run) > _RUN and fuzz.partial_ratio(run, letters) >= _MIN_PARTIAL_RATIO
 
 
 def near(a: str, b: str) -> bool:

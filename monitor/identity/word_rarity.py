@@ -1,7 +1,8 @@
-"""How rare a word is in titles: the lists of common words, and a number that ranks words.
+"""How rare a word is in titles.
 
-Words are ranked by fixed lists and otherwise by a hash of their beginning. No statistics of a
-store are needed, and the blocks of a stored paper never change.
+Words are ranked by fixed lists, then by a hash of their beginning. This needs no statistics of a
+store, and the blocks of a stored paper never change. `_COMMON_WORDS` was gathered from titles of
+computer science, robotics and medicine; in other fields more words count as rare.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from functools import lru_cache
 
-# Copies differ in endings (networks, networked): this much of a word tells it apart.
+# Copies differ in endings (networks, networked): only this many letters count.
 STEM = 6
 _STOP_WORDS = """
 a an the of for and in on with to by from via as at is are be its it or into toward towards their
@@ -18,7 +19,7 @@ through between under over about against during after before without within amon
 la le les des du un une el los und der die das zur von ii iii iv new study analysis approach
 approaches method methods
 """
-# What titles commonly say; all endings of a word are meant.
+# Words that many titles have, in all their endings.
 _COMMON_WORDS = """
 ability access accuracy action activation active activity adaptation adaptive advanced adversarial
 agents algorithm application approximate artificial aspects assessment associated attention audio
@@ -58,7 +59,7 @@ wireless word work world zero
 _STOP = frozenset(_STOP_WORDS.split())
 _COMMON = frozenset(word[:STEM] for word in _COMMON_WORDS.split())
 
-# A word's number is its rank and a hash of 60 bits, so that sorting puts the rarest first.
+# A word's rank is its list and a hash of 60 bits: sorting puts the rarest first.
 _HASH_BITS = 60
 COMMON_FROM = 1 << _HASH_BITS
 STOP_FROM = 2 << _HASH_BITS
@@ -66,7 +67,7 @@ STOP_FROM = 2 << _HASH_BITS
 
 @lru_cache(maxsize=32_768)
 def rank_of(word: str) -> int:
-    """Return the rank of a word and a hash of it: the smaller, the rarer."""
+    """Return the rank of a word: the smaller, the rarer."""
     if word in _STOP or (len(word) == 1 and word.isascii()):
         return STOP_FROM | hash_of(word)
     stem = word[:STEM]
@@ -75,7 +76,7 @@ def rank_of(word: str) -> int:
 
 @lru_cache(maxsize=32_768)
 def rarity(word: str) -> float:
-    """Return what a folded word weighs in a title: 2, 1 if titles often say it, 0.2 if all do."""
+    """Return the weight of a folded word: 2, 1 if many titles have it, 0.2 if most have."""
     rank = rank_of(word)
     return 2.0 if rank < COMMON_FROM else 1.0 if rank < STOP_FROM else 0.2
 

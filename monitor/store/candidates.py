@@ -13,9 +13,9 @@ from monitor.store import common, identity_rulings, notices, paper_index, paper_
 from monitor.store.database import Transaction
 from monitor.store.sql import index_value
 
-# Of the papers that only share blocks with one, those that share most are worth a look.
+# How many papers that share only blocks are compared: those that share most.
 NEAREST = 3
-# What a shared block is worth: with seven that nobody else has, still less than one more.
+# The weight of a shared block: seven that nobody else has weigh less than one more block.
 ONE_MORE = 8 << 10
 
 Ways = dict[int, set[str]]
@@ -29,12 +29,12 @@ def find(
     incoming: Sequence[IncomingPaper],
     glance: Glance,
 ) -> list[tuple[Candidate, ...]]:
-    """Return, for each incoming paper, the stored ones that it may be, by ascending id.
+    """Return, for each incoming paper, the stored ones that it may be, ordered by id.
 
-    A handful of statements however many papers there are: they are found by identifier and by
-    this source's own name for the record; where no identifier proves it, by title key (its newest
-    papers only); and where no identifier leads to one, by blocks (those that share most, if a
-    glance does not tell them apart).
+    It takes a few statements for any number of papers. They are found by identifier and by the
+    source's own id; without a proof by identifier, by title key (the newest papers); and if no
+    identifier leads to a paper, by blocks (the papers that share most, unless a cheap check rules
+    them out).
     """
     found: list[Ways] = [defaultdict(set) for _ in incoming]
     by_key = paper_index.of_keys(tx, {pair for one in incoming for pair in one.keys})
@@ -73,7 +73,7 @@ def _near(tx: Transaction, unproven: Sequence[tuple[Ways, IncomingPaper]]) -> No
 
 
 def _nearest(blocks: Iterable[int], by_block: Mapping[int, Sequence[int]]) -> Iterable[int]:
-    """Return those that share most blocks, of those the ones that few others share; the newest."""
+    """Return the papers that share most blocks, first those with rare ones, then the newest."""
     shared: dict[int, int] = {}
     for block in blocks:
         if ids := by_block.get(block):
@@ -94,7 +94,7 @@ def _look(
     ruled: Mapping[tuple[int, int], str],
     glance: Glance,
 ) -> None:
-    """Leave out what only shares blocks and is clearly another paper: nearly all that do."""
+    """Leave out papers that share only blocks and clearly differ: nearly all of them."""
     near = [
         (position, id)
         for position, ways in enumerate(found)
@@ -141,7 +141,7 @@ def _all(found: Sequence[Ways]) -> set[int]:
 
 
 def _with_subjects(tx: Transaction, stored: dict[int, StoredPaper]) -> dict[int, StoredPaper]:
-    """Give stored notices back what they are about, which tells them from their paper."""
+    """Add to stored notices what they are about."""
     for id, pairs in notices.of_papers(tx, stored).items():
         about: dict[str, tuple[str, ...]] = {}
         for scheme, value in pairs:

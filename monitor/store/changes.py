@@ -12,17 +12,16 @@ from monitor.store.database import Transaction
 from monitor.store.paper_drafts import Draft
 from monitor.store.sql import among
 
-# What is told of a paper that came in earlier is no news any more: so old is `older`, too.
+# The kinds of a paper's first change: it is new, or older, only once.
 REOPENED = timedelta(days=90)
 
 _change = schema.change.c
 
 
 def write(tx: Transaction, drafts: Iterable[Draft], now: datetime) -> None:
-    """Write the news that there is of papers; it waits to be matched.
+    """Write the changes of papers, which wait to be matched.
 
-    A known paper of which there is more to match than before waits again, with all of its
-    newer changes.
+    If a known paper has more text than before, all its newer changes wait again.
     """
     drafts = list(drafts)
     reopen(tx, [draft.id for draft in drafts if draft.wider], now - REOPENED)
@@ -42,16 +41,16 @@ def write(tx: Transaction, drafts: Iterable[Draft], now: datetime) -> None:
 
 
 def matched_since(tx: Transaction, at: datetime) -> set[tuple[int, int]]:
-    """Return the (paper id, revision) of changes since a moment that met the topics."""
+    """Return the (paper id, revision) of changes since a time that topics matched."""
     matched = (_change.at >= at, _change.matched_at.is_not(None))
     query = sa.select(_change.paper_id, _change.revision).where(*matched)
     return {(row.paper_id, row.revision) for row in tx.execute(query)}
 
 
 def reopen(tx: Transaction, paper_ids: Iterable[int], since: datetime) -> None:
-    """Let the changes of papers since a moment meet the topics again.
+    """Let changes since a time be matched again.
 
-    Nobody is told anew of what a digest has told: `digests.unsent` leaves it out.
+    Nothing is sent twice: `unsent_matches` leaves out what a digest has.
     """
     chosen = among(tx, _change.paper_id, paper_ids)
     matched = (chosen, _change.at >= since, _change.matched_at.is_not(None))

@@ -1,7 +1,7 @@
-"""Identifiers that clearly different works carry: a DOI copied from another paper, or a journal's.
+"""Identifiers that different works share: a DOI copied from another paper, or a journal's.
 
-Each of the works keeps it as data, in `common_key`; `paper_key` has it no more, so that nothing is
-recognised by it.
+The works keep it as data in `common_key`. It is not in `paper_key`, so that no paper is recognised
+by it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _common = schema.common_key.c
 
 
 def disown(tx: Transaction, pairs: Iterable[Key]) -> None:
-    """Turn identifiers into data of the papers that have them; `write` adds further papers."""
+    """Stop recognising papers by some identifiers; `write` adds further papers with them."""
     for pair in sorted(set(map(indexed_pair, pairs))):
         here = _key.scheme == pair[0], _key.value == pair[1]
         owner = tx.scalar(sa.select(_key.paper_id).where(*here))
@@ -37,13 +37,13 @@ def disown(tx: Transaction, pairs: Iterable[Key]) -> None:
 
 
 def write(tx: Transaction, pairs: Iterable[tuple[Key, int]]) -> None:
-    """Note which papers carry common identifiers."""
+    """Record which papers share a common identifier."""
     rows = sorted({(*indexed_pair(pair), id) for pair, id in pairs})
     insert_plain(tx, schema.common_key, ("scheme", "value", "paper_id"), rows)
 
 
 def among_pairs(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
-    """Return those of some normalised identifiers that are common."""
+    """Return the normalised identifiers that are common."""
     if not fetch_for(tx, _first, ()):
         return set()
     return find_pairs(tx, pairs, _of_pairs)
@@ -61,7 +61,7 @@ def _of_pairs(dialect: str) -> sa.Select[Any]:
 
 
 def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
-    """Return the common identifiers of papers, in a stable order."""
+    """Return the common identifiers of papers, in order."""
     found: dict[int, list[Key]] = defaultdict(list)
     if fetch_for(tx, _first, ()):
         for id, scheme, value in fetch_for(tx, _keys, set(ids)):
@@ -77,14 +77,14 @@ def _keys(dialect: str) -> sa.Select[Any]:
 
 
 def papers_with(tx: Transaction, pair: Key) -> list[int]:
-    """Return the papers that carry a common identifier."""
+    """Return the papers with a common identifier."""
     scheme, value = indexed_pair(pair)
     here = _common.scheme == scheme, _common.value == value
     return list(tx.scalars(sa.select(_common.paper_id).where(*here).order_by(_common.paper_id)))
 
 
 def restore(tx: Transaction, ids: Iterable[int]) -> None:
-    """Give papers back as keys what no other paper carries any more."""
+    """Recognise papers again by identifiers that no other paper shares any more."""
     other = schema.common_key.alias()
     shared = sa.exists().where(
         other.c.scheme == _common.scheme,

@@ -1,4 +1,4 @@
-"""A store that forgets: what is written in it can be read in it, and is undone at the end."""
+"""A store for dry runs: what is written can be read, and is rolled back at the end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from monitor.store.database import Database, Transaction
 
 
 class Rehearsal(Database):
-    """A store within one transaction of another; each of its own is a savepoint."""
+    """A store within one transaction of another; its transactions are savepoints."""
 
     def __init__(self, whole: Database, transaction: Transaction) -> None:
         self.url = whole.url
@@ -29,7 +29,7 @@ class Rehearsal(Database):
 
 @contextmanager
 def rehearsing(database: Database) -> Iterator[Database]:
-    """Give a store that holds what `database` does, and leaves no trace of what is done in it."""
+    """Open a store with the contents of `database`. Whatever is written is rolled back."""
     with database.writing() as transaction, transaction.begin_nested() as everything:
         yield Rehearsal(database, transaction)
         everything.rollback()

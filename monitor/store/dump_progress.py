@@ -1,4 +1,4 @@
-"""Dumps: how far each is read, with the papers that were in it until there."""
+"""Dumps: how far each was read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _dump = schema.dump.c
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a dump was when it was last read, how far that was, and whether there was no more."""
+    """A dump as it was last read, how far, and whether that was its end."""
 
     name: str
     size: int
@@ -26,13 +26,13 @@ class Standing:
     ended: bool
 
     def is_read(self, dump: Dump) -> bool:
-        """Say whether a dump is this one, as it was, and read to its end."""
+        """Return whether a dump is unchanged and was read to its end."""
         same = (self.name, self.size, self.modified) == (dump.name, dump.size, dump.modified)
         return self.ended and same and dump.modified is not None
 
 
 def standings(tx: Transaction, source: str) -> list[Standing]:
-    """Return the dumps of a source that were read, in whole or in part."""
+    """Return the dumps of a source that were read, completely or partly."""
     rows = tx.execute(sa.select(schema.dump).where(_dump.source == source).order_by(_dump.name))
     return [
         Standing(
@@ -49,7 +49,7 @@ def standings(tx: Transaction, source: str) -> list[Standing]:
 def read_to(
     tx: Transaction, source: str, dump: Dump, mark: DumpCursor, ended: bool, now: datetime
 ) -> None:
-    """Record how far a dump is read, in the transaction that wrote its papers."""
+    """Record how far a dump was read, in the transaction that wrote its papers."""
     row = {
         "source": source,
         "name": dump.name,

@@ -1,4 +1,4 @@
-"""Heartbeats: when something that should go on was last seen to."""
+"""Heartbeats: the last sign of life of processes."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def signs(tx: Transaction, kind: str = "") -> dict[str, datetime]:
 
 
 def forget(tx: Transaction, name: str) -> None:
-    """Expect no more signs of life of `name`: it has ended as it should."""
+    """Delete the heartbeat of `name`, which ended normally."""
     tx.execute(sa.delete(schema.heartbeat).where(schema.heartbeat.c.name == name))
 
 
 def forget_old(tx: Transaction, before: datetime) -> None:
-    """Forget processes (`KIND@MACHINE/PID`) that were last heard of before a moment."""
+    """Delete the heartbeats of processes (`KIND@MACHINE/PID`) from before a time."""
     beats = schema.heartbeat.c
     old = (beats.name.contains("@"), beats.at < before)
     tx.execute(sa.delete(schema.heartbeat).where(*old))

@@ -1,8 +1,8 @@
-"""Locks that are held while a process lives, and nothing else proves that it does.
+"""Locks that last as long as a process lives.
 
-There is one for each owner of claims, one for the service, and one for each source that is
-being read. Beside a SQLite store it is on a file in `<store>.owners/`; in PostgreSQL it is an
-advisory lock of a connection of its own. The system lets go of either when the process dies.
+There is one for each owner of claims, one for the service, and one for each source that is being
+read. For a SQLite store it is a lock on a file in `<store>.owners/`, for PostgreSQL an advisory
+lock of a connection of its own. The system releases it when the process dies.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SOURCE = "source-"
 
 
 class Owner:
-    """A living process, as claims name it. Make one with `Owner.hold`."""
+    """A living process, as claims name it. `Owner.hold` makes one."""
 
     def __init__(self, id: str, lock: _Lock) -> None:
         self.id = id
@@ -36,19 +36,19 @@ class Owner:
 
     @classmethod
     def hold(cls, database: Database) -> Owner:
-        """Become an owner until `release`, or until the process ends however it does."""
+        """Become an owner until `release`, or until the process ends."""
         id = secrets.token_hex(8)
         return cls(id, _take(database, id, f"the owner {id} has lost its place to another"))
 
     def keep(self) -> None:
-        """Take the lock again where a lost connection has let go of it.
+        """Take the lock again if a lost connection released it.
 
-        Raises StoreError when the store cannot be reached.
+        Raises StoreError if the store cannot be reached.
         """
         self._lock.keep()
 
     def release(self) -> None:
-        """Let go: whatever is still claimed is free for others."""
+        """Release the lock: its claims are free for others."""
         self._lock.release()
 
 
@@ -62,22 +62,22 @@ def alive(database: Database, owner: str) -> bool:
 
 
 class ServiceLock(Protocol):
-    """A place that only one may have."""
+    """A lock that only one process can hold."""
 
     def keep(self) -> None:
-        """Take the place again where a lost connection has let go of it.
+        """Take the lock again if a lost connection released it.
 
-        Raises StoreBusyError when another has taken it meanwhile: it is theirs, and whoever
-        had it is to stop. Raises StoreError when the store cannot be reached: try again.
+        Raises StoreBusyError if another process has taken it meanwhile: stop then. Raises
+        StoreError if the store cannot be reached: try again.
         """
 
 
 @contextmanager
 def service_lock(database: Database) -> Iterator[ServiceLock]:
-    """Hold the place of the one service on a store. Raises StoreBusyError where it is taken.
+    """Hold the lock of the only service on a store. Raises StoreBusyError if it is taken.
 
-    A PostgreSQL server lets go of it when the connection is lost: call `keep` every now and
-    then, and stop where that raises StoreBusyError.
+    A PostgreSQL server releases it when the connection is lost: call `keep` regularly, and stop if
+    that raises StoreBusyError.
     """
     hint = "only one serves a store; the other commands may be used beside it"
     with _hold(database, SERVICE, "another paper-monitor serve runs on this store", hint) as place:
@@ -86,7 +86,7 @@ def service_lock(database: Database) -> Iterator[ServiceLock]:
 
 @contextmanager
 def source_lock(database: Database, source: str) -> Iterator[ServiceLock]:
-    """Be the only one to read a source. Raises StoreBusyError while another does."""
+    """Be the only process to read a source. Raises StoreBusyError while another reads it."""
     hint = "wait until it is done"
     busy = f"the source {source} is being read already"
     with _hold(database, _of_source(source), busy, hint) as place:
@@ -94,7 +94,7 @@ def source_lock(database: Database, source: str) -> Iterator[ServiceLock]:
 
 
 def is_source_locked(database: Database, source: str) -> bool:
-    """Return whether somebody reads a source."""
+    """Return whether any process reads a source."""
     return alive(database, _of_source(source))
 
 
@@ -117,7 +117,7 @@ class _FileLock:
         self._held = held
 
     def keep(self) -> None:
-        """A file lock is lost with the process only."""
+        """A file lock is released only when the process ends."""
 
     def release(self) -> None:
         self._path.unlink(missing_ok=True)
@@ -137,7 +137,7 @@ class _AdvisoryLock:
             self._connection = self._connect()
 
     def release(self) -> None:
-        with suppress(sa.exc.SQLAlchemyError):  # a connection that is lost has let go already
+        with suppress(sa.exc.SQLAlchemyError):  # a lost connection has released it already
             self._connection.execute(sa.select(sa.func.pg_advisory_unlock(self._number)))
         self._disconnect()
 
@@ -179,12 +179,12 @@ def _take(database: Database, name: str, busy: str, hint: str = "") -> _Lock:
 
 
 def _is_place(name: str) -> bool:
-    """A place has a name that is used again; an owner's never is."""
+    """The names of services and sources are used again; those of owners never are."""
     return name == SERVICE or name.startswith(SOURCE)
 
 
 def _sweep(database: Database, folder: Path) -> None:
-    """Remove what owners left behind that did not live to do it."""
+    """Remove the lock files of owners that died."""
     for left in folder.iterdir():
         if not _is_place(left.name):
             alive(database, left.name)
@@ -196,9 +196,9 @@ def _number(name: str) -> int:
 
 
 def _lock_file(path: Path, *, wait: bool) -> int | None:
-    """Lock a file for good and return its descriptor, None where another has it.
+    """Lock a file and return its descriptor, None if another process holds it.
 
-    Who had it may have removed it between our opening and locking it: then it is made anew.
+    The last holder may remove the file between opening and locking it: it is then created again.
     """
     while True:
         held = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -220,7 +220,7 @@ def _stands_at(path: Path, held: int) -> bool:
 
 
 def _is_locked(path: Path) -> bool:
-    """Return whether another has a file; remove one that nobody has. A missing file nobody has."""
+    """Return whether another process holds a lock file; remove one that nobody holds."""
     try:
         held = os.open(path, os.O_RDWR)
     except FileNotFoundError:

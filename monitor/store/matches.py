@@ -1,4 +1,4 @@
-"""Matches: the changes that wait to be matched, the topics in force, and which met which."""
+"""Matches: changes to be matched, active topics, and which topics matched which changes."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ OF_CHANGE = sa.and_(_change.paper_id == _match.paper_id, _change.revision == _ma
 
 
 def changes_to_match(tx: Transaction, limit: int) -> list[Change]:
-    """Return the next changes that no topic was held against, by paper and revision."""
+    """Return the next changes that were not matched yet, by paper and revision."""
     return _changes(tx, _change.matched_at.is_(None), limit)
 
 
 def unmatched_since(tx: Transaction) -> datetime | None:
-    """Return since when the oldest change waits to be matched; None where none does."""
+    """Return the time of the oldest change that waits to be matched, None if there is none."""
     oldest = sa.select(sa.func.min(_change.at)).where(_change.matched_at.is_(None))
     since: datetime | None = tx.scalar(oldest)
     return since
@@ -60,9 +60,9 @@ def unmatched_since(tx: Transaction) -> datetime | None:
 def news_since(
     tx: Transaction, at: datetime, after: tuple[int, int] | None, limit: int
 ) -> list[Change]:
-    """Return changes since a moment, matched or not, page by page.
+    """Return changes since a time, matched or not, page by page.
 
-    `after` is the (paper id, revision) of the last one of the page before.
+    `after` is the (paper id, revision) of the last one on the page before.
     """
     wanted = _change.at >= at
     if after is not None:
@@ -84,9 +84,9 @@ def save(
     matches: Iterable[MatchRow],
     now: datetime,
 ) -> None:
-    """Write what was found for a batch of (paper id, revision), and that they are matched.
+    """Write the matches of a batch of (paper id, revision), and mark these as matched.
 
-    Doing it again does nothing.
+    A second call changes nothing.
     """
     done = [{"of": paper_id, "at_revision": revision} for paper_id, revision in changes]
     if done:
@@ -100,23 +100,23 @@ def save(
 
 
 def difference(tx: Transaction, topics: Sequence[Topic]) -> tuple[list[Topic], list[str]]:
-    """Return the topics that are new or changed, and the names of those that are no more."""
+    """Return the topics that are new or changed, and the names of removed ones."""
     known = {row.name: row for row in tx.execute(sa.select(schema.topic))}
     changed = [topic for topic in topics if _differs(known.pop(topic.name, None), _row(topic))]
     return changed, sorted(known)
 
 
 def queries(tx: Transaction) -> dict[str, str]:
-    """Return the query of each topic in force, by name; stores of every version have these."""
+    """Return the query of each active topic by name. Stores of every version have these."""
     return {row.name: row.query for row in tx.execute(sa.select(_topic.name, _topic.query))}
 
 
 def activate_topics(
     tx: Transaction, changed: Iterable[Topic], gone: Collection[str], now: datetime
 ) -> None:
-    """Put topics in force that are new or changed, and others out of it.
+    """Activate new or changed topics, and deactivate all others.
 
-    What matched a topic that is no more is forgotten; digests that tell of it stay as they are.
+    The matches of removed topics are deleted; digests with them stay as they are.
     """
     if gone:
         tx.execute(sa.delete(schema.match).where(among(tx, _match.topic, gone)))
@@ -131,16 +131,16 @@ def activate_topics(
 
 
 def mark(tx: Transaction) -> datetime | None:
-    """Return a mark that is another one whenever topics were put in force; None before."""
+    """Return a mark that changes whenever topics are activated; None at first."""
     return heartbeats.last_beat(tx, _TOPICS)
 
 
 def look_back(tx: Transaction, topics: Sequence[Topic], now: datetime) -> dict[str, datetime]:
-    """Return from when on each new or changed topic is to meet the stored papers.
+    """Return from which time each new or changed topic is matched against stored papers.
 
-    That is the time of its `since`, and further back where a subscription still waits for
-    something that it matched before: a monthly digest loses nothing when a topic is mended.
-    The topics need not be in force yet. One statement for each `since` there is.
+    That is the time of its `since`, or earlier if a subscription still waits for something that it
+    matched before: a monthly digest loses nothing when a topic is corrected. The topics need not be
+    active yet. Takes one statement for each `since`.
     """
     starts = {topic.name: now - topic.since for topic in topics}
     for since in {topic.since for topic in topics}:
@@ -151,7 +151,7 @@ def look_back(tx: Transaction, topics: Sequence[Topic], now: datetime) -> dict[s
 
 
 def _waiting(tx: Transaction, names: Iterable[str], since: timedelta) -> sa.Select[Any]:
-    """Select the oldest news that each topic matched and a subscription waits for."""
+    """Select the oldest unsent change that each topic matched."""
     start = earlier(tx, _has.since, sa.literal(int(since.total_seconds())))
     return (
         sa.select(_match.topic, sa.func.min(_change.at))
@@ -174,10 +174,10 @@ def _told_of() -> sa.Exists:
 def replace_unsent(
     tx: Transaction, starts: Mapping[str, datetime], matches: Iterable[MatchRow], now: datetime
 ) -> None:
-    """Replace what topics matched of the news since their starts, their `look_back`.
+    """Replace the matches of topics since their `look_back`.
 
-    What a digest has told of is told: `digests.unsent` leaves it out, matched again or not. One
-    statement for each moment there is.
+    Matches in a digest that was sent stay sent: `unsent_matches` leaves them out. Takes one
+    statement for each time.
     """
     for start in set(starts.values()):
         names = [name for name, its in starts.items() if its == start]
@@ -188,7 +188,7 @@ def replace_unsent(
 
 
 def of_paper(tx: Transaction, paper_id: int) -> list[MatchRow]:
-    """Return which topics each revision of a paper met."""
+    """Return the topics that each revision of a paper matched."""
     met = sa.select(schema.match).where(_match.paper_id == paper_id)
     return [
         MatchRow(row.topic, row.paper_id, row.revision, row.score)
@@ -213,7 +213,7 @@ def _differs(known: Any, row: dict[str, Any]) -> bool:
 
 
 def _insert(tx: Transaction, matches: Iterable[MatchRow], now: datetime) -> None:
-    """Write matches; what was joined or purged while it was matched is left out."""
+    """Write matches, except of papers that were merged or purged meanwhile."""
     matches = list(matches)
     changed = sa.select(_change.paper_id, _change.revision).where(
         among(tx, _change.paper_id, (one.paper_id for one in matches))
@@ -235,9 +235,9 @@ def _changes(tx: Transaction, wanted: sa.ColumnElement[bool], limit: int) -> lis
 
 
 def load(tx: Transaction, rows: Sequence[Any]) -> list[Change]:
-    """Return rows of the change table with the papers as they now stand.
+    """Return rows of the change table with their papers as they are now.
 
-    A paper's `announce` is what the source that saw it last said of it.
+    A paper's `announce` is that of the source that saw it last.
     """
     ids = {row.paper_id for row in rows}
     stored = papers.load(tx, ids)

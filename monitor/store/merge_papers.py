@@ -1,7 +1,7 @@
-"""Joining: papers that turn out to be one work become one, and what was told of any was told.
+"""Merging papers that turn out to be one work. What was sent of one was sent of the other.
 
-The earliest is kept; who knows another by its number is led on to it. Digests that were frozen
-stay as they are. Everything is done set-wise: a handful of statements, however many are joined.
+The earliest paper is kept, and the ids of the others lead to it. Frozen digests stay as they are.
+It takes a few statements for any number of papers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _item = schema.digest_item.c
 _sighting = schema.sighting.c
 _joined = schema.joined.c
 
-# (paper, revision) as it was, and the revision that it is now, of the paper that is kept.
+# From the old (paper, revision) to the new revision of the paper that is kept.
 Renumbered = Mapping[tuple[int, int], int]
 
 # A work is new, or older, only once.
@@ -47,12 +47,11 @@ _FIRST = (ChangeKind.NEW, ChangeKind.OLDER)
 
 
 def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime) -> dict[int, int]:
-    """Join papers, each pair with the reason; return the id that each lost paper now has.
+    """Merge pairs of papers, each with the reason; return the new id of each lost paper.
 
-    `tx` is one of `Database.ingesting`. Those that a person has parted stay apart. Of the news
-    that two have alike, that they are new, the first is kept; what else happened to them stands
-    in the order of its time. Who was told of one was told of the other. Topics meet what is
-    joined once more, as there is more to meet.
+    `tx` comes from `Database.ingesting`. Pairs that a ruling keeps apart are left out. If both
+    papers were new, the first change is kept; other changes stay, in order of time. What was sent
+    of one counts as sent of the other. Topics are matched again, since the paper has more text.
     """
     pairs = list(pairs)
     parted = (
@@ -64,7 +63,7 @@ def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
         return {}
     reasons = {max(one, other): why for one, other, why in pairs}
     ids = set(kept) | set(kept.values())
-    # No composer and no matcher may add to what is read here until it is moved.
+    # No composer and no matcher may add rows until all of them are moved.
     tx.execute(sa.select(_paper.id).where(among(tx, _paper.id, ids)).with_for_update())
     stored = papers.load(tx, ids)
     kept = {lost: to for lost, to in kept.items() if lost in stored and to in stored}
@@ -80,7 +79,7 @@ def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
 
 
 def _choose_kept(pairs: Iterable[tuple[int, int, str]]) -> dict[int, int]:
-    """Return for each paper that is lost the earliest of its group."""
+    """Return for each lost paper the earliest of its group."""
     roots: dict[int, int] = {}
 
     def root(id: int) -> int:
@@ -101,7 +100,7 @@ def _choose_kept(pairs: Iterable[tuple[int, int, str]]) -> dict[int, int]:
 def _unite_news(
     tx: Transaction, stored: Mapping[int, StoredPaper], into: Mapping[int, int]
 ) -> Renumbered:
-    """A purged paper had been sent to everyone concerned: the other one is no news then."""
+    """A purged paper had been sent to everyone concerned: the other one is not news."""
     settled = {into[id] for id, one in stored.items() if one.purged and one.news_at}
     of_change = sa.select(schema.change).where(among(tx, _change.paper_id, into))
     every = tx.execute(of_change.order_by(_change.at, _change.paper_id).with_for_update()).all()
@@ -125,9 +124,9 @@ def _unite_news(
 def _renumber(
     rows: Sequence[Any], into: Mapping[int, int]
 ) -> tuple[Renumbered, list[dict[str, Any]]]:
-    """Put the changes of each group in the order of their time, and number them anew.
+    """Order the changes of each group by time, and number them again.
 
-    What waits to be matched waits still. `rows` are in the order of their time.
+    Changes that wait to be matched still wait. `rows` are ordered by time.
     """
     numbered: dict[tuple[int, int], int] = {}
     news: dict[int, list[dict[str, Any]]] = defaultdict(list)
@@ -149,7 +148,7 @@ def _united_matches(
 ) -> list[dict[str, Any]]:
     best: dict[tuple[str, int, int], dict[str, Any]] = {}
     for row in sorted(rows, key=lambda row: -row.score):
-        if (row.paper_id, row.revision) not in numbered:  # of what is no news any more
+        if (row.paper_id, row.revision) not in numbered:  # of changes that were dropped
             continue
         paper_id, revision = into[row.paper_id], numbered[row.paper_id, row.revision]
         moved = row._asdict() | {"paper_id": paper_id, "revision": revision}
@@ -185,7 +184,7 @@ def _write_paper(
     numbered: Renumbered,
     now: datetime,
 ) -> None:
-    """Give the kept papers what they lack of the others, and the text of the latest version."""
+    """Fill the kept papers' empty fields from the others, and take the latest version's text."""
     newest: dict[int, int] = defaultdict(int)
     for (paper_id, _), revision in numbered.items():
         newest[into[paper_id]] = max(newest[into[paper_id]], revision)
@@ -218,7 +217,7 @@ def _together(kept: StoredPaper, lost: StoredPaper) -> StoredPaper:
 
 
 def _move_names(tx: Transaction, into: Mapping[int, int]) -> None:
-    """Give the kept papers all keys, title keys, blocks and sightings of the others."""
+    """Move all keys, title keys, blocks and sightings to the kept papers."""
     lost = [id for id, kept in into.items() if id != kept]
     moved = [{"of": id, "to": into[id]} for id in lost]
     for table in (schema.paper_key, schema.joined):
@@ -235,7 +234,7 @@ def _move_names(tx: Transaction, into: Mapping[int, int]) -> None:
 
 
 def _move_sightings(tx: Transaction, into: Mapping[int, int], lost: Sequence[int]) -> None:
-    """One name for a record may have stood for both: it says what it said last, since first."""
+    """Move sightings. One of both papers keeps its last text and its first time."""
     rows = tx.execute(
         sa.select(schema.sighting)
         .where(among(tx, _sighting.paper_id, into))
@@ -269,12 +268,12 @@ def _lead_on(
 
 
 def led_to(tx: Transaction, paper_id: int) -> int:
-    """Return the paper that has taken the place of one that was joined; else the same."""
+    """Return the paper that one was merged into, else its own id."""
     return tx.scalar(sa.select(_joined.paper_id).where(_joined.id == paper_id)) or paper_id
 
 
 def into(tx: Transaction, paper_id: int) -> list[tuple[int, str, datetime]]:
-    """Return (id, why, when) of the papers that were joined into one, the first to be so first."""
+    """Return (id, reason, time) of the papers merged into one, in order."""
     rows = tx.execute(
         sa.select(_joined.id, _joined.why, _joined.at)
         .where(_joined.paper_id == paper_id)

@@ -1,4 +1,4 @@
-"""Bringing the tables of a store up to date: all of the way, or not at all."""
+"""Migrating the tables of a store, completely or not at all."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from monitor.store.engine import engine
 
 
 def upgrade(database: store.Database, folder: Path | None = None) -> None:
-    """Run the migrations that a store lacks, in one transaction, as the only process to do so.
+    """Run the missing migrations in one transaction, as the only process.
 
-    `folder` holds the migrations; the default is the one of this installation. A SQLite store
-    with something in it is first copied to `<file>.before-<version>`. Raises StoreError when
-    the store is newer than this installation, or a migration fails; it is then as it was.
+    `folder` holds the migrations, by default those of this installation. A SQLite store with
+    content is first copied to `<file>.before-<version>`. Raises StoreError if the store is newer
+    than this installation or a migration fails; the store is then unchanged.
     """
     config = Config()
     location = str(folder or resource("migrations"))
@@ -38,7 +38,7 @@ def upgrade(database: store.Database, folder: Path | None = None) -> None:
 
 
 def _run(database: store.Database, config: Config) -> None:
-    # SQLite rebuilds a table to alter it, which foreign keys would take for a deletion.
+    # SQLite rebuilds a table to alter it, and foreign keys would treat that as a deletion.
     writer = engine(database.url, writer=True, foreign_keys=False)
     try:
         with writer.begin() as connection:
@@ -60,10 +60,10 @@ def _run(database: store.Database, config: Config) -> None:
 
 
 def _hold_together(connection: sa.Connection) -> None:
-    """Raise StoreError for a row that a migration has left without the one that it names.
+    """Raise StoreError if a migration left a row whose foreign key leads nowhere.
 
-    Each table is read in the order of what it names, so that millions of rows take seconds;
-    SQLite's own `foreign_key_check` reads them as they lie, which takes a dozen times as long.
+    Tables are read in the order of their keys, so that millions of rows take seconds. SQLite's own
+    `foreign_key_check` takes about twelve times as long.
     """
     if connection.dialect.name != "sqlite":
         return
@@ -76,7 +76,7 @@ def _hold_together(connection: sa.Connection) -> None:
 
 
 def _broken(table: str, key: ReflectedForeignKeyConstraint) -> sa.Select[Any]:
-    """Return the first row of a table whose foreign key leads nowhere."""
+    """Return a row of a table whose foreign key leads nowhere."""
     rows = sa.table(table, *map(sa.column, key["constrained_columns"]))
     named = sa.table(key["referred_table"], *map(sa.column, key["referred_columns"]))
     keys = sa.select(*rows.c).order_by(*rows.c).subquery()

@@ -24,14 +24,14 @@ _key = schema.paper_key.c
 
 
 def write(tx: Transaction, notices: Iterable[tuple[Key, int, ChangeKind | None]]) -> None:
-    """Note of notices what they are about, and what that means for it."""
+    """Record what notices are about, and what that means for it."""
     rows = {(*indexed_pair(pair), id): str(kind) if kind else None for pair, id, kind in notices}
     names = ("scheme", "value", "paper_id", "kind")
     insert_plain(tx, schema.about, names, [(*key, rows[key]) for key in sorted(rows)])
 
 
 def find_retracted(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
-    """Return those of some normalised identifiers that a stored notice has retracted."""
+    """Return the normalised identifiers that a stored notice has retracted."""
     if not fetch_for(tx, _first, ()):
         return set()
     return find_pairs(tx, pairs, _retractions_of)
@@ -49,7 +49,7 @@ def _retractions_of(dialect: str) -> sa.Select[Any]:
 
 
 def notices_about(tx: Transaction, ids: Iterable[int]) -> dict[int, set[int]]:
-    """Return for each paper the stored notices that are about it."""
+    """Return the stored notices about each paper."""
     found: dict[int, set[int]] = defaultdict(set)
     for id, notice in fetch_for(tx, _notices_about, set(ids)):
         found[id].add(notice)
@@ -66,7 +66,7 @@ def _notices_about(dialect: str) -> sa.Select[Any]:
 
 
 def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
-    """Return the identifiers of what each of some papers is about, in a stable order."""
+    """Return the identifiers of what papers are about, in order."""
     found: dict[int, list[Key]] = defaultdict(list)
     if fetch_for(tx, _first, ()):
         for id, scheme, value in fetch_for(tx, _of_papers, set(ids)):

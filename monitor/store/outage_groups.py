@@ -1,6 +1,6 @@
-"""Lines of channels: how many hand-offs in a row had no clear end, and how long a line was down.
+"""Outage groups of channels: hand-offs in a row without a clear outcome, and time down.
 
-The count is in the store, so that it is one for all threads and processes, and outlasts them.
+The count is in the store, so that all threads and processes share it.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ _incident = schema.incident.c
 
 
 def unclear(tx: Transaction, line: str) -> int:
-    """Return how many hand-offs had no clear end since the last success on a line."""
+    """Return how many hand-offs since the last success had no clear outcome."""
     return tx.scalar(sa.select(_line.unclear).where(_line.name == line)) or 0
 
 
 def add_unclear(tx: Transaction, line: str, count: int) -> int:
-    """Count hand-offs without a clear end; return how many there are since the last success."""
+    """Count hand-offs without a clear outcome; return how many since the last success."""
     row = {"name": line, "unclear": count}
     insert_or_update(tx, schema.line, [row], [], unclear=_line.unclear + count)
     return unclear(tx, line)
 
 
 def reset_unclear(tx: Transaction, line: str) -> None:
-    """Note a success: the count begins anew."""
+    """Record a success: the count starts again."""
     tx.execute(_reset_unclear(), {"line": line})
 
 
 @cache
 def _reset_unclear() -> sa.Update:
-    """Each mail takes this: it is put together once."""
+    """Built once: every delivery runs this."""
     counted = (_line.name == sa.bindparam("line"), _line.unclear != 0)
     return sa.update(schema.line).where(*counted).values(unclear=0)
 
 
 def time_down(tx: Transaction, line: str, since: datetime, until: datetime) -> timedelta:
-    """Return how long a line was down between two moments, by its incidents."""
+    """Return how long an outage group was down between two times, from its incidents."""
     outages = tx.execute(
         sa.select(_incident.since, _incident.ended_at).where(
             _incident.subject == line,

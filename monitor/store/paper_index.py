@@ -1,4 +1,4 @@
-"""Which papers have a key, a title key, a block or a place in a source: one statement for all."""
+"""Finding papers by key, title key, block or a source's own id, in one statement each."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from monitor.store.database import Transaction
 from monitor.store.raw_rows import fetch, fetch_for, gather_ids, parse_ids
 from monitor.store.sql import INDEXED_CHARACTERS, each, each_pair, index_value, one_of
 
-# "Editorial" is a title of thousands: the newest papers of a title are candidates enough.
+# Thousands of papers are titled "Editorial": only the newest are candidates.
 CANDIDATES_BY_TITLE = 25
-# A block of more papers than this says little; its newest are looked at all the same.
+# Only the newest papers of a large block are candidates.
 CANDIDATES_BY_BLOCK = 25
 
 Key = tuple[str, str]
@@ -32,7 +32,7 @@ def indexed_pair(pair: Key) -> Key:
 def find_pairs(
     tx: Transaction, pairs: Iterable[Key], made: Callable[[str], sa.Select[Any]]
 ) -> set[Key]:
-    """Return those of some identifiers whose values a statement finds, asked for each `scheme`."""
+    """Return the identifiers whose values a query finds, run once for each `scheme`."""
     by_scheme: dict[str, dict[str, Key]] = defaultdict(dict)
     for pair in pairs:
         scheme, value = indexed_pair(pair)
@@ -45,7 +45,7 @@ def find_pairs(
 
 
 def of_keys(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, int]:
-    """Return the paper that has each normalised identifier, where there is one."""
+    """Return the paper of each normalised identifier that is stored."""
     by_scheme: dict[str, list[str]] = defaultdict(list)
     for scheme, value in pairs:
         by_scheme[scheme].append(value if len(value) <= INDEXED_CHARACTERS else index_value(value))
@@ -63,9 +63,9 @@ def _of_keys(dialect: str) -> sa.Select[Any]:
 
 
 def not_as_before(tx: Transaction, source: str, marks: Mapping[str, int]) -> set[str]:
-    """Return those of a source's indexed names for records under which it never said just this.
+    """Return the records of a source that are new or differ from the last reading.
 
-    Nearly all that a source tells it has told before, so the others are asked for.
+    Nearly all records are unchanged, so the query returns the others.
     """
     return {name for (name,) in fetch_for(tx, _not_as_before, marks, source=source)}
 
@@ -82,7 +82,7 @@ def _not_as_before(dialect: str) -> sa.Select[Any]:
 
 
 def of_raw_ids(tx: Transaction, source: str, raw_ids: Iterable[str]) -> dict[str, list[int]]:
-    """Return the papers that a source has told of under each of its names for records."""
+    """Return the papers of each of a source's own ids."""
     found: dict[str, list[int]] = defaultdict(list)
     for name, paper_id in fetch_for(tx, _of_raw_ids, map(index_value, raw_ids), source=source):
         found[name].append(paper_id)
@@ -117,7 +117,7 @@ def _newest(
 
 @cache
 def _newest_of(table: sa.Table, most: int, dialect: str) -> sa.Select[Any]:
-    """Give at most so many papers a key, the newest first; a large key costs no more."""
+    """Return at most so many papers for each key, newest first; a large key costs no more."""
     asked = each(dialect, table.c.key.type)
     newest = (
         sa.select(table.c.paper_id)
@@ -136,7 +136,7 @@ _OF_BLOCKS = partial(_newest_of, schema.block, CANDIDATES_BY_BLOCK)
 
 
 def group_pairs(tx: Transaction, pairs: sa.Select[Any]) -> dict[Any, list[Any]]:
-    """Return the second column of some rows by the first."""
+    """Return the values of the second column grouped by the first."""
     found: dict[Any, list[Any]] = defaultdict(list)
     for one, other in fetch(tx, pairs):
         found[one].append(other)

@@ -1,4 +1,4 @@
-"""Putting a backup in a store's place, without sending again what was sent since."""
+"""Restoring a backup, without sending again what was sent since."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ HELD = "restored from a backup: it may have been sent since"
 
 
 def restore(url: str, backup: Path, now: datetime) -> tuple[int, Path | None]:
-    """Replace a SQLite store by a backup; return how many deliveries are held, and the old file.
+    """Replace a SQLite store by a backup; return the number of held deliveries, and the old file.
 
-    Open deliveries become unknown and wait for a person, and no slot before now is composed:
-    what went out after the backup is not known any more (K12). Raises StoreError for a file
-    that is no store, and StoreBusyError while the service runs.
+    Open deliveries become unknown and wait for a person, and no digest due before now is composed:
+    what was sent after the backup is not recorded (K12). Raises StoreError for a file that is not a
+    store, and StoreBusyError while the service runs.
     """
     target = Database(url)
     if target.path is None:
@@ -62,10 +62,10 @@ def _verify(backup: Path) -> None:
 
 
 def _prepare(url: str, copy: Path, backup: Path, now: datetime) -> int:
-    """Make of a backup what is to be the store: up to date, and with nothing open.
+    """Prepare the copy of a backup: migrated, and with nothing open.
 
-    While the copy is there no store is opened in its place, so that a process that is killed
-    between here and the end of `_swap` leaves nothing behind that could send.
+    While the copy exists no store is opened in its place: a process killed before the end of
+    `_swap` leaves nothing behind that could send.
     """
     interrupted = copy.exists()
     try:
@@ -89,7 +89,7 @@ def _prepare(url: str, copy: Path, backup: Path, now: datetime) -> int:
 
 
 def _belongings(copy: Path) -> list[Path]:
-    """Return what SQLite or an upgrade may have left beside the copy."""
+    """Return files that SQLite or a migration may have left beside the copy."""
     names = f"{copy.name}-", f"{copy.name}."
     return [file for file in copy.parent.iterdir() if file.name.startswith(names)]
 
@@ -100,7 +100,7 @@ def _remove(files: Iterable[Path]) -> None:
 
 
 def _swap(path: Path, copy: Path, now: datetime) -> Path | None:
-    """The log and index files belong to the old file alone: they would damage the new one."""
+    """The log and index files belong to the old file, and would damage the new one."""
     kept = path.with_name(f"{path.name}.before-{now:%Y%m%dT%H%M%S}")
     there = path.exists()
     if there:
@@ -127,7 +127,7 @@ def _hold(database: Database, now: datetime) -> int:
                 next_attempt_at=datetime(9999, 1, 1, tzinfo=UTC),
             )
         )
-        # What was unknown in the backup may have been sent once more since.
+        # An unknown delivery may have been sent again since the backup.
         tx.execute(
             sa.update(schema.delivery)
             .where(delivery.state == DeliveryState.UNKNOWN)

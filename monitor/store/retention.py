@@ -1,6 +1,7 @@
-"""Clean-up: what is old is let go, a little at a time, and known when it comes again.
+"""Clean-up of old rows, a few at a time.
 
-Of a purged paper the title, the authors and all names stay: it is its own tombstone.
+A purged paper keeps its title, authors and identifiers, so that it is recognised when it comes
+again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from monitor.store.database import Transaction
 from monitor.store.digest_state import reaches_anyone
 from monitor.store.sql import among, earlier
 
-# What will not be sent again, whatever a person says; and what only a person would send again.
+# States that are final, and states that only a person can change.
 SETTLED = (DeliveryState.SENT, DeliveryState.SUPERSEDED)
 GIVEN_UP = (*SETTLED, DeliveryState.FAILED, DeliveryState.SUPPRESSED)
 
@@ -37,9 +38,9 @@ _block = schema.block.c
 def purge(
     tx: Transaction, before: datetime | None, most: int | None, now: datetime, limit: int
 ) -> int:
-    """Purge the next papers first seen before a moment, or the earliest beyond so many.
+    """Purge the next papers first seen before a time, or the oldest beyond a number.
 
-    One of which somebody is still to be told stays. Returns how many were purged. `tx` is one of
+    A paper that somebody is still to be sent stays. Returns how many were purged. `tx` comes from
     `Database.ingesting`.
     """
     here = _paper.purged_at.is_(None)
@@ -60,7 +61,7 @@ def purge(
 
 
 def _is_needed(tx: Transaction) -> sa.ColumnElement[bool]:
-    """Whether a paper waits to be matched, or somebody waits to be told of it."""
+    """Whether a paper waits to be matched, or to be sent to somebody."""
     unmatched = sa.exists().where(_change.paper_id == _paper.id, _change.matched_at.is_(None))
     sent = sa.exists().where(
         _item.subscription == _has.subscription,
@@ -89,7 +90,7 @@ def _is_needed(tx: Transaction) -> sa.ColumnElement[bool]:
 
 
 def _is_open() -> sa.ColumnElement[bool]:
-    """Whether a digest with the paper has a delivery that is not settled."""
+    """Whether a digest with the paper has an open delivery."""
     return (
         sa.select(_item.paper_id)
         .join(schema.delivery, _delivery.digest_id == _item.digest_id)
@@ -100,10 +101,9 @@ def _is_open() -> sa.ColumnElement[bool]:
 
 
 def prune_runs(tx: Transaction, before: datetime) -> int:
-    """Forget runs that ended before a moment, and which documents were read before it.
+    """Delete runs that ended before a time, and the record of documents read before it.
 
-    The last run of each source stays, the last that read it, and the last that says how it is
-    to be asked next time.
+    Of each source stay the last run, the last that read it, and the last with validators.
     """
     kept = [
         sa.select(sa.func.max(_run.id)).where(*wanted).group_by(_run.source)
@@ -119,9 +119,9 @@ def prune_runs(tx: Transaction, before: datetime) -> int:
 
 
 def prune_matches(tx: Transaction, before: datetime, limit: int) -> int:
-    """Forget matches from before a moment, of papers that nobody is still to be told of.
+    """Delete matches from before a time, of papers that nobody is still to be sent.
 
-    Returns of how many papers; what was sent stays known by the digests.
+    Returns the number of papers. The digests keep what was sent.
     """
     old = (
         sa.select(_match.paper_id)
@@ -136,7 +136,7 @@ def prune_matches(tx: Transaction, before: datetime, limit: int) -> int:
 
 
 def prune_bodies(tx: Transaction, before: datetime, limit: int) -> int:
-    """Empty the rendered parts of digests that were composed before a moment and are settled."""
+    """Empty the rendered parts of settled digests that were composed before a time."""
     is_open = sa.exists().where(_delivery.digest_id == _digest.id, _delivery.state.not_in(SETTLED))
     heavy = sa.exists().where(
         _rendered.digest_id == _digest.id, sa.cast(_rendered.body, sa.Text) != "{}"
@@ -153,9 +153,9 @@ def prune_bodies(tx: Transaction, before: datetime, limit: int) -> int:
 
 
 def without_blocks(tx: Transaction, limit: int) -> list[tuple[int, Paper]]:
-    """Return the last papers that came in before blocks were written, none when all have some.
+    """Return the last papers from before blocks were stored, none if all have some.
 
-    Blocks are filled in from the last of them to the first, so their lowest paper says how far.
+    Blocks are filled in from the last paper to the first.
     """
     first = tx.scalar(sa.select(sa.func.min(_block.paper_id)))
     before = sa.select(_paper.id, _paper.title, _paper.authors).order_by(_paper.id.desc())
@@ -166,5 +166,5 @@ def without_blocks(tx: Transaction, limit: int) -> list[tuple[int, Paper]]:
 
 
 def fill_blocks(tx: Transaction, papers: Iterable[tuple[int, IncomingPaper]]) -> None:
-    """Write title keys and blocks of papers that are stored."""
+    """Write the title keys and blocks of stored papers."""
     write_papers.write_keys(tx, papers)

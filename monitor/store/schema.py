@@ -1,4 +1,4 @@
-"""The tables. Their unique keys are the guarantee; code is only the fast path to them."""
+"""The tables. Their unique keys are the guarantee; code is only a fast path to them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, In
 
 from monitor.store.sql import Id, Instant
 
-# The newest migration: a store that says so needs none, and Alembic is not even imported.
+# The newest migration. A store with this version needs none, and Alembic is not imported.
 VERSION = "0012"
 
 metadata = sa.MetaData(
@@ -37,7 +37,7 @@ def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Inde
 
 # ── papers ──────────────────────────────────────────────────────────────────────────
 
-# Ids are given by the one ingest that may commit at a time.
+# The ingest assigns ids: only one can commit at a time.
 paper = Table(
     "paper",
     metadata,
@@ -63,8 +63,8 @@ paper = Table(
     Index("ix_paper_first_seen_at", "first_seen_at"),
 )
 
-# Papers whose words the search index does not have yet. The index itself, `paper_words`, is of
-# a kind that each database has for itself: its migration makes it, and `search` uses it.
+# Papers that the search index does not have yet. The index itself, `paper_words`, differs between
+# the databases: a migration creates it, and `search` uses it.
 unsearched = Table("unsearched", metadata, _paper(primary_key=True))
 
 paper_key = Table(
@@ -77,7 +77,7 @@ paper_key = Table(
     sqlite_with_rowid=False,
 )
 
-# Identifiers that clearly different works carry: data of each, by which nothing is recognised.
+# Identifiers that different works share: data of each, by which no paper is recognised.
 common_key = Table(
     "common_key",
     metadata,
@@ -88,8 +88,8 @@ common_key = Table(
     sqlite_with_rowid=False,
 )
 
-# What a notice or comment (paper_id) is about, whether that is stored or not; `kind` is what it
-# means for that paper (withdrawn, revised), null for a comment.
+# What a notice or comment (paper_id) is about, stored or not; `kind` is what it means for that
+# paper (withdrawn, revised), null for a comment.
 about = Table(
     "about",
     metadata,
@@ -110,7 +110,7 @@ title_key = Table(
     sqlite_with_rowid=False,
 )
 
-# A few numbers of each paper, of which near copies share one: candidates, never proof.
+# A few numbers of each paper; near copies share one. They find candidates, and prove nothing.
 block = Table(
     "block",
     metadata,
@@ -120,8 +120,8 @@ block = Table(
     sqlite_with_rowid=False,
 )
 
-# `why` says by what the paper was recognised; `past` are the fingerprints before this one, the
-# latest first; `mark` is that of the whole record, so that the same again is told at a glance.
+# `why` says how the paper was recognised; `past` are earlier fingerprints, latest first; `mark` is
+# a hash of the whole record, so that an unchanged one is recognised at once.
 sighting = Table(
     "sighting",
     metadata,
@@ -138,12 +138,12 @@ sighting = Table(
     Column("past", Text),
     Column("mark", sa.BigInteger),
     Index("ix_sighting_paper_id", "paper_id"),
-    # All that is asked of a record that its source tells of as before: no row is looked for.
+    # Covers the check for unchanged records, which then reads no row of the table.
     Index("ix_sighting_mark", "source", "raw_id", "mark", "paper_id").ddl_if(dialect="sqlite"),
 )
 
-# What each record said of itself. It is not in `sighting`, whose rows are written whenever a known
-# record is read again; sightings from before there was this table have none.
+# The text of each record. It is not in `sighting`, whose rows are written whenever a known record
+# is read again. Sightings from before this table have none.
 sighting_text = Table(
     "sighting_text",
     metadata,
@@ -172,7 +172,7 @@ change = Table(
     _partial("ix_change_unmatched", "paper_id", "revision", where="matched_at IS NULL"),
 )
 
-# A paper that turned out to be another one: who knows its number is led on.
+# A paper that was merged into another one: its id leads there.
 joined = Table(
     "joined",
     metadata,
@@ -183,7 +183,7 @@ joined = Table(
     Index("ix_joined_paper_id", "paper_id"),
 )
 
-# A person's correction, for good: what two names of records stand for is the same, or is not.
+# A person's ruling: two names of records stand for the same work, or for different ones.
 ruling = Table(
     "ruling",
     metadata,
@@ -207,7 +207,7 @@ document = Table(
     Column("at", Instant, nullable=False),
 )
 
-# How far each dump of a source is read.
+# How far each dump of a source was read.
 dump = Table(
     "dump",
     metadata,
@@ -247,7 +247,7 @@ run = Table(
     Index("ix_run_finished_at", "finished_at"),
 )
 
-# A source whose first reading is over.
+# Sources whose first reading is complete.
 source = Table(
     "source",
     metadata,
@@ -255,7 +255,7 @@ source = Table(
     Column("first_read_at", Instant, nullable=False),
 )
 
-# What each source brought on each day of its calendar: what is usual is learned from it.
+# What each source brought on each day, from which its usual amount is learned.
 source_day = Table(
     "source_day",
     metadata,
@@ -267,7 +267,7 @@ source_day = Table(
     sqlite_with_rowid=False,
 )
 
-# What is known of a source's place, its kind and address: it means nothing of another one.
+# The state of a source at a place, its kind and address.
 source_state = Table(
     "source_state",
     metadata,
@@ -375,7 +375,7 @@ subscription_topic = Table(
     Column("since", Instant, nullable=False),
 )
 
-# A digest to the operator has a subscription of no row, so this is no foreign key.
+# Not a foreign key: a notice to the operator belongs to no subscription.
 digest = Table(
     "digest",
     metadata,
@@ -440,7 +440,7 @@ delivery = Table(
     _partial("ix_delivery_open", "state", where="state NOT IN ('sent', 'superseded')"),
 )
 
-# How many hand-offs in a row had no clear end, on each line of channels.
+# How many hand-offs in a row had no clear outcome, in each outage group.
 line = Table(
     "line",
     metadata,

@@ -1,9 +1,9 @@
-"""The search index: which papers have certain words, names and labels, in milliseconds.
+"""The search index: which papers have certain words, names and labels.
 
-SQLite keeps it in a full-text table without content (FTS5), PostgreSQL in a `tsvector` with a
-GIN index; both are given whole keywords and fold nothing. The index may name too many papers
-and never too few: those whose words are not yet in it stand in `unsearched`, and are named
-with the others. On SQLite a paper that is written again has the old keywords beside the new.
+SQLite keeps it in a full-text table without content (FTS5), PostgreSQL in a `tsvector` with a GIN
+index. Both get whole, folded keywords. The index may find too many papers but never too few: papers
+in `unsearched`, which are not indexed yet, are found with the others. On SQLite a changed paper
+also keeps its old keywords.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _paper = schema.paper.c
 
 
 def mark(tx: Transaction, paper_ids: Iterable[int]) -> None:
-    """Note papers whose words are new: the index does not have them yet."""
+    """Record papers that are not indexed yet."""
     insert_plain(tx, schema.unsearched, ["paper_id"], [(id,) for id in sorted(set(paper_ids))])
 
 
 def waiting(tx: Transaction, limit: int) -> list[int]:
-    """Return the next papers that the index does not have."""
+    """Return the next papers to index."""
     return list(tx.scalars(sa.select(_waiting.paper_id).order_by(_waiting.paper_id).limit(limit)))
 
 
 def save(tx: Transaction, rows: Sequence[tuple[int, Collection[str]]]) -> None:
-    """Put papers into the index. `tx` is one of `Database.ingesting`, and read them, too."""
+    """Index papers. `tx` comes from `Database.ingesting` and has also read them."""
     if not rows:
         return
     if tx.dialect.name == "sqlite":
@@ -55,9 +55,9 @@ _SAVE = sa.text(
 
 
 def newest(tx: Transaction, sought: SearchExpr | None, below: int | None, limit: int) -> list[int]:
-    """Return the ids of the newest papers that may have what is sought, in descending order.
+    """Return the ids of the newest papers that may match an expression, newest first.
 
-    None seeks nothing: all papers are named. `below` is the last id of the page before.
+    None matches all papers. `below` is the last id of the page before.
     """
     if sought is None:
         every = sa.select(_paper.id).order_by(_paper.id.desc()).limit(limit)
@@ -88,7 +88,7 @@ _TSVECTOR = sa.text(
 
 
 def written(sought: SearchExpr, dialect: str) -> str:
-    """Return what is sought in the query language of FTS5, or of a tsquery."""
+    """Return an expression in the query language of FTS5, or as a tsquery."""
     if isinstance(sought, Keyword):
         if dialect == "sqlite":
             return f'"{sought.text}"' + ("*" if sought.prefix else "")

@@ -1,4 +1,4 @@
-"""What servers asked for, and where addresses have moved: the door's memory, in the store."""
+"""How long servers asked to wait, and where addresses moved, for all processes of a store."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _moved = schema.moved_address.c
 
 
 class Servers:
-    """Remembers for all processes of a store (see `monitor.http.server_memory.Memory`)."""
+    """The memory of all processes of a store (see `monitor.http.server_memory.Memory`)."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     def wait(self, server: str) -> Wait | None:
-        """Return what a server asked for; nobody may ask for more than a day.
+        """Return how long a server asked to wait, for a day at most.
 
-        More than that is left by a clock that was ahead.
+        More than that was stored while a clock was ahead.
         """
         now = self._clock.now()
         with self._database.reading() as tx:
@@ -39,7 +39,7 @@ class Servers:
         return Wait(row.until, row.until - now, row.why)
 
     def must_wait(self, server: str, left: timedelta, why: str) -> Wait:
-        """Note that a server asked to be left alone."""
+        """Record how long a server asked to wait."""
         until = self._clock.now() + left
         row = {"server": index_value(server), "until": until, "why": why}
         with self._database.writing() as tx:
@@ -47,12 +47,12 @@ class Servers:
         return Wait(until, left, why)
 
     def move(self, address: str) -> Move | None:
-        """Return where an address was seen to redirect to for good."""
+        """Return where an address permanently redirected to."""
         with self._database.reading() as tx:
             return _move(tx, address)
 
     def moved(self, address: str, place: str) -> None:
-        """Count a permanent redirect; to another place, the count begins again."""
+        """Count a permanent redirect, from 1 again if it leads to another place."""
         with self._database.writing() as tx:
             known = _move(tx, address)
             if not place:
@@ -66,7 +66,7 @@ class Servers:
 
 
 def forget_redirect(tx: Transaction, place: str) -> None:
-    """Forget what moved to a place where nothing can be read: it is asked where it was."""
+    """Forget redirects to a place where nothing can be read: the old address is used again."""
     tx.execute(sa.delete(schema.moved_address).where(_moved.place == place))
 
 

@@ -1,4 +1,4 @@
-"""What each record said of itself, so that a join can be explained, judged again and undone."""
+"""The texts of records, so that a merge can be explained, judged again and undone."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from monitor.store.sql import among, index_value, read_json, to_json
 
 _text = schema.sighting_text.c
 _SAID = ("title", "authors", "venue", "year", "type", "keys")
-# A link is no identifier, and the longest of what a record says.
+# Links are left out: they identify nothing, and are the longest part of a record.
 _LINK = "url"
 
-# Source, its name for the record, and the paper.
+# Source, its own id of the record, and the paper.
 Place = tuple[str, str, int]
 
 
 def write(tx: Transaction, source: str, records: Iterable[tuple[int, IncomingPaper]]) -> None:
-    """Write what records of one source say, each with its paper. What is there is left alone."""
+    """Write the texts of one source's records. Existing ones stay."""
     rows = {
         (paper_id, index_value(keyed.raw_id)): {
             "paper_id": paper_id,
@@ -50,7 +50,7 @@ def _row_of(keyed: IncomingPaper) -> dict[str, Any]:
 
 
 def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[tuple[int, str, str], SightingText]:
-    """Return what the records of papers said, by paper, source and the source's name for it."""
+    """Return the texts of records by paper, source and the source's own id."""
     rows = tx.execute(sa.select(schema.sighting_text).where(among(tx, _text.paper_id, ids)))
     return {
         (row.paper_id, row.source, row.raw_id): SightingText(
@@ -66,7 +66,7 @@ def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[tuple[int, str, str],
 
 
 def papers_with_several(tx: Transaction, after: int, limit: int) -> list[int]:
-    """Return the next papers after one that have several records, in the order of their ids."""
+    """Return the next papers with several records, ordered by id."""
     paper_id = schema.sighting.c.paper_id
     several = sa.select(paper_id).where(paper_id > after).group_by(paper_id)
     ordered = several.having(sa.func.count() > 1).order_by(paper_id).limit(limit)
@@ -74,9 +74,9 @@ def papers_with_several(tx: Transaction, after: int, limit: int) -> list[int]:
 
 
 def move(tx: Transaction, into: Mapping[int, int], before: Mapping[Place, int]) -> None:
-    """Give what records of joined papers said to the paper that each is `into`.
+    """Move the texts of merged papers' records to the papers that they are merged `into`.
 
-    `before` names the paper that each record was of; where it was of several, the one that counts.
+    `before` names the paper of each record; if there were several, the one that counts.
     """
     found = sa.select(schema.sighting_text).where(among(tx, _text.paper_id, into))
     rows = [row._asdict() for row in tx.execute(found)]
@@ -90,7 +90,7 @@ def move(tx: Transaction, into: Mapping[int, int], before: Mapping[Place, int]) 
 
 
 def give(tx: Transaction, record: tuple[str, str], paper_id: int, new_id: int) -> None:
-    """Give what a record (source, raw id) of one paper said to another paper."""
+    """Move the text of a record (source, raw id) to another paper."""
     source, raw_id = record
     at = (_text.paper_id == paper_id, _text.source == source, _text.raw_id == raw_id)
     tx.execute(sa.update(schema.sighting_text).where(*at).values(paper_id=new_id))

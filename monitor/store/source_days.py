@@ -1,4 +1,4 @@
-"""What each source brought on each day of its calendar, counted from its runs."""
+"""What each source brought on each day, counted from its runs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _day = schema.source_day.c
 
 
 def count(tx: Transaction, source: str, day: date, start: datetime, end: datetime) -> None:
-    """Count a day anew from the runs that started from `start` on and before `end`.
+    """Count a day again, from the runs that started between `start` and `end`.
 
-    An unchanged answer offers papers when the last one that was read had any.
+    An unchanged response counts as papers if the last one that was read had any.
     """
     answered = _run.outcome.in_(_ANSWERED)
     unchanged = _run.outcome == RunOutcome.UNCHANGED
@@ -51,7 +51,7 @@ def _last_read_had_papers(tx: Transaction, source: str) -> bool:
 
 
 def history(tx: Transaction, source: str, after: date) -> Mapping[date, SourceDay]:
-    """Return the counted days of a source, and forget those not after `after`."""
+    """Return the counted days of a source, and delete those up to `after`."""
     tx.execute(sa.delete(schema.source_day).where(_day.source == source, _day.day <= after))
     rows = tx.execute(sa.select(schema.source_day).where(_day.source == source))
     return {row.day: SourceDay(row.asked, row.offered, row.fresh) for row in rows}

@@ -1,7 +1,7 @@
-"""What is remembered of a source between two readings: how it stands, and what it waits for.
+"""The state of a source between readings: when it was read, and how long to wait.
 
-All of it is about one place, the kind and address that the source is configured with: of
-another place nothing is known.
+It belongs to one place, the kind and address of the source's configuration; another place has no
+state.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _ALL = ["place", "whole_at", "lifetime", "waits_until", "waits_for"]
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """`whole_at` is when a document was last read whole, which said to stay for its `lifetime`.
+    """`whole_at` is when a document was last read completely, valid for its `lifetime`.
 
-    Until `waits_until` its server is not asked, because of what `waits_for` says.
+    Until `waits_until` its server is not asked, for the reason in `waits_for`.
     """
 
     place: str
@@ -34,7 +34,7 @@ class SourceState:
 
 
 def state(tx: Transaction, source: str, place: str) -> SourceState:
-    """Return what is known of a source at a place."""
+    """Return the state of a source at a place."""
     asked = sa.select(schema.source_state).where(_state.source == source, _state.place == place)
     row = tx.execute(asked).first()
     if row is None:
@@ -47,14 +47,14 @@ def state(tx: Transaction, source: str, place: str) -> SourceState:
 def read_whole(
     tx: Transaction, source: str, place: str, now: datetime, lifetime: timedelta
 ) -> None:
-    """Note that a document was read whole; it is to be the transaction that stored its papers."""
+    """Record that a document was read completely, in the transaction that stored its papers."""
     seconds = int(lifetime.total_seconds())
     row = {"source": source, "place": place, "whole_at": now, "lifetime": seconds}
     _put(tx, {**row, "waits_until": None, "waits_for": ""})
 
 
 def must_wait(tx: Transaction, source: str, place: str, until: datetime, why: str) -> None:
-    """Note that a source is not to be read before a time."""
+    """Record that a source is not to be read before a time."""
     known = state(tx, source, place)
     seconds = int(known.lifetime.total_seconds())
     row = {"source": source, "place": place, "whole_at": known.whole_at, "lifetime": seconds}
