@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -165,6 +166,42 @@ def test_a_brought_channel_has_settings_or_is_refused(install: Install, tmp_path
     file.write_text("channels: {m: {kind: mute}}")
     (fault,) = config.check(file, {})
     assert (fault.where, "has no Options" in fault.message) == ("channels.m.kind", True)
+
+
+@pytest.mark.parametrize("derived", [False, True], ids=["bare", "derived"])
+def test_the_command_line_refuses_an_incomplete_channel_by_name(
+    install: Install, tmp_path: Path, derived: bool
+) -> None:
+    """`check` fails; commands that report also answer with a faulty configuration."""
+    module = MODULE.replace("def send(", "def post(")
+    if derived:
+        module = module.replace("class Pigeon:", "class Pigeon(Channel):")
+        module = f"from monitor.channels.base import Channel\n{module}"
+    install(BRINGS, module)
+    file = tmp_path / "monitor.yaml"
+    store = f"store: sqlite:///{tmp_path}/monitor.db\n"
+    file.write_text(store)
+    assert run_command("ingest", place=tmp_path).returncode == 0
+
+    file.write_text(f"{store}channels: {{p: {{kind: pigeon, path: loft}}}}\n")
+    check, status = run_command("check", place=tmp_path), run_command("status", place=tmp_path)
+    for ran in (check, status):
+        assert "the channel kind “pigeon” has no send (it is diaries:Pigeon" in ran.stderr
+        assert "Traceback" not in ran.stdout + ran.stderr
+    assert (check.returncode, status.returncode) == (2, 0)
+    assert "Deliveries: none yet" in status.stdout
+
+
+def run_command(name: str, place: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command where `install` has put its package."""
+    return subprocess.run(
+        [sys.executable, "-m", "monitor", name],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": str(place)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_a_kind_is_imported_only_when_it_is_asked_for() -> None:

@@ -21,7 +21,7 @@ from monitor.errors import UsageError
 from monitor.model import Delivery, Digest, Notice, Outcome, Rendered, Templates
 from monitor.text import clean
 
-# What a class must bring itself.
+# What a class must define itself.
 REQUIRED = ("Options", "render", "send")
 
 
@@ -45,7 +45,7 @@ class Shared:
 
 
 class Channel(ABC):
-    """A way out. `send` never raises for what a server answers: it returns an Outcome.
+    """A place that digests go to. `send` never raises for a server's answer: it returns an Outcome.
 
     `outage_group` names what is down when the channel is: the channels of one group rest and
     recover together (all e-mail of one server is one group). Left empty, it is the channel alone.
@@ -104,29 +104,34 @@ class Channel(ABC):
         """Close what `send` keeps open between deliveries."""
 
 
-def complete(kind: str, found: type[Any]) -> type[Channel]:
+def complete(kind: str, plugin: type[Any]) -> type[Channel]:
     """Return a class with all that a channel has: what it lacks comes from `Channel`.
 
     Raises UsageError, with the names, when it lacks what only it can know.
     """
-    missing = [name for name in REQUIRED if not hasattr(found, name)]
-    if not missing and not issubclass(found.Options, BaseModel):
+    missing = [name for name in REQUIRED if not _has(plugin, name)]
+    if not missing and not (
+        isinstance(plugin.Options, type) and issubclass(plugin.Options, BaseModel)
+    ):
         missing = ["Options that are a pydantic model"]
-    for name in REQUIRED[1:]:
-        if getattr(getattr(found, name, None), "__isabstractmethod__", False):
-            missing.append(name)
     if missing:
         raise UsageError(
             f"the channel kind “{kind}” has no {', no '.join(missing)}",
-            f"it is {found.__module__}:{found.__qualname__}; update its package",
+            f"it is {plugin.__module__}:{plugin.__qualname__}; update its package",
         )
-    if issubclass(found, Channel):
-        return found
-    return cast("type[Channel]", type(found.__name__, (found, Channel), {"kind": kind}))
+    if issubclass(plugin, Channel):
+        return plugin
+    return cast("type[Channel]", type(plugin.__name__, (plugin, Channel), {"kind": kind}))
+
+
+def _has(plugin: type[Any], name: str) -> bool:
+    """Return whether a class has a member of its own, not only the abstract one of `Channel`."""
+    member = getattr(plugin, name, None)
+    return callable(member) and not getattr(member, "__isabstractmethod__", False)
 
 
 def open_channel(kind: type[Channel], name: str, options: Any, shared: Shared) -> Channel:
-    """Make a channel, with the names that channels of 0.1.0 gave (`line`, `apart`) accepted."""
+    """Make a channel, also with the names of 0.1.0 (`line`, `apart`)."""
     channel = kind.open(name, options, shared)
     channel.name = name
     channel.min_interval = getattr(channel, "apart", channel.min_interval)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any, ClassVar
 import pytest
 from pydantic import BaseModel
 
-from monitor import plugins
+from monitor import config, plugins
 from monitor.channels.base import Channel, Shared, complete, open_channel
 from monitor.channels.email.channel import Mail
 from monitor.channels.email.pool import Connections
@@ -24,7 +26,6 @@ from monitor.model import DeliveryState, Outcome, Rendered
 from monitor.testing import ChannelContract
 from tests.servers.slack import TOKEN, SlackServer
 from tests.servers.smtp import ScriptedSmtp, closed_port
-from tests.servers.web import Answer, misbehaving_server
 
 EXAMPLE = Path(__file__).parent.parent.parent / "docs" / "examples" / "plugin-channel"
 
@@ -103,31 +104,41 @@ class TestSlackWebhook(ChannelContract):
 
 
 sys.path.insert(0, str(EXAMPLE))
-from mattermost import Mattermost  # noqa: E402
+from test_mattermost import TestMattermost  # noqa: E402
 
 sys.path.remove(str(EXAMPLE))
 
-
-class TestTheExample(ChannelContract):
-    """The channel of docs/contributing.md, in at most 45 lines."""
-
-    kind = Mattermost
-    settings: ClassVar[dict[str, Any]] = {"webhook": "http://127.0.0.1:9/hooks/a"}
-
-    @contextmanager
-    def working(self, folder: Path) -> Iterator[Channel]:
-        with misbehaving_server() as web:
-            web.decides("*", lambda _: Answer(body=b"ok"))
-            yield self.open(folder, webhook=web.url("/hooks/a"))
-
-    @contextmanager
-    def failing(self, folder: Path) -> Iterator[Channel]:
-        with closed_port() as port:
-            yield self.open(folder, webhook=f"http://127.0.0.1:{port}/hooks/a")
+__all__ = ["TestMattermost"]
 
 
-def test_the_example_is_as_short_as_the_page_says() -> None:
+def test_the_example_is_short() -> None:
     assert len((EXAMPLE / "mattermost.py").read_text("utf-8").splitlines()) <= 45
+
+
+@pytest.mark.parametrize("file", ["mattermost.py", "test_mattermost.py"])
+def test_the_page_shows_the_example_as_it_is(file: str) -> None:
+    page = (EXAMPLE.parent.parent / "contributing.md").read_text("utf-8")
+    assert f"```python\n{(EXAMPLE / file).read_text('utf-8')}```\n" in page
+
+
+def test_the_page_names_the_entry_point_and_a_configuration_that_is_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (EXAMPLE.parent.parent / "contributing.md").read_text("utf-8")
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text("utf-8"))["project"]
+    ((name, value),) = project["entry-points"]["monitor.channels"].items()
+    assert f'[project.entry-points."monitor.channels"]\n       {name} = "{value}"\n' in page
+
+    info = tmp_path / "example-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: example\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[monitor.channels]\n{name} = {value}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    lines = re.findall(r"^       (channels:\n(?: {9}.*\n)+)", page, re.MULTILINE)
+    (tmp_path / "monitor.yaml").write_text(lines[0])
+    secret = {"MATTERMOST_WEBHOOK": "https://chat.example.org/hooks/a"}
+    channels = config.load(tmp_path / "monitor.yaml", secret).channels
+    assert channels["team"].options.webhook.reveal() == secret["MATTERMOST_WEBHOOK"]  # type: ignore[attr-defined]
 
 
 class NoOptions(BaseModel):
