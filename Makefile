@@ -20,11 +20,11 @@ check: $(VENV)/.developing        ## style, types, imports and the documentation
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_imports.py tests/test_words.py tests/test_docs.py tests/cli/test_docs.py tests/match/test_docs.py
 
-format: $(VENV)/.developing       ## mend what can be mended of style
+format: $(VENV)/.developing       ## fix what can be fixed of style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.developing        ## each stage timed beside alternatives; a goal that is not met is said, and the next is timed
+bench: $(VENV)/.developing        ## each stage timed beside alternatives; missed goals are reported
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	-$(BIN)/python benchmarks/match.py --sizes 1k,10k
@@ -71,7 +71,7 @@ big: $(VENV)/.developing          ## a dump of two million lines, killed twice o
 picture: $(VENV)/.developing      ## the README's pictures, from real output
 	$(BIN)/python docs/pictures/make.py
 
-clean:                            ## all that the other words made
+clean:                            ## remove what the other targets made
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/.installed: pyproject.toml

@@ -174,7 +174,7 @@ def quoted_errors() -> list[str]:
 
 
 def literals() -> set[str]:
-    """Return the strings of the code, with a mark where a value is put in."""
+    """Return the strings of the code, with … where a value is put in."""
     found = set()
     for path in (ROOT / "monitor").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
