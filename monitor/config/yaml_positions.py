@@ -139,7 +139,7 @@ def _sentence(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str]:
     return number + 1, _advice(error, line, lines)
 
 
-def _advice(error: yaml.MarkedYAMLError, line: str, lines: list[str]) -> str:
+def _advice(error: yaml.MarkedYAMLError, line: str, lines: list[str]) -> str:  # noqa: C901 - one case for each mistake
     problem = error.problem or ""
     if _EVERY_TOPIC.search(line) and line.startswith("topics:"):
         return "a topic has a name and a query here; write topics: {agents: {query: agent}}"

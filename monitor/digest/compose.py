@@ -38,7 +38,7 @@ Whys = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
 _PRECEDENCE = (ChangeKind.WITHDRAWN, ChangeKind.NEW, ChangeKind.OLDER, ChangeKind.REVISED)
 
 
-def compose(
+def compose(  # noqa: PLR0913 - all that a digest is made from
     *,
     subscription: str,
     slot: Slot,

@@ -55,7 +55,7 @@ class HttpClient:
     where a service asks for it elsewhere.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - limits that tests change one by one
         self,
         *,
         version: str,

@@ -21,7 +21,7 @@ def kept(index: TopicIndex) -> Explain:
     """
 
     @lru_cache(maxsize=MOST_KEPT)
-    def explained(
+    def explained(  # noqa: PLR0913 - the facts of one match
         topic: str,
         title: str,
         abstract: str,

@@ -48,7 +48,7 @@ class SmtpServer:
     the From of all mail, such as "Papers <papers@example.org>".
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a mail server has this many settings
         self,
         host: str,
         port: int,
