@@ -29,21 +29,11 @@ def _without_shown(
 
 
 def set_up_logging(level: int = logging.WARNING) -> None:
-    """Send lines, of libraries too, to stderr; JSON where nobody watches.
+    """Send lines, of libraries too, to stderr; JSON where stderr is not a terminal.
 
     A service logs from INFO on; a command logs warnings, without what it shows itself.
-
-    httpx tells whole URLs at INFO, and with them the secrets that webhooks and APIs carry in
-    their addresses, so it and its like are heard from WARNING on.
     """
-    for talkative in ("httpx", "httpcore", "slack_sdk", "alembic"):
-        logging.getLogger(talkative).setLevel(logging.WARNING)
-    # APScheduler's warnings are of jobs that were woken while they ran: their next tick is soon
-    # enough. A queue whose server is down writes a traceback for each connection: `Outages` says
-    # it once.
-    logging.getLogger("apscheduler").setLevel(logging.ERROR)
-    for repetitive in ("procrastinate", "psycopg.pool"):
-        logging.getLogger(repetitive).setLevel(logging.CRITICAL)
+    _quieten_libraries()
     watched = sys.stderr.isatty()
     # Plain tracebacks: the pretty ones print the values of variables, and with them secrets.
     pretty = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
@@ -71,3 +61,17 @@ def set_up_logging(level: int = logging.WARNING) -> None:
         )
     )
     logging.basicConfig(level=level, handlers=[of_libraries], force=True)
+
+
+def _quieten_libraries() -> None:
+    """Log of libraries only what is not said elsewhere.
+
+    httpx logs whole URLs at INFO, and with them the secrets in the addresses of webhooks and APIs.
+    """
+    for talkative in ("httpx", "httpcore", "slack_sdk", "alembic"):
+        logging.getLogger(talkative).setLevel(logging.WARNING)
+    # APScheduler warns of jobs that were woken while they ran; their next tick is soon enough.
+    # A queue whose server is down logs a traceback for each connection; `Outages` logs it once.
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
+    for repetitive in ("procrastinate", "psycopg.pool"):
+        logging.getLogger(repetitive).setLevel(logging.CRITICAL)
