@@ -1,8 +1,8 @@
 """Kinds `biorxiv` and `medrxiv`: their details API, and their RSS.
 
 https://api.biorxiv.org: /details/SERVER/FROM/TO/CURSOR/json, where rows are versions: a DOI
-with three versions may come three times. /pubs and /covid19, with their own names for the fields,
-are read too.
+with three versions may appear three times. Also read are /pubs and /covid19, which have other names
+for the fields.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageReque
 _NONE = ("", "na", "n/a", "none", "null")
 _NOTHING_FOUND = re.compile(r"no (?:posts|articles|papers|results) found", re.IGNORECASE)
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
-# What is left of the mark-up that the servers take out of abstracts.
+# Remains of the mark-up that the servers remove from abstracts.
 _FIGURES = re.compile(r"\bO_(FIG|TBL)\b(?:(?!\bO_\1\b).)*?C_\1", re.DOTALL)
 _INLINE = re.compile(r"[OC]_SCP(?:LOW|CAP)")
 _BLOCKS = re.compile(r"[OC]_(?:ST_ABS|TEXTBOX|LI|UL|OL|QD|FIG|TBL)")
-UNDATED_UNTIL = datetime(2019, 12, 11, tzinfo=UTC)  # since then DOIs have a day in them
+UNDATED_UNTIL = datetime(2019, 12, 11, tzinfo=UTC)  # DOIs have contained the day since then
 
 _FIRST_DATE = re.compile(r"/(?P<day>20\d\d\.\d\d\.\d\d)\.\d+$")
 _VERSION = re.compile(r"\dv(?P<version>\d{1,3})(?:$|[?.])")
@@ -54,13 +54,13 @@ _WITHDRAWN_TITLE = re.compile(r"(?:withdrawn|removed|retracted)\s*:", re.IGNOREC
 
 
 class PreprintOptions(ApiOptions):
-    """`categories` are the server's own, such as "cell biology"; without any, all are read."""
+    """`categories` are the server's own, such as "cell biology"; by default all are read."""
 
     categories: tuple[str, ...] = Field(default=(), max_length=50)
 
 
 class BioRxiv(ApiSource):
-    """Reads bioRxiv. The date of a row is that of its version; that of the first is published."""
+    """Reads bioRxiv. A row has the date of its version; `published` is that of the first."""
 
     kind: ClassVar[str] = "biorxiv"
     Options: ClassVar[type[PreprintOptions]] = PreprintOptions
@@ -71,14 +71,14 @@ class BioRxiv(ApiSource):
     address: ClassVar[str] = "https://api.biorxiv.org"
 
     def read(self, document: Document) -> Reading:
-        """Read an answer of the API, or a feed."""
+        """Read a response of the API, or a feed."""
         if not _XML.match(document.content):
             return super().read(document)
         reading = Feed(self.name, self.options, None, self._clock).read(document)
         return replace(reading, papers=tuple(map(self._from_feed, reading.papers)))
 
     def listing(self, response: object) -> Listing:
-        """Find the rows; "no posts found" is an answer, any other status an error."""
+        """Find the rows; "no posts found" is an empty response, any other status an error."""
         messages = many(response, "messages")
         status = raw(messages[0] if messages else None, "status")
         rows = member(response, "collection")
@@ -119,7 +119,7 @@ class BioRxiv(ApiSource):
         )
 
     def targets(self) -> Sequence[str]:
-        """Ask for one category after the other: the API takes one at a time."""
+        """Return the categories to request: the API takes one at a time."""
         return getattr(self.options, "categories", ()) or ("",)
 
     def page_url(self, request: PageRequest) -> str:
@@ -166,21 +166,21 @@ def _values(record: Record, name: str, *others: str) -> Iterator[str]:
 
 
 def _authors(record: Record) -> Iterator[str]:
-    """Last names first, with semicolons between; of /covid19 a list of natural names."""
+    """Read last names first, separated by semicolons; of /covid19 a list of natural names."""
     line = bounded(next(_values(record, "authors"), ""))
     yield from (natural(name.strip(" ,")) for name in line.split(";"))  # a group is "Group, "
     yield from (raw(one, "author_name") for one in many(record, "rel_authors"))
 
 
 def _doi(record: Record, *names: str) -> str:
-    """A DOI under one of several names; "NA" is none."""
+    """Return the DOI under one of several names; "NA" is none."""
     values = (raw(record, name) for name in names)
     found = next((one for one in values if one.lower() not in _NONE), "")
     return found.lower().removeprefix("https://doi.org/").removeprefix("doi:").strip()
 
 
 def _abstract(text: str) -> str:
-    """An abstract without the remains of lists, headings, small capitals and figures."""
+    """Remove the remains of lists, headings, small capitals and figures."""
     return prose(_INLINE.sub("", _BLOCKS.sub(" ", _FIGURES.sub(" ", bounded(text)))))
 
 
@@ -189,8 +189,8 @@ def _days(
 ) -> tuple[datetime | None, datetime | None]:
     """Return when a preprint was published and announced, of a version and its day.
 
-    A later version is dated by the day in its DOI. A DOI without one is from before they had
-    one, which is all that is known of the first version: by that it is older.
+    The day in its DOI is that of the first version. A DOI without a day is older than all that have
+    one, and so is the paper.
     """
     if version in (None, 1):
         return at, None

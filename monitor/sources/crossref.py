@@ -39,7 +39,7 @@ from monitor.text import plain
 
 PAGE = 200
 
-# When readers could see a work, in one form or another.
+# When readers could see a work in some form.
 _DATES = ("published-online", "posted", "published", "issued", "published-print")
 _JATS_HEADING = re.compile(
     r"<(?:jats:)?title>\s*(?:abstract|summary)[\s:.]*</(?:jats:)?title>", re.I
@@ -74,7 +74,7 @@ class CrossrefOptions(ApiOptions):
 
 
 class Crossref(ApiSource):
-    """Reads Crossref; asked by the day on which a DOI was registered (created)."""
+    """Reads Crossref by the day on which a DOI was registered (created)."""
 
     kind: ClassVar[str] = "crossref"
     Options: ClassVar[type[CrossrefOptions]] = CrossrefOptions
@@ -86,7 +86,7 @@ class Crossref(ApiSource):
     preset: ClassVar[str] = "crossref"
 
     def listing(self, response: object) -> Listing:
-        """Find the works; /works/DOI answers with one alone, and doi.org without its envelope."""
+        """Find the works; /works/DOI returns a single one, and doi.org one without an envelope."""
         message = response if raw(response, "DOI") else member(response, "message")
         if raw(message, "DOI"):
             return Listing((message,))
@@ -142,7 +142,7 @@ class Crossref(ApiSource):
 
 
 def _with_subtitle(record: Record, title: str) -> str:
-    """A title with its subtitle, which some publishers give in both places."""
+    """Add the subtitle to a title, unless the publisher already did."""
     subtitles = (prose(_unescape_once_more(raw(one))) for one in many(record, "subtitle"))
     subtitle = next(filter(None, subtitles), "")
     if not subtitle or _letters(title).endswith(_letters(subtitle)):
@@ -155,13 +155,13 @@ def _letters(words: str) -> str:
 
 
 def _abstract(jats: str) -> str:
-    """Abstract without the heading that says so, and with one form of each formula."""
+    """Remove the heading "Abstract", and keep one form of each formula."""
     text = _ALTERNATIVES.sub(_one_form, _JATS_HEADING.sub(" ", _unescape_once_more(jats)))
     return _HEADING.sub("", prose(_TEX_DOCUMENT.sub(r"\g<tex>", text)))
 
 
 def _unescape_once_more(text: str) -> str:
-    """A text whose signs and tags are escaped once, of which some publishers escape all again."""
+    """Undo the second escaping of signs and tags by some publishers."""
     return unescape_tags(_TWICE.sub("&", bounded(text)))
 
 
@@ -171,7 +171,7 @@ def _one_form(found: re.Match[str]) -> str:
 
 
 def _authors(record: Record) -> Iterator[str]:
-    """People by given and family name, groups by name; of a work without authors, its editors."""
+    """Yield people and groups; the editors of a work without authors."""
     for one in many(record, "author") or many(record, "editor"):
         parts = (raw(one, "given"), raw(one, "family"), raw(one, "suffix"))
         whole = raw(one, "name") or raw(one, "literal") or parts[0]
@@ -179,7 +179,7 @@ def _authors(record: Record) -> Iterator[str]:
 
 
 def _venue(record: Record) -> str:
-    """Where a work is published; of a preprint the server, whose group-title is a subject."""
+    """Return where a work is published; of a preprint the server."""
     institution = next((raw(one, "name") for one in many(record, "institution")), "")
     own = institution if raw(record, "subtype") == "preprint" else ""
     paths = (("container-title",), ("event", "name"), ("institution",))
@@ -209,7 +209,7 @@ def _publication_date(record: Record, now: datetime) -> tuple[int | None, dateti
 
 
 def _parts(record: Record, name: str) -> tuple[int, ...]:
-    """[[2021, 7, 8]] as (2021, 7, 8); parts may be missing, or null."""
+    """Return [[2021, 7, 8]] as (2021, 7, 8); parts may be missing or null."""
     dates = many(record, name, "date-parts")
     first = dates[0] if dates else None
     parts = [number(part) for part in first] if isinstance(first, list) else []
@@ -229,11 +229,11 @@ def _date(parts: tuple[int, ...], now: datetime) -> datetime | None:
 
 
 def _keys(record: Record, doi: str) -> dict[str, str | tuple[str, ...]]:
-    """The DOI, with those of the preprint or the journal article that are the same work."""
+    """Return the DOI, and those of the preprint or journal article that is the same work."""
     pairs = [("doi", doi)]
     arxiv = identifiers((doi,))[0].get("arxiv", "")
     if isinstance(arxiv, str) and arxiv:
-        pairs = [("arxiv", arxiv)]  # arXiv's own DOI names nothing more
+        pairs = [("arxiv", arxiv)]  # arXiv's DOI has no other information
     for relation in _SAME_WORK:
         for one in many(record, "relation", relation):
             found, _ = identifiers((raw(one, "id"),))
@@ -248,13 +248,13 @@ def _pdf(record: Record) -> str:
 
 
 def _is_withdrawn(record: Record, updates: Sequence[tuple[str, str]], doi: str) -> bool:
-    """By a notice, which some publishers register with the DOI of the article itself."""
+    """Whether there is a notice; some publishers register it with the DOI of the article itself."""
     notices = (type_of([raw(one, "type")]) for one in many(record, "updated-by"))
     return RETRACTION in notices or (RETRACTION, doi) in updates
 
 
 def _updates(record: Record) -> Iterator[tuple[str, str]]:
-    """What a work is for others: a type of `monitor.model`, or another word, and their DOI."""
+    """Yield the type of this work as a notice, and the DOI of the work that it is about."""
     for one in many(record, "update-to"):
         yield type_of([raw(one, "type")]), raw(one, "DOI").lower()
     for relation in _COMMENTS:

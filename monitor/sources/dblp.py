@@ -1,4 +1,4 @@
-"""Kind `dblp`: answers of dblp's search (XML and JSON), and records as dblp.xml has them.
+"""Kind `dblp`: responses of dblp's search (XML and JSON), and records of dblp.xml.
 
     <hit><info> of the search API  ──┐
     hits.hit[].info of the same      ├──> Record ──> Paper or Rejected
@@ -29,15 +29,15 @@ from monitor.sources.formats.xml.repair import read_elements
 from monitor.sources.formats.xml.safe_input import XmlError
 
 BASE = "https://dblp.org/search/publ/api"
-PAGE_RECORDS = 1_000  # the most that the search gives at once
-MAX_HITS = 10_000  # of one query, says its documentation
+PAGE_RECORDS = 1_000  # the maximum of the search
+MAX_HITS = 10_000  # of one query, by its documentation
 
 _ROOTS = ("result", "dblp", "dblpperson", "bht", "hits", "hit", *TYPES)
 _HEADS = ("status", "hits")
 
 
 class DblpOptions(SourceOptions):
-    """What to search for, in dblp's own words ("attention venue:NeurIPS:"), of how many years.
+    """A `query` in dblp's own syntax ("attention venue:NeurIPS:"), for the last `years`.
 
     With a query, `url` is another server of the same API; without one, it is one document.
     """
@@ -57,7 +57,7 @@ class DblpOptions(SourceOptions):
 
 
 class Dblp(Source):
-    """Reads dblp, which tells the year of a paper and no date: its papers are never older."""
+    """Reads dblp, which has only the year of a paper: its papers are never older."""
 
     kind: ClassVar[str] = "dblp"
     Options: ClassVar[type[SourceOptions]] = DblpOptions
@@ -65,14 +65,14 @@ class Dblp(Source):
     dated: ClassVar[bool] = False
 
     def read(self, document: Document) -> Reading:
-        """Read all records; of a broken document, those that are whole."""
+        """Read all records; those that are whole if the document is broken."""
         content = document.content
         if content.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
             return _read_json(content, self._clock())
         return _read_xml(content, self._clock())
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
-        """Ask for each of the last years, page by page; dblp cannot be asked for what is new."""
+        """Find the pages of each of the last years; dblp has no search for what is new."""
         options = self.options
         if not isinstance(options, DblpOptions) or not options.query:
             yield from super().find(validators)
@@ -82,11 +82,11 @@ class Dblp(Source):
             yield from self._pages(options, year)
 
     def total(self, document: Document) -> int:
-        """Return how many records a search found in all; 0 when its answer does not say."""
+        """Return the total number of records of a search; 0 if it is missing."""
         return number(value_of(document.content), "result", "hits", "@total") or 0
 
     def _pages(self, options: DblpOptions, year: int) -> Iterator[Found]:
-        """The pages of one year, until there are no more or one of them fails."""
+        """Yield the pages of one year, until there are no more or one of them fails."""
         total = PAGE_RECORDS
         first = 0
         while first < total:
@@ -169,11 +169,11 @@ def _read_xml(content: bytes, now: datetime) -> Reading:
     return _reading(found, whole, error or _empty(counts, found), counts)
 
 
-# ── what a search says of itself ────────────────────────────────────────────────────
+# ── status and counts of a search ────────────────────────────────────────────────────
 
 
 def _refusal(code: str, words: str = "") -> str:
-    """Say that the search failed, which it does with HTTP status 200."""
+    """Return the error of a search, which has HTTP status 200."""
     if code in ("", "200"):
         return ""
     return f"dblp answered with an error: {text(f'{code} {words}')[:200]}"

@@ -17,7 +17,7 @@ from monitor.sources.fields.markup import text
 from monitor.sources.formats.api.values import many, member, raw
 from monitor.text import clean
 
-# What the search calls the elements of dblp.xml.
+# The names in the search for the elements of dblp.xml.
 TYPES = {
     "article": "Journal Articles",
     "inproceedings": "Conference and Workshop Papers",
@@ -37,7 +37,7 @@ _ARXIV_VOLUME = re.compile(r"abs/(.+)")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What dblp says of a publication, whatever it says it in."""
+    """A publication in dblp, from any of its formats."""
 
     key: str
     title: str
@@ -68,7 +68,7 @@ def from_json(hit: object) -> Record:
 
 
 def _text_of(value: object) -> str:
-    """A value that is a text, or an object with a text."""
+    """Return a value that is a text, or an object with a text."""
     return raw(value, "text") if isinstance(value, Mapping) else raw({"text": value}, "text")
 
 
@@ -131,12 +131,12 @@ def to_paper(record: Record, where: str, now: datetime) -> Paper | Rejected:
 
 
 def _without_stop(title: str) -> str:
-    """Drop the full stop that dblp puts behind every title, not an ellipsis."""
+    """Drop the full stop that dblp adds to every title, but no ellipsis."""
     return title[:-1].rstrip() if title.endswith(".") and not title.endswith("..") else title
 
 
 def _link(record: Record) -> str:
-    """The publisher's page, else the one of dblp; its own links are relative in dblp.xml."""
+    """Return the publisher's page, else that of dblp, whose links are relative in dblp.xml."""
     links = (http_link(link, "") for link in record.links)
     own = f"https://dblp.org/rec/{record.key}" if re.fullmatch(r"[\w/.:-]+", record.key) else ""
     return next(filter(None, links), own)

@@ -48,7 +48,7 @@ _WITHDRAWN = ("retracted publication", "preprint withdrawal", "preprint removal"
 
 
 class EuropePmcOptions(ApiOptions):
-    """`query` is in Europe PMC's own language: https://europepmc.org/searchsyntax."""
+    """`query` is in Europe PMC's own syntax: https://europepmc.org/searchsyntax."""
 
     query_settings: ClassVar[tuple[str, ...]] = ("query",)
 
@@ -56,7 +56,7 @@ class EuropePmcOptions(ApiOptions):
 
 
 class EuropePmc(ApiSource):
-    """Reads Europe PMC; asked by the day on which it first showed a record (FIRST_IDATE)."""
+    """Reads Europe PMC by the day on which a record first appeared (FIRST_IDATE)."""
 
     kind: ClassVar[str] = "europepmc"
     Options: ClassVar[type[EuropePmcOptions]] = EuropePmcOptions
@@ -67,7 +67,7 @@ class EuropePmc(ApiSource):
     address: ClassVar[str] = "https://www.ebi.ac.uk/europepmc/webservices/rest"
 
     def read(self, document: Document) -> Reading:
-        """Read an answer in JSON, or in XML: what the service gives where nobody asks for JSON."""
+        """Read a response in JSON, or in XML, the default of the service."""
         if not _XML.match(document.content):
             return super().read(document)
         found: list[Paper | Rejected] = []
@@ -95,13 +95,13 @@ class EuropePmc(ApiSource):
         return Reading(error=error, complete=False) if error else reading(found, whole)
 
     def listing(self, response: object) -> Listing:
-        """Find the results, their number and the mark of the next page."""
+        """Find the results, their number and the cursor of the next page."""
         found = member(response, "resultList", "result")
         count = number(response, "hitCount")
         if found is None and count == 0 and not raw(response, "errMsg"):
             found = []
         if found is None and isinstance(member(response, "result"), dict):
-            found = [member(response, "result")]  # an article asked for by its id
+            found = [member(response, "result")]  # the response for a single article
         if not isinstance(found, list):
             return Listing(error=self.describe_error(response))
         return Listing(found, count, cursor=raw(response, "nextCursorMark"))
@@ -150,7 +150,7 @@ class EuropePmc(ApiSource):
 
 
 def _to_json(element: Element) -> object:
-    """An element as the JSON of the same answer has it: a text, or an object of its parts."""
+    """Convert an element to the JSON of the same response: a text, or an object of its parts."""
     if element.tag in _MARKED or not len(element):
         return "".join(element.itertext())
     parts: dict[str, list[object]] = {}
@@ -160,7 +160,7 @@ def _to_json(element: Element) -> object:
 
 
 def _authors(record: Record) -> Iterator[str]:
-    """First names first; the lite form has only "Doe J, Roe R." in one text."""
+    """Yield first names first; the lite form has only "Doe J, Roe R." in one text."""
     people = many(record, "authorList", "author")
     for one in people:
         first = raw(one, "firstName") or raw(one, "initials")
@@ -177,14 +177,14 @@ def _given_first(name: str) -> str:
 
 
 def _is_withdrawn(record: Record) -> bool:
-    """By its kind, or by the notice of its retraction."""
+    """Whether its type or a retraction notice shows that it is withdrawn."""
     notes = many(record, "commentCorrectionList", "commentCorrection")
     retracted = any(raw(one, "type").lower() == "retraction in" for one in notes)
     return retracted or any(kind in _WITHDRAWN for kind in _types(record))
 
 
 def _notices(record: Record) -> Iterator[tuple[str, str, str]]:
-    """What a record is for others ("Erratum for"): a type of `monitor.model`, scheme and value."""
+    """Yield the type of a notice ("Erratum for"), and the identifier of its subject."""
     for one in many(record, "commentCorrectionList", "commentCorrection"):
         relation, scheme = raw(one, "type").lower(), _SCHEMES.get(raw(one, "source"), "")
         mark = type_of([relation]) if relation.endswith((" of", " for", " on")) else ""
@@ -202,7 +202,7 @@ def _types(record: Record) -> Iterator[str]:
 
 
 def _keys(record: Record, doi: str) -> Iterator[tuple[str, str]]:
-    """Identifiers, with the PMID of the journal article that a preprint became."""
+    """Yield identifiers, with the PMID of the journal article that a preprint became."""
     yield "doi", doi
     name = raw(record, "id") if raw(record, "source") == "MED" else ""
     yield "pmid", raw(record, "pmid") or name

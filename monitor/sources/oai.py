@@ -1,4 +1,4 @@
-"""Kind `oai`: any repository that speaks OAI-PMH 2.0, its records in Dublin Core.
+"""Kind `oai`: any OAI-PMH 2.0 repository, with records in Dublin Core.
 
 begin of the window ──> ListRecords ──> page ── resumption token ──> page ... ──> `until`
 """
@@ -21,10 +21,10 @@ from monitor.sources.formats.oai.harvest import Harvester, Repository
 
 
 class OaiOptions(SourceOptions):
-    """Settings: `url` is the base URL of a repository, or with a `verb=` a single answer.
+    """Settings: `url` is the base URL of a repository, or with a `verb=` a single response.
 
-    `sets` are asked for one after the other, all records without any; `overlap_days` is how
-    far each run looks back behind the last.
+    `sets` are requested one after the other; without any, all records. `overlap_days` is by how
+    many days a run overlaps with the previous one.
     """
 
     sets: tuple[str, ...] = ()
@@ -33,9 +33,9 @@ class OaiOptions(SourceOptions):
 
 
 class Oai(Harvester):
-    """Reads repositories, which tell of every record that they changed, most of them old.
+    """Reads repositories, which list every changed record, most of them old.
 
-    By its date of publication a paper may be older.
+    A paper may be older by its date of publication.
     """
 
     kind: ClassVar[str] = "oai"
@@ -58,7 +58,7 @@ class Oai(Harvester):
         yield from self.harvest(repository, validators, timedelta(days=options.overlap_days))
 
     def convert(self, record: Record) -> Paper | str:
-        """Read a record of any repository; arXiv's own formats are no Dublin Core."""
+        """Read a record of any repository; arXiv's own formats are not Dublin Core."""
         if record.metadata is not None and local(record.metadata) in oai_records.FORMATS:
             return oai_records.paper(record, self._clock())
         return dublin_core.paper(record, self._clock())

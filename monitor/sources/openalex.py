@@ -49,7 +49,7 @@ class OpenAlexOptions(ApiOptions):
 
 
 class OpenAlex(ApiSource):
-    """Reads OpenAlex; asked by the day of publication, since papers are filed weeks later."""
+    """Reads OpenAlex by the day of publication; papers are added weeks later."""
 
     kind: ClassVar[str] = "openalex"
     Options: ClassVar[type[OpenAlexOptions]] = OpenAlexOptions
@@ -61,7 +61,7 @@ class OpenAlex(ApiSource):
     address: ClassVar[str] = "https://api.openalex.org"
 
     def listing(self, response: object) -> Listing:
-        """Find the works; /works/ID answers with one alone."""
+        """Find the works; /works/ID returns a single one."""
         found = member(response, "results")
         if not isinstance(found, list):
             alone = _name(raw(response, "id")) and member(response, "error") is None
@@ -114,7 +114,7 @@ class OpenAlex(ApiSource):
 
 
 def _name(address: str) -> str:
-    """ "https://openalex.org/W123" as W123."""
+    """Return "https://openalex.org/W123" as W123."""
     name = address.rstrip("/").rsplit("/", 1)[-1].upper()
     return name if name[:1] == "W" and name[1:].isdigit() else ""
 
@@ -131,7 +131,7 @@ def _venue(record: Record) -> str:
 
 
 def _keys(record: Record, name: str) -> Iterator[tuple[str, str]]:
-    """All its own identifiers, and the arXiv id of any place where it lies."""
+    """Yield its identifiers, and the arXiv id of any of its locations."""
     yield "openalex", name
     yield "pmid", raw(record, "ids", "pmid").rstrip("/").rsplit("/", 1)[-1]
     central = raw(record, "ids", "pmcid").rstrip("/").rsplit("/", 1)[-1].upper()

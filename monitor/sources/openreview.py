@@ -53,7 +53,7 @@ class OpenReviewOptions(ApiOptions):
 
 
 class OpenReview(ApiSource):
-    """Reads OpenReview; asked for what was modified last, as far back as needed."""
+    """Reads OpenReview, the last modified first, as far back as needed."""
 
     kind: ClassVar[str] = "openreview"
     Options: ClassVar[type[OpenReviewOptions]] = OpenReviewOptions
@@ -65,14 +65,14 @@ class OpenReview(ApiSource):
     longest: ClassVar[timedelta | None] = timedelta(days=36_500)  # one list, newest first
 
     def listing(self, response: object) -> Listing:
-        """Find the notes, and how many there are in all; a note may be saved alone."""
+        """Find the notes and their total number; a document may be a single note."""
         if raw(response, "id") and isinstance(member(response, "content"), dict):
             return Listing((response,))
         found = super().listing(response)
         return found if found.error else Listing(found.items, number(response, "count"))
 
     def paper(self, record: Record, now: datetime) -> Paper:
-        """Turn a note into a paper; reviews and comments are none."""
+        """Turn a note into a paper; reviews and comments are not papers."""
         name, forum = raw(record, "id"), raw(record, "forum") or raw(record, "id")
         if raw(record, "replyto") and name != forum:
             raise NoPaperError("record is a reply to a paper")
@@ -98,13 +98,13 @@ class OpenReview(ApiSource):
         )
 
     def targets(self) -> Sequence[str]:
-        """Ask for one venue or invitation after the other."""
+        """Return the venues and invitations to request, one after the other."""
         venues = [f"content.venueid={one}" for one in getattr(self.options, "venues", ())]
         invitations = [f"invitation={one}" for one in getattr(self.options, "invitations", ())]
         return (*venues, *invitations)
 
     def following(self, listing: Listing, request: PageRequest) -> str:
-        """Return where the next page begins, until notes are older than the window."""
+        """Return where the next page begins; "" once notes are older than the window."""
         seen = request.before + len(listing.items)
         if not listing.items or (listing.total is not None and seen >= listing.total):
             return ""
@@ -125,7 +125,7 @@ class OpenReview(ApiSource):
 
 
 def _value(content: object, name: str) -> object:
-    """A field of either API: {"value": ...} or the value itself."""
+    """Return a field of either API: {"value": ...} or the value itself."""
     found = member(content, name)
     return found["value"] if isinstance(found, dict) and "value" in found else found
 
@@ -135,7 +135,7 @@ def _word(content: object, name: str) -> str:
 
 
 def _list(content: object, name: str) -> list[str]:
-    """A list of words, or one text with commas or semicolons."""
+    """Return a list of words, also from one text with commas or semicolons."""
     values = many(_value(content, name))
     if len(values) == 1 and isinstance(values[0], str):
         return [part.strip() for part in re.split(r"[,;]", values[0])]
@@ -143,7 +143,7 @@ def _list(content: object, name: str) -> list[str]:
 
 
 def _authors(content: object) -> Iterator[str]:
-    """Texts, or objects with a name; all in one text in old notes; who is anonymous has none."""
+    """Yield names from texts or objects, or from one text; none of anonymous authors."""
     people = many(_value(content, "authors"))
     line = [one for one in people if isinstance(one, str)] if len(people) == 1 else []
     for one in authors(line) if line else people:
@@ -158,7 +158,7 @@ def _name_of(author: object) -> str:
 
 
 def _keys(record: Record, content: object, forum: str) -> Iterator[tuple[str, str]]:
-    """The forum's id; DOI and arXiv id where the note names them."""
+    """Yield the id of the forum, and the DOI and arXiv id that the note names."""
     yield "openreview", forum
     bibtex = _BIBTEX_DOI.search(_word(content, "_bibtex"))
     texts = [raw(one) for one in many(record, "externalIds")]
@@ -170,7 +170,7 @@ def _keys(record: Record, content: object, forum: str) -> Iterator[tuple[str, st
 
 
 def _is_withdrawn(record: Record, content: object) -> bool:
-    """Deleted, or moved to where its venue keeps withdrawn submissions.
+    """Whether a note was deleted, or moved to the withdrawn submissions of its venue.
 
     If that is missing, the venue's name and the invitations show it.
     """

@@ -4,7 +4,7 @@
     AU  - Doe, Jane    a tag, two spaces, a hyphen, a space, a value
     ER  -              a reference ends
 
-Each reference is given to rispy by itself, so that one without its end does not swallow the next.
+Each reference is parsed separately by rispy, so that one without an end does not swallow the next.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _LISTS = (
     *("ID", "AN", "DO", "M3", "XR", "U1", "C2"),
 )
 
-# Where numbers of PubMed (Central) stand: links, "23690001[pmid]" of PMC, "PUBMED 1" of Cochrane.
+# Where PMIDs and PMC numbers are: links, "23690001[pmid]" of PMC, "PUBMED 1" of Cochrane.
 _NUMBERS = (
     ("pmid", re.compile(r"(?:pubmed\.ncbi\.nlm\.nih\.gov|/pubmed)/(\d{1,9})"), ("UR", "L2")),
     ("pmid", re.compile(r"^(?:PUBMED )?(\d{1,9})(?:\[pmid\])?$"), ("XR",)),
@@ -66,14 +66,14 @@ Fields = Mapping[str, Any]
 
 
 class Ris(Source):
-    """Reads references: papers that somebody has, so nothing of a first reading is news."""
+    """Reads references: papers that somebody already has, so a first reading has no news."""
 
     kind: ClassVar[str] = "ris"
     default_first_run: ClassVar[FirstRun] = FirstRun.BASELINE
     dated: ClassVar[bool] = False
 
     def read(self, document: Document) -> Reading:
-        """Read all references; the reading is incomplete when the last one has no end."""
+        """Read all references; the reading is incomplete if the last one has no end."""
         content, whole = decode(document.content)
         if fault := _unreadable(content, len(document.content)):
             return Reading(error=fault, complete=False)
@@ -105,7 +105,7 @@ def _unreadable(content: str, size: int) -> str:
 
 
 def _no_reference(content: str) -> str:
-    """Say which other format of references a document is in, where that is known."""
+    """Explain that there is no reference, and name the format of the document if it is known."""
     if looks_binary(content[:SAMPLE]):
         return "the document is not text"
     beginning = content.lstrip()[:40]
@@ -115,7 +115,7 @@ def _no_reference(content: str) -> str:
 
 
 def _references(content: str, starts: Sequence[int], now: datetime) -> Iterator[Paper | Rejected]:
-    import rispy  # not needed to read other kinds
+    import rispy  # only this kind needs it
 
     tags = {tag: tag for tag in (*rispy.TAG_KEY_MAPPING, "CT", "BT", "ED", "L3", "LK", *_OWN)}
     parser = rispy.RisParser(
@@ -160,7 +160,7 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
 
 
 def _all(fields: Fields, tags: Sequence[str]) -> list[str]:
-    """Return all values of tags that may stand more than once."""
+    """Return all values of tags that may be repeated."""
     return [value for tag in tags for value in fields.get(tag, ()) if value]
 
 
@@ -174,13 +174,13 @@ def _abstract(fields: Fields) -> str:
 
 
 def _people(fields: Fields, tags: Sequence[str]) -> tuple[str, ...]:
-    """Names as "Last, First" or in their natural order; some files put all into one field."""
+    """Return names in natural order; some files put all names into one field."""
     people = [one for value in _all(fields, tags) for one in value.split(";")]
     return tuple(natural(name.strip(" ,")) for name in names_of(people))
 
 
 def _date(fields: Fields) -> tuple[int | None, datetime | None]:
-    """The first date that tells a day or a month; else a year, from any of them.
+    """Return the first date with a day or a month; else a year from any of them.
 
     `PY  - 1948` with `DA  - July` is July 1948.
     """

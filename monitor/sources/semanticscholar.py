@@ -42,7 +42,7 @@ FIELDS = (
 
 
 class SemanticScholarOptions(ApiOptions):
-    """`query` is of the bulk search: words, "phrases", + | - and brackets; `api_key` a secret."""
+    """`query` is for the bulk search: words, "phrases", + | - and brackets."""
 
     query_settings: ClassVar[tuple[str, ...]] = ("query",)
 
@@ -53,7 +53,7 @@ class SemanticScholarOptions(ApiOptions):
 
 
 class SemanticScholar(ApiSource):
-    """Reads Semantic Scholar; asked by the day of publication with the bulk search."""
+    """Reads Semantic Scholar by the day of publication, with the bulk search."""
 
     kind: ClassVar[str] = "semanticscholar"
     Options: ClassVar[type[SemanticScholarOptions]] = SemanticScholarOptions
@@ -64,7 +64,7 @@ class SemanticScholar(ApiSource):
     address: ClassVar[str] = "https://api.semanticscholar.org/graph/v1"
 
     def listing(self, response: object) -> Listing:
-        """Find the papers. `total` of a search is an estimate, and may be all there is."""
+        """Find the papers. `total` of a search is an estimate, and may be the only field."""
         if raw(response, "paperId"):
             return Listing((response,))
         total = number(response, "total")
@@ -82,7 +82,7 @@ class SemanticScholar(ApiSource):
         return listing.cursor if listing.items else ""
 
     def paper(self, record: Record, now: datetime) -> Paper:
-        """Turn a paper of theirs, alone, of a citation or a snippet, into one of ours."""
+        """Convert a paper that stands alone, or in a citation or a snippet."""
         within = (member(record, name) for name in ("citingPaper", "citedPaper", "paper"))
         inner = next((one for one in within if isinstance(one, dict)), record)
         name = raw(inner, "paperId")
@@ -108,7 +108,7 @@ class SemanticScholar(ApiSource):
 
     @property
     def terms(self) -> Terms:
-        """A key goes into a header, and one request a second is what a key is given."""
+        """Send the key in a header, and one request a second, the limit of a key."""
         key = getattr(self.options, "api_key", SecretStr("")).get_secret_value()
         return Terms(
             headers={"x-api-key": key} if key else {},
@@ -136,10 +136,7 @@ def _venues(record: object) -> Iterator[str]:
 
 
 def _keys(record: object, name: str) -> Iterator[tuple[str, str]]:
-    """Identifiers under `externalIds`; those of arXiv and DOIs are read as anywhere else.
-
-    The API before had these two beside the title.
-    """
+    """Yield identifiers under `externalIds`; an older API had arXiv id and DOI at the top level."""
     external = member(record, "externalIds")
     yield "s2", name
     arxiv = raw(external, "ArXiv") or raw(record, "arxivId")
@@ -155,6 +152,6 @@ def _keys(record: object, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _pdf(record: object) -> str:
-    """A free copy; where it is the page of a DOI it is no PDF."""
+    """Return the address of a free copy; the page of a DOI is not a PDF."""
     link = http_link(raw(record, "openAccessPdf", "url"), "")
     return "" if urlsplit(link).hostname in ("doi.org", "dx.doi.org") else link

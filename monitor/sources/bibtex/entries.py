@@ -1,12 +1,13 @@
-r"""The entries of a BibTeX file, with their fields as they are written.
+r"""Finds the entries of a BibTeX file, with their fields as they are written.
 
-    @article{key,             a block begins in a line of its own, whatever came before it
+    @article{key,             a block begins on its own line, whatever came before it
       title = {A {B} \{ c},   a value in braces, in quotes, or a word
-      year = 2024             the comma behind the last may be missing
+      year = 2024             the last comma may be missing
     }
 
-What is written like that, or joined by `#`, is read here, in one pass. All else (abbreviations,
-parentheses, what is broken) is left to bibtexparser, block by block. A test holds both equal.
+Entries in this form, with values joined by `#`, are read here in one pass. Everything else
+(abbreviations, parentheses, broken entries) is left to bibtexparser, block by block. A test
+checks that both give the same.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from monitor.sources.fields.limits import MAX_ENTRY
 if TYPE_CHECKING:
     from bibtexparser.model import Block
 
-MAX_BLOCK_CHARS = 4 * MAX_ENTRY  # characters, of which those of an entry are most
-START_CHARS = 64 * 1024  # characters of a longer one, which may hold an abbreviation
+MAX_BLOCK_CHARS = 4 * MAX_ENTRY  # most of them are of the entry
+START_CHARS = 64 * 1024  # of a longer block, which may define an abbreviation
 
 BEGINS = re.compile(r"@\w*[ \t]*[{(]")
 
@@ -42,14 +43,14 @@ class Entry(NamedTuple):
 
 
 class File(NamedTuple):
-    """All that a file holds; of `strings`, abbreviations by name, the first of a name counts."""
+    """The contents of a file; `strings` are its abbreviations, the first of each name."""
 
     entries: list[Entry | Rejected]
     strings: Fields
 
 
 def _braces(depth: int) -> str:
-    """A value in braces that holds others; braces behind a backslash are none."""
+    """Match a value in nested braces; escaped braces do not count."""
     inner = rf"|{_braces(depth - 1)}" if depth else ""
     return rf"\{{(?:[^{{}}\\]++|\\++[{{}}]?+{inner})*+\}}"
 
@@ -58,7 +59,7 @@ _BLOCK = re.compile(r"^[^\S\n]*+(?=@\w*[ \t]*[{(])", re.MULTILINE)
 _HEAD = re.compile(r"@(\w*)[ \t]*\{([^,{}=\"\\\n]*),")
 _VALUE = rf"(?:{_braces(8)}|\"(?:[^\"\\]++|\\++\"?+)*+\"|[\w.:+-]++)"
 _FIELD = re.compile(rf"\s*+([\w:-]++)\s*+=\s*+({_VALUE}(?:\s*+#\s*+{_VALUE})*+)\s*+([,}}])")
-# What a broken entry holds that is whole: values behind a name that begins a line or a field.
+# Intact fields of a broken entry: values after a name that begins a line or a field.
 _LOOSE_HEAD = re.compile(r"@(\w+)[ \t]*[{(]([^,\n]*)")
 _LOOSE = re.compile(
     rf"(?:^|[,{{(])[ \t]*([\w:-]++)\s*+=\s*+({_braces(8)}|\"(?:[^\"\\]++|\\++\"?+)*+\")",
@@ -71,7 +72,7 @@ _NO_ENTRY = ("comment", "preamble", "string")
 
 
 def read(content: str) -> File:
-    """Find the entries of a file, and where one is broken, why."""
+    """Find the entries of a file; broken ones with the reason."""
     content = content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     strings: dict[str, str] = {}
     entries: list[Entry | Rejected] = []
@@ -94,7 +95,7 @@ def read(content: str) -> File:
 
 
 def _first(written: str, line: int, strings: dict[str, str]) -> list[Entry | Rejected]:
-    """Read how a block begins that is longer than any entry: it may define an abbreviation."""
+    """Read the start of a block that is longer than any entry: it may define an abbreviation."""
     head = _LOOSE_HEAD.match(written)
     if head and not head[1].lower().startswith(_NO_ENTRY):
         return [Rejected(f"line {line}", f"entry is larger than {MAX_ENTRY:,} characters")]
@@ -103,7 +104,7 @@ def _first(written: str, line: int, strings: dict[str, str]) -> list[Entry | Rej
 
 
 def _plain(content: str, start: int, end: int, line: int) -> Entry | None:
-    """Read a block that is one entry of the plain form and nothing else."""
+    """Read a block that is a single entry in the usual form; None for any other."""
     head = _HEAD.match(content, start, end)
     if not head or head[1].lower().startswith(_NO_ENTRY):
         return None
@@ -130,9 +131,9 @@ def _plain(content: str, start: int, end: int, line: int) -> Entry | None:
 
 @cache
 def _parser() -> Any:
-    import bibtexparser  # slow to load, and not needed to read other kinds
+    import bibtexparser  # slow to load, and only this kind needs it
 
-    logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # a reading tells its own faults
+    logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # faults are part of the reading
     return bibtexparser
 
 
@@ -158,7 +159,7 @@ def _others(
 
 
 def _rest(written: str, line: int) -> Entry | None:
-    """What is whole of a broken entry that is alone in its block, if that is a title at least."""
+    """Return the intact fields of a broken entry that is alone in its block, if it has a title."""
     head = _LOOSE_HEAD.match(written)
     if not head or len(BEGINS.findall(written)) > 1:
         return None
@@ -174,7 +175,7 @@ def _rest(written: str, line: int) -> Entry | None:
 
 
 def _entry(block: Block) -> Any:
-    """The entry of a block; one whose key or field is there twice is an entry as well."""
+    """Return the entry of a block, even if its key or a field is repeated."""
     model = _parser().model
     if isinstance(block, (model.DuplicateBlockKeyBlock, model.DuplicateFieldKeyBlock)):
         block = block.ignore_error_block
@@ -189,7 +190,7 @@ def _describe_fault(block: Block) -> str:
 
 
 def split_names(names: str) -> list[str]:
-    """Part names at each `and` outside of braces."""
+    """Split names at each `and` outside of braces."""
     parts = _AND.split(names.strip())
     if all(part and part.count("{") == part.count("}") for part in parts) and not (
         "\\{" in names or "\\}" in names
@@ -199,6 +200,6 @@ def split_names(names: str) -> list[str]:
 
 
 def first_name_first(name: str) -> str:
-    """A name as `First von Last Jr`, whatever the order of its parts."""
+    """Return a name as `First von Last Jr`, whatever the order of its parts."""
     parts = _parser().middlewares.names.parse_single_name_into_parts(name, strict=False)
     return str(parts.merge_first_name_first)

@@ -23,23 +23,23 @@ _WORDS = {**TEXT_SYMBOLS, "textasciitilde": "∼", "newline": " "}
 _WORD = re.compile(rf"\\({'|'.join(_WORDS)})(?![A-Za-z])(?:\s*\{{\}}|\s+)?")
 _ESCAPED = re.compile(r"\\(?:([&%$#_{}])|([\^~])\{\})")
 _SPACING = re.compile(r"\\(?:[,;:!/@-]|\\(?:\[[^\]]{0,20}\])?|\s)")
-# What is more than an accent (`\'e`, `\v c`) or a letter of one sign (`\o`).
+# Commands other than accents (`\'e`, `\v c`) and letters of one character (`\o`).
 _COMMAND = re.compile(r"\\(?:[A-Za-z]{2}|[SP]|[&%$#_{},;:!/@\\\s-]|[\^~]\{\})")
 _MARKS = (("``", "“"), ("''", "”"), ("---", "—"), ("--", "–"), ("~", " "))
-# Escaped signs wait here until the braces are gone; these code points are for private use.
+# Stand-ins (private use) for escaped signs until braces are removed.
 _SIGNS = "&%$#_{}^~"
-_KEPT = {sign: chr(0xE000 + place) for place, sign in enumerate(_SIGNS)}
-_BACK = {ord(kept): sign for sign, kept in _KEPT.items()}
+_STAND_INS = {sign: chr(0xE000 + place) for place, sign in enumerate(_SIGNS)}
+_RESTORED = {ord(character): sign for sign, character in _STAND_INS.items()}
 
 
 def unlatex(source: str) -> str:
     r"""Return `source` with accents, signs and styles as text: `{\'E}cole \emph{x}` is `École x`.
 
-    `$...$` and `\(...\)` stay as they are. Commands that say nothing here stay by their name.
+    `$...$` and `\(...\)` stay as they are, and so do the names of unknown commands.
     """
     if not _LATEX.search(source):
         return source
-    if "backslash$" in source:  # of Mendeley, which escapes the LaTeX that an abstract has
+    if "backslash$" in source:  # Mendeley escapes the LaTeX of abstracts
         source = _BACKSLASH.sub(r"\\", source)
     if "ensuremath" in source:
         source = _ENSURED.sub(r"$\g<maths>$", source)
@@ -55,7 +55,7 @@ def unlatex(source: str) -> str:
 def _prose(source: str) -> str:
     escaped = 0
     if _COMMAND.search(source):
-        source, escaped = _ESCAPED.subn(lambda found: _KEPT[found[1] or found[2]], source)
+        source, escaped = _ESCAPED.subn(lambda found: _STAND_INS[found[1] or found[2]], source)
         source = _WORD.sub(lambda found: _WORDS[found[1]], _SILENT.sub("", source))
         source = _STYLE.sub("", _SWITCH.sub("", _SPACING.sub(_space, source)))
     if "\\" in source:
@@ -63,14 +63,14 @@ def _prose(source: str) -> str:
     for written, character in _MARKS:
         source = source.replace(written, character)
     source = source.replace("{", "").replace("}", "")
-    return source.translate(_BACK) if escaped else source
+    return source.translate(_RESTORED) if escaped else source
 
 
 def _space(found: re.Match[str]) -> str:
-    """Signs that move the pen: a hyphen that may be, or an italic correction, is nothing."""
+    """Replace a spacing command; hyphenation hints and italic corrections become nothing."""
     return "" if found.group()[1] in "-/!@" else " "
 
 
 def bare(source: str) -> str:
-    r"""Return an address or identifier as it is meant: `10.1000/a\_b`, `\url{https://...}`."""
+    r"""Return an address or identifier without LaTeX: `10.1000/a\_b`, `\url{https://...}`."""
     return re.sub(r"\\(?:url|path)\b|\\(?=[&%$#_~{}])|[{}\s]", "", source).strip("<>")

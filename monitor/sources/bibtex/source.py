@@ -1,7 +1,7 @@
 """Kind `bibtex`: BibTeX and BibLaTeX files, as reference managers and publishers export them.
 
-The entries are found in `monitor.sources.bibtex.entries`; values (strings that are joined,
-names, LaTeX) are read here, only those that a paper has.
+`monitor.sources.bibtex.entries` finds the entries; this module reads the values that a paper has:
+joined strings, names, LaTeX.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE)
 
 
 class BibTex(Source):
-    """Reads references: papers that somebody has, so nothing of a first reading is news."""
+    """Reads references: papers that somebody already has, so a first reading has no news."""
 
     kind: ClassVar[str] = "bibtex"
     default_first_run: ClassVar[FirstRun] = FirstRun.BASELINE
     dated: ClassVar[bool] = False
 
     def read(self, document: Document) -> Reading:
-        """Read all entries; a broken one is rejected, with the line that it begins in."""
+        """Read all entries; broken ones are rejected with the line where they begin."""
         content, whole = decode(document.content)
         if fault := _unreadable(content, len(document.content)):
             return Reading(error=fault, complete=False)
@@ -88,7 +88,7 @@ def _unreadable(content: str, size: int) -> str:
 
 
 def _is_cut(content: str, found: list[Paper | Rejected]) -> bool:
-    """A file that ends inside its last entry."""
+    """Whether the file ends inside its last entry."""
     return isinstance(found[-1], Rejected) and "end of file" in found[-1].why
 
 
@@ -111,7 +111,7 @@ def _fields(entry: Entry, strings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _inherit(parent: Entry, strings: Mapping[str, str]) -> dict[str, str]:
-    """What an entry that names another by `crossref` leaves to it; never what identifies that."""
+    """Return the fields to inherit by `crossref`, without those that identify the parent."""
     fields = _fields(parent, strings)
     if "title" in fields:
         fields.setdefault("booktitle", fields["title"])
@@ -119,7 +119,7 @@ def _inherit(parent: Entry, strings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _strings(definitions: Fields) -> dict[str, str]:
-    """The abbreviations that a file defines, each of which may use those before it."""
+    """Return the abbreviations of a file; each may use those before it."""
     found: dict[str, str] = {}
     for name, value in definitions.items():
         found[name] = _value(value, found)
@@ -146,7 +146,7 @@ def _value(written: str, strings: Mapping[str, str]) -> str:
 
 
 def _join(parts: Iterator[str]) -> str:
-    """Join what `#` joins, no longer than an entry may be: an abbreviation can double another."""
+    """Join parts up to the maximum size of an entry: abbreviations can double each other."""
     joined, length = [], 0
     for part in parts:
         length += len(part)
@@ -163,7 +163,7 @@ def _part(written: str, strings: Mapping[str, str]) -> str:
 
 
 def _text(fields: Fields, *names: str) -> str:
-    """The first of several fields that says something, as text."""
+    """Return the text of the first of several fields that has one."""
     texts = (text(unlatex(fields[name])) for name in names if fields.get(name))
     return next(filter(None, texts), "")
 
@@ -177,13 +177,13 @@ def _names(line: str) -> tuple[str, ...]:
     return tuple(name for name in found if name and not _OTHERS.fullmatch(name))
 
 
-@lru_cache(maxsize=4096)  # who writes one paper of a file mostly writes others
+@lru_cache(maxsize=4096)  # the authors of a file repeat
 def _name(written: str) -> str:
     return text(unlatex(_natural(written)))
 
 
 def _natural(name: str) -> str:
-    """`von Last, Jr, First` as `First von Last Jr`; a name in braces is one that has no parts."""
+    """Return `von Last, Jr, First` as `First von Last Jr`; a name in braces has no parts."""
     if _PARTS.match(name):  # "given=Jean, prefix=de la, family=Fontaine" of BibLaTeX
         parts = {part: value.strip(' "{}') for part, value in _PARTS.findall(name)}
         order = ("given", "prefix", "family", "suffix")
@@ -267,13 +267,13 @@ def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int 
 
 
 def _of_arxiv(text: str) -> list[str]:
-    """`arXiv preprint arXiv:2401.01234` or CoRR's `abs/2401.01234`, as many files name a paper."""
+    """Find arXiv ids written as `arXiv preprint arXiv:2401.01234` or CoRR's `abs/2401.01234`."""
     found = re.findall(r"(?:arXiv:\s*|\babs/)([\w./-]+)", text, re.IGNORECASE)
     return [f"arxiv:{name}" for name in found[:3]]
 
 
 def _url(fields: Fields) -> str:
-    """The first of several addresses with spaces between; one alone may lie across lines."""
+    """Return the first of several addresses between spaces; a single one may span lines."""
     return bare(re.split(r"\s+(?=https?://)", fields.get("url", "").strip(), maxsplit=1)[0])
 
 

@@ -2,7 +2,7 @@
 
 PMID- 38000001               a record begins
 TI  - Sand moves, and so     a tag of up to four letters, a hyphen, a space, a value
-      do dunes.              a line that goes on
+      do dunes.              a continuation line
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
 
 
 def _type(fields: Fields) -> tuple[str, Keys]:
-    """The type of a publication, and the records that a notice of this type is about."""
+    """Return the type of a publication, and the records that a notice of this type is about."""
     notices = [(mark, one) for tag, mark in _NOTICES.items() for one in fields.get(tag, ())]
     type_ = type_of([*(mark for mark, _ in notices), *fields.get("PT", ())])
     return type_, keys_of(
@@ -115,7 +115,7 @@ def _day(text: str) -> datetime | None:
 
 
 def _keys(fields: Fields) -> dict[str, str | tuple[str, ...]]:
-    """DOI and PMC number, of which each value says what it is."""
+    """Return DOI and PMC number; each value has its type."""
     matches = [_ID.match(one) for tag in ("LID", "AID") for one in fields.get(tag, ())]
     named = [one[1] for one in matches if one and one[2] == "doi"]
     pmc = _first(fields, "PMC")

@@ -22,12 +22,12 @@ from monitor.sources.formats.api.pages import UNTIL, Pages
 BASE = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
 BATCH_RECORDS = 100
 MAX_WINDOW_RECORDS = 5_000  # records of one window; esearch itself stops at 10,000
-MAX_SEARCH_BYTES = 1024 * 1024  # bytes: MOST identifiers need a tenth of it
+MAX_SEARCH_BYTES = 1024 * 1024  # the identifiers of a window need a tenth of it
 MAX_BATCHES = 100  # of one run
 
 
 class PubMedOptions(SourceOptions):
-    """A `query:` in PubMed's own language, or the files of a `path:`.
+    """A `query:` in PubMed's own syntax, or the files of a `path:`.
 
     With a query, `url` is another server of the same API; without one, it is one document.
     `api_key` (a secret) and `email` (else the operator's `contact`) are sent to NCBI.

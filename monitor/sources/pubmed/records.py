@@ -30,7 +30,7 @@ _UNLABELLED = "UNLABELLED"
 _ADDRESS = re.compile(r"[\s.,;:]*\bElectronic address:.*", re.DOTALL)
 _PMC = re.compile(r"PMC\d{1,10}", re.ASCII)
 _RETRACTED = "Retracted Publication"
-# Of a notice, by RefType: what it is for the record that it names.
+# The type of a notice by RefType.
 _NOTICES = {
     "RetractionOf": RETRACTION,
     "PartialRetractionOf": CORRECTION,
@@ -54,7 +54,7 @@ def read_record(element: Element, where: str, now: datetime) -> Iterator[Paper |
 
 
 def _deleted_paper(pmid: str) -> Paper:
-    """A record that NLM has removed: only its number is given, so it is the title."""
+    """Return a record that NLM has deleted: only its number is given, so it is the title."""
     return Paper(f"(deleted) PMID {pmid}", keys={"pmid": pmid}, withdrawn=True, raw_id=pmid)
 
 
@@ -115,7 +115,7 @@ def _book(record: Element, where: str, now: datetime) -> Paper | Rejected:
         abstract=_abstract(book),
         authors=_authors(writers if writers is not None else book.find("Book/AuthorList")),
         venue=_text_at(book, "Book/BookTitle"),
-        year=contributed_year or year,  # a chapter may be younger than its book by decades
+        year=contributed_year or year,  # a chapter may be decades newer than its book
         published=within_print_era(contributed or issued, now),
         updated=within_print_era(_date(book.find("DateRevised"))[1], now),
         announced=within_print_era(_entry_day(record), now),
@@ -154,13 +154,13 @@ def _abstract(article: Element) -> str:
 
 
 def _other_abstract(citation: Element) -> str:
-    """An abstract by another hand or in another language, where there is none; English first."""
+    """Return an abstract by somebody else or in another language, English first."""
     abstracts = sorted(citation.iterfind("OtherAbstract"), key=lambda a: a.get("Language") != "eng")
     return next(filter(None, map(_sections, abstracts)), "")
 
 
 def _sections(abstract: Element | None) -> str:
-    """The sections of a structured abstract, each after its label; some are but a label."""
+    """Join the sections of a structured abstract, each after its label; some are only a label."""
     if abstract is None:
         return ""
     parts = []
@@ -193,7 +193,7 @@ def _name(author: Element) -> str:
 
 
 def _keys(elements: list[Element]) -> dict[str, str | tuple[str, ...]]:
-    """DOI and PMC number; the references of a paper have lists of the same name elsewhere."""
+    """Return DOI and PMC number; lists of the same name elsewhere belong to references."""
     doi = [
         _all(one)
         for one in elements
@@ -220,7 +220,7 @@ def _notes(citation: Element) -> Iterator[Element]:
 
 
 def _type(citation: Element) -> tuple[str, Keys]:
-    """The type of a publication, and the records that a notice of this type is about."""
+    """Return the type of a publication, and the records that a notice of this type is about."""
     notices = [
         (mark, note) for note in _notes(citation) if (mark := _NOTICES.get(note.get("RefType", "")))
     ]
@@ -231,14 +231,14 @@ def _type(citation: Element) -> tuple[str, Keys]:
 
 
 def _cited_keys(note: Element) -> Iterator[tuple[str, str]]:
-    """The PMID of a record that another one names, and the DOI where its reference has one."""
+    """Yield the PMID of a cited record, and its DOI if the reference has one."""
     yield "pmid", _text_at(note, "PMID")
     if doi := _CITED_DOI.search(_text_at(note, "RefSource")):
         yield "doi", doi[1].rstrip(".,;)")
 
 
 def _date(element: Element | None) -> tuple[int | None, datetime | None]:
-    """A date in parts (month by number or name, perhaps a season), or as MEDLINE's free text."""
+    """Read a date in parts (month by number or name, or a season), or MEDLINE's free text."""
     if element is None:
         return None, None
     if free := element.findtext("MedlineDate"):
@@ -249,7 +249,7 @@ def _date(element: Element | None) -> tuple[int | None, datetime | None]:
 
 
 def _entry_day(record: Element) -> datetime | None:
-    """The day on which the record came into PubMed."""
+    """Return the day on which the record was added to PubMed."""
     days = {day.get("PubStatus"): day for day in record.iterfind("*/History/PubMedPubDate")}
     dates = (_date(days.get(status))[1] for status in ("entrez", "pubmed"))
     return next(filter(None, dates), None)

@@ -31,7 +31,7 @@ from monitor.sources.formats.xml.safe_input import XmlError
 from monitor.sources.pubmed.entrez import PubMedOptions, Search, read_search
 from monitor.sources.pubmed.records import read_record
 
-MAX_FILE_BYTES = 128 * 1024 * 1024  # of a daily update file, as it is sent
+MAX_FILE_BYTES = 128 * 1024 * 1024  # of a daily update file, compressed
 _RECORDS = ("PubmedArticle", "PubmedBookArticle", "MedlineCitation", "DeleteCitation", "ERROR")
 _OUTER = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation")
 _ROOTS = (
@@ -42,7 +42,7 @@ _UNREAD = ("MeshHeadingList", "ChemicalList", "ReferenceList", "AffiliationInfo"
 
 
 class PubMed(Source):
-    """Reads PubMed. The day on which a record came into PubMed is its announcement."""
+    """Reads PubMed. A record is announced on the day on which it was added."""
 
     kind: ClassVar[str] = "pubmed"
     Options: ClassVar[type[SourceOptions]] = PubMedOptions
@@ -50,7 +50,7 @@ class PubMed(Source):
     dated: ClassVar[bool] = True
 
     def read(self, document: Document) -> Reading:
-        """Read all records; what was read before a fault is kept, and the reading partial."""
+        """Read all records; after a fault the reading is partial."""
         if document.content.lstrip()[:1] in (b"{", b"["):
             return _failure(_describe_json(document.content))
         found: list[Paper | Rejected] = []
@@ -65,7 +65,7 @@ class PubMed(Source):
         return reading(found, whole)
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
-        """Search day by day from where the last reading ended, and fetch what was found."""
+        """Search day by day from the end of the last reading, and fetch the records."""
         if not isinstance(self.options, PubMedOptions) or not self.options.query:
             yield from super().find(validators)
             return

@@ -23,18 +23,18 @@ _SUFFIX = re.compile(r"^(?:jr|sr|ii|iii|iv|v|phd|md)\.?$", re.IGNORECASE)
 
 
 class NoPaperError(Exception):
-    """Why a record is no paper; it never leaves a reading."""
+    """The reason why a record is not a paper; it never leaves a reading."""
 
 
 def member(value: object, *path: str) -> object:
-    """Return what stands at a path of names, or None."""
+    """Return the value at a path of names, or None."""
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None
     return value
 
 
 def many(value: object, *path: str) -> list[object]:
-    """Return a list at a path; of one value, a list of it; of none, an empty one."""
+    """Return the list at a path; a single value as a list, and an empty list for none."""
     found = member(value, *path)
     if isinstance(found, list):
         return found
@@ -42,7 +42,7 @@ def many(value: object, *path: str) -> list[object]:
 
 
 def raw(value: object, *path: str) -> str:
-    """Return a text or number at a path as text; the first one of a list; else ""."""
+    """Return the text or number at a path as text, or the first of a list; else ""."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else member(value, name)
         if value is None:
@@ -56,7 +56,7 @@ def raw(value: object, *path: str) -> str:
 
 
 def bounded(marked: str) -> str:
-    """Return a text field as it is; NoPaperError when it is larger than any paper's."""
+    """Return a text field as it is; raises NoPaperError if it is larger than any paper's."""
     if len(marked) > MAX_ENTRY:
         raise NoPaperError(f"record is larger than {MAX_ENTRY:,} characters")
     return marked
@@ -70,7 +70,7 @@ def prose(marked: str) -> str:
 def in_order(index: object) -> str:
     """Return the text of an inverted index: {"deep": [0, 3], "learning": [1]}.
 
-    Positions are only compared, so a false one costs nothing; the number of words is bounded.
+    Positions are only compared, so wrong ones do no harm; the number of words is limited.
     """
     if not isinstance(index, Mapping):
         return ""
@@ -83,7 +83,7 @@ def in_order(index: object) -> str:
 
 
 def title_of(*titles: str) -> str:
-    """Return the first title that has any words in it; NoPaperError when there is none."""
+    """Return the first title that has words; raises NoPaperError if there is none."""
     title = next((words for one in titles if (words := prose(one))), "")
     if not title:
         raise NoPaperError("record has no title")
@@ -122,7 +122,7 @@ def names_of(marked_up: Iterable[str]) -> tuple[str, ...]:
 
 
 def natural(name: str) -> str:
-    """Turn "Doe, J. R." into "J. R. Doe"; what is no such name stays as it is."""
+    """Turn "Doe, J. R." into "J. R. Doe"; other names stay as they are."""
     parts = [part.strip() for part in name.split(",")]
     if len(parts) == 3 and _SUFFIX.match(parts[2]):
         return f"{parts[1]} {parts[0]}, {parts[2]}"
@@ -132,7 +132,7 @@ def natural(name: str) -> str:
 
 
 def doi_page(doi: str) -> str:
-    """Return the address of a DOI, which may hold any sign (`<` of old ones)."""
+    """Return the address of a DOI, which may contain any sign (`<` in old ones)."""
     return f"https://doi.org/{quote(doi, safe='/();:')}"
 
 

@@ -1,7 +1,7 @@
-"""Dublin Core (`oai_dc`) of any repository to papers.
+"""Turns Dublin Core (`oai_dc`) of any repository into papers.
 
-Its elements are all optional and repeatable, in any words; docs/sources.md says what is taken
-from each. Names are in both orders, and one element holds several kinds of things.
+Its elements are optional, repeatable and free text; docs/sources.md lists what is read from each.
+Names are in both orders, and one element holds several kinds of values.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LIFETIME = re.compile(r",?\s*\(?\b\d{4}\s*-\s*(?:\d{4})?\)?$|(?<=\w),\s*Ph\. ?D
 _FULLER = re.compile(r"(?<=\S)\s\([^()]{1,80}\)$")  # "Doe, Jane (Jane Ann)"
 # "ARXIV : 1901.00001" of HAL
 _SCHEME = re.compile(r"(?P<scheme>arxiv|pubmed|doi) : (?=\S)", re.IGNORECASE)
-# OpenAIRE's guidelines: the same paper under another name
+# OpenAIRE's guidelines: another identifier of the same paper
 _SAME = re.compile(
     r"info:eu-repo/semantics/altIdentifier/(?P<scheme>doi|arxiv|pmid)/", re.IGNORECASE
 )
@@ -57,7 +57,7 @@ _OPENREVIEW = re.compile(r"openreview\.net/(?:forum|pdf)\?id=([\w-]+)")
 
 
 def paper(record: Record, now: datetime) -> Paper | str:
-    """Turn a record into a paper, or say why it is none; a deleted one is a withdrawn paper."""
+    """Turn a record into a paper, or return why it is none; a deleted one is withdrawn."""
     metadata = record.metadata
     if record.deleted or metadata is None:
         return deleted_paper(record, {"oai": record.identifier})
@@ -84,7 +84,7 @@ def paper(record: Record, now: datetime) -> Paper | str:
 
 
 def _abstract(metadata: Element) -> str:
-    """The first long text that is no note about the record."""
+    """Return the first long text that is not a note about the record."""
     texts = [*every(metadata, "abstract"), *every(metadata, "description")]
     fit = [text for text in texts if not _NO_ABSTRACT.match(text)]
     return next((text for text in fit if len(text) > _SHORT), max(fit, key=len, default=""))
@@ -99,13 +99,13 @@ def _names(creators: Iterable[str]) -> list[str]:
 
 
 def _strip_name(name: str) -> str:
-    """A name without when its bearer lived, or what initials stand for."""
+    """Remove the years of a life, and what initials stand for."""
     short = _LIFETIME.sub("", name)
     return _FULLER.sub("", short) if "," in short else short
 
 
 def _split_names(text: str) -> list[str]:
-    """The names of one element: behind a semicolon is another one, or where its author works."""
+    """Split the names of one element: after a semicolon is another name, or an affiliation."""
     first, *others = _SEVERAL.split(text)
     alike = (one for one in others if one.count(",") == first.count(",") <= 1)
     return [first, *(one for one in alike if _A_NAME.match(one) and not _A_PLACE.search(one))]
@@ -119,10 +119,10 @@ def _venue(texts: Iterable[str]) -> str:
 def _dates(
     texts: Iterable[str], now: datetime
 ) -> tuple[int | None, datetime | None, datetime | None]:
-    """Return the year and the day of publication, or the day that a year long over counts from.
+    """Return the year and the day of publication, or the day from which a past year counts.
 
     Repositories also date the deposit and the end of an embargo: the earliest is publication.
-    A year alone names no day; but when it is over for long, whatever is of it is older.
+    A year has no day, but a paper of a year long past is older.
     """
     found: list[tuple[int, datetime | None]] = []
     for text in texts:
