@@ -49,7 +49,7 @@ def make(path: Path, lines: int) -> tuple[int, int]:
     with gzip.open(path, "wb", compresslevel=1) as file:
         for number in range(lines):
             chosen = pick.choices(words, cum_weights=often, k=60)
-            told = {
+            record = {
                 "id": f"p{number}",
                 "title": f"{' '.join(chosen[:8]).capitalize()} {number}",
                 "abstract": " ".join(chosen[8:]),
@@ -57,7 +57,7 @@ def make(path: Path, lines: int) -> tuple[int, int]:
                 "doi": f"10.1000/{number}",
                 "year": 2025,
             }
-            line = json.dumps(told).encode()
+            line = json.dumps(record).encode()
             if number % 1_000 == 999:
                 line = line[:50] if number % 2_000 == 999 else last
             else:
@@ -98,13 +98,13 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--lines", type=int, default=2_000_000)
     options.add_argument("--folder", type=Path)
-    told = options.parse_args()
+    chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as made:
-        folder = told.folder or Path(made)
+        folder = chosen.folder or Path(made)
         (folder / "monitor.yaml").write_text(CONFIG, encoding="utf-8")
-        papers, size = make(folder / "dump.jsonl.gz", told.lines)
+        papers, size = make(folder / "dump.jsonl.gz", chosen.lines)
         packed = (folder / "dump.jsonl.gz").stat().st_size
-        print(f"{told.lines:,} lines, {size / 1e6:,.0f} MB, {packed / 1e6:,.0f} MB packed")
+        print(f"{chosen.lines:,} lines, {size / 1e6:,.0f} MB, {packed / 1e6:,.0f} MB packed")
         took, most = 0.0, 0.0
         for until in (size // 3, 2 * size // 3, None):
             seconds, peak = ingest(folder, until)
@@ -116,7 +116,7 @@ def main() -> None:
             found, distinct = database.execute(
                 "SELECT count(*), count(DISTINCT title) FROM paper"
             ).fetchone()
-        print(f"{told.lines / took:,.0f} lines a second in all, peak memory {most:,.0f} MB")
+        print(f"{chosen.lines / took:,.0f} lines a second in all, peak memory {most:,.0f} MB")
         print(f"{found:,} papers of {papers:,}, {distinct:,} different titles")
         if not found == distinct == papers or read_to(folder / "store.db") != size:
             raise SystemExit("papers are missing or stand twice")

@@ -81,7 +81,7 @@ def drawn(
         yield " ".join(word.capitalize() if len(word) > 3 else word for word in title)
 
 
-def told(file: Path, count: int, rng: random.Random) -> Iterator[str]:
+def titles_of(file: Path, count: int, rng: random.Random) -> Iterator[str]:
     """Yield the titles of a file, and then others of the same words and lengths."""
     content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
     titles = [json.loads(line)["title"] for line in content.splitlines()][:count]
@@ -188,12 +188,12 @@ def by_matrix(titles: Sequence[str]) -> Pairs:
 
 def by_blocks(titles: Sequence[str]) -> Pairs:
     """Compare what shares one of the blocks that ingest looks papers up by, in columns."""
-    told = word_lines(titles)
-    numbers = number_rows(told)
+    lines = word_lines(titles)
+    numbers = number_rows(lines)
     pairs = pairs_sharing_a_block(*blocks_of_rows(numbers))
     pairs = pairs[few_words_differ(numbers, pairs)]
     first, second = pairs.T.tolist()
-    letters = {place: told[place].replace(" ", "") for place in {*first, *second}}
+    letters = {place: lines[place].replace(" ", "") for place in {*first, *second}}
     agree = process.cpdist(
         [letters[place] for place in first],
         [letters[place] for place in second],
@@ -203,7 +203,7 @@ def by_blocks(titles: Sequence[str]) -> Pairs:
     return [
         (i, j)
         for i, j, near in zip(first, second, agree.tolist(), strict=True)
-        if near or one_word_more(told[i].split(), told[j].split())
+        if near or one_word_more(lines[i].split(), lines[j].split())
     ]
 
 
@@ -245,7 +245,7 @@ def main() -> None:
     rng = random.Random(7)
     copies = round(chosen.titles * SHARE_OF_COPIES)
     first = chosen.titles - copies
-    titles = list(told(chosen.papers, first, rng) if chosen.papers else generated(first, rng))
+    titles = list(titles_of(chosen.papers, first, rng) if chosen.papers else generated(first, rng))
     plants = planted(titles, copies, rng)
     methods: dict[str, Callable[[Sequence[str]], Pairs]] = {
         "limit: normalise, one set": one_set,

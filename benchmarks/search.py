@@ -97,10 +97,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--papers", type=int, default=100_000)
     parser.add_argument("--store", help="a store that is kept, on SQLite or PostgreSQL")
-    told = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        store = open_store(told.store or f"sqlite:///{Path(folder) / 'monitor.db'}")
-        slow = measure(store, told.papers)
+        store = open_store(options.store or f"sqlite:///{Path(folder) / 'monitor.db'}")
+        slow = measure(store, options.papers)
         store.close()
     return int(slow)
 

@@ -9,7 +9,7 @@ used as it is the next time. Then, in one run and beside each other:
 
     look-up   100,000 identifiers, half of them stored: ours, one select a row, IN of 900
     decide    in chunks of 1,000, as an ingest does it: the next 1,000 papers, all new; the next
-              100,000, of which 95 in 100 are known and told as before; what is known of another
+              100,000, of which 95 in 100 are known and unchanged; what is known of another
               version or another source. From a chunk of `Paper` to what is to be written of each
               (marks, look-ups, candidates, comparisons): the least of three, each with others
     take in   the same decided, written and committed, a transaction a chunk
@@ -92,8 +92,10 @@ def grow(store: Database, count: int) -> float:
                 tx.exec_driver_sql("PRAGMA cache_size = -2000000")
             for first in range(start, min(start + COMMIT, count + 1), BATCH):
                 numbers = range(first, min(first + BATCH, start + COMMIT, count + 1))
-                told = [Decision(with_keys(paper(n)), ChangeKind.NEW, news=False) for n in numbers]
-                write_papers.apply(tx, SOURCE, told, NOW)
+                decisions = [
+                    Decision(with_keys(paper(n)), ChangeKind.NEW, news=False) for n in numbers
+                ]
+                write_papers.apply(tx, SOURCE, decisions, NOW)
             tx.execute(sa.delete(schema.unsearched))  # what the service does meanwhile
     return count / (time.perf_counter() - began)
 
@@ -122,9 +124,9 @@ def timed(store: Database, work: Callable[[], Any], times: int = 3) -> float:
     return min(took)
 
 
-def look_up(store: Database, told: int) -> None:
-    known = random.Random(1).sample(range(1, told + 1), min(ASKED // 2, told))
-    unknown = range(told + 1, told + 1 + len(known))
+def look_up(store: Database, size: int) -> None:
+    known = random.Random(1).sample(range(1, size + 1), min(ASKED // 2, size))
+    unknown = range(size + 1, size + 1 + len(known))
     pairs = [("arxiv", paper_key(number)) for number in (*known, *unknown)]
     random.Random(3).shuffle(pairs)
     with store.reading() as tx:
@@ -148,16 +150,16 @@ def _in_chunks(tx: Any, pairs: Sequence[tuple[str, str]]) -> Iterator[Any]:
         yield tx.execute(wanted.where(one.scheme == "arxiv", one.value.in_(values))).all()
 
 
-def arrivals(store: Database, told: int) -> int:
+def arrivals(store: Database, size: int) -> int:
     """Print what the next papers cost to decide on, and then to take in; return how many stay."""
     picked = random.Random(2)
-    next_new = itertools.count(told + 1)
+    next_new = itertools.count(size + 1)
 
     def new(count: int) -> list[int]:
         return list(itertools.islice(next_new, count))
 
     def known(count: int) -> list[int]:
-        return picked.choices(range(1, told + 1), k=count)
+        return picked.choices(range(1, size + 1), k=count)
 
     def mixed(count: int) -> list[int]:
         fresh = count * FRESH_IN_100 // 100
@@ -181,25 +183,25 @@ def arrivals(store: Database, told: int) -> int:
         took = min(_decide(store, source, some(count), told_as) for _ in range(3))
         print(f"  {what:42} {took:9.3f} s {count / took:12,.0f} papers a second   {goal}")
     print("\nfrom Paper to commit, each chunk by itself: of the processor, and by the clock")
-    next_new = itertools.count(told + 1)
+    next_new = itertools.count(size + 1)
     for what, numbers in (
         ("the next 1,000, all new", new(NEW)),
         (f"the next {ASKED:,}, {MOSTLY}", mixed(ASKED)),
-        (f"{ASKED:,} known, in the order they came in", _in_order(told)),
+        (f"{ASKED:,} known, in the order they came in", _in_order(size)),
     ):
         spent, took = _take_in(store, numbers)
         rate = len(numbers) / took
         print(f"  {what:42} {spent:9.3f} s {took:9.3f} s {rate:12,.0f} papers a second")
-    return next(next_new) - 1 - told
+    return next(next_new) - 1 - size
 
 
 def _revised(number: int) -> Paper:
     return replace(paper(number), version=2)
 
 
-def _in_order(told: int) -> list[int]:
-    first = random.Random(5).randrange(1, max(2, told - ASKED))
-    return list(range(first, min(first + ASKED, told)))
+def _in_order(size: int) -> list[int]:
+    first = random.Random(5).randrange(1, max(2, size - ASKED))
+    return list(range(first, min(first + ASKED, size)))
 
 
 def _chunks(numbers: Sequence[int], told_as: Callable[[int], Paper]) -> Iterator[list[Paper]]:
@@ -250,11 +252,11 @@ def main() -> None:
             print(f"{there:,} papers")
         else:
             print(f"{asked.papers:,} papers, grown at {grow(store, asked.papers):,.0f} a second")
-        told = there or asked.papers
+        size = there or asked.papers
         warm(store)
         print("\nlook-up")
-        look_up(store, told)
-        stay = arrivals(store, told)
+        look_up(store, size)
+        stay = arrivals(store, size)
         if asked.store:
             print(f"\n{asked.store} keeps {stay:,} papers more")
         store.close()

@@ -99,9 +99,11 @@ def row(kind: str, a: Paper, b: Paper, same: bool, work: Record, judged: bool = 
     found = gather(a, b)
     if found is None:
         return Row(kind, (), same, work, None, judged)
-    told = measures(found)
+    values = measures(found)
     reached = (
-        place for place, (name, step) in enumerate(FEATURES) if place and _reached(told[name], step)
+        place
+        for place, (name, step) in enumerate(FEATURES)
+        if place and _reached(values[name], step)
     )
     return Row(kind, (0, *reached), same, work, found, judged)
 
@@ -202,21 +204,21 @@ def works(pairs: Sequence[labelled.Pair]) -> list[Record]:
 
 def held_out(rows: Sequence[Row], parts: Sequence[str]) -> dict[str, Figures]:
     """Fit without each part of the rows in turn and judge that part: figures by kind."""
-    told: dict[str, list[tuple[Verdict, bool]]] = defaultdict(list)
+    judged: dict[str, list[tuple[Verdict, bool]]] = defaultdict(list)
     for part in sorted(set(parts)):
         weights = fit([one for one, its in zip(rows, parts, strict=True) if its != part])
         for one in (one for one, its in zip(rows, parts, strict=True) if its == part):
             if one.judged:
                 odds = sum(weights[feature] for feature in one.features)
                 verdict = judge(one.found, odds) if one.found else Verdict(0.0, False, ())
-                told[one.kind].append((verdict, one.same))
-    return {kind: figures(them) for kind, them in sorted(told.items())}
+                judged[one.kind].append((verdict, one.same))
+    return {kind: figures(them) for kind, them in sorted(judged.items())}
 
 
-def figures(told: Sequence[tuple[Verdict, bool]]) -> Figures:
-    true = sum(same for _, same in told)
-    likely = [same for verdict, same in told if verdict.score >= 0.5]
-    sure = [same for verdict, same in told if verdict.same]
+def figures(judged: Sequence[tuple[Verdict, bool]]) -> Figures:
+    true = sum(same for _, same in judged)
+    likely = [same for verdict, same in judged if verdict.score >= 0.5]
+    sure = [same for verdict, same in judged if verdict.same]
     return Figures(
         2 * sum(likely) / max(1, len(likely) + true),
         sum(sure) / len(sure) if sure else 1.0,

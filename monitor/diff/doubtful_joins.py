@@ -77,9 +77,6 @@ def judge(
     return Judged(tuple(doubts), len(seen) - 1, len(unknown))
 
 
-# ── records whose texts are known ───────────────────────────────────────────────────
-
-
 def _refused_today(
     paper: Paper, seen: Sequence[Sighting], common: Collection[Key]
 ) -> Iterator[Doubt]:
@@ -153,9 +150,6 @@ def has_abstract(paper: Paper, seen: Sighting) -> bool:
     """Whether a record of a paper gave the abstract that the paper has."""
     title = seen.text.title if seen.text else paper.title
     return fingerprint(structs.replace(paper, title=title)) == seen.fingerprint
-
-
-# ── older records ───────────────────────────────────────────────────────────────────
 
 
 def _contradictions(

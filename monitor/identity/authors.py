@@ -1,4 +1,4 @@
-"""Are two lists of authors one? Names abbreviated, reordered, transliterated, cut, damaged."""
+"""Comparing lists of authors: abbreviated, reordered, transliterated, cut or damaged names."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from monitor.identity.mojibake import repair
 from monitor.identity.word_forms import DIGRAPH
 from monitor.text import plain
 
-# Where a list stops: et al., and others, an ellipsis.
+# Marks of a cut list: et al., and others, an ellipsis.
 _CUT = re.compile(r"\bet\.? al\b\.?|\band others\b|…|\.\.\.|& ?hellip ?;|â ?\? ?¦", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
 _TITLES = frozenset("jr sr dr prof and mr mrs ms phd md ed eds".split())  # noqa: SIM905
-# As passports write Cyrillic, near enough.
+# Roughly as passports transliterate Cyrillic.
 _CYRILLIC = str.maketrans(
     dict(zip("абвгдезийклмнопрстуфыэієґў", "abvgdeziiklmnoprstufyeiegu", strict=True))
     | {"ё": "e", "ж": "zh", "х": "kh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "shch", "ї": "i"}
@@ -29,11 +29,11 @@ _PARTING = re.compile(r"[;,&]| and ")
 _VOWELS = frozenset("aeiouy")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,3}")
 
-# Family names this alike are one, damaged: Gfiting and Güting, Sicui and Suciu.
+# Family names this similar are the same, damaged: Gfiting and Güting, Sicui and Suciu.
 NEAR_NAME = 70
 NEAR_WHOLE_NAME = 82
 
-# Lists of more names than this are those of collaborations.
+# Longer lists are those of collaborations.
 LARGE_LIST = 100
 
 Name = tuple[str, ...]
@@ -41,7 +41,7 @@ Name = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """`met` of the `fewer` authors of one list are among the `more` of the other."""
+    """`met` of the `fewer` authors of one list match one of the `more` of the other."""
 
     met: int
     fewer: int
@@ -51,16 +51,16 @@ class Agreement:
 
     @property
     def share(self) -> float:
-        """How much of the lists agrees; of a list that was cut, how much of what it names."""
+        """The share of the lists that agrees; of a cut list, the share of what it names."""
         return self.met / (self.fewer if self.cut else self.more)
 
 
 def agreement(a: tuple[str, ...], b: tuple[str, ...]) -> Agreement | None:
-    """Return how two lists agree, or None where one of them names nobody."""
+    """Return how two lists agree, None if one of them has no names."""
     ours, theirs = people(a), people(b)
     if not ours or not theirs:
         return None
-    # Lists of one length are put in an order of their own, so that asking is symmetric.
+    # Lists of one length are sorted, so that the order of the two does not matter.
     fewer, more = sorted((ours, theirs), key=lambda names: (len(names), names))
     met = _count_matches(fewer, more) if len(fewer) <= LARGE_LIST else _met_of_many(fewer, more)
     met = met or _count_turned_matches(fewer, more)
@@ -79,9 +79,9 @@ def _count_matches(fewer: Sequence[Name], more: Sequence[Name]) -> int:
 
 
 def _met_of_many(fewer: Sequence[Name], more: Sequence[Name]) -> int:
-    """Look for each name among those that share a whole word with it.
+    """Compare each name only with those that share a whole word.
 
-    Two collaborations of thousands would take many seconds to compare each with each.
+    Two collaborations of thousands would otherwise take many seconds.
     """
     by_word: dict[str, list[int]] = defaultdict(list)
     for place, name in enumerate(more):
@@ -98,7 +98,7 @@ def _met_of_many(fewer: Sequence[Name], more: Sequence[Name]) -> int:
 
 
 def _count_turned_matches(fewer: Sequence[Name], more: Sequence[Name]) -> int:
-    """Match a list that abbreviates the family names and spells out the given ones: "H. Grace".
+    """Match a list with abbreviated family names and full given names: "H. Grace".
 
     One such name may be a coincidence, so all of them have to match.
     """
@@ -114,34 +114,34 @@ def _count_turned_matches(fewer: Sequence[Name], more: Sequence[Name]) -> int:
 
 
 def _is_turned(a: Name, b: Name) -> bool:
-    """G. Hopper and H. Grace: the word of each begins with an initial of the other."""
+    """Whether the word of each name begins with an initial of the other: G. Hopper, H. Grace."""
     if not (len(a) == len(b) == 2 and len(a[1]) > 1 < len(b[1])):
         return False
     return len(a[0]) < 3 > len(b[0]) and a[1][0] in b[0] and b[1][0] in a[0]
 
 
 def author_agreement(a: tuple[str, ...], b: tuple[str, ...]) -> float | None:
-    """Return the share of two lists that agrees, from 0 to 1; None where one names nobody."""
+    """Return the share of two lists that agrees, from 0 to 1, None if one has no names."""
     found = agreement(a, b)
     return found.share if found else None
 
 
 @lru_cache(maxsize=4096)
 def _cut(authors: tuple[str, ...]) -> bool:
-    """A list is cut where it says so, or where it ends in the middle of a name."""
+    """Whether a list is marked as cut, or ends in the middle of a name."""
     return len(authors[-1].strip(". ")) < 2 or any(map(_CUT.search, authors))
 
 
 @lru_cache(maxsize=4096)
 def people(authors: tuple[str, ...]) -> tuple[Name, ...]:
-    """Return the folded words of each name, given names first; without those that name nobody."""
+    """Return the folded words of each name, given names first, without empty names."""
     names = (_name(one) for text in authors for one in _split_names(_CUT.sub(" ", repair(text))))
-    # Some catalogues list everybody twice.
+    # Some catalogues list all authors twice.
     return tuple(dict.fromkeys(name for name in names if any(len(word) > 1 for word in name)))
 
 
 def _split_names(text: str) -> Iterator[str]:
-    """Part a list that was given as one string: by semicolons, or by commas and `and`."""
+    """Split a list in one string, at semicolons, or at commas and `and`."""
     if not _PARTING.search(text):
         yield text
         return
@@ -172,7 +172,7 @@ def _lone(word: str) -> bool:
 
 
 def same_person(a: Name, b: Name) -> bool:
-    """A whole word in common and no given name against it, or letters that are nearly the same."""
+    """Whether two names share a word and no given name differs, or nearly all letters agree."""
     return a == b or (_one(a, b) if a < b else _one(b, a))
 
 
@@ -195,7 +195,7 @@ def _one(a: Name, b: Name) -> bool:
 
 
 def _other_initial(a: Name, b: Name) -> bool:
-    """A. Wang is not L. Wang, though L. Wang and Wang L. are one."""
+    """Whether given names are compatible: A. Wang is not L. Wang, but L. Wang is Wang L."""
     if len(a) < 2 or len(b) < 2:
         return False
     return {word[0] for word in a} != {word[0] for word in b} and a[0][0] != b[0][0]
@@ -207,7 +207,7 @@ def _no_contradiction(a: list[str], b: list[str]) -> bool:
 
 
 def _abbreviates(a: str, b: str) -> bool:
-    """J and JH stand for Jane, H for JH, too; two whole given names must be one."""
+    """Whether initials agree: J and JH with Jane, H with JH. Two full given names must be equal."""
     if a == b:
         return True
     shorter, longer = (a, b) if len(a) <= len(b) else (b, a)

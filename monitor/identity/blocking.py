@@ -1,17 +1,14 @@
-"""Which papers are worth comparing: a few numbers of each, of which noisy copies share one.
+"""Blocking: a few numbers of each paper, of which noisy copies share one.
 
-A title's four rarest words make up to six *blocks*: every two of them that are rare enough
-together, and every three where none of the pairs is. Two words may be mistyped, lost or added
-and two of the four are still there, in whatever order. A retitled copy is found by its authors:
-the list as a whole is one more block, and a title with a subtitle has that of the title without
-it, which may come alone. Words are ranked by a fixed table of what titles commonly
-say and otherwise by a hash of their beginning, so that no statistics of a store are needed and
-the blocks of a stored paper never change under it.
+The four rarest words of a title make up to six *blocks*: every two that are rare enough together,
+and every three of which no pair is. With two words mistyped, lost or added, two are still there, in
+any order. A retitled copy is found by its authors, whose list is one more block. A title with a
+subtitle also has the first block of the title without it.
 
-A block is a candidate, never proof: who looks one up compares what it finds there.
+A shared block makes a candidate, and proves nothing: the papers are then compared.
 
-    blocks("Dropout as a Bayesian Approximation")
-        dropout+bayesian  dropout+approximation  bayesian+approximation+a
+    blocks("Dropout as a Bayesian Approximation")         dropout+bayesian  dropout+approximation
+bayesian+approximation+a
 """
 
 from __future__ import annotations
@@ -28,16 +25,16 @@ import numpy.typing as npt
 from monitor.identity.word_rarity import COMMON_FROM, STOP_FROM, hash_of, rank_of
 from monitor.text import plain
 
-# With other rules below, the blocks of all stored papers have to be made anew, by a migration.
+# A change of these rules needs a migration that writes all stored blocks again.
 
-# How many words of a title make its blocks: with two of them damaged, two are still whole.
+# How many words of a title make blocks: with two of them damaged, two are left.
 RAREST_WORDS = 4
 
-# What folding changes in an ASCII text, beside its case: LaTeX, tags and entities.
+# What folding changes in ASCII text beside case: LaTeX, tags and entities.
 _MARKED = re.compile(r"[\\${}<&]")
-# What a subtitle follows.
+# The signs before a subtitle.
 _SUBTITLE = re.compile(r"[:?!](?=\s)|\s[-\u2013\u2014]+(?=\s)")
-# In a name, all but letters, spaces and the signs that part words.
+# Signs in a name other than letters, spaces and separators.
 _MORE_THAN_LETTERS = re.compile(r"[\\${}<&+#\d\n]")
 SIGNS = str.maketrans(
     {sign: " " for sign in map(chr, range(128)) if not sign.isalnum() and sign != "\n"}
@@ -53,7 +50,7 @@ def blocks(title: str, authors: Sequence[str] = ()) -> tuple[int, ...]:
 
 
 def add_head_block(blocks: tuple[int, ...], title: str) -> tuple[int, ...]:
-    """Add to the blocks of a title that of its rarest words before the subtitle, if it has one."""
+    """Add the block of the rarest words before the subtitle, if there is one."""
     if not (sign := _SUBTITLE.search(title)):
         return blocks
     numbers = sorted(set(map(rank_of, words(title[: sign.start()]))))
@@ -67,14 +64,14 @@ def words(title: str) -> list[str]:
 
 
 def fold_title(title: str) -> str:
-    """Fold a title, signs and all; nine of ten have nothing to fold but case."""
+    """Fold a title, keeping its signs. Nine of ten titles need only lower case."""
     return title.lower() if title.isascii() and not _MARKED.search(title) else plain(title)
 
 
 def blocks_of_words(words: Sequence[str]) -> tuple[int, ...]:
-    """Return the blocks, up to six, of a title given as folded words.
+    """Return the blocks, up to six, of a title's folded words.
 
-    No block is to be large: it takes a rare word and another, or three common ones.
+    Each block has a rare word and another, or three common ones, so that no block is large.
     """
     numbers = sorted(set(map(rank_of, words)))
     return tuple(_of_rarest(numbers[:RAREST_WORDS])) or ((reduce(xor, numbers),) if numbers else ())
@@ -91,7 +88,7 @@ def _of_rarest(rarest: Sequence[int]) -> list[int]:
 
 
 def blocks_of_authors(authors: Sequence[str]) -> tuple[int, ...]:
-    """Return one block for a list of two authors or more: family names and first initials."""
+    """Return one block of two or more authors: their family names and first initials."""
     people = {person for name in authors if (person := _person(name))}
     return (hash_of("authors " + " ".join(sorted(people))),) if len(people) > 1 else ()
 
@@ -110,20 +107,20 @@ def _person(name: str) -> str:
 
 
 # Many titles at once, in columns. A title is a row of word ranks in ascending order, so that its
-# rarest words come first; `blocks_of` gives the same blocks as `blocks` for each.
+# rarest words come first. `blocks_of` gives the same blocks as `blocks`.
 
 Numbers = npt.NDArray[np.int64]
 
-# A block with more papers than this tells little; each is compared with so many that follow.
+# A large block says little: each paper is compared with so many that follow.
 MAX_NEIGHBOURS = 32
-# To set columns up takes as long as so many titles, one by one.
+# Fewer titles are faster one by one.
 COLUMNS_FROM = 200
-# No row is wider. The few titles with as many words are worked out one by one.
+# Titles with more words are handled one by one.
 MAX_ROW_WORDS = 40
 
 NONE = np.int64(2**62)
 _TITLE_END = -1
-_TITLE_END_WORD = "|"  # a sign, and so in no folded title
+_TITLE_END_WORD = "|"  # a sign, so it is in no folded title
 
 
 class _RankByWord(dict[str, int]):
@@ -133,13 +130,13 @@ class _RankByWord(dict[str, int]):
 
 
 def word_lines(titles: Sequence[str]) -> list[str]:
-    """Return the words of each title, parted by spaces: `blocks.words`, for all at once."""
+    """Return the words of each title, separated by spaces, as `words` does."""
     plainer = [fold_title(title).replace("\n", " ") for title in titles]
     return "\n".join(plainer).translate(SIGNS).split("\n")
 
 
 def number_rows(lines: Sequence[str]) -> Numbers:
-    """Return a row of word numbers for each line, in ascending order, each once, then NONE."""
+    """Return a row of distinct word ranks for each line, in ascending order, then NONE."""
     known = _RankByWord({_TITLE_END_WORD: _TITLE_END})
     run = np.fromiter(map(known.__getitem__, f" {_TITLE_END_WORD} ".join(lines).split()), np.int64)
     ends = np.append(np.flatnonzero(run == _TITLE_END), len(run))
@@ -185,7 +182,7 @@ def blocks_of_rows(rows: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def blocks_of(titles: Sequence[str]) -> list[tuple[int, ...]]:
-    """Return the blocks of each title as `blocks.blocks` does, in another order."""
+    """Return the blocks of each title as `blocks` does, in another order."""
     if len(titles) < COLUMNS_FROM:
         return [add_head_block(blocks_of_words(words(title)), title) for title in titles]
     lines = word_lines(titles)
@@ -201,7 +198,7 @@ def blocks_of(titles: Sequence[str]) -> list[tuple[int, ...]]:
 
 
 def pairs_sharing_a_block(keys: Numbers, owners: Numbers) -> Numbers:
-    """Return the pairs of owners that share a block, each once, the smaller first."""
+    """Return the distinct pairs of owners that share a block, the smaller first."""
     order = np.argsort(keys, kind="stable")
     keys, owners = keys[order], owners[order]
     found = []

@@ -1,8 +1,8 @@
-"""An identifier in common that another scheme contradicts: two arXiv ids that share a DOI.
+"""Whether another identifier contradicts a shared one: two arXiv ids that share a DOI.
 
 DOIs are copied and mistyped: the DOI of another paper, the number of a whole journal
-(10.5121/ijcsit), a placeholder (10.1145/1235). A registry that gives a paper one number knows
-better, unless the texts agree: a preprint that was withdrawn and submitted again has two.
+(10.5121/ijcsit), a placeholder (10.1145/1235). The ids of a registry that gives a paper only one
+count more, unless the texts agree: a preprint submitted again after withdrawal has two.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from monitor.identity.features import gather
 from monitor.identity.weights import balance
 from monitor.model import Paper
 
-# Registries that give a paper one number. Those that machines cluster (OpenAlex, Semantic Scholar)
-# give some papers two, as dblp does; of DOIs a paper has one a version and a publisher.
+# Registries that give a paper one id. OpenAlex and Semantic Scholar, which cluster records, and
+# dblp give some papers two; a paper has a DOI for each version and publisher.
 ONE_EACH = ("arxiv", "pmid", "pmcid")
-# So much of the shorter abstract is the same text, reworked at most.
+# From this share of the shorter abstract on, it is the same text, reworked at most.
 SAME_ABSTRACT = 0.6
 
 
@@ -31,10 +31,10 @@ def contradiction(ours: Collection[tuple[str, str]], theirs: Collection[tuple[st
 
 
 def bears_out(a: Paper, b: Paper) -> bool:
-    """Say whether two texts may be of one work, identifiers aside.
+    """Return whether two texts may be of one work, regardless of identifiers.
 
-    The same title will do, whoever is named as its authors; else title, authors and abstracts
-    have to agree on balance. Another part or number of a series is another work.
+    An equal title suffices, whoever its authors are; otherwise title, authors and abstracts must
+    agree on balance. Another part or number of a series is another work.
     """
     found = gather(a, b)
     if found is None:

@@ -1,4 +1,4 @@
-"""All that speaks for and against two records being one work, measured; none of it weighed."""
+"""Measuring the evidence for and against two records being one work, without weighing it."""
 
 from __future__ import annotations
 
@@ -24,21 +24,19 @@ from monitor.model import Paper
 from monitor.text import plain
 from monitor.text.spelling import american
 
-# Words that an abstract must have before its agreement says anything.
+# An abstract with fewer words is not compared.
 TELLING_WORDS = 20
-# A title has so many words before the names that were run into it.
+# How many words a title has before names that were run into it.
 MIN_WORDS = 2
 MAX_NAME_LENGTH = 4
-# So many characters are compared: nothing that a record says may take unbounded time. All authors
-# may come as one string, which is parted later.
+# How many characters are compared, so that no record takes unbounded time. All authors may come as
+# one string, which is split later.
 MAX_TITLE_LENGTH = 1_000
 MAX_ABSTRACT_LENGTH = 20_000
 MAX_NAME_LENGTH = 10_000
-# Titles less alike than this are compared no further where no author is shared either.
+# Less similar titles are compared no further if no author is shared.
 UNLIKE = 0.5
-# Who hands out DOIs for preprints: one of theirs beside a publisher's is the usual case.
-# bioRxiv and medRxiv, SSRN, Preprints.org, Research Square, ChemRxiv, PsyArXiv, OSF, SocArXiv,
-# TechRxiv, Authorea, Zenodo, figshare, ESS Open Archive
+# Registrants of DOIs for preprints: one of these beside a publisher's is common.
 _PREPRINT_DOI = re.compile(
     r"10\.(?:1101|2139|20944|21203|26434|31234|31219|31235|36227|22541|5281|6084|1002/essoar)\b"
 )
@@ -70,7 +68,7 @@ class Evidence:
 
 
 def gather(a: Paper, b: Paper) -> Evidence | None:
-    """Return the evidence, or None where two records have clearly nothing in common."""
+    """Return the evidence, None if two records clearly have nothing in common."""
     a, b = _shorten(a), _shorten(b)
     a, b = _restore_authors(a, b), _restore_authors(b, a)
     ours, theirs = titles.title(a.title), titles.title(b.title)
@@ -139,13 +137,13 @@ def _places(a: str, b: str) -> _Places:
 
 
 def _is_archived(paper: Paper) -> bool:
-    """Whether an archive of preprints has it, whatever place it names."""
+    """Whether a preprint server has it, whatever its venue is."""
     dois = paper.keys.get("doi", ())
     return "arxiv" in paper.keys or _preprint({dois} if isinstance(dois, str) else {*dois})
 
 
 def _subject(one: Title, abstract: str, other: Title, elsewhere: str) -> bool:
-    """Whether one record says in title and abstract a rare word that the other never says."""
+    """Whether one record has a rare word in title and abstract that the other lacks."""
     own = (one.distinct - other.distinct) & _shingles(abstract).terms
     words = other.distinct | _shingles(elsewhere).terms
     return any(not any(near(word, there) for there in words) for word in own - words)
@@ -159,9 +157,9 @@ def _numbers(abstract: str) -> frozenset[str | tuple[str, str]]:
 
 
 def _restore_authors(one: Paper, other: Paper) -> Paper:
-    """Give a record the authors back that a catalogue ran into its title, the other's all.
+    """Restore the authors that a catalogue ran into the title, from the other record.
 
-    Whatever else follows them there, place and year, is told as the place.
+    Place and year that follow them become the venue.
     """
     if one.authors or not other.authors:
         return one
@@ -184,9 +182,9 @@ def _restore_authors(one: Paper, other: Paper) -> Paper:
 
 
 def compare_identifiers(a: Paper, b: Paper) -> tuple[str, str]:
-    """Return an identifier in common, or else a scheme in which both have one, and none is.
+    """Return a shared identifier, else a scheme in which both have only different ones.
 
-    Each is "" where there is no such thing.
+    Each is "" if there is none.
     """
     ours, theirs = _by_scheme(a), _by_scheme(b)
     conflict = ""
@@ -213,7 +211,7 @@ def _by_scheme(paper: Paper) -> dict[str, set[str]]:
 
 @lru_cache(maxsize=4096)
 def _words_of_people_and_venue(names: tuple[str, ...], venue: str) -> frozenset[str]:
-    """Words that catalogues mix into titles: names of the authors and of the venue."""
+    """Return words that catalogues mix into titles: names of authors and venue."""
     words = venues.venue(venue).words.union(*authors.people(names))
     return frozenset(map(american, words))
 
@@ -252,9 +250,9 @@ def _shingles(abstract: str) -> _Shingles:
 
 
 def abstract_agreement(a: str, b: str) -> float | None:
-    """Return the share of the shorter abstract that the longer has; None if one is too short.
+    """Return the share of the shorter abstract that the longer has, None if one is too short.
 
-    Feeds cut abstracts, so the shorter is asked for; in neighbouring pairs of words, which
-    two papers of one field do not share by chance.
+    Feeds cut abstracts, so the shorter one is measured, in pairs of neighbouring words, which two
+    papers of one field do not share by chance.
     """
     return _abstracts(a, b)[0]

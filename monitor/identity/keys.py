@@ -1,4 +1,4 @@
-"""What a paper can be recognised by: identifiers, its title, its source's own name for it."""
+"""What a paper is recognised by: identifiers, its title, its source's own id."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _ARXIV_PREFIX = re.compile(
 _DOI_PREFIX = re.compile(r"^(?:https?://)?(?:(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
 _DOI = re.compile(rf"{DOI_PREFIX}\S+$")
 _ARXIV_DOI = re.compile(r"^10\.48550/arxiv\.", re.IGNORECASE)
-# A link with nothing in it to parse: a host in small letters and a path.
+# A link that needs no parsing: a lower-case host and a path.
 _SIMPLE_LINK = re.compile(r"https?://(?:www\.)?+([a-z0-9-]+(?:\.[a-z0-9-]+)+(?:/[!-\"$->@-~]*)?)")
 _TRACKING = re.compile(r"^(?:utm_\w+|rss|ref|fbclid|gclid|mc_cid|mc_eid)$", re.IGNORECASE)
 
 FINGERPRINT_VERSION = "1"
-# With another, every record is looked at again once: to be raised when keys are told otherwise.
+# Part of every `mark`. Raise it when identifiers change, so that all records are read again.
 MARK_VERSION = "3"
-LINK = "url"  # a link is no proof: pages are reused and moved
+LINK = "url"  # a link proves nothing: pages are reused and moved
 
 
 def arxiv_id(value: str) -> str:
@@ -52,7 +52,7 @@ def doi(value: str) -> str:
 
 @lru_cache(maxsize=4096)
 def link(url: str) -> str:
-    """Return a link as it can be compared: no scheme, no www., no fragment, no tracking."""
+    """Return a link for comparison: without scheme, www., fragment and tracking parameters."""
     if simple := _SIMPLE_LINK.fullmatch(url):
         return simple[1].rstrip("/")
     try:
@@ -117,24 +117,24 @@ def _normalize(scheme: str, value: str) -> tuple[str, str]:
 
 
 def fingerprint(paper: Paper) -> str:
-    """Return a digest that changes when the words of title or abstract do, not their typography.
+    """Return a hash that changes with the words of title or abstract, not their typography.
 
-    Empty fields are left out, so that a field which a source starts to fill in is no change
-    of what was there; the version stands in front, so that values of an older rule are recognised.
+    Empty fields are left out, so that a field which a source starts to fill is no change. The
+    version comes first, so that values of an older rule are recognised.
     """
     parts = ((b"title:", paper.title), (b"abstract:", paper.abstract))
     words = b"\0".join(name + _letters(text) for name, text in parts if text)
     return f"{FINGERPRINT_VERSION}:{hashlib.sha256(words).hexdigest()[:32]}"
 
 
-# What stands for something else in LaTeX or HTML; a text without it is as it looks.
+# Signs with a meaning in LaTeX or HTML. A text without them needs no clean-up.
 _MARKED_UP = frozenset(b"\\${}<&")
 _SIGNS = bytes(b for b in range(128) if not chr(b).isalnum() and b not in _MARKED_UP)
 _SMALL = bytes(range(256)).lower()
 
 
 def _letters(text: str) -> bytes:
-    """Return the letters and digits of the folded words; plain ASCII takes the short way."""
+    """Return the letters and digits of the folded words, with a fast path for plain ASCII."""
     if text.isascii():
         letters = text.encode().translate(_SMALL, _SIGNS)
         if letters.isalnum() or not letters:  # nothing marked up was left in it
@@ -147,9 +147,9 @@ _IN_CAPITALS = re.compile(r"\b[A-Z]{2,}\b")
 
 
 def says_no_more(now: Paper, before: Paper) -> bool:
-    """Whether a record has only lost words, or gained a subtitle or headings in capitals.
+    """Whether a record only lost words, or gained a subtitle or headings in capitals.
 
-    That is how a source is read better, or how it cuts a text, and no revision of the paper.
+    That happens when a source is read better, or cuts a text. It is no revision.
     """
     return _same_title(now.title, before.title) and (
         _letters(now.abstract) in _letters(before.abstract)
@@ -170,15 +170,15 @@ def _only_gains_headings(now: str, before: str) -> bool:
 
 
 def raw_id(paper: Paper) -> str:
-    """Return the source's own name for a record, else its link, else a hash of its text."""
+    """Return the source's own id of a record, else its link, else a hash of its text."""
     return paper.raw_id or link(paper.url) or f"text:{fingerprint(paper)}"
 
 
 def mark(paper: Paper) -> int:
-    """Return 63 bits that are the same for a record that says exactly the same again.
+    """Return a hash of 63 bits of all that a record says.
 
-    Dates count only by being there: many sources give that of their own run. XXH3 is no secret's
-    keeper, and need not be: who makes two records of one name alike hides but his own.
+    Of dates it counts only whether they are there: many sources give that of their own run. XXH3 is
+    not cryptographic, and need not be: whoever forges a collision hides only their own record.
     """
     rest = _rest(
         paper.year,
@@ -219,7 +219,7 @@ def _written(keys: Mapping[str, object]) -> str:
 
 
 def with_keys(paper: Paper) -> IncomingPaper:
-    """Return a paper with all that it can be recognised by."""
+    """Return a paper with everything that it is recognised by."""
     return _with_keys(paper, raw_id(paper), mark(paper), blocks(paper.title, paper.authors))
 
 
@@ -246,7 +246,7 @@ def _with_keys(paper: Paper, name: str, number: int, blocks: tuple[int, ...]) ->
 
 
 def about(paper: Paper) -> tuple[tuple[str, str], ...]:
-    """Return the normalised identifiers of what a record is about; itself it is not about."""
+    """Return the normalised identifiers of what a record is about, except its own."""
     if not paper.about:
         return ()
     own = identifiers(paper)

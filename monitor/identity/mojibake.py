@@ -1,6 +1,6 @@
-"""Damage that text takes on its way: encodings mistaken for each other, and what is left of them.
+"""Repairing mojibake: encodings mistaken for each other.
 
-Only what has one reading is mended; anything else stays, and is compared letter by letter.
+Only what has one reading is repaired; anything else stays, and is compared letter by letter.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MIXED = re.compile("[A-Za-z][\u0401-\u045f]|[\u0401-\u045f][A-Za-z]")
 
 
 def repair(text: str) -> str:
-    """Return `text` with letters restored where the mistake that changed them is plain."""
+    """Return `text` with letters restored where the mistake is obvious."""
     if text.isascii():
         return text
     text = _SIGN.sub(" ", _TWICE.sub(_once, text))

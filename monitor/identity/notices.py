@@ -26,14 +26,14 @@ from monitor.model import (
     Paper,
 )
 
-# What a notice is for the paper that it is about. A comment changes nothing.
+# The change that a notice means for its paper. A comment changes nothing.
 NEWS: Mapping[str, ChangeKind] = {
     RETRACTION: ChangeKind.WITHDRAWN,
     CORRECTION: ChangeKind.REVISED,
     CONCERN: ChangeKind.REVISED,
 }
-# How a notice is called where no type is given. A title that only has the word somewhere, or goes
-# on without a colon ("Correction of Spelling Errors"), is that of a paper.
+# Titles of notices without a type. A title with the word elsewhere, or without a colon after it
+# ("Correction of Spelling Errors"), is a paper's.
 _TITLES = (
     (
         RETRACTION,
@@ -55,14 +55,14 @@ Pair = tuple[str, str]
 
 
 def notice(paper: Paper) -> str:
-    """Return which kind of notice a record is (a key of `NEWS`), by its type or title; else ""."""
+    """Return the kind of notice of a record (a key of `NEWS`), by type or title, else ""."""
     if paper.type in NEWS:
         return paper.type
     return next((type_ for type_, called in _CALLED if called.match(paper.title)), "")
 
 
 def is_about(a: Paper, b: Paper) -> bool:
-    """Say whether one of two records is about the other, as it says itself."""
+    """Return whether one of two records says that it is about the other."""
     if not (a.about or b.about):
         return False
     return _names(a, b) or _names(b, a)
@@ -73,10 +73,10 @@ def _names(one: Paper, other: Paper) -> bool:
 
 
 def apart(a: Paper, b: Paper) -> str:
-    """Say why two records without an identifier in common are two, however alike; else "".
+    """Return why two similar records without a shared identifier are two, else "".
 
-    A notice bears the title and the authors of its paper, and is not that paper. Two notices of
-    one kind are two where they are about different papers, or have ids of one scheme.
+    A notice has the title and authors of its paper, and is not that paper. Two notices of one kind
+    are two if they are about different papers, or have different ids of one scheme.
     """
     ours, theirs = notice(a), notice(b)
     if ours != theirs:
@@ -89,13 +89,10 @@ def apart(a: Paper, b: Paper) -> str:
 
 
 def _have_other_ids(ours: Iterable[Pair], theirs: Iterable[Pair]) -> bool:
-    """Whether two lists have a scheme in common, and no identifier."""
+    """Whether two lists share a scheme but no identifier."""
     here, there = ({pair for pair in pairs if pair[0] != LINK} for pairs in (ours, theirs))
     schemes = {scheme for scheme, _ in here} & {scheme for scheme, _ in there}
     return bool(schemes) and here.isdisjoint(there)
-
-
-# ── what is news because of them ────────────────────────────────────────────────────
 
 
 def subjects(incoming: Iterable[IncomingPaper]) -> set[Pair]:
@@ -106,10 +103,10 @@ def subjects(incoming: Iterable[IncomingPaper]) -> set[Pair]:
 def mark_retracted(
     incoming: Sequence[IncomingPaper], by_stored: Iterable[Pair]
 ) -> list[IncomingPaper]:
-    """Return records with those marked as withdrawn that a retraction notice is about.
+    """Return records, marking as withdrawn those that a retraction notice is about.
 
-    `by_stored` are the identifiers that stored notices have retracted; the notices among the
-    records themselves count as well, so that the order of the two does not matter.
+    `by_stored` are the identifiers that stored notices retract. Notices among the records
+    themselves count as well, so that their order does not matter.
     """
     here = (one.about for one in incoming if effect_of(one) is ChangeKind.WITHDRAWN)
     named = {*by_stored, *(pair for pairs in here for pair in pairs)}
@@ -128,11 +125,11 @@ def attach(
     stored: Mapping[Pair, int],
     noticed: Mapping[int, set[int]],
 ) -> list[Decision]:
-    """Give the decisions on notices their effect on the papers that they are about.
+    """Add to decisions on notices their effect on the papers that they are about.
 
-    `stored` are the papers that have the identifiers of `subjects`; `noticed` are the notices
-    that were stored of each of them before: what they say is no news twice. A notice with such
-    a paper, or a correction with its paper in the same reading, is stored silently.
+    `stored` are the papers with the identifiers of `subjects`, `noticed` the notices stored of each
+    of them before, which are no news twice. A notice with such a paper, or a correction with its
+    paper in the same reading, is stored silently.
     """
     at: dict[Pair, list[Decision]] = {}
     for decision in decisions:
@@ -156,7 +153,7 @@ def _with_effect(
     ids |= {one.paper_id for one in here if one.paper_id is not None}
     ids.discard(decision.paper_id or 0)
     before = {id for id in ids if decision.paper_id in noticed.get(id, ())}
-    # A notice of long ago tells of its paper what its readers were not told in time.
+    # An old notice is still news of its paper: its readers were not sent it in time.
     news = decision.news and decision.kind is not ChangeKind.OLDER
     effect = Effect(kind, tuple(sorted(ids - before)), news, _reason(decision.keyed))
     changed = replace(decision, effect=effect)
@@ -168,7 +165,7 @@ def _with_effect(
 
 
 def effect_of(keyed: IncomingPaper) -> ChangeKind | None:
-    """Return what a record means for the papers that it is about; None for all but notices."""
+    """Return what a record means for the papers that it is about, None if it is no notice."""
     return NEWS.get(notice(keyed.paper)) if keyed.about else None
 
 

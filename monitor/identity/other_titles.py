@@ -1,4 +1,4 @@
-"""Under which other titles a paper was seen: a reader can check what likeness has joined."""
+"""Other titles of a paper, so that a reader can check a merge by likeness."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from monitor.identity.resolve import by_likeness
 from monitor.model import OtherTitle, Sighting
 from monitor.text import title_key
 
-# More titles than these tell a reader nothing.
+# Further titles are not shown.
 MAX_OTHER_TITLES = 3
-# Titles are compared in so many characters; the longest have some five hundred.
+# Titles are compared up to this length; the longest have some five hundred characters.
 MAX_TITLE_LENGTH = 2_000
 
 
 def other_titles(title: str, sightings: Sequence[Sighting]) -> tuple[OtherTitle, ...]:
-    """Return the other titles of a paper that records were joined to by likeness.
+    """Return other titles of records that were merged by likeness.
 
-    `sightings` are those of the paper, the first seen first. Titles that differ only in case,
-    punctuation or mark-up are one; what an identifier or a person has joined needs no check.
+    `sightings` are those of the paper, oldest first. Titles that differ only in case, punctuation
+    or markup are the same. Merges by identifier or by a person need no check.
     """
     titles = [(_key(one.text.title), one.text.title, one) for one in sightings if one.text]
     shown = {_key(title)}
-    # A title that likeness has brought may have taken the place of the first record's.
+    # The title of a record merged by likeness may have replaced the first record's.
     replaced = any(key in shown and by_likeness(one.why) for key, _, one in titles)
     others = []
     for key, other, one in titles:

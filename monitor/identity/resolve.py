@@ -1,4 +1,4 @@
-"""Which paper a record is of: by its keys, by its place in its source, by what it says."""
+"""Entity resolution: which stored paper a record is of, by keys, source's id or likeness."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from monitor.identity.same_work import (
 from monitor.model import Candidate, IncomingPaper, Paper
 from monitor.text import plain, title_key
 
-# Under one guid or link, a title this near is the same paper under a mended title.
+# Titles this similar under one guid or link are the same title, corrected.
 MENDED_TITLE = 0.75
-# A title less near than this, by other people, is another paper's.
+# Less similar titles by other people are of different papers.
 NEAR_ENOUGH = 0.75
-# What a candidate was found by, the strongest first.
+# How a candidate was found, strongest first.
 WAYS = ("key", "raw_id", "title", "block")
 
 _ONLY_NEAR = frozenset({"block"})
-# How the reasons begin that name an identifier, an entry or a person; all others are likeness.
+# The beginnings of reasons by identifier, entry or person; all others are by likeness.
 _BY_NAME = re.compile(r"someone ruled|same entry of its source|same (?!title\b)\S+ \S")
 _NAME = re.compile(r"[^\W\d_]{2,}")
 
@@ -43,7 +43,7 @@ Handle = tuple[str, str]
 
 
 def handles(keyed: IncomingPaper) -> dict[Handle, str]:
-    """What names a paper and is found as it is, strongest first, and how it is then found."""
+    """The handles of a record, strongest first, and how each finds papers."""
     found: dict[Handle, str] = {pair: "key" for pair in keyed.keys if pair[0] != LINK}
     found |= {pair: "raw_id" for pair in keyed.keys if pair[0] == LINK}
     found["raw_id", keyed.raw_id] = "raw_id"
@@ -52,7 +52,7 @@ def handles(keyed: IncomingPaper) -> dict[Handle, str]:
 
 
 def strength(candidate: Candidate) -> tuple[int, bool, int]:
-    """Sort candidates: the strongest first; of two by key, the one that this entry was before."""
+    """Sort candidates, strongest first; of two by key, first the one that had this entry."""
     way = min(map(WAYS.index, candidate.found_by))
     return way, "raw_id" not in candidate.found_by, candidate.stored.id
 
@@ -60,10 +60,10 @@ def strength(candidate: Candidate) -> tuple[int, bool, int]:
 def stored_matches(
     keyed: IncomingPaper, found: Sequence[Candidate]
 ) -> Iterator[tuple[Candidate, str, bool]]:
-    """Yield the stored papers that a record is of, why, and whether that proves them to be one.
+    """Yield the stored papers of a record, the reason, and whether it proves they are one.
 
-    Names prove it, keys and the place in a source; likeness is asked for only where no name
-    leads to a paper, and then the first that is like it will do.
+    Keys and the source's id prove it. Likeness counts only if neither leads to a paper; then the
+    first similar paper is taken.
     """
     recognised = False
     for candidate in sorted(found, key=strength):
@@ -81,7 +81,7 @@ def stored_matches(
 
 
 def by_likeness(why: str) -> bool:
-    """Whether a reason that was stored with a record says that it was joined by likeness alone."""
+    """Whether a stored reason is by likeness alone."""
     return bool(why) and not _BY_NAME.match(why)
 
 
@@ -90,10 +90,7 @@ def _by_ruling(keyed: IncomingPaper, candidate: Candidate) -> str:
 
 
 def _same_entry(keyed: IncomingPaper, candidate: Candidate) -> str:
-    """An entry that says of itself what it said before is of the paper that it was of before.
-
-    So is one that a person has put there, whatever it says.
-    """
+    """Whether an entry is unchanged, and so still of the same paper, or put there by a person."""
     if not_reread_since_split(keyed, candidate):
         return "someone ruled that it is this paper"
     if common := _in_common(keyed, candidate):
@@ -107,7 +104,7 @@ def _same_entry(keyed: IncomingPaper, candidate: Candidate) -> str:
 
 
 def _in_common(keyed: IncomingPaper, candidate: Candidate) -> str:
-    """Return an identifier that is no proof by itself, but borne out by an entry's place."""
+    """Return an identifier that proves nothing by itself, but does with the entry's id."""
     ours = any(text.raw_id == keyed.raw_id for text in candidate.sightings)
     if not ours or contradiction(keyed.keys, candidate.keys):
         return ""
@@ -115,12 +112,12 @@ def _in_common(keyed: IncomingPaper, candidate: Candidate) -> str:
 
 
 def not_reread_since_split(keyed: IncomingPaper, candidate: Candidate) -> bool:
-    """Whether a paper was split, and this entry of it has not been read again since."""
+    """Whether a paper was split and this entry has not been read since."""
     return any(text.raw_id == keyed.raw_id and not text.fingerprint for text in candidate.sightings)
 
 
 def _ruled_out(keyed: IncomingPaper, candidate: Candidate) -> bool:
-    """A ruling parts a record from a paper, but not from one whose key it carries.
+    """Whether a ruling separates a record from a paper. A shared key overrides the ruling.
 
     A key that another identifier contradicts does not count.
     """
@@ -131,12 +128,12 @@ def _ruled_out(keyed: IncomingPaper, candidate: Candidate) -> bool:
 
 
 def shared_key(keyed: IncomingPaper, keys: Keys) -> str:
-    """Return the first identifier that a record shares with a paper, or ""."""
+    """Return the first identifier that a record shares with a paper, else ""."""
     return next((f"{s} {v}" for s, v in keyed.keys if s != LINK and (s, v) in keys), "")
 
 
 def without(keyed: IncomingPaper, common: AbstractSet[Handle]) -> IncomingPaper:
-    """Return a record that is recognised by none of some identifiers; it keeps them as data."""
+    """Return a record without some of its keys, which it keeps as data."""
     if common.isdisjoint(keyed.keys):
         return keyed
     kept = tuple(pair for pair in keyed.keys if pair not in common)
@@ -147,7 +144,7 @@ def without(keyed: IncomingPaper, common: AbstractSet[Handle]) -> IncomingPaper:
 def find_disowned(
     keyed: IncomingPaper, found: Iterable[Candidate], matching: Iterable[Candidate]
 ) -> Iterator[Handle]:
-    """Yield the identifiers that a record shares with stored papers which are clearly others."""
+    """Yield the identifiers that a record shares with clearly different stored papers."""
     ours = {one.stored.id for one in matching}
     for candidate in found:
         if candidate.stored.id not in ours:
@@ -157,10 +154,10 @@ def find_disowned(
 def matches(
     keyed: IncomingPaper, papers: Sequence[Paper], keys: Keys, found_by: frozenset[str]
 ) -> str:
-    """Say by what a paper is the incoming one, or "" when it is another.
+    """Return why a record is of a paper, or "" if it is not.
 
-    `papers` are the records of it that are at hand, of which the first is compared; `keys` are
-    the identifiers of all.
+    `papers` are the paper's records at hand, of which the first is compared; `keys` are the
+    identifiers of all.
     """
     paper = papers[0]
     shared = shared_key(keyed, keys)
@@ -181,10 +178,10 @@ def matches(
 
 
 def _may_share(keyed: IncomingPaper, papers: Sequence[Paper], keys: Keys) -> bool:
-    """Whether an identifier in common proves that a record is of a paper.
+    """Whether a shared identifier proves that a record is of a paper.
 
-    Not where one is about the other (some errata have the DOI of their paper), nor where another
-    identifier contradicts and no text bears it out.
+    It does not if one is about the other (some errata have the DOI of their paper), nor if another
+    identifier contradicts it and the texts differ.
     """
     for paper in papers:
         if (keyed.about or paper.about) and is_about(keyed.paper, paper):
@@ -206,13 +203,13 @@ def _without_common_keys(paper: Paper, common: Keys) -> Paper:
 
 
 def may_match_cheaply(keyed: IncomingPaper, title: str, authors: tuple[str, ...]) -> bool:
-    """Whether a paper may be one of this title, or by one of these authors: a word will do.
+    """A cheap check whether a paper may have this title, or one of these authors.
 
-    Nearly all papers that share but a block have neither, and a full block holds many.
+    Nearly all papers that share only a block have no word of either in common.
     """
     text = _spoken(authors)
     names = _names(keyed.paper.authors)
-    # As letters they are soon looked for, and in nearly all lists in vain.
+    # A search in the joined text is fast, and nearly always finds nothing.
     if any(map(text.__contains__, names)) and not names.isdisjoint(_NAME.findall(text)):
         return True
     key = title_key(title)
@@ -223,16 +220,16 @@ def _spoken(authors: tuple[str, ...]) -> str:
     return fold_title(" ".join(authors)).casefold()
 
 
-@lru_cache(maxsize=16)  # a paper's candidates come one after another
+@lru_cache(maxsize=16)  # a paper's candidates follow each other
 def _names(authors: tuple[str, ...]) -> frozenset[str]:
     """Return the words of names, without initials."""
     return frozenset(_NAME.findall(_spoken(authors)))
 
 
 def _text_bears_out_link(keyed: IncomingPaper, paper: Paper, keys: Keys) -> bool:
-    """A guid or link may be given to another paper: the title or abstract must bear it out.
+    """Whether the texts confirm a shared guid or link, which may be given to another paper.
 
-    Nothing else may speak against it: other people, another part, one conference in two years.
+    Nothing may contradict it: other people, another part, one conference in two years.
     """
     schemes = {scheme for scheme, _ in keyed.keys} & {scheme for scheme, _ in keys}
     if schemes - {LINK}:
@@ -244,11 +241,10 @@ def _text_bears_out_link(keyed: IncomingPaper, paper: Paper, keys: Keys) -> bool
 
 
 def may_be_one(a: Paper, b: Paper) -> bool:
-    """Whether nothing speaks against two papers being one that a record's names say are one.
+    """Whether nothing contradicts that two papers are one when a record has keys of both.
 
-    A wrong DOI is copied easily: papers of other people under another title stay apart, and so
-    do two ids of one scheme (a paper has one; of DOIs, one a version and a publisher) unless
-    the records are like each other besides.
+    A wrong DOI is easily copied: papers of other people under another title stay apart, and so do
+    two ids of one scheme (except DOIs, one a version and publisher) unless the records are similar.
     """
     people = author_agreement(a.authors, b.authors)
     if people == 0 and not same_work(a, b).same:

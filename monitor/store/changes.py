@@ -12,8 +12,9 @@ from monitor.store.database import Transaction
 from monitor.store.paper_drafts import Draft
 from monitor.store.sql import among
 
-# The kinds of a paper's first change: it is new, or older, only once.
-REOPENED = timedelta(days=90)
+# Changes up to this age are matched again when their paper has more text. What an old paper gains
+# is no news.
+MATCHED_AGAIN_FOR = timedelta(days=90)
 
 _change = schema.change.c
 
@@ -24,7 +25,7 @@ def write(tx: Transaction, drafts: Iterable[Draft], now: datetime) -> None:
     If a known paper has more text than before, all its newer changes wait again.
     """
     drafts = list(drafts)
-    reopen(tx, [draft.id for draft in drafts if draft.wider], now - REOPENED)
+    reopen(tx, [draft.id for draft in drafts if draft.wider], now - MATCHED_AGAIN_FOR)
     rows = [
         {
             "paper_id": draft.id,

@@ -74,7 +74,7 @@ def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
     _lead_on(tx, kept, reasons, now)
     tx.execute(sa.delete(schema.paper).where(among(tx, _paper.id, kept)))
     common.restore(tx, set(kept.values()))
-    changes.reopen(tx, set(kept.values()), now - changes.REOPENED)
+    changes.reopen(tx, set(kept.values()), now - changes.MATCHED_AGAIN_FOR)
     return kept
 
 
@@ -92,9 +92,6 @@ def _choose_kept(pairs: Iterable[tuple[int, int, str]]) -> dict[int, int]:
         if first != last:
             roots[last] = first
     return {id: root(id) for id in roots}
-
-
-# ── what was told ───────────────────────────────────────────────────────────────────
 
 
 def _unite_news(
@@ -174,9 +171,6 @@ def _united_items(
     return list(items.values())
 
 
-# ── what is known ───────────────────────────────────────────────────────────────────
-
-
 def _write_paper(
     tx: Transaction,
     stored: Mapping[int, StoredPaper],
@@ -251,9 +245,6 @@ def _move_sightings(tx: Transaction, into: Mapping[int, int], lost: Sequence[int
     tx.execute(sa.delete(schema.sighting).where(among(tx, _sighting.paper_id, into)))
     insert_new(tx, schema.sighting, [sightings[place] for place in sorted(sightings)])
     sighting_texts.move(tx, into, before)
-
-
-# ── who is led on ───────────────────────────────────────────────────────────────────
 
 
 def _lead_on(

@@ -149,9 +149,6 @@ def prune_bodies(tx: Transaction, before: datetime, limit: int) -> int:
     return len(ids)
 
 
-# ── papers from before there were blocks ────────────────────────────────────────────
-
-
 def without_blocks(tx: Transaction, limit: int) -> list[tuple[int, Paper]]:
     """Return the last papers from before blocks were stored, none if all have some.
 

@@ -190,10 +190,10 @@ def test_what_a_first_reading_is_worth(first_run, age, news):
 
 
 def test_of_undated_papers_a_first_reading_tells_the_newest_twenty_over_all_chunks():
-    told = [with_keys(Paper(f"Paper {number}", raw_id=str(number))) for number in range(30)]
-    first = decide_chunk(told[:15], [()] * 15, DecisionContext(NOW, FirstRun.RECENT))
+    papers = [with_keys(Paper(f"Paper {number}", raw_id=str(number))) for number in range(30)]
+    first = decide_chunk(papers[:15], [()] * 15, DecisionContext(NOW, FirstRun.RECENT))
     rest = DecisionContext(NOW, FirstRun.RECENT, undated_before=count_undated(first))
-    second = decide_chunk(told[15:], [()] * 15, rest)
+    second = decide_chunk(papers[15:], [()] * 15, rest)
     assert [d.news for d in (*first, *second)] == [True] * 20 + [False] * 10
 
 

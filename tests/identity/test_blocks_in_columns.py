@@ -21,17 +21,17 @@ def titles(count: int, longest: int) -> list[str]:
 
 def test_the_columns_are_the_blocks_of_each_title():
     heads = [f"{a}: {b}" for a, b in zip(titles(50, 6), titles(50, 4), strict=True)]
-    told = [
+    all_titles = [
         *titles(500, 9),
         *titles(20, 90),
         *heads,
         "",
         "R\u00e9nyi\nEntropy & $\\beta$-Expansions",
     ]
-    expected = [sorted(blocks(title)) for title in told]
-    assert list(map(sorted, blocking.blocks_of(told))) == expected
+    expected = [sorted(blocks(title)) for title in all_titles]
+    assert list(map(sorted, blocking.blocks_of(all_titles))) == expected
     few = blocking.COLUMNS_FROM - 1  # these are worked out one by one
-    assert list(map(sorted, blocking.blocks_of(told[:few]))) == expected[:few]
+    assert list(map(sorted, blocking.blocks_of(all_titles[:few]))) == expected[:few]
 
 
 def test_a_batch_without_titles_has_no_blocks():

@@ -7,7 +7,7 @@ from monitor.model import Paper
 
 
 @pytest.mark.parametrize(
-    ("told", "bare"),
+    ("text", "bare"),
     [
         ("2401.01234", "2401.01234"),
         ("2401.01234v3", "2401.01234"),
@@ -24,12 +24,12 @@ from monitor.model import Paper
         ("", ""),
     ],
 )
-def test_arxiv_ids_lose_prefix_and_version(told, bare):
-    assert arxiv_id(told) == bare
+def test_arxiv_ids_lose_prefix_and_version(text, bare):
+    assert arxiv_id(text) == bare
 
 
 @pytest.mark.parametrize(
-    ("told", "bare"),
+    ("text", "bare"),
     [
         ("10.1000/ABC.1", "10.1000/abc.1"),
         ("doi:10.1000/abc.1", "10.1000/abc.1"),
@@ -40,13 +40,13 @@ def test_arxiv_ids_lose_prefix_and_version(told, bare):
         ("10.1000", ""),
     ],
 )
-def test_dois_ignore_case_and_prefixes(told, bare):
-    assert doi(told) == bare
+def test_dois_ignore_case_and_prefixes(text, bare):
+    assert doi(text) == bare
 
 
 def test_a_link_is_compared_without_scheme_fragment_and_tracking():
-    told = "https://www.Example.org/paper/?id=7&utm_source=rss#abstract"
-    assert link(told) == link("http://example.org/paper?id=7") == "example.org/paper?id=7"
+    text = "https://www.Example.org/paper/?id=7&utm_source=rss#abstract"
+    assert link(text) == link("http://example.org/paper?id=7") == "example.org/paper?id=7"
     assert link("javascript:alert(1)") == ""
     assert link("http://[broken") == ""
 

@@ -109,7 +109,7 @@ def unsent(
         return unsent_matches.unsent(tx, name, now, **how)
 
 
-def told(news: Iterable[UnsentMatch]) -> list[tuple[int, int]]:
+def revisions_of(news: Iterable[UnsentMatch]) -> list[tuple[int, int]]:
     """(paper, revision) of pieces of news, once each."""
     return sorted({(one.change.stored.id, one.change.revision) for one in news})
 

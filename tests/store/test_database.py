@@ -27,8 +27,8 @@ from tests.store.scenes import NOW, arrive
 def test_X14_X15_the_settings_of_a_sqlite_store(sqlite: Database) -> None:
     asked = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
     with sqlite.writing() as tx:
-        told = {name: tx.exec_driver_sql(f"PRAGMA {name}").scalar() for name in asked}
-    assert told == {
+        settings = {name: tx.exec_driver_sql(f"PRAGMA {name}").scalar() for name in asked}
+    assert settings == {
         "journal_mode": "wal",
         "synchronous": 2,
         "foreign_keys": 1,

@@ -117,8 +117,8 @@ def test_outcomes_recorded_at_once_keep_what_each_is_known_as(store: Database) -
         }
         outbox.put_back(tx, [lost.id], "me", NOW)
         known_as = {first.id: "250 queued as 1", second.id: "", lost.id: "250 queued as 3"}
-        told = outbox.record(tx, known_as, "me", Outcome(DeliveryState.SENT), NOW)
-    assert told == {first.id, second.id}
+        recorded = outbox.record(tx, known_as, "me", Outcome(DeliveryState.SENT), NOW)
+    assert recorded == {first.id, second.id}
     assert [one(store, d.id).reference for d in (first, second, lost)] == [
         "250 queued as 1",
         "",

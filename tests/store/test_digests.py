@@ -44,8 +44,8 @@ from tests.store.scenes import (
     ingest,
     match,
     new,
+    revisions_of,
     subscribe,
-    told,
     unsent,
     until_another_waits,
     watch,
@@ -104,7 +104,7 @@ def test_a_match_is_unsent_until_a_digest_has_reached_somebody(store: Database) 
     )
     assert one.change.sources == ("feed",)
     freeze(store, digest([one]))
-    assert told(unsent(store)) == [(id, 1)]
+    assert revisions_of(unsent(store)) == [(id, 1)]
     attempt(store, DeliveryState.SENT)
     assert unsent(store) == []
 
@@ -127,18 +127,18 @@ def test_what_reached_nobody_is_unsent(store: Database, state: DeliveryState) ->
     ids = matched(store, "1")
     freeze(store, digest(unsent(store)))
     attempt(store, state)
-    assert told(unsent(store)) == [(ids[0], 1)]
+    assert revisions_of(unsent(store)) == [(ids[0], 1)]
     assert unsent(store, fresh=True) == []
 
 
 def test_a_subscription_looks_back_as_far_as_the_topic_says(store: Database) -> None:
     old, recent = arrive(store, "1", now=NOW - 8 * DAY) + arrive(store, "2", now=NOW - 6 * DAY)
     match(store, old, recent)
-    assert told(unsent(store)) == [(recent, 1)]
-    assert told(unsent(store, now=NOW + 30 * DAY)) == [(recent, 1)]
+    assert revisions_of(unsent(store)) == [(recent, 1)]
+    assert revisions_of(unsent(store, now=NOW + 30 * DAY)) == [(recent, 1)]
 
 
-def test_the_papers_that_wait_are_counted_as_they_will_be_told(store: Database) -> None:
+def test_the_papers_that_wait_are_counted_as_they_will_be_revisions_of(store: Database) -> None:
     def waiting(name: str = "ada", now: datetime = NOW) -> int:
         with store.reading() as tx:
             return unsent_matches.waiting(tx, name, now)
@@ -151,13 +151,13 @@ def test_the_papers_that_wait_are_counted_as_they_will_be_told(store: Database) 
     match(store, *ids[:5], topic="u")
     match(store, *ids, topic="v")
     revise(store, ids[0], "0")
-    assert waiting() == len(told(unsent(store))) == 8
-    assert waiting(now=NOW - 2 * DAY) == len(told(unsent(store, now=NOW - 2 * DAY))) == 10
+    assert waiting() == len(revisions_of(unsent(store))) == 8
+    assert waiting(now=NOW - 2 * DAY) == len(revisions_of(unsent(store, now=NOW - 2 * DAY))) == 10
     assert waiting("nobody") == 0
     freeze(store, digest(unsent(store)[:3]))
     assert waiting() == 8
     attempt(store, DeliveryState.SENT)
-    assert waiting() == len(told(unsent(store))) < 8
+    assert waiting() == len(revisions_of(unsent(store))) < 8
 
 
 def test_a_topic_given_later_looks_back_from_then(store: Database) -> None:
@@ -165,7 +165,7 @@ def test_a_topic_given_later_looks_back_from_then(store: Database) -> None:
     [early, late] = arrive(store, "1") + arrive(store, "2", now=NOW + 5 * DAY)
     match(store, early, late, topic="u")
     subscribe(store, "ada", topics=["t", "u"], now=NOW + 5 * DAY)
-    assert told(unsent(store, now=NOW + 5 * DAY)) == [(late, 1)]
+    assert revisions_of(unsent(store, now=NOW + 5 * DAY)) == [(late, 1)]
 
 
 def test_each_subscription_is_told_for_itself(store: Database) -> None:
@@ -174,7 +174,7 @@ def test_each_subscription_is_told_for_itself(store: Database) -> None:
     freeze(store, digest(unsent(store)))
     attempt(store, DeliveryState.SENT)
     assert unsent(store) == []
-    assert told(unsent(store, "lab")) == [(ids[0], 1)]
+    assert revisions_of(unsent(store, "lab")) == [(ids[0], 1)]
 
 
 def test_only_the_topics_that_a_subscription_has_count(store: Database) -> None:
@@ -195,7 +195,7 @@ def test_a_paper_revised_before_it_was_told_is_new_and_told_once(store: Database
     assert unsent(store) == []
 
 
-def test_a_revision_is_news_after_the_paper_was_told(store: Database) -> None:
+def test_a_revision_is_news_after_the_paper_was_revisions_of(store: Database) -> None:
     [id] = matched(store, "1")
     freeze(store, digest(unsent(store)))
     attempt(store, DeliveryState.SENT)
@@ -391,7 +391,7 @@ def test_with_one_item_already_taken_nothing_is_written(store: Database) -> None
         assert digests.count(tx, "ada") == 1
         assert digests.of_paper(tx, other) == []
     assert states(store) == [DeliveryState.SENT]
-    assert told(unsent(store)) == [(other, 1)]
+    assert revisions_of(unsent(store)) == [(other, 1)]
 
 
 def test_with_a_later_revision_already_told_nothing_is_written(store: Database) -> None:
@@ -499,8 +499,8 @@ def test_a_subscription_taken_up_again_looks_back_from_then_and_loses_nothing_fr
     [missed] = matched(store, "2", now=NOW + 10 * DAY)
     [recent] = matched(store, "3", now=NOW + 30 * DAY)
     subscribe(store, "ada", now=NOW + 30 * DAY)
-    assert told(unsent(store, now=NOW + 30 * DAY)) == [(frozen, 1), (recent, 1)]
-    assert missed not in dict(told(unsent(store, now=NOW + 30 * DAY)))
+    assert revisions_of(unsent(store, now=NOW + 30 * DAY)) == [(frozen, 1), (recent, 1)]
+    assert missed not in dict(revisions_of(unsent(store, now=NOW + 30 * DAY)))
 
 
 def test_the_newest_digest_is_the_one_due_last(store: Database) -> None:
@@ -513,7 +513,7 @@ def test_the_newest_digest_is_the_one_due_last(store: Database) -> None:
 
 
 def test_what_a_digest_covers_begins_with_the_last_one_that_stands(store: Database) -> None:
-    """One that reached nobody is told again whole, with all that was read for it."""
+    """One that reached nobody is sent again whole, with all that was read since."""
 
     def last() -> tuple[datetime | None, datetime | None]:
         with store.reading() as tx:

@@ -21,7 +21,7 @@ MANY = 8
 
 
 def at_once(writes: Together, steps: Sequence[Step[str, Any]]) -> list[Any]:
-    """Let threads write at the same time; return what each got, or the fault that it was told.
+    """Let threads write at the same time; return what each returned, or the error that it raised.
 
     The item of the first is "b0", and so on.
     """

@@ -14,8 +14,8 @@ from tests.store.scenes import (
     freeze,
     ingest,
     match,
+    revisions_of,
     subscribe,
-    told,
     unsent,
     watch,
 )
@@ -131,7 +131,7 @@ def test_a_changed_topic_has_its_unsent_matches_replaced(store: Database) -> Non
     with store.writing() as tx:
         rows = [MatchRow("t", sent, 1, 1.0), MatchRow("t", right, 1, 1.0)]
         matches.replace_unsent(tx, {"t": NOW}, rows, NOW)
-    assert told(unsent(store)) == [(right, 1)]
+    assert revisions_of(unsent(store)) == [(right, 1)]
 
 
 def test_what_a_topic_told_of_long_ago_is_still_explained(store: Database) -> None:
@@ -171,7 +171,7 @@ def test_what_was_there_before_a_subscription_came_does_not_wait_for_it(store: D
     [id] = arrive(store, "2", now=NOW - 7 * DAY)
     match(store, id)
     assert look_back(store, later) == NOW - 7 * DAY
-    assert told(unsent(store, "newcomer")) == [(id, 1)]
+    assert revisions_of(unsent(store, "newcomer")) == [(id, 1)]
 
 
 def look_back(store: Database, now: datetime) -> datetime:

@@ -103,8 +103,8 @@ def test_sightings_of_a_candidate_are_those_of_the_source_that_asks(store: Datab
 def test_candidates_stand_in_the_order_of_the_papers_that_came_in(store: Database) -> None:
     ids = arrive(store, "1", "2", "3")
     incoming = [arxiv("3"), arxiv("9"), arxiv("1"), arxiv("3")]
-    told = [[c.stored.id for c in one] for one in found(store, *incoming)]
-    assert told == [[ids[2]], [], [ids[0]], [ids[2]]]
+    result = [[c.stored.id for c in one] for one in found(store, *incoming)]
+    assert result == [[ids[2]], [], [ids[0]], [ids[2]]]
 
 
 def test_a_paper_without_title_key_finds_no_others_without(store: Database) -> None:
@@ -123,7 +123,7 @@ def test_candidates_take_a_handful_of_statements_however_many_papers(store: Data
     arrive(store, *map(str, range(500)))
     said: list[str] = []
     with store.reading() as tx:
-        if tx.dialect.name == "sqlite":  # much of it is told to the driver itself
+        if tx.dialect.name == "sqlite":  # much of it goes to the driver itself
             tx.connection.dbapi_connection.set_trace_callback(said.append)
         else:
             sa.event.listen(tx, "before_cursor_execute", lambda *call: said.append(call[2]))
@@ -145,8 +145,8 @@ def test_of_near_papers_those_that_share_what_few_others_have_are_candidates(
 
 
 def test_half_a_surrogate_is_looked_up_as_any_other_text():
-    told = ["half \ud800", "whole \u00e9"]
-    assert json.loads(sql.to_json(told)) == told
+    texts = ["half \ud800", "whole \u00e9"]
+    assert json.loads(sql.to_json(texts)) == texts
 
 
 def test_keys_longer_than_an_index_entry_are_kept_and_found(store: Database) -> None:
@@ -306,7 +306,7 @@ def test_pages_come_by_id_with_the_sources(store: Database) -> None:
     with store.reading() as tx:
         first = papers.page(tx, 0, 2)
         rest = papers.page(tx, first[-1][0].id, 2)
-    assert [(s.id, told) for s, told in first] == [
+    assert [(s.id, names) for s, names in first] == [
         (ids[0], ("feed",)),
         (ids[1], ("another", "feed")),
     ]
@@ -342,4 +342,4 @@ def test_two_ingests_never_both_insert_a_paper(store: Database) -> None:
     with store.reading() as tx:
         pages = papers.page(tx, 0, 100)
     assert len(pages) == 10
-    assert all(told == ("s0", "s1", "s2", "s3") for _, told in pages)
+    assert all(names == ("s0", "s1", "s2", "s3") for _, names in pages)

@@ -29,7 +29,7 @@ from monitor.store.restore import restore
 steps = iter(range(int(sys.argv[4])))
 touching = {"os.rename", "os.remove", "shutil.copyfile", "sqlite3.connect"}
 
-def die(event, told):
+def die(event, arguments):
     if event in touching and next(steps, None) is None:
         os._exit(9)
 

@@ -140,8 +140,8 @@ def test_papers_from_before_there_were_blocks_are_given_theirs(store: Database) 
     while True:
         with store.ingesting() as tx:
             old = retention.without_blocks(tx, 2)
-            told = [(id, replace(with_keys(paper), keys=())) for id, paper in old]
-            retention.fill_blocks(tx, told)
+            rows = [(id, replace(with_keys(paper), keys=())) for id, paper in old]
+            retention.fill_blocks(tx, rows)
         if not old:
             break
         batches += 1
