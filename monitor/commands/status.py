@@ -193,5 +193,5 @@ def _clock(at: datetime, zone: str) -> str:
 def _blind(report: Iterable[SourceReport]) -> str:
     """Name the sources that could not be read, and those that did not bring what they should."""
     said = [f"{r.source} was not read" for r in report if r.failing_since]
-    said += [f"{r.source} {incidents.said(t.kind)}" for r in report for t in r.troubles]
+    said += [f"{r.source} {incidents.describe(t.kind)}" for r in report for t in r.troubles]
     return "".join(f"; {one}" for one in said)

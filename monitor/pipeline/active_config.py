@@ -8,7 +8,7 @@ from datetime import datetime
 from monitor.errors import StoreError
 from monitor.match import TopicIndex, TopicIndexCache
 from monitor.model import Topic
-from monitor.pipeline.explanations import Explain, kept
+from monitor.pipeline.explanations import Explain, cached_explain
 from monitor.store import matches, subscriptions
 from monitor.store.database import Database, Transaction
 from monitor.store.subscriptions import Subscribed
@@ -54,7 +54,7 @@ class InForce:
     def explain(self, topics: tuple[Topic, ...]) -> Explain:
         """Return what says why one of these topics matches a paper."""
         if self._explained is None or self._explained[0] is not topics:
-            self._explained = topics, kept(self.index(topics))
+            self._explained = topics, cached_explain(self.index(topics))
         return self._explained[1]
 
     def difference(
@@ -65,9 +65,9 @@ class InForce:
             return matches.difference(tx, topics)
         if topics is self._topics:
             return (), ()
-        known = {topic.name: topic for topic in self._topics}
-        changed = [topic for topic in topics if known.pop(topic.name, None) != topic]
-        return changed, sorted(known)
+        earlier = {topic.name: topic for topic in self._topics}
+        changed = [topic for topic in topics if earlier.pop(topic.name, None) != topic]
+        return changed, sorted(earlier)
 
     def remember(self, topics: tuple[Topic, ...], mark: datetime | None) -> None:
         """Keep what the store has in force by now: after the commit."""
@@ -75,10 +75,10 @@ class InForce:
 
     def has_subscriptions(self, tx: Transaction, subscribed: Sequence[Subscribed]) -> bool:
         """Say whether the store has just these subscriptions in force."""
-        known, mark = self._subscribed
+        earlier, mark = self._subscribed
         return (
             mark is not None
-            and known == subscribed
+            and earlier == subscribed
             and subscriptions.subscriptions_mark(tx) == mark
         )
 

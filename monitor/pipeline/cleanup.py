@@ -25,12 +25,12 @@ def upkeep(context: CleanupContext) -> None:
     """
     if incidents.clock_jumped(context):
         return
-    kept, now = context.retention, context.clock.now()
-    before = now - kept.papers if kept.papers else None
-    _all(context, "papers", lambda tx: retention.purge(tx, before, kept.count, now, BATCH))
-    _all(context, "matches", lambda tx: retention.prune_matches(tx, now - kept.matches, BATCH))
-    _all(context, "bodies", lambda tx: retention.prune_bodies(tx, now - kept.bodies, BATCH))
-    _all(context, "runs", lambda tx: retention.prune_runs(tx, now - kept.runs))
+    limits, now = context.retention, context.clock.now()
+    before = now - limits.papers if limits.papers else None
+    _all(context, "papers", lambda tx: retention.purge(tx, before, limits.count, now, BATCH))
+    _all(context, "matches", lambda tx: retention.prune_matches(tx, now - limits.matches, BATCH))
+    _all(context, "bodies", lambda tx: retention.prune_bodies(tx, now - limits.bodies, BATCH))
+    _all(context, "runs", lambda tx: retention.prune_runs(tx, now - limits.runs))
 
 
 def _all(context: StageContext, what: str, step: Callable[[Transaction], int]) -> None:
@@ -42,7 +42,7 @@ def _all(context: StageContext, what: str, step: Callable[[Transaction], int]) -
         if not done:
             break
     if total:
-        log.info("let go of what is old", what=what, count=total)
+        log.info("old data deleted", what=what, count=total)
 
 
 def fill_blocks(context: StageContext) -> None:
@@ -51,10 +51,10 @@ def fill_blocks(context: StageContext) -> None:
     while not context.stopping.is_set():
         with context.database.ingesting() as tx:
             old = retention.without_blocks(tx, BATCH)
-            told = [(id, replace(with_keys(paper), keys=())) for id, paper in old]
-            retention.fill_blocks(tx, told)
+            keys = [(id, replace(with_keys(paper), keys=())) for id, paper in old]
+            retention.fill_blocks(tx, keys)
         if not old:
             break
         filled += len(old)
     if filled:
-        log.info("papers are found by near titles now", papers=filled)
+        log.info("near-title keys added", papers=filled)

@@ -31,7 +31,7 @@ log = structlog.get_logger()
 
 # A first digest has no period before it: it accounts for what was read in this time.
 FIRST_REPORT = timedelta(days=7)
-# Who subscribes at eight is told at eight.
+# A subscription made at eight has its first digest at eight.
 MOMENT = timedelta(microseconds=1)
 
 
@@ -68,27 +68,27 @@ def compose(
 
     `match` has put the subscriptions in force before; those of a newer file wait for it.
 
-    With `early` they are composed now, as their next period, if there is anything to tell.
+    With `early` they are composed now, as their next period, if there are papers for it.
     One subscription that fails never stops the others: `on_failure` gets its name and error. With
     `patient`, for who comes again every few seconds, it rests for a while. Raises UsageError for
     unknown names, StoreBusyError when another process holds the store.
     """
     now = context.clock.now()
-    wanted = chosen(context, names)
+    selected = chosen(context, names)
     done: list[Composed] = []
     if incidents.clock_jumped(context):
         _ask_about_the_clock(context, now)
-        wanted = []
+        selected = []
     with context.database.reading() as tx:
-        states = subscriptions.states(tx, [subscription.name for subscription in wanted])
+        states = subscriptions.states(tx, [subscription.name for subscription in selected])
         resting = stored_incidents.resting(tx, incidents.NOT_COMPOSED, now) if patient else set()
         unrendered = failing(stored_incidents.open_incidents(tx))
         unrendered -= (
             stored_incidents.resting(tx, incidents.NOT_RENDERED, now) if patient else set()
         )
-    for subscription in wanted:
+    for subscription in selected:
         if subscription.name not in states:
-            continue  # put in force by nobody yet
+            continue  # not yet in force
         subject = incidents.subscription(subscription.name)
         if subject in resting:
             continue
@@ -100,7 +100,7 @@ def compose(
             _record_failure(context, subscription.name, fault, now)
             on_failure(subscription.name, fault)
     try:
-        render_again(context, wanted, unrendered, on_failure)
+        render_again(context, selected, unrendered, on_failure)
         notify(context)
     except StoreError as fault:
         if patient:
@@ -140,10 +140,12 @@ def _ask_about_the_clock(context: ComposeContext, now: datetime) -> None:
 
 def chosen(context: ComposeContext, names: Sequence[str]) -> list[Subscription]:
     """Return the named subscriptions, all when none is named. Raises UsageError."""
-    known = {subscription.name: subscription for subscription in context.subscriptions}
+    by_name = {subscription.name: subscription for subscription in context.subscriptions}
     for name in names:
-        if name not in known:
-            raise UsageError(f"no subscription is named {name!r}", f"there are: {', '.join(known)}")
+        if name not in by_name:
+            raise UsageError(
+                f"no subscription is named {name!r}", f"there are: {', '.join(by_name)}"
+            )
     return [s for s in context.subscriptions if not names or s.name in names]
 
 
@@ -222,7 +224,7 @@ def _digest(
         news=news,
         whys=context.in_force.explain(context.topics),
         report=report,
-        notes=_parked(index, subscription),
+        notes=_notes_on_parked_topics(index, subscription),
         full=subscription.full,
         late=_late(subscription, state, now),
         other_titles=also,
@@ -238,13 +240,13 @@ def _other_titles(
 
 
 def _late(subscription: Subscription, state: SubscriptionState, now: datetime) -> datetime | None:
-    """Return before when papers are told by title; None for who was not left waiting so long."""
+    """Return before when papers are listed by title only; None if the last digest is recent."""
     before = late_before(subscription.schedule, subscription.timezone, now)
     last = state.last_composed_at
     return before if last and last < before else None
 
 
-def _parked(index: TopicIndex, subscription: Subscription) -> tuple[str, ...]:
+def _notes_on_parked_topics(index: TopicIndex, subscription: Subscription) -> tuple[str, ...]:
     wrong = index.errors.keys() & set(subscription.topics) if index.errors else ()
     return tuple(
         f"The topic “{name}” is parked and finds nothing until its query is corrected: "

@@ -33,7 +33,7 @@ def deliver(context: DeliverContext, *, probe: bool = False) -> list[Delivery]:
             attempted = [delivery_id for job in jobs for delivery_id in job.result()]
         except KeyboardInterrupt:
             context.stopping.set()
-            log.warning("ending what is under way")
+            log.warning("finishing work in progress")
             raise
     with context.database.reading() as tx:
         return [deliveries.get(tx, delivery_id) for delivery_id in sorted(attempted)]

@@ -109,10 +109,12 @@ class Round:
         return self._together.write(self._claims, names)
 
     def _claims(
-        self, tx: Transaction, asked: Sequence[Collection[str]]
+        self, tx: Transaction, requests: Sequence[Collection[str]]
     ) -> Sequence[list[Delivery]]:
         now, owner = self.context.clock.now(), self.context.owner.id
-        return [outbox.claim(tx, owner, now, channels=names, limit=self._ahead) for names in asked]
+        return [
+            outbox.claim(tx, owner, now, channels=names, limit=self._ahead) for names in requests
+        ]
 
     def _send(self, delivery: Delivery) -> Outcome:
         handed_off = False
@@ -175,7 +177,7 @@ class Round:
         if outcome.channel_down:
             self._together.write(self._put_back, (delivery, outcome, down))
         else:
-            self._together.write(self._recorded, (delivery, outcome))
+            self._together.write(self._record_batch, (delivery, outcome))
         log_delivery(delivery, outcome)
 
     def _put_back(
@@ -189,7 +191,7 @@ class Round:
                 self._open_outage(tx, outcome.error, now)
         return [None] * len(tried)
 
-    def _recorded(
+    def _record_batch(
         self, tx: Transaction, tried: Sequence[tuple[Delivery, Outcome]]
     ) -> Sequence[None]:
         context, now = self.context, self.context.clock.now()

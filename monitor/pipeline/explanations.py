@@ -14,14 +14,14 @@ MOST_KEPT = 1_024
 Explain = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
 
 
-def kept(index: TopicIndex) -> Explain:
+def cached_explain(index: TopicIndex) -> Explain:
     """Return `index.why` with its last answers kept, by all of a paper that topics look at.
 
     For topics that do not change meanwhile.
     """
 
     @lru_cache(maxsize=MOST_KEPT)
-    def explained(  # noqa: PLR0913 - the facts of one match
+    def explain_fields(  # noqa: PLR0913 - the facts of one match
         topic: str,
         title: str,
         abstract: str,
@@ -43,6 +43,6 @@ def kept(index: TopicIndex) -> Explain:
 
     def explain(topic: str, paper: Paper, sources: Sequence[str]) -> tuple[MatchReason, ...]:
         looked_at = paper.title, paper.abstract, paper.authors, paper.venue, paper.categories
-        return explained(topic, *looked_at, paper.announce, tuple(sources))
+        return explain_fields(topic, *looked_at, paper.announce, tuple(sources))
 
     return explain

@@ -87,7 +87,7 @@ def _ingest(runtime: Runtime, source: str) -> bool:
     try:
         ingest(runtime, source)
     except StoreBusyError as fault:
-        log.info("not read now", source=source, reason=str(fault))
+        log.info("source busy", source=source, reason=str(fault))
         return False
     return True
 

@@ -54,7 +54,7 @@ def render(context: ComposeContext, ways: Sequence[Destination], digest: Digest)
     if forms.errors and not forms.parts:
         raise next(iter(forms.errors.values()))
     for name, error in forms.errors.items():
-        log_unrendered(name, digest.subscription, digest.period, error)
+        log_render_failure(name, digest.subscription, digest.period, error)
     return forms
 
 
@@ -73,7 +73,7 @@ def _render(
     return rendered
 
 
-def log_unrendered(channel: str, subscription: str, period: str, fault: Exception) -> None:
+def log_render_failure(channel: str, subscription: str, period: str, fault: Exception) -> None:
     log.error(
         "digest not rendered",
         subscription=subscription,

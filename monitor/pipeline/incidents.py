@@ -1,4 +1,4 @@
-"""What may go wrong, by the names under which it is recorded, told and ended."""
+"""What may go wrong, by the names under which it is recorded, announced and ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from monitor.store import deliveries
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
 
-# The operator is not told of a store that was unavailable for less.
+# The operator is not notified of a store that was unavailable for less.
 BRIEF = timedelta(seconds=30)
 # A clock that is set right after a start without a network is often wrong by hours.
 MOST_AHEAD = timedelta(days=1)
@@ -38,12 +38,12 @@ UNCLEAR = "unclear"
 GAP = stored_incidents.GAP
 
 
-def said(kind: str) -> str:
-    """Return what is told of a subject: that it is failing, or has a gap."""
-    return _SAID.get(kind, f"is {kind}")
+def describe(kind: str) -> str:
+    """Return what is written of a subject: that it is failing, or has a gap."""
+    return _DESCRIPTIONS.get(kind, f"is {kind}")
 
 
-_SAID = {
+_DESCRIPTIONS = {
     GAP: "has a gap",
     JUMPED: "has jumped",
     NOT_RENDERED: "cannot render a digest",
@@ -99,7 +99,7 @@ def subjects(context: MatchContext, living: Iterable[tuple[str, str, str]]) -> s
         CONFIGURATION,
         *([CLOCK] if clock_jumped(context) else []),
         *map(source, context.sources),
-        *(subscription(told.name) for told in context.subscriptions),
+        *(subscription(one.name) for one in context.subscriptions),
         *context.lines,
         *map(channel, context.channels),
         *map(templates, context.channels),
@@ -107,7 +107,9 @@ def subjects(context: MatchContext, living: Iterable[tuple[str, str, str]]) -> s
     }
 
 
-def unclear(tx: Transaction, context: RecipientsContext, delivery: Delivery, now: datetime) -> None:
+def open_unclear(
+    tx: Transaction, context: RecipientsContext, delivery: Delivery, now: datetime
+) -> None:
     """Note that nothing can find out what became of a delivery: a person has to say it.
 
     Who is not written to any more is no incident, and of a notice that may be lost there is none.
@@ -130,7 +132,7 @@ def is_written_to(context: RecipientsContext, delivery: Delivery) -> bool:
     return any(to == (way.channel, one) for way in ways for one in way.recipients)
 
 
-def cleared(tx: Transaction, delivery: Delivery, now: datetime) -> None:
+def end_unclear(tx: Transaction, delivery: Delivery, now: datetime) -> None:
     """Note that it is known, unless another one to the same recipient is not."""
     to = (delivery.channel, delivery.recipient)
     if all(

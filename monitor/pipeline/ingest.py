@@ -74,7 +74,7 @@ def ingest(
             state = source_state.state(tx, name, configured.place)
             error = stored_incidents.open_error(tx, incidents.source(name), incidents.FAILING)
         if source_schedule.waits(state, now):
-            return [_not_asked(name, state.waits_for, now)]
+            return [_postponed_run(name, state.waits_for, now)]
         first_run = configured.first_run if first else accept
         recorder = RunRecorder(context, configured, first_run, error, on_progress)
         reading = _Pass(
@@ -88,14 +88,14 @@ def ingest(
                 until = context.clock.now() + (reading.wait.retry_after or timedelta(0))
                 source_state.must_wait(tx, name, configured.place, until, str(reading.wait))
         if isinstance(reading.wait, WaitError):
-            return done or [_not_asked(name, str(reading.wait), now)]
+            return done or [_postponed_run(name, str(reading.wait), now)]
         judge(context, configured, done)
         if not first and "until" not in validators:
             note_gap(context, configured, done)
     return done
 
 
-def _not_asked(name: str, why: str, now: datetime) -> Run:
+def _postponed_run(name: str, why: str, now: datetime) -> Run:
     """Return what is shown of a source whose server asked to be left alone; it is not stored."""
     return Run(name, None, RunOutcome.UNCHANGED, now, now, error=f"not asked: {why}")
 

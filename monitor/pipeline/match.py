@@ -1,4 +1,4 @@
-"""Match: who watches for what is put in force; changes not yet matched meet the topics.
+"""Match: subscriptions and topics are put in force; changes not yet matched are matched.
 
 A new topic looks back.
 """
@@ -23,7 +23,7 @@ log = structlog.get_logger()
 
 BATCH = 1_000
 # Longer than matching a look-back takes, so that nothing falls between two sets of topics.
-MEANWHILE = timedelta(hours=1)
+MATCH_OVERLAP = timedelta(hours=1)
 
 
 def match(context: MatchContext) -> int:
@@ -44,24 +44,24 @@ def match(context: MatchContext) -> int:
         index = index or context.in_force.index(context.topics)
         rows = list(find(index, topics, changes))
         with context.database.writing() as tx:
-            done = _as_they_were(tx, _told(changes))
+            done = _with_same_sources(tx, _sources_by_change(changes))
             matches.save(tx, done, rows, context.clock.now())
         written += len(rows)
     return written
 
 
-# Changes by paper and revision, with the sources that had told of each.
-_Told: TypeAlias = dict[tuple[int, int], tuple[str, ...]]
+# Changes by paper and revision, with the sources that had listed each.
+_SourcesByChange: TypeAlias = dict[tuple[int, int], tuple[str, ...]]
 
 
-def _told(changes: Iterable[Change]) -> _Told:
+def _sources_by_change(changes: Iterable[Change]) -> _SourcesByChange:
     return {(change.stored.id, change.revision): change.sources for change in changes}
 
 
-def _as_they_were(tx: Transaction, told: _Told) -> list[tuple[int, int]]:
-    """Leave out what another source has told of meanwhile: it meets the topics once more."""
-    now_told = papers.sources(tx, {paper for paper, _ in told})
-    return [one for one, sources in told.items() if now_told.get(one[0], ()) == sources]
+def _with_same_sources(tx: Transaction, expected: _SourcesByChange) -> list[tuple[int, int]]:
+    """Leave out what another source listed meanwhile: it is matched once more."""
+    current = papers.sources(tx, {paper for paper, _ in expected})
+    return [one for one, sources in expected.items() if current.get(one[0], ()) == sources]
 
 
 def sync_subscriptions(context: MatchContext) -> None:
@@ -70,21 +70,21 @@ def sync_subscriptions(context: MatchContext) -> None:
     What no longer is in the configuration is no incident either.
     """
     now = context.clock.now()
-    told = [(s.name, s.schedule_text, s.timezone, s.topics) for s in context.subscriptions]
+    subscribed = [(s.name, s.schedule_text, s.timezone, s.topics) for s in context.subscriptions]
     ways = [(s.name, way) for s in context.subscriptions for way in s.ways]
     ways += [(OPERATOR, way) for way in context.operator]
     living = {(name, way.channel, to) for name, way in ways for to in way.recipients}
     with context.database.writing() as tx:
-        if not context.in_force.has_subscriptions(tx, told):
-            subscriptions.sync_subscriptions(tx, told, now)
+        if not context.in_force.has_subscriptions(tx, subscribed):
+            subscriptions.sync_subscriptions(tx, subscribed, now)
         mark = subscriptions.subscriptions_mark(tx)
         outbox.suppress_missing(tx, living, now)
         stored_incidents.end_obsolete(tx, incidents.subjects(context, living), now)
-    context.in_force.remember_subscriptions(told, mark)
+    context.in_force.remember_subscriptions(subscribed, mark)
 
 
 def _look_back(context: MatchContext) -> int:
-    """Let new and changed topics meet the news of their last days, then put them in force.
+    """Match new and changed topics with the news of their last days, then put them in force.
 
     The matching is done with no transaction open. What others matched meanwhile without the
     new topics is opened again by the transaction that puts them in force.
@@ -102,7 +102,7 @@ def _look_back(context: MatchContext) -> int:
     with context.database.reading() as tx:
         starts = matches.look_back(tx, changed, now)
     log.info("topics activated", new_or_changed=len(changed), gone=len(gone))
-    rows, met = _since(context, changed, starts, index)
+    rows, seen = _match_since(context, changed, starts, index)
     with context.database.writing() as tx:
         if matches.mark(tx) != mark:
             changed, gone = matches.difference(tx, context.topics)
@@ -110,10 +110,12 @@ def _look_back(context: MatchContext) -> int:
         matches.activate_topics(tx, changed, gone, now)
         matches.replace_unsent(tx, starts, rows, now)
         if starts:
-            matches.reopen(tx, _missed(tx, met, now - MEANWHILE), now - MEANWHILE)
+            matches.reopen(
+                tx, _papers_to_match_again(tx, seen, now - MATCH_OVERLAP), now - MATCH_OVERLAP
+            )
         if len(starts) == len(context.topics) and len(set(starts.values())) == 1:
-            # At the first start every topic is new: what was met waits for none of them.
-            matches.save(tx, _as_they_were(tx, met), [], now)
+            # At the first start every topic is new: what was matched waits for none of them.
+            matches.save(tx, _with_same_sources(tx, seen), [], now)
         mark = matches.mark(tx)
     context.in_force.remember(context.topics, mark)
     return len(rows)
@@ -127,31 +129,31 @@ def _readable(changed: Sequence[Topic], index: TopicIndex) -> list[Topic]:
     return [topic for topic in changed if topic.name not in index.errors]
 
 
-def _since(
+def _match_since(
     context: MatchContext,
     changed: Sequence[Topic],
     starts: Mapping[str, datetime],
     index: TopicIndex,
-) -> tuple[list[MatchRow], _Told]:
-    """Return what each changed topic meets of the news since its own start, and what they met."""
+) -> tuple[list[MatchRow], _SourcesByChange]:
+    """Return what each changed topic matches of the news since its own start, and all the news."""
     rows: list[MatchRow] = []
-    met: _Told = {}
+    seen: _SourcesByChange = {}
     if not changed:
-        return rows, met
+        return rows, seen
     topics = {topic.name: topic for topic in changed}
     for changes in _news_since(context, min(starts.values())):
         at = {(change.stored.id, change.revision): change.at for change in changes}
-        met |= _told(changes)
+        seen |= _sources_by_change(changes)
         for row in find(index, topics, changes):
             if at[row.paper_id, row.revision] >= starts[row.topic]:
                 rows.append(row)
-    return rows, met
+    return rows, seen
 
 
-def _missed(tx: Transaction, met: _Told, since: datetime) -> set[int]:
-    """Return the papers that others matched and new topics have not met as they now stand."""
+def _papers_to_match_again(tx: Transaction, seen: _SourcesByChange, since: datetime) -> set[int]:
+    """Return the papers that others matched and new topics did not see as they now are."""
     matched = matches.matched_since(tx, since)
-    same = _as_they_were(tx, {one: met[one] for one in matched if one in met})
+    same = _with_same_sources(tx, {one: seen[one] for one in matched if one in seen})
     return {paper for paper, _ in matched.difference(same)}
 
 
@@ -169,7 +171,7 @@ def _news_since(context: MatchContext, at: datetime) -> Iterator[list[Change]]:
 def find(
     index: TopicIndex, topics: dict[str, Topic], changes: Sequence[Change]
 ) -> Iterable[MatchRow]:
-    """Yield a row for each topic that a change meets, of a kind and source it asks for."""
+    """Yield a row for each topic that a change matches, of a kind and source it asks for."""
     found = index.scores([c.stored.paper for c in changes], sources=[c.sources for c in changes])
     for at, number, score in zip(*(column.tolist() for column in found), strict=True):
         topic, change = topics[str(index.name(number))], changes[at]

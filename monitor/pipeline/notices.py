@@ -62,14 +62,14 @@ def _notice(incident: stored_incidents.Incident, now: datetime) -> Notice:
     since = f"{incident.since:%Y-%m-%d %H:%M} UTC"
     if incident.ended and incident.kind == incidents.UNAVAILABLE:
         lines = f"From {since} until {incident.ended:%Y-%m-%d %H:%M} UTC.", incident.error
-        return Notice(f"{incident.subject} {incidents.said(incident.kind)}", lines, now)
+        return Notice(f"{incident.subject} {incidents.describe(incident.kind)}", lines, now)
     if incident.ended:
         ended = f"It began {since} and ended {incident.ended:%Y-%m-%d %H:%M} UTC."
         return Notice(
             f"{incident.subject} has recovered", (ended, f"It was: {incident.error}"), now
         )
     return Notice(
-        f"{incident.subject} {incidents.said(incident.kind)}",
+        f"{incident.subject} {incidents.describe(incident.kind)}",
         (f"Since {since}: {incident.error}", "One more message follows when it ends."),
         now,
     )

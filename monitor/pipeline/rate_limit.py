@@ -29,7 +29,7 @@ class Pace:
         return {name for name in self._names if self._left(name) <= 0}
 
     def wait(self, name: str) -> bool:
-        """Wait until a channel and its line may be sent to. False when told to stop meanwhile."""
+        """Wait until a channel and its line may be sent to. False when the process is stopping."""
         left = max(self._left(name), self._turn())
         return left <= 0 or not self._context.stopping.wait(left)
 

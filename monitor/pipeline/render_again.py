@@ -15,7 +15,7 @@ from monitor.pipeline import incidents
 from monitor.pipeline.freeze import (
     OnFailure,
     error_text,
-    log_unrendered,
+    log_render_failure,
     plan,
     record_failure,
     render,
@@ -71,7 +71,7 @@ def _again(
             raise
         except Exception as fault:
             errors.append(error_text(fault))
-            log_unrendered(channel, one.subscription, one.period, fault)
+            log_render_failure(channel, one.subscription, one.period, fault)
             on_failure(one.subscription, fault)
     with context.database.writing() as tx:
         if errors:

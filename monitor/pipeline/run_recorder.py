@@ -53,7 +53,7 @@ class RunRecorder:
 
     @property
     def run(self) -> Run:
-        return self._opened()[1]
+        return self._require_open()[1]
 
     @property
     def is_open(self) -> bool:
@@ -74,7 +74,7 @@ class RunRecorder:
 
     def set_aside(self, rejected: Sequence[Rejected]) -> None:
         """Count rejected records, and keep the first of them."""
-        run_id, run = self._opened()
+        run_id, run = self._require_open()
         first = (*run.set_aside, *rejected[:MAX_REJECTED_STORED])[:MAX_REJECTED_STORED]
         self._open = run_id, replace(run, set_aside=first)
         self._count(rejected=len(rejected))
@@ -106,7 +106,7 @@ class RunRecorder:
             )
             progress(tx, now)
             self._count(**stored.counts())
-            run_id, run = self._opened()
+            run_id, run = self._require_open()
             validators = document.validators if whole else None
             runs.progress(tx, run_id, replace(run, document=document.name), validators)
             if whole:
@@ -131,7 +131,7 @@ class RunRecorder:
         document: str | None = None,
         validators: Mapping[str, str] | None = None,
     ) -> Run:
-        run_id, run = self._opened()
+        run_id, run = self._require_open()
         finished = self.context.clock.now()
         run = replace(run, document=document, outcome=outcome, error=error, finished=finished)
         if run.set_aside:
@@ -147,12 +147,12 @@ class RunRecorder:
             self.validators = {}
         return run
 
-    def _opened(self) -> tuple[int, Run]:
+    def _require_open(self) -> tuple[int, Run]:
         assert self._open is not None, "a run is opened before its document is looked at"
         return self._open
 
     def _count(self, **counts: int) -> None:
-        run_id, run = self._opened()
+        run_id, run = self._require_open()
         added = {name: getattr(run, name) + count for name, count in counts.items()}
         self._open = run_id, replace(run, **added)
 

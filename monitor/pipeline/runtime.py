@@ -42,9 +42,9 @@ class ConfiguredSource:
 
     @property
     def place(self) -> str:
-        """What is known of a source holds for this kind and address; secrets are not in it."""
-        told = f"{self.source.kind} {self.source.options.url or ''}"
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        """The stored state of a source holds for this kind and address; secrets are not in it."""
+        address = f"{self.source.kind} {self.source.options.url or ''}"
+        return hashlib.sha256(address.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Who is told what, how and when. `topics` are names, "*" already expanded."""
+    """Who gets what, how and when. `topics` are names, "*" already expanded."""
 
     name: str
     topics: tuple[str, ...]

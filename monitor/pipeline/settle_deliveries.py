@@ -32,9 +32,11 @@ def settle_open(context: DeliverContext, line: str, names: Collection[str]) -> N
             if delivery.channel in names and now >= _give_up_at(tx, context, line, delivery, now):
                 error = f"the first hand-off may have arrived; given up: {delivery.error}"
                 uncertain_deliveries.give_up(tx, delivery.id, error, now)
-        unsure = [one for one in uncertain_deliveries.list_unknown(tx, now) if one.channel in names]
-    for delivery in unsure:
-        found = _reconciled(context.channels[delivery.channel], delivery, now)
+        uncertain = [
+            one for one in uncertain_deliveries.list_unknown(tx, now) if one.channel in names
+        ]
+    for delivery in uncertain:
+        found = _reconcile(context.channels[delivery.channel], delivery, now)
         with context.database.writing() as tx:
             if found is not None:
                 uncertain_deliveries.settle(tx, delivery.id, found, now)
@@ -45,9 +47,9 @@ def settle_open(context: DeliverContext, line: str, names: Collection[str]) -> N
                     DeliveryState.UNKNOWN, delivery.error, retry_after=retry_policy.ASK_AFTER
                 )
                 uncertain_deliveries.settle(tx, delivery.id, unsettled, now)
-                incidents.unclear(tx, context, delivery, now)
+                incidents.open_unclear(tx, context, delivery, now)
                 continue
-            incidents.cleared(tx, delivery, now)
+            incidents.end_unclear(tx, delivery, now)
 
 
 def is_handed_off_again(
@@ -80,15 +82,15 @@ def resolve(context: DeliverContext, delivery_id: int, fate: Literal["sent", "re
     now = context.clock.now()
     with context.database.writing() as tx:
         uncertain_deliveries.resolve(tx, delivery_id, fate, now)
-        incidents.cleared(tx, deliveries.get(tx, delivery_id), now)
+        incidents.end_unclear(tx, deliveries.get(tx, delivery_id), now)
 
 
-def _reconciled(channel: Channel, delivery: Delivery, now: datetime) -> Outcome | None:
+def _reconcile(channel: Channel, delivery: Delivery, now: datetime) -> Outcome | None:
     try:
         found = channel.reconcile(delivery)
         return retry_policy.looked(delivery, found, now) if found else None
     except Exception:
-        log.exception("nothing could be found out", delivery=delivery.id, channel=channel.name)
+        log.exception("reconciliation failed", delivery=delivery.id, channel=channel.name)
         return None
 
 

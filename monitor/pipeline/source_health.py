@@ -21,8 +21,8 @@ log = structlog.get_logger()
 GAP_STANDS = timedelta(days=7)
 
 
-def judge(context: IngestContext, watched: ConfiguredSource, done: Sequence[Run]) -> None:
-    """Open and end the incidents of a source, of which the operator hears once each.
+def judge(context: IngestContext, configured: ConfiguredSource, done: Sequence[Run]) -> None:
+    """Open and end the incidents of a source, each announced to the operator once.
 
     A source fails while any of its documents does. Its first reading is over once a whole pass
     has read something: until then what is there, a folder that is still being filled or a file
@@ -32,17 +32,17 @@ def judge(context: IngestContext, watched: ConfiguredSource, done: Sequence[Run]
     failed = [run.error for run in done if run.outcome is RunOutcome.FAILED]
     held = [error for error in failed if error.startswith(incidents.HELD)]
     errors = [error for error in failed if error not in held]
-    now, subject = context.clock.now(), incidents.source(watched.name)
+    now, subject = context.clock.now(), incidents.source(configured.name)
     with context.database.writing() as tx:
         if whole:
-            runs.finish_first_reading(tx, watched.name, now)
-        for kind, told in ((incidents.FAILING, errors), (incidents.HELD, held)):
-            if told:
-                stored_incidents.add_failure(tx, subject, kind, now, told[0])
+            runs.finish_first_reading(tx, configured.name, now)
+        for kind, errors_of_kind in ((incidents.FAILING, errors), (incidents.HELD, held)):
+            if errors_of_kind:
+                stored_incidents.add_failure(tx, subject, kind, now, errors_of_kind[0])
             elif whole or kind == incidents.FAILING:
-                _log_end(watched.name, stored_incidents.end_incident(tx, subject, kind, now))
+                _log_end(configured.name, stored_incidents.end_incident(tx, subject, kind, now))
         stored_incidents.close_gaps(tx, subject, now - GAP_STANDS, now)
-        _judge_silence(tx, watched, [run.started for run in done], now)
+        _judge_silence(tx, configured, [run.started for run in done], now)
 
 
 def _log_end(source: str, ended: stored_incidents.Incident | None) -> None:
@@ -52,38 +52,38 @@ def _log_end(source: str, ended: stored_incidents.Incident | None) -> None:
 
 
 def _judge_silence(
-    tx: Transaction, watched: ConfiguredSource, started: Sequence[datetime], now: datetime
+    tx: Transaction, configured: ConfiguredSource, started: Sequence[datetime], now: datetime
 ) -> None:
-    calendar = watched.calendar
+    calendar = configured.calendar
     today = source_silence.day_of(now, calendar)
     for day in {today, *(source_silence.day_of(at, calendar) for at in started)}:
         start, end = (source_silence.start_of(at, calendar) for at in (day, day + DAY))
-        source_days.count(tx, watched.name, day, start, end)
-    first = runs.first_read(tx, watched.name)
+        source_days.count(tx, configured.name, day, start, end)
+    first = runs.first_read(tx, configured.name)
     if first is None:
         return
-    known = source_days.history(tx, watched.name, today - source_silence.HISTORY)
-    subject = incidents.source(watched.name)
-    wrong = source_silence.judge(known, source_silence.day_of(first, calendar), now, calendar)
-    for kind, text in wrong.items():
+    history = source_days.history(tx, configured.name, today - source_silence.HISTORY)
+    subject = incidents.source(configured.name)
+    problems = source_silence.judge(history, source_silence.day_of(first, calendar), now, calendar)
+    for kind, text in problems.items():
         if text:
             stored_incidents.open_incident(tx, subject, kind, now, text)
         else:
             stored_incidents.end_incident(tx, subject, kind, now)
 
 
-def note_gap(context: IngestContext, watched: ConfiguredSource, done: Sequence[Run]) -> None:
+def note_gap(context: IngestContext, configured: ConfiguredSource, done: Sequence[Run]) -> None:
     """Record that papers may be missing before this pass over a source of one fetched document.
 
     A kind that asks its service for a time, and keeps `until`, fills its gaps by itself, and so
     does a folder of files.
     """
-    if len(done) != 1 or watched.source.options.path:
+    if len(done) != 1 or configured.source.options.path:
         return
     run = done[0]
     with context.database.reading() as tx:
-        reads = runs.reads(tx, watched.name)[1:]  # the first is this one
-    since = source_schedule.lost_since(reads, watched.every, run, watched.calendar)
+        reads = runs.reads(tx, configured.name)[1:]  # the first is this one
+    since = source_schedule.lost_since(reads, configured.every, run, configured.calendar)
     if since is None:
         return
     error = (
@@ -91,5 +91,5 @@ def note_gap(context: IngestContext, watched: ConfiguredSource, done: Sequence[R
         "that it lists now was known: what it listed in between may be missing"
     )
     with context.database.writing() as tx:
-        subject = incidents.source(watched.name)
+        subject = incidents.source(configured.name)
         stored_incidents.open_incident(tx, subject, incidents.GAP, run.started, error)

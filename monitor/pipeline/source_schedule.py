@@ -21,26 +21,26 @@ USUAL = 0.9
 CONDITIONS = ("etag", "last_modified")
 
 
-def waits(known: SourceState, now: datetime) -> bool:
+def waits(state: SourceState, now: datetime) -> bool:
     """Say whether the source's server asked not to be asked yet."""
-    until = known.waits_until
+    until = state.waits_until
     return until is not None and now < until <= now + LONGEST
 
 
-def is_due(known: SourceState, last: datetime | None, every: timedelta, now: datetime) -> bool:
+def is_due(state: SourceState, last: datetime | None, every: timedelta, now: datetime) -> bool:
     """Say whether a source is to be read: after the longest of `every` and what it says itself.
 
     A last run in the future is a clock that was ahead: it says nothing.
     """
-    if waits(known, now):
+    if waits(state, now):
         return False
-    pause = max(every, min(known.lifetime, LONGEST))
+    pause = max(every, min(state.lifetime, LONGEST))
     return last is None or not last <= now < last + pause
 
 
-def is_afresh(known: SourceState, now: datetime) -> bool:
+def is_afresh(state: SourceState, now: datetime) -> bool:
     """Say whether nothing was read whole for so long that all is to be asked for and read."""
-    return known.whole_at is None or not known.whole_at <= now < known.whole_at + AFRESH
+    return state.whole_at is None or not state.whole_at <= now < state.whole_at + AFRESH
 
 
 def unconditional(validators: Mapping[str, str]) -> dict[str, str]:
@@ -52,7 +52,7 @@ def lost_since(
 ) -> datetime | None:
     """Return since when papers may be missing that no archive has; None where none are.
 
-    So it is where `run` comes after an outage and holds nothing that its source had told of:
+    So it is where `run` comes after an outage and holds nothing that its source had listed before:
     what stood in between is gone. `reads` are the readings before it, the newest first; their
     intervals but the longest tenth are usual, weekends of a weekday cron among them, and so is
     `every`. Between days that follow one another in the calendar nothing was published.
@@ -62,12 +62,12 @@ def lost_since(
     last = reads[0]
     intervals = sorted(later - earlier for later, earlier in pairwise(reads))
     usual = max(every, intervals[ceil(USUAL * (len(intervals) - 1))] if intervals else every)
-    if run.started - last <= OUTAGE * usual or not _published(calendar, last, run.started):
+    if run.started - last <= OUTAGE * usual or not _has_publishing_day(calendar, last, run.started):
         return None
     return last
 
 
-def _published(calendar: Calendar | None, after: datetime, before: datetime) -> bool:
+def _has_publishing_day(calendar: Calendar | None, after: datetime, before: datetime) -> bool:
     """Say whether a publishing day lies between the days of two moments, or none is known."""
     if calendar is None:
         return True

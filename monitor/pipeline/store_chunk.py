@@ -87,7 +87,7 @@ def decide(
     unchanged = len(incoming) - len(changed)
     if not changed:
         return Decided((), (), unchanged_ids, unchanged, 0)
-    keyed = _as_stored(tx, all_with_keys(changed))
+    keyed = _apply_store_facts(tx, all_with_keys(changed))
     found = candidates.find(tx, source, keyed, may_match_cheaply)
     decisions = _with_effects(tx, decide_chunk(keyed, found, circumstances))
     return Decided(
@@ -95,12 +95,12 @@ def decide(
     )
 
 
-def _as_stored(tx: Transaction, incoming: Sequence[IncomingPaper]) -> list[IncomingPaper]:
+def _apply_store_facts(tx: Transaction, incoming: Sequence[IncomingPaper]) -> list[IncomingPaper]:
     """Return records as the store sees them: which identifiers prove nothing, who is retracted."""
     pairs = {pair for one in incoming for pair in one.keys if pair[0] != LINK}
     data = common.among_pairs(tx, pairs)
-    known = [without(one, data) for one in incoming] if data else incoming
-    return mark_retracted(known, notices.find_retracted(tx, pairs))
+    usable = [without(one, data) for one in incoming] if data else incoming
+    return mark_retracted(usable, notices.find_retracted(tx, pairs))
 
 
 def _with_effects(tx: Transaction, decisions: Sequence[Decision]) -> list[Decision]:

@@ -42,7 +42,7 @@ class Outages:
         self._lock = threading.Lock()
 
     @contextmanager
-    def watched(self, job: str, seen_by: str = "") -> Iterator[None]:
+    def watch(self, job: str, seen_by: str = "") -> Iterator[None]:
         """Take the place of the traceback of a job that is run again soon.
 
         `seen_by` is for a job that comes seldom: another one, which sees when the store is back.
@@ -50,11 +50,11 @@ class Outages:
         try:
             yield
         except Exception as fault:
-            self.failed(job, fault, seen_by)
+            self.record_failure(job, fault, seen_by)
         else:
-            self.worked(job)
+            self.record_success(job)
 
-    def failed(self, job: str, fault: Exception, seen_by: str = "") -> None:
+    def record_failure(self, job: str, fault: Exception, seen_by: str = "") -> None:
         """Count a failure. The first is logged, with its traceback where nobody thought of it."""
         by_store = isinstance(fault, StoreError)
         subject = "store" if by_store else f"{job}: {type(fault).__name__}"
@@ -71,7 +71,7 @@ class Outages:
             expected = isinstance(fault, MonitorError)
             log.error("job failed", job=job, error=str(fault), exc_info=not expected)
 
-    def worked(self, job: str) -> None:
+    def record_success(self, job: str) -> None:
         """End what this job was the last to fail by."""
         with self._lock:
             for outage in self._open.values():
@@ -81,11 +81,11 @@ class Outages:
                 del self._open[name]
         for name, outage in over.items():
             if name == "store":
-                log.warning("store available again", **self._told(outage))
+                log.warning("store available again", **self._fields(outage))
                 self._recovered(outage)
             else:
-                log.warning("job works again", job=job, **self._told(outage))
+                log.warning("job works again", job=job, **self._fields(outage))
 
-    def _told(self, outage: Outage) -> dict[str, object]:
+    def _fields(self, outage: Outage) -> dict[str, object]:
         since = outage.since.isoformat(timespec="seconds")
         return {"failures": outage.failures, "since": since, "error": outage.error}

@@ -67,7 +67,7 @@ class Running(ABC):
                 log.error("the changed configuration cannot be used", error=str(fault))
                 self._settings = good
 
-    def _because(self) -> str:
+    def _reason(self) -> str:
         """Say why the work under one configuration ends."""
         return "shutdown" if self._stopping.is_set() else "changed configuration"
 
@@ -76,14 +76,14 @@ class Running(ABC):
         if threading.current_thread() is not threading.main_thread():
             return
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._signalled)
+            signal.signal(number, self._on_signal)
 
-    def _signalled(self, _number: int, _frame: object) -> None:
+    def _on_signal(self, _number: int, _frame: object) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
         self.stop()
 
-    def _tell(self, app: App) -> None:
+    def _announce(self, app: App) -> None:
         """Say that this configuration is used: what was wrong with another is over."""
         with app.runtime.database.writing() as tx:
             stored_incidents.end_incident(
@@ -98,7 +98,7 @@ class Running(ABC):
         )
         self.serving.set()
 
-    def _take_up(self, app: App) -> None:
+    def _reload(self, app: App) -> None:
         """Take up a changed file. One with a fault changes nothing, and the operator hears.
 
         It has to be the same at two looks: the half of a file that is being written may well be

@@ -59,15 +59,15 @@ class Service(Running):
 
     def run(self) -> None:
         """Serve, and until the place is free stand by, with nothing open: then take it over."""
-        told = False
+        is_logged = False
         while True:
             try:
                 super().run()
                 return
             except StoreBusyError as fault:
-                if not told:
+                if not is_logged:
                     log.warning("standing by", reason=str(fault))
-                told = True
+                is_logged = True
             if self._stopping.wait(self.tick.total_seconds()):
                 return
 
@@ -75,10 +75,10 @@ class Service(Running):
         with _place(app) as place, open_queue(app.runtime.database) as queue:
             jobs = _Jobs(app, self.clock, self.tick, lambda: self._look(app, place), queue)
             jobs.start()
-            self._tell(app)
+            self._announce(app)
             while not self._wake.wait(self.tick.total_seconds()):
-                jobs.wake_postponed()
-            log.info("ending what is under way", because=self._because())
+                jobs.wake_late_jobs()
+            log.info("finishing work in progress", because=self._reason())
             jobs.stop()
             with suppress(StoreError):
                 end_of_life(app.runtime.database, SERVICE)
@@ -92,7 +92,7 @@ class Service(Running):
             log.error("another service has taken over", error=str(fault))
             self.stop()
             return
-        self._take_up(app)
+        self._reload(app)
 
 
 @contextmanager
@@ -125,7 +125,7 @@ class _Jobs:
         )
         self.began = time.monotonic()
         self._noting = threading.Lock()
-        self._is_lost = False
+        self._is_missing = False
         self.unread = set(app.runtime.sources)
         lines = app.runtime.lines
         self.executors = {
@@ -155,12 +155,12 @@ class _Jobs:
         name: str,
         *arguments: object,
     ) -> None:
-        def watched(*arguments: object) -> None:
-            with self.outages.watched(name, seen_by=WATCH if tick >= CLEAN_UP else ""):
-                self._while_stored(job, *arguments)
+        def run(*arguments: object) -> None:
+            with self.outages.watch(name, seen_by=WATCH if tick >= CLEAN_UP else ""):
+                self._run_if_store_exists(job, *arguments)
 
         self.scheduler.add_job(
-            watched,
+            run,
             "interval",
             seconds=tick.total_seconds(),
             args=arguments,
@@ -183,7 +183,7 @@ class _Jobs:
             executor.shutdown(wait=True)
         self.scheduler.shutdown(wait=False)
 
-    def wake_postponed(self) -> None:
+    def wake_late_jobs(self) -> None:
         """Wake the jobs that a clock set back has postponed.
 
         APScheduler sleeps until a time of the wall clock: set back by an hour, it would sleep for
@@ -194,7 +194,7 @@ class _Jobs:
             if job.next_run_time and job.next_run_time - now > job.trigger.interval + SLACK:
                 self._wake(job.id)
 
-    def _while_stored(self, job: Callable[..., None], *what: object) -> None:
+    def _run_if_store_exists(self, job: Callable[..., None], *what: object) -> None:
         """Do a job, but nothing while the store is gone: what it did could not be recorded.
 
         A file that is put back is used again; another one in its place is not, without a restart.
@@ -203,14 +203,14 @@ class _Jobs:
             self.app.runtime.database.check_identity()
         except StoreError as fault:
             with self._noting:
-                if not self._is_lost:
-                    log.error("the store is lost: nothing is read or sent", error=str(fault))
-                self._is_lost = True
+                if not self._is_missing:
+                    log.error("store file missing: nothing is read or sent", error=str(fault))
+                self._is_missing = True
             return
         with self._noting:
-            if self._is_lost:
-                log.warning("the store is back")
-            self._is_lost = False
+            if self._is_missing:
+                log.warning("store file restored")
+            self._is_missing = False
         job(*what)
 
     def _wake(self, job: str) -> None:
@@ -225,10 +225,10 @@ class _Jobs:
 
     def _do(self, task: Task) -> None:
         """Do a task, or leave it to the workers where there are any."""
-        if not self._is_queued(task):
+        if not self._hand_to_workers(task):
             flow.do(self.app.runtime, task, self._follow)
 
-    def _is_queued(self, task: Task) -> bool:
+    def _hand_to_workers(self, task: Task) -> bool:
         if self.queue is None or not living_workers(self.app.runtime.database):
             return False
         self.queue.put(task)
@@ -248,7 +248,7 @@ class _Jobs:
         runtime, task = self.app.runtime, Task(Step.INGEST, source)
         following: list[Task] = []
         due = pipeline.is_due(runtime, source)
-        if due and self._is_queued(task):
+        if due and self._hand_to_workers(task):
             return
         try:
             if due:

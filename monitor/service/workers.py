@@ -87,7 +87,7 @@ class Worker(Running):
         )
         with open_queue(database) as queue:
             assert queue is not None
-            self._tell(app)
+            self._announce(app)
             try:
                 asyncio.run(self._until_woken(app, queue))
             finally:
@@ -95,20 +95,22 @@ class Worker(Running):
                     end_of_life(database, WORKER)
 
     async def _until_woken(self, app: App, queue: Queue) -> None:
-        """Work until told to stop, and begin again whenever the server was gone."""
+        """Work until asked to stop, and begin again whenever the server was gone."""
         loop = asyncio.get_running_loop()
         with ThreadPoolExecutor(READERS + len(app.runtime.lines) + 4, "job") as threads:
             loop.set_default_executor(threads)
             woken = loop.create_task(asyncio.to_thread(self._wake.wait))
             while not woken.done():
                 try:
-                    await self._connected(app, queue, woken)
+                    await self._take_jobs(app, queue, woken)
                 except Exception as fault:
-                    self._outages.failed(QUEUE, StoreError(f"the queue cannot be reached: {fault}"))
+                    self._outages.record_failure(
+                        QUEUE, StoreError(f"the queue cannot be reached: {fault}")
+                    )
                 await asyncio.wait([woken], timeout=RECONNECT_AFTER)
 
-    async def _connected(self, app: App, queue: Queue, woken: asyncio.Task[bool]) -> None:
-        """Take jobs until told to stop or the connection is lost; then end those under way."""
+    async def _take_jobs(self, app: App, queue: Queue, woken: asyncio.Task[bool]) -> None:
+        """Take jobs until asked to stop or the connection is lost; then end those under way."""
         import procrastinate
 
         queues = {READING: READERS, THINKING: 1}
@@ -139,26 +141,26 @@ class Worker(Running):
             await asyncio.wait([woken, *at_work], return_when=asyncio.FIRST_COMPLETED)
             if woken.done():
                 app.runtime.stopping.set()
-                log.info("ending what is under way", because=self._because())
-            for fault in await _ended(at_work):
-                self._outages.failed(QUEUE, StoreError(str(fault)))
+                log.info("finishing work in progress", because=self._reason())
+            for fault in await _cancel(at_work):
+                self._outages.record_failure(QUEUE, StoreError(str(fault)))
 
     def _do(self, app: App, queue: Queue, task: Task) -> None:
         """Do a job. The same one may not come for hours: the watch notes when a store is back."""
-        with self._outages.watched(f"{task.step} {task.of}", seen_by=QUEUE):
+        with self._outages.watch(f"{task.step} {task.of}", seen_by=QUEUE):
             flow.do(app.runtime, task, queue.put, SHARE)
 
     async def _watch(self, app: App, jobs: procrastinate.App) -> None:
         while True:
             await asyncio.to_thread(self._look, app)
             await _revive(jobs)
-            self._outages.worked(QUEUE)
+            self._outages.record_success(QUEUE)
             await asyncio.sleep(self.tick.total_seconds())
 
     def _look(self, app: App) -> None:
         app.runtime.owner.keep()
         sign_of_life(app.runtime.database, WORKER)
-        self._take_up(app)
+        self._reload(app)
 
 
 def _app(connector: Any, work: Callable[[Task], None]) -> procrastinate.App:
@@ -178,7 +180,7 @@ def _app(connector: Any, work: Callable[[Task], None]) -> procrastinate.App:
     return app
 
 
-async def _ended(at_work: Sequence[asyncio.Task[None]]) -> list[Exception]:
+async def _cancel(at_work: Sequence[asyncio.Task[None]]) -> list[Exception]:
     """Take no more jobs, wait for those under way, and return what the queue was lost by."""
     for task in at_work:
         task.cancel()
@@ -198,4 +200,4 @@ async def _revive(jobs: procrastinate.App) -> None:
                 await manager.retry_job(job)
             except UniqueViolation:
                 await manager.finish_job(job, Status.FAILED, delete_job=True)
-            log.warning("a worker died at a job", job=job.task_name, what=job.task_kwargs["what"])
+            log.warning("worker died during a job", job=job.task_name, what=job.task_kwargs["what"])

@@ -94,7 +94,7 @@ def test_ctrl_c_finishes_the_hand_off_under_way_and_begins_no_other(
         assert smtp.held.wait(PATIENCE)
         process.send_signal(signal.SIGINT)
         assert process.stderr
-        assert "ending what is under way" in process.stderr.readline()
+        assert "finishing work in progress" in process.stderr.readline()
     finally:
         answer.set()
     said = Said(process)

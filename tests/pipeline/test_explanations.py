@@ -5,12 +5,12 @@ from __future__ import annotations
 from monitor.match import TopicIndex
 from monitor.model import Paper, Topic
 from monitor.pipeline.active_config import InForce
-from monitor.pipeline.explanations import kept
+from monitor.pipeline.explanations import cached_explain
 from tests.match import duel
 
 
 def test_an_explanation_is_worked_out_once() -> None:
-    explain = kept(TopicIndex({"t": "agent"}))
+    explain = cached_explain(TopicIndex({"t": "agent"}))
     first = explain("t", Paper("Agents", raw_id="1"), ("a",))
     assert first[0].words == ("Agents",)
     assert explain("t", Paper("Agents", raw_id="2"), ["a"]) is first
@@ -21,7 +21,7 @@ def test_explanations_are_those_of_the_index() -> None:
     dice = duel.Random(3)
     topics = [one for one in (duel.asked(dice) for _ in range(80)) if isinstance(one, str)]
     index = TopicIndex(dict(enumerate(topics)))
-    explain = kept(index)
+    explain = cached_explain(index)
     found = 0
     for paper in (duel.paper(dice) for _ in range(30)):
         for sources in ((), ("arxiv",)):

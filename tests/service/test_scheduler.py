@@ -124,12 +124,12 @@ def test_half_of_a_file_that_is_being_written_is_not_taken_up(house: House):
     with house.opened() as app:
         for written in ("sources: {}\n", whole, "topics: {}\n", whole):
             house.config.write_text(written, encoding="utf-8")
-            service._take_up(app)
+            service._reload(app)
         assert not service._wake.is_set()
         house.config.write_text("sources: {}\n", encoding="utf-8")
-        service._take_up(app)
+        service._reload(app)
         assert not service._wake.is_set()
-        service._take_up(app)
+        service._reload(app)
     assert service._wake.is_set()
 
 
@@ -289,7 +289,7 @@ def test_a_service_whose_store_is_gone_sends_nothing_and_says_so(
                 shutil.copyfile(away, store)
             house.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
             house.clock.move(hours=1)
-            wait(lambda: any(entry["event"].startswith("the store is lost") for entry in logs))
+            wait(lambda: any(entry["event"].startswith("store file missing") for entry in logs))
             alive = house.command("doctor", "--alive")
             assert (alive.status == 1) is (how != "replaced")
             if how == "put back":
@@ -300,7 +300,7 @@ def test_a_service_whose_store_is_gone_sends_nothing_and_says_so(
             thread.join(PATIENCE)
     assert not thread.is_alive()
     assert len(smtp.received) == 1 + (how == "put back")
-    lost = [entry for entry in logs if entry["event"].startswith("the store is lost")]
+    lost = [entry for entry in logs if entry["event"].startswith("store file missing")]
     assert [entry["log_level"] for entry in lost] == ["error"]
     assert "monitor.db was" in lost[0]["error"]
     if how == "deleted":

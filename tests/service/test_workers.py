@@ -248,7 +248,7 @@ def test_the_jobs_of_a_dead_worker_are_taken_up_again(lab: Fleet):
     lab.start("worker")
     wait(lambda: queued(lab) == 0)
     assert set(lab.stop()) == {0}
-    assert "a worker died at a job" in lab.logged("worker")
+    assert "worker died during a job" in lab.logged("worker")
 
 
 def test_K14_a_worker_finishes_the_hand_off_and_ends_with_0(lab: Fleet, smtp: ScriptedSmtp):
@@ -257,7 +257,7 @@ def test_K14_a_worker_finishes_the_hand_off_and_ends_with_0(lab: Fleet, smtp: Sc
     ending = at_the_answer(lab, smtp, until)
     [(handed, owner)] = lab.ask("SELECT id, owner FROM delivery WHERE state = 'handing_off'")
     ending.send_signal(signal.SIGTERM)
-    wait(lambda: "ending what is under way" in lab.logged("worker"))
+    wait(lambda: "finishing work in progress" in lab.logged("worker"))
     until.set()
     assert ending.wait(PATIENCE) == 0
     assert lab.ask(f"SELECT state FROM delivery WHERE id = {handed}") == [("sent",)]
@@ -318,7 +318,7 @@ def test_a_database_that_is_down_for_a_while_is_two_lines_in_each_log(
         lines = [json.loads(line) for line in lab.logged(kind).splitlines()]
         loud = [line["event"] for line in lines if line["level"] != "info"]
         # A job that was under way when the server stopped is taken over, and that is logged.
-        outage = [event for event in loud if event != "a worker died at a job"]
+        outage = [event for event in loud if event != "worker died during a job"]
         assert outage == ["store unavailable", "store available again"], kind
 
 
