@@ -34,7 +34,7 @@ SHAPES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlainTopic:
     """A topic as data: of each clause one phrase, and none of `none`."""
 
     clauses: tuple[tuple[str, ...], ...]
@@ -52,7 +52,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PlainPaper:
     """A paper, and its words in the singular, parted by spaces, as other engines are given it."""
 
     paper: Paper
@@ -89,21 +89,21 @@ class Made:
     def _some(self, dice: random.Random, count: int) -> list[str]:
         return dice.choices(self._words, cum_weights=self._weights, k=count)
 
-    def papers(self, count: int) -> Iterator[Told]:
+    def papers(self, count: int) -> Iterator[PlainPaper]:
         dice = random.Random(f"{self._seed} papers")
         for _ in range(count):
             parts = dice.choices(self._phrases, cum_weights=self._phrase_weights, k=30)
             parts += self._some(dice, 100)
             dice.shuffle(parts)
             words = " ".join(parts).split()
-            yield Told(Paper("", _written(dice, words)), " ".join(words))
+            yield PlainPaper(Paper("", _written(dice, words)), " ".join(words))
 
-    def topics(self, count: int) -> Iterator[Asked]:
+    def topics(self, count: int) -> Iterator[PlainTopic]:
         dice = random.Random(f"{self._seed} topics")
         shapes = [(clauses, none) for clauses, none, share in SHAPES for _ in range(share)]
         for _ in range(count):
             clauses, none = dice.choice(shapes)
-            yield Asked(
+            yield PlainTopic(
                 tuple(tuple(self._phrase(dice) for _ in range(size)) for size in clauses),
                 tuple(self._phrase(dice) for _ in range(none)),
             )
@@ -147,16 +147,16 @@ class Read:
         self._papers = papers
         self._topics = topics
 
-    def papers(self, count: int, *, simply: bool = True) -> Iterator[Told]:
+    def papers(self, count: int, *, simply: bool = True) -> Iterator[PlainPaper]:
         """Yield papers; unless they are wanted as they are written, in their plain words."""
         for row in islice(cycle(_rows(self._papers)), count):
             words = singulars(f"{row['title']} {row['abstract']}")
             paper = Paper(row["title"], row["abstract"])
-            yield Told(Paper("", _bare(paper)) if simply else paper, words)
+            yield PlainPaper(Paper("", _bare(paper)) if simply else paper, words)
 
-    def topics(self, count: int) -> Iterator[Asked]:
+    def topics(self, count: int) -> Iterator[PlainTopic]:
         for row in islice(cycle(_rows(self._topics)), count):
-            yield Asked(tuple(map(tuple, row["r"])), tuple(row["n"]))
+            yield PlainTopic(tuple(map(tuple, row["r"])), tuple(row["n"]))
 
 
 def _bare(paper: Paper) -> str:

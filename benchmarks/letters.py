@@ -74,8 +74,8 @@ def rendered(number: int = 0, full: int = PAPERS) -> Rendered:
 
 def another(part: Rendered, number: int) -> Rendered:
     """Return a mail that shares not a byte of its parts with others, without rendering it."""
-    told = {name: f"{number} {value}" for name, value in part.body.items() if name != "date"}
-    return replace(part, body={**part.body, **told, "list": part.body["list"]})
+    values = {name: f"{number} {value}" for name, value in part.body.items() if name != "date"}
+    return replace(part, body={**part.body, **values, "list": part.body["list"]})
 
 
 def delivery(part: Rendered, number: int = 0) -> Delivery:

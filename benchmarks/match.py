@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from corpus import Made, Read, Told
+from corpus import Made, PlainPaper, Read
 from peers import Engine, Fts5, Ours, Pairs, Postgres, Regex, Tantivy, postgres_server
 
 ENGINES = ("ours", "tantivy", "fts5", "postgres", "regex")
@@ -39,14 +39,14 @@ MOST_POSTGRES = 300_000_000
 
 
 def main() -> None:
-    given = _options()
-    if given.memory:
-        print(json.dumps(_memory(given)))
+    options = _options()
+    if options.memory:
+        print(json.dumps(_memory(options)))
         return
     same = True
     with postgres_server() as connection:
-        for size in map(_count, given.sizes.split(",")):
-            same &= _size(given, size, connection)
+        for size in map(_count, options.sizes.split(",")):
+            same &= _size(options, size, connection)
     sys.exit(not same)
 
 
@@ -68,33 +68,33 @@ def _count(text: str) -> int:
     return int(text.lower().replace("k", "000").replace("m", "000000"))
 
 
-def _corpus(given: argparse.Namespace) -> Made | Read:
-    return Read(given.papers, given.topics) if given.papers else Made(given.seed)
+def _corpus(options: argparse.Namespace) -> Made | Read:
+    return Read(options.papers, options.topics) if options.papers else Made(options.seed)
 
 
-def _size(given: argparse.Namespace, size: int, connection: Any) -> bool:
+def _size(options: argparse.Namespace, size: int, connection: Any) -> bool:
     """Measure all engines with so many topics; return whether they agreed."""
-    corpus = _corpus(given)
+    corpus = _corpus(options)
     print(f"\n{size:,} topics\n  {'built in':>24}   {'memory a topic':>14}")
     engines: dict[str, Engine] = {}
-    for name, make in _makers(given, corpus, size, connection).items():
+    for name, make in _makers(options, corpus, size, connection).items():
         began = time.perf_counter()
         engines[name] = make()
         built = time.perf_counter() - began
-        unknown = given.no_memory or name == "postgres"
-        memory = 0 if unknown else _measured_memory(given, name, size)
+        unknown = options.no_memory or name == "postgres"
+        memory = 0 if unknown else _measure_memory(options, name, size)
         shown = f"{memory / size:8.0f} bytes" if memory else ""
         print(f"  {name:12} {built:9.2f} s   {shown:>14}")
     _print_change(engines["ours"], corpus, size)
-    counts = map(int, given.papers_counts.split(","))
-    agreed = [_papers(given, corpus, engines, size, count) for count in counts]
+    counts = map(int, options.papers_counts.split(","))
+    agreed = [_papers(options, corpus, engines, size, count) for count in counts]
     return all(agreed)
 
 
 def _makers(
-    given: argparse.Namespace, corpus: Made | Read, size: int, connection: Any
+    options: argparse.Namespace, corpus: Made | Read, size: int, connection: Any
 ) -> dict[str, Callable[[], Engine]]:
-    wanted = given.engines.split(",")
+    wanted = options.engines.split(",")
     makers: dict[str, Callable[[], Engine]] = {"ours": lambda: Ours(corpus.topics(size))}
     if "tantivy" in wanted and find_spec("tantivy"):
         makers["tantivy"] = lambda: Tantivy(corpus.topics(size))
@@ -108,7 +108,7 @@ def _makers(
 
 
 def _papers(
-    given: argparse.Namespace,
+    options: argparse.Namespace,
     corpus: Made | Read,
     engines: dict[str, Engine],
     size: int,
@@ -116,43 +116,43 @@ def _papers(
 ) -> bool:
     """Measure engines on rounds of so many papers; return whether they agreed."""
     if count == 1:
-        return _one_by_one(given, corpus, engines)
-    told = list(corpus.papers(count * (given.runs + 1)))
-    rounds = [told[at : at + count] for at in range(0, len(told), count)]
+        return _one_by_one(options, corpus, engines)
+    drawn = list(corpus.papers(count * (options.runs + 1)))
+    rounds = [drawn[at : at + count] for at in range(0, len(drawn), count)]
     engines["ours"].pairs(rounds[0])
     times: dict[str, list[float]] = {name: [] for name in engines}
-    same, met = True, 0
+    same, matched = True, 0
     for papers in rounds[1:]:
         expected: Pairs | None = None
         for name, engine in engines.items():
             some = _bearable(name, size, papers)
             if some:
-                taken, pairs = _timed(engine, some)
+                taken, pairs = _time(engine, some)
                 times[name].append(taken / len(some))
-                expected = _ordered(pairs) if expected is None else expected
-                same &= _agree(name, expected[expected[:, 0] < len(some)], _ordered(pairs))
-                met = len(expected)
-    print(f"  {count:,} papers, each meets {met / count:,.1f} topics")
+                expected = _sort(pairs) if expected is None else expected
+                same &= _agree(name, expected[expected[:, 0] < len(some)], _sort(pairs))
+                matched = len(expected)
+    print(f"  {count:,} papers, each meets {matched / count:,.1f} topics")
     _print_times(times)
     if isinstance(corpus, Read):
         written = [list(corpus.papers(count, simply=False))] * 2
-        taken = min(_timed(engines["ours"], papers)[0] for papers in written)
+        taken = min(_time(engines["ours"], papers)[0] for papers in written)
         print(f"    {'as written':12} {taken / count * 1e6:11,.1f} µs a paper")
     return same
 
 
-def _bearable(name: str, size: int, papers: Sequence[Told]) -> Sequence[Told]:
+def _bearable(name: str, size: int, papers: Sequence[PlainPaper]) -> Sequence[PlainPaper]:
     most = {"regex": MOST_REGEX, "postgres": MOST_POSTGRES}.get(name)
     return papers if most is None else papers[: most // size]
 
 
-def _timed(engine: Engine, papers: Sequence[Told]) -> tuple[float, Pairs]:
+def _time(engine: Engine, papers: Sequence[PlainPaper]) -> tuple[float, Pairs]:
     began = engine.clock()
     pairs = engine.pairs(papers)
     return engine.clock() - began, pairs
 
 
-def _ordered(pairs: Pairs) -> Pairs:
+def _sort(pairs: Pairs) -> Pairs:
     return pairs[np.lexsort(pairs.T[::-1])]
 
 
@@ -171,15 +171,17 @@ def _print_times(times: dict[str, list[float]]) -> None:
             print(f"    {name:12} {median * 1e6:11,.1f} µs a paper {median / ours:9.1f} x")
 
 
-def _one_by_one(given: argparse.Namespace, corpus: Made | Read, engines: dict[str, Engine]) -> bool:
+def _one_by_one(
+    options: argparse.Namespace, corpus: Made | Read, engines: dict[str, Engine]
+) -> bool:
     """Measure one paper at a time, in ours; the others index each paper as if it were a day."""
-    told = list(corpus.papers(50 * given.runs))
-    times = [_timed(engines["ours"], [one])[0] for one in told]
-    whole = _ordered(engines["ours"].pairs(told))
+    drawn = list(corpus.papers(50 * options.runs))
+    times = [_time(engines["ours"], [one])[0] for one in drawn]
+    whole = _sort(engines["ours"].pairs(drawn))
     single = [
-        [at, topic] for at, one in enumerate(told) for _, topic in engines["ours"].pairs([one])
+        [at, topic] for at, one in enumerate(drawn) for _, topic in engines["ours"].pairs([one])
     ]
-    same = _agree("one paper at a time", whole, _ordered(np.array(single, np.int64).reshape(-1, 2)))
+    same = _agree("one paper at a time", whole, _sort(np.array(single, np.int64).reshape(-1, 2)))
     print(
         f"  1 paper at a time\n    {'ours':12} {statistics.median(times) * 1e6:11,.1f} µs a paper"
     )
@@ -200,24 +202,26 @@ def _print_change(ours: Engine, corpus: Made | Read, size: int) -> None:
 # ── memory, in a process of its own ─────────────────────────────────────────────────
 
 
-def _measured_memory(given: argparse.Namespace, name: str, size: int) -> int:
-    files = [f"--papers={given.papers}", f"--topics={given.topics}"] if given.papers else []
+def _measure_memory(options: argparse.Namespace, name: str, size: int) -> int:
+    files = [f"--papers={options.papers}", f"--topics={options.topics}"] if options.papers else []
     command = [sys.executable, __file__, f"--memory={name}", f"--sizes={size}"]
     done = subprocess.run(
-        [*command, f"--seed={given.seed}", *files], capture_output=True, check=True, text=True
+        [*command, f"--seed={options.seed}", *files], capture_output=True, check=True, text=True
     )
     return int(json.loads(done.stdout))
 
 
-def _memory(given: argparse.Namespace) -> int:
+def _memory(options: argparse.Namespace) -> int:
     """Return the growth of the resident set by topics, after a day of 100 papers."""
-    corpus = _corpus(given)
+    corpus = _corpus(options)
     papers = list(corpus.papers(100))
-    makers = _makers(argparse.Namespace(engines=given.memory), corpus, _count(given.sizes), None)
-    warm = _makers(argparse.Namespace(engines=given.memory), corpus, 10, None)[given.memory]()
+    makers = _makers(
+        argparse.Namespace(engines=options.memory), corpus, _count(options.sizes), None
+    )
+    warm = _makers(argparse.Namespace(engines=options.memory), corpus, 10, None)[options.memory]()
     warm.pairs(papers)
     before = _resident()
-    engine = makers[given.memory]()
+    engine = makers[options.memory]()
     engine.pairs(papers)
     return _resident() - before
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from corpus import Made, Read, Told
+from corpus import Made, PlainPaper, Read
 from match import _count
 
 from monitor import config, pipeline
@@ -76,7 +76,7 @@ def _stage(corpus: Made | Read, size: int, count: int) -> None:
     )
 
 
-def _come_in(app: App, told: Sequence[Told]) -> None:
+def _come_in(app: App, told: Sequence[PlainPaper]) -> None:
     papers = [one.paper for one in told]
     with app.runtime.database.ingesting() as tx:
         store_chunk(tx, "page", papers, DecisionContext(datetime.now(UTC), None, dated=False))

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from corpus import Asked, Told, singulars
+from corpus import PlainPaper, PlainTopic, singulars
 
 from monitor.match import TopicIndex
 
@@ -26,7 +26,7 @@ class Engine(Protocol):
 
     clock: Any
 
-    def pairs(self, papers: Sequence[Told]) -> Pairs:
+    def pairs(self, papers: Sequence[PlainPaper]) -> Pairs:
         """Return rows of (paper, topic), in any order."""
         ...
 
@@ -34,21 +34,21 @@ class Engine(Protocol):
 class Ours:
     clock = staticmethod(time.process_time)
 
-    def __init__(self, topics: Iterable[Asked]) -> None:
+    def __init__(self, topics: Iterable[PlainTopic]) -> None:
         self._index = TopicIndex(Streamed(topics))
         assert not self._index.errors, next(iter(self._index.errors.items()))
 
-    def pairs(self, papers: Sequence[Told]) -> Pairs:
-        return np.stack(self._index.pairs([told.paper for told in papers]), axis=1)
+    def pairs(self, papers: Sequence[PlainPaper]) -> Pairs:
+        return np.stack(self._index.pairs([plain.paper for plain in papers]), axis=1)
 
-    def change(self, number: int, topic: Asked) -> None:
+    def change(self, number: int, topic: PlainTopic) -> None:
         self._index.replace(number, topic.text)
 
 
 class Streamed(Mapping[Any, str]):
     """Topics by number, made while they are read, so that only the index keeps them."""
 
-    def __init__(self, topics: Iterable[Asked]) -> None:
+    def __init__(self, topics: Iterable[PlainTopic]) -> None:
         self._topics = topics
 
     def items(self) -> Any:
@@ -69,14 +69,14 @@ class Tantivy:
 
     clock = staticmethod(time.process_time)
 
-    def __init__(self, topics: Iterable[Asked]) -> None:
+    def __init__(self, topics: Iterable[PlainTopic]) -> None:
         self._tantivy = importlib.import_module("tantivy")
         builder = self._tantivy.SchemaBuilder()
         builder.add_text_field("body", tokenizer_name="whitespace", index_option="position")
         self._schema = builder.build()
         self._queries = [self._query(topic) for topic in topics]
 
-    def _query(self, topic: Asked) -> Any:
+    def _query(self, topic: PlainTopic) -> Any:
         query, occur = self._tantivy.Query, self._tantivy.Occur
         parts = [(occur.Must, self._clause(clause)) for clause in topic.clauses]
         parts += [(occur.MustNot, self._phrase(phrase)) for phrase in topic.none]
@@ -92,12 +92,12 @@ class Tantivy:
             return self._tantivy.Query.phrase_query(self._schema, "body", words)
         return self._tantivy.Query.term_query(self._schema, "body", words[0])
 
-    def pairs(self, papers: Sequence[Told]) -> Pairs:
+    def pairs(self, papers: Sequence[PlainPaper]) -> Pairs:
         index = self._tantivy.Index(self._schema)
         writer = index.writer(heap_size=100_000_000, num_threads=1)
-        for told in papers:
+        for plain in papers:
             document = self._tantivy.Document()
-            document.add_text("body", told.words)
+            document.add_text("body", plain.words)
             writer.add_document(document)
         writer.commit()
         writer.wait_merging_threads()
@@ -117,13 +117,13 @@ class Fts5:
 
     clock = staticmethod(time.process_time)
 
-    def __init__(self, topics: Iterable[Asked]) -> None:
+    def __init__(self, topics: Iterable[PlainTopic]) -> None:
         self._queries = [_fts5(topic) for topic in topics]
 
-    def pairs(self, papers: Sequence[Told]) -> Pairs:
+    def pairs(self, papers: Sequence[PlainPaper]) -> Pairs:
         store = sqlite3.connect(":memory:")
         store.execute("CREATE VIRTUAL TABLE day USING fts5(body, content='')")
-        rows = ((number, told.words) for number, told in enumerate(papers))
+        rows = ((number, plain.words) for number, plain in enumerate(papers))
         store.executemany("INSERT INTO day(rowid, body) VALUES (?, ?)", rows)
         found = [
             (paper, number)
@@ -134,7 +134,7 @@ class Fts5:
         return np.array(found, np.int64).reshape(-1, 2)
 
 
-def _fts5(topic: Asked) -> str:
+def _fts5(topic: PlainTopic) -> str:
     clauses = [" OR ".join(f'"{singulars(p)}"' for p in clause) for clause in topic.clauses]
     required = " AND ".join(f"({clause})" for clause in clauses)
     return f"({required})" + "".join(f' NOT "{singulars(phrase)}"' for phrase in topic.none)
@@ -145,7 +145,7 @@ class Postgres:
 
     clock = staticmethod(time.perf_counter)
 
-    def __init__(self, topics: Iterable[Asked], connection: Any) -> None:
+    def __init__(self, topics: Iterable[PlainTopic], connection: Any) -> None:
         self._connection = connection
         self._run("DROP TABLE IF EXISTS topic")
         self._run("CREATE UNLOGGED TABLE topic(id int, query tsquery)")
@@ -160,11 +160,11 @@ class Postgres:
         with self._connection.cursor().copy(f"COPY {table} FROM STDIN") as copy:
             copy.write(rows)
 
-    def pairs(self, papers: Sequence[Told]) -> Pairs:
+    def pairs(self, papers: Sequence[PlainPaper]) -> Pairs:
         self._run("DROP TABLE IF EXISTS day")
         self._run("CREATE UNLOGGED TABLE day(id int, words tsvector)")
         self._copy(
-            "day", "".join(f"{i}\t{_tsvector(told.words)}\n" for i, told in enumerate(papers))
+            "day", "".join(f"{i}\t{_tsvector(plain.words)}\n" for i, plain in enumerate(papers))
         )
         self._run("CREATE INDEX ON day USING gin(words)")
         self._run("ANALYZE day")
@@ -182,7 +182,7 @@ def _tsvector(words: str) -> str:
     return " ".join(f"'{word}':{','.join(map(str, at))}" for word, at in places.items())
 
 
-def _tsquery(topic: Asked) -> str:
+def _tsquery(topic: PlainTopic) -> str:
     def phrase(written: str) -> str:
         return "(" + " <-> ".join(f"'{word}'" for word in singulars(written).split()) + ")"
 
@@ -195,19 +195,19 @@ class Regex:
 
     clock = staticmethod(time.process_time)
 
-    def __init__(self, topics: Iterable[Asked]) -> None:
+    def __init__(self, topics: Iterable[PlainTopic]) -> None:
         self._topics = [
             ([[_whole(p) for p in clause] for clause in topic.clauses], [*map(_whole, topic.none)])
             for topic in topics
         ]
 
-    def pairs(self, papers: Sequence[Told]) -> Pairs:
+    def pairs(self, papers: Sequence[PlainPaper]) -> Pairs:
         found = [
             (paper, number)
-            for paper, told in enumerate(papers)
+            for paper, plain in enumerate(papers)
             for number, (clauses, none) in enumerate(self._topics)
-            if all(any(one.search(told.words) for one in clause) for clause in clauses)
-            and not any(one.search(told.words) for one in none)
+            if all(any(one.search(plain.words) for one in clause) for clause in clauses)
+            and not any(one.search(plain.words) for one in none)
         ]
         return np.array(found, np.int64).reshape(-1, 2)
 

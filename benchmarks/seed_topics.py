@@ -63,21 +63,21 @@ def papers() -> list[Paper]:
     """Return the papers of the seeds, each title once."""
     folder = resource("seeds")
     files = sorted(Path(str(file)) for file in folder.iterdir() if file.name.endswith(".txt"))
-    told = [
+    records = [
         paper
         for _, reading in read("huggingface-page", files, Path("monitor.yaml"), None)
         for paper in reading.papers
     ]
-    return list({paper.title: paper for paper in told}.values())
+    return list({paper.title: paper for paper in records}.values())
 
 
 def rows(stored: Sequence[Paper]) -> Iterator[Row]:
     index = TopicIndex({topic: topic for topic, _, _ in TOPICS})
-    met: dict[object, list[int]] = {}
+    matched: dict[object, list[int]] = {}
     for match in index.match(stored):
-        met.setdefault(match.topic, []).append(match.position)
+        matched.setdefault(match.topic, []).append(match.position)
     for topic, groups, without in TOPICS:
-        ours = set(met.get(topic, ()))
+        ours = set(matched.get(topic, ()))
         theirs = {i for i, paper in enumerate(stored) if _has(paper, groups, without)}
         yield Row(
             topic,

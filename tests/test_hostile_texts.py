@@ -18,7 +18,7 @@ from monitor.channels.slack import blocks
 from monitor.diff import same_work
 from monitor.digest import excerpt
 from monitor.digest.compose import shown
-from monitor.digest.latex_to_text import readable
+from monitor.digest.latex_to_text import to_readable_text
 from monitor.errors import QueryError
 from monitor.identity.authors import agreement
 from monitor.identity.features import gather
@@ -33,14 +33,14 @@ from monitor.model import (
     SightingText,
     TopicWhy,
 )
-from monitor.text import MOST_READ, clean, letters, pieces, plain, sentences, title_key, words
-from monitor.text.folding import _AS_IT_IS, _fold_characters
-from monitor.text.sentence_ends import MOST_SENTENCES
+from monitor.text import MAX_TEXT_LENGTH, clean, letters, pieces, plain, sentences, title_key, words
+from monitor.text.folding import UNFOLDED_LETTERS, fold_characters
+from monitor.text.sentence_ends import MAX_SENTENCES
 from tests.channels.samples import AT
 
 LENGTH = 4_000
 LONGER = 8
-MOST_TIMES = 24.0
+MAX_RATIO = 24.0
 UNMEASURED = 0.06  # seconds
 
 # fmt: off
@@ -103,7 +103,7 @@ def parsed(text: str) -> None:
 
 
 READERS: tuple[Callable[[str], object], ...] = (
-    clean, words, pieces, letters, title_key, plain, readable, sentences, blocks.escape,
+    clean, words, pieces, letters, title_key, plain, to_readable_text, sentences, blocks.escape,
     explained, searched, excerpted, compared, parsed,
 )  # fmt: skip
 
@@ -128,9 +128,9 @@ def grows(read: Callable[[str], object], piece: str) -> float:
 @pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)
 def test_time_grows_in_proportion_to_a_text(read: Callable[[str], object]) -> None:
     read("warm up")
-    slow = {piece for piece in PIECES if grows(read, piece) > MOST_TIMES}
+    slow = {piece for piece in PIECES if grows(read, piece) > MAX_RATIO}
     # Measured again: another process may have been in the way.
-    assert not {piece for piece in slow if grows(read, piece) > MOST_TIMES}
+    assert not {piece for piece in slow if grows(read, piece) > MAX_RATIO}
 
 
 def named(number: int, ending: str = "son") -> str:
@@ -146,7 +146,7 @@ def test_lists_of_thousands_of_authors_are_compared_in_proportion_to_their_lengt
         assert found is not None
         assert found.more > 0.9 * len(count)
 
-    assert grows(ask, "x") < MOST_TIMES
+    assert grows(ask, "x") < MAX_RATIO
 
 
 def test_two_long_lists_agree_whatever_their_order() -> None:
@@ -189,11 +189,11 @@ def test_an_excerpt_is_found_in_proportion_to_the_words_that_match() -> None:
             DigestPaper(1, 0, ChangeKind.NEW, paper, AT, (), 1.0, (TopicWhy("topic", why),))
         )
 
-    assert grows(marked, "Agents that plan are agents of agents too. ") < MOST_TIMES
+    assert grows(marked, "Agents that plan are agents of agents too. ") < MAX_RATIO
 
 
 def test_no_abstract_has_thousands_of_sentences() -> None:
-    assert len(sentences(". " * 30_000)) == MOST_SENTENCES + 1
+    assert len(sentences(". " * 30_000)) == MAX_SENTENCES + 1
 
 
 def test_no_word_has_hundreds_of_parts() -> None:
@@ -208,10 +208,10 @@ def test_texts_are_compared_in_their_first_hundred_thousand_characters() -> None
 
 def test_letters_that_are_not_folded_are_their_own_folded_form() -> None:
     """Thai, Chinese, Japanese and Korean, which are left out where specials are looked for."""
-    kept = re.compile(f"[{_AS_IT_IS}]")
+    kept = re.compile(f"[{UNFOLDED_LETTERS}]")
     found = [letter for letter in map(chr, range(0x80, 0x11_0000)) if kept.match(letter)]
     assert len(found) > 38_000
-    assert all(_fold_characters(letter) == letter.lower() == letter for letter in found)
+    assert all(fold_characters(letter) == letter.lower() == letter for letter in found)
 
 
 def test_a_letter_whose_small_form_is_longer_keeps_its_place() -> None:
@@ -222,7 +222,7 @@ def test_a_letter_whose_small_form_is_longer_keeps_its_place() -> None:
 
 
 def test_topics_read_the_first_hundred_thousand_characters() -> None:
-    assert MOST_READ == 100_000
+    assert MAX_TEXT_LENGTH == 100_000
     index = TopicIndex({"t": "zebra"})
     near = Paper(title="A", abstract="word " * 19_000 + "zebra")
     far = Paper(title="A", abstract="word " * 20_000 + "zebra")

@@ -49,8 +49,8 @@ TWO_WORDS = """
 """
 
 
-def pairs(told: str) -> list[tuple[str, str]]:
-    return [(one, other) for one, _, other in (pair.partition(":") for pair in told.split())]
+def pairs(text: str) -> list[tuple[str, str]]:
+    return [(one, other) for one, _, other in (pair.partition(":") for pair in text.split())]
 
 
 @pytest.mark.parametrize(("one", "other"), pairs(ONE_WORD))

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from msgspec import structs
 
-from monitor.digest.latex_to_text import readable
+from monitor.digest.latex_to_text import to_readable_text
 from monitor.digest.schedule import Slot
 from monitor.model import (
     Change,
@@ -28,9 +28,9 @@ from monitor.text import clean
 
 CAPACITY = 400
 # A digest shows two sentences of an abstract, and looks for them in this many characters.
-MOST_OF_AN_ABSTRACT = 20_000
+MAX_ABSTRACT_LENGTH = 20_000
 # The longest titles have some five hundred characters.
-MOST_OF_A_TITLE = 2_000
+MAX_TITLE_LENGTH = 2_000
 
 Whys = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
 
@@ -54,15 +54,15 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
     late: datetime | None = None,
     other_titles: Mapping[int, tuple[OtherTitle, ...]] | None = None,
 ) -> Digest:
-    """Make a digest of unsent matches; what is over `capacity` papers waits for the next one.
+    """Compose a digest of unsent matches; papers beyond `capacity` wait for the next one.
 
-    `whys(topic, paper, sources)` tells what of the topic is in the paper: it is asked about the
-    paper as the digest shows it, so that the places it gives are places in the text shown.
-    What became news before `late` is told by its title: it is the rest of a long time of being
-    down. `other_titles` are those under which papers were seen, by their id.
+    `whys(topic, paper, sources)` returns why the topic matches the paper. It is called with the
+    paper as the digest shows it, so that its spans are positions in the text shown. What became
+    news before `late` (after a long outage) is listed by title only. `other_titles` are those
+    under which papers were seen, by paper id.
     """
     papers = sorted(_by_paper(news), key=_best_first)
-    entries = [_entry(found, whys, late, other_titles or {}) for found in papers[:capacity]]
+    entries = [_paper_of(found, whys, late, other_titles or {}) for found in papers[:capacity]]
     return Digest(
         subscription=subscription,
         period=slot.period,
@@ -70,7 +70,7 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
         timezone=timezone,
         covers_from=covers_from,
         composed_at=composed_at,
-        groups=_groups(entries),
+        groups=_sections(entries),
         report=tuple(report),
         full=full,
         waiting=max(0, len(papers) - capacity),
@@ -82,8 +82,8 @@ def shown(paper: Paper) -> Paper:
     """Return the paper as a digest shows it: clean Unicode, mathematics readable."""
     return structs.replace(
         paper,
-        title=_shown(paper.title[:MOST_OF_A_TITLE]),
-        abstract=_shown(paper.abstract[:MOST_OF_AN_ABSTRACT]),
+        title=_shown(paper.title[:MAX_TITLE_LENGTH]),
+        abstract=_shown(paper.abstract[:MAX_ABSTRACT_LENGTH]),
         authors=tuple(_shown(author) for author in paper.authors),
         venue=_shown(paper.venue),
     )
@@ -91,7 +91,7 @@ def shown(paper: Paper) -> Paper:
 
 def _shown(text: str) -> str:
     source = clean(text)
-    return clean(readable(source)) or source
+    return clean(to_readable_text(source)) or source
 
 
 def _by_paper(news: Iterable[UnsentMatch]) -> list[list[UnsentMatch]]:
@@ -108,7 +108,7 @@ def _best_first(found: Sequence[UnsentMatch]) -> tuple[float, float, int]:
     return (-best, -newest.timestamp(), -found[0].change.stored.id)
 
 
-def _entry(
+def _paper_of(
     found: Sequence[UnsentMatch],
     whys: Whys,
     late: datetime | None,
@@ -120,7 +120,7 @@ def _entry(
 
     def why(topic: str) -> tuple[MatchReason, ...]:
         found = whys(topic, paper, latest.sources)
-        return found or _unplaced(whys(topic, source, latest.sources))
+        return found or _without_spans(whys(topic, source, latest.sources))
 
     return DigestPaper(
         paper_id=latest.stored.id,
@@ -131,22 +131,22 @@ def _entry(
         sources=latest.sources,
         score=max(item.score for item in found),
         matched=tuple(TopicWhy(topic, why(topic)) for topic in _topics(found)),
-        late=late is not None and _arrived(latest) < late,
+        late=late is not None and _arrival_time(latest) < late,
         also=tuple(
-            OtherTitle(_shown(other.title[:MOST_OF_A_TITLE]), other.source)
+            OtherTitle(_shown(other.title[:MAX_TITLE_LENGTH]), other.source)
             for other in other_titles.get(latest.stored.id, ())
         ),
     )
 
 
-def _arrived(change: Change) -> datetime:
-    """Return when something became news: what was announced while nobody read, at that time."""
+def _arrival_time(change: Change) -> datetime:
+    """Return when a paper became news; when it was announced during an outage, that time."""
     announced = change.stored.paper.announced
     return min(announced, change.at) if announced and change.kind is ChangeKind.NEW else change.at
 
 
-def _unplaced(why: Iterable[MatchReason]) -> tuple[MatchReason, ...]:
-    """What was found only in the source of a formula has words, but no place in what is shown."""
+def _without_spans(why: Iterable[MatchReason]) -> tuple[MatchReason, ...]:
+    """Keep the words of a reason without spans: they occur only in the source of a formula."""
     return tuple(replace(each, spans=()) for each in why)
 
 
@@ -158,7 +158,7 @@ def _topics(found: Sequence[UnsentMatch]) -> list[str]:
     return sorted(best, key=lambda topic: (-best[topic], topic))
 
 
-def _groups(entries: Sequence[DigestPaper]) -> tuple[DigestSection, ...]:
+def _sections(entries: Sequence[DigestPaper]) -> tuple[DigestSection, ...]:
     """Entries come best first, so groups do, too."""
     groups: dict[str, list[DigestPaper]] = defaultdict(list)
     for entry in entries:

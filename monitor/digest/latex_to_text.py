@@ -1,7 +1,7 @@
 """LaTeX in titles and abstracts, written as readable Unicode: `$x^2 \\leq \\beta$` is `x² ≤ β`.
 
-Made for what authors put into abstracts, not for typesetting. Whatever is not understood stays
-as near to the source as it can be; nothing raises, and the work is linear in the text.
+Made for what authors write in abstracts, not for typesetting. What is not recognised stays close
+to its source; nothing raises, and the time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _LATEX = re.compile(r"[\\^_{}=<>]")
 _WORDS = re.compile(r"[A-Za-z]{3,}\s|\s[A-Za-z]{3,}")
 _ONE_THING = re.compile(r"√?[\w.∞]+")
 _OPERATOR = re.compile(r"[ ]*([=<>≤≥≈≠≡∼→←↦⇒∈∉⊂⊆∪∩≪≫∝×·±∓∘])[ ]*")
-_DEEPEST = 40
+_MAX_DEPTH = 40
 
 
-def readable(text: str) -> str:
+def to_readable_text(text: str) -> str:
     """Return `text` with its formulas, accents and commands as plain Unicode."""
     if not _SIGNS.search(text):
         return text
@@ -66,26 +66,26 @@ def _is_maths(inner: str, following: str) -> bool:
 
 
 def _prose(source: str) -> str:
-    text = _TAG.sub(_untagged, source)
+    text = _TAG.sub(_strip_tag, source)
     if "\\" in text:
-        text = _Reader(text, maths=False).all()
+        text = _Reader(text, maths=False).read_all()
     text = text.replace("``", "“").replace("''", "”").replace("---", "—")
     text = re.sub(r"(?<=\w)--(?=\w)|(?<= )--(?= )", "–", text)
     return re.sub(r"(?<=[\w.])~(?=\w)", " ", text)
 
 
-def _untagged(found: re.Match[str]) -> str:
+def _strip_tag(found: re.Match[str]) -> str:
     if not found["script"]:
         return ""
     return _script(found["inside"], "^" if found["script"].lower() == "sup" else "_")
 
 
 def _formula(source: str) -> str:
-    text = _OPERATOR.sub(_even, _Reader(source, maths=True).all())
+    text = _OPERATOR.sub(_even_spaces, _Reader(source, maths=True).read_all())
     return re.sub(r"\s+", " ", text).strip()
 
 
-def _even(found: re.Match[str]) -> str:
+def _even_spaces(found: re.Match[str]) -> str:
     """A space on one side of an operator is a space on both."""
     return f" {found[1]} " if " " in found[0] else found[1]
 
@@ -99,22 +99,22 @@ class _Reader:
         self.depth = 0
         self.maths = maths
 
-    def all(self) -> str:
+    def read_all(self) -> str:
         parts = []
         while self.at < len(self.tokens):
-            parts.append(self.sequence())
+            parts.append(self.read_sequence())
             self.at += 1  # past a brace that closes nothing
         return "".join(parts)
 
-    def sequence(self) -> str:
+    def read_sequence(self) -> str:
         """Everything up to a closing brace, which is left to the caller."""
         parts: list[str] = []
         while self.at < len(self.tokens) and self.tokens[self.at] != "}":
             token = self.take()
             if token in _FUNCTIONS:
-                parts.append(self.function(token, "".join(parts[-1:])))
+                parts.append(self.read_function(token, "".join(parts[-1:])))
             else:
-                parts.append(self.piece(token))
+                parts.append(self.read_piece(token))
         return "".join(parts)
 
     def take(self) -> str:
@@ -124,39 +124,39 @@ class _Reader:
     def ahead(self) -> str:
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
 
-    def piece(self, token: str) -> str:
+    def read_piece(self, token: str) -> str:
         if token == "{":
-            return self.braces()
+            return self.read_braces()
         if token.startswith("\\"):
-            return self.command(token)
+            return self.read_command(token)
         if not self.maths:
             return token
         if token in "^_":
-            return _script(self.argument(), token)
+            return _script(self.read_argument(), token)
         return " " if token == "~" else token.replace("'", "′")
 
-    def braces(self) -> str:
-        styled = self.ahead().startswith("\\")
-        text = self.group()
+    def read_braces(self) -> str:
+        read_styled = self.ahead().startswith("\\")
+        text = self.read_group()
         # In prose, braces that only protect a name go; {0, 1} keeps them.
-        plain = self.maths or styled or not text or text.replace("-", "").isalnum()
+        plain = self.maths or read_styled or not text or text.replace("-", "").isalnum()
         return text if plain else f"{{{text}}}"
 
-    def group(self) -> str:
-        text = self.nested(self.sequence)
+    def read_group(self) -> str:
+        text = self.read_nested(self.read_sequence)
         if self.ahead() == "}":
             self.at += 1
         return text
 
-    def nested(self, read: Callable[[], str]) -> str:
-        if self.depth >= _DEEPEST:
+    def read_nested(self, read: Callable[[], str]) -> str:
+        if self.depth >= _MAX_DEPTH:
             return ""
         self.depth += 1
         text = read()
         self.depth -= 1
         return text
 
-    def argument(self) -> str:
+    def read_argument(self) -> str:
         """What a command applies to: a group, a command, or one character."""
         while self.ahead().isspace():
             self.at += 1
@@ -165,7 +165,11 @@ class _Reader:
             return ""
         if token == "{" or token.startswith("\\"):
             self.at += 1
-            return self.group() if token == "{" else self.nested(lambda: self.command(token))
+            return (
+                self.read_group()
+                if token == "{"
+                else self.read_nested(lambda: self.read_command(token))
+            )
         self.leave(token[1:])
         return token[0]
 
@@ -173,55 +177,55 @@ class _Reader:
         """Put what is not used of the token ahead back in its place."""
         self.tokens[self.at : self.at + 1] = [rest] if rest else []
 
-    def command(self, token: str) -> str:
+    def read_command(self, token: str) -> str:
         name = token[1:].rstrip("*")
         if name in _ACCENTS or (name in WORD_ACCENTS and not self.maths):
-            return self.accented(name)
+            return self.read_accent(name)
         if not name.isalpha():
             return _SIGNS_WRITTEN.get(name, "")
         if name in _SYMBOLS:
-            return self.symbol(name)
+            return self.read_symbol(name)
         if name in _DROPPED:
-            self.argument()
+            self.read_argument()
             return ""
         if name in ("frac", "dfrac", "tfrac"):
-            return f"{_enclosed(self.argument())}/{_enclosed(self.argument())}"
+            return f"{_parenthesize(self.read_argument())}/{_parenthesize(self.read_argument())}"
         if name == "sqrt":
-            return self.root()
+            return self.read_root()
         if name in _LOOKS or self.ahead() == "{":
-            return self.styled(name)
+            return self.read_styled(name)
         return name
 
-    def symbol(self, name: str) -> str:
+    def read_symbol(self, name: str) -> str:
         if name in _OF_WORDS and not self.maths:
             self.leave(self.ahead().lstrip())  # TeX swallows the space behind a letter's name
         return _SYMBOLS[name]
 
-    def styled(self, name: str) -> str:
+    def read_styled(self, name: str) -> str:
         """The text that a command only makes look different; a name with no text is the text."""
         if self.ahead() != "{" and name in _LOOKS:
             self.leave(self.ahead().lstrip())
             return ""
-        text = self.argument()
+        text = self.read_argument()
         if name == "mathbb":
             return text.translate(_DOUBLE)
         return text or name
 
-    def accented(self, name: str) -> str:
-        letter = self.argument().translate(_DOTLESS)
+    def read_accent(self, name: str) -> str:
+        letter = self.read_argument().translate(_DOTLESS)
         mark = _ACCENTS.get(name) or WORD_ACCENTS[name]
         one = len(letter) == 1 and letter.isalpha()
         return unicodedata.normalize("NFC", letter + mark) if one else letter
 
-    def root(self) -> str:
+    def read_root(self) -> str:
         degree = ""
         if found := _OPTION.match(self.ahead()):
             degree = found[1].strip()
             self.leave(self.ahead()[found.end() :])
         sign = "√" if degree in ("", "2") else f"{degree.translate(_RAISED)}√"
-        return sign + _enclosed(self.argument())
+        return sign + _parenthesize(self.read_argument())
 
-    def function(self, token: str, before: str) -> str:
+    def read_function(self, token: str, before: str) -> str:
         """`n\\log n` is three words, not one."""
         after = self.ahead()
         left = " " if before[-1:].isalnum() or before.endswith((")", "√")) else ""
@@ -241,7 +245,7 @@ def _script(text: str, sign: str) -> str:
     return sign + (text if text.isalnum() else f"({text})")
 
 
-def _enclosed(text: str) -> str:
+def _parenthesize(text: str) -> str:
     return text if _ONE_THING.fullmatch(text) else f"({text})"
 
 

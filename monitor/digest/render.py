@@ -1,7 +1,7 @@
-"""Templates to text: Jinja2 with ours below and the user's own laid over them.
+"""Renders templates with Jinja2; the user's own override those that are shipped.
 
-There are three kinds of template, told apart by name. In each, everything that is not markup of
-our own making is escaped on its way out, macros and `{% set %}` blocks included:
+There are three kinds of template, distinguished by name. In each, all output that is not our own
+markup is escaped, including that of macros and `{% set %}` blocks:
 
     *.html.j2   HTML (and css-inline for what lies in mail/)
     *.txt.j2    plain text
@@ -41,10 +41,10 @@ Escape = Callable[[str], str]
 
 
 class JinjaTemplates:
-    """`monitor.model.Templates` from files; a user's folder, if any, is looked in first.
+    """`monitor.model.Templates` from files; the user's folder, if any, comes first.
 
-    TemplateError names the file and line of what is wrong with a template, and `fallback` holds
-    the templates that are shipped, so that a broken one of the user's stops no digest.
+    TemplateError names the file and line of the fault. `fallback` has only the shipped templates,
+    so that a broken template of the user stops no digest.
     """
 
     def __init__(self, user_dir: Path | None = None) -> None:
@@ -72,14 +72,14 @@ class JinjaTemplates:
             if name.startswith("mail/") and name.endswith(".html.j2"):
                 text = self._inliner.inline(text)
         except Exception as error:  # a user's template can raise anything
-            raise _located(name, error) from error
+            raise _with_location(name, error) from error
         return text
 
     def faults(self) -> list[Fault]:
-        """Compile the user's templates; return what is wrong, with file and line.
+        """Compile the user's templates and return their faults, with file and line.
 
-        A file that is no template of ours, and that no other file of the user's names, is never
-        read: it is a fault, with the nearest name that is.
+        A file that overrides no shipped template, and that no other template names, would never be
+        read: it is a fault, and the message suggests the nearest name.
         """
         if self._user_dir is None:
             return []
@@ -88,7 +88,7 @@ class JinjaTemplates:
         found: list[Fault] = []
         named: set[str] = set()
         for name in sorted(own):
-            wanted, faults = self._compiled(name)
+            wanted, faults = self._compile(name)
             named |= {one.name for one in wanted}
             found += faults
             found += [
@@ -103,8 +103,8 @@ class JinjaTemplates:
         ]
         return found
 
-    def _compiled(self, name: str) -> tuple[list[_Named], list[Fault]]:
-        """Return what one of the user's templates names, and what is wrong with it."""
+    def _compile(self, name: str) -> tuple[list[_Named], list[Fault]]:
+        """Return the templates that one of the user's templates names, and its faults."""
         assert self._user_dir is not None
         try:
             text = (self._user_dir / name).read_text(encoding="utf-8")
@@ -173,13 +173,13 @@ def slack_link(text: str | Passage, url: str) -> Markup:
 
 
 def _environment(
-    loader: ChoiceLoader, escaped: Escape, mark: Callable[..., Markup]
+    loader: ChoiceLoader, escape_text: Escape, mark: Callable[..., Markup]
 ) -> ImmutableSandboxedEnvironment:
     def finish(value: object) -> object:
         if isinstance(value, Markup) or not isinstance(value, str):
             return value
         before, after = (" " if edge.isspace() else "" for edge in (value[:1], value[1:][-1:]))
-        return Markup(escaped(f"{before}{clean(value)}{after}"))
+        return Markup(escape_text(f"{before}{clean(value)}{after}"))
 
     environment = ImmutableSandboxedEnvironment(
         loader=loader,
@@ -232,20 +232,20 @@ def _mark_slack(passage: Passage) -> Markup:
 def _lines(text: str | Passage, width: int = 78, indent: str = "", first: str = "") -> Markup:
     """Plain text broken into lines of `width` columns; `first` leads the first line instead."""
     whole = text.text if isinstance(text, Passage) else clean(text)
-    lines = wording.wrapped(whole, width, indent) or [indent]
+    lines = wording.wrap(whole, width, indent) or [indent]
     return Markup("\n".join([(first or indent) + lines[0][len(indent) :], *lines[1:]]))
 
 
 _FILTERS: dict[str, Callable[..., Any]] = {
-    "authors": wording.shortened,
-    "counted": wording.counted,
-    "dated": wording.dated,
-    "day": wording.day,
+    "authors": wording.shorten_authors,
+    "counted": wording.format_count,
+    "dated": wording.format_date,
+    "day": wording.format_day,
     "excerpt": excerpt,
-    "found": wording.found,
+    "found": wording.matched_topics,
     "headline": headline,
     "lines": _lines,
-    "moment": wording.moment,
+    "moment": wording.format_moment,
     "reading": wording.reading,
     "source_line": wording.source_line,
     "summary": wording.summary,
@@ -258,8 +258,8 @@ _FILTERS: dict[str, Callable[..., Any]] = {
 # ── faults ──────────────────────────────────────────────────────────────────────────
 
 
-def _located(name: str, error: Exception) -> TemplateError:
-    """Say in which template, and in which line of it, an error arose."""
+def _with_location(name: str, error: Exception) -> TemplateError:
+    """Return the error with the template and line it arose in."""
     if isinstance(error, TemplateNotFound):
         return TemplateError(f"{name}: there is no template “{error.name}”")
     if isinstance(error, TemplateSyntaxError):

@@ -1,4 +1,4 @@
-"""When a digest is due: schedules, periods, and what the clock changes do to them.
+"""When a digest is due: schedules, periods, and changes of the clock.
 
 A schedule speaks of wall-clock times in the subscriber's zone, and one rule turns them into
 instants, whatever the form of the schedule: a digest is due at the first moment when the clock
@@ -23,8 +23,8 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
-# After a longer time of being down, the older papers are told by their titles.
-LATE = timedelta(days=14)
+# After a longer outage, older papers are listed by title only.
+LATE_AFTER = timedelta(days=14)
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
@@ -78,7 +78,7 @@ class Slot:
 
 
 def parse_schedule(text: str) -> Schedule:
-    """Understand one of the forms of `schedule:`; ValueError says what is wrong, with a hint."""
+    """Parse one of the forms of `schedule:`; ValueError explains the fault, with a hint."""
     words = text.lower().split()
     match words:
         case ["immediately"]:
@@ -182,7 +182,7 @@ def latest_due(schedule: Schedule, zone: str, after: datetime, now: datetime) ->
 
 def late_before(schedule: Schedule, zone: str, now: datetime) -> datetime:
     """Return the moment before which all that came was due more than 14 days ago."""
-    limit = now - LATE
+    limit = now - LATE_AFTER
     slot = latest_due(schedule, zone, limit - timedelta(days=366), limit)
     return slot.due_at if slot else limit
 

@@ -28,8 +28,8 @@ class Found:
 # ── a paper ─────────────────────────────────────────────────────────────────────────
 
 
-def shortened(authors: Sequence[str]) -> str:
-    """Up to three names in full; of more, the first two, the last, and how many are left out."""
+def shorten_authors(authors: Sequence[str]) -> str:
+    """Return up to three names; of more, the first two, the last, and how many are left out."""
     names = [_short(name, _LONGEST_NAME) for name in authors]
     if len(names) <= 3:
         return ", ".join(names)
@@ -37,7 +37,7 @@ def shortened(authors: Sequence[str]) -> str:
     return f"{names[0]}, {names[1]} … {names[-1]}{more}"
 
 
-def found(entry: DigestPaper) -> tuple[Found, ...]:
+def matched_topics(entry: DigestPaper) -> tuple[Found, ...]:
     """Return every topic that found the paper, best first, with the words of each field."""
     return tuple(
         Found(matched.topic, tuple((why.field, _words(why)) for why in matched.why if why.words))
@@ -58,10 +58,10 @@ def _short(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def dated(entry: DigestPaper, zone: str) -> str:
-    """The day a paper was announced or published; when nobody said, the day it was first seen."""
-    said = entry.paper.announced or entry.paper.published
-    return _date(said, zone) if said else f"seen {_date(entry.first_seen, zone)}"
+def format_date(entry: DigestPaper, zone: str) -> str:
+    """Return the day a paper was announced or published, or else the day it was first seen."""
+    date = entry.paper.announced or entry.paper.published
+    return _date(date, zone) if date else f"seen {_date(entry.first_seen, zone)}"
 
 
 def web_url(url: str) -> str:
@@ -84,12 +84,12 @@ def top(digest: Digest, count: int) -> tuple[DigestPaper, ...]:
 # ── dates and counts ────────────────────────────────────────────────────────────────
 
 
-def day(at: datetime, zone: str) -> str:
+def format_day(at: datetime, zone: str) -> str:
     local = at.astimezone(ZoneInfo(zone))
     return f"{local:%A} {local.day} {local:%B %Y}"
 
 
-def moment(at: datetime, zone: str) -> str:
+def format_moment(at: datetime, zone: str) -> str:
     local = at.astimezone(ZoneInfo(zone))
     return f"{local:%a} {local.day} {local:%b %H:%M}"
 
@@ -101,7 +101,7 @@ def _date(at: datetime, zone: str) -> str:
     return f"{local.day} {local:%b %Y}"
 
 
-def counted(count: int, one: str) -> str:
+def format_count(count: int, one: str) -> str:
     """`1 paper`, `1,204 papers`."""
     return f"{count:,} {one}{'' if count == 1 else 's'}"
 
@@ -112,55 +112,63 @@ def counted(count: int, one: str) -> str:
 def summary(digest: Digest) -> str:
     """`12 papers in 3 topics, since Thu 19 Nov 08:00`: the line under a digest's heading."""
     if digest.papers:
-        topics = counted(len(digest.groups), "topic")
-        what = f"{counted(digest.papers, 'paper')} in {topics}"
+        topics = format_count(len(digest.groups), "topic")
+        what = f"{format_count(digest.papers, 'paper')} in {topics}"
     else:
         what = "No new papers for your topics"
     return what + (
-        f" since {moment(digest.covers_from, digest.timezone)}" if digest.covers_from else ""
+        f" since {format_moment(digest.covers_from, digest.timezone)}" if digest.covers_from else ""
     )
 
 
 def reading(digest: Digest) -> str:
     """`Read since Thu 19 Nov 08:00: 298 papers in 1 source; 229 new`."""
-    since = f" since {moment(digest.covers_from, digest.timezone)}" if digest.covers_from else ""
+    since = (
+        f" since {format_moment(digest.covers_from, digest.timezone)}" if digest.covers_from else ""
+    )
     seen = sum(source.seen for source in digest.report)
     new = sum(source.new for source in digest.report)
-    sources = counted(len(digest.report), "source")
-    return f"Read{since}: {counted(seen, 'paper')} in {sources}; {new:,} new"
+    sources = format_count(len(digest.report), "source")
+    return f"Read{since}: {format_count(seen, 'paper')} in {sources}; {new:,} new"
 
 
 def source_line(source: SourceReport, zone: str) -> str:
-    """What was read of one source, and since when it has been failing or is not as it should be."""
-    return "; ".join([_read_of(source, zone), *(_trouble(one, zone) for one in source.troubles)])
+    """Return what was read of one source, and its failures and warnings."""
+    return "; ".join([_reading_of(source, zone), *(_warning(one, zone) for one in source.troubles)])
 
 
-def _read_of(source: SourceReport, zone: str) -> str:
+def _reading_of(source: SourceReport, zone: str) -> str:
     if source.failing_since:
-        last = f"; last read {moment(source.last_read, zone)}" if source.last_read else ""
-        return f"failing since {moment(source.failing_since, zone)}: {source.error}{last}"
+        last = f"; last read {format_moment(source.last_read, zone)}" if source.last_read else ""
+        return f"failing since {format_moment(source.failing_since, zone)}: {source.error}{last}"
     if not source.last_read:
         return "not read yet"
-    read = f"{counted(source.seen, 'paper')}, {source.new:,} new" if source.seen else "nothing new"
-    return f"{read}; last read {moment(source.last_read, zone)}"
+    read = (
+        f"{format_count(source.seen, 'paper')}, {source.new:,} new"
+        if source.seen
+        else "nothing new"
+    )
+    return f"{read}; last read {format_moment(source.last_read, zone)}"
 
 
-def _trouble(trouble: SourceWarning, zone: str) -> str:
-    return f"{trouble.kind} since {moment(trouble.since, zone)}: {trouble.text}"
+def _warning(trouble: SourceWarning, zone: str) -> str:
+    return f"{trouble.kind} since {format_moment(trouble.since, zone)}: {trouble.text}"
 
 
 def waiting(digest: Digest) -> str:
-    """What is said of papers that did not fit, or nothing."""
+    """Return the sentence about papers that did not fit, or nothing."""
     if not digest.waiting:
         return ""
     stand = "stands" if digest.waiting == 1 else "stand"
-    return f"{counted(digest.waiting, 'more paper')} did not fit and {stand} in the next digest."
+    return (
+        f"{format_count(digest.waiting, 'more paper')} did not fit and {stand} in the next digest."
+    )
 
 
 # ── plain text ──────────────────────────────────────────────────────────────────────
 
 
-def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+def wrap(text: str, width: int, indent: str = "") -> list[str]:
     """Break `text` into lines of at most `width` columns, each led by `indent`.
 
     Wide letters take two columns; a word longer than a line is broken; no-break spaces hold.

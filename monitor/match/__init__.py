@@ -1,4 +1,11 @@
-"""Watch-topics: a language to write them in, and an index that finds the papers they match."""
+"""Topics: a language to write them in, and an index that finds the papers they match.
+
+query, tokens, term_parser, list_syntax, synonyms   text to tree
+tree, evaluate, occurrences, explain                what a tree means; the reference evaluation
+index                                               thousands of topics on a batch of papers
+keywords, text_prefilter                            searching stored papers
+warnings, too_broad, unseen_words, foreign_syntax   likely mistakes in a topic
+"""
 
 from monitor.match.index import NO_FILTERING, Match, TopicIndex
 from monitor.match.keywords import paper_keywords, search_expression

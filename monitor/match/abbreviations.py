@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from monitor.text import MOST_READ
+from monitor.text import MAX_TEXT_LENGTH
 
 MAX_SHORT_LENGTH = 10
 MAX_DEFINITIONS = 50
@@ -34,7 +34,7 @@ class Definition(NamedTuple):
 def find_definitions(*texts: str) -> tuple[Definition, ...]:
     """Return what the texts define, the first definition of each short form, at most 50."""
     found: dict[str, Definition] = {}
-    for text in (each[:MOST_READ] for each in texts):
+    for text in (each[:MAX_TEXT_LENGTH] for each in texts):
         if "(" in text:
             for one in _definitions_in(text):
                 found.setdefault(one.short, one)

@@ -35,7 +35,7 @@ def fold_label(text: str) -> str:
 
 
 class View:
-    """One paper, and the names of the sources it was seen in; worked out as it is asked for."""
+    """One paper, and the names of the sources it was seen in; computed when needed."""
 
     def __init__(self, paper: Paper, sources: Iterable[str] = ()) -> None:
         self.paper = paper
@@ -76,11 +76,11 @@ class View:
                 return (self.paper.announce,) if self.paper.announce else ()
 
     def matching_authors(self, leaf: Author) -> list[str]:
-        """Return the authors, as written, that `leaf` asks for."""
+        """Return the authors, as written, that `leaf` matches."""
         return [written for written, names in self.authors if matches_author(leaf, names)]
 
     def matching_labels(self, leaf: Label) -> list[str]:
-        """Return the labels, as written, that `leaf` asks for."""
+        """Return the labels, as written, that `leaf` matches."""
         values = self.labels(leaf.field)
         if leaf.prefix:
             return [value for value in values if fold_label(value).startswith(leaf.value)]
@@ -95,7 +95,7 @@ def matches_author(leaf: Author, names: Iterable[PersonName]) -> bool:
 
 
 def matches(node: Node, view: View) -> bool:
-    """Whether the paper has what `node` asks for. A phrase never spans two fields."""
+    """Whether `node` matches the paper. A phrase never spans two fields."""
     match node:
         case Words() | Near():
             return any(view.text(field).occurrences(node) for field in node.fields)
@@ -114,14 +114,14 @@ def matches(node: Node, view: View) -> bool:
 
 
 def matches_topic(query: Query, view: View) -> bool:
-    """Whether the paper meets the topic: its tree and, where it has one, its threshold."""
+    """Whether the topic matches the paper: its tree and, where it has one, its threshold."""
     return matches(query.root, view) and (
         not query.threshold or points(query, view) >= query.threshold
     )
 
 
 def points(query: Query, view: View) -> float:
-    """Return the sum of the weights of the clauses by which a paper meets the tree."""
+    """Return the sum of the weights of the clauses that match a paper."""
     return total_weight(matching_leaves(query.root, view), dict(query.weights))
 
 
@@ -138,7 +138,7 @@ def total_weight(found: Iterable[Leaf], weights: Mapping[Leaf, float]) -> float:
 
 
 def matching_leaves(node: Node, view: View) -> list[Leaf]:
-    """Return the leaves by which a paper meets `node`, each once; none when it does not."""
+    """Return the leaves by which `node` matches a paper, each once; none when it does not."""
     return list(dict.fromkeys(_collect_leaves(node, view)))
 
 

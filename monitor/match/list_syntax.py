@@ -1,4 +1,4 @@
-"""A topic written as lists becomes a topic of the language: the same words, the same tree."""
+"""Turns a topic written as lists into a topic of the language, with the same words and tree."""
 
 from __future__ import annotations
 

@@ -61,11 +61,11 @@ def _initials_last(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def same_person(wanted: PersonName, author: PersonName) -> bool:
-    """Whether `author` may be who was asked for.
+    """Whether `author` may be the person that is wanted.
 
-    One word is met by any whole word of the name. Otherwise the family name must be the same
-    and each given name asked for must be there, in full or as an initial; a middle initial may
-    be missing. Full names are also met in another order.
+    One word matches any whole word of the name. Otherwise the family name must be the same and
+    each given name that is wanted must be there, in full or as an initial; a middle initial may
+    be missing. Full names also match in another order.
     """
     if not wanted.given:
         return wanted.family in author.words

@@ -42,10 +42,10 @@ MAX_LENGTH = 20_000
 
 
 def parse_query(text: str, synonyms: Synonyms = NO_SYNONYMS, threshold: float = 0.0) -> Query:
-    """Read a topic. Raises `QueryError` with the position of the fault and a hint.
+    """Parse a topic. Raises `QueryError` with the position of the fault and a hint.
 
-    Words that have `synonyms` ask for any of them. A paper whose points (the weights of what it
-    meets) stay below `threshold` does not meet the topic.
+    Words that have `synonyms` match any of them. A paper whose matched terms weigh less than
+    `threshold` in total does not match the topic.
     """
     if len(text) > MAX_LENGTH:
         raise QueryError(
@@ -202,7 +202,7 @@ class _Parser:
         return node
 
     def _weigh(self, node: Node, weight: float) -> None:
-        """Multiply the weights of a word or group; a leaf asked for twice has the greater."""
+        """Multiply the weights of the leaves of a word or group."""
         if weight != 1.0:
             for one in set(leaves(node)):
                 self.weights[one] = self.weights.get(one, 1.0) * weight
@@ -250,7 +250,7 @@ class _Parser:
             )
 
     def _refuse_missing_operand(self, token: Token) -> NoReturn:
-        """Say what is missing where an operand should stand and `token` does."""
+        """Raise an error that explains what is missing in front of `token`."""
         before = self._tokens[self._at - 1] if self._at else None
         if before is not None and before.kind == "open" and token.kind == "close":
             raise QueryError("the parentheses are empty", before.position, "put words into them")

@@ -1,4 +1,4 @@
-"""Words that mean the same to a configuration: a topic that has one of them asks for any."""
+"""Words that a configuration declares equivalent: a topic with one of them matches any."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def term(text: str) -> Term:
 class Synonyms:
     """Groups of words and phrases, each of which stands for every other of its group.
 
-    A text without words says nothing and is left out.
+    A text without words is left out.
     """
 
     def __init__(self, groups: Iterable[Sequence[str]] = ()) -> None:
@@ -44,7 +44,7 @@ class Synonyms:
                 self._by_first_word.setdefault(one.edges[0].key, []).append((one, alike))
 
     def bearing_on(self, text: str) -> tuple[tuple[str, ...], ...]:
-        """Return the groups that a topic may have something of, by the words in its text."""
+        """Return the groups that may apply to a topic, by the words in its text."""
         forms = {word.form for word in words(text)}
         return tuple(
             group
@@ -53,7 +53,7 @@ class Synonyms:
         )
 
     def ways(self, written: Term) -> list[Term]:
-        """Return the ways to say a term, itself first; at most 32."""
+        """Return a term and its variants with synonyms, itself first; at most 32."""
         ways = [written]
         if not any(edge.key in self._by_first_word for edge in written.edges):
             return ways

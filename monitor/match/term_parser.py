@@ -1,4 +1,4 @@
-"""The leaves of a topic: one word, phrase, name or label to what it asks for."""
+"""Parses the leaves of a topic: a word, phrase, name or label."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EXAMPLES = {"category": "category:cs.*", "source": "source:arxiv", "announce": 
 
 
 def leaf(token: Token, field: str, synonyms: Synonyms, *, exact: bool) -> Node:
-    """Return what a word or phrase asks of a field, of the title or abstract where that is "".
+    """Return the node of a word or phrase in a field; "" stands for title or abstract.
 
     It is an Or where the words have synonyms. Raises QueryError.
     """

@@ -1,7 +1,7 @@
-"""What must stand in a text that has the phrases of a topic, told at a glance.
+"""A cheap test of whether a text may have the phrases of a topic.
 
-May say yes too often and never no wrongly: a search reads thousands of papers that have the words
-of a phrase, for a few in which they stand together.
+It may accept too much but never rejects a match: a search reads thousands of papers that have the
+words of a phrase, for a few in which they occur together.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Prefilter = Callable[[str, str], bool]
 
 
 def build_prefilter(node: Node) -> Prefilter | None:
-    """Return a test of (title, abstract) that is true where they meet a tree; None for no test."""
+    """Return a test of (title, abstract) that is true where they match a tree; None for no test."""
     match node:
         case And(children):
             tests = [test for test in map(build_prefilter, children) if test]
@@ -108,7 +108,7 @@ def _begins(edge: Edge) -> tuple[str, ...]:
 
 
 def _may_abbreviate(begin: Sequence[bytes], title: str, abstract: str) -> bool:
-    """Say whether an abbreviation that the paper defines may stand for one of the words."""
+    """Return whether an abbreviation that the paper defines may stand for one of the words."""
     texts = [letters(" ".join(definition)) for definition in _defined(title, abstract)]
     return any(one in written for written in texts for one in begin)
 

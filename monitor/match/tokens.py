@@ -1,4 +1,4 @@
-"""The topic language, first step: a text to tokens that know their positions."""
+"""Splits a topic into tokens with their positions."""
 
 from __future__ import annotations
 

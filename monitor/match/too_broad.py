@@ -1,4 +1,4 @@
-"""What no topic may promise: to find a paper for what it lacks, or for words that all have."""
+"""Refuses topics that match nearly every paper: only exclusions, or only very common words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics as the configuration has them, ready to meet papers."""
+"""Indexes of the topics of a configuration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Groups = tuple[tuple[str, ...], ...]
 
 
 def parse_topic(topic: Topic) -> Query:
-    """Read a topic with its synonyms and threshold. Raises QueryError."""
+    """Parse a topic with its synonyms and threshold. Raises QueryError."""
     return parse_query(topic.query, _synonyms(topic.synonyms), topic.threshold)
 
 
@@ -28,9 +28,9 @@ def _synonyms(groups: _Groups) -> Synonyms:
 
 
 class TopicIndexCache:
-    """Topics in an index that lasts: of the next configuration only what is other is read.
+    """An index that outlives a reload: of the next configuration only changed topics are parsed.
 
-    Safe to use from several threads, as long as all ask for the same topics.
+    Safe to use from several threads, as long as all use the same topics.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class TopicIndexCache:
         self._index = TopicIndex({})
 
     def index(self, topics: tuple[Topic, ...]) -> TopicIndex:
-        """Return an index of these topics by name; one that cannot be read is in its `errors`."""
+        """Return an index of these topics by name; one that cannot be parsed is in its `errors`."""
         with self._lock:
             if topics is not self._current:
                 self._update(topics)
@@ -71,5 +71,5 @@ class TopicIndexCache:
 
 
 def build_index(topics: Iterable[Topic]) -> TopicIndex:
-    """Return an index of topics by name; one that cannot be read is in its `errors`."""
+    """Return an index of topics by name; one that cannot be parsed is in its `errors`."""
     return TopicIndexCache().index(tuple(topics))

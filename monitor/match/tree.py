@@ -1,12 +1,12 @@
-"""A topic as a tree: leaves that ask something of one field, joined by And, Or, AtLeast and Not.
+"""A topic as a tree: leaves that each look in some fields, joined by And, Or, AtLeast and Not.
 
-A leaf is met by a paper or it is not; the joints are plain logic over that, and nothing else is
-in a tree. Fields and synonyms are pushed down to the leaves when a topic is read: `title:(a OR
-b)` is an Or of two leaves, a synonym an Or of Words. Trees are in negation normal form: `Not`
-stands on leaves only, so that every other leaf counts for the topic when it is met.
+A leaf matches a paper or it does not; the nodes above are plain logic over that. Fields and
+synonyms are pushed down to the leaves when a topic is parsed: `title:(a OR b)` is an Or of two
+leaves, a synonym an Or of Words. Trees are in negation normal form: `Not` stands on leaves only, so
+that every other leaf counts for the topic when it matches.
 
-What a leaf asks is defined by what it says here and, word for word, by `monitor.match.evaluate`:
-`matches` is the plain reading of a tree, and every faster one has to agree with it.
+What a leaf matches is defined here and, exactly, by `monitor.match.evaluate`:
+`matches` is the reference evaluation, and every faster one has to agree with it.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Edge(NamedTuple):
 class Words:
     """A word or phrase: any chain of edges from 0 to `length`, within one of `fields`.
 
-    Met when, in one of the fields, there is a chain of the term's edges from 0 to `length` and a
-    chain of adjoining words of the text (each begins at the position where the one before ends)
+    Matches when, in one of the fields, there is a chain of the term's edges from 0 to `length` and
+    a chain of adjoining words of the text (each begins at the position where the one before ends)
     that agree word by word: an edge's key is the word's form, or with `prefix` the beginning of
     the word as written. Edges are sorted by (start, end), and numbered so that `start < end`.
     Unless `exact` is empty the paper must write the whole just so, case and all (NFC, any
@@ -57,11 +57,11 @@ class Words:
 class Near:
     """Two or more different words near each other, in any order, within one of `fields`.
 
-    Met when in one of the fields there is a stretch of positions that holds an occurrence of
+    Matches when in one of the fields there is a stretch of positions that holds an occurrence of
     each of `words` and at most `distance` positions more than those occurrences are long:
     `"a b"~5` lets five other words stand between. Every one of `words` has the fields of the
     leaf and is not `exact`. An occurrence that begins or ends inside an abbreviation that the
-    paper spells out (a negative position, see `view.Lattice`) does not count here.
+    paper spells out (a negative position, see `occurrences.Lattice`) does not count here.
     """
 
     fields: tuple[str, ...]
@@ -109,7 +109,7 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class AtLeast:
-    """Met when at least `count` of the children are: more than one, and not all of them.
+    """Matches when at least `count` of the children are: more than one, and not all of them.
 
     The children are different from each other.
     """
@@ -123,10 +123,10 @@ Node: TypeAlias = Leaf | Not | And | Or | AtLeast
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A topic that was understood; `warnings` are doubts with their positions.
+    """A parsed topic; `warnings` are likely mistakes with their positions.
 
-    A paper meets it when it meets `root` and, where there is a `threshold`, its points reach
-    it: the sum of the weights of what it meets (`view.points`). `weights` names the leaves that
+    It matches a paper when `root` does and, where there is a `threshold`, the total weight of
+    the matching leaves reaches it (`evaluate.points`). `weights` names the leaves that
     do not weigh 1. Leaves of one position are one clause: a word and its synonyms.
     """
 
@@ -146,7 +146,7 @@ def disjunction(nodes: Sequence[Node]) -> Node:
 
 
 def at_least(count: int, nodes: Sequence[Node]) -> Node:
-    """Return the node that is met when at least `count` (1 to all) of `nodes` are."""
+    """Return the node that matches when at least `count` (1 to all) of `nodes` do."""
     if count == 1:
         return disjunction(nodes)
     return conjunction(nodes) if count == len(nodes) else AtLeast(count, tuple(nodes))
@@ -168,7 +168,7 @@ def negation(node: Node) -> Node:
 
 
 def every_leaf(node: Node) -> Iterator[Leaf]:
-    """Yield all leaves, those that are excluded, too."""
+    """Yield all leaves, including those that are excluded."""
     match node:
         case Not(leaf):
             yield leaf
@@ -180,7 +180,7 @@ def every_leaf(node: Node) -> Iterator[Leaf]:
 
 
 def leaves(node: Node) -> Iterator[Leaf]:
-    """Yield the leaves that are asked for, not those that are excluded."""
+    """Yield the leaves that are looked for, not those that are excluded."""
     match node:
         case Not():
             return

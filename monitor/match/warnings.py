@@ -1,4 +1,4 @@
-"""What a topic may say without meaning it: warnings, for it is understood and may find papers."""
+"""Likely mistakes in a topic that parses: reported as warnings, since it may be intended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from monitor.errors import QueryError
 from monitor.match.foreign_syntax.rule import FIRST, LAST, mask_phrases
 from monitor.match.tokens import Token
 
-# A topic without any of these has nothing to doubt; weights are doubted by the parser.
+# A topic without any of these has no warnings here; those about weights come from the parser.
 _DOUBTFUL = re.compile(
     r"[,;?$&|+{'`‘‚‹「『，；、]|\b(?!(?:AND|OR|NOT)\b)(?i:and|or|not)\b"
     r"|\b(?:NEAR|SAME|XOR|ADJ|UND|ODER|NICHT)\b|\w\.\w"
@@ -35,12 +35,12 @@ _BRACES = re.compile(rf"{FIRST}\{{(?P<of>[\w-]+(?:\s[\w-]+)+)\}}{LAST}")
 
 
 def may_have_warnings(text: str) -> bool:
-    """Whether `find_warnings` might find something: to tell costs less than to read the topic."""
+    """Whether `find_warnings` might find something, without parsing the topic."""
     return bool(_DOUBTFUL.search(text))
 
 
 def find_warnings(text: str, found: Sequence[Token]) -> Iterator[QueryError]:
-    """Yield what is probably not meant, with its position, and what to write if it is not.
+    """Yield what is probably not intended, with its position and what to write instead.
 
     `found` are the tokens of `text`, the end among them.
     """
@@ -112,7 +112,7 @@ def _ends_item(token: Token) -> bool:
 
 
 def _list_warning(found: Sequence[Token], at: int) -> QueryError:
-    """Doubt the first comma of `agent, llm, robot`; the whole list is the hint when it is plain."""
+    """Warn of the first comma of `agent, llm, robot`; the hint is the whole list if it is plain."""
     token = found[at]
     listed = [token]
     while _ends_item(listed[-1]) and found[at + len(listed)].kind == "word":

@@ -1,10 +1,10 @@
 """The values that pass between the stages: frozen, one for each boundary.
 
-    Document -> Reading(Paper, Rejected)          a source reads; a Dump -> Part, one after another
-    Keyed, Candidate -> Decision                  diff decides
-    Change, Stored, Topic -> Match                match finds
-    News -> Digest -> Rendered                    digest composes, a channel renders
-    Delivery -> Outcome                           deliver sends
+    Document -> Reading(Paper, Rejected)          a source reads; a Dump in DumpChunks
+    IncomingPaper, Candidate -> Decision          diff decides
+    Change, StoredPaper, Topic -> MatchRow        match finds
+    UnsentMatch -> Digest -> Rendered             digest composes, a channel renders
+    Delivery -> Outcome                           a channel sends
 
 Every `datetime` is aware and in UTC unless its name says local.
 """

@@ -25,7 +25,7 @@ class DeliveryState(StrEnum):
     SUPERSEDED = "superseded"
 
 
-# The name until 0.1.0, for channels from packages; goes with the release after the next.
+# The name until 0.1.0, still accepted for plug-in channels; removed in the release after next.
 State = DeliveryState
 
 
@@ -36,9 +36,9 @@ class Delivery:
     `parent` is the provider reference of part 0, for channels that thread; `rendered` is what
     was frozen when the digest was composed; `changed_at` is since when `state` is what it is.
 
-    `handed_off_at` is when the last byte of its first hand-off without a clear end left: it may
-    have arrived then. A person who has it sent again starts this anew. `resent` says that nothing
-    hands it off once more by itself: that was done, or refused for good, or given up.
+    `handed_off_at` is when the last byte of its first hand-off without a clear result was sent: it
+    may have arrived then. Sending it again by hand resets this. `resent` means that it is not
+    handed off once more automatically: that was done, or refused for good, or given up.
     """
 
     id: int
@@ -68,7 +68,7 @@ class Outcome:
     """What became of one attempt to send.
 
     `state` is SENT, RETRY, FAILED or UNKNOWN. `channel_down` means that the fault is the
-    channel's, not this recipient's: its other deliveries wait and nobody is marked as failed.
+    channel's, not this recipient's: its other deliveries wait and none is marked as failed.
     """
 
     state: DeliveryState

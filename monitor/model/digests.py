@@ -16,7 +16,7 @@ from monitor.model.topics import Change, MatchReason
 
 @dataclass(frozen=True, slots=True)
 class UnsentMatch:
-    """An unsent match with all that a digest may say of it."""
+    """An unsent match with all that a digest may show of it."""
 
     topic: str
     score: float
@@ -92,7 +92,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What one subscription is told for one period: frozen once it is in the store.
+    """The digest of one subscription for one period: frozen once it is in the store.
 
     `period` is the scheduled local date (for cron, date and time; for `immediately`, a number);
     `covers_from` is when the last digest was due, None for the first; `waiting` counts papers

@@ -15,7 +15,7 @@ class IncomingPaper:
 
     `keys` are normalised identifiers, `title_key` a candidate only, `raw_id` the source's own
     name for the record (or a hash of it), `fingerprint` changes when the text does; `blocks`
-    are numbers of which near copies share one, `mark` is one that changes with anything said.
+    are numbers of which near copies share one, `mark` is one that changes with any text.
     `about` are the normalised identifiers of what a notice or comment is about, `common` those
     of the record that clearly different works carry: data, by which nothing is recognised.
     """
@@ -45,11 +45,11 @@ class SightingText:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What one source last said of a paper, and in which document it first did.
+    """What one source last reported of a paper, and the document that first did.
 
-    `past` are the last fingerprints before this one, the latest first; `why` says by what the
-    paper was recognised when this source first told of it. `text` is None where it was not asked
-    for, and for records last read before texts were stored.
+    `past` are the last fingerprints before this one, the latest first; `why` is how the
+    paper was recognised when this source first reported it. `text` is None where it was not
+    loaded, and for records last read before texts were stored.
     """
 
     source: str
@@ -69,7 +69,7 @@ class Sighting:
 class StoredPaper:
     """A paper of the store. `news_at` is None when it was stored silently.
 
-    Of one that is `purged` only what it is recognised by is left.
+    Of a `purged` paper only what it is recognised by is left.
     """
 
     id: int
@@ -86,7 +86,7 @@ class Candidate:
 
     `found_by` holds "key", "raw_id", "title" or "block"; `keys` are all identifiers of the stored
     paper, but for those that are `common` to clearly different works; `sightings` are this
-    source's sightings of it. `ruled` is "same" or "different" where a person has said so, else "".
+    source's sightings of it. `ruled` is "same" or "different" after a person's ruling, else "".
     """
 
     stored: StoredPaper
@@ -108,7 +108,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a notice means for the papers it is about: withdrawn or revised, and why in words.
+    """What a notice means for the papers it is about: withdrawn or revised, and the reason.
 
     `papers` are those that are stored; without `news` it is noted silently.
     """
@@ -121,14 +121,15 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is to be written for one incoming paper.
+    """What will be written for one incoming paper.
 
     `kind` is None when the paper is known and unchanged. `paper_id` is the stored paper it is,
-    `twin` the position of an earlier decision of the same chunk that it repeats; both None
-    means a paper that the store has never seen. `news` is false for what is stored silently;
-    `retold` says that the text is to be taken over although it is no news. `joins` are stored
-    papers, and `twin_joins` papers of earlier decisions, that are proven to be this one, too.
-    `why` is the reason in words, `recognised` by what a known paper was recognised.
+    `earlier_in_chunk` the position of an earlier decision of the same chunk that it repeats;
+    both None means a paper that the store has never seen. `news` is false for what is stored
+    silently; `text_changed_silently` means that the text is updated although it is no news.
+    `joins` are stored papers, and `twin_joins` papers of earlier decisions, that are proven to be
+    this one, too.
+    `why` is the reason, `recognised` how a known paper was recognised.
 
     `effect` is what a notice means for other papers. `disowned` are identifiers that turned up on
     a clearly different work: from now on nothing is recognised by them.

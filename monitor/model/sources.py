@@ -1,4 +1,4 @@
-"""What a source hands over: documents, papers, and how a run ended."""
+"""What a source returns: documents, papers, dumps, and how a run ended."""
 
 from __future__ import annotations
 
@@ -12,22 +12,16 @@ import msgspec
 
 # Values of `Paper.type` that mark a record about another paper; all other types are free text.
 RETRACTION = "retraction"
-
-
 CORRECTION = "correction"
-
-
 CONCERN = "expression of concern"
-
-
 COMMENT = "comment"
 
 
 class Paper(msgspec.Struct, frozen=True, gc=False):
-    """A paper as one record of one source tells it. Only the title is required.
+    """A paper as one record of one source describes it. Only the title is required.
 
     `keys` maps a scheme (arxiv, doi, openreview, pmid, s2, ...) to a value or a tuple of
-    values; `announced` is when a source says it announced the paper, `announce` how
+    values; `announced` is when the source announced the paper, `announce` how
     (new, cross, replace, ...); `raw_id` is the source's own name for the record.
 
     `type` is what kind of publication it is, in small letters ("journal article", "preprint");
@@ -71,7 +65,7 @@ class Document:
 
     `complete` is false for a transfer that was cut.
     `validators` (etag, last_modified) are kept only once the papers are.
-    `lifetime` is for how long the same address is said to answer the same.
+    `lifetime` is how long the server says that its response stays the same.
     """
 
     name: str
@@ -86,9 +80,9 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a source understood of a document: nothing is dropped without a `Rejected`.
+    """What was read from a document: nothing is dropped without a `Rejected`.
 
-    `error` says why the document as a whole could not be read; `complete` is false when it
+    `error` is why the document as a whole could not be read; `complete` is false when it
     ends in the middle, so that nothing may be concluded from what is not there.
     """
 
@@ -100,7 +94,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class DumpCursor:
-    """How far a dump is read, and what was read: enough to go on in the same one, or a longer one.
+    """How far a dump has been read: enough to continue in the same file, or a longer one.
 
     `offset` counts the bytes of what it unpacks to, `number` its lines or records; `digest` is
     that of all these bytes, and `start` that of the first of them alone.
@@ -114,7 +108,7 @@ class DumpCursor:
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """A document that may be larger than memory, and is read in parts.
+    """A document that may be larger than memory, and is read in chunks.
 
     `open` gives its bytes as they lie there, packed or not; `size` is theirs. When `modified`
     (nanoseconds since 1970; None: nobody knows) and `size` are as they were, so is the document.
@@ -134,7 +128,7 @@ class Dump:
 
 @dataclass(frozen=True, slots=True)
 class DumpChunk:
-    """The next papers of a dump and what was set aside between them, up to `mark`."""
+    """The next papers of a dump, and the rejected records between them, up to `mark`."""
 
     papers: tuple[Paper, ...]
     rejected: tuple[Rejected, ...]
@@ -151,7 +145,7 @@ class DumpReading(Protocol):
     error: str
 
     def take(self, most: int) -> DumpChunk | None:
-        """Return the next part, of at most so many records."""
+        """Return the next chunk, of at most `most` records."""
         ...
 
     def close(self) -> None: ...
@@ -168,7 +162,7 @@ class RunOutcome(StrEnum):
 class Run:
     """One attempt at one document of one source, kept whatever came of it.
 
-    `fresh` counts what this source had not told of before, whoever else had; `set_aside` are
+    `fresh` counts what this source had not reported before, even if others had; `set_aside` are
     the first of what was rejected.
     """
 
@@ -192,7 +186,7 @@ class SourceDay:
     """What a source brought on one day.
 
     `asked` counts its answers; `offered` says that one of them held papers, new or not;
-    `fresh` counts the papers and revisions that it had not told of before.
+    `fresh` counts the papers and revisions that it had not reported before.
     """
 
     asked: int = 0

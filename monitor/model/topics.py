@@ -24,8 +24,8 @@ class Change:
 class Topic:
     """A stored question. Empty `sources` means all; `since` is how far a new topic looks back.
 
-    `threshold` is the least that the weights of what is met have to sum up to, 0 for none;
-    `synonyms` are the groups of words with one meaning that bear on its query.
+    `threshold` is the minimum total weight of the matched terms, 0 for none;
+    `synonyms` are the groups of words with one meaning that apply to its query.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """A word, name or label that the search index has, or with `prefix` a beginning of some."""
+    """A word, name or label in the search index, or with `prefix` the beginning of some."""
 
     text: str
     prefix: bool = False
@@ -70,7 +70,7 @@ class MatchReason:
 
 @dataclass(frozen=True, slots=True)
 class MatchRow:
-    """A row of the match table: which topic met which revision of which paper."""
+    """A row of the match table: which topic matches which revision of which paper."""
 
     topic: str
     paper_id: int

@@ -1,7 +1,17 @@
-"""What the words of a paper are: Unicode, LaTeX, mark-up, dashes, plurals and spellings."""
+"""What the words of a text are: Unicode, LaTeX, mark-up, dashes, plurals and spellings.
+
+cleaning        removes control characters and extra spaces
+folding         folds case, accents, LaTeX and tags for comparing
+lattice         splits a folded text into words
+plurals         one form for singular and plural
+spelling        one form for British and American spelling
+sentence_ends   splits a text into sentences
+title_keys      keys that equal titles share
+tables          reads the tables of this package
+"""
 
 from monitor.text.cleaning import clean, without_withdrawal
-from monitor.text.folding import MOST_READ, is_plain
+from monitor.text.folding import MAX_TEXT_LENGTH, is_plain
 from monitor.text.lattice import (
     Word,
     letters,
@@ -16,7 +26,7 @@ from monitor.text.sentence_ends import sentences
 from monitor.text.title_keys import title_key
 
 __all__ = [
-    "MOST_READ",
+    "MAX_TEXT_LENGTH",
     "Word",
     "beginnings",
     "clean",

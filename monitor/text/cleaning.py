@@ -1,4 +1,4 @@
-"""Removes what nobody should see in a text: control characters, invisible and direction marks."""
+"""Removes control characters, invisible characters and direction marks from a text."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _WITHDRAWN_MARK = re.compile(
 
 
 def without_withdrawal(title: str) -> str:
-    """Return a title without the mark of a withdrawn paper before it ("RETRACTED ARTICLE: ...").
+    """Return a title without the mark of a withdrawn paper ("RETRACTED ARTICLE: ...").
 
     A title without such a mark is returned as it is.
     """

@@ -1,4 +1,4 @@
-"""One folding of a text: case, accents, width, LaTeX and tags are removed, Greek letters are named.
+"""Folds a text for comparing: no case, accents, width, LaTeX or tags; Greek letters by name.
 
 The folded text remembers where each character came from, so that words found in it have exact
 places in the text as it was given.
@@ -43,7 +43,7 @@ _BLOCK_TAGS = word_set("abstract br div h1 h2 h3 h4 li ol p sec title ul")
 
 # Letters without small forms and accents, which folding leaves as they are: Thai, Chinese,
 # Japanese, Korean. Texts in them are long runs of these.
-_AS_IT_IS = (
+UNFOLDED_LETTERS = (
     "\u0e01-\u0e32\u0e34-\u0e3a\u0e40-\u0e5b\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7a3"
 )
@@ -62,13 +62,13 @@ _SPECIAL = re.compile(
     | (?P<raised>[\u00b2\u00b3\u00b9\u2070-\u207f]+)
     | (?P<lowered>[\u2080-\u208e]+)
     | (?P<other>&|\w[\u0300-\u036f\u3099\u309a]+|[\u1100-\u11ff]+|(?-i:[^\x00-\x7f"""
-    + _AS_IT_IS
+    + UNFOLDED_LETTERS
     + r"""]))
     """,
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 # Every special character or command begins at one of these, unless there is an accent apart.
-_SPOT = re.compile(rf"[<&\\{{}}$]|[^\x00-\x7f{_AS_IT_IS}]")
+_SPOT = re.compile(rf"[<&\\{{}}$]|[^\x00-\x7f{UNFOLDED_LETTERS}]")
 
 _APART = re.compile("[\u0300-\u036f\u3099\u309a]")
 
@@ -77,7 +77,7 @@ _NOT_PLAIN = re.compile(r"[\\${}<&]")
 
 # Words are read in so many characters of a text, so that none takes unbounded time; the longest
 # abstracts have a tenth of it.
-MOST_READ = 100_000
+MAX_TEXT_LENGTH = 100_000
 
 
 class Folded(NamedTuple):
@@ -154,12 +154,12 @@ def _fold_special(kind: str, written: str) -> str:
         case "nothing" | "between":
             return "" if kind == "nothing" else "/"
         case "raised" | "lowered":
-            return ("^" if kind == "raised" else "_") + _fold_characters(written)
+            return ("^" if kind == "raised" else "_") + fold_characters(written)
         case _:
-            return _fold_characters(html.unescape(written))
+            return fold_characters(html.unescape(written))
 
 
-def _fold_characters(characters: str) -> str:
+def fold_characters(characters: str) -> str:
     bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", characters.translate(_CHARACTERS)))
     return unicodedata.normalize("NFC", bare).casefold().translate(_CHARACTERS)
 

@@ -1,11 +1,7 @@
-"""What the words of a paper are: Unicode, LaTeX, mark-up, dashes, plurals and spellings.
+"""The words of a text, as a lattice: `multi-agent` has multi [0-1], agent [1-2], multiagent [0-2].
 
-Everything rests on one folding of a text (case, accents, width, LaTeX and tags fall away,
-Greek letters become their names) that remembers where each character came from, so that
-words found in the folded text have exact places in the text as it was given.
-
-Words form a lattice: `multi-agent` gives the words multi [0-1], agent [1-2] and multiagent
-[0-2], and a phrase is any chain of adjoining words. That is how a hyphen may join or part.
+A phrase is any chain of adjoining words, so that a hyphen may join or separate. Words are found in
+the folded text (`folding`) and have exact positions in the original.
 """
 
 from __future__ import annotations
@@ -16,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from monitor.text.folding import MOST_READ, Folded, fold, folded_text, is_plain
+from monitor.text.folding import MAX_TEXT_LENGTH, Folded, fold, folded_text, is_plain
 from monitor.text.plurals import form_of
 
 _SPACELESS = (
@@ -71,7 +67,7 @@ def words(text: str) -> tuple[Word, ...]:
 
     Letters of scripts without spaces are words of their own.
     """
-    return _lattice(fold(text[:MOST_READ]))
+    return _lattice(fold(text[:MAX_TEXT_LENGTH]))
 
 
 def _lattice(folded: Folded) -> tuple[Word, ...]:
@@ -109,7 +105,12 @@ def pieces(text: str) -> list[bytes]:
     The words of the pieces (`words_of_piece`), one piece after another, are the `words` of the
     text. A piece of a plain text (`is_plain`) keeps its capitals.
     """
-    return folded_text(text[:MOST_READ]).encode("utf-8", "surrogatepass").translate(_GAPS).split()
+    return (
+        folded_text(text[:MAX_TEXT_LENGTH])
+        .encode("utf-8", "surrogatepass")
+        .translate(_GAPS)
+        .split()
+    )
 
 
 # Letters and digits of ASCII, small; what may stand within a word falls away, and all else parts.
@@ -123,7 +124,7 @@ _FALLS_AWAY = b"-'_^.,+#"
 
 def letters(text: str) -> bytes:
     """Return a text folded, as UTF-8, with the parts of words run together and the rest spaces."""
-    folded = folded_text(text[:MOST_READ]).encode("utf-8", "surrogatepass")
+    folded = folded_text(text[:MAX_TEXT_LENGTH]).encode("utf-8", "surrogatepass")
     return folded.translate(_LETTERS_ALONE, _FALLS_AWAY)
 
 
@@ -145,7 +146,7 @@ def written_in_piece(text: str, number: int, span: tuple[int, int]) -> str:
 
 @lru_cache(maxsize=8)
 def _placed_pieces(text: str) -> tuple[Folded, list[int]]:
-    folded = fold(text[:MOST_READ])
+    folded = fold(text[:MAX_TEXT_LENGTH])
     cut = folded.text.encode("utf-8", "surrogatepass").translate(_GAPS)
     whole = cut.decode("utf-8", "surrogatepass")
     return folded, [piece.start() for piece in re.finditer("[^ ]+", whole)]
@@ -183,7 +184,7 @@ def _runs(parts: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:
 
 def plain(text: str) -> str:
     """Return the words of `text` in plain folded Unicode, parted by spaces, for comparing."""
-    text = text[:MOST_READ]
+    text = text[:MAX_TEXT_LENGTH]
     if is_plain(text):
         return " ".join(_ASCII_PART.findall(text.lower()))
     return " ".join(match.group() for match in _PART.finditer(fold(text).text))

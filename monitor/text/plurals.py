@@ -109,7 +109,7 @@ _LONGEST_ONE = max(map(len, _PLURALS))
 
 
 def _irregular_plurals(one: str) -> Iterator[str]:
-    """Yield the plurals of a word that `singular` knows by heart."""
+    """Yield the plurals of a word in the list of `singular`."""
     for first in range(max(0, len(one) - _LONGEST_ONE), len(one)):
         for plural in _PLURALS.get(one[first:], ()):
             if not first or plural in _OF_COMPOUNDS:

@@ -1,4 +1,4 @@
-"""Cuts a text into sentences."""
+"""Splits a text into sentences."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _ABBREVIATION = re.compile(
 
 _OPENING = re.compile(r"\s+[\"'“‘(\[{$\\]*")
 
-# The longest abstracts have fifty; what is behind so many is one more.
-MOST_SENTENCES = 1_000
+# The longest abstracts have fifty sentences; beyond this, the rest of the text is one more.
+MAX_SENTENCES = 1_000
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -27,7 +27,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
     Abbreviations (et al., e.g., Fig., Eq., vs.), initials, decimals and an ellipsis that goes
     on in lower case end no sentence.
     """
-    found = islice(_END.finditer(text), MOST_SENTENCES)
+    found = islice(_END.finditer(text), MAX_SENTENCES)
     ends = [end.end() for end in found if _ends_sentence(text, end)]
     spans: list[tuple[int, int]] = []
     for start, end in pairwise([0, *ends, len(text)]):

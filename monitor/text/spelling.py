@@ -25,9 +25,9 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-_REMEMBERED = 32_768
+_CACHE_SIZE = 32_768
 # The spellings of a word with more parts than this are too many to list.
-_MOST_PARTS = 4
+_MAX_PARTS = 4
 
 # ── lists ───────────────────────────────────────────────────────────────────────────
 
@@ -134,7 +134,7 @@ _AMERICAN_PART = {
 _AMERICAN_WORD = dict(pair.split(":") for pair in _WORDS.split())
 
 
-def _turned(american: dict[str, str]) -> dict[str, list[str]]:
+def _invert(american: dict[str, str]) -> dict[str, list[str]]:
     british: dict[str, list[str]] = {}
     for one, other in american.items():
         british.setdefault(other, []).append(one)
@@ -145,8 +145,8 @@ def _any_of(parts: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(sorted(parts, key=len, reverse=True)))
 
 
-_BRITISH_PARTS = _turned(_AMERICAN_PART)
-_BRITISH_WORDS = _turned(_AMERICAN_WORD)
+_BRITISH_PARTS = _invert(_AMERICAN_PART)
+_BRITISH_WORDS = _invert(_AMERICAN_WORD)
 _PART = _any_of(_AMERICAN_PART)
 _PART_BACK = _any_of(_BRITISH_PARTS)
 # One of these is in every word that has one of the parts, or an ending that is spelled in two
@@ -192,7 +192,7 @@ _ENDINGS = (
 )
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def american(word: str) -> str:
     """Return the American spelling of a folded word, singular or plural; most words as they are."""
     if word in _AMERICAN_WORD:
@@ -224,13 +224,13 @@ def spellings(word: str) -> tuple[str, ...]:
         found.update(dict.fromkeys(f"{one}s" for one in _BRITISH_WORDS.get(word[:-1], ())))
     endings = (ending.american.search(word) and ending for ending in _ENDINGS)
     for one in (word, *(end.american.sub(end.to_british, word) for end in endings if end)):
-        if len(_PART_BACK.findall(one)) > _MOST_PARTS:
+        if len(_PART_BACK.findall(one)) > _MAX_PARTS:
             return ()
-        found.update(dict.fromkeys(_in_parts(one)))
+        found.update(dict.fromkeys(_with_parts_respelled(one)))
     return tuple(found)
 
 
-def _in_parts(word: str) -> Iterator[str]:
+def _with_parts_respelled(word: str) -> Iterator[str]:
     """Yield a word with each of its parts in every spelling."""
     plain = _PART_BACK.split(word)
     parts = [(part, *_BRITISH_PARTS[part]) for part in _PART_BACK.findall(word)]

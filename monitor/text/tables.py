@@ -1,4 +1,4 @@
-"""Tables of this package, written as words with spaces between."""
+"""Reads the tables of this package, which are written as words with spaces between."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""The key of a title: what two titles share that differ only in how they are written."""
+"""The key of a title: the same for titles that differ only in case, punctuation or markup."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-from monitor.text.folding import MOST_READ, fold, is_plain
+from monitor.text.folding import MAX_TEXT_LENGTH, fold, is_plain
 
 
 def title_key(title: str) -> str:
@@ -14,7 +14,7 @@ def title_key(title: str) -> str:
     Case, accents, punctuation, spaces, dashes, tags, LaTeX or Unicode do not matter; words,
     numbers, `+` and `#` do. A candidate for being the same paper, never proof.
     """
-    title = title[:MOST_READ]
+    title = title[:MAX_TEXT_LENGTH]
     if is_plain(title) and not _has_key_sign(title):
         key = title.lower().encode().translate(None, _NOT_ALPHANUMERIC).decode()
     else:
@@ -30,7 +30,7 @@ _NO_KEY_SIGN = bytes(byte for byte in range(128) if chr(byte) not in "+#01234567
 
 
 def _has_key_sign(ascii_title: str) -> bool:
-    """Most titles have no digits at all, which is seen sooner than it is searched for."""
+    """Whether a title has one; most have no digits, and checking for those is faster."""
     rest = ascii_title.encode().translate(None, _NO_KEY_SIGN)
     return bool(rest) and _KEY_SIGN.search(ascii_title) is not None
 

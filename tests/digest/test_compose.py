@@ -103,10 +103,10 @@ def test_a_title_of_nothing_but_commands_is_kept_as_it_is() -> None:
 
 
 def test_whys_are_only_asked_for_papers_that_are_in() -> None:
-    asked: list[int] = []
+    calls: list[int] = []
 
     def whys(topic: str, paper: Paper, sources: object) -> tuple[()]:
-        asked.append(1)
+        calls.append(1)
         return ()
 
     items: list[UnsentMatch] = [news(number=number) for number in range(5)]
@@ -123,7 +123,7 @@ def test_whys_are_only_asked_for_papers_that_are_in() -> None:
         full=25,
         capacity=2,
     )
-    assert len(asked) == 4  # each as it is shown, then as it came
+    assert len(calls) == 4  # each as it is shown, then as it came
     assert made.groups[0].entries[0].matched == (TopicWhy("marl", ()),)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.digest.latex_to_text import readable
+from monitor.digest.latex_to_text import to_readable_text
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from monitor.digest.latex_to_text import readable
     ],
 )
 def test_mathematics_is_readable(latex: str, text: str) -> None:
-    assert readable(latex) == text
+    assert to_readable_text(latex) == text
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_mathematics_is_readable(latex: str, text: str) -> None:
     ],
 )
 def test_commands_accents_and_tags_in_prose(latex: str, text: str) -> None:
-    assert readable(latex) == text
+    assert to_readable_text(latex) == text
 
 
 @pytest.mark.parametrize(
@@ -65,21 +65,21 @@ def test_commands_accents_and_tags_in_prose(latex: str, text: str) -> None:
     ],
 )
 def test_what_is_not_latex_stays(text: str) -> None:
-    assert readable(text).replace("–", "--") == text
+    assert to_readable_text(text).replace("–", "--") == text
 
 
 def test_money_before_a_formula_does_not_hide_it() -> None:
-    assert readable("costs $5, for $n$ points") == "costs $5, for n points"
+    assert to_readable_text("costs $5, for $n$ points") == "costs $5, for n points"
 
 
 @given(st.text(alphabet="\\{}$^_~ ab1'\"[]()<>sub/frachtqlogin", max_size=200))
 def test_nothing_raises_and_nothing_grows_without_bound(text: str) -> None:
-    assert len(readable(text)) <= 4 * len(text) + 10
+    assert len(to_readable_text(text)) <= 4 * len(text) + 10
 
 
 @pytest.mark.parametrize(
     "unit", ["{", r"\hat", "$^", r"\(", r"\frac", "^{", r"\sqrt[", "$", "<sub>"]
 )
 def test_deep_or_endless_nesting_ends(unit: str) -> None:
-    readable(unit * 3000)
-    readable(f"${unit * 3000}$")
+    to_readable_text(unit * 3000)
+    to_readable_text(f"${unit * 3000}$")

@@ -22,7 +22,7 @@ from tests.digest.samples import NOW, PAPER, digest, news
     ],
 )
 def test_authors_are_shortened(authors: tuple[str, ...], text: str) -> None:
-    assert wording.shortened(authors) == text
+    assert wording.shorten_authors(authors) == text
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,12 @@ def test_a_paper_has_the_day_it_was_announced_published_or_seen(
     changes: dict[str, object], text: str
 ) -> None:
     (entry,) = digest([news(structs.replace(PAPER, **changes))]).groups[0].entries  # type: ignore[arg-type]
-    assert wording.dated(entry, "Asia/Tokyo") == text
+    assert wording.format_date(entry, "Asia/Tokyo") == text
 
 
 def test_a_date_without_a_time_is_the_same_day_everywhere() -> None:
     (entry,) = digest([news()]).groups[0].entries
-    assert wording.dated(entry, "Pacific/Honolulu") == "19 Nov 2026"
+    assert wording.format_date(entry, "Pacific/Honolulu") == "19 Nov 2026"
 
 
 def test_the_words_found_are_named_once_and_not_without_end() -> None:
@@ -79,7 +79,7 @@ def test_the_words_found_are_named_once_and_not_without_end() -> None:
     matched = replace(
         entry.matched[0], why=(MatchReason("abstract", words), MatchReason("source", ()))
     )
-    (found,) = wording.found(replace(entry, matched=(matched,)))
+    (found,) = wording.matched_topics(replace(entry, matched=(matched,)))
     assert found.fields == (("abstract", "Agents, w0, w1, w2, w3, w4, w5, w6 …"),)
 
 
@@ -127,11 +127,11 @@ def test_papers_that_wait_are_said() -> None:
 
 @pytest.mark.parametrize("text", ["word " * 40, "漢字" * 80, "x" * 300, "漢字 and word " * 30, ""])
 def test_wrapped_lines_keep_their_width_and_lose_nothing(text: str) -> None:
-    lines = wording.wrapped(text.strip(), 40, "  ")
+    lines = wording.wrap(text.strip(), 40, "  ")
     assert all(wording._columns(line) <= 40 for line in lines)
     assert all(line.startswith("  ") for line in lines)
     assert "".join("".join(lines).split()) == "".join(text.split())
 
 
 def test_no_break_spaces_hold_a_line_together() -> None:
-    assert wording.wrapped("aaa bbb\u00a0…", 8) == ["aaa", "bbb\u00a0…"]
+    assert wording.wrap("aaa bbb\u00a0…", 8) == ["aaa", "bbb\u00a0…"]

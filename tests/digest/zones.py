@@ -1,4 +1,4 @@
-"""`python -m tests.digest.zones`: every zone, 2020 to 2037, asked every half hour.
+"""`python -m tests.digest.zones`: every zone, 2020 to 2037, checked every half hour.
 
 Zones whose clocks do the same in these years are walked through once. In each the digest is due
 at a time that the clocks jump over, where they do, at one that comes twice, and at eight; on every
@@ -40,15 +40,15 @@ def offset(zone: str, at: datetime) -> timedelta:
 @cache
 def changes(zone: str) -> tuple[Change, ...]:
     """Return the changes of a zone's clocks, each to the minute."""
-    found, at, known = [], FIRST, offset(zone, FIRST)
+    found, at, current = [], FIRST, offset(zone, FIRST)
     while at < LAST:
-        if (now := offset(zone, at + _LOOK)) != known:
+        if (now := offset(zone, at + _LOOK)) != current:
             low, high = at, at + _LOOK
             while high - low > timedelta(minutes=1):
                 middle = low + (high - low) // 2
-                low, high = (low, middle) if offset(zone, middle) != known else (middle, high)
-            found.append(Change(high.replace(second=0, microsecond=0), now - known))
-            known = now
+                low, high = (low, middle) if offset(zone, middle) != current else (middle, high)
+            found.append(Change(high.replace(second=0, microsecond=0), now - current))
+            current = now
         at += _LOOK
     return tuple(found)
 
@@ -63,13 +63,13 @@ def kinds() -> dict[tuple[object, ...], str]:
 
 def schedules(zone: str) -> set[str]:
     """Return schedules at eight, in the middle of a gap, and in the middle of an overlap."""
-    told = {"daily 08:00"}
+    schedules_of_zone = {"daily 08:00"}
     for change in changes(zone)[:4]:
         # What the clock would have shown or shows again, half way.
         before = offset(zone, change.at - timedelta(minutes=1))
         wall = (change.at + before + change.by / 2).replace(tzinfo=None)
-        told.add(f"daily {wall:%H:%M}")
-    return told
+        schedules_of_zone.add(f"daily {wall:%H:%M}")
+    return schedules_of_zone
 
 
 def walk(zone: str, schedule: str, start: datetime, end: datetime) -> Iterator[str]:
@@ -85,7 +85,7 @@ def walk(zone: str, schedule: str, start: datetime, end: datetime) -> Iterator[s
         dates.append(date.fromisoformat(slot.period))
         last = slot.due_at
         if not now - HALF_HOUR < slot.due_at <= now:
-            yield f"{zone}, {schedule}: {slot.period} was due {slot.due_at} and told {now}"
+            yield f"{zone}, {schedule}: {slot.period} was due {slot.due_at} and found at {now}"
         if len(dates) > 1 and dates[-1] - dates[-2] != timedelta(days=1):
             yield f"{zone}, {schedule}: {dates[-2]} is followed by {dates[-1]}"
 

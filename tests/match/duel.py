@@ -34,7 +34,7 @@ _SPELLINGS = r"""
 """
 SPELLINGS = tuple(_SPELLINGS.split())
 TEXT = (*WORDS, *_VOCABULARY.split(), *SPELLINGS)
-_ASKED = (*WORDS, *SPELLINGS)
+_TOPIC_WORDS = (*WORDS, *SPELLINGS)
 _DEFINED = (
     "graph neural networks (GNNs)",
     "Graph Neural Network (GNN)",
@@ -141,12 +141,12 @@ def _text_leaf(random: Random) -> str:
             )
             return f'"{" ".join(near)}"~{random.randint(0, 4)}'
         case 4:
-            return f'"{" ".join(random.choices(_ASKED, k=random.randint(2, 3)))}"'
+            return f'"{" ".join(random.choices(_TOPIC_WORDS, k=random.randint(2, 3)))}"'
         case _:
-            return random.choice(_ASKED)
+            return random.choice(_TOPIC_WORDS)
 
 
-def asked(random: Random) -> str | Query | None:
+def draw_topic(random: Random) -> str | Query | None:
     """Return a topic as text, or read with synonyms or a threshold; None for a wrong one."""
     text = topic(random)
     try:
@@ -183,7 +183,7 @@ def duel(pairs: int, seed: int) -> Iterator[str]:
     """Let at least so many pairs meet, and yield where index and plain evaluation disagree."""
     random = Random(seed)
     while pairs > 0:
-        drawn = [one for one in (asked(random) for _ in range(TOPICS)) if one is not None]
+        drawn = [one for one in (draw_topic(random) for _ in range(TOPICS)) if one is not None]
         topics = dict(enumerate(drawn))
         papers = [paper(random) for _ in range(PAPERS)]
         seen = [random.sample(SOURCES, random.randint(0, 2)) for _ in papers]
@@ -191,8 +191,8 @@ def duel(pairs: int, seed: int) -> Iterator[str]:
         found = _pairs(TopicIndex(topics, synonyms=synonyms), papers, seen)
         plain = _pairs(TopicIndex(topics, NO_FILTERING, synonyms=synonyms), papers, seen)
         for at, number in sorted(found.keys() ^ plain.keys()):
-            said = "too much" if (at, number) in found else "too little"
-            yield f"{said}: {topics[number]!r}\n  {papers[at]!r} {seen[at]}"
+            difference = "too much" if (at, number) in found else "too little"
+            yield f"{difference}: {topics[number]!r}\n  {papers[at]!r} {seen[at]}"
         for at, number in sorted(found.keys() & plain.keys()):
             ours, theirs = found[at, number], plain[at, number]
             if abs(ours - theirs) > 1e-9:
@@ -211,12 +211,12 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--pairs", type=int, default=1_000_000)
     options.add_argument("--seed", type=int, default=1)
-    given = options.parse_args()
+    arguments = options.parse_args()
     faults = 0
-    for fault in duel(given.pairs, given.seed):
+    for fault in duel(arguments.pairs, arguments.seed):
         faults += 1
         print(fault)  # noqa: T201
-    print(f"{given.pairs:,} pairs of a topic and a paper: {faults} disagreements")  # noqa: T201
+    print(f"{arguments.pairs:,} pairs of a topic and a paper: {faults} disagreements")  # noqa: T201
     sys.exit(bool(faults))
 
 

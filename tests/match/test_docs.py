@@ -71,13 +71,13 @@ def paper_of(example: str) -> tuple[Paper, tuple[str, ...]]:
             return Paper("Untitled", **{field: value}), ()
 
 
-@pytest.mark.parametrize(("topic", "example", "met"), EXAMPLES)
-def test_each_example_of_the_page_holds(topic: str, example: str, met: bool) -> None:
+@pytest.mark.parametrize(("topic", "example", "expected"), EXAMPLES)
+def test_each_example_of_the_page_holds(topic: str, example: str, expected: bool) -> None:
     paper, sources = paper_of(example)
     index = TopicIndex({"example": topic})
     assert index.errors == {}
     found = list(index.match([paper], [sources]))
-    assert bool(found) == met
+    assert bool(found) == expected
     assert all(match.why for match in found)
 
 
@@ -88,38 +88,38 @@ def blocks(language: str, beginning: str, page: Path = PAGE) -> Iterator[str]:
             yield block
 
 
-@pytest.mark.parametrize(("topic", "example", "met"), WITH_SYNONYMS)
-def test_each_example_of_synonyms_holds(topic: str, example: str, met: bool) -> None:
+@pytest.mark.parametrize(("topic", "example", "expected"), WITH_SYNONYMS)
+def test_each_example_of_synonyms_holds(topic: str, example: str, expected: bool) -> None:
     [block] = blocks("yaml", "synonyms:")
-    told = yaml.safe_load(block)["synonyms"]
+    options = yaml.safe_load(block)["synonyms"]
     groups = [
-        [word, *([other] if isinstance(other, str) else other)] for word, other in told.items()
+        [word, *([other] if isinstance(other, str) else other)] for word, other in options.items()
     ]
     query = parse_query(topic, Synonyms(groups))
-    assert matches_topic(query, View(Paper(example))) == met
+    assert matches_topic(query, View(Paper(example))) == expected
 
 
 def test_the_threshold_of_the_page_holds() -> None:
     [block] = (block for block in blocks("yaml", "topics:") if "threshold" in block)
-    told = yaml.safe_load(block)["topics"]["agents"]
-    query = parse_query(told["query"], threshold=told["threshold"])
+    options = yaml.safe_load(block)["topics"]["agents"]
+    query = parse_query(options["query"], threshold=options["threshold"])
     page = PAGE.read_text("utf-8").replace("\n", " ")
     [shown] = re.findall(r'matches ("Agent.*?), not ("Reward.*?)\.', page)
-    for titles, met in zip(shown, (True, False), strict=True):
+    for titles, expected in zip(shown, (True, False), strict=True):
         for title, weight in re.findall(r'"([^"]+)" \((\d+)\)', titles):
             assert points(query, View(Paper(title))) == int(weight)
-            assert matches_topic(query, View(Paper(title))) == met
+            assert matches_topic(query, View(Paper(title))) == expected
 
 
 def test_the_lists_of_the_page_are_what_it_says() -> None:
     [block] = (block for block in blocks("yaml", "topics:") if "any:" in block)
-    told = yaml.safe_load(block)["topics"]["language-agents"]
-    found = lists_query(told["any"], (), told["none"], (), told["categories"])
+    options = yaml.safe_load(block)["topics"]["language-agents"]
+    found = lists_query(options["any"], (), options["none"], (), options["categories"])
     assert f"`{found}`" in PAGE.read_text("utf-8").replace("\n", " ")
 
 
 def test_the_twenty_topics_find_what_the_page_says() -> None:
-    told = {
+    options = {
         row[0]: row[1:4]
         for row in tables(
             "| topic on the seeds | papers | missed | wrong | judged |",
@@ -130,8 +130,8 @@ def test_the_twenty_topics_find_what_the_page_says() -> None:
         f"`{row.topic}`": [str(len(papers)) for papers in (row.found, row.missed, row.wrong)]
         for row in seed_topics.rows(seed_topics.papers())
     }
-    assert told == found
-    assert len(told) == 20
+    assert options == found
+    assert len(options) == 20
 
 
 @pytest.mark.parametrize(("topic", "position", "because"), FAULTS)
@@ -174,7 +174,7 @@ def test_the_grammar_of_the_page_is_the_language() -> None:
         try:
             parse_query(topic)
         except QueryError as error:
-            reason = next((said for said in promised if said in error.message), None)
+            reason = next((reason for reason in promised if reason in error.message), None)
             assert reason, (topic, error)
             refused[reason] += 1
     assert 3_000 - refused.total() > 1_000, refused

@@ -113,9 +113,9 @@ def test_each_span_holds_what_was_asked_for(
 ) -> None:
     index = TopicIndex({"topic": topic})
     for match in index.match([paper], [seen]):
-        asked = list(leaves(match.query.root))
-        terms = [leaf for leaf in asked if isinstance(leaf, Words)]
-        terms += [word for leaf in asked if isinstance(leaf, Near) for word in leaf.words]
+        positive = list(leaves(match.query.root))
+        terms = [leaf for leaf in positive if isinstance(leaf, Words)]
+        terms += [word for leaf in positive if isinstance(leaf, Near) for word in leaf.words]
         assert match.why
         for found in match.why:
             text = getattr(paper, found.field, "")

@@ -119,8 +119,8 @@ def test_a_query_made_by_hand_of_a_negation_is_still_found() -> None:
 )
 def test_topics_with_no_key_of_their_own_are_not_missed(topic: str, title: str) -> None:
     others = {f"other {i}": "agent policy OR agent multi" for i in range(5)}
-    found = TopicIndex({"asked": topic, **others}).match([Paper(title)])
-    assert [match.topic for match in found] == ["asked"]
+    found = TopicIndex({"wanted": topic, **others}).match([Paper(title)])
+    assert [match.topic for match in found] == ["wanted"]
 
 
 def test_sources_must_be_as_many_as_papers() -> None:
@@ -157,7 +157,7 @@ def test_a_duel_when_most_topics_have_a_shape_of_their_own(monkeypatch: pytest.M
 def test_a_duel_that_forgets_what_it_read_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lattice, "MAX_PIECES", 5)
     random_ = random.Random(12)
-    topics = {i: one for i in range(200) if isinstance(one := duel.asked(random_), str)}
+    topics = {i: one for i in range(200) if isinstance(one := duel.draw_topic(random_), str)}
     index, oracle = TopicIndex(topics), TopicIndex(topics, NO_FILTERING)
     for _ in range(10):
         batch = [duel.paper(random_) for _ in range(5)]
@@ -314,12 +314,12 @@ def test_a_table_finds_what_was_put_in(kept: dict[int, int], data: st.DataObject
     table = Table()
     for key, value in kept.items():
         table.put(key, value)
-    asked = data.draw(st.lists(st.one_of(st.integers(1, 2**63 - 1), st.sampled_from([*kept, 1]))))
+    keys = data.draw(st.lists(st.one_of(st.integers(1, 2**63 - 1), st.sampled_from([*kept, 1]))))
     import numpy as np
 
-    expected = [kept.get(key, 0) for key in asked]
-    assert table.find(np.array(asked, np.int64)).tolist() == expected
-    assert [table.get(key) for key in asked] == expected
+    expected = [kept.get(key, 0) for key in keys]
+    assert table.find(np.array(keys, np.int64)).tolist() == expected
+    assert [table.get(key) for key in keys] == expected
 
 
 def test_a_column_is_read_and_changed_while_it_grows() -> None:

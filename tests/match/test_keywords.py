@@ -38,7 +38,7 @@ def test_a_paper_that_meets_a_topic_has_what_it_seeks(
 def test_each_word_of_a_paper_has_what_each_word_of_a_topic_seeks() -> None:
     titles = [Paper(title) for title in (*grammar.WORDS, *grammar.DEFINED)]
     held = [(paper, View(paper), paper_keywords(paper)) for paper in titles]
-    met = 0
+    matched = 0
     for word in grammar.WORDS:
         for topic in (word, f'"{word}"', f"{word[:2]}*" if word[:2].isalpha() else word):
             try:
@@ -47,9 +47,9 @@ def test_each_word_of_a_paper_has_what_each_word_of_a_topic_seeks() -> None:
                 continue
             for paper, view, keys in held:
                 if matches_topic(query, view):
-                    met += 1
+                    matched += 1
                     assert has(keys, search_expression(query.root)), (topic, paper.title)
-    assert met > 100
+    assert matched > 100
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,9 @@ def test_papers_with_the_words_together_are_looked_at(topic: str, title: str) ->
 
 def test_no_paper_that_meets_a_topic_is_left_out() -> None:
     dice = Random(7)
-    met = out = 0
+    matched = out = 0
     for _ in range(6):
-        drawn = [one for one in (duel.asked(dice) for _ in range(60)) if one is not None]
+        drawn = [one for one in (duel.draw_topic(dice) for _ in range(60)) if one is not None]
         queries = [parse_query(one) if isinstance(one, str) else one for one in drawn]
         tested = [(query, test) for query in queries if (test := build_prefilter(query.root))]
         for paper in (duel.paper(dice) for _ in range(30)):
@@ -67,9 +67,9 @@ def test_no_paper_that_meets_a_topic_is_left_out() -> None:
                 passed = test(paper.title, paper.abstract)
                 out += not passed
                 if matches_topic(query, view):
-                    met += 1
+                    matched += 1
                     assert passed, (query.text, paper)
-    assert met > 100
+    assert matched > 100
     assert out > 1_000
 
 

@@ -14,7 +14,7 @@ from monitor.match.tree import And, AtLeast, Node, Or
 from monitor.model import Paper, Topic
 
 
-def met(topic: str, title: str, abstract: str = "", **more: object) -> bool:
+def matched(topic: str, title: str, abstract: str = "", **more: object) -> bool:
     return matches_topic(parse_query(topic, **more), View(Paper(title, abstract=abstract)))  # type: ignore[arg-type]
 
 
@@ -42,11 +42,11 @@ def marked(topic: str, title: str, abstract: str = "") -> list[tuple[str, ...]]:
     ],
 )
 def test_words_near_each_other(topic: str, title: str, expected: bool) -> None:
-    assert met(topic, title) is expected
+    assert matched(topic, title) is expected
 
 
 def test_words_of_two_fields_are_never_near() -> None:
-    assert not met('"agent policy"~5', "agent", "policy")
+    assert not matched('"agent policy"~5', "agent", "policy")
 
 
 def test_only_words_of_a_near_stretch_are_marked() -> None:
@@ -69,8 +69,8 @@ def test_a_distance_is_no_part_of_names_and_labels() -> None:
     [("a1 b1", True), ("a1 c1", True), ("a1", False), ("d1", False), ("a1 b1 c1", True)],
 )
 def test_at_least_two_of_three(title: str, expected: bool) -> None:
-    assert met("2 of (a1, b1, c1)", title) is expected
-    assert met("x1 -(2 of (a1, b1, c1))", f"x1 {title}") is not expected
+    assert matched("2 of (a1, b1, c1)", title) is expected
+    assert matched("x1 -(2 of (a1, b1, c1))", f"x1 {title}") is not expected
 
 
 def test_some_of_several_keep_their_limits() -> None:
@@ -88,7 +88,7 @@ def test_what_may_be_met_by_nothing_is_refused_in_a_choice_too() -> None:
 
 
 def test_of_without_parentheses_is_a_word() -> None:
-    assert met("2 of agent", "2 of agents")
+    assert matched("2 of agent", "2 of agents")
 
 
 # ── weights and thresholds ──────────────────────────────────────────────────────────
@@ -104,7 +104,7 @@ def test_points_are_the_weights_of_what_is_met() -> None:
     ("title", "expected"), [("agent", False), ("agent policy", True), ("policy robot", False)]
 )
 def test_a_paper_below_the_threshold_does_not_meet(title: str, expected: bool) -> None:
-    assert met("agent^3 OR policy^2 OR robot", title, threshold=4) is expected
+    assert matched("agent^3 OR policy^2 OR robot", title, threshold=4) is expected
 
 
 def test_a_threshold_nobody_can_reach_is_refused() -> None:
@@ -143,9 +143,9 @@ SYNONYMS = Synonyms([["LLM", "large language model"], ["agent", "assistant"]])
     ],
 )
 def test_synonyms_ask_for_any(topic: str, title: str, expected: bool) -> None:
-    assert met(topic, title, synonyms=SYNONYMS) is expected
+    assert matched(topic, title, synonyms=SYNONYMS) is expected
     if expected:
-        assert not met(topic, title)
+        assert not matched(topic, title)
 
 
 def test_a_word_and_its_synonyms_are_one_clause() -> None:
@@ -211,8 +211,8 @@ DEFINES = "We study graph neural networks (GNNs) here."
 def test_what_a_paper_abbreviates_counts_in_all_of_it(
     topic: str, title: str, expected: bool
 ) -> None:
-    assert met(topic, title, DEFINES) is expected
-    assert not met(topic, title) or topic.startswith("title:=")
+    assert matched(topic, title, DEFINES) is expected
+    assert not matched(topic, title) or topic.startswith("title:=")
 
 
 def test_an_abbreviation_is_marked_where_it_is_written() -> None:

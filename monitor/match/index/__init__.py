@@ -1,8 +1,8 @@
-"""Stored topics, met by batches of papers.
+"""Finds which of many topics match which papers of a batch.
 
-The engine finds, for a whole batch, which papers have which of the words that topics ask for,
-and works the topics out on that. `NO_FILTERING` reads each topic on each paper instead, plainly,
-and proves it.
+The engine finds, for a whole batch, which papers have which words of topics, and evaluates the
+topics on that. `NO_FILTERING` evaluates each topic on each paper instead: the reference that the
+engine is tested against.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NO_FILTERING = Filtering.NONE
 
 @dataclass(frozen=True)
 class Match:
-    """A topic and the paper that met it; `position` counts the papers given, from 0."""
+    """A topic and a paper it matches; `position` counts the papers given, from 0."""
 
     topic: Hashable
     paper: Paper
@@ -59,19 +59,19 @@ class Match:
 
     @cached_property
     def score(self) -> float:
-        """How well the paper meets the topic, worked out when asked for."""
+        """How well the paper matches the topic, computed when needed."""
         return score(self.query, self._view)
 
     @cached_property
     def why(self) -> tuple[MatchReason, ...]:
-        """Which words were found in which field, worked out when asked for."""
+        """Which words were found in which field, computed when needed."""
         return explain(self.query, self._view)
 
 
 class TopicIndex:
-    """Topics by name. One that cannot be read is parked in `errors` and stops no other.
+    """Topics by name. One that cannot be parsed is kept in `errors` and affects no other.
 
-    `synonyms` are those of topics given as text; a `Query` has been read with its own.
+    `synonyms` apply to topics given as text; a `Query` was parsed with its own.
 
     Topics may be added, changed and taken away one by one; matches come in the order in which
     names were first added. Safe to use from several threads.
@@ -94,7 +94,7 @@ class TopicIndex:
             self.replace(name, topic)
 
     def __len__(self) -> int:
-        """Return how many topics can be met."""
+        """Return how many topics can match."""
         return len(self._numbers)
 
     def replace(self, name: Hashable, topic: str | Query) -> None:
@@ -128,14 +128,14 @@ class TopicIndex:
         return self._names[number]
 
     def query(self, name: Hashable) -> Query:
-        """Return a topic as it was understood. Raises KeyError where there is none."""
+        """Return a topic as it was parsed. Raises KeyError where there is none."""
         with self._lock:
             return self._queries.query(self._numbers[name])
 
     def why(
         self, topic: Hashable, paper: Paper, sources: Sequence[str] = ()
     ) -> tuple[MatchReason, ...]:
-        """Return why `paper` meets `topic` as it is now; empty when it does not, or is parked."""
+        """Return why `topic` matches `paper` now; empty when it does not, or cannot be parsed."""
         if topic not in self._numbers:
             return ()
         return explain(self.query(topic), View(paper, sources))
@@ -159,7 +159,7 @@ class TopicIndex:
         """Return all matches as two columns: positions of papers, and numbers of topics.
 
         In the order of `match`, whose arguments it takes; `name` gives the name of a topic's
-        number. For very many matches of which few are looked at.
+        number. Use it for very many matches of which few are looked at.
         """
         import numpy as np
 
@@ -171,7 +171,7 @@ class TopicIndex:
     def scores(
         self, papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None = None
     ) -> tuple[Numbers, Numbers, Numbers]:
-        """Return `pairs`, and how well each paper meets its topic: `Match.score`, much quicker."""
+        """Return `pairs`, and how well each paper matches its topic: `Match.score`, but faster."""
         import numpy as np
 
         found = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]

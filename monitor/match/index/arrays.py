@@ -89,7 +89,7 @@ _ALL = 0xFFFFFFFFFFFFFFFF
 
 
 class Table:
-    """From positive numbers below 2**63 to positive numbers: a hash table asked in bulk."""
+    """From positive numbers below 2**63 to positive numbers: a hash table that is read in bulk."""
 
     def __init__(self) -> None:
         self._bits = 4

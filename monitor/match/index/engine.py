@@ -1,11 +1,11 @@
-"""Which papers of a batch meet which topics, worked out on rows of bits.
+"""Which topics match which papers of a batch, computed on rows of bits.
 
     texts ─> lattice of numbered words ─> phrases ─> leaves ─> rows of bits, one bit a paper
-    topics that one of these leaves may wake ─> worked out shape by shape ─> pairs
+    topics that one of these leaves triggers ─> evaluated shape by shape ─> pairs
 
-The day is inverted, so that what is done for each topic does not grow with the words of the
-papers. Only topics go on of which a leaf that they cannot do without was found; with many papers
-all are looked at, which is then cheaper.
+The batch is inverted, so that the work for each topic does not grow with the words of the papers.
+Only topics with a required leaf that was found are evaluated; with many papers all are, which is
+then cheaper (benchmarks/match.py).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from monitor.match.synonyms import Synonyms
 from monitor.match.tree import Query, leaves
 
 MAX_SHAPES = 300
-_WORDS_PER_BLOCK = 1 << 17  # words of bits worked on at once: what a processor's cache holds
+_WORDS_PER_BLOCK = 1 << 17  # words of bits at once: what a processor's cache holds
 _SCORE_BLOCK = 1 << 17  # pairs scored at once
 
 
@@ -104,7 +104,7 @@ class Engine:
         return number
 
     def remove(self, topic: int) -> None:
-        """Let a topic meet nothing any more."""
+        """Let a topic match nothing any more."""
         number = self._group[topic]
         if number >= 0:
             self._group[topic] = -1
@@ -130,9 +130,9 @@ class Engine:
         return self._matching_pairs(self._leaves.find(views), views)
 
     def score(self, views: Sequence[View]) -> tuple[Numbers, Numbers, Numbers]:
-        """Return the pairs and how well each paper meets its topic: three columns.
+        """Return the pairs and how well each paper matches its topic: three columns.
 
-        NaN stands for what only `why.score` can tell.
+        NaN stands for what `explain.score` has to compute.
         """
         found, counts = self._leaves.count(views)
         papers, topics = self._matching_pairs(found, views)
@@ -192,7 +192,7 @@ class Engine:
         return np.delete(papers, wrong), np.delete(topics, wrong)
 
     def _match_triggered(self, work: _Work, triggered: Numbers) -> list[int]:
-        """Work on the topics that were woken and return those that stand alone."""
+        """Match the triggered topics in groups and return those without a group."""
         groups = self._group.values()[triggered]
         order = np.argsort(groups, kind="stable")
         groups, triggered = groups[order], triggered[order]
@@ -208,7 +208,7 @@ class Engine:
         return singles
 
     def _choose_triggers(self) -> Triggers:
-        """Choose for each topic the leaves that wake it: rare ones, that it cannot do without."""
+        """Choose for each topic the leaves that trigger it: rare ones of which it needs one."""
         usage = np.ones(len(self._leaves))
         for group in self._groups:
             usage += np.bincount(group.leaves().ravel(), minlength=len(usage))
@@ -254,7 +254,7 @@ class _Work:
         self._found: list[_Pairs] = []
 
     def match_group(self, group: Group, rows: Numbers) -> None:
-        """Find the papers that meet the topics in these rows of a group."""
+        """Find the papers that match the topics in these rows of a group."""
         for first in range(0, len(rows), self._block):
             block = rows[first : first + self._block]
             places = self._row_of[group.leaves()[block]]
@@ -266,7 +266,7 @@ class _Work:
         return self._rows[rows[:, place - 1]]
 
     def match_tree(self, topic: int, tree: Tree) -> None:
-        """Find the papers that meet one topic."""
+        """Find the papers that match one topic."""
         matching = evaluate(
             tree, lambda leaf: self._rows[self._row_of[leaf]].copy(), self._all_papers.copy()
         )

@@ -1,4 +1,4 @@
-"""Topics from their text, quickly: what many topics share is read by the parser once.
+"""Parses topics quickly: what many topics share is parsed once.
 
 Most topics are words and phrases in one of a few arrangements: `(_ OR _) AND _`. The parser
 reads each arrangement once, with words of our own in its places, and each different word or

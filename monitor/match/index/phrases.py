@@ -114,7 +114,7 @@ class PhraseLinks:
         self._heads[phrase] = len(self._leaves) - 1
 
     def follow(self, phrases: Numbers, fields: Numbers) -> tuple[Numbers, Numbers]:
-        """Return the leaves met by phrases, each in a field, and by which phrase each is met."""
+        """Return the leaves that phrases match, each in a field, and which phrase matches each."""
         heads, leaves = self._heads.values(), self._leaves.values()
         masks, following = self._masks.values(), self._next.values()
         which = np.flatnonzero(phrases < len(heads))

@@ -1,8 +1,8 @@
-"""Topics as logic over numbered leaves, and all topics of one shape worked out together.
+"""Topics as logic over numbered leaves; all topics of one shape are evaluated together.
 
 A tree is a leaf's number (negative: the paper must not have it) or a joint: "and", "or" or a
 least count, with its branches. A shape is a tree whose leaves are places; a topic is then one
-row of leaves, and a thousand topics of a shape are worked out by a few operations on rows of
+row of leaves, and a thousand topics of a shape are evaluated by a few operations on rows of
 bits, one bit a paper.
 """
 
@@ -41,7 +41,7 @@ def tree_of(node: Node, number: Callable[[Leaf], int]) -> Tree:
 
 
 def negate(tree: Tree) -> Tree:
-    """Return the tree of the papers that do not meet `tree`."""
+    """Return the tree of the papers that `tree` does not match."""
     if isinstance(tree, int):
         return -tree
     joint, *branches = tree
@@ -86,7 +86,7 @@ def _number_places(tree: Tree, leaves: list[int]) -> Tree:
 
 
 def evaluate(tree: Tree, row: Callable[[int], Any], every: Any) -> Any:
-    """Return the papers that meet `tree`: rows of bits, or whole numbers as such.
+    """Return the papers that `tree` matches: rows of bits, or whole numbers as such.
 
     `row` gives the papers that have a leaf, `every` all papers.
     """
@@ -115,7 +115,7 @@ def _at_least(count: int, rows: Sequence[Any]) -> Any:
 
 
 def may_match(tree: Tree, there: Callable[[int], Any]) -> Any:
-    """Return which topics could be met at all, by which leaves are `there`; True for any."""
+    """Return which topics could match at all, by which leaves are `there`; True for any."""
     if isinstance(tree, int):
         return there(tree) if tree >= 0 else True
     joint, *branches = tree
@@ -129,14 +129,14 @@ def may_match(tree: Tree, there: Callable[[int], Any]) -> Any:
 
 
 def needs(tree: Tree) -> list[tuple[int, ...]]:
-    """Return choices of leaves: a paper that meets the tree has one leaf of each choice."""
+    """Return choices of leaves: a paper that the tree matches has one leaf of each choice."""
     if isinstance(tree, int):
         return [(tree,)] if tree >= 0 else []
     joint, *branches = tree
     choices = [needs(branch) for branch in branches]
     if joint == "and":
         return [choice for every in choices for choice in every][:_MAX_CHOICES]
-    # Of an Or one branch is met; of n branches with at least k one of any n - k + 1.
+    # Of an Or one branch matches; of n branches with at least k one of any n - k + 1.
     some = len(branches) if joint == "or" else len(branches) - joint + 1
     choices = [choice for choice in choices if choice]
     found: list[tuple[int, ...]] = []
@@ -187,7 +187,7 @@ class Group:
         return self._leaves.values().reshape(-1, self.places)
 
     def needs(self, costs: Numbers) -> tuple[Numbers, Numbers]:
-        """Return pairs of (leaf, row): a paper meets a topic only with one of its leaves here.
+        """Return pairs of (leaf, row): a topic matches a paper only with one of its leaves here.
 
         Of each topic the choice that costs least is taken. Leaf 0 stands for no leaf: the topic
         needs none.

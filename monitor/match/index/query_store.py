@@ -1,4 +1,4 @@
-"""What topics were asked as, kept in few bytes: most as their text, to be read again at need."""
+"""Stores topics in few bytes: most as text, parsed again when needed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class QueryStore:
                 self._close_gaps()
 
     def query(self, number: int) -> Query:
-        """Return a topic as it was understood."""
+        """Return a topic as it was parsed."""
         found = self._queries.get(number) or self._read.get(number)
         if found is None:
             start = self._starts[number]

@@ -1,4 +1,4 @@
-"""Every topic read on every paper: the slow way, which is plainly right."""
+"""Evaluates every topic on every paper: slow, and simple enough to be obviously correct."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class ReferenceEngine:
         return parse_query(text, self._synonyms)
 
     def remove(self, topic: int) -> None:
-        """Let a topic meet nothing any more."""
+        """Let a topic match nothing any more."""
         self._queries.pop(topic, None)
 
     def score(self, views: Sequence[View]) -> tuple[Numbers, Numbers, Numbers]:
-        """Return the pairs, and how well each paper meets its topic: three columns."""
+        """Return the pairs, and how well each paper matches its topic: three columns."""
         import numpy as np
 
         papers, topics = self.match(views)

@@ -1,7 +1,7 @@
-"""Every different thing that topics ask of a paper, and which papers of a batch have it.
+"""The leaves of all topics, each once, and which papers of a batch have them.
 
-Words and phrases, authors and labels are found all at once. What asks for more (exact words, words
-near each other) is found by its words and then checked by `monitor.match.evaluate`.
+Words and phrases, authors and labels are found all at once. Leaves with further conditions (exact
+words, words near each other) are found by their words, then checked by `monitor.match.evaluate`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Leaves:
 
     @property
     def rarities(self) -> Numbers:
-        """By leaf: how much it tells that a paper has it."""
+        """By leaf: how informative it is."""
         return self._rarities.values()
 
     # ── topics ask ──────────────────────────────────────────────────────────────────
@@ -226,7 +226,7 @@ class Leaves:
                 yield number
 
     def _verify(self, keys: Numbers, views: Sequence[View]) -> Numbers:
-        """Leave out what the plain reading does not find."""
+        """Leave out what the reference evaluation does not find."""
         checked = np.fromiter(self._checked, np.int64, len(self._checked))
         doubtful = np.flatnonzero(np.isin(keys >> 32, checked))
         wrong = [

@@ -13,7 +13,7 @@ _MOST_ADDED = 4_096
 
 
 class Triggers:
-    """The topics that each leaf wakes; leaf 0 stands for every paper."""
+    """The topics that each leaf triggers; leaf 0 stands for every paper."""
 
     def __init__(
         self, leaves: list[Numbers], topics: list[Numbers], leaf_count: int, topic_count: int
@@ -36,7 +36,7 @@ class Triggers:
             self._added_topics.append(topic)
 
     def topics(self, present: Numbers) -> Numbers | None:
-        """Return the topics that leaves wake, sorted; None when that is a large part of all."""
+        """Return the topics that leaves trigger, sorted; None when that is a large part of all."""
         leaves = np.concatenate([[0], present[: np.searchsorted(present, len(self._upto) - 1)]])
         firsts = self._upto[leaves]
         counts = self._upto[leaves + 1] - firsts
