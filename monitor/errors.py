@@ -1,8 +1,8 @@
 """Every error that Paper Monitor raises on purpose, in one tree.
 
 Outcomes that are expected in daily work (a refused recipient, a feed that is down)
-are values, `monitor.model.Outcome` and `monitor.model.Run`; these are for what stops
-the thing that was asked for.
+are values, `monitor.model.Outcome` and `monitor.model.Run`; these are raised when a
+command or step cannot continue.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Fault:
 
 
 class ConfigError(MonitorError):
-    """The configuration cannot be used; `faults` holds all that is wrong with it at once."""
+    """The configuration is invalid; `faults` holds all errors in it."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         lines = [f"{f.file}:{f.line}: {f.where}: {f.message}" for f in faults]
@@ -44,7 +44,7 @@ class ConfigError(MonitorError):
 
 
 class UsageError(MonitorError):
-    """What was asked for on the command line does not exist or makes no sense."""
+    """A name, number or time on the command line is invalid."""
 
 
 class QueryError(MonitorError):
@@ -56,10 +56,10 @@ class QueryError(MonitorError):
 
 
 class FetchError(MonitorError):
-    """The network gave no usable answer; `retry_after` is the server's wish, if it had one.
+    """A document could not be fetched; `retry_after` is the pause that the server asked for.
 
-    `body` is the beginning of what came with a status that refuses: services say their own
-    errors there. It is never part of the message.
+    `body` is the beginning of an error response, where services explain their errors. It is never
+    part of the message.
     """
 
     def __init__(
@@ -75,15 +75,15 @@ class FetchError(MonitorError):
 
 
 class WaitError(FetchError):
-    """A server asked not to be asked before a time that has not come: nothing was sent to it."""
+    """A server asked for a pause that is not over yet; no request was sent."""
 
 
 class DocumentError(MonitorError):
-    """A document that is not what its source's kind reads, as a whole."""
+    """A document does not have the format of its source."""
 
 
 class HeldError(MonitorError):
-    """A reading that would tell old papers anew: a person is asked before it is taken in."""
+    """A feed re-announced old papers: somebody must confirm before they are stored."""
 
 
 class StoreError(MonitorError):
@@ -95,7 +95,7 @@ class StoreBusyError(StoreError):
 
 
 class NoStoreError(StoreError):
-    """A command that only reads found no store: nothing was ever run with this configuration."""
+    """There is no store, and the command does not create one."""
 
 
 class TemplateError(MonitorError):

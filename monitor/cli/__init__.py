@@ -72,7 +72,7 @@ def _root(
     pass
 
 
-def _refused(fault: OSError) -> str:
+def _describe_os_error(fault: OSError) -> str:
     """What the system would not do, as `ls` and its like say it."""
     where = f"{fault.filename}: " if fault.filename else ""
     return f"{where}{fault.strerror or fault}"
@@ -94,5 +94,5 @@ def main() -> None:
         typer.echo(f"paper-monitor: {fault}", err=True)
         sys.exit(2 if isinstance(fault, UsageError) else 1)
     except OSError as fault:
-        typer.echo(f"paper-monitor: {_refused(fault)}", err=True)
+        typer.echo(f"paper-monitor: {_describe_os_error(fault)}", err=True)
         sys.exit(1)

@@ -16,9 +16,9 @@ from monitor.cli.options import (
     emit,
     finish,
     moment,
-    opened,
-    opened_or_empty,
-    opened_to_read,
+    open_configured,
+    open_or_empty,
+    open_to_read,
 )
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def list_(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> 
     from monitor.cli import json_output, run_output
     from monitor.store import deliveries as stored_deliveries
 
-    with opened_to_read(config, now) as app, app.runtime.database.reading() as tx:
+    with open_to_read(config, now) as app, app.runtime.database.reading() as tx:
         listed = stored_deliveries.listing(tx)
     if as_json:
         emit(json_output.deliveries(listed))
@@ -63,7 +63,7 @@ def retry(
     """Retry a failed, waiting or suppressed delivery now."""
     from monitor.store import uncertain_deliveries
 
-    with opened(config, now, create=False) as app:
+    with open_configured(config, now, create=False) as app:
         with app.runtime.database.writing() as tx:
             uncertain_deliveries.retry(tx, id_, app.runtime.clock.now())
         app.deliver()
@@ -84,7 +84,7 @@ def resolve(
     """Mark an uncertain delivery as sent, or send it again."""
     from monitor import pipeline
 
-    with opened(config, now, create=False) as app:
+    with open_configured(config, now, create=False) as app:
         pipeline.resolve(app.runtime, id_, fate)
         if fate == "resend":
             app.deliver()
@@ -117,7 +117,7 @@ def doctor(
     """Check the installation and explain how to fix problems."""
     from monitor.cli import json_output, report_output
 
-    checks = _alive(config) if alive else _examined(config, now)
+    checks = _alive(config) if alive else _examine(config, now)
     if as_json:
         emit(json_output.checks(checks))
     else:
@@ -138,13 +138,13 @@ def _alive(config: Path) -> list[Check]:
         database.close()
 
 
-def _examined(config: Path, now: str | None) -> list[Check]:
+def _examine(config: Path, now: str | None) -> list[Check]:
     from monitor.commands.doctor import before_first_run
     from monitor.commands.doctor import doctor as examine
     from monitor.store.database import Database
     from monitor.store.opening import is_there
 
-    with opened_or_empty(config, now) as app:
+    with open_or_empty(config, now) as app:
         store, files = app.settings.store, [app.settings.file]
         if is_there(store):
             return examine(app.runtime, files)
@@ -163,12 +163,12 @@ def send_test(
     from monitor.cli import json_output, run_output
     from monitor.commands.send_test import send_test as send
 
-    with opened_or_empty(config, now) as app:
+    with open_or_empty(config, now) as app:
         tried = send(app.runtime, names or ())
     if as_json:
-        emit(json_output.tried(tried))
+        emit(json_output.sent_tests(tried))
     else:
-        run_output.tried(tried)
+        run_output.sent_tests(tried)
     finish(all(one.state == "sent" for one in tried))
 
 
@@ -179,7 +179,7 @@ def backup(
     as_json: AsJson = False,
 ) -> None:
     """Copy a SQLite store to a file, also while the service is running."""
-    with opened_to_read(config, now) as app:
+    with open_to_read(config, now) as app:
         app.runtime.database.backup(target)
     if as_json:
         emit({"path": str(target), "bytes": target.stat().st_size})

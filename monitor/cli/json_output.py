@@ -31,8 +31,8 @@ WELL = (
 )
 
 
-def runs(told: Iterable[Run]) -> Answer:
-    return {"runs": [_run(run) for run in told]}
+def runs(results: Iterable[Run]) -> Answer:
+    return {"runs": [_run(run) for run in results]}
 
 
 def _run(run: Run) -> Answer:
@@ -49,8 +49,8 @@ def _run(run: Run) -> Answer:
     }
 
 
-def runs_ok(told: Iterable[Run]) -> bool:
-    return all(run.outcome is not RunOutcome.FAILED for run in told)
+def runs_ok(results: Iterable[Run]) -> bool:
+    return all(run.outcome is not RunOutcome.FAILED for run in results)
 
 
 def digests(sent: Iterable[DigestReport], failed: Iterable[Failure]) -> Answer:
@@ -99,7 +99,7 @@ def digests_ok(
     return not failed and all(d.state in well for one in sent for d in one.deliveries)
 
 
-def deliveries(told: Iterable[Delivery]) -> Answer:
+def deliveries(listed: Iterable[Delivery]) -> Answer:
     return {
         "deliveries": [
             {
@@ -113,7 +113,7 @@ def deliveries(told: Iterable[Delivery]) -> Answer:
                 "message_id": delivery.message_id,
                 "error": delivery.error or None,
             }
-            for delivery in told
+            for delivery in listed
         ]
     }
 
@@ -122,30 +122,30 @@ def document(file: str, reading: Reading) -> Answer:
     return {
         "file": file,
         "error": reading.error or None,
-        "papers": [paper(told) for told in reading.papers],
+        "papers": [paper(one) for one in reading.papers],
         "rejected": [{"where": part.where, "why": part.why} for part in reading.rejected],
     }
 
 
-def paper(told: Paper) -> Answer:
-    """A paper as it was read. `published` is a day, or a year alone ("2014") where no more is told;
-    where nothing is, the day of the announcement.
+def paper(paper: Paper) -> Answer:
+    """Return a paper as it was read. `published` is a day, or a year alone ("2014");
+    without any date, the day of the announcement.
     """
-    year = f"{told.year}" if told.year else None
+    year = f"{paper.year}" if paper.year else None
     return {
-        "title": told.title,
-        "abstract": told.abstract,
-        "authors": list(told.authors),
-        "published": iso(told.published) or year or iso(told.announced),
-        "updated": iso(told.updated),
-        "url": told.url,
-        "keys": {scheme: keys(value) for scheme, value in told.keys.items()},
-        "categories": list(told.categories),
-        "type": told.type,
-        "about": {scheme: keys(value) for scheme, value in told.about.items()},
-        "announce": told.announce,
-        "version": told.version,
-        "withdrawn": told.withdrawn,
+        "title": paper.title,
+        "abstract": paper.abstract,
+        "authors": list(paper.authors),
+        "published": iso(paper.published) or year or iso(paper.announced),
+        "updated": iso(paper.updated),
+        "url": paper.url,
+        "keys": {scheme: keys(value) for scheme, value in paper.keys.items()},
+        "categories": list(paper.categories),
+        "type": paper.type,
+        "about": {scheme: keys(value) for scheme, value in paper.about.items()},
+        "announce": paper.announce,
+        "version": paper.version,
+        "withdrawn": paper.withdrawn,
     }
 
 
@@ -186,7 +186,7 @@ def papers(found: Iterable[FoundPaper]) -> Answer:
     }
 
 
-def doubtful(told: Doubts, command: str) -> Answer:
+def doubtful(doubts: Doubts, command: str) -> Answer:
     return {
         "doubtful": [
             {
@@ -205,70 +205,70 @@ def doubtful(told: Doubts, command: str) -> Answer:
                 "judged": one.doubt.judged,
                 "split": one.command(command),
             }
-            for one in told.found
+            for one in doubts.found
         ],
-        "joins": told.joins,
-        "unjudged": told.unjudged,
+        "joins": doubts.joins,
+        "unjudged": doubts.unjudged,
     }
 
 
-def trial(told: Trial) -> Answer:
+def trial(result: Trial) -> Answer:
     """As `topics try` promises: of a why, the field and the words."""
     return {
-        "papers": told.papers,
-        "share": round(told.share, 4),
-        "per_day": [{"day": day.day, "papers": day.papers} for day in told.per_day],
-        "sample": _samples(told.sample),
-        "warnings": list(told.warnings),
-    } | ({"compare": _comparison(told.compare)} if told.compare else {})
+        "papers": result.papers,
+        "share": round(result.share, 4),
+        "per_day": [{"day": day.day, "papers": day.papers} for day in result.per_day],
+        "sample": _samples(result.sample),
+        "warnings": list(result.warnings),
+    } | ({"compare": _comparison(result.compare)} if result.compare else {})
 
 
-def _comparison(told: Comparison) -> Answer:
+def _comparison(comparison: Comparison) -> Answer:
     return {
-        "query": told.query,
-        "papers": told.papers,
-        "gained": told.gained,
-        "lost": told.lost,
-        "gained_sample": _samples(told.gained_sample),
-        "lost_sample": _samples(told.lost_sample),
+        "query": comparison.query,
+        "papers": comparison.papers,
+        "gained": comparison.gained,
+        "lost": comparison.lost,
+        "gained_sample": _samples(comparison.gained_sample),
+        "lost_sample": _samples(comparison.lost_sample),
     }
 
 
-def _samples(told: Iterable[Sample]) -> list[Answer]:
+def _samples(samples: Iterable[Sample]) -> list[Answer]:
     return [
         {
             "title": sample.title,
             "why": [{"field": why.field, "words": list(why.words)} for why in sample.why],
         }
-        for sample in told
+        for sample in samples
     ]
 
 
-def plain(told: object) -> Answer:
+def plain(value: object) -> Answer:
     """Turn a frozen value into JSON: times in ISO 8601, everything else as it is."""
-    return cast("Answer", _plain(told))
+    return cast("Answer", _plain(value))
 
 
-def _plain(told: object) -> object:
-    if isinstance(told, datetime):
-        return told.isoformat()
-    if is_dataclass(told) and not isinstance(told, type):
-        return {field.name: _plain(getattr(told, field.name)) for field in fields(told)}
-    if isinstance(told, Paper):
-        return _plain(structs.asdict(told))
-    if isinstance(told, dict):
-        return {str(name): _plain(value) for name, value in told.items()}
-    if isinstance(told, (list, tuple)):
-        return [_plain(value) for value in told]
-    return told
+def _plain(item: object) -> object:
+    if isinstance(item, datetime):
+        return item.isoformat()
+    if is_dataclass(item) and not isinstance(item, type):
+        return {field.name: _plain(getattr(item, field.name)) for field in fields(item)}
+    if isinstance(item, Paper):
+        return _plain(structs.asdict(item))
+    if isinstance(item, dict):
+        return {str(name): _plain(value) for name, value in item.items()}
+    if isinstance(item, (list, tuple)):
+        return [_plain(value) for value in item]
+    return item
 
 
-def checks(told: Sequence[Check]) -> Answer:
-    checks = [{"name": one.name, "ok": one.ok, "message": one.message} for one in told]
-    return {"ok": all(check.ok for check in told), "checks": checks}
+def checks(results: Sequence[Check]) -> Answer:
+    checks = [{"name": one.name, "ok": one.ok, "message": one.message} for one in results]
+    return {"ok": all(check.ok for check in results), "checks": checks}
 
 
-def tried(told: Iterable[SentTest]) -> Answer:
+def sent_tests(tests: Iterable[SentTest]) -> Answer:
     return {
         "deliveries": [
             {
@@ -278,6 +278,6 @@ def tried(told: Iterable[SentTest]) -> Answer:
                 "state": one.state.value,
                 "error": one.outcome.error or None,
             }
-            for one in told
+            for one in tests
         ]
     }

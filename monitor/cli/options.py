@@ -50,29 +50,29 @@ def moment(now: str | None) -> datetime | None:
     if now is None:
         return None
     try:
-        told = datetime.fromisoformat(now)
+        parsed = datetime.fromisoformat(now)
     except ValueError:
-        told = datetime.min
-    if told.year not in YEARS:
+        parsed = datetime.min
+    if parsed.year not in YEARS:
         raise UsageError(
             f"--now: {now!r} is not a valid ISO 8601 date and time",
             "for example 2026-11-21T08:00+01:00",
         )
-    return told if told.tzinfo else told.replace(tzinfo=UTC)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
 @contextmanager
-def opened(config: Path, now: str | None = None, *, create: bool = True) -> Iterator[App]:
+def open_configured(config: Path, now: str | None = None, *, create: bool = True) -> Iterator[App]:
     """Open the store and channels that a configuration file names, and close them again.
 
     Without `create` a store that does not exist is not created: raises NoStoreError.
     """
-    with _opened(_settings(config), now, create=create) as app:
+    with _open(_settings(config), now, create=create) as app:
         yield app
 
 
 @contextmanager
-def opened_to_read(config: Path, now: str | None = None) -> Iterator[App]:
+def open_to_read(config: Path, now: str | None = None) -> Iterator[App]:
     """Open a store to read it, also with a configuration that has faults: they are warnings here.
 
     Nothing can be sent. Raises NoStoreError where there is no store yet, and ConfigError where
@@ -84,12 +84,12 @@ def opened_to_read(config: Path, now: str | None = None) -> Iterator[App]:
 
     settings, faults = load_for_reading(config, in_force=queries_in_force)
     report_output.left_out(faults)
-    with _opened(settings, now, create=False) as app:
+    with _open(settings, now, create=False) as app:
         yield app
 
 
 @contextmanager
-def opened_or_empty(config: Path, now: str | None = None) -> Iterator[App]:
+def open_or_empty(config: Path, now: str | None = None) -> Iterator[App]:
     """Open a store, or where there is none yet an empty one, which is gone at the end.
 
     `App.settings.store` is the one that the configuration names in either case.
@@ -98,12 +98,12 @@ def opened_or_empty(config: Path, now: str | None = None) -> Iterator[App]:
 
     settings = _settings(config)
     if is_there(settings.store):
-        with _opened(settings, now, create=False) as app:
+        with _open(settings, now, create=False) as app:
             yield app
         return
     with tempfile.TemporaryDirectory(prefix="paper-monitor-") as folder:
         empty = replace(settings, store=f"sqlite:///{folder}/monitor.db")
-        with _opened(empty, now) as app:
+        with _open(empty, now) as app:
             yield replace(app, settings=settings)
 
 
@@ -116,7 +116,7 @@ def _settings(config: Path) -> Settings:
 
 
 @contextmanager
-def _opened(settings: Settings, now: str | None, *, create: bool = True) -> Iterator[App]:
+def _open(settings: Settings, now: str | None, *, create: bool = True) -> Iterator[App]:
     from monitor.app import open_app
     from monitor.clocks import clock_at
     from monitor.log import set_up_logging

@@ -21,39 +21,39 @@ if TYPE_CHECKING:
     from monitor.commands.search import Comparison, Day, Sample, Searched, Trial
 
 
-def papers(found: Searched) -> None:
-    if found.papers:
+def papers(searched: Searched) -> None:
+    if searched.papers:
         rows = table("Id", "First seen", "Title", "Source", right=("Id",))
-        for one in found.papers:
+        for one in searched.papers:
             stored = one.stored
             names = ", ".join(dict.fromkeys(sighting.source for sighting in one.sightings))
             day = f"{stored.first_seen.astimezone():%Y-%m-%d}"
             rows.add_row(str(stored.id), day, escape(stored.paper.title), escape(names))
         console.print(rows)
-    if found.more:
-        console.print(f"The newest {len(found.papers):,}; there are more, --limit shows them.")
+    if searched.more:
+        console.print(f"The newest {len(searched.papers):,}; there are more, --limit shows them.")
     else:
-        console.print(f"{count_of(len(found.papers))}.")
+        console.print(f"{count_of(len(searched.papers))}.")
 
 
-def trial(query: str, told: Trial) -> None:
-    share = f", {told.share:.1%} of all stored papers" if told.papers else ""
-    console.print(f"[bold]{escape(query)}[/] matches {count_of(told.papers).lower()}{share}.\n")
-    days = _last_days(told.per_day)
+def trial(query: str, result: Trial) -> None:
+    share = f", {result.share:.1%} of all stored papers" if result.papers else ""
+    console.print(f"[bold]{escape(query)}[/] matches {count_of(result.papers).lower()}{share}.\n")
+    days = _last_days(result.per_day)
     most = max((count for _, count in days), default=1)
     for day, count in days:
         bar = "█" * max(bool(count), round(40 * count / most))
         console.print(f"{day}  [cyan]{bar}[/]{' ' * bool(bar)}{count:,}")
-    _samples("Best matches, with the matched words:", told.sample)
-    if told.compare:
-        _comparison(told.compare)
-    for warning in told.warnings:
+    _samples("Best matches, with the matched words:", result.sample)
+    if result.compare:
+        _comparison(result.compare)
+    for warning in result.warnings:
         stderr.print(with_mark(Text("!", "bold yellow"), warning))
 
 
-def _last_days(told: Sequence[Day]) -> list[tuple[str, int]]:
+def _last_days(per_day: Sequence[Day]) -> list[tuple[str, int]]:
     """Return every day up to the last one that had papers, 30 at most: quiet ones have none."""
-    counts = {day.day: day.papers for day in told}
+    counts = {day.day: day.papers for day in per_day}
     if not counts:
         return []
     first, last = date.fromisoformat(min(counts)), date.fromisoformat(max(counts))
@@ -61,24 +61,24 @@ def _last_days(told: Sequence[Day]) -> list[tuple[str, int]]:
     return [(str(day), counts.get(str(day), 0)) for day in reversed(days)]
 
 
-def _comparison(told: Comparison) -> None:
+def _comparison(comparison: Comparison) -> None:
     console.print(
-        f"\n[bold]{escape(told.query)}[/] matches {count_of(told.papers).lower()}: "
-        f"{told.gained:,} gained, {told.lost:,} lost."
+        f"\n[bold]{escape(comparison.query)}[/] matches {count_of(comparison.papers).lower()}: "
+        f"{comparison.gained:,} gained, {comparison.lost:,} lost."
     )
-    _samples("Gained:", told.gained_sample)
-    _samples("Lost:", told.lost_sample)
+    _samples("Gained:", comparison.gained_sample)
+    _samples("Lost:", comparison.lost_sample)
 
 
-def _samples(heading: str, told: Sequence[Sample]) -> None:
-    if told:
+def _samples(heading: str, samples: Sequence[Sample]) -> None:
+    if samples:
         console.print(f"\n{heading}\n")
-    for sample in told:
-        console.print(Padding(_marked(sample), (0, 0, 0, 2), expand=False))
+    for sample in samples:
+        console.print(Padding(_highlight(sample), (0, 0, 0, 2), expand=False))
         console.print(Padding(Text(_words(sample.why), "dim"), (0, 0, 0, 4), expand=False))
 
 
-def _marked(sample: Sample) -> Text:
+def _highlight(sample: Sample) -> Text:
     text = Text(sample.title)
     for why in sample.why:
         if why.field == "title":
@@ -91,51 +91,52 @@ def _words(whys: Sequence[MatchReason]) -> str:
     return "; ".join(f"{why.field}: {', '.join(why.words)}" for why in whys)
 
 
-def explanation(told: Explanation) -> None:
-    console.print(f"[bold]{escape(told.title)}[/]\n")
+def explanation(paper: Explanation) -> None:
+    console.print(f"[bold]{escape(paper.title)}[/]\n")
     grid = Table.grid(padding=(0, 3))
     grid.add_column(style="dim")
     grid.add_column(overflow="fold")
-    for label, text in _facts(told):
+    for label, text in _facts(paper):
         grid.add_row(label, Text(text))
     console.print(grid)
 
 
-def _facts(told: Explanation) -> Iterator[tuple[str, str]]:
+def _facts(paper: Explanation) -> Iterator[tuple[str, str]]:
     yield (
         "Paper",
-        f"{told.id}, first seen {at(told.first_seen)}" + (", withdrawn" if told.withdrawn else ""),
+        f"{paper.id}, first seen {at(paper.first_seen)}"
+        + (", withdrawn" if paper.withdrawn else ""),
     )
-    for scheme, value in told.keys.items():
+    for scheme, value in paper.keys.items():
         for one in (value,) if isinstance(value, str) else value:
             yield "Identifier", f"{scheme}:{one}"
-    for seen in told.sources:
+    for seen in paper.sources:
         document = f", {seen.document}" if seen.document else ""
         title = f", “{seen.text.title}”" if seen.text else ""
         because = f": {seen.why}" if seen.why else ""
         yield "Source", f"{seen.source}{document}, {at(seen.first_seen)}{title}{because}"
-    for joined in told.joined:
+    for joined in paper.joined:
         yield "Joined", f"paper {joined.id}, {at(joined.at)}: {joined.why}"
-    for ruling in told.rulings:
+    for ruling in paper.rulings:
         yield "Ruling", f"{ruling.one} and {ruling.other} are {ruling.verdict}, {at(ruling.at)}"
-    if not told.changes:
+    if not paper.changes:
         yield "News", "none: it was there when its source was first read"
-    for change in told.changes:
+    for change in paper.changes:
         yield "News", f"{change.kind}, {at(change.at)}" + (f": {change.why}" if change.why else "")
-    if not told.topics:
+    if not paper.topics:
         yield "Topics", "no topic matched"
-    for met in told.topics:
+    for topic in paper.topics:
         # The words may be gone: the paper reads otherwise now than when the topic met it.
-        found = f", {_words(met.why)}" if met.why else ""
-        yield "Topic", f"{met.topic} (score {met.score:.2f}){found}"
-    if not told.digests:
+        found = f", {_words(topic.why)}" if topic.why else ""
+        yield "Topic", f"{topic.topic} (score {topic.score:.2f}){found}"
+    if not paper.digests:
         yield "Digests", "not in any digest yet"
-    for digest in told.digests:
+    for digest in paper.digests:
         yield "Digest", f"{digest.subscription}, {digest.period}"
 
 
-def doubtful(told: Doubts, command: str) -> None:
-    for one in told.found:
+def doubtful(doubts: Doubts, command: str) -> None:
+    for one in doubts.found:
         console.print(f"[bold]{one.paper_id}  {escape(one.title)}[/]")
         grid = Table.grid(padding=(0, 3))
         grid.add_column(style="dim")
@@ -145,26 +146,26 @@ def doubtful(told: Doubts, command: str) -> None:
         console.print(grid)
         console.print(Text(f"{one.command(command)}\n"), soft_wrap=True)
     console.print(
-        f"{len(told.found):,} of {told.joins:,} merges are doubtful; {told.unjudged:,} cannot be "
-        "checked, because the texts of their records are not stored"
+        f"{len(doubts.found):,} of {doubts.joins:,} merges are doubtful; {doubts.unjudged:,} "
+        "cannot be checked, because the texts of their records are not stored"
     )
 
 
-def _doubt(told: Doubtful) -> Iterator[tuple[str, str]]:
-    for seen in told.doubt.records:
+def _doubt(doubtful: Doubtful) -> Iterator[tuple[str, str]]:
+    for seen in doubtful.doubt.records:
         title = f", “{seen.text.title}”" if seen.text else ""
         yield "Record", f"{seen.source}/{seen.raw_id}{title}"
-    if told.doubt.why:
-        yield "Joined by", told.doubt.why
-    yield "Refused today" if told.doubt.judged else "Doubtful", told.doubt.reason
+    if doubtful.doubt.why:
+        yield "Joined by", doubtful.doubt.why
+    yield "Refused today" if doubtful.doubt.judged else "Doubtful", doubtful.doubt.reason
 
 
-def documents(told: Sequence[tuple[Path, Reading]]) -> None:
+def documents(readings: Sequence[tuple[Path, Reading]]) -> None:
     rows = table("File", "Papers", "Rejected", "Error", right=("Papers", "Rejected"))
-    for file, found in told:
+    for file, found in readings:
         counts = (str(len(found.papers)), str(len(found.rejected)))
         rows.add_row(escape(str(file)), *counts, escape(found.error))
     console.print(rows)
-    for file, found in told:
+    for file, found in readings:
         for part in found.rejected:
             stderr.print(f"{escape(str(file))}, {escape(part.where)}: {escape(part.why)}")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, opened
+from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, open_configured
 from monitor.cli.report_commands import papers as search
 
 PAPER = "An id, identifier, link or title."
@@ -41,7 +41,7 @@ def merge(
     from monitor.commands.identity import merge as corrected
     from monitor.commands.search import Searched
 
-    with opened(config, now, create=False) as app:
+    with open_configured(config, now, create=False) as app:
         one = corrected(app.runtime, wanted)
     if as_json:
         emit(json_output.papers([one]))
@@ -70,7 +70,7 @@ def split(
     from monitor.commands.identity import split as corrected
     from monitor.commands.search import Searched
 
-    with opened(config, now, create=False) as app:
+    with open_configured(config, now, create=False) as app:
         both = corrected(app.runtime, paper, what, title)
     if as_json:
         emit(json_output.papers(both))
@@ -84,7 +84,7 @@ def doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) 
     from monitor.cli import json_output, paper_output
     from monitor.commands.doubtful_joins import doubtful as judged
 
-    with opened(config, now) as app:
+    with open_configured(config, now) as app:
         found = judged(app.runtime)
     command = "paper-monitor papers split"
     if config != CONFIG:

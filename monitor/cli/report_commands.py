@@ -15,9 +15,9 @@ from monitor.cli.options import (
     emit,
     finish,
     moment,
-    opened,
-    opened_or_empty,
-    opened_to_read,
+    open_configured,
+    open_or_empty,
+    open_to_read,
     pointing,
 )
 from monitor.errors import ConfigError, Fault
@@ -28,7 +28,7 @@ topics = typer.Typer(help="Test a topic on the stored papers before using it.")
 def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
     """Check the configuration, topics and templates, and report every error."""
     from monitor.cli import json_output, report_output
-    from monitor.commands.topic_width import faults_of_parked, topic_warnings
+    from monitor.commands.topic_width import explain_parked_faults, topic_warnings
     from monitor.config import load
     from monitor.digest.render import JinjaTemplates
 
@@ -39,7 +39,7 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
         faults = tuple(JinjaTemplates(settings.templates).faults())
         warnings = (*settings.warnings, *topic_warnings(settings))
     except ConfigError as fault:
-        faults = faults_of_parked(config, fault.faults)
+        faults = explain_parked_faults(config, fault.faults)
     report_output.doubts(warnings)
     if as_json:
         emit(json_output.faults(faults, warnings))
@@ -64,15 +64,15 @@ def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
 def status(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """Show the state of sources, subscriptions and deliveries, and why a digest was not sent."""
     from monitor.cli import json_output, report_output
-    from monitor.commands.status import status as asked
+    from monitor.commands.status import status as findstatus
 
-    with opened_to_read(config, now) as app:
-        told = asked(app.runtime)
+    with open_to_read(config, now) as app:
+        report = findstatus(app.runtime)
     if as_json:
-        emit(json_output.plain(told))
+        emit(json_output.plain(report))
     else:
-        report_output.status(told)
-    finish(told.ok)
+        report_output.status(report)
+    finish(report.ok)
 
 
 def papers(
@@ -92,10 +92,10 @@ def papers(
 ) -> None:
     """Search stored papers with the topic language, newest first."""
     from monitor.cli import json_output, paper_output
-    from monitor.commands.search import search as asked
+    from monitor.commands.search import search as find
 
-    with opened_to_read(config, now) as app, pointing(query):
-        found = asked(app.runtime, query, limit if as_json else limit or 50)
+    with open_to_read(config, now) as app, pointing(query):
+        found = find(app.runtime, query, limit if as_json else limit or 50)
     if as_json:
         emit(json_output.papers(found.papers))
     else:
@@ -126,15 +126,15 @@ def try_(
 ) -> None:
     """Show which stored papers a query or topic would have matched."""
     from monitor.cli import json_output, paper_output
-    from monitor.commands.search import named, topic_named
-    from monitor.commands.search import try_topic as asked
+    from monitor.commands.search import find_topic, read_query
+    from monitor.commands.search import try_topic as find
 
-    with opened_or_empty(config, now) as app:
-        topic = topic_named(app.runtime, query)
+    with open_or_empty(config, now) as app:
+        topic = find_topic(app.runtime, query)
         with pointing(compare or ""):
-            other = named(app.runtime, compare) if compare is not None else None
+            other = read_query(app.runtime, compare) if compare is not None else None
         with pointing(topic.query if topic else query):
-            trial = asked(app.runtime, topic or query, other, threshold)
+            trial = find(app.runtime, topic or query, other, threshold)
     if as_json:
         emit(json_output.trial(trial))
     else:
@@ -151,14 +151,14 @@ def explain(
 ) -> None:
     """Show where a paper came from, why it was new, what it matched and where it was sent."""
     from monitor.cli import json_output, paper_output
-    from monitor.commands.explain import explain as asked
+    from monitor.commands.explain import explain as findexplanation
 
-    with opened_to_read(config, now) as app:
-        told = asked(app.runtime, paper)
+    with open_to_read(config, now) as app:
+        explanation = findexplanation(app.runtime, paper)
     if as_json:
-        emit(json_output.plain(told))
+        emit(json_output.plain(explanation))
     else:
-        paper_output.explanation(told)
+        paper_output.explanation(explanation)
 
 
 def preview(
@@ -178,7 +178,7 @@ def preview(
     from monitor.cli import json_output, run_output
     from monitor.commands.preview import preview as write_preview
 
-    with opened(config, now, create=False) as app:
+    with open_configured(config, now, create=False) as app:
         written = write_preview(app.runtime, subscription, period)
     if as_json:
         emit(json_output.previews(written))
@@ -204,9 +204,9 @@ def read(
     from monitor.cli import json_output, paper_output
     from monitor.commands import read_files
 
-    told = read_files.read(kind, files, config, moment(now))
+    readings = read_files.read(kind, files, config, moment(now))
     if as_json:
-        emit({"documents": [json_output.document(str(file), found) for file, found in told]})
+        emit({"documents": [json_output.document(str(file), found) for file, found in readings]})
     else:
-        paper_output.documents(told)
-    finish(all(not found.error for _, found in told))
+        paper_output.documents(readings)
+    finish(all(not found.error for _, found in readings))

@@ -25,12 +25,12 @@ def right(file: Path) -> None:
 
 def faults(found: Sequence[Fault]) -> None:
     for fault in found:
-        _placed(fault, "bold red")
+        _print_at(fault, "bold red")
 
 
 def doubts(found: Sequence[Fault]) -> None:
     for fault in found:
-        _placed(fault, "bold yellow")
+        _print_at(fault, "bold yellow")
 
 
 def left_out(found: Sequence[Fault]) -> None:
@@ -42,7 +42,7 @@ def left_out(found: Sequence[Fault]) -> None:
         doubts(found)
 
 
-def _placed(fault: Fault, style: str) -> None:
+def _print_at(fault: Fault, style: str) -> None:
     place = Text(f"{fault.file}:{fault.line}", style).append(f"  {fault.where}", "not bold cyan")
     stderr.print(place, Padding(Text(fault.message), (0, 0, 0, 4), expand=False))
 
@@ -51,44 +51,44 @@ def settings(masked: Mapping[str, Any]) -> None:
     console.print(yaml.safe_dump(masked, sort_keys=False, allow_unicode=True), end="", markup=False)
 
 
-def status(told: Status) -> None:
-    if told.sources:
-        _sources(told)
+def status(report: Status) -> None:
+    if report.sources:
+        _sources(report)
     else:
         console.print("There are no sources yet.")
-    if told.subscriptions:
-        _subscriptions(told)
+    if report.subscriptions:
+        _subscriptions(report)
     else:
         console.print("There are no subscriptions yet.")
-    counted = ", ".join(f"{count:,} {state}" for state, count in told.deliveries.items() if count)
+    counted = ", ".join(f"{count:,} {state}" for state, count in report.deliveries.items() if count)
     console.print(f"Deliveries: {counted or 'none yet'}")
-    for problem in told.problems:
+    for problem in report.problems:
         console.print(with_mark(Text("✗", "bold red"), problem))
-    if told.ok:
+    if report.ok:
         console.print("[green]✓[/] No problems found.")
 
 
-def _sources(told: Status) -> None:
+def _sources(report: Status) -> None:
     rows = table("Source", "Last run", "Outcome", "Seen", "New", right=("Seen", "New"))
-    for one in told.sources:
-        said = ", ".join([one.outcome, *(trouble.kind for trouble in one.troubles)])
-        outcome = Text(said, "bold red" if one.failing_since or one.troubles else "")
+    for one in report.sources:
+        states = ", ".join([one.outcome, *(trouble.kind for trouble in one.troubles)])
+        outcome = Text(states, "bold red" if one.failing_since or one.troubles else "")
         counts = f"{one.seen:,}", f"{one.new:,}"
         rows.add_row(escape(one.name), at(one.last_run), outcome, *counts)
     console.print(rows)
     console.print(" Seen and new: in the last 24 hours.", style="dim")
 
 
-def _subscriptions(told: Status) -> None:
+def _subscriptions(report: Status) -> None:
     rows = table("Subscription", "Next due", "Waiting", "Why", right=("Waiting",))
-    for one in told.subscriptions:
+    for one in report.subscriptions:
         due = at(one.next_due, one.timezone) if one.next_due else "at once"
         rows.add_row(escape(one.name), due, f"{one.waiting:,}", escape(one.why))
     console.print(rows)
 
 
-def checks(told: Sequence[Check]) -> None:
-    for check in told:
+def checks(results: Sequence[Check]) -> None:
+    for check in results:
         mark = Text("✓", "green") if check.ok else Text("✗", "bold red")
         if check.ok and check.warning:
             mark = Text("!", "bold yellow")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, finish, moment, opened
+from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, finish, moment, open_configured
 from monitor.errors import UsageError
 from monitor.private_files import create_file, make_folder
 
@@ -89,7 +89,7 @@ def ingest(
     if silently and not accept:
         raise UsageError("--silently is only valid together with --accept")
     worth = FirstRun.BASELINE if silently else FirstRun.DELIVER
-    with opened(config, now) as app, terminal.reading(quiet=as_json) as on_progress:
+    with open_configured(config, now) as app, terminal.reading(quiet=as_json) as on_progress:
         runs = app.ingest(names or (), on_progress, worth if accept else None)
         app.match()
     if as_json:
@@ -125,7 +125,7 @@ def digest(
     if early and not names:
         raise UsageError("--early needs at least one subscription name")
     failed = Failures()
-    with opened(config, now, create=not dry_run) as app:
+    with open_configured(config, now, create=not dry_run) as app:
         if dry_run:
             sent = rehearse(app.runtime, names or (), early, failed.add)
         else:
@@ -144,7 +144,7 @@ def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> No
     from monitor.commands.upcoming import upcoming
 
     failed = Failures()
-    with opened(config, now) as app:
+    with open_configured(config, now) as app:
         with terminal.reading(quiet=as_json) as on_progress:
             runs = app.ingest((), on_progress)
         sent = app.digest(probe=False, on_failure=failed.add)

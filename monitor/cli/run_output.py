@@ -41,13 +41,13 @@ STATE = {
 }
 
 
-def runs(told: Sequence[Run]) -> None:
-    if not told:
+def runs(results: Sequence[Run]) -> None:
+    if not results:
         console.print("There are no sources yet.")
         return
     numbers = ("Seen", "New", "Revised", "Known", "Rejected")
     rows = table("Source", "Document", "Outcome", *numbers, right=numbers)
-    for run in told:
+    for run in results:
         counts = (run.seen, run.new, run.revised, run.known, run.rejected)
         rows.add_row(
             escape(run.source),
@@ -56,7 +56,7 @@ def runs(told: Sequence[Run]) -> None:
             *(f"{count:,}" if count else "–" for count in counts),
         )
     console.print(rows)
-    for run in told:
+    for run in results:
         where = f"{run.source}, {run.document}" if run.document else run.source
         print_error(where, run.error)
         for part in run.set_aside:
@@ -143,8 +143,8 @@ def demo(played: Played) -> None:
         rows = table("Subscription", "Papers", "Page", right=("Papers",))
         for one in played.sent:
             page = played.page(one)
-            told = relpath(page, played.folder) if page else "–"
-            rows.add_row(escape(one.subscription), str(one.papers), escape(told))
+            shown = relpath(page, played.folder) if page else "–"
+            rows.add_row(escape(one.subscription), str(one.papers), escape(shown))
         console.print(rows)
     for name, error in played.failed:
         print_error(f"{name} failed", error)
@@ -171,22 +171,22 @@ def deliveries(listed: Sequence[Delivery]) -> None:
     rows = table("Id", *names, "Tries", right=numbers)
     for one in listed:
         where = f"{one.recipient}, part {one.part + 1}" if one.part else one.recipient
-        told = (one.subscription, one.period, one.channel, where)
+        cells = (one.subscription, one.period, one.channel, where)
         state = Text(one.state.value, STATE.get(one.state, ""))
-        rows.add_row(str(one.id), *map(escape, told), state, str(one.attempts))
+        rows.add_row(str(one.id), *map(escape, cells), state, str(one.attempts))
     console.print(rows)
     for one in listed:
         print_error(f"delivery {one.id}", one.error)
 
 
-def tried(told: Sequence[SentTest]) -> None:
-    if not told:
+def sent_tests(tests: Sequence[SentTest]) -> None:
+    if not tests:
         console.print("There are no recipients.")
         return
     rows = table("Subscription", "Channel", "Recipient", "State")
-    for one in told:
+    for one in tests:
         state = Text(one.state.value, STATE.get(one.state, ""))
         rows.add_row(escape(one.subscription), escape(one.channel), escape(one.recipient), state)
     console.print(rows)
-    for channel, error in dict.fromkeys((one.channel, one.outcome.error) for one in told):
+    for channel, error in dict.fromkeys((one.channel, one.outcome.error) for one in tests):
         print_error(channel, error)

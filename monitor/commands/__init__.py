@@ -1,1 +1,1 @@
-"""What people ask of the store, from the command line and from pages: one module a question."""
+"""What the commands of the CLI do: one module per command."""

@@ -1,4 +1,4 @@
-"""What the service needs: looked at, with what to do about what is amiss."""
+"""Checks of the installation, each with how to fix it."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ FSYNC = (
 )
 
 
-def doctor(parts: Runtime, files: Sequence[Path] = ()) -> list[Check]:
+def doctor(runtime: Runtime, files: Sequence[Path] = ()) -> list[Check]:
     """Look at everything that is needed: the store, the ways out, the sources, the service.
 
     A service that never ran on this store is no fault: some have a cron of their own. `files`,
     beside the store, may be read by their owner alone.
     """
     own = [
-        store(parts.database, whole=True),
-        service(parts.database, expected=False),
-        _outbox(parts),
+        store(runtime.database, whole=True),
+        service(runtime.database, expected=False),
+        _outbox(runtime),
     ]
-    store_file = [parts.database.path] if parts.database.path else []
-    machine = [*workers(parts.database), *_disk(parts), _clock(parts)]
-    return [*own, *machine, _permissions([*store_file, *files]), *_outside(parts)]
+    store_file = [runtime.database.path] if runtime.database.path else []
+    machine = [*workers(runtime.database), *_disk(runtime), _clock(runtime)]
+    return [*own, *machine, _permissions([*store_file, *files]), *_outside(runtime)]
 
 
-def before_first_run(parts: Runtime, place: str, files: Sequence[Path] = ()) -> list[Check]:
+def before_first_run(runtime: Runtime, place: str, files: Sequence[Path] = ()) -> list[Check]:
     """Look at what can be looked at while there is no store yet at `place`."""
     missing = Check("store", True, f"there is no store yet at {place}: {CREATED_BY}")
-    return [missing, _permissions(files), *_outside(parts)]
+    return [missing, _permissions(files), *_outside(runtime)]
 
 
-def _outside(parts: Runtime) -> list[Check]:
+def _outside(runtime: Runtime) -> list[Check]:
     ways = [
         Check(f"channel {name}", not fault, fault or "reachable; nothing was sent")
-        for name, channel in parts.channels.items()
+        for name, channel in runtime.channels.items()
         for fault in [channel.check()]
     ]
-    return [*_templates(parts), *ways, *_senders(parts), *_sources_read(parts)]
+    return [*_templates(runtime), *ways, *_senders(runtime), *_sources_read(runtime)]
 
 
 def _permissions(files: Sequence[Path]) -> Check:
@@ -67,35 +67,35 @@ def _permissions(files: Sequence[Path]) -> Check:
     return Check("permissions", True, said, warning=True)
 
 
-def _outbox(parts: Runtime) -> Check:
+def _outbox(runtime: Runtime) -> Check:
     """What may or may not have arrived waits for a person, but for mail that is sent again."""
-    now = parts.clock.now()
-    with parts.database.reading() as tx:
+    now = runtime.clock.now()
+    with runtime.database.reading() as tx:
         unknown = deliveries.listing(tx, [DeliveryState.UNKNOWN])
         waiting = sum(deliveries.counts(tx).get(state, 0) for state in deliveries.WAITING)
-        asked = [one for one in unknown if not is_sent_again(tx, parts, one, now)]
-    told = f"{waiting} to be sent, {len(unknown)} uncertain"
-    if asked:
-        told += "; check whether they arrived: paper-monitor deliveries resolve"
-    return Check("deliveries", not asked, told)
+        unsettled = [one for one in unknown if not is_sent_again(tx, runtime, one, now)]
+    message = f"{waiting} to be sent, {len(unknown)} uncertain"
+    if unsettled:
+        message += "; check whether they arrived: paper-monitor deliveries resolve"
+    return Check("deliveries", not unsettled, message)
 
 
-def _templates(parts: Runtime) -> list[Check]:
+def _templates(runtime: Runtime) -> list[Check]:
     """Look at the user's templates; each fault is a check, so that all of them are shown."""
-    faults = parts.templates.faults()
+    faults = runtime.templates.faults()
     return [Check("templates", False, f"{one.file}:{one.line}: {one.message}") for one in faults]
 
 
-def _disk(parts: Runtime) -> list[Check]:
+def _disk(runtime: Runtime) -> list[Check]:
     """A disk that is full stops the service: it sends nothing that it cannot record."""
-    if parts.database.path is None:
-        return [_written_through(parts.database)]
-    size = parts.database.path.stat().st_size
-    wanted, free = max(LEAST_ROOM, size // 10), disk_usage(parts.database.path.parent).free
-    told = f"{free // MB:,} MB free beside a store of {size // MB:,} MB"
+    if runtime.database.path is None:
+        return [_written_through(runtime.database)]
+    size = runtime.database.path.stat().st_size
+    wanted, free = max(LEAST_ROOM, size // 10), disk_usage(runtime.database.path.parent).free
+    message = f"{free // MB:,} MB free beside a store of {size // MB:,} MB"
     if free < wanted:
-        told += f"; free at least {wanted // MB:,} MB: with a full disk nothing can be sent"
-    return [Check("disk", free >= wanted, told)]
+        message += f"; free at least {wanted // MB:,} MB: with a full disk nothing can be sent"
+    return [Check("disk", free >= wanted, message)]
 
 
 def _written_through(database: Database) -> Check:
@@ -105,13 +105,13 @@ def _written_through(database: Database) -> Check:
     return Check("disk", ok, message)
 
 
-def _clock(parts: Runtime) -> Check:
+def _clock(runtime: Runtime) -> Check:
     """What was recorded cannot lie ahead: then the clock was set back, or was wrong before."""
-    with parts.database.reading() as tx:
+    with runtime.database.reading() as tx:
         signs = [*heartbeats.signs(tx).values(), heartbeats.last_beat(tx, SERVICE)]
         finished = [run.finished for run in runs.last_runs(tx)]
     now = datetime.now(UTC)
-    for last, clock in ((_newest(signs), now), (_newest(finished), parts.clock.now())):
+    for last, clock in ((_newest(signs), now), (_newest(finished), runtime.clock.now())):
         if last is not None and last - clock > AHEAD:
             shows = f"it shows {clock:%Y-%m-%d %H:%M} UTC, but the store has a record of"
             remedy = "correct the clock and keep it synchronised (NTP)"
@@ -123,28 +123,28 @@ def _newest(moments: Iterable[datetime | None]) -> datetime | None:
     return max((at for at in moments if at is not None), default=None)
 
 
-def _senders(parts: Runtime) -> list[Check]:
+def _senders(runtime: Runtime) -> list[Check]:
     """What receivers ask of the domain that mail is from, where the DNS answers."""
-    if SMTP_SERVER not in parts.lines:
+    if SMTP_SERVER not in runtime.lines:
         return []
-    domain = sender_domain(parts.sender)
+    domain = sender_domain(runtime.sender)
     if not sender_dns.is_somebodys(domain):
         return []
     try:
-        found = sender_dns.look(domain, parts.dns)
+        found = sender_dns.look(domain, runtime.dns)
     except sender_dns.NoAnswerError as fault:
         return [Check("mail DNS", True, f"not checked, the DNS does not answer: {fault}")]
     return [Check(f"mail {one.name}", one.ok, one.message) for one in found]
 
 
-def _sources_read(parts: Runtime) -> list[Check]:
-    with parts.database.reading() as tx:
+def _sources_read(runtime: Runtime) -> list[Check]:
+    with runtime.database.reading() as tx:
         last = {run.source: run for run in runs.last_runs(tx)}
     return [
         Check(f"source {name}", last[name].outcome is not RunOutcome.FAILED, _last_run(last[name]))
         if name in last
         else Check(f"source {name}", True, "not read yet; run `paper-monitor run`")
-        for name in parts.sources
+        for name in runtime.sources
     ]
 
 

@@ -17,7 +17,7 @@ PAGE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Doubtful:
-    """Records of a paper that are doubtful; `split` is what `papers split` is told to part them."""
+    """Records of a paper that are doubtful; `split` are the arguments to split them off."""
 
     paper_id: int
     title: str
@@ -38,11 +38,11 @@ class Doubts:
     unjudged: int
 
 
-def doubtful(parts: Runtime) -> Doubts:
+def doubtful(runtime: Runtime) -> Doubts:
     """Judge all joins of the store by today's rules, a page of papers at a time."""
     found: list[Doubtful] = []
     joins = unjudged = 0
-    for page in _pages(parts):
+    for page in _pages(runtime):
         for one, papers_joins, papers_unjudged in page:
             found += one
             joins += papers_joins
@@ -50,39 +50,39 @@ def doubtful(parts: Runtime) -> Doubts:
     return Doubts(tuple(found), joins, unjudged)
 
 
-def _pages(parts: Runtime) -> Iterator[list[tuple[list[Doubtful], int, int]]]:
+def _pages(runtime: Runtime) -> Iterator[list[tuple[list[Doubtful], int, int]]]:
     after = 0
     while True:
-        with parts.database.reading() as tx:
+        with runtime.database.reading() as tx:
             ids = sighting_texts.papers_with_several(tx, after, PAGE)
-            page = list(_judged(tx, ids))
+            page = list(_judge_page(tx, ids))
         yield page
         if len(ids) < PAGE:
             return
         after = ids[-1]
 
 
-def _judged(tx: Transaction, ids: Iterable[int]) -> Iterator[tuple[list[Doubtful], int, int]]:
+def _judge_page(tx: Transaction, ids: Iterable[int]) -> Iterator[tuple[list[Doubtful], int, int]]:
     keys = papers.keys_of(tx, ids)
     disowned = common.of_papers(tx, ids)
     seen = papers.sightings_with_text(tx, ids)
     for id, stored in sorted(papers.stored_of(tx, ids, keys).items()):
-        told = judge(stored.paper, keys.get(id, ()), seen[id], disowned.get(id, ()))
+        judgement = judge(stored.paper, keys.get(id, ()), seen[id], disowned.get(id, ()))
         doubts = [
-            Doubtful(id, stored.paper.title, doubt, _split(doubt))
-            for doubt in told.doubts
-            if not _ruled_same(tx, id, doubt)
+            Doubtful(id, stored.paper.title, doubt, _split_arguments(doubt))
+            for doubt in judgement.doubts
+            if not _is_ruled_same(tx, id, doubt)
         ]
-        yield doubts, told.joins, told.unjudged
+        yield doubts, judgement.joins, judgement.unjudged
 
 
-def _split(doubt: Doubt) -> tuple[str, ...]:
+def _split_arguments(doubt: Doubt) -> tuple[str, ...]:
     if doubt.records:
         return tuple(f"{one.source}/{one.raw_id}" for one in doubt.records)
     return tuple(f"{scheme}:{value}" for scheme, value in doubt.keys)
 
 
-def _ruled_same(tx: Transaction, paper_id: int, doubt: Doubt) -> bool:
+def _is_ruled_same(tx: Transaction, paper_id: int, doubt: Doubt) -> bool:
     """Whether a person has said that the records are of this paper."""
     ours = {identity_rulings.name(*key) for key in doubt.keys} | _names(doubt.records)
     theirs = identity_rulings.names_of(tx, [paper_id])[paper_id] - ours

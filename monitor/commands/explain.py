@@ -1,4 +1,4 @@
-"""One paper: where it came from, why it was news, which topics it met, where it went out."""
+"""One paper: where it came from, why it was new, which topics matched, where it was sent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from monitor.text import title_key
 
 
 @dataclass(frozen=True, slots=True)
-class TopicMet:
+class MatchedTopic:
     topic: str
     revision: int
     score: float
@@ -31,7 +31,7 @@ class TopicMet:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldIn:
+class SentDigest:
     subscription: str
     period: str
     revision: int
@@ -58,9 +58,9 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Where a paper came from, why it was news, which topics it met, and where it went out.
+    """Where a paper came from, why it was new, which topics matched, and where it was sent.
 
-    The `why` of a source says by what its record was recognised, "" for who told of it first.
+    The `why` of a source is how its record was recognised, "" for the first source.
     """
 
     id: int
@@ -71,24 +71,26 @@ class Explanation:
     withdrawn: bool
     sources: tuple[Sighting, ...]
     changes: tuple[ChangeRow, ...]
-    topics: tuple[TopicMet, ...]
-    digests: tuple[ToldIn, ...]
+    topics: tuple[MatchedTopic, ...]
+    digests: tuple[SentDigest, ...]
     joined: tuple[Joined, ...]
     rulings: tuple[Ruling, ...]
 
 
-def explain(parts: Runtime, wanted: str) -> Explanation:
+def explain(runtime: Runtime, reference: str) -> Explanation:
     """Explain the paper with this id, identifier, link or title. Raises UsageError."""
-    with parts.database.reading() as tx:
-        stored = named(tx, wanted)
+    with runtime.database.reading() as tx:
+        stored = find_paper(tx, reference)
         origin = papers.origin(tx, stored.id)
         assert origin is not None, "the paper was found in this very transaction"
-        met = matches.of_paper(tx, stored.id)
-        told = digests.of_paper(tx, stored.id)
+        matched = matches.of_paper(tx, stored.id)
+        sent = digests.of_paper(tx, stored.id)
         joined = merge_papers.into(tx, stored.id)
-        ruled = identity_rulings.of_names(tx, identity_rulings.names_of(tx, [stored.id])[stored.id])
-    names = {row.topic for row in met}
-    index = build_index(topic for topic in parts.topics if topic.name in names)
+        rulings = identity_rulings.of_names(
+            tx, identity_rulings.names_of(tx, [stored.id])[stored.id]
+        )
+    names = {row.topic for row in matched}
+    index = build_index(topic for topic in runtime.topics if topic.name in names)
     sources = [sighting.source for sighting in origin.sightings]
     return Explanation(
         id=stored.id,
@@ -100,41 +102,43 @@ def explain(parts: Runtime, wanted: str) -> Explanation:
         sources=origin.sightings,
         changes=origin.changes,
         topics=tuple(
-            TopicMet(
+            MatchedTopic(
                 row.topic, row.revision, row.score, index.why(row.topic, stored.paper, sources)
             )
-            for row in met
+            for row in matched
         ),
-        digests=tuple(ToldIn(*row) for row in told),
+        digests=tuple(SentDigest(*row) for row in sent),
         joined=tuple(Joined(id, at, why) for id, why, at in joined),
-        rulings=tuple(Ruling(*row) for row in ruled),
+        rulings=tuple(Ruling(*row) for row in rulings),
     )
 
 
-def named(tx: Transaction, wanted: str) -> StoredPaper:
+def find_paper(tx: Transaction, reference: str) -> StoredPaper:
     """Return the paper with this id, identifier, link or title. Raises UsageError."""
-    found = _candidates(tx, wanted)
+    found = _candidates(tx, reference)
     if not found:
         raise UsageError(
-            f"no paper found for {wanted!r}",
+            f"no paper found for {reference!r}",
             "use an id shown by `paper-monitor papers`, an identifier, a link or a title",
         )
     if len(found) > 1:
         ids = ", ".join(str(stored.id) for stored in found)
-        raise UsageError(f"several papers match {wanted!r}", f"choose one by its id: {ids}")
+        raise UsageError(f"several papers match {reference!r}", f"choose one by its id: {ids}")
     return found[0]
 
 
-def _candidates(tx: Transaction, wanted: str) -> list[StoredPaper]:
-    number = int(wanted) if wanted.isdecimal() and len(wanted) < 19 else 0
+def _candidates(tx: Transaction, reference: str) -> list[StoredPaper]:
+    number = int(reference) if reference.isdecimal() and len(reference) < 19 else 0
     if number and (stored := papers.get(tx, merge_papers.led_to(tx, number))):
         return [stored]
-    scheme, _, value = wanted.partition(":")
-    told = Paper("", url=wanted, keys={"arxiv": wanted, "doi": wanted, scheme.lower(): value})
-    by_key = (papers.by_key(tx, *pair) for pair in identifiers(told))
+    scheme, _, value = reference.partition(":")
+    wanted_paper = Paper(
+        "", url=reference, keys={"arxiv": reference, "doi": reference, scheme.lower(): value}
+    )
+    by_key = (papers.by_key(tx, *pair) for pair in identifiers(wanted_paper))
     found = {stored.id: stored for stored in by_key if stored}
-    for pair in identifiers(told) if not found else ():
+    for pair in identifiers(wanted_paper) if not found else ():
         found |= {stored.id: stored for stored in papers.by_common_key(tx, *pair)}
     if not found:
-        found = {stored.id: stored for stored in papers.by_title_key(tx, title_key(wanted))}
+        found = {stored.id: stored for stored in papers.by_title_key(tx, title_key(reference))}
     return list(found.values())

@@ -55,8 +55,8 @@ def end_of_life(database: Database, kind: str) -> None:
 def living_workers(database: Database) -> int:
     """Return how many workers have given a sign of life within the last minute."""
     with database.reading() as tx:
-        known = heartbeats.signs(tx, WORKER)
-    return sum(datetime.now(UTC) - at < AT_WORK for at in known.values())
+        signs = heartbeats.signs(tx, WORKER)
+    return sum(datetime.now(UTC) - at < AT_WORK for at in signs.values())
 
 
 def _process(kind: str) -> str:
@@ -70,17 +70,17 @@ def _here(kind: str) -> str:
 def vital_signs(database: Database) -> list[Check]:
     """Say whether the store takes a write, and what runs on this machine has ticked lately."""
     recorded = store(database, whole=False)
-    return [recorded, *_of_this_machine(database)] if recorded.ok else [recorded]
+    return [recorded, *_check_this_machine(database)] if recorded.ok else [recorded]
 
 
-def _of_this_machine(database: Database) -> list[Check]:
+def _check_this_machine(database: Database) -> list[Check]:
     """Look at the newest of each kind here; where there is none, at any service."""
     with database.reading() as tx:
-        known = heartbeats.signs(tx)
+        signs = heartbeats.signs(tx)
     checks = []
     for kind in (SERVICE, WORKER):
-        here = [at for name, at in known.items() if name.startswith(_here(kind))]
-        checks += [_heard(kind, max(here))] if here else []
+        here = [at for name, at in signs.items() if name.startswith(_here(kind))]
+        checks += [_check_heartbeat(kind, max(here))] if here else []
     return checks or [service(database, expected=True)]
 
 
@@ -93,7 +93,7 @@ def service(database: Database, *, expected: bool) -> Check:
             not expected,
             "it has never run on this store; start it with paper-monitor serve",
         )
-    return _heard("service", last)
+    return _check_heartbeat("service", last)
 
 
 def workers(database: Database) -> list[Check]:
@@ -102,23 +102,23 @@ def workers(database: Database) -> list[Check]:
     One that was killed is said for a day; while another lives, its work is done and all is well.
     """
     with database.reading() as tx:
-        known = heartbeats.signs(tx, WORKER)
-    checks = [_heard(name.replace("@", " "), at) for name, at in known.items()]
+        signs = heartbeats.signs(tx, WORKER)
+    checks = [_check_heartbeat(name.replace("@", " "), at) for name, at in signs.items()]
     living = sum(check.ok for check in checks)
-    return [check if check.ok or not living else _replaced(check, living) for check in checks]
+    return [check if check.ok or not living else _check_replaced(check, living) for check in checks]
 
 
-def _replaced(dead: Check, living: int) -> Check:
+def _check_replaced(dead: Check, living: int) -> Check:
     others = (
         "another worker has taken over"
         if living == 1
         else f"{living} other workers have taken over"
     )
-    told = f"{dead.message}: it stopped unexpectedly; {others}"
-    return Check(dead.name, True, told)
+    message = f"{dead.message}: it stopped unexpectedly; {others}"
+    return Check(dead.name, True, message)
 
 
-def _heard(name: str, last: datetime) -> Check:
+def _check_heartbeat(name: str, last: datetime) -> Check:
     # One that lies ahead was given before the clock was set back: the next one is the sign.
     alive = abs(datetime.now(UTC) - last) < ALIVE
     return Check(name, alive, f"last sign of life {last:%Y-%m-%d %H:%M:%S} UTC")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from monitor.commands.explain import named
+from monitor.commands.explain import find_paper
 from monitor.commands.search import FoundPaper
 from monitor.diff.doubtful_joins import has_abstract
 from monitor.errors import UsageError
@@ -20,11 +20,11 @@ from monitor.store.database import Transaction
 Key = tuple[str, str]
 
 
-def merge(parts: Runtime, wanted: Sequence[str]) -> FoundPaper:
+def merge(runtime: Runtime, wanted: Sequence[str]) -> FoundPaper:
     """Join papers into the earliest of them and rule that they are the same. Raises UsageError."""
-    now = parts.clock.now()
-    with parts.database.ingesting() as tx:
-        stored = {one.id: one for one in (named(tx, each) for each in wanted)}
+    now = runtime.clock.now()
+    with runtime.database.ingesting() as tx:
+        stored = {one.id: one for one in (find_paper(tx, each) for each in wanted)}
         if len(stored) < 2:
             raise UsageError("these are already one paper", "name at least two different papers")
         first, *others = sorted(stored)
@@ -33,11 +33,11 @@ def merge(parts: Runtime, wanted: Sequence[str]) -> FoundPaper:
             identity_rulings.rule(tx, names[first], names[other], identity_rulings.SAME, now)
         pairs = [(first, other, "someone ruled that they are the same") for other in others]
         merge_papers.merge(tx, pairs, now)
-        return _found(tx, first)
+        return _load(tx, first)
 
 
 def split(
-    parts: Runtime, wanted: str, what: Sequence[str], title: str = ""
+    runtime: Runtime, wanted: str, what: Sequence[str], title: str = ""
 ) -> tuple[FoundPaper, FoundPaper]:
     """Make a paper of its own of some identifiers and records of another; return both.
 
@@ -45,12 +45,12 @@ def split(
     for all of its records. An identifier takes the records with it that are named by it, and
     the other way round. Raises UsageError.
     """
-    now = parts.clock.now()
-    with parts.database.ingesting() as tx:
-        stored = named(tx, wanted)
+    now = runtime.clock.now()
+    with runtime.database.ingesting() as tx:
+        stored = find_paper(tx, wanted)
         origin = papers.origin(tx, stored.id)
         assert origin is not None, "the paper was found in this very transaction"
-        keys, records = _chosen(what, origin.keys, origin.sightings)
+        keys, records = _select(what, origin.keys, origin.sightings)
         if len(records) == len(origin.sightings) or (
             origin.keys and len(keys) == len(origin.keys) and not records
         ):
@@ -63,9 +63,15 @@ def split(
         if title:
             parted = structs.replace(parted, title=title)
         new_id = split_papers.split(
-            tx, stored.id, keys, records, _unnamed(kept), _unnamed(parted), now
+            tx,
+            stored.id,
+            keys,
+            records,
+            _without_identifiers(kept),
+            _without_identifiers(parted),
+            now,
         )
-        return _found(tx, stored.id), _found(tx, new_id)
+        return _load(tx, stored.id), _load(tx, new_id)
 
 
 def _own_text(paper: Paper, ours: Sequence[Sighting], theirs: Sequence[Sighting]) -> Paper:
@@ -80,17 +86,17 @@ def _own_text(paper: Paper, ours: Sequence[Sighting], theirs: Sequence[Sighting]
     texts = [one.text for one in ours if one.text]
     if not texts or (len(texts) < len(ours) and all(one.text for one in theirs)):
         return paper  # it says what a record said that was read before texts were stored
-    told = next((text for text in texts if text.title == paper.title), texts[0])
+    text = next((text for text in texts if text.title == paper.title), texts[0])
     return structs.replace(
-        paper, title=told.title, authors=told.authors, venue=told.venue, year=told.year
+        paper, title=text.title, authors=text.authors, venue=text.venue, year=text.year
     )
 
 
-def _unnamed(paper: Paper) -> IncomingPaper:
+def _without_identifiers(paper: Paper) -> IncomingPaper:
     return replace(with_keys(structs.replace(paper, keys={}, url="")), keys=())
 
 
-def _chosen(
+def _select(
     what: Sequence[str], keys: Sequence[Key], sightings: Sequence[Sighting]
 ) -> tuple[list[Key], list[Key]]:
     """Return the identifiers and the (source, raw id) that are meant."""
@@ -98,25 +104,25 @@ def _chosen(
     records: set[Key] = set()
     for one in what:
         ours = _names(one) & set(keys)
-        told = {
+        named_records = {
             (seen.source, seen.raw_id)
             for seen in sightings
             if one in (seen.source, seen.raw_id, f"{seen.source}/{seen.raw_id}")
         }
-        if not ours and not told:
+        if not ours and not named_records:
             there = [f"{s}:{v}" for s, v in keys] + [f"{s.source}/{s.raw_id}" for s in sightings]
             raise UsageError(
                 f"{one!r} does not belong to this paper", f"there are: {', '.join(there)}"
             )
         chosen |= ours
-        records |= told
+        records |= named_records
     chosen |= {key for _, raw_id in records for key in _names(raw_id) & set(keys)}
-    chosen |= _given_by(records, sightings) & set(keys)
+    chosen |= _identifiers_only_in(records, sightings) & set(keys)
     records |= {(s.source, s.raw_id) for s in sightings if not _names(s.raw_id).isdisjoint(chosen)}
     return sorted(chosen), sorted(records)
 
 
-def _given_by(records: set[Key], sightings: Sequence[Sighting]) -> set[Key]:
+def _identifiers_only_in(records: set[Key], sightings: Sequence[Sighting]) -> set[Key]:
     """Return the identifiers that some records gave and no other, where it is known of all."""
     ours, theirs = set[Key](), set[Key]()
     for one in sightings:
@@ -129,11 +135,13 @@ def _given_by(records: set[Key], sightings: Sequence[Sighting]) -> set[Key]:
 def _names(text: str) -> set[Key]:
     """All identifiers that a text may stand for."""
     scheme, _, value = text.partition(":")
-    told = Paper("", url=text, keys={"arxiv": text, "doi": text, scheme.lower(): value or text})
-    return {*identifiers(told), ("url", text), ("url", value)}
+    candidate = Paper(
+        "", url=text, keys={"arxiv": text, "doi": text, scheme.lower(): value or text}
+    )
+    return {*identifiers(candidate), ("url", text), ("url", value)}
 
 
-def _found(tx: Transaction, paper_id: int) -> FoundPaper:
+def _load(tx: Transaction, paper_id: int) -> FoundPaper:
     stored = papers.get(tx, paper_id)
     assert stored is not None, "the paper was written in this very transaction"
     return FoundPaper(stored, papers.sightings(tx, [paper_id]).get(paper_id, ()))

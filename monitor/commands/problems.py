@@ -37,22 +37,26 @@ _LASTING = {
 
 
 def stored_problems(
-    tx: Transaction, parts: Runtime, states: Mapping[str, SubscriptionState], now: datetime
+    tx: Transaction, runtime: Runtime, states: Mapping[str, SubscriptionState], now: datetime
 ) -> list[str]:
     """Return what the store shows to be wrong: incidents, a silent service, late digests."""
-    problems = [*_recorded(tx, parts, now), *_silence(tx), *_unmatched(tx, now)]
+    problems = [*_list_incidents(tx, runtime, now), *_find_silence(tx), *_find_unmatched(tx, now)]
     late = LATE_FOR_SERVICE if _is_served(tx) else LATE
-    for subscription in parts.subscriptions:
-        problems += _overdue(tx, subscription, states.get(subscription.name), now, late)
+    for subscription in runtime.subscriptions:
+        problems += _find_overdue(tx, subscription, states.get(subscription.name), now, late)
     return problems
 
 
-def present_problems(parts: Runtime) -> list[str]:
+def present_problems(runtime: Runtime) -> list[str]:
     """Return what is wrong outside the store's records; opens a transaction to write."""
-    return [*_parked(parts), *_templates(parts), *_unwritable(parts.database)]
+    return [
+        *_list_parked(runtime),
+        *_list_template_faults(runtime),
+        *_find_unwritable(runtime.database),
+    ]
 
 
-def _recorded(tx: Transaction, parts: Runtime, now: datetime) -> Iterator[str]:
+def _list_incidents(tx: Transaction, runtime: Runtime, now: datetime) -> Iterator[str]:
     """Yield the open incidents and the uncertain deliveries."""
     for one in stored_incidents.open_incidents(tx):
         if one.kind == incidents.UNCLEAR:
@@ -61,14 +65,14 @@ def _recorded(tx: Transaction, parts: Runtime, now: datetime) -> Iterator[str]:
         state = _LASTING.get(one.kind, f"has been {one.kind}")
         yield f"{one.subject} {state} since {_utc(one.since)}: {one.error}{retry}"
     for delivery in uncertain_deliveries.listing(tx):
-        yield _unsure(delivery, is_sent_again(tx, parts, delivery, now))
+        yield _describe_uncertain(delivery, is_sent_again(tx, runtime, delivery, now))
 
 
 def _utc(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M} UTC"
 
 
-def _silence(tx: Transaction) -> Iterator[str]:
+def _find_silence(tx: Transaction) -> Iterator[str]:
     """A service that once ran on this store and does not now; by the real clock, as its beat."""
     last = heartbeats.last_beat(tx, SERVICE)
     if last is not None and datetime.now(UTC) - last > ALIVE:
@@ -80,38 +84,38 @@ def _is_served(tx: Transaction) -> bool:
     return last is not None and datetime.now(UTC) - last <= ALIVE
 
 
-def _unmatched(tx: Transaction, now: datetime) -> Iterator[str]:
+def _find_unmatched(tx: Transaction, now: datetime) -> Iterator[str]:
     """Papers are matched with the run that reads them, so none waits for long."""
     since = matches.unmatched_since(tx)
     if since is not None and since < now - LATE_FOR_SERVICE:
         yield f"papers have been waiting to be matched since {_utc(since)}"
 
 
-def _overdue(
+def _find_overdue(
     tx: Transaction,
-    told: Subscription,
+    subscription: Subscription,
     state: SubscriptionState | None,
     now: datetime,
     late: timedelta,
 ) -> Iterator[str]:
     """News that has waited for longer than its slot, and a slot that nobody composed for."""
-    if state is None or is_paused(told, now):
+    if state is None or is_paused(subscription, now):
         return
-    if told.schedule.immediately:
-        since = unsent_matches.waits_since(tx, told.name, now)
+    if subscription.schedule.immediately:
+        since = unsent_matches.waits_since(tx, subscription.name, now)
         if since is not None and since < now - late:
-            yield f"papers have been waiting for {told.name} since {_utc(since)}"
+            yield f"papers have been waiting for {subscription.name} since {_utc(since)}"
         return
     after = max(state.first_seen, state.last_due_at or state.in_force_since)
-    slot = latest_due(told.schedule, told.timezone, after, now - late)
+    slot = latest_due(subscription.schedule, subscription.timezone, after, now - late)
     if slot is not None:
-        waiting = unsent_matches.waiting(tx, told.name, now)
+        waiting = unsent_matches.waiting(tx, subscription.name, now)
         papers = f"; {count_papers(waiting)} in it" if waiting else ""
-        due = local(slot.due_at, told.timezone)
-        yield f"the digest of {told.name} was due {due} and has not been composed{papers}"
+        due = local(slot.due_at, subscription.timezone)
+        yield f"the digest of {subscription.name} was due {due} and has not been composed{papers}"
 
 
-def _unwritable(database: Database) -> Iterator[str]:
+def _find_unwritable(database: Database) -> Iterator[str]:
     """A store that takes no write, or soon will not: nothing is sent that cannot be recorded."""
     try:
         database.probe()
@@ -123,29 +127,29 @@ def _unwritable(database: Database) -> Iterator[str]:
         yield lack
 
 
-def _templates(parts: Runtime) -> Iterator[str]:
-    for fault in parts.templates.faults():
+def _list_template_faults(runtime: Runtime) -> Iterator[str]:
+    for fault in runtime.templates.faults():
         yield f"template {fault.file}:{fault.line}: {fault.message}"
 
 
-def is_sent_again(tx: Transaction, parts: Runtime, delivery: Delivery, now: datetime) -> bool:
+def is_sent_again(tx: Transaction, runtime: Runtime, delivery: Delivery, now: datetime) -> bool:
     """Say whether what may have arrived is sent once more by itself, and needs no person."""
     if delivery.state is DeliveryState.RETRY:
         return True
     at = delivery.next_attempt_at
     held = at is not None and at > now + retry_policy.ASK_AFTER
-    return not held and is_handed_off_again(tx, parts, delivery, now)
+    return not held and is_handed_off_again(tx, runtime, delivery, now)
 
 
-def _unsure(delivery: Delivery, sent_again: bool) -> str:
+def _describe_uncertain(delivery: Delivery, sent_again: bool) -> str:
     what = f"{delivery.subscription} {delivery.period}, {delivery.channel} to {delivery.recipient}"
     settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend`"
     if sent_again:
-        kept = f"`paper-monitor deliveries resolve {delivery.id} sent`"
-        settle = f"it will be sent again automatically, unless you run {kept}"
+        command = f"`paper-monitor deliveries resolve {delivery.id} sent`"
+        settle = f"it will be sent again automatically, unless you run {command}"
     return f"delivery {delivery.id} ({what}) may or may not have arrived: {settle}"
 
 
-def _parked(parts: Runtime) -> list[str]:
-    errors = parts.in_force.index(parts.topics).errors
+def _list_parked(runtime: Runtime) -> list[str]:
+    errors = runtime.in_force.index(runtime.topics).errors
     return [f"topic {name} is parked: {fault.message}" for name, fault in errors.items()]

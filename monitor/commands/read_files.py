@@ -50,8 +50,8 @@ def _source(kind: str, config: Path, now: datetime | None) -> Source:
     clock = clock_at(now)
     name, _, preset = kind.partition(":")
     if name in plugins.source_kinds():
-        made = plugins.source_class(name)
-        return made(name, _only(made, preset), None, clock.now)
+        source_class = plugins.source_class(name)
+        return source_class(name, _only(source_class, preset), None, clock.now)
     if not config.exists():
         kinds = ", ".join(sorted(plugins.source_kinds()))
         raise UsageError(f"{kind!r} is not a kind of source", f"there are: {kinds}")
@@ -63,5 +63,5 @@ def _source(kind: str, config: Path, now: datetime | None) -> Source:
         raise UsageError(
             f"{kind!r} is neither a kind of source nor a source in {config}", f"there are: {names}"
         )
-    told = settings.sources[kind]
-    return plugins.source_class(told.kind)(kind, told.options, None, clock.now)
+    configured = settings.sources[kind]
+    return plugins.source_class(configured.kind)(kind, configured.options, None, clock.now)

@@ -44,7 +44,7 @@ MOST_NAMED = 50_000
 
 @dataclass(frozen=True, slots=True)
 class FoundPaper:
-    """A stored paper and where each source told of it."""
+    """A stored paper with its sightings."""
 
     stored: StoredPaper
     sightings: tuple[Sighting, ...]
@@ -58,50 +58,52 @@ class Searched:
     more: bool = False
 
 
-def search(parts: Runtime, query: str, limit: int | None = None) -> Searched:
-    """Return the newest papers that a query meets, or all; an empty one is met by every paper.
+def search(runtime: Runtime, query: str, limit: int | None = None) -> Searched:
+    """Return the newest papers that a query matches, or all; an empty one matches every paper.
 
-    The index names the papers that may meet it, and those are read. Raises QueryError for a
+    The index names the papers that may match, and those are read. Raises QueryError for a
     query that cannot be understood.
     """
-    asked = parse_query(query, parts.synonyms) if query.strip() else None
-    with parts.database.reading() as tx:
-        met = (stored for stored, _ in _meeting(tx, asked)) if asked else _every(tx)
-        found = list(islice(met, None if limit is None else limit + 1))
+    parsed = parse_query(query, runtime.synonyms) if query.strip() else None
+    with runtime.database.reading() as tx:
+        matching = (stored for stored, _ in _match_all(tx, parsed)) if parsed else _every(tx)
+        found = list(islice(matching, None if limit is None else limit + 1))
         shown = found[:limit]
         seen = papers.sightings(tx, [stored.id for stored in shown])
-    told = tuple(FoundPaper(stored, seen.get(stored.id, ())) for stored in shown)
-    return Searched(told, len(found) > len(shown))
+    results = tuple(FoundPaper(stored, seen.get(stored.id, ())) for stored in shown)
+    return Searched(results, len(found) > len(shown))
 
 
 def _every(tx: Transaction) -> Iterator[StoredPaper]:
     return chain.from_iterable(page for _, page in _pages(tx, None))
 
 
-def _meeting(tx: Transaction, query: Query) -> Iterator[tuple[StoredPaper, Match]]:
-    """Yield the papers that meet a query, the newest first."""
-    return chain.from_iterable(met for _, met in _met(tx, query))
+def _match_all(tx: Transaction, query: Query) -> Iterator[tuple[StoredPaper, Match]]:
+    """Yield the papers that a query matches, newest first."""
+    return chain.from_iterable(page for _, page in _match_pages(tx, query))
 
 
-def _met(
+def _match_pages(
     tx: Transaction, query: Query
 ) -> Iterator[tuple[list[int], list[tuple[StoredPaper, Match]]]]:
-    """Yield page by page what the index names, and the papers of it that meet a query."""
+    """Yield page by page what the index names, and those of its papers that match."""
     index = TopicIndex({"": query})
-    asks = _asks_of_sightings(query)
+    asks = _needs_sightings(query)
     for ids, page in _pages(tx, search_expression(query.root), build_prefilter(query.root)):
         seen = papers.sightings(tx, [stored.id for stored in page]) if asks else {}
-        told = [_as_told(stored.paper, seen.get(stored.id, ())) for stored in page]
+        page_papers = [
+            _with_latest_announce(stored.paper, seen.get(stored.id, ())) for stored in page
+        ]
         sources = [_sources(seen.get(stored.id, ())) for stored in page]
-        yield ids, [(page[hit.position], hit) for hit in index.match(told, sources=sources)]
+        yield ids, [(page[hit.position], hit) for hit in index.match(page_papers, sources=sources)]
 
 
 def _pages(
     tx: Transaction, wanted: SearchExpr | None, may: Callable[[str, str], bool] | None = None
 ) -> Iterator[tuple[list[int], list[StoredPaper]]]:
-    """Yield the papers that may have what is wanted, in ever longer pages.
+    """Yield the papers that may have the terms, in ever longer pages.
 
-    Of those that the index names, what is told at a glance not to meet it is not looked at.
+    A paper that the cheap check `may` excludes is not loaded.
     """
     for ids in _ids(tx, wanted):
         kept = {id for id, *text in papers.texts(tx, ids) if may(*text)} if may else set(ids)
@@ -110,16 +112,16 @@ def _pages(
 
 
 def _ids(tx: Transaction, wanted: SearchExpr | None) -> Iterator[list[int]]:
-    """Yield what the index names, in ever longer pages; it is asked anew for each `AT_ONCE`."""
+    """Yield what the index names, in ever longer pages; it is queried again for each `AT_ONCE`."""
     below, most, size = None, PAGE, PAGE
-    while named := search_index.newest(tx, wanted, below, most):
-        below, most = named[-1], AT_ONCE
-        while named:
-            yield named[:size]
-            named, size = named[size:], min(2 * size, LONGEST_PAGE)
+    while ids := search_index.newest(tx, wanted, below, most):
+        below, most = ids[-1], AT_ONCE
+        while ids:
+            yield ids[:size]
+            ids, size = ids[size:], min(2 * size, LONGEST_PAGE)
 
 
-def _asks_of_sightings(query: Query) -> bool:
+def _needs_sightings(query: Query) -> bool:
     fields = {leaf.field for leaf in every_leaf(query.root) if isinstance(leaf, Label)}
     return not fields.isdisjoint(("source", "announce"))
 
@@ -128,7 +130,7 @@ def _sources(seen: Sequence[Sighting]) -> tuple[str, ...]:
     return tuple(sorted({sighting.source for sighting in seen}))
 
 
-def _as_told(paper: Paper, seen: Sequence[Sighting]) -> Paper:
+def _with_latest_announce(paper: Paper, seen: Sequence[Sighting]) -> Paper:
     """A paper's `announce` is what the source that saw it last said of it."""
     last = max(seen, key=lambda sighting: sighting.last_seen, default=None)
     return structs.replace(paper, announce=last.announce) if last else paper
@@ -171,27 +173,27 @@ class Trial:
 
 
 def try_topic(
-    parts: Runtime, query: str | Topic, beside: Query | None = None, threshold: float = 0.0
+    runtime: Runtime, query: str | Topic, beside: Query | None = None, threshold: float = 0.0
 ) -> Trial:
     """Try a query or a topic on all papers stored, beside another one where it is given.
 
     Raises QueryError.
     """
     if isinstance(query, str):
-        asked = parse_query(query, parts.synonyms, threshold)
+        parsed = parse_query(query, runtime.synonyms, threshold)
     else:
-        asked = parse_topic(replace(query, threshold=threshold or query.threshold))
-    with parts.database.reading() as tx:
-        found = _found(tx, asked)
-        theirs = _found(tx, beside) if beside else None
+        parsed = parse_topic(replace(query, threshold=threshold or query.threshold))
+    with runtime.database.reading() as tx:
+        found = _find_matches(tx, parsed)
+        theirs = _find_matches(tx, beside) if beside else None
         days = Counter(f"{day:%Y-%m-%d}" for day in found.days.values())
-        warnings = [*map(str, asked.warnings)]
+        warnings = [*map(str, parsed.warnings)]
         if not found.total:
             warnings.append("the store is empty; run `paper-monitor run` to read the sources")
         if not isinstance(query, str):
             warnings.insert(0, tried_as_topic(query))
         newest = newest_papers(tx)
-        for words in find_unseen_words({query: asked}, newest).values() if newest else ():
+        for words in find_unseen_words({query: parsed}, newest).values() if newest else ():
             warnings.append(no_paper_has(words, len(newest)))
         if found.share > WIDE_SHARE:
             warnings.append(too_wide(found.share))
@@ -204,9 +206,9 @@ def try_topic(
             papers=found.papers,
             share=found.share,
             per_day=tuple(Day(day, count) for day, count in sorted(days.items())),
-            sample=_best(tx, asked, found.days),
+            sample=_best(tx, parsed, found.days),
             warnings=tuple(warnings),
-            compare=_comparison(tx, asked, beside, found, theirs) if beside and theirs else None,
+            compare=_comparison(tx, parsed, beside, found, theirs) if beside and theirs else None,
         )
 
 
@@ -221,20 +223,20 @@ def tried_as_topic(topic: Topic) -> str:
     )
 
 
-def topic_named(parts: Runtime, name: str) -> Topic | None:
+def find_topic(runtime: Runtime, name: str) -> Topic | None:
     """Return the configured topic of this name."""
-    return next((topic for topic in parts.topics if topic.name == name), None)
+    return next((topic for topic in runtime.topics if topic.name == name), None)
 
 
-def named(parts: Runtime, query: str) -> Query:
+def read_query(runtime: Runtime, query: str) -> Query:
     """Read a query, or the topic that has this name. Raises QueryError."""
-    topic = topic_named(parts, query)
-    return parse_topic(topic) if topic else parse_query(query, parts.synonyms)
+    topic = find_topic(runtime, query)
+    return parse_topic(topic) if topic else parse_query(query, runtime.synonyms)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """When each paper that a query met was first seen, by its id; the newest first.
+class TrialMatches:
+    """When each matching paper was first seen, by its id; the newest first.
 
     `since` is the id of the oldest paper that was looked at, 0 for all; `looked_at` and `total`
     count the papers from there on, and all that are stored.
@@ -254,34 +256,34 @@ class _Found:
         return round(self.share * self.total)
 
 
-def _found(tx: Transaction, query: Query) -> _Found:
-    """Find the papers that meet a query: all, or the newest where they or their words are many."""
+def _find_matches(tx: Transaction, query: Query) -> TrialMatches:
+    """Find the papers that a query matches: all, or the newest if there are very many."""
     days: dict[int, date] = {}
-    named = since = 0
-    for ids, met in _met(tx, query):
-        days |= {stored.id: stored.first_seen.date() for stored, _ in met}
-        named += len(ids)
-        if len(days) >= MOST_MET or named >= MOST_NAMED:
+    looked_up = since = 0
+    for ids, page in _match_pages(tx, query):
+        days |= {stored.id: stored.first_seen.date() for stored, _ in page}
+        looked_up += len(ids)
+        if len(days) >= MOST_MET or looked_up >= MOST_NAMED:
             since = ids[-1]
             break
     total = papers.count(tx)
-    return _Found(days, since, papers.count(tx, since) if since else total, total)
+    return TrialMatches(days, since, papers.count(tx, since) if since else total, total)
 
 
 def _best(tx: Transaction, query: Query, ids: Iterable[int]) -> tuple[Sample, ...]:
-    """Return the best of the newest papers that met the query, and why they did."""
+    """Return the best of the newest matching papers, and why they matched."""
     newest = sorted(ids, reverse=True)[:SCORED]
     stored = papers.load(tx, newest)
     seen = papers.sightings(tx, newest)
     index = TopicIndex({"": query})
-    told = [_as_told(stored[id].paper, seen.get(id, ())) for id in newest]
-    hits = list(index.match(told, sources=[_sources(seen.get(id, ())) for id in newest]))
+    candidates = [_with_latest_announce(stored[id].paper, seen.get(id, ())) for id in newest]
+    hits = list(index.match(candidates, sources=[_sources(seen.get(id, ())) for id in newest]))
     best = nlargest(SAMPLE, hits, key=lambda hit: (hit.score, newest[hit.position]))
     return tuple(Sample(hit.paper.title, hit.why) for hit in best)
 
 
 def _comparison(
-    tx: Transaction, asked: Query, beside: Query, found: _Found, theirs: _Found
+    tx: Transaction, parsed: Query, beside: Query, found: TrialMatches, theirs: TrialMatches
 ) -> Comparison:
     since = max(found.since, theirs.since)
     ours, others = ({id for id in one.days if id >= since} for one in (found, theirs))
@@ -291,6 +293,6 @@ def _comparison(
         papers=theirs.papers,
         gained=len(gained),
         lost=len(lost),
-        gained_sample=_best(tx, asked, gained),
+        gained_sample=_best(tx, parsed, gained),
         lost_sample=_best(tx, beside, lost),
     )

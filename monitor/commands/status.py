@@ -1,4 +1,4 @@
-"""How things stand, and why nothing came."""
+"""The state of sources, subscriptions and deliveries, and why a digest was not sent."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SourceStatus:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionStatus:
-    """A subscription: what is due next, what went out last, and why nothing came.
+    """A subscription: what is due next, what was sent last, and why nothing was sent.
 
     Times in `why` are in `timezone`, that of the subscription.
     """
@@ -71,31 +71,32 @@ class Last:
     deliveries: tuple[Delivery, ...]
 
 
-def status(parts: Runtime) -> Status:
-    """Say how all stands: what was recorded, and what can be seen to be wrong at this moment."""
-    now = parts.clock.now()
-    with parts.database.reading() as tx:
+def status(runtime: Runtime) -> Status:
+    """Return the state of everything: what was recorded, and what is wrong now."""
+    now = runtime.clock.now()
+    with runtime.database.reading() as tx:
         last = {run.source: run for run in runs.last_runs(tx)}
         counts = deliveries.counts(tx)
         states = subscriptions.states(tx)
         rests = {one.subject: one.next_try for one in stored_incidents.open_incidents(tx)}
         reports = tuple(
-            _subscription(tx, parts, s, states.get(s.name), rests, now) for s in parts.subscriptions
+            _subscription(tx, runtime, s, states.get(s.name), rests, now)
+            for s in runtime.subscriptions
         )
-        read = {told.source: told for told in _read(tx, parts, now)}
-        problems = stored_problems(tx, parts, states, now)
-    problems += present_problems(parts)
+        read = {report.source: report for report in _read(tx, runtime, now)}
+        problems = stored_problems(tx, runtime, states, now)
+    problems += present_problems(runtime)
     return Status(
         ok=not problems,
-        sources=tuple(_source(name, last.get(name), read[name]) for name in parts.sources),
+        sources=tuple(_source(name, last.get(name), read[name]) for name in runtime.sources),
         subscriptions=reports,
         deliveries={str(state): count for state, count in counts.items()},
         problems=tuple(problems),
     )
 
 
-def _read(tx: Transaction, parts: Runtime, now: datetime) -> tuple[SourceReport, ...]:
-    return runs.report(tx, parts.sources, now - timedelta(days=1), now)
+def _read(tx: Transaction, runtime: Runtime, now: datetime) -> tuple[SourceReport, ...]:
+    return runs.report(tx, runtime.sources, now - timedelta(days=1), now)
 
 
 def _source(name: str, last: Run | None, report: SourceReport) -> SourceStatus:
@@ -113,48 +114,50 @@ def _source(name: str, last: Run | None, report: SourceReport) -> SourceStatus:
 
 def _subscription(
     tx: Transaction,
-    parts: Runtime,
-    told: Subscription,
+    runtime: Runtime,
+    subscription: Subscription,
     state: SubscriptionState | None,
     rests: Mapping[str, datetime | None],
     now: datetime,
 ) -> SubscriptionStatus:
-    found = digests.latest(tx, told.name)
+    found = digests.latest(tx, subscription.name)
     last = Last(found[1], tuple(deliveries.of_digest(tx, found[0]))) if found else None
-    waiting = unsent_matches.waiting(tx, told.name, now) if state else 0
-    due = next_slot(told, state, now)
+    waiting = unsent_matches.waiting(tx, subscription.name, now) if state else 0
+    due = next_slot(subscription, state, now)
     return SubscriptionStatus(
-        name=told.name,
-        timezone=told.timezone,
+        name=subscription.name,
+        timezone=subscription.timezone,
         next_due=due,
         last_period=last.digest.period if last else "",
         last_papers=last.digest.papers if last else 0,
         waiting=waiting,
-        why=_why(parts, told, last, due, rests, now),
+        why=_why(runtime, subscription, last, due, rests, now),
     )
 
 
 def _why(
-    parts: Runtime,
-    told: Subscription,
+    runtime: Runtime,
+    subscription: Subscription,
     last: Last | None,
     due: datetime | None,
     rests: Mapping[str, datetime | None],
     now: datetime,
 ) -> str:
-    """Say in a sentence why nothing came, or that something did."""
-    if is_paused(told, now):
-        return f"paused until {told.pause_until}"
+    """Return a sentence on what was sent last, or why nothing was."""
+    if is_paused(subscription, now):
+        return f"paused until {subscription.pause_until}"
     if last is None:
-        when = f"is due {local(due, told.timezone)}" if due else "is sent with the first match"
+        when = (
+            f"is due {local(due, subscription.timezone)}" if due else "is sent with the first match"
+        )
         return f"no digest yet: the first {when}"
-    blind = _blind(last.digest.report)
+    blind = _describe_unread(last.digest.report)
     if not last.digest.papers:
         read = sum(report.new for report in last.digest.report)
         return f"nothing matched in {last.digest.period}: none of {read} new papers did{blind}"
     unsent = [d for d in last.deliveries if d.state is not DeliveryState.SENT]
     if unsent:
-        return _unsent(parts, unsent[0], told.timezone, rests)
+        return _describe_unsent(runtime, unsent[0], subscription.timezone, rests)
     verb = "was" if last.digest.papers == 1 else "were"
     return f"{count_papers(last.digest.papers)} {verb} sent for {last.digest.period}{blind}"
 
@@ -169,11 +172,11 @@ _FATE = {
 }
 
 
-def _unsent(
-    parts: Runtime, delivery: Delivery, zone: str, rests: Mapping[str, datetime | None]
+def _describe_unsent(
+    runtime: Runtime, delivery: Delivery, zone: str, rests: Mapping[str, datetime | None]
 ) -> str:
     """Say what becomes of a delivery, and when it is tried again, in the zone of its row."""
-    channel = parts.channels.get(delivery.channel)
+    channel = runtime.channels.get(delivery.channel)
     line = channel.outage_group if channel else ""
     because = f": {delivery.error}" if delivery.error else ""
     if delivery.state in (DeliveryState.PLANNED, DeliveryState.RETRY):
@@ -190,8 +193,8 @@ def _clock(at: datetime, zone: str) -> str:
     return f"{at.astimezone(ZoneInfo(zone)):%H:%M}"
 
 
-def _blind(report: Iterable[SourceReport]) -> str:
+def _describe_unread(report: Iterable[SourceReport]) -> str:
     """Name the sources that could not be read, and those that did not bring what they should."""
-    said = [f"{r.source} was not read" for r in report if r.failing_since]
-    said += [f"{r.source} {incidents.describe(t.kind)}" for r in report for t in r.troubles]
-    return "".join(f"; {one}" for one in said)
+    notes = [f"{r.source} was not read" for r in report if r.failing_since]
+    notes += [f"{r.source} {incidents.describe(t.kind)}" for r in report for t in r.troubles]
+    return "".join(f"; {one}" for one in notes)

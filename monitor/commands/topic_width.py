@@ -51,7 +51,7 @@ def topic_warnings(settings: Settings) -> list[Fault]:
         return []
 
 
-def faults_of_parked(file: Path, faults: Sequence[Fault]) -> tuple[Fault, ...]:
+def explain_parked_faults(file: Path, faults: Sequence[Fault]) -> tuple[Fault, ...]:
     """Return the faults of a file; those of topics that are in force say what becomes of them."""
     remaining: tuple[Fault, ...] = ()
     try:

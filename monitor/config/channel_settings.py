@@ -64,7 +64,7 @@ class DestinationSettings(Section):
 
 
 class OperatorSettings(DestinationSettings):
-    """Who is told of incidents, and of their end."""
+    """Who is notified when an incident begins and ends."""
 
 
 class TimeoutSettings(Section):
@@ -104,7 +104,7 @@ class SmtpSettings(Section):
         return raw
 
     @model_validator(mode="after")
-    def _protected(self) -> SmtpSettings:
+    def _check_encryption(self) -> SmtpSettings:
         """RFC 8314: nothing in clear beyond this machine, and a password never."""
         if bool(self.username) != bool(self.password):
             raise ValueError("username: and password: must be set together; one of them is missing")
@@ -129,7 +129,7 @@ class SlackSettings(Section):
 class RetrySettings(Section):
     """When a delivery is tried again that was not taken, and how long a channel that is down rests.
 
-    Of each wait the least and the most is told; the last one holds for all later ones.
+    Each wait is a range; the last one repeats.
     """
 
     waits: Annotated[Spans, SOME] = PATIENCE.waits

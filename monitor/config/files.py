@@ -71,11 +71,11 @@ class Written:
         place = self.place(where)
         for path, values in self.put_in.items():
             if path[: len(where)] == where or where[: len(path)] == path:
-                message = _unsaid(message, values)
+                message = _hide_values(message, values)
         return Fault(place.file, place.line, dotted(where), message)
 
 
-def _unsaid(message: str, values: Mapping[str, str]) -> str:
+def _hide_values(message: str, values: Mapping[str, str]) -> str:
     """Name the variable where a sentence quotes what it stood for, in whatever case."""
     for reference, value in values.items():
         escaped = reference.replace("\\", r"\\")
@@ -94,7 +94,7 @@ def read(file: Path, variables: Mapping[str, str]) -> Written:
     written = _read_one(file, environment)
     if written.faults and not written.values:
         _salvage_store(written, environment)
-    for included in _included(written, written.values.pop("include", None)):
+    for included in _list_included(written, written.values.pop("include", None)):
         _merge(written, _read_one(included, environment))
     return written
 
@@ -102,7 +102,7 @@ def read(file: Path, variables: Mapping[str, str]) -> Written:
 def _salvage_store(written: Written, environment: Environment) -> None:
     """Find the `store:` of a file that is not valid YAML, so that its store can still be read.
 
-    Its line stands by itself at the top level. Where it cannot be told from other text, or stands
+    It must be on one line at the top level. Where that line is ambiguous, or occurs
     there twice, the store counts as not valid.
     """
     try:
@@ -124,7 +124,7 @@ def fingerprint(file: Path, variables: Mapping[str, str]) -> str:
     files = {str(file.absolute()): _bytes(file)}
     if b"include" in files[str(file.absolute())]:
         written = _read_one(file, environment)
-        for included in _included(written, written.values.get("include")):
+        for included in _list_included(written, written.values.get("include")):
             files[str(included.absolute())] = _bytes(included)
     for content in tuple(files.values()):
         environment.fill(content.decode(errors="replace"))
@@ -191,7 +191,7 @@ def _fill(written: Written, where: Where, value: Value, environment: Environment
     return filled.text
 
 
-def _included(written: Written, patterns: object) -> Iterator[Path]:
+def _list_included(written: Written, patterns: object) -> Iterator[Path]:
     """Yield the files that `include:` names, each once, in name order; never the file itself."""
     texts = [patterns] if isinstance(patterns, str) else patterns or []
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):

@@ -96,18 +96,18 @@ def _properties(model: type[BaseModel]) -> Schema:
     whole = model.model_json_schema()
     definitions = whole.get("$defs", {})
     return {
-        name: _inlined(value, definitions)
+        name: _inline(value, definitions)
         for name, value in whole["properties"].items()
         if name not in ("name", "options")
     }
 
 
-def _inlined(value: Any, definitions: Mapping[str, Any]) -> Any:
+def _inline(value: Any, definitions: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
-        return [_inlined(item, definitions) for item in value]
+        return [_inline(item, definitions) for item in value]
     if not isinstance(value, dict):
         return value
     if "$ref" in value:
         found = definitions[value["$ref"].rpartition("/")[2]]
         value = found | {key: other for key, other in value.items() if key != "$ref"}
-    return {key: _inlined(item, definitions) for key, item in value.items() if key != "title"}
+    return {key: _inline(item, definitions) for key, item in value.items() if key != "title"}

@@ -149,7 +149,7 @@ class TopicSettings(Section):
         )
 
     @model_validator(mode="after")
-    def _can_be_met(self, info: ValidationInfo) -> TopicSettings:
+    def _check_terms(self, info: ValidationInfo) -> TopicSettings:
         if not context_of(info).unread and (not self.query or self.threshold):
             try:
                 parse_query(self.written, threshold=self.threshold)
@@ -170,7 +170,7 @@ class TopicSettings(Section):
 
 
 class SubscriptionSettings(DestinationSettings):
-    """Who is told of which topics, how, and when. `max` papers are shown in full."""
+    """Who receives which topics, how and when. `max` papers are shown in full."""
 
     name: str
     topics: Annotated[OneOrMore[Annotated[str, AfterValidator(existing_topic)]], SOME]
@@ -237,7 +237,7 @@ class General(Section):
 class Settings:
     """The whole configuration, checked; paths in it are absolute.
 
-    `warnings` are what is legal but hardly meant; `as_written` holds, for values that read the
+    `warnings` are what is probably not intended; `as_written` holds, for values that read the
     environment, what stands in the file; `raw_topics` what each topic was read from, and
     `places` where it stands. `parked` are topics whose query is refused, but is in force in the
     store: they are among `topics`, and find nothing until they are mended.

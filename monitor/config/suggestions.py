@@ -1,4 +1,4 @@
-"""What people write from habit, and the line that mends it."""
+"""Common mistakes in values, and the line to write instead."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def entry(section: str, name: str, raw: object) -> str:
     if section != "topics":
         return ""
     if isinstance(raw, str) and "\n" not in raw:
-        return f"; write {name}: {{query: {_quoted(raw)}}}"
+        return f"; write {name}: {{query: {_quote(raw)}}}"
     if isinstance(raw, list) and raw and all(isinstance(item, str) for item in raw):
-        return f"; write {name}: {{any: [{', '.join(map(_quoted, raw))}]}}"
+        return f"; write {name}: {{any: [{', '.join(map(_quote, raw))}]}}"
     return ""
 
 
@@ -87,11 +87,11 @@ def entries(section: str, raw: object) -> str:
         return ""
     if not all(isinstance(word, str) and "\n" not in word for word in words):
         return ""
-    named = (f"{_name(word)}: {{query: {_quoted(word)}}}" for word in words)
+    named = (f"{_name(word)}: {{query: {_quote(word)}}}" for word in words)
     return f"; write {section}: {{{', '.join(named)}}}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Write a text in YAML's single quotes."""
     doubled = text.replace("'", "''")
     return f"'{doubled}'"

@@ -1,4 +1,4 @@
-"""What is written becomes Settings: every piece is validated, so that all faults are told."""
+"""From the files to Settings: every piece is validated, so that all errors are reported."""
 
 from __future__ import annotations
 

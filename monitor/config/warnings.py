@@ -1,4 +1,4 @@
-"""What is legal in a configuration, but hardly meant: warnings, never faults."""
+"""Likely mistakes in a valid configuration: warnings, never errors."""
 
 from __future__ import annotations
 

@@ -28,13 +28,13 @@ SIGHTINGS = [
 ]
 
 
-def differences(told: Any, shape: Any, at: str = "") -> list[str]:
+def differences(result: Any, shape: Any, at: str = "") -> list[str]:
     """Say where a document has other keys than `shape`; a list needs an item to be looked at."""
     if shape is ANYTHING:
         return []
     if isinstance(shape, list):
-        empty = [] if told else [f"{at}[] is empty"]
-        return empty + [x for item in told for x in differences(item, shape[0], f"{at}[]")]
-    found = [f"{at}.{key}" for key in sorted(told.keys() ^ shape.keys())]
-    both = [key for key in shape if key in told]
-    return found + [x for key in both for x in differences(told[key], shape[key], f"{at}.{key}")]
+        empty = [] if result else [f"{at}[] is empty"]
+        return empty + [x for item in result for x in differences(item, shape[0], f"{at}[]")]
+    found = [f"{at}.{key}" for key in sorted(result.keys() ^ shape.keys())]
+    both = [key for key in shape if key in result]
+    return found + [x for key in both for x in differences(result[key], shape[key], f"{at}.{key}")]

@@ -30,8 +30,8 @@ COMMANDS = dict(commands(get_command(app)))
 
 
 def options(command: Any) -> set[str]:
-    told = [*command.params] if command else []
-    return {o for one in told for o in (*one.opts, *one.secondary_opts) if o.startswith("--")}
+    result = [*command.params] if command else []
+    return {o for one in result for o in (*one.opts, *one.secondary_opts) if o.startswith("--")}
 
 
 def test_each_command_has_its_section_and_no_section_is_left_over() -> None:

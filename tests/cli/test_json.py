@@ -129,9 +129,9 @@ def test_demo(house: House, say: Say):
 
 def test_restore(lived: House, say: Say):
     say("backup", "kept.db")
-    told = say("restore", "kept.db", "--json", "--now", SUNDAY)
-    assert told.json.keys() == {"held", "replaced"}
-    assert Path(told.json["replaced"]).is_file()
+    result = say("restore", "kept.db", "--json", "--now", SUNDAY)
+    assert result.json.keys() == {"held", "replaced"}
+    assert Path(result.json["replaced"]).is_file()
     assert say("papers", "--json").json["papers"] != []
 
 
@@ -140,11 +140,11 @@ def test_retry(house: House, say: Say, smtp: ScriptedSmtp):
     house.add("1.txt", AGENTS)
     house.run()
     smtp.script["rcpt"].append("550 5.1.1 nobody of that name")
-    told = say("run", "--json", "--now", SUNDAY)
-    [attempt] = told.json["digests"][0]["deliveries"]
-    assert (told.status, attempt["state"]) == (1, "failed")
+    result = say("run", "--json", "--now", SUNDAY)
+    [attempt] = result.json["digests"][0]["deliveries"]
+    assert (result.status, attempt["state"]) == (1, "failed")
     assert "nobody of that name" in attempt["error"]
-    assert (told.json["digests"][0]["period"], attempt["channel"]) == ("2026-11-22", "email")
+    assert (result.json["digests"][0]["period"], attempt["channel"]) == ("2026-11-22", "email")
     again = say("deliveries", "retry", "1", "--json", "--now", SUNDAY)
     assert differences(again.json, {"deliveries": OUTBOX}) == []
     assert (again.status, again.json["deliveries"][0]["state"]) == (0, "sent")
@@ -157,9 +157,9 @@ def test_resolve(house: House, say: Say, smtp: ScriptedSmtp, fate: str, mails: i
     house.add("1.txt", AGENTS)
     house.run()
     smtp.script["dot"].append(Drop())
-    told = say("run", "--json", "--now", SUNDAY)
-    assert told.json["digests"][0]["deliveries"][0]["state"] == "unknown"
-    assert told.status == 1
+    result = say("run", "--json", "--now", SUNDAY)
+    assert result.json["digests"][0]["deliveries"][0]["state"] == "unknown"
+    assert result.status == 1
     settled = say("deliveries", "resolve", "1", fate, "--json", "--now", SUNDAY)
     assert (settled.status, settled.json["deliveries"][0]["state"]) == (0, "sent")
     assert len(smtp.received) == mails
@@ -213,9 +213,9 @@ def test_a_failed_source_is_a_run_with_a_reason(lived: House, say: Say):
         "source": "page", "document": None, "outcome": "unchanged", "error": None,
         "seen": 0, "new": 0, "revised": 0, "known": 0, "rejected": 0,
     }  # fmt: skip
-    told = say("status", "--json", "--now", SUNDAY)
-    assert (told.status, told.json["ok"]) == (1, False)
-    assert any("source gone has been failing" in problem for problem in told.json["problems"])
+    result = say("status", "--json", "--now", SUNDAY)
+    assert (result.status, result.json["ok"]) == (1, False)
+    assert any("source gone has been failing" in problem for problem in result.json["problems"])
 
 
 def test_numbers_and_times_are_as_scripts_want_them(lived: House, say: Say):

@@ -34,17 +34,17 @@ def test_lines_of_libraries_are_logged_as_ours() -> None:
     code = (
         "import logging, monitor.log, structlog\n"
         "monitor.log.set_up_logging(logging.INFO)\n"
-        "logging.getLogger('library').warning('told %s', 'twice')\n"
-        "structlog.get_logger().info('told')\n"
+        "logging.getLogger('library').warning('warned %s', 'twice')\n"
+        "structlog.get_logger().info('read')\n"
         "logging.getLogger('apscheduler.scheduler').warning('woken while it ran')\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     of_library, ours = map(json.loads, ran.stderr.splitlines())
     assert of_library.keys() == {*ours, "logger"}
     assert (of_library["event"], of_library["level"], ours["event"]) == (
-        "told twice",
+        "warned twice",
         "warning",
-        "told",
+        "read",
     )
 
 

@@ -17,8 +17,8 @@ def rows(text: str) -> list[list[str]]:
 
 
 def test_the_demo_says_what_it_did_and_what_to_open(house: House, say: Say):
-    told = say("demo", "play", "--now", "2026-11-21T09:00")
-    assert rows(told.out) == [
+    result = say("demo", "play", "--now", "2026-11-21T09:00")
+    assert rows(result.out) == [
         ["Dump", "Seen", "New", "Known"],
         ["000_431663cd178f853b.txt", "56", "56", "0"],
         ["001_0b67f54c6cf6f434.txt", "52", "36", "16"],
@@ -31,7 +31,7 @@ def test_the_demo_says_what_it_did_and_what_to_open(house: House, say: Say):
         ["Open this page in a browser:"],
         [str(house.folder / "play/pages/index.html")],
     ]
-    assert (told.status, told.err) == (0, "")
+    assert (result.status, result.err) == (0, "")
     again = say("demo", "play", "--now", "2026-11-21T10:00")
     assert rows(again.out)[0] == ["No new papers: all 229 were read before."]
     assert len(rows(again.out)) == 3
@@ -61,8 +61,8 @@ def test_a_rehearsal_shows_its_pages_and_says_that_nothing_was_sent(lived: House
     lived.add("2.txt", AGENTS, FOLDING, ("Agents of Language", "A language for agents."))
     lived.ingest()
     for line in ("digest lab --early --dry-run", "preview lab --no-open"):
-        told = say(*line.split(), "--now", "2026-11-22T09:00").out
-        head, [name, period, papers, page], end = rows(told)
+        result = say(*line.split(), "--now", "2026-11-22T09:00").out
+        head, [name, period, papers, page], end = rows(result)
         assert head == ["Subscription", "Period", "Papers", "Page"]
         assert (name, period, papers) == ("lab", "2026-11-23", "1")
         assert '"subscription": "lab"' in Path(page).read_text("utf-8")
@@ -77,10 +77,10 @@ def test_papers_are_counted_and_cut_at_the_limit(lived: House, say: Say):
 
 
 def test_explain_tells_the_whole_story(lived: House, say: Say):
-    told = rows(say("explain", "Teaching language agents to plan together").out)
-    assert told[0] == ["Teaching Language Agents to Plan Together"]
-    assert [row[0] for row in told[1:]] == ["Paper", "Source", "News", "Topic", "Digest"]
-    assert told[-1] == ["Digest", "lab, 2026-11-21"]
+    result = rows(say("explain", "Teaching language agents to plan together").out)
+    assert result[0] == ["Teaching Language Agents to Plan Together"]
+    assert [row[0] for row in result[1:]] == ["Paper", "Source", "News", "Topic", "Digest"]
+    assert result[-1] == ["Digest", "lab, 2026-11-21"]
 
 
 def test_markup_in_a_title_is_text(house: House, say: Say):
@@ -95,19 +95,20 @@ def test_what_failed_is_named_on_stderr(lived: House, say: Say):
     lived.settings["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
     heard = say("run", "--now", SUNDAY)
     assert (heard.status, heard.err.count("gone: there is no folder")) == (1, 1)
-    told = say("status", "--now", SUNDAY)
+    result = say("status", "--now", SUNDAY)
     assert (
-        "✗ source gone has been failing since 2026-11-22 09:00 UTC: there is no folder" in told.out
+        "✗ source gone has been failing since 2026-11-22 09:00 UTC: there is no folder"
+        in result.out
     )
-    assert "✓ No problems found." not in told.out
+    assert "✓ No problems found." not in result.out
 
 
 def test_what_waits_is_told_with_its_time_and_how_to_send_it_now(house: House, say: Say):
     house.settings["subscriptions"]["lab"]["timezone"] = "Europe/Berlin"
     house.add("1.txt", AGENTS)
     for line in ("run", "digest", "digest lab"):
-        told = say(*line.split(), "--now", "2026-11-22T09:00").out
-        assert told.endswith(
+        result = say(*line.split(), "--now", "2026-11-22T09:00").out
+        assert result.endswith(
             "Nothing is due.\n"
             "lab: 1 paper waits for Mon 23 Nov 08:00 (Europe/Berlin). "
             "Send now: paper-monitor digest --early lab\n"
@@ -118,8 +119,8 @@ def test_what_waits_is_told_with_its_time_and_how_to_send_it_now(house: House, s
     house.add("2.txt", ("Agents of Language", "A language that agents may speak."))
     say("status")
     Path("other.yaml").write_bytes(house.config.read_bytes())
-    told = say("run", "--config", "other.yaml", "--now", "2026-11-22T09:00").out
-    assert told.endswith(
+    result = say("run", "--config", "other.yaml", "--now", "2026-11-22T09:00").out
+    assert result.endswith(
         "the lab: 2 papers wait for Mon 23 Nov 08:00 (Europe/Berlin). "
         "Send now: paper-monitor digest --early 'the lab' --config other.yaml\n"
         "away: 2 papers wait; paused until 2026-12-01.\n"
@@ -131,17 +132,17 @@ def test_of_many_subscriptions_five_are_named_and_the_others_counted(house: Hous
     house.settings["subscriptions"] = {f"lab {number}": lab for number in range(7)}
     house.add("1.txt", AGENTS)
     say("ingest")
-    told = say("digest", "--now", "2026-11-22T09:00").out.splitlines()
-    assert [line.partition(":")[0] for line in told[1:6]] == [f"lab {n}" for n in range(5)]
-    assert told[6:] == ["2 more subscriptions: paper-monitor status"]
-    told = say("digest", "lab 6", "--now", "2026-11-22T09:00").out.splitlines()
-    assert [line.partition(":")[0] for line in told[1:]] == ["lab 6"]
+    result = say("digest", "--now", "2026-11-22T09:00").out.splitlines()
+    assert [line.partition(":")[0] for line in result[1:6]] == [f"lab {n}" for n in range(5)]
+    assert result[6:] == ["2 more subscriptions: paper-monitor status"]
+    result = say("digest", "lab 6", "--now", "2026-11-22T09:00").out.splitlines()
+    assert [line.partition(":")[0] for line in result[1:]] == ["lab 6"]
 
 
 def test_a_row_has_its_times_in_one_zone(lived: House, say: Say):
     lived.settings["subscriptions"]["lab"] |= {"timezone": "Asia/Tokyo", "schedule": "daily 07:00"}
-    told = rows(say("status", "--now", SUNDAY).out)
-    [row] = [row for row in told if row[0] == "lab"]
+    result = rows(say("status", "--now", SUNDAY).out)
+    [row] = [row for row in result if row[0] == "lab"]
     assert row[1] == "2026-11-23 07:00 JST"
 
 

@@ -19,8 +19,8 @@ def test_days_without_papers_stand_in_the_plot_and_not_in_the_json(house: House,
     say("ingest", "--now", "2026-11-21T09:00")
     house.add("2.txt", MORE)
     say("ingest", "--now", "2026-11-24T09:00")
-    told = say("topics", "try", "agents").out.splitlines()
-    assert [line.split() for line in told if line.startswith("2026")] == [
+    result = say("topics", "try", "agents").out.splitlines()
+    assert [line.split() for line in result if line.startswith("2026")] == [
         ["2026-11-21", "█" * 40, "1"],
         ["2026-11-22", "0"],
         ["2026-11-23", "0"],
@@ -31,23 +31,23 @@ def test_days_without_papers_stand_in_the_plot_and_not_in_the_json(house: House,
 
 
 def test_a_topic_is_compared_with_another(lived: House, say: Say):
-    told = say("topics", "try", "trial OR agents", "--compare", "exploration OR plan", "--json")
-    compared = told.json["compare"]
+    result = say("topics", "try", "trial OR agents", "--compare", "exploration OR plan", "--json")
+    compared = result.json["compare"]
     assert (compared["query"], compared["papers"]) == ("exploration OR plan", 2)
     assert (compared["gained"], compared["lost"]) == (0, 0)
-    told = say("topics", "try", "bandit", "--compare", "agents", "--json").json["compare"]
-    assert told["query"] == "language AND agent"
-    assert [sample["title"] for sample in told["gained_sample"]] == [BANDITS[0]]
-    assert [sample["title"] for sample in told["lost_sample"]] == [AGENTS[0]]
-    assert told["lost_sample"][0]["why"][0] == {"field": "title", "words": ["Language", "Agents"]}
+    result = say("topics", "try", "bandit", "--compare", "agents", "--json").json["compare"]
+    assert result["query"] == "language AND agent"
+    assert [sample["title"] for sample in result["gained_sample"]] == [BANDITS[0]]
+    assert [sample["title"] for sample in result["lost_sample"]] == [AGENTS[0]]
+    assert result["lost_sample"][0]["why"][0] == {"field": "title", "words": ["Language", "Agents"]}
     shown = say("topics", "try", "bandit", "--compare", "agents").out
     assert "language AND agent matches 1 paper: 1 gained, 1 lost." in shown
 
 
 def test_the_faulty_one_of_two_is_pointed_at(lived: House, say: Say):
-    told = say("topics", "try", "bandit", "--compare", "bandit (x")
-    assert told.status == 2
-    assert "    bandit (x\n           ^" in told.err
+    result = say("topics", "try", "bandit", "--compare", "bandit (x")
+    assert result.status == 2
+    assert "    bandit (x\n           ^" in result.err
 
 
 def test_a_threshold_is_tried(lived: House, say: Say):
@@ -101,9 +101,9 @@ def test_a_search_is_the_same_before_and_after_papers_are_in_the_index(house: Ho
             ("agents -plan*", [MORE[0]]),
             ("", [MORE[0], FOLDING[0], BANDITS[0], AGENTS[0]]),
         ):
-            told = search(app.runtime, query)
-            assert [one.stored.paper.title for one in told.papers] == expected
-            assert not told.more
+            result = search(app.runtime, query)
+            assert [one.stored.paper.title for one in result.papers] == expected
+            assert not result.more
             if query:
                 assert try_topic(app.runtime, query).papers == len(expected)
         cut = search(app.runtime, "agents", 1)
@@ -120,15 +120,15 @@ def test_check_warns_of_a_topic_that_meets_too_much_of_what_is_stored(house: Hou
     assert say("check").err == ""  # 99 papers say little
     house.add("2.txt", FOLDING)
     say("ingest")
-    told = say("check", "--json")
-    assert (told.status, told.json["ok"], told.json["faults"]) == (0, True, [])
-    [warning] = told.json["warnings"]
+    result = say("check", "--json")
+    assert (result.status, result.json["ok"], result.json["faults"]) == (0, True, [])
+    [warning] = result.json["warnings"]
     assert (warning["file"], warning["line"], warning["where"]) == (
         "monitor.yaml", 6, "topics.agents",
     )  # fmt: skip
     assert warning["message"].startswith("matches 98% of the stored papers")
-    assert "topics.agents" in told.err
-    assert "matches 98% of the stored papers" in told.err
+    assert "topics.agents" in result.err
+    assert "matches 98% of the stored papers" in result.err
     assert "matches 98% of the stored papers" in say("check").err
 
 
@@ -139,11 +139,11 @@ def test_a_very_wide_topic_is_tried_on_the_newest_papers(
     say("ingest")
     monkeypatch.setattr(questions, "MOST_MET", 100)
     with house.opened() as app:
-        told = try_topic(app.runtime, "agents", parse_query("work"))
+        result = try_topic(app.runtime, "agents", parse_query("work"))
         whole = try_topic(app.runtime, "kind 299 OR kind 7")
-    assert (told.papers, told.share) == (300, 1.0)
-    assert sum(day.papers for day in told.per_day) == 100
-    assert told.warnings[-1].startswith("only the newest 100 papers were searched")
-    assert told.compare
-    assert (told.compare.papers, told.compare.gained, told.compare.lost) == (300, 0, 0)
+    assert (result.papers, result.share) == (300, 1.0)
+    assert sum(day.papers for day in result.per_day) == 100
+    assert result.warnings[-1].startswith("only the newest 100 papers were searched")
+    assert result.compare
+    assert (result.compare.papers, result.compare.gained, result.compare.lost) == (300, 0, 0)
     assert (whole.papers, whole.warnings) == (2, ())

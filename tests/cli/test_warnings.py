@@ -30,12 +30,12 @@ def words_of(warnings: list[dict[str, str]]) -> dict[str, str]:
 
 def test_check_names_a_word_that_no_stored_paper_has(house: House, say: Say):
     stocked(house, say)
-    told = say("check", "--json")
-    assert told.status == 0
-    assert words_of(told.json["warnings"]) == {
+    result = say("check", "--json")
+    assert result.status == 0
+    assert words_of(result.json["warnings"]) == {
         "topics.typo": "none of the 100 papers stored has “agnets”; check the spelling"
     }
-    [warning] = [one for one in told.json["warnings"] if "agnets" in one["message"]]
+    [warning] = [one for one in result.json["warnings"] if "agnets" in one["message"]]
     assert (warning["file"], warning["line"]) == ("monitor.yaml", 6)
     assert "“agnets”" in say("check").err
 
@@ -57,8 +57,8 @@ def test_a_locked_or_broken_store_neither_fails_nor_holds_up_check(house: House,
         other.execute("PRAGMA journal_mode = DELETE")
         other.execute("BEGIN EXCLUSIVE")
         began = time.monotonic()
-        told = say("check", "--json")
-        assert (told.status, told.json["warnings"]) == (0, [])
+        result = say("check", "--json")
+        assert (result.status, result.json["warnings"]) == (0, [])
         assert time.monotonic() - began < 20  # a busy store is waited for for 30 s elsewhere
     store.write_bytes(b"no store")
     assert say("check", "--json").status == 0
@@ -68,16 +68,16 @@ def test_a_locked_or_broken_store_neither_fails_nor_holds_up_check(house: House,
 def test_topics_try_names_a_word_that_no_stored_paper_has(house: House, say: Say):
     house.add("1.txt", AGENTS, BANDITS)
     say("ingest")
-    told = say("topics", "try", "bandits OR agnets", "--json").json
-    assert told["warnings"][0] == "none of the 2 papers stored has “agnets”; check the spelling"
+    result = say("topics", "try", "bandits OR agnets", "--json").json
+    assert result["warnings"][0] == "none of the 2 papers stored has “agnets”; check the spelling"
     assert "“agnets”" in say("topics", "try", "agnets").err
 
 
 def test_topics_try_takes_the_name_of_a_topic_and_says_so(lived: House, say: Say):
     lived.settings["topics"]["bandit"] = {"query": "agent^2 OR trial", "threshold": 2}
-    told = say("topics", "try", "bandit", "--json").json
-    assert (told["papers"], told["sample"][0]["title"]) == (1, AGENTS[0])
-    assert told["warnings"][0] == (
+    result = say("topics", "try", "bandit", "--json").json
+    assert (result["papers"], result["sample"][0]["title"]) == (1, AGENTS[0])
+    assert result["warnings"][0] == (
         "“bandit” is a topic name, so its query was tested: agent^2 OR trial "
         "(to test the words themselves, write '\"bandit\"')"
     )
@@ -94,6 +94,6 @@ def test_a_locked_postgresql_store_holds_up_no_check(house: House, say: Say, pos
     engine = sa.create_engine(postgres_url.replace("postgresql:", "postgresql+psycopg:"))
     with engine.begin() as tx:
         tx.exec_driver_sql("LOCK TABLE paper, change IN ACCESS EXCLUSIVE MODE")
-        told = say("check", "--json")
+        result = say("check", "--json")
     engine.dispose()
-    assert (told.status, told.json["warnings"]) == (0, [])
+    assert (result.status, result.json["warnings"]) == (0, [])

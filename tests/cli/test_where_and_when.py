@@ -51,8 +51,8 @@ def test_paths_are_relative_to_the_file_wherever_it_is_read_from(
 
 
 def periods(say: Say, now: str) -> list[tuple[str, int]]:
-    told = say("run", "--json", "--now", now).json["digests"]
-    return [(one["period"], one["papers"]) for one in told]
+    result = say("run", "--json", "--now", now).json["digests"]
+    return [(one["period"], one["papers"]) for one in result]
 
 
 def test_now_moves_the_calendar(house: House, say: Say):

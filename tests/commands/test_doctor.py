@@ -62,7 +62,7 @@ def test_a_server_that_does_not_wait_for_its_disk_is_said(house: House, postgres
 def test_what_is_missing_is_said_with_what_to_do(
     name: str, changed: dict[str, list[str] | None], says: str
 ) -> None:
-    texts = {place: told for place, told in {**WELL, **changed}.items() if told is not None}
+    texts = {place: result for place, result in {**WELL, **changed}.items() if result is not None}
     found = looked(texts)
     assert [one.name for one in found.values() if not one.ok] == [name]
     assert says in found[name].message
@@ -178,5 +178,5 @@ def test_a_killed_worker_is_no_fault_while_another_does_its_work(house: House) -
         sign_of_life(app.runtime.database, WORKER)
         checks = {check.name: check for check in workers(app.runtime.database)}
     assert len(checks) == 2 and all(check.ok for check in checks.values())
-    told = checks["worker cellar/7"].message
-    assert "stopped unexpectedly; another worker has taken over" in told
+    result = checks["worker cellar/7"].message
+    assert "stopped unexpectedly; another worker has taken over" in result

@@ -76,8 +76,8 @@ def test_a_join_that_is_right_is_not_listed(app: App) -> None:
     read(store, "dblp", LIFT)
     read(store, "list", replace(LIFT, raw_id="x", authors=("G. Hopper", "M. Shaw")))
     assert ids(store) == [1]
-    told = doubtful(app.runtime)
-    assert (told.found, told.joins, told.unjudged) == ((), 1, 0)
+    result = doubtful(app.runtime)
+    assert (result.found, result.joins, result.unjudged) == ((), 1, 0)
 
 
 def test_a_refused_join_is_listed_and_its_command_parts_it_for_good(app: App, house: House) -> None:
@@ -89,8 +89,8 @@ def test_a_refused_join_is_listed_and_its_command_parts_it_for_good(app: App, ho
     command = one.command("paper-monitor papers split")
     assert command == "paper-monitor papers split 1 list/conf/icra/2"
     assert len(house.command(*shlex.split(command)[1:], "--json").json["papers"]) == 2
-    told = doubtful(app.runtime)
-    assert (told.found, told.joins) == ((), 0)
+    result = doubtful(app.runtime)
+    assert (result.found, result.joins) == ((), 0)
     read(store, "list", SOIL, now=NOW + 2 * DAY)
     assert origin(store, 2).stored.paper.title == SOIL.title
     assert ids(store) == [1, 2]
@@ -138,9 +138,9 @@ def test_older_joins_are_counted_and_shown_where_identifiers_contradict(app: App
     two = replace(SOIL, keys={"arxiv": "1602.01303"}, raw_id="oai:arXiv.org:1602.01303")
     joined_by(store, one, two, "same doi 10.1000/journal")
     forget_texts(store)
-    told = doubtful(app.runtime)
-    assert (told.joins, told.unjudged) == (1, 1)
-    [one] = told.found
+    result = doubtful(app.runtime)
+    assert (result.joins, result.unjudged) == (1, 1)
+    [one] = result.found
     assert not one.doubt.judged
     assert one.doubt.reason == ("two identifiers of one scheme: arxiv 1602.01130 and 1602.01303")
     assert one.split == ("list/oai:arXiv.org:1602.01303",)
@@ -151,16 +151,16 @@ def test_an_older_join_without_a_contradiction_is_only_counted(app: App) -> None
     read(store, "dblp", LIFT)
     read(store, "list", replace(LIFT, raw_id="x"))
     forget_texts(store)
-    told = doubtful(app.runtime)
-    assert (told.found, told.joins, told.unjudged) == ((), 1, 1)
+    result = doubtful(app.runtime)
+    assert (result.found, result.joins, result.unjudged) == ((), 1, 1)
 
 
 def test_a_new_record_is_judged_against_a_paper_from_before_texts(app: App) -> None:
     store = app.runtime.database
     joined_by(store, LIFT, SOIL, "titles agree to 70%")
     forget_texts(store, "dblp")
-    told = doubtful(app.runtime)
-    assert ([one.split for one in told.found], told.unjudged) == ([("list/conf/icra/2",)], 0)
+    result = doubtful(app.runtime)
+    assert ([one.split for one in result.found], result.unjudged) == ([("list/conf/icra/2",)], 0)
 
 
 def test_an_older_reason_that_speaks_against_the_join_is_shown(app: App) -> None:

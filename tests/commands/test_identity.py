@@ -41,8 +41,8 @@ def test_what_is_merged_is_one_paper_however_it_is_read_again(app: App) -> None:
     read(store, "b", replace(TWO, title="Plans, Revisited: of Agents and Their Language"))
     assert ids(store) == [1]
     assert tell(store, now=NOW + DAY) == []
-    told = explain(app.runtime, "2")
-    assert (told.id, told.joined[0].id, told.rulings[0].verdict) == (1, 2, "same")
+    result = explain(app.runtime, "2")
+    assert (result.id, result.joined[0].id, result.rulings[0].verdict) == (1, 2, "same")
 
 
 def test_what_is_split_keeps_what_was_sent_and_takes_its_own_text(app: App) -> None:

@@ -96,10 +96,10 @@ def test_a_store_that_cannot_be_written_is_a_problem(due: House, monkeypatch: py
 
     with due.opened() as app:
         monkeypatch.setattr(Database, "writing", full)
-        told = status(app.runtime)
+        result = status(app.runtime)
         monkeypatch.undo()
-    assert not told.ok
-    assert told.problems == (
+    assert not result.ok
+    assert result.problems == (
         "the store cannot be written: monitor.db cannot grow: the disk is full",
     )
 
@@ -116,9 +116,9 @@ def test_a_disk_that_is_nearly_full_is_a_problem(
 def test_why_says_when_a_digest_is_tried_again_in_the_zone_of_its_row(
     due: House, smtp: ScriptedSmtp
 ):
-    told = asked(due).subscriptions[0]
-    assert told.why == "no digest yet: the first is due Sat 21 Nov 08:00 (Europe/Berlin)"
-    assert told.timezone == "Europe/Berlin"
+    result = asked(due).subscriptions[0]
+    assert result.why == "no digest yet: the first is due Sat 21 Nov 08:00 (Europe/Berlin)"
+    assert result.timezone == "Europe/Berlin"
     smtp.script["rcpt"].append("450 4.2.0 greylisted")
     due.clock.move(hours=2)
     due.run()

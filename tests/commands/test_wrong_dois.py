@@ -42,8 +42,8 @@ def test_both_are_found_by_search_with_their_identifiers(app: App, indexed: bool
 def test_the_doi_names_both_and_each_arxiv_id_its_own(app: App) -> None:
     read(app.runtime.database, "arxiv", GRAPHS, ROOTS)
     for number, paper in enumerate((GRAPHS, ROOTS), 1):
-        told = explain(app.runtime, f"arxiv:{paper.keys['arxiv']}")
-        assert (told.id, told.keys) == (number, paper.keys)
+        result = explain(app.runtime, f"arxiv:{paper.keys['arxiv']}")
+        assert (result.id, result.keys) == (number, paper.keys)
     with pytest.raises(UsageError, match="several papers match"):
         explain(app.runtime, DOI)
 

@@ -231,9 +231,9 @@ def test_E27_E29_E34_every_number_of_sending_can_be_set_and_is_shown(load: Load)
 def test_E27_without_a_word_the_times_are_those_of_the_standard(load: Load) -> None:
     smtp = load("smtp: {host: localhost, from: a@example.org}").smtp
     assert smtp is not None
-    told = {phase: wait.total_seconds() for phase, wait in smtp.timeouts}
-    assert Timeouts(**told) == Timeouts()
-    assert told == {
+    result = {phase: wait.total_seconds() for phase, wait in smtp.timeouts}
+    assert Timeouts(**result) == Timeouts()
+    assert result == {
         "connect": 30,
         "greeting": 300,
         "mail": 300,

@@ -49,9 +49,11 @@ SLACK = "slack: {token: xoxb-1}\nchannels:\n"
 def test_a_habit_is_told_the_line_to_write(
     faults: Faults, text: str, where: str, repaired: str
 ) -> None:
-    told = faults(text)
-    assert [fault for fault in told if fault.startswith(f"{where}: ") and repaired in fault], told
-    assert "hush" not in "".join(told)
+    result = faults(text)
+    assert [fault for fault in result if fault.startswith(f"{where}: ") and repaired in fault], (
+        result
+    )
+    assert "hush" not in "".join(result)
 
 
 def test_a_suggested_topic_can_be_written(load: Load) -> None:

@@ -98,8 +98,8 @@ def test_synonyms_reach_the_topics_they_bear_on(load: Load) -> None:
         """
     )
     known = synonyms_of(settings)
-    told = {name: topic.topic(known).synonyms for name, topic in settings.topics.items()}
-    assert told == {"a": (("LLM", "large language model"),), "b": told["a"], "c": ()}
+    result = {name: topic.topic(known).synonyms for name, topic in settings.topics.items()}
+    assert result == {"a": (("LLM", "large language model"),), "b": result["a"], "c": ()}
     assert config.masked(settings)["synonyms"]["LLM"] == ["large language model"]
 
 
@@ -133,9 +133,9 @@ def test_a_wrong_line_is_told_with_its_number_and_no_line_hides_another(write: W
         '{"topic": "d", "query": "agent", "query": "x1"}\n{"topic": "e", "query": "(x1"}\n',
         "many.jsonl",
     )
-    told = [(f.line, f.where, f.message.splitlines()[0]) for f in config.check(path, {})]
-    assert [fault.file for fault in config.check(path, {})] == [str(lines)] * len(told)
-    assert [(line, where) for line, where, _ in told] == [
+    result = [(f.line, f.where, f.message.splitlines()[0]) for f in config.check(path, {})]
+    assert [fault.file for fault in config.check(path, {})] == [str(lines)] * len(result)
+    assert [(line, where) for line, where, _ in result] == [
         (2, "(file)"), (3, "(file)"), (4, "topics.a"), (5, "topics.c.qeury"),
         (5, "topics.c.query"), (6, "(file)"), (7, "(file)"), (8, "topics.e.query"),
     ]  # fmt: skip
