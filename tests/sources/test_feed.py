@@ -245,6 +245,11 @@ def test_F06_hostile_markup_is_read_in_linear_time(piece: str) -> None:
     assert isinstance(text((piece * 100_000)[:262_144]), str)
 
 
+def test_F06_a_word_without_end_is_read_in_linear_time() -> None:
+    """feedparser alone takes minutes to look for a mail address in it."""
+    assert one(f"<title>T</title><author>{'a' * 200_000}</author>").title == "T"
+
+
 def test_W04_hostile_fields_are_inert() -> None:
     found = one(
         "<title>&lt;img src=x onerror=alert(1)&gt;Agents</title>"

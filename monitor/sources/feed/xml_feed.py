@@ -27,12 +27,16 @@ _VENUES = ("prism_publicationname", "arxiv_journal_ref", "arxiv_journal_referenc
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
 # feedparser calls its handlers for each line, also for empty ones.
 _GAP = re.compile(rb"(?<!\s)\s{1000,}")
+# It looks for mail addresses in authors, in a time that grows with the square of a word's length.
+_ENDLESS_WORD = re.compile(rb"(?<![\w.+-])[\w.+-]{1000,}")
+_WORD_PIECE_BYTES = 500
 
 
 def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
     """Read any XML feed as far as it can be read."""
     if b"\0" not in content:
         content = _GAP.sub(b"\n", content.translate(None, _CONTROLS))
+        content = _ENDLESS_WORD.sub(_split_word, content)
     if refusal := find_refusal(content):
         return FeedEntries(error=refusal, complete=False)
     try:
@@ -52,6 +56,12 @@ def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
     if not (entries or complete):
         error = "the document is cut off or broken before its first entry"
     return FeedEntries(tuple(entries), error, complete, _home(feed.feed))
+
+
+def _split_word(match: re.Match[bytes]) -> bytes:
+    word = match.group()
+    starts = range(0, len(word), _WORD_PIECE_BYTES)
+    return b" ".join(word[start : start + _WORD_PIECE_BYTES] for start in starts)
 
 
 def _drop_illegal_numbers(content: bytes) -> bytes:
