@@ -1,9 +1,9 @@
-"""Are two records the same work? Evidence for and against, weighed; a false merge weighs most.
+"""Whether two records are the same work, by weighed evidence; a false merge weighs most.
 
-The score balances everything that `evidence` finds by the table in `weights`. The decision that
-ingest takes asks for more: enough odds, a witness beside the title, and none of what tells two
-works of one title apart. Identifiers of one scheme that differ speak against it, unless
-everything else agrees to the letter.
+The score balances all evidence of `features` by the table in `weights`. The decision that ingest
+uses is stricter: enough odds, evidence beside the title, and nothing that separates two works of
+one title. Different identifiers of one scheme count against it, unless everything else agrees
+exactly.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from monitor.model import Paper
 __all__ = ["SAME_ABSTRACT", "Verdict", "abstract_agreement", "same_work"]
 
 SAME_ABSTRACT = 0.6
-# A merge that is wrong hides a paper for ever, and so weighs ten misses: ln 10 = 2.3, less what
-# the conditions below already keep away.
+# A wrong merge hides a paper for good, and so weighs ten misses: ln 10 = 2.3, less what the
+# conditions below prevent already.
 SURE = 0.6
-# Three rare words, or as much in commoner ones: no title that two papers hit upon.
+# Three rare words, or as much in common ones: two papers do not hit upon such a title.
 TELLING_TITLE = 6.5
-# Four rare words, or more: nobody writes such a title twice in a year, wherever it is printed.
+# Four rare words: nobody writes such a title twice in a year, wherever it is printed.
 UNHEARD_OF = 8.5
-# What a title and the authors in common must tell together: a rare word and two people.
+# What title and shared authors must weigh together: a rare word and two people.
 TELLING_TOGETHER = 4.0
-# Each title says a rare word of its own: "in Kenya" and "in Ghana"; two of them; a common one.
+# Each title has a rare word of its own ("in Kenya", "in Ghana"); two of them; a common one.
 SWAPPED = 2.0
 SWAPPED_TWICE = 4.0
 SWAPPED_COMMON = 1.0
-# A title has a rare word more.
+# One title has one more rare word.
 ANOTHER_WORD = 2.0
-# So much of an abstract is kept where a draft is retitled and reworked, so much where hardly a
-# word of the title stays, and so much where a paper is printed again under another title: groups
-# use their abstracts again for their next paper.
+# The share of an abstract that is kept when a draft is retitled and reworked, when hardly a word of
+# the title stays, and when a paper is printed under another title: groups reuse their abstracts for
+# their next paper.
 ALIKE_ABSTRACT = 0.3
 KEPT_ABSTRACT = 0.4
 PRINTED_AGAIN = 0.75
-# The abstract of a revision, but for some words.
+# The abstract of a revision, except for some words.
 REVISED_ABSTRACT = 0.9
 REVISED_TITLE = 0.8
-# And this little is common to any two of one field.
+# Any two abstracts of one field share this much.
 UNLIKE_ABSTRACT = 0.04
-# Two identifiers of one scheme, two parts or numbers, are two works, however alike.
+# Two identifiers of one scheme, two parts or numbers, are two works, however similar.
 CONTRADICTED = -1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`score` from 0 to 1, balanced at 0.5; `same`, the stricter decision; `why`, in words."""
+    """`score` from 0 to 1, balanced at 0.5; `same`, the stricter decision; `why`, the reasons."""
 
     score: float
     same: bool
@@ -62,10 +62,10 @@ class Verdict:
 
 
 def same_work(a: Paper, b: Paper, abstracts: float | None = None) -> Verdict:
-    """Say whether two records are one work, and why. The order of the two does not matter.
+    """Return whether two records are one work, and why. Their order does not matter.
 
-    `abstracts` is how far their abstracts agreed, from 0 to 1, where these are not there any more;
-    what else is not known of them counts for one work.
+    `abstracts` is how far their abstracts agreed, from 0 to 1, if they are not stored any more;
+    anything else unknown about them counts for one work.
     """
     shared, conflict = compare_identifiers(a, b)
     if is_about(a, b):
@@ -86,7 +86,7 @@ def same_work(a: Paper, b: Paper, abstracts: float | None = None) -> Verdict:
 
 
 def judge(found: Evidence, odds: float, conflict: str = "") -> Verdict:
-    """Decide by the evidence and by what it weighs; `conflict` names a scheme of two ids."""
+    """Decide by the weighed evidence; `conflict` names a scheme of two ids."""
     if find_contradiction(found, conflict):
         odds = min(odds, 0.0) + CONTRADICTED
     same = odds >= SURE and _has_evidence(found) and not any(_apart(found))
@@ -94,10 +94,10 @@ def judge(found: Evidence, odds: float, conflict: str = "") -> Verdict:
 
 
 def differ_under_one_name(a: Paper, b: Paper) -> bool:
-    """Whether two records that share a link or an entry's name are of two works all the same.
+    """Whether two records with one link or entry name are of two works all the same.
 
-    Names are used again: the page of a whole volume, numbers that begin anew each year. What a
-    source corrects of one work is its spelling, a word, the text; hardly the people or the number.
+    Names are reused: the page of a whole volume, numbers that start again each year. A source
+    corrects the spelling, a word or the text of a work, but hardly its authors or number.
     """
     found = gather(a, b)
     if found is None:
@@ -128,19 +128,19 @@ def find_contradiction(found: Evidence, conflict: str = "") -> bool:
 
 
 def _is_extended_version(found: Evidence) -> bool:
-    """A conference paper and the journal's version of another year, without one abstract."""
+    """Whether one is a conference paper and the other its journal version of another year."""
     two = found.two_publications and not found.cut
     return two and bool(found.years_apart) and not _same_text(found)
 
 
 def _printed_in_two_years(found: Evidence) -> bool:
-    """A conference does not print one work twice: another title in another year is another."""
+    """Whether a conference would have printed two titles in two years: it does not do so."""
     another = not (found.title.equal or found.title.subtitled)
     return found.one_conference and bool(found.years_apart) and another
 
 
 def _is_revision(found: Evidence) -> bool:
-    """One number of the title is another, and nothing else is: smaller models, more users."""
+    """Whether only one number of the title differs: smaller models, more users."""
     return (
         not found.title.other_year
         and found.title.letters >= REVISED_TITLE
@@ -160,19 +160,19 @@ def _share(odds: float) -> float:
 
 
 def _has_evidence(found: Evidence) -> bool:
-    """A title alone never proves it: authors, abstract, or venue and year must bear it out."""
+    """Whether authors, abstract, or venue and year support the title. Alone it proves nothing."""
     if found.authors is not None and found.authors.met:
-        # One author in common, and "Agents": anyone has written that twice.
+        # With one shared author, "Agents" may be two works.
         telling = found.title.shared + found.authors.met >= TELLING_TOGETHER
         return telling or _same_text(found) or _same_place(found)
-    # Nobody is met where a list is missing or damaged beyond reading.
+    # No author matches if a list is missing or too damaged to read.
     if not found.title.equal:
         return False
     if found.abstract is not None:
         return found.abstract >= SAME_ABSTRACT
     if found.authors is None and found.years_apart == 0 and found.title.shared >= UNHEARD_OF:
         return found.series is not False
-    # A venue does not print one telling title twice in a year.
+    # A venue does not print a distinctive title twice in a year.
     return _same_place(found) and found.title.shared >= TELLING_TITLE
 
 
@@ -181,7 +181,7 @@ def _same_place(found: Evidence) -> bool:
 
 
 def _apart(found: Evidence) -> Iterator[bool]:
-    """What tells two works of like titles apart, whatever else agrees."""
+    """What separates two works of similar titles, whatever else agrees."""
     same_text = _same_text(found)
     yield found.title.other_number and not _is_revision(found)
     yield found.title.column and not same_text
@@ -196,7 +196,7 @@ def _apart(found: Evidence) -> Iterator[bool]:
 
 
 def _has_other_title(found: Evidence) -> bool:
-    """Words differ in the titles, and the abstracts do not outweigh them."""
+    """Whether the titles differ in words, and the abstracts do not outweigh that."""
     title, text = found.title, found.abstract or 0.0
     if title.equal:
         return False
@@ -211,8 +211,9 @@ def _has_other_title(found: Evidence) -> bool:
 
 
 def _is_resubmission(found: Evidence) -> bool:
-    """One telling title by the same people, its abstract reworked: submitted to one, printed at
-    the other.
+    """Whether a distinctive title by the same people comes with a reworked abstract.
+
+    Such a paper was submitted to one conference and printed at another.
     """
     people, title = found.authors, found.title
     all_met = people is not None and people.share == 1 and people.met > 1
@@ -221,7 +222,7 @@ def _is_resubmission(found: Evidence) -> bool:
 
 
 def _min_abstract_of_prints(found: Evidence) -> float:
-    """How much of an abstract two printed papers of unequal titles share if they are one work."""
+    """The share of an abstract that two printed papers of unequal titles must have in common."""
     if found.title.subtitled:
         return ALIKE_ABSTRACT
     if found.title.either >= SWAPPED_COMMON:
@@ -230,14 +231,14 @@ def _min_abstract_of_prints(found: Evidence) -> float:
 
 
 def _may_return(found: Evidence) -> bool:
-    """A short title in another year, or at one conference, without abstracts: no proof."""
+    """Whether a short title in another year, or at one conference, lacks abstracts as proof."""
     if not (found.title.equal and found.published and found.years_apart) or found.abstract:
         return False
     return found.title.shared < TELLING_TITLE or found.one_conference
 
 
 def _to_the_letter(found: Evidence) -> bool:
-    """Two ids with one title, one list of authors and one abstract are one work with two ids."""
+    """Whether title, authors and abstract are all equal: one work with two ids."""
     authors = found.authors is not None and found.authors.met == found.authors.more
     text = found.abstract is not None and found.abstract > 0.9
     return found.title.equal and not found.title.column and authors and text

@@ -30,8 +30,8 @@ from monitor.text import plain
 
 _SIGN = re.compile(r"[.:;,)\]?!]")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
-MISTYPED = 0.85  # "Book Rewiev" is a column, too
-NEARLY = 0.97  # titles so alike are compared no further
+MISTYPED = 0.85  # "Book Rewiev" is a column as well
+NEARLY = 0.97  # more similar titles are compared no further
 _LEADING = frozenset(("for", "of", "on", "to"))
 _ARTICLES = frozenset(("a", "an", "the", "on"))
 
@@ -74,7 +74,7 @@ def letters_agree(a: Title, b: Title) -> float:
 
 
 def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
-    """Compare two titles; `explained` are words that authors or venue account for."""
+    """Compare two titles; `explained` are words that come from authors or venue."""
     one = a.column or b.column
     if a.letters == b.letters:
         return Likeness(equal=True, shared=max(a.weight, b.weight), column=one)
@@ -112,7 +112,7 @@ def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
 
 
 def _ends_agree(a: str, b: str) -> float:
-    """Compare the shorter with as much of the longer, from its beginning and to its end."""
+    """Compare the shorter title with as much of the longer one's beginning and end."""
     shorter, longer = (a, b) if len(a) <= len(b) else (b, a)
     ends = longer[: len(shorter)], longer[len(longer) - len(shorter) :]
     return max(Indel.normalized_similarity(shorter, end) for end in ends)
@@ -127,7 +127,7 @@ def _pieces_agree(a: str, b: str) -> float:
 
 
 def _other_part(a: Title, b: Title) -> bool:
-    """Two parts, or one where the other does not say its number in any way."""
+    """Whether they are two parts, or one is a part whose number the other lacks."""
     if a.part and b.part:
         return a.part != b.part
     if a.part or b.part:
@@ -136,7 +136,7 @@ def _other_part(a: Title, b: Title) -> bool:
 
 
 def _counted_on(a: Title, b: Title) -> bool:
-    """One is counted, and the other does not say the number: the second of a series."""
+    """Whether one has a number in a series that the other lacks: the second of a series."""
     return not (_has_number(a, b.number) and _has_number(b, a.number))
 
 
@@ -145,9 +145,9 @@ def _has_number(one: Title, number: str) -> bool:
 
 
 def _other_number(a: Title, b: Title) -> bool:
-    """Each gives a number that the other does not, or counts one thing otherwise: two, three arms.
+    """Whether each has a number that the other lacks, or another count: two arms, three arms.
 
-    A number that one of them lacks, as where a title is cut, is no other.
+    If only one has a number, as when a title is cut, they do not differ.
     """
     if (a.numbers - b.numbers) and (b.numbers - a.numbers):
         return True
@@ -158,7 +158,7 @@ def _other_number(a: Title, b: Title) -> bool:
 
 
 def _other_year(a: Title, b: Title) -> bool:
-    """The evaluations of 2016 and of 2017 are two.
+    """Whether they name different years: the evaluations of 2016 and of 2017 are two.
 
     A catalogue may add the year of publication to a title that names one.
     """
@@ -166,7 +166,7 @@ def _other_year(a: Title, b: Title) -> bool:
 
 
 def _adds_subtitle(longer: Title, shorter: Title) -> bool:
-    """Say whether one of the first signs of the longer title ends what the shorter one is."""
+    """Return whether the shorter title is the longer one up to one of its first signs."""
     if not shorter.letters or not longer.letters.startswith(shorter.letters):
         return False
     ends = (sign.start() for sign in islice(SIGN.finditer(longer.text), MAX_SIGNS))
@@ -175,14 +175,14 @@ def _adds_subtitle(longer: Title, shorter: Title) -> bool:
 
 
 def _adds_beginning(longer: Title, shorter: Title, explained: Set[str]) -> bool:
-    """Say whether one title goes on from words of its own into the other: "Overview of ...".
+    """Return whether the longer title has words of its own before the other: "Overview of ...".
 
-    What a sign sets off is a name ("Quartz: ..."), unless it leads on ("Data for: ..."), or what
-    a catalogue left in front.
+    Words before a sign are a name ("Quartz: ..."), unless they lead on ("Data for: ...") or come
+    from a catalogue.
     """
     for count in range(1, min(5, len(longer.words))):
         if "".join(longer.words[count : count + 3]) == "".join(shorter.words[:3]):
-            # Words that the other title says further on are no addition: it is turned round.
+            # Words that come later in the other title are not added: it is reordered.
             said = _ARTICLES | shorter.distinct
             added = [word for word in longer.words[:count] if word not in said]
             named = longer.words[count - 1] not in _LEADING and _set_off(longer.text, count)
@@ -191,7 +191,7 @@ def _adds_beginning(longer: Title, shorter: Title, explained: Set[str]) -> bool:
 
 
 def _set_off(text: str, count: int) -> bool:
-    """Say whether a sign stands behind the first `count` words."""
+    """Return whether a sign follows the first `count` words."""
     done, before = 0, 0
     for sign in _SIGN.finditer(text):
         before += len(WORD.findall(plain(text[done : sign.start()])))

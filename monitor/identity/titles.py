@@ -30,9 +30,9 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """A title made ready for comparing: folded words in order, as a set, and run together.
+    """A title prepared for comparison: folded words in order, as a set, and joined.
 
-    `part` is the number that it gives itself as a part; `counted`, where only signs say so.
+    `part` is its number as a part; `number` is one that only signs set off ("Agents, II").
     """
 
     words: tuple[str, ...]
@@ -80,7 +80,7 @@ def title(text: str) -> Title:
 
 
 def _without_notes(text: str) -> str:
-    """Take from the ends of a title what stands between signs and only says its form and place.
+    """Remove notes about form and place, between signs at the ends of a title.
 
     "Tutorial: Agents", "Agents (extended abstract)", "Agents, in Proc. SIGMOD" are "Agents".
     """
@@ -94,7 +94,7 @@ def _without_notes(text: str) -> str:
 
 
 def _may_end_in_note(text: str, end: int) -> bool:
-    """Whether the first or last word may be left behind: those of nearly all titles are not."""
+    """Whether the first or last word may belong to a note. Most titles have no such word."""
     words = text.split(None, 1) if end == 0 else text.rsplit(None, 1)
     return bool(words) and words[end].strip(".:;,()[]?! ").lower() in LEFT_BEHIND
 
@@ -108,22 +108,22 @@ def number_of(word: str) -> str:
     return NUMBER.get(word, word)
 
 
-# A sign with a space on either side: nothing within words or numbers. A run of signs is looked at
-# from its beginning only.
+# A sign with a space on one side, so not within words or numbers. A run of signs is matched only
+# from its beginning.
 SIGN = re.compile(
     r"(?<![.:;,()\[\]?!])[.:;,()\[\]?!]++(?: |$)|(?:^| )[-\u2013\u2014.:;,()\[\]?!]++"
 )
-# A piece of two rare words may be anything's title.
+# Pieces of less weight, such as two rare words, may be any title's.
 MIN_PIECE_WEIGHT = 3.5
 MAX_SIGNS = 5
 
 
 @lru_cache(maxsize=4096)
 def pieces(title: str) -> tuple[str, ...]:
-    """Return the letters of a title up to each of its first signs, and from each on.
+    """Return the letters of a title up to each of its first signs, and from each sign on.
 
-    Those that tell too little are left out. "Data Cubes, Efficiently. In: Proc. SIGMOD 1996"
-    begins with the whole title, and "Lomet, D.: Data Cubes" ends with it.
+    Pieces of too few words are left out. "Data Cubes, Efficiently. In: Proc. SIGMOD 1996" begins
+    with the whole title, and "Lomet, D.: Data Cubes" ends with it.
     """
     parts = [_trim(words) for one in SIGN.split(repair(title)) if (words := plain(one).split())]
     found: dict[str, None] = {}

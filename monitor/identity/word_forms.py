@@ -1,4 +1,4 @@
-"""Is a word of one title met in another: in another form, mistyped, joined, or by its initials?"""
+"""Whether a word of one title occurs in another: inflected, mistyped, joined or abbreviated."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence, Set
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA, Prefix
 
-# What may stand behind a stem of four letters: networks, networked; optimise, optimization.
+# Endings after a stem of four letters: networks, networked; optimise, optimization.
 _ENDINGS = re.compile(
     r"(?:e?s|e?d|e|y|ing|ings|e?rs?|ors?|ed|ies|ied|al|ally|ly|ics?|ical|ive|ity|ate|ated|ating"
     r"|(?:i[sz])?(?:e|ed|es|ing|ations?)|ation|ations|ational|ions?|ment|ments|able|ness)?"
 )
-# Two words that differ in this much of their beginning only say the contrary of each other.
+# Words that differ only in this beginning are opposites.
 _CONTRARY = (
     ("hyper", "hypo"),
     ("inter", "intra"),
@@ -28,16 +28,16 @@ _CONTRARY = (
 DIGRAPH = re.compile("(?<=[aou])e")
 _DIGITS = re.compile(r"\d+")
 _TO = re.compile("(?<=[a-z])2(?=[a-z])")  # P2P is peer to peer
-# Runs of letters with no spaces left in them are met where most of them is, damaged or not.
+# A run of letters without spaces occurs where most of it does, damaged or not.
 _RUN = 12
 _MIN_PARTIAL_RATIO = 88
 
 
 def missing(ours: Set[str], own: str, theirs: Set[str], letters: str) -> list[str]:
-    """Return which of our words, not theirs, they have in no form.
+    """Return which of our words do not occur in theirs in any form.
 
-    `theirs` are the words that they have alone; `own` and `letters` are all letters of the two
-    titles, run together.
+    `theirs` are the words that only they have; `own` and `letters` are all letters of the two
+    titles, joined.
     """
     return [word for word in ours if not _occurs(word, own, theirs, letters)]
 
@@ -62,8 +62,8 @@ def _occurs_damaged(run: str, letters: str) -> bool:
 
 
 def near(a: str, b: str) -> bool:
-    """Another form of one word, or a mistake in typing it; YOLOv7 and YOLOv8 are two."""
-    if a[0] != b[0] and a[1:5] != b[1:5]:  # the first letter is seldom mistyped
+    """Whether two words are forms of one, or differ by a typo; YOLOv7 and YOLOv8 are two."""
+    if a[0] != b[0] and a[1:5] != b[1:5]:  # typos seldom change the first letter
         return False
     if a[:4] == b[:4] and len(a) > 3 < len(b):
         stem = Prefix.similarity(a, b)
@@ -81,7 +81,7 @@ def _contrary(a: str, b: str) -> bool:
 
 
 def _is_typo(a: str, b: str) -> bool:
-    """One letter of five, two of eight."""
+    """Whether one letter of five differs, or two of eight."""
     shorter = min(len(a), len(b))
     if shorter < 5 or (shorter < 8 and a[0] != b[0]):
         return False
@@ -90,7 +90,7 @@ def _is_typo(a: str, b: str) -> bool:
 
 
 def numbered_apart(ours: Iterable[str], theirs: Iterable[str]) -> bool:
-    """Say whether a word of each differs from one of the other in its digits alone."""
+    """Return whether a word of each differs from one of the other only in its digits."""
     bare = {_DIGITS.sub("", word) for word in ours if _has_both(word)}
     return not bare.isdisjoint(_DIGITS.sub("", word) for word in theirs if _has_both(word))
 
