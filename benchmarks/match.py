@@ -132,7 +132,7 @@ def _papers(
                 expected = _sort(pairs) if expected is None else expected
                 same &= _agree(name, expected[expected[:, 0] < len(some)], _sort(pairs))
                 matched = len(expected)
-    print(f"  {count:,} papers, each meets {matched / count:,.1f} topics")
+    print(f"  {count:,} papers, each matches {matched / count:,.1f} topics")
     _print_times(times)
     if isinstance(corpus, Read):
         written = [list(corpus.papers(count, simply=False))] * 2

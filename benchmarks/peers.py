@@ -22,7 +22,7 @@ Pairs = npt.NDArray[np.int64]
 
 
 class Engine(Protocol):
-    """Topics made ready, to meet papers: `clock` is what its time is measured with."""
+    """Topics ready to be matched: `clock` is what its time is measured with."""
 
     clock: Any
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from monitor.errors import QueryError
 from monitor.match.tree import And, AtLeast, Leaf, Near, Node, Not, Or, Words
@@ -17,13 +17,13 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 def refuse_too_broad(root: Node) -> None:
     """Raise `QueryError` when a paper with none of the words, or stop words alone, would do."""
-    if _met_by_nothing(root):
+    if _matches_if(root, lambda _: False):
         raise QueryError(
             "the topic only says what a paper must not have, and would find nearly everything",
             next(leaf.position for leaf, negated in _all_leaves(root) if negated),
             "add a term that must match, and exclude from that",
         )
-    if _met_by_stop_words(root):
+    if _matches_if(root, _is_stop_words):
         raise QueryError(
             "this topic contains only very common words and would match everything",
             next(leaf.position for leaf, _ in _all_leaves(root) if _is_stop_words(leaf)),
@@ -31,32 +31,19 @@ def refuse_too_broad(root: Node) -> None:
         )
 
 
-def _met_by_nothing(node: Node) -> bool:
+def _matches_if(node: Node, leaf_matches: Callable[[Leaf], bool]) -> bool:
+    """Whether a tree matches a paper with only the leaves for which the test is true."""
     match node:
         case Not():
             return True
         case And(children):
-            return all(_met_by_nothing(child) for child in children)
+            return all(_matches_if(child, leaf_matches) for child in children)
         case Or(children):
-            return any(_met_by_nothing(child) for child in children)
+            return any(_matches_if(child, leaf_matches) for child in children)
         case AtLeast(count, children):
-            return sum(_met_by_nothing(child) for child in children) >= count
+            return sum(_matches_if(child, leaf_matches) for child in children) >= count
         case _:
-            return False
-
-
-def _met_by_stop_words(node: Node) -> bool:
-    match node:
-        case Not():
-            return True
-        case And(children):
-            return all(_met_by_stop_words(child) for child in children)
-        case Or(children):
-            return any(_met_by_stop_words(child) for child in children)
-        case AtLeast(count, children):
-            return sum(_met_by_stop_words(child) for child in children) >= count
-        case _:
-            return _is_stop_words(node)
+            return leaf_matches(node)
 
 
 def _is_stop_words(leaf: Leaf) -> bool:

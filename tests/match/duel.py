@@ -1,4 +1,4 @@
-"""A duel: random topics meet random papers in the index and in plain evaluation.
+"""Compares the index with the reference evaluation on random topics and papers.
 
     python -m tests.match.duel [--pairs N] [--seed S]
 
@@ -180,7 +180,7 @@ def _some(random: Random, most: int) -> str:
 
 
 def duel(pairs: int, seed: int) -> Iterator[str]:
-    """Let at least so many pairs meet, and yield where index and plain evaluation disagree."""
+    """Compare at least so many pairs, and yield where index and reference disagree."""
     random = Random(seed)
     while pairs > 0:
         drawn = [one for one in (draw_topic(random) for _ in range(TOPICS)) if one is not None]

@@ -1,4 +1,4 @@
-"""Topics and papers drawn from the grammar and a small vocabulary, so that they often meet."""
+"""Topics and papers drawn from the grammar and a small vocabulary, so that they often match."""
 
 from __future__ import annotations
 

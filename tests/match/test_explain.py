@@ -1,4 +1,4 @@
-"""Why a paper met a topic, where the words stand in its text, and how papers rank."""
+"""Why a topic matches a paper, where its words occur in the text, and how papers rank."""
 
 from __future__ import annotations
 

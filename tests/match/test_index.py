@@ -1,4 +1,4 @@
-"""Which topics meet which papers: the engine held against plain evaluation."""
+"""Which topics match which papers: the engine compared with the reference evaluation."""
 
 from __future__ import annotations
 

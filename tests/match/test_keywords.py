@@ -1,4 +1,4 @@
-"""What the search index holds and seeks: whoever meets a topic has what it seeks."""
+"""Keywords of papers: every paper that a topic matches is found by its search expression."""
 
 from __future__ import annotations
 

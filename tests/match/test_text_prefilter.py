@@ -1,4 +1,4 @@
-"""A test at a glance lets every paper through that meets a topic, and few others."""
+"""The prefilter accepts every paper that a topic matches, and few others."""
 
 from __future__ import annotations
 
