@@ -106,14 +106,14 @@ def _count_turned_matches(fewer: Sequence[Name], more: Sequence[Name]) -> int:
         return 0
     left = list(more)
     for name in fewer:
-        turned = next((other for other in left if _is_turned(name, other)), None)
+        turned = next((other for other in left if _swaps_names(name, other)), None)
         if turned is None:
             return 0
         left.remove(turned)
     return len(fewer)
 
 
-def _is_turned(a: Name, b: Name) -> bool:
+def _swaps_names(a: Name, b: Name) -> bool:
     """Whether the word of each name begins with an initial of the other: G. Hopper, H. Grace."""
     if not (len(a) == len(b) == 2 and len(a[1]) > 1 < len(b[1])):
         return False

@@ -163,8 +163,8 @@ def one_conference(a: Venue, b: Venue) -> bool:
 
 def both_published(a: Venue, b: Venue) -> bool:
     """Say whether neither may be a draft of the other: both printed, or both of no known place."""
-    return Kind.PREPRINT not in (a.kind, b.kind) and _is_named(a) == _is_named(b)
+    return Kind.PREPRINT not in (a.kind, b.kind) and _has_name(a) == _has_name(b)
 
 
-def _is_named(one: Venue) -> bool:
+def _has_name(one: Venue) -> bool:
     return bool(one.kind or one.series or one.words)

@@ -49,15 +49,15 @@ def _occurs(word: str, own: str, theirs: Set[str], letters: str) -> bool:
     within = False
     for other in theirs:
         if word in other:  # joined to words of ours; "supervised" is not met in "unsupervised"
-            if other in own or near(word, other) or _occurs_damaged(other, own):
+            if other in own or near(word, other) or _occurs_with_damage(other, own):
                 return True
             within = True
         elif (other[0] == first or other[1:5] == rest) and near(word, other):
             return True
-    return not within and (word in letters or _occurs_damaged(word, letters))
+    return not within and (word in letters or _occurs_with_damage(word, letters))
 
 
-def _occurs_damaged(run: str, letters: str) -> bool:
+def _occurs_with_damage(run: str, letters: str) -> bool:
     return len(run) > _RUN and fuzz.partial_ratio(run, letters) >= _MIN_PARTIAL_RATIO
 
 
