@@ -98,7 +98,7 @@ class Pages(Channel):
             return Outcome(
                 DeliveryState.RETRY, f"cannot write {page}: {error.strerror}", channel_down=True
             )
-        return self._listed(page)
+        return self._list_page(page)
 
     def reconcile(self, delivery: Delivery) -> Outcome | None:
         """Look at the file: it is there in full or it is not; the index may still lack it."""
@@ -110,7 +110,9 @@ class Pages(Channel):
         except OSError:
             return None
         return (
-            self._listed(page) if written else Outcome(DeliveryState.RETRY, f"{page} is not there")
+            self._list_page(page)
+            if written
+            else Outcome(DeliveryState.RETRY, f"{page} is not there")
         )
 
     def check(self) -> str:
@@ -134,12 +136,12 @@ class Pages(Channel):
         except FileNotFoundError:
             return FILE
 
-    def _listed(self, page: Path) -> Outcome:
+    def _list_page(self, page: Path) -> Outcome:
         try:
             self._write_index()
         except (OSError, MonitorError) as error:
-            late = f"the page is written, the index is not: {error}"
-            return Outcome(DeliveryState.SENT, late, reference=str(page))
+            problem = f"the page is written, the index is not: {error}"
+            return Outcome(DeliveryState.SENT, problem, reference=str(page))
         return Outcome(DeliveryState.SENT, reference=str(page))
 
     def _write_index(self) -> None:

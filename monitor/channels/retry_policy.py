@@ -155,7 +155,7 @@ def give_up_at(
     return (delivery.handed_off_at or delivery.created_at) + patience.give_up + down
 
 
-def looked(delivery: Delivery, found: Outcome, now: datetime) -> Outcome:
+def judge_lookup(delivery: Delivery, found: Outcome, now: datetime) -> Outcome:
     """Turn what a channel found into what is recorded.
 
     What is not there yet may be on its way still, when the process died a moment ago: it is looked

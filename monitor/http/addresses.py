@@ -13,7 +13,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 PERMITTED_BY = "allow_private: true permits the host and port in the source's url, and no others"
 
 
-def shown(url: str) -> str:
+def redact_url(url: str) -> str:
     """Return a URL without what may be secret in it: user, password, query and fragment."""
     try:
         parts = urlsplit(url.strip())
@@ -34,7 +34,7 @@ def _server(url: str) -> tuple[str, int]:
     return parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
 
 
-def refused(address: Address) -> bool:
+def is_refused(address: Address) -> bool:
     """Say whether an address leads, or may be led, to anything but the public network.
 
     `is_global` alone calls multicast and NAT64 addresses of private hosts global (64:ff9b::/96
@@ -43,14 +43,14 @@ def refused(address: Address) -> bool:
     """
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped:
-            return refused(address.ipv4_mapped)
+            return is_refused(address.ipv4_mapped)
         if address.sixtofour or address.is_site_local:
             return True
     return not address.is_global or address.is_multicast or address.is_reserved
 
 
-def allowed(host: str, found: Iterable[str]) -> list[str]:
-    public = [text for text in found if not refused(ipaddress.ip_address(text.split("%")[0]))]
+def public_addresses(host: str, found: Iterable[str]) -> list[str]:
+    public = [text for text in found if not is_refused(ipaddress.ip_address(text.split("%")[0]))]
     if not public:
         raise FetchError(f"{host} is not a public address", PERMITTED_BY)
     return public

@@ -31,7 +31,7 @@ class Decoder:
         self.received = 0
 
     @property
-    def ended(self) -> bool:
+    def is_complete(self) -> bool:
         return self._gzip is None or self._gzip.eof
 
     def feed(self, chunk: bytes) -> None:

@@ -31,10 +31,10 @@ def lifetime(headers: Mapping[str, str], now: float) -> timedelta:
 
     The longer of `max-age` (less the `Age` it came with) and `Expires`.
     """
-    told = headers.get("cache-control", "")
-    if _NEVER.search(told):
+    control = headers.get("cache-control", "")
+    if _NEVER.search(control):
         return timedelta(0)
-    found = _MAX_AGE.search(told)
+    found = _MAX_AGE.search(control)
     age = _seconds(found[1]) - _seconds(headers.get("age", "").strip()) if found else timedelta(0)
     expires = _until(headers.get("expires", "").strip(), headers, now) or timedelta(0)
     return max(timedelta(0), min(max(age, expires), MOST))

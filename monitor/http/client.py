@@ -24,7 +24,7 @@ from typing import BinaryIO, cast
 import httpcore
 
 from monitor.errors import FetchError, WaitError
-from monitor.http.addresses import shown
+from monitor.http.addresses import redact_url
 from monitor.http.body import MAX_BYTES
 from monitor.http.dialing import Watch, resolve
 from monitor.http.exchange import Exchanger, NotTheRestError, show_minute
@@ -189,10 +189,10 @@ class HttpClient:
             except FetchError as error:
                 if error.retry_after is not None:
                     raise
-                self._memory.moved(address, "")
+                self._memory.record_move(address, "")
         answer, place = self._follow_redirects(request)
         if place or move:
-            self._memory.moved(address, place)
+            self._memory.record_move(address, place)
         return answer
 
     def close(self) -> None:
@@ -217,7 +217,7 @@ class HttpClient:
             permanent = permanent and answer.permanent
             if permanent:
                 place = find_new_place(first, request.url)
-        raise FetchError(f"{shown(str(first))} redirects more than {MAX_REDIRECTS} times")
+        raise FetchError(f"{redact_url(str(first))} redirects more than {MAX_REDIRECTS} times")
 
     def _check_wait(self, request: Request) -> None:
         wait = self._memory.wait(server_of(request))

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpcore
 
-from monitor.http.addresses import allowed
+from monitor.http.addresses import public_addresses
 
 
 def resolve(host: str, port: int) -> list[str]:
@@ -63,7 +63,7 @@ class Guard(httpcore.NetworkBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
         found = self._resolve(host, port)
-        addresses = found if self._allow_private else allowed(host, found)
+        addresses = found if self._allow_private else public_addresses(host, found)
         fault: Exception = OSError("it has no address")
         for address in addresses:
             try:

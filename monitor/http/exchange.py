@@ -12,7 +12,7 @@ import httpcore
 import httpx
 
 from monitor.errors import FetchError
-from monitor.http.addresses import allowed
+from monitor.http.addresses import public_addresses
 from monitor.http.cache_headers import LEAST, retry_after
 from monitor.http.dialing import Guard, TooLateError, Watch
 from monitor.http.redirects import Redirect
@@ -116,7 +116,7 @@ class Exchanger:
             left = LEAST  # the server does not say for how long
         if left is None:
             return FetchError(message, _HINTS.get(status, ""), body=body)
-        wait = self._memory.must_wait(server_of(request), left, f"it answered {status} {phrase}")
+        wait = self._memory.record_wait(server_of(request), left, f"it answered {status} {phrase}")
         return FetchError(
             message, f"it will not be asked again before {show_minute(wait)}", left, body
         )
@@ -142,7 +142,7 @@ class Exchanger:
         except OSError:
             return  # only the proxy knows the name
         if not request.allow_private:
-            allowed(request.url.host, found)
+            public_addresses(request.url.host, found)
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:

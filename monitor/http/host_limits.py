@@ -41,7 +41,7 @@ class Gates:
         spacing = max(apart, 3.0 if gate == ARXIV else 0.0)
         try:
             make_folder(self._folder)
-            file = _opened(self._folder / f"{quote(gate, safe='')}.gate")
+            file = _open_lock_file(self._folder / f"{quote(gate, safe='')}.gate")
         except OSError as fault:
             raise FetchError(f"cannot keep the gate of {gate}: {fault.strerror}") from fault
         with file:
@@ -76,7 +76,7 @@ def gate_of(host: str) -> str:
     return ARXIV if host.endswith(f".{ARXIV}") else host
 
 
-def _opened(path: Path) -> IO[str]:
+def _open_lock_file(path: Path) -> IO[str]:
     return os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, FILE), "a+")
 
 

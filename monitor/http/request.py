@@ -9,7 +9,7 @@ from typing import BinaryIO
 import httpx
 
 from monitor.errors import FetchError
-from monitor.http.addresses import PERMITTED_BY, shown
+from monitor.http.addresses import PERMITTED_BY, redact_url
 from monitor.http.host_limits import gate_of
 
 
@@ -36,16 +36,16 @@ def parse_url(url: str) -> httpx.URL:
     try:
         return httpx.URL(url.strip())
     except (httpx.InvalidURL, ValueError) as error:
-        raise FetchError(f"{shown(url)} is not a valid address") from error
+        raise FetchError(f"{redact_url(url)} is not a valid address") from error
 
 
 def check_address(request: Request) -> None:
     url = request.url
     if url.scheme not in ("http", "https") or not url.host:
-        raise FetchError(f"{shown(str(url))} is not an http or https address")
+        raise FetchError(f"{redact_url(str(url))} is not an http or https address")
     if not request.allow_private and port_of(url) not in (80, 443):
         raise FetchError(
-            f"{shown(str(url))} uses a port other than 80 and 443",
+            f"{redact_url(str(url))} uses a port other than 80 and 443",
             PERMITTED_BY,
         )
 

@@ -106,7 +106,7 @@ def _read_body(response: httpx.Response, body: Decoder, watch: Watch) -> bool:
                 raise FetchError(f"the answer came at less than {LEAST_RATE} bytes a second")
     except (httpcore.RemoteProtocolError, httpcore.ReadError):
         return False
-    return body.ended
+    return body.is_complete
 
 
 def _validators(headers: Mapping[str, str]) -> dict[str, str]:

@@ -32,13 +32,13 @@ class Memory(Protocol):
     def wait(self, server: str) -> Wait | None:
         """Return what a server asked for, if its time has not come."""
 
-    def must_wait(self, server: str, left: timedelta, why: str) -> Wait:
+    def record_wait(self, server: str, left: timedelta, why: str) -> Wait:
         """Note that a server asked to be left alone."""
 
     def move(self, address: str) -> Move | None:
         """Return where an address was seen to redirect to for good."""
 
-    def moved(self, address: str, place: str) -> None:
+    def record_move(self, address: str, place: str) -> None:
         """Note where an address redirected to for good; "": it did not, or not any more."""
 
 
@@ -48,11 +48,11 @@ class NoMemory:
     def wait(self, server: str) -> Wait | None:
         return None
 
-    def must_wait(self, server: str, left: timedelta, why: str) -> Wait:
+    def record_wait(self, server: str, left: timedelta, why: str) -> Wait:
         return Wait(datetime.now().astimezone() + left, left, why)
 
     def move(self, address: str) -> Move | None:
         return None
 
-    def moved(self, address: str, place: str) -> None:
+    def record_move(self, address: str, place: str) -> None:
         pass

@@ -14,10 +14,10 @@ from monitor.errors import FetchError
 def proxy_for(url: httpx.URL) -> httpx.Proxy | None:
     """Return the proxy that the environment names for an address (HTTP_PROXY, NO_PROXY, ...)."""
     proxies = urllib.request.getproxies()
-    told = proxies.get(url.scheme) or proxies.get("all") or ""
-    if not told or urllib.request.proxy_bypass(url.host):
+    address = proxies.get(url.scheme) or proxies.get("all") or ""
+    if not address or urllib.request.proxy_bypass(url.host):
         return None
-    proxy = httpx.Proxy(told if "://" in told else f"http://{told}")
+    proxy = httpx.Proxy(address if "://" in address else f"http://{address}")
     if proxy.url.scheme not in ("http", "https"):
         raise FetchError(f"a {proxy.url.scheme} proxy is not supported", "use an http proxy")
     return proxy

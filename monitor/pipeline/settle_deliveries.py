@@ -88,7 +88,7 @@ def resolve(context: DeliverContext, delivery_id: int, fate: Literal["sent", "re
 def _reconcile(channel: Channel, delivery: Delivery, now: datetime) -> Outcome | None:
     try:
         found = channel.reconcile(delivery)
-        return retry_policy.looked(delivery, found, now) if found else None
+        return retry_policy.judge_lookup(delivery, found, now) if found else None
     except Exception:
         log.exception("reconciliation failed", delivery=delivery.id, channel=channel.name)
         return None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, ClassVar
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from monitor.errors import FetchError
-from monitor.http.addresses import same_server, shown
+from monitor.http.addresses import redact_url, same_server
 from monitor.http.body import MAX_BYTES
 from monitor.model import (
     Document,
@@ -187,7 +187,7 @@ class Source(ABC):
             return copy
 
         return Dump(
-            name=shown(url),
+            name=redact_url(url),
             open=reopen,
             at=self._clock(),
             size=os.fstat(file.fileno()).st_size,
@@ -199,14 +199,14 @@ class Source(ABC):
 
     def _page(self, url: str, validators: Mapping[str, str]) -> Found:
         self._http()
-        return Found(shown(url), lambda: self._fetch(url, validators))
+        return Found(redact_url(url), lambda: self._fetch(url, validators))
 
     def _fetch(self, url: str, validators: Mapping[str, str]) -> Document | None:
         response = self.get(url, validators)
         if response.not_modified:
             return None
         return Document(
-            name=shown(url),
+            name=redact_url(url),
             content=response.content,
             at=self._clock(),
             content_type=response.content_type,

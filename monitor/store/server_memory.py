@@ -38,7 +38,7 @@ class Servers:
             return None
         return Wait(row.until, row.until - now, row.why)
 
-    def must_wait(self, server: str, left: timedelta, why: str) -> Wait:
+    def record_wait(self, server: str, left: timedelta, why: str) -> Wait:
         """Record how long a server asked to wait."""
         until = self._clock.now() + left
         row = {"server": index_value(server), "until": until, "why": why}
@@ -51,7 +51,7 @@ class Servers:
         with self._database.reading() as tx:
             return _move(tx, address)
 
-    def moved(self, address: str, place: str) -> None:
+    def record_move(self, address: str, place: str) -> None:
         """Count a permanent redirect, from 1 again if it leads to another place."""
         with self._database.writing() as tx:
             known = _move(tx, address)

@@ -106,7 +106,7 @@ class ChannelContract:
     def open(self, folder: Path, **changed: Any) -> Channel:
         """Open the channel with its settings, some of them changed."""
         kind = complete(getattr(self.kind, "kind", "mine"), self.kind)
-        raw = {name: self._filled(value, folder) for name, value in self.settings.items()}
+        raw = {name: self._fill(value, folder) for name, value in self.settings.items()}
         options = kind.Options.model_validate(raw | changed, context=SettingsAround(folder))
         return open_channel(kind, "mine", options, self.shared(folder))
 
@@ -168,8 +168,8 @@ class ChannelContract:
 
     def test_each_paper_of_a_digest_is_rendered(self, tmp_path: Path) -> None:
         digest = a_digest(tuple(f"Unmistakable{number}" for number in range(30)))
-        said = json.dumps([dict(part.body) for part in self.parts(self.open(tmp_path), digest)])
-        assert [n for n in range(30) if f"Unmistakable{n}" not in said] == []
+        text = json.dumps([dict(part.body) for part in self.parts(self.open(tmp_path), digest)])
+        assert [n for n in range(30) if f"Unmistakable{n}" not in text] == []
 
     def test_a_digest_without_papers_is_rendered(self, tmp_path: Path) -> None:
         assert self.parts(self.open(tmp_path), a_digest(()))
@@ -213,5 +213,5 @@ class ChannelContract:
         channel.close()
 
     @staticmethod
-    def _filled(value: Any, folder: Path) -> Any:
+    def _fill(value: Any, folder: Path) -> Any:
         return value.replace("{folder}", str(folder)) if isinstance(value, str) else value

@@ -101,7 +101,7 @@ class SourceContract:
         assert self.read(self.good) == self.read(self.good)
 
     @pytest.mark.parametrize("content", HOSTILE, ids=range(len(HOSTILE)))
-    def test_F01_F06_hostile_documents_are_told_never_raised(self, content: bytes) -> None:
+    def test_F01_F06_hostile_documents_are_reported_never_raised(self, content: bytes) -> None:
         reading = self.read(content)
         keeps_the_contract(reading)
         silent = not (reading.error or reading.papers) and reading.complete
@@ -145,24 +145,24 @@ class SourceContract:
     def test_a_page_is_fetched_with_its_validators(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        with _door(tmp_path, monkeypatch) as door, _serving(self.good) as (page, asked):
+        with _http_client(tmp_path, monkeypatch) as client, _serving(self.good) as (page, etags):
             options = self.kind.Options(url=f"{page}?verb=list&key=hush", allow_private=True)
-            (found,) = self.kind("daily", options, door, lambda: NOW).find({"etag": '"1"'})
+            (found,) = self.kind("daily", options, client, lambda: NOW).find({"etag": '"1"'})
             document = found.load()
             assert document is not None
             assert document.content == self.good and document.at == NOW
             assert document.validators == {"etag": '"2"'}
             assert "hush" not in found.name + document.name
-            assert asked == ['"1"']
-            (again,) = self.kind("daily", options, door, lambda: NOW).find({"etag": '"2"'})
+            assert etags == ['"1"']
+            (again,) = self.kind("daily", options, client, lambda: NOW).find({"etag": '"2"'})
             assert again.load() is None
 
     def test_a_page_that_cannot_be_had_is_a_failure_of_its_document(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        with _door(tmp_path, monkeypatch) as door, _serving(b"") as (page, _):
+        with _http_client(tmp_path, monkeypatch) as client, _serving(b"") as (page, _):
             options = self.kind.Options(url=f"{page}?verb=gone", allow_private=True)
-            (found,) = self.kind("daily", options, door, lambda: NOW).find({})
+            (found,) = self.kind("daily", options, client, lambda: NOW).find({})
             with pytest.raises(FetchError, match="404"):
                 found.load()
 
@@ -171,26 +171,26 @@ class SourceContract:
 
 
 @contextmanager
-def _door(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpClient]:
+def _http_client(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpClient]:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-    door = HttpClient(version="1", gate_dir=folder / "gates")
+    client = HttpClient(version="1", gate_dir=folder / "gates")
     try:
-        yield door
+        yield client
     finally:
-        door.close()
+        client.close()
 
 
 @contextmanager
 def _serving(page: bytes) -> Iterator[tuple[str, list[str]]]:
     """Serve a page whose ETag is "2" (an empty one is gone), and list the ETags asked with."""
-    asked: list[str] = []
+    etags: list[str] = []
 
     class Page(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked.append(self.headers.get("If-None-Match", ""))
-            body = page if asked[-1] != '"2"' else b""
+            etags.append(self.headers.get("If-None-Match", ""))
+            body = page if etags[-1] != '"2"' else b""
             self.send_response(200 if body else 304 if page else 404)
             self.send_header("ETag", '"2"')
             self.send_header("Content-Length", str(len(body)))
@@ -202,5 +202,5 @@ def _serving(page: bytes) -> Iterator[tuple[str, list[str]]]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/list", asked
+        yield f"http://127.0.0.1:{server.server_port}/list", etags
         server.shutdown()

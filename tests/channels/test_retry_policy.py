@@ -9,7 +9,7 @@ from monitor.channels.retry_policy import (
     Patience,
     decide,
     give_up_at,
-    looked,
+    judge_lookup,
     may_hand_off_again,
     next_attempt,
     rest,
@@ -85,8 +85,8 @@ def test_it_is_given_up_after_48_hours_of_trying(delivery_id: int, attempts: int
 
 
 def test_L01_a_server_that_names_a_time_is_obeyed_within_reason() -> None:
-    asked = {30: 30, 0: 1, 86_400: 6 * 3600}
-    for seconds, waited in asked.items():
+    waits = {30: 30, 0: 1, 86_400: 6 * 3600}
+    for seconds, waited in waits.items():
         outcome = Outcome(DeliveryState.RETRY, "429", retry_after=timedelta(seconds=seconds))
         assert wait(0, outcome=outcome) == timedelta(seconds=waited)
 
@@ -125,12 +125,12 @@ def test_what_nobody_knows_is_not_asked_about_at_once() -> None:
 def test_S09_what_is_not_there_yet_is_looked_for_again_before_it_is_sent_again() -> None:
     absent = Outcome(DeliveryState.RETRY, "not there", retry_after=timedelta(minutes=2))
     lost = delivery(Rendered(0, {}), state=DeliveryState.UNKNOWN, changed_at=AT)
-    soon = looked(lost, absent, AT + timedelta(seconds=119))
+    soon = judge_lookup(lost, absent, AT + timedelta(seconds=119))
     assert (soon.state, soon.retry_after) == (DeliveryState.UNKNOWN, timedelta(minutes=2))
-    sure = looked(lost, absent, AT + timedelta(minutes=2))
+    sure = judge_lookup(lost, absent, AT + timedelta(minutes=2))
     assert (sure.state, sure.retry_after) == (DeliveryState.RETRY, None)
     for found in (Outcome(DeliveryState.SENT), Outcome(DeliveryState.RETRY)):
-        assert looked(lost, found, AT) == found
+        assert judge_lookup(lost, found, AT) == found
 
 
 def test_K05_what_no_channel_can_find_out_is_handed_off_once_more_or_held() -> None:

@@ -139,14 +139,14 @@ def test_a_channel_needs_a_webhook_or_a_token() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked, waited",
+    "retry_after, waited",
     [("30", 30), ("0", 1), (None, 30), ("abc", 30), ("86400", 86_400), ("9" * 30, 30)],
 )
 def test_L01_429_is_a_retry_for_the_queue(
-    slack: SlackServer, asked: str | None, waited: int
+    slack: SlackServer, retry_after: str | None, waited: int
 ) -> None:
     for ours in (bot(slack), hook(slack)):
-        headers = {"Retry-After": asked} if asked else {}
+        headers = {"Retry-After": retry_after} if retry_after else {}
         slack.faults.append(Fault(429, '{"ok": false, "error": "ratelimited"}', headers))
         [outcome] = send(ours)
         assert outcome.state is DeliveryState.RETRY and not outcome.channel_down
@@ -460,8 +460,8 @@ def test_slack_is_reached_through_a_proxy_of_the_environment(
             else Slack("lab", webhook="http://slack.example/services/T0")
         )
         send(channel)
-        [asked] = proxy.requests
-    assert asked.target.startswith("http://slack.example/")
+        [request] = proxy.requests
+    assert request.target.startswith("http://slack.example/")
 
 
 def test_W06_no_secret_is_told_or_logged(
@@ -470,8 +470,8 @@ def test_W06_no_secret_is_told_or_logged(
     caplog.set_level(logging.DEBUG)
     logging.getLogger("slack_sdk").setLevel(logging.DEBUG)
     bad = Slack("lab", webhook="htp://hooks.example/services/a-secret-path")
-    told = [outcome.error for ours in (bot(slack), hook(slack), bad) for outcome in send(ours)]
+    errors = [outcome.error for ours in (bot(slack), hook(slack), bad) for outcome in send(ours)]
     slack.faults.append(Fault(500, "oops"))
-    told += [outcome.error for outcome in send(hook(slack))]
-    for text in (*told, caplog.text, repr(bot(slack)), repr(hook(slack))):
+    errors += [outcome.error for outcome in send(hook(slack))]
+    for text in (*errors, caplog.text, repr(bot(slack)), repr(hook(slack))):
         assert TOKEN not in text and "a-secret-path" not in text

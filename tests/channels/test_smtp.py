@@ -212,7 +212,7 @@ def test_M09_no_mail_and_no_password_when_STARTTLS_is_stripped() -> None:
 
 @pytest.mark.parametrize("tls", ["starttls", "implicit"])
 @pytest.mark.parametrize(
-    "host, days, known, said",
+    "host, days, trusted, reason",
     [
         ("mx.elsewhere.example", 9, True, "ostname mismatch"),
         ("localhost", -1, True, "expired"),
@@ -220,17 +220,17 @@ def test_M09_no_mail_and_no_password_when_STARTTLS_is_stripped() -> None:
     ],
 )
 def test_M09_a_certificate_that_is_not_theirs_is_refused(
-    authority: trustme.CA, ca_file: Path, tls: Any, host: str, days: int, known: bool, said: str
+    authority: trustme.CA, ca_file: Path, tls: Any, host: str, days: int, trusted: bool, reason: str
 ) -> None:
     today = datetime.now(UTC)
     valid = {"not_before": today - timedelta(days=9), "not_after": today + timedelta(days=days)}
     context = certificate(authority, host, **valid)
     with ScriptedSmtp(("STARTTLS", "AUTH PLAIN"), context, tls == "implicit") as mx:
-        secured = {"tls": tls, "ca_file": ca_file if known else None}
+        secured = {"tls": tls, "ca_file": ca_file if trusted else None}
         ours = server(mx.port, username="papers", password="secret", **secured)
         outcome = ours.send(letter(), Commit())
     assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
-    assert said in outcome.error
+    assert reason in outcome.error
     assert not [command for command in mx.commands if command.startswith("AUTH")]
 
 
@@ -255,9 +255,9 @@ def test_M10_a_wrong_password_is_tried_once_and_told_without_it(
     assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
     assert "535 5.7.8" in outcome.error
     assert len([command for command in mx.commands if command.startswith("AUTH")]) == 1
-    for told in (outcome.error, repr(ours), caplog.text):
-        assert "top-secret" not in told and "dG9wLXNlY3JldA" not in told
-        assert "AHBhcGVycwB0b3Atc2VjcmV0" not in told
+    for text in (outcome.error, repr(ours), caplog.text):
+        assert "top-secret" not in text and "dG9wLXNlY3JldA" not in text
+        assert "AHBhcGVycwB0b3Atc2VjcmV0" not in text
 
 
 # ── the recipient's faults ──────────────────────────────────────────────────────────

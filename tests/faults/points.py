@@ -143,8 +143,8 @@ TRANSACTIONS = {
     "monitor.service.process.Running._announce": "service",
     "monitor.store.database.Database.probe": "probe",
     "monitor.store.restore._hold": "restored held",
-    "monitor.store.server_memory.Servers.moved": "address moved",
-    "monitor.store.server_memory.Servers.must_wait": "server waits",
+    "monitor.store.server_memory.Servers.record_move": "address moved",
+    "monitor.store.server_memory.Servers.record_wait": "server waits",
 }
 
 

@@ -25,7 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.errors import FetchError
-from monitor.http.addresses import refused, shown
+from monitor.http.addresses import is_refused, redact_url
 from monitor.http.cache_headers import lifetime, retry_after
 from monitor.http.client import HttpClient
 from monitor.http.host_limits import Gates
@@ -76,8 +76,8 @@ def public_door(
 def test_an_answer_comes_with_its_content_type_and_validators(
     web: MisbehavingServer, door: HttpClient
 ) -> None:
-    told = {"Content-Type": "text/xml", "ETag": '"1"', "Last-Modified": "yesterday"}
-    web.answers("/feed", body=b"<rss/>", headers=told)
+    headers = {"Content-Type": "text/xml", "ETag": '"1"', "Last-Modified": "yesterday"}
+    web.answers("/feed", body=b"<rss/>", headers=headers)
     answer = door.get(web.url("/feed"), allow_private=True)
     assert (answer.status, answer.content, answer.content_type) == (200, b"<rss/>", "text/xml")
     assert answer.validators == {"etag": '"1"', "last_modified": "yesterday"}
@@ -111,8 +111,8 @@ def test_F14_unchanged_is_told_by_304(web: MisbehavingServer, door: HttpClient) 
     kept = {"etag": '"1"', "last_modified": "yesterday"}
     answer = door.get(web.url("/feed"), validators=kept, allow_private=True)
     assert answer.not_modified and answer.content == b"" and answer.validators == kept
-    asked = web.requests[0].headers
-    assert (asked["if-none-match"], asked["if-modified-since"]) == ('"1"', "yesterday")
+    sent = web.requests[0].headers
+    assert (sent["if-none-match"], sent["if-modified-since"]) == ('"1"', "yesterday")
 
 
 def test_a_304_that_nobody_asked_for_is_a_failure(web: MisbehavingServer, door: HttpClient) -> None:
@@ -179,11 +179,11 @@ def test_retry_after_stays_within_a_minute_and_a_day(value: str, wait: timedelta
 
 
 def test_a_date_counts_from_the_answers_own() -> None:
-    told = {
+    headers = {
         "retry-after": "Fri, 01 Jan 2100 02:00:00 GMT",
         "date": "Fri, 01 Jan 2100 00:00:00 GMT",
     }
-    assert retry_after(told, now=NOVEMBER) == timedelta(hours=2)
+    assert retry_after(headers, now=NOVEMBER) == timedelta(hours=2)
 
 
 def test_no_retry_after_is_no_wish() -> None:
@@ -192,8 +192,8 @@ def test_no_retry_after_is_no_wish() -> None:
 
 @given(st.text(), st.text())
 def test_lifetimes_never_raise(control: str, expires: str) -> None:
-    told = {"cache-control": control, "expires": expires, "age": control}
-    assert timedelta(0) <= lifetime(told, now=1e9) <= timedelta(hours=24)
+    headers = {"cache-control": control, "expires": expires, "age": control}
+    assert timedelta(0) <= lifetime(headers, now=1e9) <= timedelta(hours=24)
 
 
 @given(st.text())
@@ -215,8 +215,8 @@ def test_gzip_is_decoded_also_in_several_members(web: MisbehavingServer, door: H
 def test_F02_a_body_shorter_than_its_length_is_kept_without_validators(
     web: MisbehavingServer, door: HttpClient
 ) -> None:
-    told = {"ETag": '"1"', "Cache-Control": "max-age=3600"}
-    web.answers("/", body=b"<rss><item/>", length=1000, headers=told)
+    headers = {"ETag": '"1"', "Cache-Control": "max-age=3600"}
+    web.answers("/", body=b"<rss><item/>", length=1000, headers=headers)
     answer = door.get(web.url("/"), allow_private=True)
     assert answer.content == b"<rss><item/>"
     assert not answer.complete and answer.validators == {} and not answer.lifetime
@@ -328,9 +328,9 @@ def test_F04_the_deadline_is_a_minute_where_nobody_says_more(
 def test_F04_all_redirects_share_one_deadline(web: MisbehavingServer, tmp_path: Path) -> None:
     time = Time(0.0)
 
-    def late(asked: Asked) -> Answer:
+    def late(request: Asked) -> Answer:
         time.now += 25
-        return Answer(302, headers={"Location": asked.target + "x"})
+        return Answer(302, headers={"Location": request.target + "x"})
 
     web.decides("*", late)
     with pytest.raises(FetchError, match="within 60 s"):
@@ -356,19 +356,19 @@ def test_F04_waiting_for_ones_turn_is_not_the_servers_time(
 class Listening(httpcore.NetworkStream):
     """Notes how long each operation of a connection may take."""
 
-    def __init__(self, stream: httpcore.NetworkStream, told: dict[str, float | None]) -> None:
-        self.stream, self.told = stream, told
+    def __init__(self, stream: httpcore.NetworkStream, timeouts: dict[str, float | None]) -> None:
+        self.stream, self.timeouts = stream, timeouts
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        self.told["read"] = timeout
+        self.timeouts["read"] = timeout
         return self.stream.read(max_bytes, timeout)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self.told["write"] = timeout
+        self.timeouts["write"] = timeout
         self.stream.write(buffer, timeout)
 
     def start_tls(self, ssl_context, server_hostname=None, timeout=None):  # type: ignore[no-untyped-def]
-        self.told["tls"] = timeout
+        self.timeouts["tls"] = timeout
         return self
 
     def close(self) -> None:
@@ -378,22 +378,22 @@ class Listening(httpcore.NetworkStream):
 class Asking(Dialler):
     def __init__(self, port: int) -> None:
         super().__init__(port)
-        self.told: dict[str, float | None] = {}
+        self.timeouts: dict[str, float | None] = {}
 
     def connect_tcp(self, host: str, port: int, timeout=None, *_: object, **__: object):  # type: ignore[no-untyped-def]
-        self.told["connect"] = timeout
-        return Listening(super().connect_tcp(host, port, timeout), self.told)
+        self.timeouts["connect"] = timeout
+        return Listening(super().connect_tcp(host, port, timeout), self.timeouts)
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "timeouts"),
     [
         (3600, {"connect": 10, "tls": 10, "write": 20, "read": 20}),
         (5, {"connect": 5, "tls": 5, "write": 5, "read": 5}),
     ],
 )
 def test_F04_each_operation_has_its_own_time_within_the_deadline(
-    web: MisbehavingServer, tmp_path: Path, seconds: int, told: dict[str, float]
+    web: MisbehavingServer, tmp_path: Path, seconds: int, timeouts: dict[str, float]
 ) -> None:
     dialler = Asking(web.port)
     door = HttpClient(
@@ -405,7 +405,7 @@ def test_F04_each_operation_has_its_own_time_within_the_deadline(
     )
     web.answers("/", body=b"x")
     door.get("https://feeds.example/", deadline=timedelta(seconds=seconds))
-    assert dialler.told == told
+    assert dialler.timeouts == timeouts
 
 
 def test_F03_headers_without_end_are_refused(web: MisbehavingServer, door: HttpClient) -> None:
@@ -466,8 +466,8 @@ def resuming(
 ) -> None:
     """Break off after 1,000 bytes, and answer what is asked from a byte on with `rest`."""
 
-    def decide(asked: Asked) -> Answer:
-        if begin := asked.headers.get("range", "").removeprefix("bytes=").removesuffix("-"):
+    def decide(request: Asked) -> Answer:
+        if begin := request.headers.get("range", "").removeprefix("bytes=").removesuffix("-"):
             return rest(int(begin))
         whole = len(web.requests) > 1
         return Answer(body=BODY if whole else BODY[:1000], headers=headers, length=len(BODY))
@@ -479,8 +479,8 @@ ETAG = {"ETag": '"1"'}
 
 
 def part(begin: int, end: int, **headers: str) -> Answer:
-    told = {"Content-Range": f"bytes {begin}-{end - 1}/{len(BODY)}", "ETag": '"1"', **headers}
-    return Answer(206, body=BODY[begin:end], headers=told)
+    headers = {"Content-Range": f"bytes {begin}-{end - 1}/{len(BODY)}", "ETag": '"1"', **headers}
+    return Answer(206, body=BODY[begin:end], headers=headers)
 
 
 def saved(web: MisbehavingServer, door: HttpClient, tmp_path: Path) -> tuple[bytes, Response]:
@@ -495,8 +495,8 @@ def test_F02_of_a_file_that_broke_off_only_the_rest_is_asked_for(
     resuming(web, {"ETag": '"1"'}, lambda begin: part(begin, min(begin + 5000, len(BODY))))
     content, answer = saved(web, door, tmp_path)
     assert (content, answer.complete, answer.validators) == (BODY, True, {"etag": '"1"'})
-    asked = [(one.headers.get("range"), one.headers.get("if-range")) for one in web.requests]
-    assert asked == [(None, None), *((f"bytes={n}-", '"1"') for n in (1000, 6000))]
+    ranges = [(one.headers.get("range"), one.headers.get("if-range")) for one in web.requests]
+    assert ranges == [(None, None), *((f"bytes={n}-", '"1"') for n in (1000, 6000))]
 
 
 @pytest.mark.parametrize(
@@ -541,9 +541,9 @@ def test_F04_a_file_that_is_taken_up_again_has_no_more_time(
 ) -> None:
     time = Time(0.0)
 
-    def late(asked: Asked) -> Answer:
+    def late(request: Asked) -> Answer:
         time.now += 11 * 3600
-        begin = int(asked.headers.get("range", "bytes=0-")[6:-1])
+        begin = int(request.headers.get("range", "bytes=0-")[6:-1])
         return part(begin, begin + 10) if begin else Answer(body=BODY[:10], headers=ETAG, length=99)
 
     web.decides("/", late)
@@ -592,12 +592,12 @@ def test_a_disk_that_cannot_hold_an_answer_is_named(
     ],
 )  # fmt: skip
 def test_F05_addresses_that_are_not_public_are_refused(address: str) -> None:
-    assert refused(ipaddress.ip_address(address))
+    assert is_refused(ipaddress.ip_address(address))
 
 
 @pytest.mark.parametrize("address", [PUBLIC, "8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8"])
 def test_public_addresses_are_not_refused(address: str) -> None:
-    assert not refused(ipaddress.ip_address(address))
+    assert not is_refused(ipaddress.ip_address(address))
 
 
 @pytest.mark.parametrize(
@@ -726,7 +726,7 @@ def test_credentials_stay_with_their_host(web: MisbehavingServer, tmp_path: Path
     web.answers("/next", status=302, headers={"Location": "http://a:b@other.example/end"})
     web.answers("/end", body=b"x")
     answer = door.get("http://ada:secret@feeds.example/")
-    sent = [asked.headers.get("authorization") for asked in web.requests]
+    sent = [request.headers.get("authorization") for request in web.requests]
     assert sent == ["Basic YWRhOnNlY3JldA==", "Basic YWRhOnNlY3JldA==", None]
     assert answer.url == "http://other.example/end"
 
@@ -771,7 +771,7 @@ def test_keys_in_headers_stay_with_their_server(
     web.answers("/next", status=302, headers={"Location": f"{elsewhere}/end"})
     web.answers("/end", body=b"x")
     door.get(first, headers={"x-api-key": "hush"}, allow_private=True)
-    sent = [asked.headers.get("x-api-key") for asked in web.requests]
+    sent = [request.headers.get("x-api-key") for request in web.requests]
     assert sent == ["hush", "hush", None]
 
 
@@ -863,9 +863,11 @@ def test_a_socks_proxy_is_refused_in_words(
 
 
 def test_addresses_are_shown_without_secrets() -> None:
-    assert shown("https://ada:pw@h.example:8443/p?api_key=1#x") == "https://h.example:8443/p?..."
-    assert shown("http://[::1]/p") == "http://[::1]/p"
-    assert shown("http://[bad") == "this address"
+    assert (
+        redact_url("https://ada:pw@h.example:8443/p?api_key=1#x") == "https://h.example:8443/p?..."
+    )
+    assert redact_url("http://[::1]/p") == "http://[::1]/p"
+    assert redact_url("http://[bad") == "this address"
 
 
 def test_what_a_server_says_with_a_refusal_is_kept_and_bounded(
@@ -986,7 +988,7 @@ def test_one_request_at_a_time_for_a_host_across_doors(
         waiting.add(threading.get_ident())
         first_may_end.wait(seconds)
 
-    web.decides("/", lambda asked: Answer(body=b"x", hold=first_may_end))
+    web.decides("/", lambda request: Answer(body=b"x", hold=first_may_end))
     doors = [HttpClient(version="1", gate_dir=tmp_path, sleep=waits) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
         fetches = [pool.submit(d.get, web.url("/"), allow_private=True) for d in doors]
@@ -1008,6 +1010,6 @@ def test_a_gate_folder_that_cannot_be_written_is_a_failure(tmp_path: Path) -> No
 def test_what_was_asked_is_seen_by_the_test_server(
     web: MisbehavingServer, door: HttpClient
 ) -> None:
-    web.decides("/echo", lambda asked: Answer(body=asked.method.encode()))
+    web.decides("/echo", lambda request: Answer(body=request.method.encode()))
     assert door.get(web.url("/echo"), allow_private=True).content == b"GET"
     assert isinstance(web.requests[0], Asked)

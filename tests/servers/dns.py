@@ -26,16 +26,16 @@ def names(texts: Mapping[str, list[str]]) -> Iterator[tuple[str, int]]:
 def _serve(here: socket.socket, texts: Mapping[str, list[str]]) -> None:
     while True:
         try:
-            asked, whom = here.recvfrom(4096)
+            query, whom = here.recvfrom(4096)
         except OSError:
             return
-        question = message.from_wire(asked)
+        question = message.from_wire(query)
         answer = message.make_response(question)
         name = question.question[0].name
-        told = name.to_text(omit_final_dot=True)
-        if told in texts:
-            quoted = [f'"{text}"' for text in texts[told]]
+        domain = name.to_text(omit_final_dot=True)
+        if domain in texts:
+            quoted = [f'"{text}"' for text in texts[domain]]
             answer.answer.append(rrset.from_text(name, 60, "IN", "TXT", *quoted))
-        elif not any(other.endswith(f".{told}") for other in texts):
+        elif not any(other.endswith(f".{domain}") for other in texts):
             answer.set_rcode(rcode.NXDOMAIN)
         here.sendto(answer.to_wire(), whom)

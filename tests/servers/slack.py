@@ -98,31 +98,31 @@ class SlackServer:
     def delete(self, ts: str) -> None:
         self.posts = [post for post in self.posts if post["ts"] != ts]
 
-    def post(self, asked: dict[str, Any]) -> dict[str, Any]:
-        wanted = str(asked.get("channel", ""))
+    def post(self, request: dict[str, Any]) -> dict[str, Any]:
+        wanted = str(request.get("channel", ""))
         channel = self.channels.get(wanted.lstrip("#"), wanted)
         if channel not in self.channels.values():
             return {"ok": False, "error": "channel_not_found"}
-        thread = asked.get("thread_ts")
+        thread = request.get("thread_ts")
         if thread and thread not in {post["ts"] for post in self.posts}:
             return {"ok": False, "error": "thread_not_found"}
-        error = self.refusal(asked)
+        error = self.refusal(request)
         if error:
             return {"ok": False, "error": error}
-        return {"ok": True, "channel": channel, "ts": self.keep(asked, channel)}
+        return {"ok": True, "channel": channel, "ts": self.keep(request, channel)}
 
-    def keep(self, asked: dict[str, Any], channel: str) -> str:
+    def keep(self, request: dict[str, Any], channel: str) -> str:
         self.kept += 1
         ts = f"{1_900_000_000 + self.kept}.{self.kept:06}"
-        self.posts.append({**asked, "channel": channel, "ts": ts})
-        self.pings += _CONTROL.findall(json.dumps(asked, ensure_ascii=False))
+        self.posts.append({**request, "channel": channel, "ts": ts})
+        self.pings += _CONTROL.findall(json.dumps(request, ensure_ascii=False))
         return ts
 
-    def refusal(self, asked: dict[str, Any]) -> str:
-        blocks = asked.get("blocks") or []
+    def refusal(self, request: dict[str, Any]) -> str:
+        blocks = request.get("blocks") or []
         texts = [(block["type"], block["text"]["text"]) for block in blocks]
         limits = {"section": 3000, "header": 150}
-        if not asked.get("text"):
+        if not request.get("text"):
             return "no_text"
         if len(blocks) > 50 or any(not 0 < len(t) <= limits[kind] for kind, t in texts):
             return "invalid_blocks"
@@ -130,31 +130,31 @@ class SlackServer:
             return "msg_blocks_too_long"
         return ""
 
-    def listed(self, method: str, asked: dict[str, str]) -> dict[str, Any]:
+    def listed(self, method: str, request: dict[str, str]) -> dict[str, Any]:
         match method:
             case "auth.test":
                 return {"ok": True, "team": "lab"}
             case "conversations.list":
                 found = [{"id": i, "name": name} for name, i in self.channels.items()]
-                return self.paged("channels", found, asked)
+                return self.paged("channels", found, request)
             case "conversations.history":
                 found = [p for p in self.posts if not p.get("thread_ts")]
             case "conversations.replies":
-                found = [p for p in self.posts if asked["ts"] in (p["ts"], p.get("thread_ts"))]
+                found = [p for p in self.posts if request["ts"] in (p["ts"], p.get("thread_ts"))]
                 if not found:
                     return {"ok": False, "error": "thread_not_found"}
             case _:
                 return {"ok": False, "error": "unknown_method"}
-        if asked["channel"] not in self.channels.values():
+        if request["channel"] not in self.channels.values():
             return {"ok": False, "error": "channel_not_found"}
-        found = [p for p in found if float(p["ts"]) >= float(asked.get("oldest", 0))]
-        if asked.get("include_all_metadata") != "1":
+        found = [p for p in found if float(p["ts"]) >= float(request.get("oldest", 0))]
+        if request.get("include_all_metadata") != "1":
             found = [{k: v for k, v in p.items() if k != "metadata"} for p in found]
-        return self.paged("messages", found[::-1], asked)
+        return self.paged("messages", found[::-1], request)
 
-    def paged(self, name: str, found: list[Any], asked: dict[str, str]) -> dict[str, Any]:
-        start = int(asked.get("cursor", 0))
-        end = start + min(self.page, int(asked.get("limit", 100)))
+    def paged(self, name: str, found: list[Any], request: dict[str, str]) -> dict[str, Any]:
+        start = int(request.get("cursor", 0))
+        end = start + min(self.page, int(request.get("limit", 100)))
         cursor = str(end) if end < len(found) else ""
         return {"ok": True, name: found[start:end], "response_metadata": {"next_cursor": cursor}}
 
@@ -182,10 +182,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, path: str, raw: str) -> tuple[int, str, str]:
         if path == HOOK:
-            asked = json.loads(raw)
-            error = self.slack.refusal(asked)
+            request = json.loads(raw)
+            error = self.slack.refusal(request)
             if not error:
-                self.slack.keep(asked, "webhook")
+                self.slack.keep(request, "webhook")
             return (400, "text/html", error) if error else (200, "text/html", "ok")
         if not path.startswith("/api/"):
             return 404, "text/html", "no_service"

@@ -94,14 +94,14 @@ class MisbehavingServer:
         with suppress(OSError), connection:
             if self._tls:
                 connection = self._tls.wrap_socket(connection, server_side=True)
-            asked = _read(connection)
+            request = _read(connection)
             with self.arrived:
-                self.requests.append(asked)
+                self.requests.append(request)
                 self._unanswered.add(connection)
                 self.most_at_once = max(self.most_at_once, len(self._unanswered))
                 self.arrived.notify_all()
             try:
-                self._send(connection, self._answer_to(asked))
+                self._send(connection, self._answer_to(request))
             finally:
                 self._answered(connection)
 
@@ -109,9 +109,9 @@ class MisbehavingServer:
         with self.arrived:
             self._unanswered.discard(connection)
 
-    def _answer_to(self, asked: Asked) -> Answer:
-        answer = self._answers.get(asked.target) or self._answers.get("*", Answer(404))
-        return answer if isinstance(answer, Answer) else answer(asked)
+    def _answer_to(self, request: Asked) -> Answer:
+        answer = self._answers.get(request.target) or self._answers.get("*", Answer(404))
+        return answer if isinstance(answer, Answer) else answer(request)
 
     def _send(self, connection: socket.socket, answer: Answer) -> None:
         if answer.hold:

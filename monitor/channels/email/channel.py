@@ -152,7 +152,7 @@ class Mail(Channel):
         body = delivery.rendered.body
         sent = format_datetime(datetime.fromisoformat(body["date"]))
         lines = [
-            f"From: {_named(self._from_name, str(self._from))}",
+            f"From: {_format_mailbox(self._from_name, str(self._from))}",
             f"To: {recipient}",
             f"Date: {sent}",
             f"Message-ID: {delivery.message_id}",
@@ -178,7 +178,7 @@ def _sender(sender: str) -> tuple[str, Mailbox]:
     return clean(name)[:60], mailbox
 
 
-def _named(name: str, address: str) -> str:
+def _format_mailbox(name: str, address: str) -> str:
     if name.isascii():
         return formataddr((name, address))
     encoded = Header(name, "utf-8").encode(linesep="\r\n")

@@ -51,7 +51,7 @@ def _subject(subject: str) -> bytes:
 @lru_cache(maxsize=KEPT)
 def _part(content: str, subtype: str) -> bytes:
     """Return a part with its headers; it ends with an end of line, as the next boundary wants."""
-    encoding, body = _encoded(content if content.endswith("\n") else f"{content}\n")
+    encoding, body = _encode(content if content.endswith("\n") else f"{content}\n")
     head = (
         f'Content-Type: text/{subtype}; charset="utf-8"\r\n'
         f"Content-Transfer-Encoding: {encoding}\r\n\r\n"
@@ -59,7 +59,7 @@ def _part(content: str, subtype: str) -> bytes:
     return head.encode() + body + b"\r\n"
 
 
-def _encoded(content: str) -> tuple[str, bytes]:
+def _encode(content: str) -> tuple[str, bytes]:
     """Return the encoding that makes it shortest, and the content in it, on the wire."""
     raw = content.encode("utf-8", "replace")
     if raw.isascii() and not _TOO_LONG.search(raw):

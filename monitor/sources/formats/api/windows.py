@@ -22,7 +22,7 @@ from typing import ClassVar, cast
 from pydantic import Field, model_validator
 
 from monitor.errors import DocumentError, FetchError
-from monitor.http.addresses import shown
+from monitor.http.addresses import redact_url
 from monitor.model import Document
 from monitor.sources import sandbox
 from monitor.sources.base import Found, SourceOptions
@@ -225,7 +225,7 @@ class _Page:
         self._done = done
         first, last = request.span.days
         target = f" {request.target}" if request.target else ""
-        self.name = f"{shown(source.base)}{target} {first}..{last} page {request.page}"
+        self.name = f"{redact_url(source.base)}{target} {first}..{last} page {request.page}"
         self.outline = Outline()
 
     def load(self) -> Document:

@@ -18,7 +18,7 @@ from typing import cast
 from urllib.parse import urlencode
 
 from monitor.errors import DocumentError, FetchError
-from monitor.http.addresses import shown
+from monitor.http.addresses import redact_url
 from monitor.model import Document, Paper
 from monitor.sources import sandbox
 from monitor.sources.base import Found, Source
@@ -44,7 +44,7 @@ class Repository:
 
     @property
     def shown(self) -> str:
-        return shown(self.address)
+        return redact_url(self.address)
 
     def url(self, **arguments: str) -> str:
         parameters = {name.strip("_"): value for name, value in arguments.items() if value}
@@ -122,7 +122,7 @@ class Harvester(Source):
         except FetchError as fault:
             if fault.retry_after is not None or not says_error(fault.body):
                 raise
-            return Document(name, fault.body, self._clock(), url=shown(address))
+            return Document(name, fault.body, self._clock(), url=redact_url(address))
         if document is None:
             raise DocumentError("unexpected 304 Not Modified: the request had no validators")
         return replace(document, name=name, lifetime=timedelta(0))
