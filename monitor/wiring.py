@@ -6,7 +6,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
@@ -50,16 +50,14 @@ def open_runtime(
 ) -> Iterator[Runtime]:
     """Open everything that the settings name, and close it again in the opposite order.
 
-    `in_force` is what is remembered of the topics of the configuration before. Without `create`,
-    for commands that only read, raises NoStoreError where there is no store yet.
+    `in_force` remembers the topics of the last configuration. Without `create` (for commands that
+    only read) raises NoStoreError where there is no store yet.
     """
     with ExitStack() as stack:
-        database = open_store(settings.store, create=create)
-        stack.callback(database.close)
+        database = stack.enter_context(closing(open_store(settings.store, create=create)))
         owner = Owner.hold(database)
         stack.callback(owner.release)
-        client = _http_client(settings, database, clock)
-        stack.callback(client.close)
+        client = stack.enter_context(closing(_http_client(settings, database, clock)))
         templates = JinjaTemplates(settings.templates)
         synonyms = synonyms_of(settings)
         channels = _channels(settings, templates)
@@ -76,9 +74,7 @@ def open_runtime(
             topics=tuple(topic.topic(synonyms) for topic in settings.topics.values()),
             synonyms=synonyms,
             in_force=in_force or InForce(),
-            subscriptions=tuple(
-                _subscription(settings, channels, name) for name in settings.subscriptions
-            ),
+            subscriptions=_subscriptions(settings, channels),
             operator=_operator(settings, channels),
             channels=channels,
             timezone=settings.timezone,
@@ -165,6 +161,10 @@ def _credentials_hash(settings: Settings) -> str:
 
 
 # ── subscriptions ───────────────────────────────────────────────────────────────────
+
+
+def _subscriptions(settings: Settings, channels: dict[str, Channel]) -> tuple[Subscription, ...]:
+    return tuple(_subscription(settings, channels, name) for name in settings.subscriptions)
 
 
 def _subscription(settings: Settings, channels: dict[str, Channel], name: str) -> Subscription:

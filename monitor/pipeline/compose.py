@@ -81,11 +81,7 @@ def compose(
         selected = []
     with context.database.reading() as tx:
         states = subscriptions.states(tx, [subscription.name for subscription in selected])
-        resting = stored_incidents.resting(tx, incidents.NOT_COMPOSED, now) if patient else set()
-        unrendered = failing(stored_incidents.open_incidents(tx))
-        unrendered -= (
-            stored_incidents.resting(tx, incidents.NOT_RENDERED, now) if patient else set()
-        )
+        resting, unrendered = _failing(tx, now, patient)
     for subscription in selected:
         if subscription.name not in states:
             continue  # not yet in force
@@ -107,6 +103,15 @@ def compose(
             raise
         log.error("operator not notified", error=str(fault))
     return done
+
+
+def _failing(tx: Transaction, now: datetime, patient: bool) -> tuple[set[str], set[str]]:
+    """Return the subjects that rest after a failure, and the channels to render for again now."""
+    unrendered = failing(stored_incidents.open_incidents(tx))
+    if not patient:
+        return set(), unrendered
+    resting = stored_incidents.resting(tx, incidents.NOT_COMPOSED, now)
+    return resting, unrendered - stored_incidents.resting(tx, incidents.NOT_RENDERED, now)
 
 
 def _record_failure(context: ComposeContext, name: str, fault: Exception, now: datetime) -> None:

@@ -59,10 +59,8 @@ def ingest(
 ) -> list[Run]:
     """Read what is new of one source; a fault ends its document's run, never the others.
 
-    Returns the runs in the order of the documents; one `unchanged` run when there was nothing.
-    `on_progress` gets each run as its papers are stored. A reading that would be held is stored
-    with `accept`, for what that says it is worth. Raises StoreBusyError while another process
-    reads this source.
+    Returns the runs, one `unchanged` run if nothing was read; `on_progress` gets each as it grows.
+    With `accept` a reading that would be held is stored. Raises StoreBusyError.
     """
     configured, now = context.sources[name], context.clock.now()
     with locks.source_lock(context.database, name):
