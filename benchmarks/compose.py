@@ -49,10 +49,10 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--store", default="")
     asked.add_argument("--subscriptions", type=int, default=SUBSCRIPTIONS)
-    told = asked.parse_args()
-    count, clock = told.subscriptions, Moved()
+    result = asked.parse_args()
+    count, clock = result.subscriptions, Moved()
     with tempfile.TemporaryDirectory() as folder:
-        path = configured(Path(folder), told.store, count)
+        path = configured(Path(folder), result.store, count)
         with open_app(load(path), clock) as app:
             app.ingest()
             app.match()
@@ -98,7 +98,7 @@ def configured(folder: Path, store: str, count: int) -> Path:
     ]
     dump = folder / "dump.jsonl"
     dump.write_text("\n".join(map(json.dumps, papers)), encoding="utf-8")
-    told = {
+    result = {
         "store": store or f"sqlite:///{folder / 'monitor.db'}",
         "sources": {"dump": {"kind": "jsonl", "path": str(dump), "first_run": "deliver"}},
         "topics": {"agents": {"query": "agents"}},
@@ -109,7 +109,7 @@ def configured(folder: Path, store: str, count: int) -> Path:
         "smtp": {"host": "127.0.0.1", "port": 1, "tls": "none", "from": SENDER},
     }
     path = folder / "monitor.yaml"
-    path.write_text(yaml.safe_dump(told), encoding="utf-8")
+    path.write_text(yaml.safe_dump(result), encoding="utf-8")
     return path
 
 

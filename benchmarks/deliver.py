@@ -51,22 +51,24 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--store", default="")
     asked.add_argument("--mails", type=int, default=MAILS)
-    told = asked.parse_args()
+    result = asked.parse_args()
     part = rendered()
     content = mail().message(delivery(part), Mailbox.parse("reader@example.org"))
     size = f"{len(content) / 1024:.0f} KiB"
-    print(f"{told.mails} mails of {size}, {CONNECTIONS} connections; mails a second")
+    print(f"{result.mails} mails of {size}, {CONNECTIONS} connections; mails a second")
     with sink() as port, tempfile.TemporaryDirectory() as folder, logged(Path(folder)):
-        bare = rate(port, told.mails, lambda: by_smtplib(port, content, told.mails))
+        bare = rate(port, result.mails, lambda: by_smtplib(port, content, result.mails))
         print(f"smtplib      {bare:7.0f}")
         missed = False
         for name in ("shared", "own"):
-            with open_app(load(configured(Path(folder), port, told.store)), FixedClock(AT)) as app:
-                plan(app, part, told.mails, name)
-                ours = rate(port, told.mails, partial(deliver_line, app.runtime, "smtp"))
+            with open_app(
+                load(configured(Path(folder), port, result.store)), FixedClock(AT)
+            ) as app:
+                plan(app, part, result.mails, name)
+                ours = rate(port, result.mails, partial(deliver_line, app.runtime, "smtp"))
             missed |= ours < bare * GOAL
             print(f"ours, {name:6} {ours:7.0f}   {ours / bare:5.2f} of smtplib")
-        again = rate(port, told.mails, lambda: by_smtplib(port, content, told.mails))
+        again = rate(port, result.mails, lambda: by_smtplib(port, content, result.mails))
         print(f"smtplib      {again:7.0f}   once more")
     if missed:
         sys.exit("the goal is a third")
@@ -103,7 +105,7 @@ def by_smtplib(port: int, content: bytes, mails: int) -> None:
 def configured(folder: Path, port: int, store: str) -> Path:
     """Write a configuration whose mail goes to the sink."""
     smtp = {"host": "127.0.0.1", "port": port, "tls": "none", "from": SENDER}
-    told = {
+    result = {
         "store": store or f"sqlite:///{folder / 'monitor.db'}",
         "sources": {"page": {"kind": "huggingface-page", "path": "none/*.txt"}},
         "topics": {"agents": {"query": "agents"}},
@@ -111,7 +113,7 @@ def configured(folder: Path, port: int, store: str) -> Path:
         "smtp": smtp | {"connections": CONNECTIONS},
     }
     path = folder / "monitor.yaml"
-    path.write_text(yaml.safe_dump(told), encoding="utf-8")
+    path.write_text(yaml.safe_dump(result), encoding="utf-8")
     return path
 
 

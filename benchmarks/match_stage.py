@@ -53,22 +53,22 @@ def main() -> None:
 
 def _stage(corpus: Made | Read, size: int, count: int) -> None:
     topics = tuple(Topic(f"t{n}", one.text) for n, one in enumerate(corpus.topics(size)))
-    told = list(corpus.papers(2 * count))
+    result = list(corpus.papers(2 * count))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "monitor.yaml"
         file.write_text(_CONFIG, encoding="utf-8")
         with open_app(config.load(file), SystemClock()) as app:
             object.__setattr__(app.runtime, "topics", topics)
             pipeline.match(app.runtime)  # puts the topics in force
-            _come_in(app, told[:count])
+            _come_in(app, result[:count])
             pipeline.match(app.runtime)  # the words of papers become known
-            _come_in(app, told[count:])
+            _come_in(app, result[count:])
             began = time.process_time()
             found = pipeline.match(app.runtime)
             taken = time.process_time() - began
             index = app.runtime.in_force.index(topics)
             began = time.process_time()
-            index.pairs([one.paper for one in told[count:]])
+            index.pairs([one.paper for one in result[count:]])
             engine = time.process_time() - began
     print(
         f"| {size:,} | {found / count:,.1f} | {taken / count * 1e6:,.0f}"
@@ -76,8 +76,8 @@ def _stage(corpus: Made | Read, size: int, count: int) -> None:
     )
 
 
-def _come_in(app: App, told: Sequence[PlainPaper]) -> None:
-    papers = [one.paper for one in told]
+def _come_in(app: App, result: Sequence[PlainPaper]) -> None:
+    papers = [one.paper for one in result]
     with app.runtime.database.ingesting() as tx:
         store_chunk(tx, "page", papers, DecisionContext(datetime.now(UTC), None, dated=False))
 

@@ -38,17 +38,17 @@ def main() -> None:
     asked.add_argument("--store", required=True)
     asked.add_argument("--mails", type=int, default=MAILS)
     asked.add_argument("--workers", default="1,2,4")
-    told = asked.parse_args()
+    result = asked.parse_args()
     part = rendered()
     one = 0.0
-    print(f"{told.mails} mails, answers after {ANSWER} ms, {CONNECTIONS} connections a worker")
-    for workers in map(int, told.workers.split(",")):
+    print(f"{result.mails} mails, answers after {ANSWER} ms, {CONNECTIONS} connections a worker")
+    for workers in map(int, result.workers.split(",")):
         with ExitStack() as stack:
             port = stack.enter_context(sink(ANSWER))
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            path = configured(folder, port, told.store)
+            path = configured(folder, port, result.store)
             app = stack.enter_context(open_app(load(path), FixedClock(AT)))
-            plan(app, part, told.mails, "shared")
+            plan(app, part, result.mails, "shared")
             queue = stack.enter_context(open_queue(app.runtime.database))
             assert queue, "pip install '.[scale]'"
             awaited = living_workers(app.runtime.database) + workers
@@ -60,8 +60,8 @@ def main() -> None:
             until(lambda app=app, n=awaited: living_workers(app.runtime.database) >= n)
             began = time.perf_counter()
             queue.put(Task(Step.DELIVER, "smtp"))
-            until(lambda port=port: taken(port) >= told.mails)
-            rate = told.mails / (time.perf_counter() - began)
+            until(lambda port=port: taken(port) >= result.mails)
+            rate = result.mails / (time.perf_counter() - began)
         one = one or rate
         limit = workers * CONNECTIONS / (ANSWERS * ANSWER / 1e3)
         print(

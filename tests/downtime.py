@@ -31,7 +31,7 @@ class Found:
 
     seconds: float
     mails: Counter[str]
-    told: dict[str, set[tuple[int, str]]]
+    titles: dict[str, set[tuple[int, str]]]
     texts: dict[str, str]
     subjects: dict[str, str]
 
@@ -70,7 +70,7 @@ def _paper(day: int, word: str) -> tuple[str, str]:
 
 
 def _found(smtp: ScriptedSmtp, seconds: float) -> Found:
-    told: dict[str, set[tuple[int, str]]] = {}
+    titles: dict[str, set[tuple[int, str]]] = {}
     texts: dict[str, str] = {}
     subjects: dict[str, str] = {}
     for mail in smtp.received:
@@ -78,9 +78,11 @@ def _found(smtp: ScriptedSmtp, seconds: float) -> Found:
         body = message.get_body(("plain",))
         assert body
         text = " ".join(body.get_content().split())
-        told[mail.recipient] = {(int(day), word) for day, word in _TITLE.findall(text)}
+        titles[mail.recipient] = {(int(day), word) for day, word in _TITLE.findall(text)}
         texts[mail.recipient], subjects[mail.recipient] = text, message["Subject"]
-    return Found(seconds, Counter(mail.recipient for mail in smtp.received), told, texts, subjects)
+    return Found(
+        seconds, Counter(mail.recipient for mail in smtp.received), titles, texts, subjects
+    )
 
 
 def faults(found: Found, subscribers: int, days: int, words: int = len(WORDS)) -> list[str]:
@@ -88,8 +90,8 @@ def faults(found: Found, subscribers: int, days: int, words: int = len(WORDS)) -
     for number in range(subscribers):
         reader, word = f"reader-{number}@example.org", WORDS[number % words]
         expected = {(day, word) for day in range(1, days + 1)}
-        if found.mails[reader] != 1 or found.told.get(reader) != expected:
-            wrong.append(f"{reader}: {found.mails[reader]} mails, {found.told.get(reader)}")
+        if found.mails[reader] != 1 or found.titles.get(reader) != expected:
+            wrong.append(f"{reader}: {found.mails[reader]} mails, {found.titles.get(reader)}")
     return wrong
 
 

@@ -105,7 +105,9 @@ class Month:
             self.come_to_rest()
         assert set(self.fleet.stop()) == {0}
         arrived = Counter(map(digest_of, self.smtp.received))
-        return Result(self.due(), arrived, self.told(), self.read, self.kills, self.resolved)
+        return Result(
+            self.due(), arrived, self.count_announcements(), self.read, self.kills, self.resolved
+        )
 
     @property
     def now(self) -> datetime:
@@ -159,8 +161,8 @@ class Month:
         self.until(self.is_settled)
 
     def is_composed(self) -> bool:
-        told = {tuple(row) for row in self.fleet.ask("SELECT subscription, period FROM digest")}
-        return self.due() <= told
+        composed = {tuple(row) for row in self.fleet.ask("SELECT subscription, period FROM digest")}
+        return self.due() <= composed
 
     def is_settled(self) -> bool:
         """Whether all is sent; a person looks into the mailboxes for what is unknown."""
@@ -195,14 +197,14 @@ class Month:
                 at = slot.due_at
         return found
 
-    def told(self) -> Counter[tuple[str, str]]:
-        """How often each reader was told of each paper."""
+    def count_announcements(self) -> Counter[tuple[str, str]]:
+        """How often each reader was sent each paper."""
         titles = [paper(number)[0] for number in range(self.read)]
-        told: Counter[tuple[str, str]] = Counter()
+        counts: Counter[tuple[str, str]] = Counter()
         for mail in self.smtp.received:
             text = parsed(mail.content).get_body(("plain",)).get_content()
-            told.update((digest_of(mail)[0], title) for title in titles if title in text)
-        return told
+            counts.update((digest_of(mail)[0], title) for title in titles if title in text)
+        return counts
 
 
 def parsed(content: bytes) -> email.message.EmailMessage:
@@ -254,12 +256,12 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--days", type=float, default=30)
     asked.add_argument("--seed", type=int, default=1)
-    told = asked.parse_args()
+    arguments = asked.parse_args()
     with postgres.server() as server, tempfile.TemporaryDirectory() as folder:
         postgres.execute(server, "CREATE DATABASE month")
-        result = month(Path(folder), f"{server}/month", told.days, told.seed)
+        result = month(Path(folder), f"{server}/month", arguments.days, arguments.seed)
     sys.stdout.write(
-        f"{told.days:g} days, seed {told.seed}: {result.kills['worker']} workers and "
+        f"{arguments.days:g} days, seed {arguments.seed}: {result.kills['worker']} workers and "
         f"{result.kills['serve']} replicas killed\n"
         f"digests due {len(result.due)}, arrived {len(result.arrived)}, lost {len(result.lost)}, "
         f"repeated {len(result.repeated)}, not due {len(set(result.arrived) - result.due)}\n"

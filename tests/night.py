@@ -160,11 +160,11 @@ class Night:
 
     def untold(self) -> int:
         """Papers that stand in no digest of a reader."""
-        told = self._count(
+        notified = self._count(
             "SELECT count(*) FROM digest_item i JOIN digest d ON d.id = i.digest_id"
             " WHERE d.superseded_at IS NULL"
         )
-        return self.papers * len(READERS) - told
+        return self.papers * len(READERS) - notified
 
     def _count(self, statement: str) -> int:
         with self.database.reading() as tx:
@@ -281,7 +281,7 @@ class Fault:
 
     begin: Callable[[Night], AbstractContextManager[None]]
     seen: str = ""
-    told: str = ""
+    notified: str = ""
     stores: tuple[str, ...] = ("sqlite", "postgresql")
 
 
@@ -337,11 +337,11 @@ def judge(night: Night, store: str, faults: dict[str, Fault], seen: dict[str, st
         result.wrong.append(f"{len(warnings)} lines at warning or above: {events.most_common(9)}")
     if "Traceback" in night.log.read_text(encoding="utf-8"):
         result.wrong.append("there is a traceback in the log")
-    wanted = Counter(fault.told for fault in faults.values() if fault.told)
-    for told, times in wanted.items():
-        came = sum(count for title, count in notices.items() if title.startswith(told))
+    wanted = Counter(fault.notified for fault in faults.values() if fault.notified)
+    for notified, times in wanted.items():
+        came = sum(count for title, count in notices.items() if title.startswith(notified))
         if came != times:
-            result.wrong.append(f"the operator was told {came} times, not {times}: {told}")
+            result.wrong.append(f"the operator was told {came} times, not {times}: {notified}")
     for name, fault in faults.items():
         if fault.seen and seen[name] != "status 1":
             result.wrong.append(f"{name} was not to be seen: {seen[name]}")
@@ -422,14 +422,14 @@ def main() -> None:
     asked.add_argument("--store", choices=["sqlite", "postgresql"], action="append")
     asked.add_argument("--faults", default=",".join(FAULTS))
     asked.add_argument("--keep", type=Path, help="a folder in which everything is kept")
-    told = asked.parse_args()
-    names, ok = told.faults.split(","), True
-    for store in told.store or ["sqlite", "postgresql"]:
+    notified = asked.parse_args()
+    names, ok = notified.faults.split(","), True
+    for store in notified.store or ["sqlite", "postgresql"]:
         began = time.monotonic()
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            if told.keep:
-                folder = told.keep / store
+            if notified.keep:
+                folder = notified.keep / store
                 folder.mkdir(parents=True)
             url = ""
             if store == "postgresql":

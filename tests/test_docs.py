@@ -127,8 +127,8 @@ def test_the_readme_shows_the_two_commands_first():
 
 def test_every_make_word_that_is_told_exists():
     words = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    told = "\n".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *PAGES])
-    assert set(re.findall(r"^    make ([a-z]+)", told, re.MULTILINE)) <= words
+    result = "\n".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *PAGES])
+    assert set(re.findall(r"^    make ([a-z]+)", result, re.MULTILINE)) <= words
 
 
 def test_the_codes_of_the_tests_are_the_guarantees_of_the_page():

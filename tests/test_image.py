@@ -181,7 +181,7 @@ def test_many_machines_are_replicas_workers_and_the_database_that_they_wait_for(
 GUIDE = (ROOT / "docs" / "docker.md").read_text()
 
 
-def told() -> list[list[str]]:
+def documented_commands() -> list[list[str]]:
     """What docs/docker.md tells people to run in the container."""
     lines = re.findall(r"docker (?:compose )?(?:exec|run --rm)\b([^`\n#]*)", GUIDE)
     return [
@@ -192,8 +192,8 @@ def told() -> list[list[str]]:
 
 
 def test_the_guide_names_commands_that_exist():
-    assert len(told()) > 5
-    assert [words for words in told() if not is_command(words)] == []
+    assert len(documented_commands()) > 5
+    assert [words for words in documented_commands() if not is_command(words)] == []
 
 
 @pytest.mark.parametrize("block", re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL))

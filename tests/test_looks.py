@@ -92,6 +92,6 @@ def test_it_fits_fetches_nothing_and_can_be_read(
 
 def lightness(view: Page, element: str, colour: str) -> float:
     """Return how light a colour is, from 0 to 1 (the luma of Rec. 709)."""
-    told = view.evaluate(f"getComputedStyle({element}).{colour}.match(/[0-9.]+/g).map(Number)")
-    red, green, blue = told[:3]
+    result = view.evaluate(f"getComputedStyle({element}).{colour}.match(/[0-9.]+/g).map(Number)")
+    red, green, blue = result[:3]
     return float(0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255

@@ -61,12 +61,12 @@ def test_each_subscriber_gets_every_matched_paper_once_by_mail_and_slack(
     house.settings["channels"] = {"lab-slack": {"kind": "slack", "channel": "#papers"}}
     house.settings["subscriptions"]["lab"]["channels"] = ["lab-slack"]
     house.run()
-    told = house.next_morning()
+    result = house.next_morning()
     house.run()
     with house.opened() as app, app.runtime.database.reading() as tx:
         _, digest = digests.latest(tx, "lab")
     titles = [entry.paper.title for group in digest.groups for entry in group.entries]
-    assert told == {"lab": len(titles)}
+    assert result == {"lab": len(titles)}
     assert len(titles) > 100
     recipients = Counter(mail.recipient for mail in smtp.received)
     assert recipients == {"ada@example.org": 1, "grace@example.org": 1}

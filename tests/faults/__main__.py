@@ -164,8 +164,8 @@ def _tables(wanted: Sequence[Cell], results: Sequence[Verdict]) -> str:
     columns = ("cells", "lost", "outside", "window", "unknown", "stuck")
     for (store, scene, harm), row in rows.items():
         total += row
-        told = " | ".join(str(row[name]) for name in columns)
-        lines.append(f"| {store} | {scene} | {harm} | {told} |")
+        found = " | ".join(str(row[name]) for name in columns)
+        lines.append(f"| {store} | {scene} | {harm} | {found} |")
     lines.append(f"| all | | | {' | '.join(str(total[name]) for name in columns)} |")
     reasons: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for cell in wanted:

@@ -126,15 +126,15 @@ class Days:
         return self.folder / "monitor.yaml"
 
     def add(self, number: int) -> None:
-        told = dump(paper(number))
-        (self.folder / "dumps" / f"{number + 100}.txt").write_text(told, encoding="utf-8")
+        result = dump(paper(number))
+        (self.folder / "dumps" / f"{number + 100}.txt").write_text(result, encoding="utf-8")
 
     def change(self, change: Callable[[dict[str, Any]], None]) -> None:
         """Change the configuration until everything works again."""
         self._as_it_was = self._as_it_was or self.config.read_text("utf-8")
-        told = yaml.safe_load(self.config.read_text("utf-8"))
-        change(told)
-        self.config.write_text(yaml.safe_dump(told, sort_keys=False), encoding="utf-8")
+        result = yaml.safe_load(self.config.read_text("utf-8"))
+        change(result)
+        self.config.write_text(yaml.safe_dump(result, sort_keys=False), encoding="utf-8")
 
     def all_well(self) -> None:
         self.stage.smtp.always.clear()
@@ -146,14 +146,14 @@ class Days:
     def unknown(self, hours: float) -> list[int]:
         """Return what is unknown, and note what of it is not listed."""
         with open_app(load(self.config), Clock(MORNING + timedelta(hours=hours))) as app:
-            told = status(app.runtime)
+            result = status(app.runtime)
             with app.runtime.database.reading() as tx:
                 rows = deliveries.listing(tx)
         unknown = [one.id for one in rows if one.state is DeliveryState.UNKNOWN]
         open_still = [one.id for one in rows if one.state in OPEN and one.handed_off_at]
-        listed = "\n".join(told.problems)
+        listed = "\n".join(result.problems)
         missing = (f"delivery {id} (" not in listed for id in (*unknown, *open_still))
-        self.unlisted += sum(missing) + (told.ok and bool(unknown))
+        self.unlisted += sum(missing) + (result.ok and bool(unknown))
         return unknown
 
     def resolve(self, hours: float, fate: Callable[[Delivery], str]) -> int:
@@ -222,13 +222,13 @@ def refused(days: Days) -> None:
     """Nobody listens where the server was."""
     port = days.stack.enter_context(closed_port())
 
-    def elsewhere(told: dict[str, Any]) -> None:
-        if "smtp" in told:
-            told["smtp"]["port"] = port
-        elif "slack" in told:
-            told["slack"]["base_url"] = f"http://127.0.0.1:{port}/api/"
+    def elsewhere(result: dict[str, Any]) -> None:
+        if "smtp" in result:
+            result["smtp"]["port"] = port
+        elif "slack" in result:
+            result["slack"]["base_url"] = f"http://127.0.0.1:{port}/api/"
         else:
-            told["channels"]["team"]["webhook"] = f"http://127.0.0.1:{port}/services/x"
+            result["channels"]["team"]["webhook"] = f"http://127.0.0.1:{port}/services/x"
 
     days.change(elsewhere)
 
@@ -236,10 +236,10 @@ def refused(days: Days) -> None:
 def away(days: Days) -> None:
     """The subscription is taken out of the configuration."""
 
-    def without(told: dict[str, Any]) -> None:
-        lab = told["subscriptions"].pop("lab")
+    def without(result: dict[str, Any]) -> None:
+        lab = result["subscriptions"].pop("lab")
         other = {**lab, "email": ["other@example.org"], "schedule": "monthly 1 08:00"}
-        told["subscriptions"]["other"] = other
+        result["subscriptions"]["other"] = other
 
     days.change(without)
 

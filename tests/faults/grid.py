@@ -123,12 +123,12 @@ def cells(stores: Iterable[str] = STORES, harms: Iterable[str] = HARMS) -> Itera
 
 def traced(stage: Stage, scene: str) -> list[str]:
     """Run a scene without any harm, and return its own points as they were reached."""
-    told = SCENES[scene]
-    folder = stage.fresh(told)
+    result = SCENES[scene]
+    folder = stage.fresh(result)
     trace = folder / "trace.txt"
-    told.act(folder, Order(trace=trace))
+    result.act(folder, Order(trace=trace))
     names = dict.fromkeys(trace.read_text("utf-8").splitlines())
     unnamed = [name for name in names if name.startswith("UNNAMED")]
     assert not unnamed, f"transactions without a name (points.TRANSACTIONS): {unnamed}"
     stage.done(folder)
-    return [name for name in names if name.startswith(told.points)]
+    return [name for name in names if name.startswith(result.points)]

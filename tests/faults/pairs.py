@@ -186,9 +186,9 @@ def _once_each(stage: Stage) -> tuple[int, int]:
     mails = {(mail.recipient, mail.content): mail for mail in stage.smtp.received}
     posts = {_words(post): post for post in stage.slack.posts}
     counts = Counter((mail.recipient, mail.content) for mail in stage.smtp.received)
-    told = Counter(map(_words, stage.slack.posts))
+    result = Counter(map(_words, stage.slack.posts))
     stage.smtp.received[:], stage.slack.posts[:] = mails.values(), posts.values()
-    each = (*counts.values(), *told.values())
+    each = (*counts.values(), *result.values())
     return sum(min(n, 2) - 1 for n in each), sum(max(n - 2, 0) for n in each)
 
 

@@ -171,8 +171,8 @@ def _store(points: Points) -> None:
     begin = database.Database.writing
 
     def writing(self: database.Database) -> AbstractContextManager[sa.Connection]:
-        told = (TRANSACTIONS.get(opener, f"UNNAMED {opener}") for opener in _openers())
-        names = list(dict.fromkeys(told))
+        result = (TRANSACTIONS.get(opener, f"UNNAMED {opener}") for opener in _openers())
+        names = list(dict.fromkeys(result))
 
         @contextmanager
         def transaction() -> Iterator[sa.Connection]:
@@ -215,9 +215,9 @@ def _migration(points: Points) -> None:
 
     run, hold_together = migrate._run, migrate._hold_together
 
-    def run_(*told: Any) -> None:
+    def run_(*result: Any) -> None:
         points.reach("migration: begin")
-        run(*told)
+        run(*result)
         points.reach("migration: committed")
 
     def hold_together_(connection: sa.Connection) -> None:
@@ -266,22 +266,22 @@ def _smtp(points: Points) -> None:
     session: Any = Session
     connect, send, getreply = session._get_socket, smtplib.SMTP.send, smtplib.SMTP.getreply
 
-    def _get_socket(self: Any, *told: Any) -> socket.socket:
+    def _get_socket(self: Any, *result: Any) -> socket.socket:
         self.said = "greeting"
         points.reach("smtp: connect", _unreachable)
-        return connect(self, *told)  # type: ignore[no-any-return]
+        return connect(self, *result)  # type: ignore[no-any-return]
 
-    def send_(self: Any, told: Any) -> None:
-        text = told if isinstance(told, str) else bytes(told[:9]).decode("latin-1")
+    def send_(self: Any, result: Any) -> None:
+        text = result if isinstance(result, str) else bytes(result[:9]).decode("latin-1")
         self.said = _verb(text)
         cut = _cutting(self.sock)
         points.reach(f"smtp {self.said}: begin", cut)
         if self.said == "text":
-            half = len(told) // 2
-            send(self, told[:half])
+            half = len(result) // 2
+            send(self, result[:half])
             points.reach("smtp text: half sent", cut)
-            told = told[half:]
-        send(self, told)
+            result = result[half:]
+        send(self, result)
         points.reach(f"smtp {self.said}: sent", cut)
 
     def getreply_(self: Any) -> Any:
@@ -422,9 +422,9 @@ def _reading(points: Points) -> None:
     worker: Any = sandbox.Worker
     begin, ask = worker.__init__, worker.ask
 
-    def read_(*told: Any, **named: Any) -> Any:
+    def read_(*result: Any, **named: Any) -> Any:
         points.reach("document: hashed")
-        reading = read(*told, **named)
+        reading = read(*result, **named)
         points.reach("document: parsed")
         return reading
 
@@ -433,14 +433,14 @@ def _reading(points: Points) -> None:
         begin(self)
         points.reach("worker: started")
 
-    def ask_(self: Any, *told: Any) -> Any:
+    def ask_(self: Any, *result: Any) -> Any:
         points.reach("worker: asked", self._process.kill)
-        return ask(self, *told)
+        return ask(self, *result)
 
-    def taken_(database: Any, name: str, *told: Any) -> Any:
+    def taken_(database: Any, name: str, *result: Any) -> Any:
         kind = "owner" if not locks._is_place(name) else name.partition("-")[0]
         points.reach(f"{kind} lock: begin")
-        held = taken(database, name, *told)
+        held = taken(database, name, *result)
         points.reach(f"{kind} lock: held")
         return held
 

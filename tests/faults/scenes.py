@@ -128,9 +128,9 @@ class Stage:
         shutil.copytree(template, folder)
         if self.server:
             config = folder / "monitor.yaml"
-            told = yaml.safe_load(config.read_text("utf-8"))
-            told["store"] = self._database(folder.name, template.name)
-            config.write_text(yaml.safe_dump(told, sort_keys=False), encoding="utf-8")
+            result = yaml.safe_load(config.read_text("utf-8"))
+            result["store"] = self._database(folder.name, template.name)
+            config.write_text(yaml.safe_dump(result, sort_keys=False), encoding="utf-8")
         return folder
 
     def done(self, folder: Path) -> None:
@@ -285,8 +285,8 @@ class ByMail(Scene):
 
     def prepare(self, house: House, stage: Stage) -> None:
         by_mail(house, stage, unknown="hold" if self.held else "resend")
-        told = {"kind": "feed", "url": stage.web.url("/feed"), "allow_private": True}
-        house.settings["sources"]["journal"] = told
+        result = {"kind": "feed", "url": stage.web.url("/feed"), "allow_private": True}
+        house.settings["sources"]["journal"] = result
         house.add("1.txt", paper(1))
         stage.web.answers("/feed", body=feed(2))
         house.run()
@@ -551,8 +551,8 @@ def repeats(came: Copies) -> int:
 
 
 def opened(folder: Path) -> Database:
-    told: dict[str, Any] = yaml.safe_load((folder / "monitor.yaml").read_text("utf-8"))
-    return Database(told.get("store", f"sqlite:///{folder / 'data' / 'monitor.db'}"))
+    result: dict[str, Any] = yaml.safe_load((folder / "monitor.yaml").read_text("utf-8"))
+    return Database(result.get("store", f"sqlite:///{folder / 'data' / 'monitor.db'}"))
 
 
 def standing(folder: Path) -> Counter[DeliveryState]:

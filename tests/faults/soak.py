@@ -85,8 +85,8 @@ class Soak:
         self.counts["days"] += 1
         day = self.counts["days"]
         self.now = self.scene.now + timedelta(days=day)
-        told = dump(paper(2 * day - 1), paper(2 * day))
-        (self.folder / "dumps" / f"{day:04}.txt").write_text(told, encoding="utf-8")
+        result = dump(paper(2 * day - 1), paper(2 * day))
+        (self.folder / "dumps" / f"{day:04}.txt").write_text(result, encoding="utf-8")
 
     def _killed(self) -> bool:
         """Run, and kill it at a random moment; False when it was faster."""
@@ -145,10 +145,10 @@ class Soak:
     @property
     def ok(self) -> bool:
         held = self.scene.held
-        told = self.counts
-        repeated = told["repeated"] + (told["in the window"] if held else 0)
-        unknown = told["unknown"] <= told["in the hand-off"] if held else not told["unknown"]
-        return not told["lost"] and not repeated and not told["stuck"] and unknown
+        result = self.counts
+        repeated = result["repeated"] + (result["in the window"] if held else 0)
+        unknown = result["unknown"] <= result["in the hand-off"] if held else not result["unknown"]
+        return not result["lost"] and not repeated and not result["stuck"] and unknown
 
 
 def main() -> None:
@@ -169,8 +169,8 @@ def main() -> None:
                 scene = Mornings(f"soak-{policy}", (), mailed, {}, held=policy == "hold")
                 soak = Soak(opened_stage, scene, random.Random(asked.seed))
                 soak.run(asked.kills // (2 * len(stages)))
-                told = " | ".join(str(soak.counts[name]) for name in COLUMNS)
-                rows.append(f"| {store} | {policy} | {told} |")
+                result = " | ".join(str(soak.counts[name]) for name in COLUMNS)
+                rows.append(f"| {store} | {policy} | {result} |")
                 print(rows[-1], "" if soak.ok else "WRONG", file=sys.stderr, flush=True)
                 ok &= soak.ok
     head = ["store", "unknown:", *COLUMNS]

@@ -17,13 +17,13 @@ from tests.store.scenes import NOW, digest, freeze
 def read(
     store: Database,
     source: str,
-    *told: Paper,
+    *result: Paper,
     now: datetime = NOW,
     first_run: FirstRun | None = None,
 ) -> StoredChunk:
     """One reading of a source; its dates are those of announcement."""
     with store.ingesting() as tx:
-        return store_chunk(tx, source, told, DecisionContext(now, first_run, dated=True))
+        return store_chunk(tx, source, result, DecisionContext(now, first_run, dated=True))
 
 
 def match(

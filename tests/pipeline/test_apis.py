@@ -42,8 +42,8 @@ class Service:
         count = (end - date.fromisoformat(first)).days + 1
         days = [date.fromisoformat(first) + timedelta(days=n) for n in range(count)]
         rows = [posted(day) for day in days[int(cursor) : int(cursor) + PAGE]]
-        told = {"status": "ok", "cursor": int(cursor), "total": str(count), "interval": last}
-        return Answer(body=json.dumps({"messages": [told], "collection": rows}).encode())
+        result = {"status": "ok", "cursor": int(cursor), "total": str(count), "interval": last}
+        return Answer(body=json.dumps({"messages": [result], "collection": rows}).encode())
 
 
 @pytest.fixture
@@ -66,8 +66,8 @@ def until(house: House) -> str:
         return runs.validators(tx, "preprints").get("until", "")
 
 
-def new(told: list[Run]) -> int:
-    return sum(run.new for run in told)
+def new(result: list[Run]) -> int:
+    return sum(run.new for run in result)
 
 
 def test_F01_a_gap_of_weeks_is_filled_though_the_service_fails_in_the_middle(
@@ -79,8 +79,8 @@ def test_F01_a_gap_of_weeks_is_filled_though_the_service_fails_in_the_middle(
     house.clock.move(days=40)
     service.today = house.clock.at.date()
     service.fails_at = service.asked + 9
-    told = house.ingest()
-    assert told[-1].outcome == "failed" and "HTML" in told[-1].error
+    result = house.ingest()
+    assert result[-1].outcome == "failed" and "HTML" in result[-1].error
     assert SATURDAY.isoformat() < until(house) < house.clock.at.isoformat()
 
     house.ingest()
@@ -90,8 +90,8 @@ def test_F01_a_gap_of_weeks_is_filled_though_the_service_fails_in_the_middle(
 
 def test_asking_again_brings_nothing_twice(house: House, service: Service) -> None:
     house.ingest()
-    told = house.ingest()
-    assert new(told) == 0 and stored(house) == 8
+    result = house.ingest()
+    assert new(result) == 0 and stored(house) == 8
 
 
 def test_F01_a_failure_at_first_moves_nothing(house: House, service: Service) -> None:

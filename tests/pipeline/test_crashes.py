@@ -199,10 +199,10 @@ def test_M10_a_wrong_password_is_tried_once_said_and_loses_nothing(house: House)
         said = house.command("digest", "--now", house.clock.at.isoformat(), "--json")
         assert said.status == 1
         assert smtp.connections == 1
-        told = house.command("status", "--now", house.clock.at.isoformat(), "--json")
-        assert told.status == 1
-        assert any("535" in problem for problem in told.json["problems"])
-        assert "geheim1" not in said.out + said.err + told.out + told.err
+        result = house.command("status", "--now", house.clock.at.isoformat(), "--json")
+        assert result.status == 1
+        assert any("535" in problem for problem in result.json["problems"])
+        assert "geheim1" not in said.out + said.err + result.out + result.err
         assert set(states(house)) <= {DeliveryState.PLANNED, DeliveryState.RETRY}
         smtp.always.clear()
         house.run()
@@ -281,10 +281,10 @@ def test_K11_an_answer_is_held_until_the_store_takes_it(
     monkeypatch.setattr(delivery_round, "RECORD_RETRY_SECONDS", (0, 0))
     record, refused = outbox.record, iter([True])
 
-    def locked_at_first(*told: Any) -> set[int]:
+    def locked_at_first(*result: Any) -> set[int]:
         if next(refused, False):
             raise StoreError("the store is held by another process")
-        return record(*told)
+        return record(*result)
 
     monkeypatch.setattr(outbox, "record", locked_at_first)
     due.run()
@@ -324,7 +324,7 @@ def test_K10_an_answer_that_the_store_never_took_is_unknown_in_the_next_round(
 ):
     """The disk was full to the end; the same process finds its own loose end."""
 
-    def full(*told: object) -> set[int]:
+    def full(*result: object) -> set[int]:
         raise StoreError("the disk is full")
 
     due.settings["smtp"]["unknown"] = "hold"

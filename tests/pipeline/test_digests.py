@@ -106,10 +106,10 @@ def test_D04_another_zone_gives_no_second_digest_for_the_same_date(house: House)
     house.clock.move(days=1)
     house.run()
     lab["timezone"] = "America/Los_Angeles"
-    told = []
+    result = []
     for _ in range(48):
         house.clock.move(hours=1)
-        told += house.run()
+        result += house.run()
     with house.opened() as app, app.runtime.database.reading() as tx:
         periods = [digests.get(tx, number) for number in range(1, 500)]  # ids have gaps
     dates = [digest.period for digest in periods if digest]

@@ -37,12 +37,12 @@ def test_D03_of_thirty_days_the_first_are_told_by_their_titles_and_none_is_left_
     first = house.clock.at
     for day in range(1, 31):
         house.clock.move(days=1)
-        told = {
+        result = {
             "title": f"Day {day} of the observations",
             "abstract": f"On day {day} we looked once more.",
             "announced": (first + timedelta(days=day)).isoformat(),
         }
-        (house.folder / "dumps" / f"{day:02}.jsonl").write_text(json.dumps(told) + "\n")
+        (house.folder / "dumps" / f"{day:02}.jsonl").write_text(json.dumps(result) + "\n")
     house.clock.move(hours=2)
     assert house.run() == {"lab": 30}
     with house.opened() as app, app.runtime.database.reading() as tx:

@@ -57,7 +57,7 @@ def put(house: House, content: bytes, name: str = "a.jsonl") -> Path:
     return path
 
 
-def told(runs: Sequence[Run]) -> list[tuple[str | None, str, int, int, int]]:
+def summarise(runs: Sequence[Run]) -> list[tuple[str | None, str, int, int, int]]:
     return [(run.document, run.outcome.value, run.seen, run.new, run.rejected) for run in runs]
 
 
@@ -66,10 +66,10 @@ UNCHANGED = [(None, "unchanged", 0, 0, 0)]
 
 def test_a_dump_is_stored_silently_and_what_comes_later_is_news(dumped: House):
     put(dumped, lines(range(5)))
-    assert told(dumped.ingest()) == [("a.jsonl", "ok", 5, 5, 0)]
+    assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 5, 5, 0)]
     assert dumped.next_morning() == {"lab": 0}
     put(dumped, lines(range(7)))
-    assert told(dumped.ingest()) == [("a.jsonl", "ok", 2, 2, 0)]
+    assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 2, 2, 0)]
 
 
 def test_what_did_not_change_is_not_even_opened(dumped: House):
@@ -78,16 +78,16 @@ def test_what_did_not_change_is_not_even_opened(dumped: House):
     at = path.stat()
     path.write_bytes(b"\0" * at.st_size)
     os.utime(path, ns=(at.st_atime_ns, at.st_mtime_ns))
-    assert told(dumped.ingest()) == UNCHANGED
+    assert summarise(dumped.ingest()) == UNCHANGED
 
 
 def test_a_dump_is_known_by_its_content_under_any_name_and_however_packed(dumped: House):
     put(dumped, lines(range(5)))
     dumped.ingest()
     put(dumped, gzip.compress(lines(range(5))), "b.jsonl.gz")
-    assert told(dumped.ingest()) == UNCHANGED
+    assert summarise(dumped.ingest()) == UNCHANGED
     put(dumped, gzip.compress(lines(range(6))), "c.jsonl.gz")
-    assert told(dumped.ingest()) == [("c.jsonl.gz", "ok", 1, 1, 0)]
+    assert summarise(dumped.ingest()) == [("c.jsonl.gz", "ok", 1, 1, 0)]
 
 
 def test_a_dump_that_changed_before_its_end_is_read_again_and_repeats_no_paper(dumped: House):
@@ -113,7 +113,7 @@ def test_behind_a_mark_of_a_former_release_all_is_read_again_and_no_paper_repeat
     [run] = dumped.ingest()
     assert (run.outcome, run.seen, run.new, run.known) == (RunOutcome.OK, 7, 2, 5)
     put(dumped, lines(range(8)), name)
-    assert told(dumped.ingest()) == [(name, "ok", 1, 1, 0)]
+    assert summarise(dumped.ingest()) == [(name, "ok", 1, 1, 0)]
 
 
 def test_F02_a_packed_file_that_is_cut_is_partial_until_the_rest_comes(dumped: House):
@@ -122,9 +122,9 @@ def test_F02_a_packed_file_that_is_cut_is_partial_until_the_rest_comes(dumped: H
     [run] = dumped.ingest()
     assert run.outcome is RunOutcome.PARTIAL and run.error == "the document ends in the middle"
     assert 0 < run.seen < 3_000
-    assert told(dumped.ingest()) == UNCHANGED
+    assert summarise(dumped.ingest()) == UNCHANGED
     put(dumped, whole, "a.gz")
-    assert told(dumped.ingest()) == [("a.gz", "ok", 3_000 - run.seen, 3_000 - run.seen, 0)]
+    assert summarise(dumped.ingest()) == [("a.gz", "ok", 3_000 - run.seen, 3_000 - run.seen, 0)]
 
 
 def test_F13_what_is_set_aside_is_counted_and_the_first_of_it_kept(dumped: House):
@@ -136,7 +136,7 @@ def test_F13_what_is_set_aside_is_counted_and_the_first_of_it_kept(dumped: House
     assert run.set_aside[0].where.startswith("line 2, byte ")
     assert [one.why for one in run.set_aside[:2]] == ["record has no title", "not JSON: not json"]
     put(dumped, lines([1]) + bad * 1_500 + lines([2, 1]) + bad)
-    assert told(dumped.ingest()) == [("a.jsonl", "ok", 0, 0, 2)]
+    assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 0, 0, 2)]
 
 
 def test_a_dump_without_a_paper_fails_every_time_until_it_is_mended(dumped: House):
@@ -146,19 +146,19 @@ def test_a_dump_without_a_paper_fails_every_time_until_it_is_mended(dumped: Hous
         assert run.outcome is RunOutcome.FAILED
         assert run.error == "no record is a paper: record has no title"
     put(dumped, lines([1]))
-    assert told(dumped.ingest()) == [("a.jsonl", "ok", 1, 1, 0)]
+    assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 1, 1, 0)]
 
 
 def test_an_empty_list_is_read_once(dumped: House):
     put(dumped, b"[]")
-    assert told(dumped.ingest()) == [("a.jsonl", "ok", 0, 0, 0)]
-    assert told(dumped.ingest()) == UNCHANGED
+    assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 0, 0, 0)]
+    assert summarise(dumped.ingest()) == UNCHANGED
 
 
 def test_one_broken_dump_stops_no_other(dumped: House):
     put(dumped, b"PK\x03\x04", "a.zip")
     put(dumped, lines([1]), "b.jsonl")
-    assert told(dumped.ingest()) == [
+    assert summarise(dumped.ingest()) == [
         ("a.zip", "failed", 0, 0, 0),
         ("b.jsonl", "ok", 1, 1, 0),
     ]
@@ -171,9 +171,9 @@ def test_a_file_that_is_cut_is_parsed_once(house: House):
     path = put(house, (whole + "TY  - JOUR\nTI  - Half").encode(), "a.ris")
     [run] = house.ingest()
     assert (run.outcome, run.seen) == (RunOutcome.PARTIAL, 1)
-    assert told(house.ingest()) == UNCHANGED
+    assert summarise(house.ingest()) == UNCHANGED
     path.write_text(whole + whole.replace("A title", "Another title"), encoding="utf-8")
-    assert told(house.ingest()) == [("a.ris", "ok", 2, 1, 0)]
+    assert summarise(house.ingest()) == [("a.ris", "ok", 2, 1, 0)]
 
 
 # ── killed ──────────────────────────────────────────────────────────────────────────
@@ -197,7 +197,7 @@ def test_F13_killed_twice_it_goes_on_at_the_byte_and_ends_complete(on_sqlite: No
         reached.append(offset(dumped))
     assert 0 < reached[1] < reached[2] < len(content)
     behind = content[reached[2] :].count(b"\n")
-    assert told(dumped.ingest()) == [("a.jsonl.gz", "ok", behind, behind, 0)]
+    assert summarise(dumped.ingest()) == [("a.jsonl.gz", "ok", behind, behind, 0)]
     assert offset(dumped) == len(content)
     with dumped.opened() as app, app.runtime.database.reading() as tx:
         assert papers.count(tx) == count
@@ -216,7 +216,7 @@ def test_F14_a_dump_by_address_is_asked_for_again_only_when_it_changed(house: Ho
         (run,) = house.ingest()
         assert (run.outcome, run.seen, run.new) == (RunOutcome.OK, 5, 5)
         web.answers("/a.gz", status=304)
-        assert told(house.ingest()) == UNCHANGED
+        assert summarise(house.ingest()) == UNCHANGED
         assert web.requests[-1].headers["if-none-match"] == '"1"'
         web.answers("/a.gz", body=gzip.compress(lines(range(7))), headers={"ETag": '"2"'})
         (run,) = house.ingest()
@@ -328,7 +328,7 @@ def peak(path: Path, papers_in_it: int) -> int:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
 def test_the_memory_of_reading_does_not_grow_with_the_dump(tmp_path: Path):
-    told = b"".join(
+    summarise = b"".join(
         json.dumps({"title": f"Title {number}", "abstract": f"word{number} " * 250}).encode()
         + b"\n"
         for number in range(5_000)
@@ -338,7 +338,7 @@ def test_the_memory_of_reading_does_not_grow_with_the_dump(tmp_path: Path):
     for times in (1, 5):
         with gzip.open(path, "wb", compresslevel=1) as file:
             for _ in range(times):
-                file.write(told)
+                file.write(summarise)
         peaks.append(peak(path, 5_000 * times))
     assert max(peaks) < 200
     assert peaks[1] - peaks[0] < 16  # of 50 MB more

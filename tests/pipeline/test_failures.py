@@ -200,10 +200,10 @@ def test_a_store_that_refuses_some_digests_names_each_and_sends_the_others(
     house.clock.move(days=1)
     freeze, failed = freeze_digest.freeze, {}
 
-    def full(tx: Any, digest: Digest, *told: Any) -> Any:
+    def full(tx: Any, digest: Digest, *result: Any) -> Any:
         if digest.subscription in ("one", "three"):
             raise StoreError("monitor.db cannot grow: the disk is full", "free some space")
-        return freeze(tx, digest, *told)
+        return freeze(tx, digest, *result)
 
     monkeypatch.setattr(freeze_digest, "freeze", full)
     with house.opened() as app:

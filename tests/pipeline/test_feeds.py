@@ -36,8 +36,8 @@ def item(number: int, at: datetime = SATURDAY) -> str:
 
 
 def feed(*items: str) -> bytes:
-    told = "".join(items)
-    return f'<rss version="2.0"><channel><title>Journal</title>{told}</channel></rss>'.encode()
+    result = "".join(items)
+    return f'<rss version="2.0"><channel><title>Journal</title>{result}</channel></rss>'.encode()
 
 
 def serve(web: MisbehavingServer, body: bytes, **headers: str) -> None:
@@ -92,13 +92,13 @@ def test_F02_a_transfer_that_is_cut_is_partial_keeps_no_validator_and_deletes_no
     serve(web, whole, ETag='"whole"')
     assert one(fed) == ("ok", 3, 3)
     cut = whole[: whole.index(b"number 2") + 4]
-    told = {**RSS, "ETag": '"cut"'}
+    result = {**RSS, "ETag": '"cut"'}
     if how == "in its gzip":
         packed = gzip.compress(whole)
-        web.answers("/feed", body=packed[:-20], headers={**told, "Content-Encoding": "gzip"})
+        web.answers("/feed", body=packed[:-20], headers={**result, "Content-Encoding": "gzip"})
     else:
         length = len(whole) if how.startswith("shorter") else -1
-        web.answers("/feed", body=cut, headers=told, length=length)
+        web.answers("/feed", body=cut, headers=result, length=length)
     assert one(fed)[::2] == ("partial", 0)
     serve(web, whole, ETag='"whole"')
     one(fed)
@@ -203,10 +203,10 @@ def test_announce_is_what_a_source_said_of_a_paper(fed: House, web: MisbehavingS
     arxiv = (
         '<rss version="2.0" xmlns:arxiv="http://arxiv.org/schemas/atom"><channel>{}</channel></rss>'
     )
-    told = "".join(
+    result = "".join(
         item(n).replace("</item>", f"<arxiv:announce_type>{how}</arxiv:announce_type></item>")
         for n, how in ((1, "new"), (2, "cross"))
     )
-    serve(web, arxiv.format(told).encode())
+    serve(web, arxiv.format(result).encode())
     fed.run()
     assert fed.next_morning() == {"lab": 1}

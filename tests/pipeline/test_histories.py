@@ -95,7 +95,7 @@ class Work:
     authors: tuple[str, ...]
     version: int = 1
     # The readers that were told of it as something new.
-    told: Counter[str] = field(default_factory=Counter)
+    announced: Counter[str] = field(default_factory=Counter)
     # And how often they may be: once, and once more for a half parted before they were told.
     may: Counter[str] = field(default_factory=lambda: Counter(READERS))
     seen: bool = False
@@ -139,8 +139,8 @@ class History:
         self.now += timedelta(minutes=1)
         getattr(self, name)(self.works[number])
 
-    def _read(self, source: str, *told: Paper) -> None:
-        read(self.store, source, *told, now=self.now)
+    def _read(self, source: str, *announced: Paper) -> None:
+        read(self.store, source, *announced, now=self.now)
 
     def arrive(self, work: Work) -> None:
         work.seen = True
@@ -174,7 +174,7 @@ class History:
     def _is_one(self, work: Work) -> None:
         """From now on nobody is told more of it than they were, or than once."""
         self.linked.add(work.number)
-        work.may = Counter({name: max(1, work.told[name]) for name in READERS})
+        work.may = Counter({name: max(1, work.announced[name]) for name in READERS})
 
     def publish(self, work: Work) -> None:
         """The journal's copy, under another title; it is known to be the same once linked."""
@@ -195,7 +195,7 @@ class History:
     def _told(self, name: str, ids: list[int]) -> None:
         for id in ids:
             for work in self.works:
-                work.told[name] += id in self.papers_of(work)
+                work.announced[name] += id in self.papers_of(work)
 
     def papers_of(self, work: Work) -> set[int]:
         pairs = [("arxiv", f"2601.{work.number:05}"), ("doi", f"10.1000/{work.number}")]
@@ -230,12 +230,12 @@ class History:
             origin = papers.origin(tx, id)
             if origin is None or ("arxiv", f"2601.{work.number:05}") not in origin.keys:
                 return
-            told = replace(with_keys(structs.replace(work.article(), keys={})), keys=())
+            announced = replace(with_keys(structs.replace(work.article(), keys={})), keys=())
             records = [(s.source, s.raw_id) for s in origin.sightings if s.source == "journal"]
             if doi in origin.keys and len(records) < len(origin.sightings):
                 kept = replace(with_keys(structs.replace(origin.stored.paper, keys={})), keys=())
-                split_papers.split(tx, id, [doi], records, kept, told, self.now)
-                work.may.update(name for name in READERS if not work.told[name])
+                split_papers.split(tx, id, [doi], records, kept, announced, self.now)
+                work.may.update(name for name in READERS if not work.announced[name])
 
     def close(self) -> None:
         """In the end everyone is told of all that waits, and then of nothing more."""
@@ -265,8 +265,8 @@ def check(store: Database, steps: list[tuple[str, int]]) -> None:
     history.close()
     for work in history.works:
         for name in READERS:
-            assert work.told[name] <= work.may[name], f"{name} was told twice of {work}"
-            assert work.told[name] >= work.seen, f"{name} was never told of {work}"
+            assert work.announced[name] <= work.may[name], f"{name} was told twice of {work}"
+            assert work.announced[name] >= work.seen, f"{name} was never told of {work}"
 
 
 HISTORIES = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 2)), max_size=16)

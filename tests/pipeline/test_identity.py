@@ -105,8 +105,8 @@ def test_what_was_sent_of_either_counts_for_both(store: Database) -> None:
     assert tell(store, "bob", NOW + DAY) == []
     with store.reading() as tx:
         first = digests.of_period(tx, "bob", "1")
-    told = {entry.paper_id for group in first.groups for entry in group.entries}
-    assert told == {1, 2}, "a frozen digest stays as it is"
+    result = {entry.paper_id for group in first.groups for entry in group.entries}
+    assert result == {1, 2}, "a frozen digest stays as it is"
 
 
 def test_what_waits_of_either_waits_still_and_is_one_piece_of_news(store: Database) -> None:
@@ -149,8 +149,8 @@ def test_revisions_of_both_stand_in_the_order_of_their_time(store: Database) -> 
     reworked = replace(JOURNAL, abstract="A wholly other text about what programs may share.")
     read(store, "journal", reworked, now=NOW + 2 * DAY)
     read(store, "arxiv", replace(LINKED, version=2), now=NOW + 4 * DAY)
-    told = [(one.revision, one.kind, one.at) for one in origin(store, 1).changes]
-    assert told == [
+    result = [(one.revision, one.kind, one.at) for one in origin(store, 1).changes]
+    assert result == [
         (1, ChangeKind.NEW, NOW),
         (2, ChangeKind.REVISED, NOW + 2 * DAY),
         (3, ChangeKind.REVISED, NOW + 3 * DAY),
@@ -265,19 +265,21 @@ def test_a_record_told_as_before_is_known_however_its_source_calls_it(store: Dat
         "x" * 600,
         "7",
     )
-    told = [Paper(f"A Title of Its Own {number}", raw_id=name) for number, name in enumerate(names)]
-    assert read(store, "feed", *told).counts()["new"] == len(names)
-    again = read(store, "feed", *told)
+    result = [
+        Paper(f"A Title of Its Own {number}", raw_id=name) for number, name in enumerate(names)
+    ]
+    assert read(store, "feed", *result).counts()["new"] == len(names)
+    again = read(store, "feed", *result)
     assert (again.unchanged, again.decisions) == (len(names), ())
-    assert read(store, "other", *told).unchanged == 0
+    assert read(store, "other", *result).unchanged == 0
 
 
 def test_records_under_one_name_are_each_known_or_decided_on(store: Database) -> None:
     one, other = (Paper(title, raw_id="7") for title in ("Agents That Plan", "Folding of Chains"))
     assert read(store, "feed", one).counts()["new"] == 1
     assert read(store, "feed", one, other, one).counts()["new"] == 1
-    for told in ((one, other), (other, one)):
-        counts = read(store, "feed", *told).counts()
+    for result in ((one, other), (other, one)):
+        counts = read(store, "feed", *result).counts()
         assert (counts["new"], counts["known"]) == (0, 2)
     assert ids(store) == [1, 2]
 

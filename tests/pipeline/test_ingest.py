@@ -14,8 +14,8 @@ from monitor.store import locks, papers, runs, write_papers
 from tests.house import AGENTS, BANDITS, FOLDING, House
 
 
-def counts(told: list[Run]) -> list[tuple[str | None, str, int, int, int]]:
-    return [(run.document, run.outcome.value, run.seen, run.new, run.known) for run in told]
+def counts(result: list[Run]) -> list[tuple[str | None, str, int, int, int]]:
+    return [(run.document, run.outcome.value, run.seen, run.new, run.known) for run in result]
 
 
 def test_each_file_is_a_document_read_once_in_the_order_of_names(house: House):
@@ -38,13 +38,13 @@ def test_a_broken_document_is_a_failed_run_and_the_others_go_on(house: House):
     house.add("a.txt", AGENTS)
     (house.folder / "dumps" / "b.txt").write_bytes(b"\x00\x01\x02\xff" * 100)
     house.add("c.txt", BANDITS)
-    told = house.ingest()
-    assert [(run.document, run.outcome) for run in told] == [
+    result = house.ingest()
+    assert [(run.document, run.outcome) for run in result] == [
         ("a.txt", RunOutcome.OK),
         ("b.txt", RunOutcome.FAILED),
         ("c.txt", RunOutcome.OK),
     ]
-    assert told[1].error
+    assert result[1].error
 
 
 def test_a_missing_folder_is_a_failed_run_with_its_name(house: House):
@@ -69,10 +69,10 @@ def test_an_ingest_that_died_goes_on_behind_the_last_chunk(house: House, monkeyp
     monkeypatch.setattr(chunk_size, "MAX_PAPERS", 2)
     stored = write_papers.apply
 
-    def dies_at_the_second_chunk(*told, **named):
-        if len(told[2]) == 1:
+    def dies_at_the_second_chunk(*result, **named):
+        if len(result[2]) == 1:
             raise KeyboardInterrupt
-        return stored(*told, **named)
+        return stored(*result, **named)
 
     monkeypatch.setattr(write_papers, "apply", dies_at_the_second_chunk)
     with pytest.raises(KeyboardInterrupt):
@@ -80,9 +80,9 @@ def test_an_ingest_that_died_goes_on_behind_the_last_chunk(house: House, monkeyp
     monkeypatch.setattr(write_papers, "apply", stored)
     assert counts(house.ingest()) == [("a.txt", "ok", 1, 1, 0)]
     with house.opened() as app, app.runtime.database.reading() as tx:
-        told = runs.since(tx, house.clock.at - timedelta(days=1), house.clock.at)
+        result = runs.since(tx, house.clock.at - timedelta(days=1), house.clock.at)
         assert papers.count(tx) == 3
-    assert [(run.outcome.value, run.error, run.new) for run in told] == [
+    assert [(run.outcome.value, run.error, run.new) for run in result] == [
         ("failed", "interrupted", 2),
         ("ok", "", 1),
     ]
@@ -110,7 +110,7 @@ def test_the_first_reading_of_a_baseline_source_is_stored_silently(house: House)
 def test_a_store_that_refuses_to_record_is_an_error_and_loses_nothing(house: House, monkeypatch):
     house.add("a.txt", AGENTS)
 
-    def full(*told, **named):
+    def full(*result, **named):
         raise MonitorError("the disk is full")
 
     monkeypatch.setattr(write_papers, "apply", full)
@@ -140,8 +140,8 @@ def test_a_fault_in_finding_documents_is_that_sources_fault_alone(house: House, 
     with house.opened() as app:
         source = app.runtime.sources["page"].source
         monkeypatch.setattr(source, "find", lambda validators: [1 / 0])
-        told = app.ingest()
-    assert [(run.source, run.outcome) for run in told] == [
+        result = app.ingest()
+    assert [(run.source, run.outcome) for run in result] == [
         ("page", RunOutcome.FAILED),
         ("other", RunOutcome.OK),
     ]
@@ -173,14 +173,14 @@ def test_a_source_that_tells_of_a_paper_while_it_is_matched_is_heard(house: Hous
     house.settings["topics"] = {"mirrored": {"query": "agents", "sources": ["mirror"]}}
     house.add("a.txt", AGENTS)
     matching = sys.modules["monitor.pipeline.match"]
-    find, told = matching.find, []
+    find, result = matching.find, []
 
     with house.opened() as app:
         app.ingest(["page"])
 
         def meanwhile(*asked):
-            if not told:
-                told.append((house.folder / "dumps/a.txt").rename(house.folder / "mirror/a.txt"))
+            if not result:
+                result.append((house.folder / "dumps/a.txt").rename(house.folder / "mirror/a.txt"))
                 ingest(app.runtime, "mirror")
             return find(*asked)
 

@@ -53,36 +53,36 @@ def chain(number: int) -> dict[str, Paper]:
     )
     words = random.Random(number).sample(WORDS, 5)
     a, b, c = ({s: f"{s[:3]}{number:04}"} for s in ("openalex", "acl", "dblp"))
-    told = {
+    result = {
         "a": Paper(f"{words[0]} {words[1]} {people[0][2:]}", authors=people, keys=a),
         "b": Paper(f"{words[2]} of {words[3]} {people[1][2:]}", authors=people, keys=b),
         "c": Paper(f"{words[4]}, a system for {people[1][2:]}", authors=people, keys=c),
     }
-    told["ab"] = replace(told["a"], keys=a | b)
-    told["bc"] = replace(told["b"], keys=b | c)
-    return told
+    result["ab"] = replace(result["a"], keys=a | b)
+    result["bc"] = replace(result["b"], keys=b | c)
+    return result
 
 
 def test_a_chain_that_arrives_in_any_order_becomes_one_and_is_told_once(store: Database) -> None:
     orders = list(permutations(["a", "b", "c", "ab", "bc"]))
     for number, order in enumerate(orders if store.dialect == "sqlite" else orders[::7]):
-        told = chain(number)
+        result = chain(number)
         for name in order:
-            read(store, name, replace(told[name], raw_id=f"{name}{number}"))
+            read(store, name, replace(result[name], raw_id=f"{name}{number}"))
         assert len(tell(store)) == 1, order
         for name in reversed(order):
-            read(store, name, replace(told[name], raw_id=f"{name}{number}"), now=NOW + DAY)
+            read(store, name, replace(result[name], raw_id=f"{name}{number}"), now=NOW + DAY)
         assert tell(store, now=NOW + DAY) == [], order
 
 
 def test_what_was_told_before_it_was_linked_is_told_no_more(store: Database) -> None:
     for number, order in enumerate(permutations(["ab", "bc", "a", "c"])):
-        told = chain(number + 200)
+        result = chain(number + 200)
         for name in ("c", "a", "b"):
-            read(store, name, replace(told[name], raw_id=f"{name}{number}"))
+            read(store, name, replace(result[name], raw_id=f"{name}{number}"))
         assert len(tell(store)) == 3
         for name in order:
-            read(store, name, replace(told[name], raw_id=f"{name}{number}"), now=NOW + DAY)
+            read(store, name, replace(result[name], raw_id=f"{name}{number}"), now=NOW + DAY)
         assert tell(store, now=NOW + DAY) == [], order
 
 
@@ -149,10 +149,10 @@ def test_a_purged_paper_comes_back_by_the_key_of_its_other_half(store: Database)
 def part(store: Database, id: int, keys: list[tuple[str, str]], *sources: str) -> int:
     """What `papers split` does."""
     named = with_keys(replace(origin(store, id).stored.paper, keys={}, url=""))
-    told = dataclasses.replace(named, keys=())
+    result = dataclasses.replace(named, keys=())
     with store.ingesting() as tx:
         records = [(s.source, s.raw_id) for s in origin(store, id).sightings if s.source in sources]
-        return split_papers.split(tx, id, keys, records, told, told, NOW)
+        return split_papers.split(tx, id, keys, records, result, result, NOW)
 
 
 def three(store: Database) -> None:

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from monitor.model import COMMENT, CORRECTION, RETRACTION, ChangeKind, Document, FirstRun, Paper
-from monitor.pipeline.ingest import CHUNK
+from monitor.pipeline.chunk_size import CHUNK
 from monitor.sources import sandbox
 from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.pubmed.source import PubMed
@@ -72,11 +72,11 @@ def changes(store: Database, paper_id: int) -> list[ChangeKind]:
 def stands(store: Database, paper_id: int = 1) -> None:
     """The paper has its own text and link."""
     stored = origin(store, paper_id).stored.paper
-    told = (stored.title, stored.abstract, stored.authors, stored.url)
-    assert told == (PAPER.title, PAPER.abstract, PAPER.authors, PAPER.url)
+    record = (stored.title, stored.abstract, stored.authors, stored.url)
+    assert record == (PAPER.title, PAPER.abstract, PAPER.authors, PAPER.url)
 
 
-def told(store: Database, now: datetime) -> list[tuple[int, ChangeKind]]:
+def unsent_changes(store: Database, now: datetime) -> list[tuple[int, ChangeKind]]:
     match(store, kinds=EVERY, now=now)
     return sorted((one.change.stored.id, one.change.kind) for one in unsent(store, "ada", now))
 
@@ -111,7 +111,7 @@ def test_a_notice_is_the_news_of_the_paper_that_it_is_about(
     assert origin(store, 1).changes[1].why == f"{notice.type}: {notice_name(notice)}"
     assert origin(store, 1).stored.paper.withdrawn is withdrawn
     assert changes(store, 2) == [], "the notice itself is stored silently"
-    assert told(store, NOW + 2 * DAY) == [(1, kind)]
+    assert unsent_changes(store, NOW + 2 * DAY) == [(1, kind)]
 
 
 def notice_name(notice: Paper) -> str:
@@ -123,12 +123,12 @@ def notice_name(notice: Paper) -> str:
 def test_the_same_notice_again_is_known(store: Database, notice: Paper) -> None:
     read(store, "pubmed", PAPER)
     read(store, "pubmed", notice, now=NOW + DAY)
-    told = changes(store, 1)
+    record = changes(store, 1)
     read(store, "pubmed", notice, PAPER, now=NOW + 2 * DAY)
     read(store, "pubmed", replace(notice, venue="Journal of Sand"), now=NOW + 3 * DAY)
     elsewhere = replace(notice, raw_id="MED/2", about={"doi": "10.1000/sand.1"})
     read(store, "europepmc", elsewhere, now=NOW + 4 * DAY)
-    assert (changes(store, 1), changes(store, 2)) == (told, [])
+    assert (changes(store, 1), changes(store, 2)) == (record, [])
     assert ids(store) == [1, 2]
     stands(store)
 
@@ -245,8 +245,8 @@ def test_an_erratum_under_the_doi_of_its_paper_is_another_record(
 def test_a_retraction_that_is_titled_like_a_retracted_paper_is_news_without_its_paper(
     store: Database,
 ) -> None:
-    told = f'{{"title": "RETRACTED: {PAPER.title}", "type": "Retraction", "about": "pmid:1"}}'
-    [notice] = sandbox.read(jsonl(), Document("d", told.encode(), NOW)).papers
+    record = f'{{"title": "RETRACTED: {PAPER.title}", "type": "Retraction", "about": "pmid:1"}}'
+    [notice] = sandbox.read(jsonl(), Document("d", record.encode(), NOW)).papers
     read(store, "journal", replace(notice, raw_id="n"))
     assert changes(store, 1) == [ChangeKind.NEW]
     read(store, "pubmed", PAPER, now=NOW + DAY)
@@ -300,10 +300,10 @@ def test_a_title_marked_as_retracted_is_the_same_paper_withdrawn(
 ) -> None:
     read(store, "arxiv", PAPER)
     marked = Document("d", f'{{"title": "RETRACTED: {PAPER.title}"}}'.encode(), NOW)
-    [told] = sandbox.read(jsonl(), marked).papers
-    told = replace(told, authors=PAPER.authors, abstract=PAPER.abstract, keys=keys, raw_id="j")
-    read(store, "journal", told, now=NOW + DAY)
-    read(store, "journal", replace(told, venue="Sand"), now=NOW + 2 * DAY)
+    [record] = sandbox.read(jsonl(), marked).papers
+    record = replace(record, authors=PAPER.authors, abstract=PAPER.abstract, keys=keys, raw_id="j")
+    read(store, "journal", record, now=NOW + DAY)
+    read(store, "journal", replace(record, venue="Sand"), now=NOW + 2 * DAY)
     assert ids(store) == [1]
     assert changes(store, 1) == [ChangeKind.NEW, ChangeKind.WITHDRAWN]
     stands(store)

@@ -82,9 +82,9 @@ def test_texts_go_with_their_records_when_papers_are_joined(store: Database) -> 
     read(store, "arxiv", replace(PREPRINT, authors=()))
     read(store, "journal", journal)
     read(store, "arxiv", both, now=NOW + DAY)
-    told = texts(store)
-    assert told["journal"].title == journal.title
-    assert told["arxiv"].keys == (("arxiv", "2601.00001"), ("doi", "10.1000/7"))
+    result = texts(store)
+    assert result["journal"].title == journal.title
+    assert result["arxiv"].keys == (("arxiv", "2601.00001"), ("doi", "10.1000/7"))
 
 
 # ── splits ──────────────────────────────────────────────────────────────────────────
@@ -196,6 +196,6 @@ def test_explain_shows_the_title_of_each_record(house: House) -> None:
     with house.opened() as app:
         read(app.runtime.database, "arxiv", PREPRINT)
         read(app.runtime.database, "journal", RETITLED)
-        told = explain(app.runtime, "1")
-        assert [one.text.title for one in told.sources] == [PREPRINT.title, RETITLED.title]
+        result = explain(app.runtime, "1")
+        assert [one.text.title for one in result.sources] == [PREPRINT.title, RETITLED.title]
     assert f"“{RETITLED.title}”" in house.command("explain", "1").out

@@ -52,8 +52,8 @@ def killed(house: House, web: MisbehavingServer, name: str, after: int) -> None:
     stopped = threading.Event()
 
     def hold(asked: Asked) -> Answer:
-        told = before.get(asked.target.partition("?")[0]) or before["*"]
-        answer = told if isinstance(told, Answer) else told(asked)
+        result = before.get(asked.target.partition("?")[0]) or before["*"]
+        answer = result if isinstance(result, Answer) else result(asked)
         if len(web.requests) < arrived:
             return answer
         return Answer(answer.status, answer.body, answer.headers, hold=stopped)
@@ -90,8 +90,8 @@ def move(house: House, shelf: Shelf, days: int) -> None:
     shelf.now = house.clock.at
 
 
-def new(told: list[Run]) -> int:
-    return sum(run.new for run in told)
+def new(result: list[Run]) -> int:
+    return sum(run.new for run in result)
 
 
 def test_seven_days_down_then_the_gap_is_filled_from_oai_pmh(house: House, shelf: Shelf) -> None:
@@ -101,9 +101,9 @@ def test_seven_days_down_then_the_gap_is_filled_from_oai_pmh(house: House, shelf
         shelf.asked.clear()
         assert new(house.ingest()) == 3 and shelf.asked == []
     move(house, shelf, 7)
-    told = house.ingest()
-    assert not [run for run in told if run.error]
-    assert new(told) == 15  # the day's three of the feed, and twelve that were gone from it
+    result = house.ingest()
+    assert not [run for run in result if run.error]
+    assert new(result) == 15  # the day's three of the feed, and twelve that were gone from it
     tally = Tally(house)
     assert tally.is_exactly(numbered(0, 23)) and tally.open == []
     move(house, shelf, 1)
@@ -118,8 +118,8 @@ def test_a_gap_of_arxiv_that_is_killed_in_the_middle_is_filled_all_the_same(
     house.ingest()
     move(house, shelf, 9)
     killed(house, web, "arxiv", after)
-    told = house.ingest()
-    assert not [run for run in told if run.error]
+    result = house.ingest()
+    assert not [run for run in result if run.error]
     assert Tally(house).is_exactly(numbered(0, 23))
 
 

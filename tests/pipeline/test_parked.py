@@ -59,13 +59,13 @@ def test_it_is_parked_and_the_others_run(upgraded: House) -> None:
     with started(upgraded) as app:
         app.ingest()
         [sent] = app.digest()
-        told = status(app.runtime)
+        result = status(app.runtime)
         with app.runtime.database.reading() as tx:
             [notes] = tx.scalars(sa.select(schema.digest.c.content))
     # What it had matched before the upgrade is not lost.
     assert sent.papers == 2
     assert "The topic “old” is parked" in str(notes)
-    assert [one for one in told.problems if one.startswith("topic old is parked: ANDNOT is not")]
+    assert [one for one in result.problems if one.startswith("topic old is parked: ANDNOT is not")]
     assert in_force(upgraded) == {"old": OLD, "new": "bandit"}
 
 

@@ -24,22 +24,22 @@ from tests.house import AGENTS, BANDITS, FOLDING, House
 TOPICS = {f"t{n}": {"query": f"agents OR w{n}", "threshold": 1} for n in range(200)}
 
 
-def topics(told: dict[str, str]) -> tuple[Topic, ...]:
+def topics(result: dict[str, str]) -> tuple[Topic, ...]:
     # With a threshold a topic is kept as it was understood, which tells whether it was read again.
-    return tuple(Topic(name, query, threshold=1.0) for name, query in told.items())
+    return tuple(Topic(name, query, threshold=1.0) for name, query in result.items())
 
 
 def test_of_a_changed_configuration_only_what_differs_is_read() -> None:
-    told = {f"t{n}": f"agents OR w{n}" for n in range(200)}
+    result = {f"t{n}": f"agents OR w{n}" for n in range(200)}
     standing = TopicIndexCache()
-    first = standing.index(topics(told))
-    before = {name: first.query(name) for name in told}
-    told |= {"t7": "bandits", "new": "folding"}
-    del told["t9"]
-    index = standing.index(topics(told))
-    again = {name for name in told if index.query(name) is not before.get(name)}
+    first = standing.index(topics(result))
+    before = {name: first.query(name) for name in result}
+    result |= {"t7": "bandits", "new": "folding"}
+    del result["t9"]
+    index = standing.index(topics(result))
+    again = {name for name in result if index.query(name) is not before.get(name)}
     assert again == {"t7", "new"}
-    assert len(index) == len(told)
+    assert len(index) == len(result)
 
 
 def test_a_topic_that_became_wrong_is_parked_and_one_mended_is_not() -> None:
@@ -150,8 +150,8 @@ def test_subscriptions_that_another_process_put_in_force_are_noticed(house: Hous
         pipeline.sync_subscriptions(app.runtime)
         row = schema.subscription.c
         with app.runtime.database.reading() as tx:
-            told = sa.select(row.name, row.schedule).where(row.removed_at.is_(None))
-            assert tx.execute(told).all() == [("lab", "daily 08:00")]
+            result = sa.select(row.name, row.schedule).where(row.removed_at.is_(None))
+            assert tx.execute(result).all() == [("lab", "daily 08:00")]
 
 
 def test_what_others_matched_while_a_new_topic_looked_back_meets_it(house: House) -> None:

@@ -34,7 +34,7 @@ def item(subject: str, at: datetime | str, guid: str = "", link: str = "", title
     )
 
 
-def told(web: MisbehavingServer, *items: str) -> None:
+def serve_feed(web: MisbehavingServer, *items: str) -> None:
     body = f'<rss version="2.0"><channel><title>J</title>{"".join(items)}</channel></rss>'
     headers = {"Content-Type": "application/rss+xml"}
     web.answers("/feed", body=body.encode(), headers=headers)
@@ -62,10 +62,10 @@ def old(number: int) -> datetime:
 def test_F08_a_known_feed_that_turns_new_is_held_and_nobody_is_told(
     fed: House, web: MisbehavingServer
 ) -> None:
-    told(web, *(item(SUBJECTS[n], old(n)) for n in range(8)))
+    serve_feed(web, *(item(SUBJECTS[n], old(n)) for n in range(8)))
     assert read(fed) == ("ok", 8, 8)
     fed.clock.move(days=1)
-    told(web, *(moved(n, old(n)) for n in range(8)))
+    serve_feed(web, *(moved(n, old(n)) for n in range(8)))
     assert read(fed) == ("failed", 0, 0)
     with fed.opened() as app:
         stands = status(app.runtime)
@@ -79,9 +79,9 @@ def test_F08_a_known_feed_that_turns_new_is_held_and_nobody_is_told(
 def test_F08_a_held_reading_is_accepted_by_a_person_and_the_incident_ends(
     fed: House, web: MisbehavingServer, accept: FirstRun, sent: int
 ) -> None:
-    told(web, *(item(SUBJECTS[n], old(n)) for n in range(8)))
+    serve_feed(web, *(item(SUBJECTS[n], old(n)) for n in range(8)))
     read(fed)
-    told(web, *(moved(n, old(n)) for n in range(8)))
+    serve_feed(web, *(moved(n, old(n)) for n in range(8)))
     fed.clock.move(days=1)
     assert read(fed)[0] == "failed"
     assert read(fed, accept) == ("ok", 8, 8)
@@ -95,11 +95,11 @@ def test_F08_a_held_reading_is_accepted_by_a_person_and_the_incident_ends(
 def test_F08_links_that_come_back_as_other_papers_under_other_ids_are_held(
     fed: House, web: MisbehavingServer
 ) -> None:
-    told(web, *(item(SUBJECTS[n], "") for n in range(5)))
+    serve_feed(web, *(item(SUBJECTS[n], "") for n in range(5)))
     read(fed)
     fed.clock.move(days=1)
     places = [f"https://journal.example.org/{subject}" for subject in SUBJECTS]
-    told(web, *(item(SUBJECTS[n + 5], "", "", places[n]) for n in range(5)))
+    serve_feed(web, *(item(SUBJECTS[n + 5], "", "", places[n]) for n in range(5)))
     assert read(fed)[0] == "failed"
 
 
@@ -107,24 +107,24 @@ def test_F08_guids_that_change_daily_are_the_same_papers_and_are_not_held(
     fed: House, web: MisbehavingServer
 ) -> None:
     for day in range(3):
-        told(web, *(item(SUBJECTS[n], old(n), f"{day}-{n}") for n in range(8)))
+        serve_feed(web, *(item(SUBJECTS[n], old(n), f"{day}-{n}") for n in range(8)))
         assert read(fed) == ("ok", 8, 0 if day else 8)
         fed.clock.move(days=1)
 
 
 def test_F08_a_full_day_of_new_entries_is_not_held(fed: House, web: MisbehavingServer) -> None:
-    told(web, *(item(SUBJECTS[n], old(n)) for n in range(5)))
+    serve_feed(web, *(item(SUBJECTS[n], old(n)) for n in range(5)))
     read(fed)
     fed.clock.move(days=1)
-    told(web, *(item(SUBJECTS[n], fed.clock.now()) for n in range(5, 10)))
+    serve_feed(web, *(item(SUBJECTS[n], fed.clock.now()) for n in range(5, 10)))
     assert read(fed) == ("ok", 5, 5)
 
 
 def test_F08_a_few_late_additions_are_not_held(fed: House, web: MisbehavingServer) -> None:
-    told(web, *(item(SUBJECTS[n], old(n)) for n in range(6)))
+    serve_feed(web, *(item(SUBJECTS[n], old(n)) for n in range(6)))
     read(fed)
     fed.clock.move(days=1)
-    told(web, *(item(SUBJECTS[n], old(n)) for n in range(10)))
+    serve_feed(web, *(item(SUBJECTS[n], old(n)) for n in range(10)))
     assert read(fed) == ("ok", 10, 4)
 
 
@@ -132,10 +132,10 @@ def test_F08_a_few_late_additions_are_not_held(fed: House, web: MisbehavingServe
 def test_F08_half_of_the_old_entries_may_be_new_and_no_more(
     fed: House, web: MisbehavingServer, known: int, outcome: str
 ) -> None:
-    told(web, *(item(SUBJECTS[n], old(n)) for n in range(known)))
+    serve_feed(web, *(item(SUBJECTS[n], old(n)) for n in range(known)))
     read(fed)
     fed.clock.move(days=1)
-    told(web, *(item(SUBJECTS[n], old(n)) for n in (*range(known), *range(5, 10))))
+    serve_feed(web, *(item(SUBJECTS[n], old(n)) for n in (*range(known), *range(5, 10))))
     assert read(fed)[0] == outcome
 
 
@@ -150,11 +150,11 @@ def test_F08_a_list_is_never_held(house: House) -> None:
 def test_F15_a_date_of_another_age_is_clamped_and_the_paper_is_announced(
     fed: House, web: MisbehavingServer
 ) -> None:
-    told(web, item("Folding", SATURDAY))
+    serve_feed(web, item("Folding", SATURDAY))
     read(fed)
     fed.clock.move(days=1)
     skewed = ("Mon, 01 Jan 0001 00:00:00 GMT", "Wed, 01 Jan 2099 00:00:00 GMT")
-    told(web, *(item(SUBJECTS[n + 1], at) for n, at in enumerate(skewed)))
+    serve_feed(web, *(item(SUBJECTS[n + 1], at) for n, at in enumerate(skewed)))
     assert read(fed) == ("ok", 2, 2)
     with fed.opened() as app:
         [digest] = app.digest(("lab",), early=True)

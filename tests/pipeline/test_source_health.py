@@ -46,8 +46,8 @@ def batch(web: MisbehavingServer, day: datetime, *numbers: int) -> None:
         f"how agents plan.</description><pubDate>{format_datetime(day)}</pubDate></item>"
         for number in numbers
     )
-    told = f"<pubDate>{format_datetime(day)}</pubDate>{items}"
-    body = f'<rss version="2.0"><channel><title>cs</title>{told}</channel></rss>'
+    result = f"<pubDate>{format_datetime(day)}</pubDate>{items}"
+    body = f'<rss version="2.0"><channel><title>cs</title>{result}</channel></rss>'
     web.answers("/", body=body.encode(), headers=RSS)
 
 
@@ -60,14 +60,14 @@ def mails(smtp: ScriptedSmtp, recipient: str) -> list[EmailMessage]:
 
 
 def notices(smtp: ScriptedSmtp) -> list[str]:
-    told = mails(smtp, "ops@example.org")
-    return [message["Subject"].partition(" (")[0] for message in told]
+    result = mails(smtp, "ops@example.org")
+    return [message["Subject"].partition(" (")[0] for message in result]
 
 
 def texts(smtp: ScriptedSmtp) -> list[str]:
     """The digests of `lab`, as plain text on one line."""
-    told = mails(smtp, "ada@example.org")
-    return [" ".join(m.get_body(("plain",)).get_content().split()) for m in told]
+    result = mails(smtp, "ada@example.org")
+    return [" ".join(m.get_body(("plain",)).get_content().split()) for m in result]
 
 
 def troubles(house: House) -> tuple[SourceWarning, ...]:

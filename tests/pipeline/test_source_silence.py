@@ -49,15 +49,15 @@ def test_a_source_as_ever_has_nothing_wrong() -> None:
 def test_F11_a_weekend_is_no_news(weekend: date) -> None:
     days = workdays(MONDAY)
     for now in (at(weekend), at(weekend + DAY)):
-        told = judge({d: o for d, o in days.items() if d <= weekend}, FIRST, now)
-        assert not any(told.values())
+        result = judge({d: o for d, o in days.items() if d <= weekend}, FIRST, now)
+        assert not any(result.values())
 
 
 def test_what_repeats_on_a_publishing_day_is_stale_when_the_day_is_over() -> None:
     days = workdays(MONDAY) | {MONDAY: REPEATED}
     assert not judge(days, FIRST, at(MONDAY, 23)).get(STALE)
-    told = judge(days | {MONDAY + DAY: REPEATED}, FIRST, at(MONDAY + DAY, 1))
-    assert told[STALE] == "on Monday 16 November, a publishing day, it offered nothing new"
+    result = judge(days | {MONDAY + DAY: REPEATED}, FIRST, at(MONDAY + DAY, 1))
+    assert result[STALE] == "on Monday 16 November, a publishing day, it offered nothing new"
     late = judge(days | {MONDAY + DAY: brought(80)}, FIRST, at(MONDAY + DAY, 1))
     assert late[STALE] == ""
 
@@ -65,8 +65,8 @@ def test_what_repeats_on_a_publishing_day_is_stale_when_the_day_is_over() -> Non
 def test_a_day_without_an_answer_says_nothing() -> None:
     days = workdays(MONDAY)
     for silent in ({}, {MONDAY: SourceDay()}):
-        told = judge(days | silent | {MONDAY + DAY: EMPTY}, FIRST, at(MONDAY + DAY))
-        assert not told[STALE]
+        result = judge(days | silent | {MONDAY + DAY: EMPTY}, FIRST, at(MONDAY + DAY))
+        assert not result[STALE]
 
 
 def test_F11_an_empty_answer_is_a_holiday_and_not_stale() -> None:
@@ -81,8 +81,8 @@ def test_two_weeks_are_not_enough_to_know_a_habit() -> None:
 
 
 def test_thin_is_far_fewer_than_on_the_same_weekday() -> None:
-    told = judge(workdays(MONDAY) | {MONDAY: brought(9)}, FIRST, at(MONDAY + DAY))
-    assert told[THIN] == "on Monday 16 November it brought 9, as a rule 40 on a Monday"
+    result = judge(workdays(MONDAY) | {MONDAY: brought(9)}, FIRST, at(MONDAY + DAY))
+    assert result[THIN] == "on Monday 16 November it brought 9, as a rule 40 on a Monday"
     for enough in (10, 40, 400):
         assert (
             judge(workdays(MONDAY) | {MONDAY: brought(enough)}, FIRST, at(MONDAY + DAY))[THIN] == ""
@@ -124,8 +124,8 @@ def test_with_a_calendar_the_second_day_can_be_judged() -> None:
     days = {thursday: brought(300), thursday + DAY: REPEATED}
     early = datetime(2026, 11, 20, 8, 59, tzinfo=UTC)  # 03:59 in New York
     assert not judge(days, thursday, early, CALENDAR).get(STALE)
-    told = judge(days, thursday, early + timedelta(minutes=1), CALENDAR)
-    assert told[STALE].startswith("on Friday 20 November")
+    result = judge(days, thursday, early + timedelta(minutes=1), CALENDAR)
+    assert result[STALE].startswith("on Friday 20 November")
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_F11_what_a_holiday_brings_is_no_measure_of_its_weekday() -> None:
     days |= {date(2026, 12, day): brought(40) for day in (3, 10, 17)}
     days |= {date(2026, month, day): brought(4) for month, day in ((11, 26), (12, 24), (12, 31))}
     thursday = date(2027, 1, 7)
-    told = judge(days | {thursday: brought(8)}, FIRST, at(thursday, 20), CALENDAR)
-    assert told[THIN].endswith("it brought 8, as a rule 40 on a Thursday")
+    result = judge(days | {thursday: brought(8)}, FIRST, at(thursday, 20), CALENDAR)
+    assert result[THIN].endswith("it brought 8, as a rule 40 on a Thursday")
 
 
 def test_silence_with_a_calendar_leaves_weekends_out() -> None:
@@ -175,8 +175,8 @@ def test_silence_with_a_calendar_leaves_weekends_out() -> None:
     weekend = {MONDAY - DAY: EMPTY, MONDAY - 2 * DAY: EMPTY}
     assert not judge(days | weekend | {MONDAY: EMPTY}, FIRST, at(MONDAY), CALENDAR).get(SILENT)
     tuesday = {MONDAY: EMPTY, MONDAY + DAY: EMPTY}
-    told = judge(days | weekend | tuesday, FIRST, at(MONDAY + DAY), CALENDAR)
-    assert told[SILENT].startswith("no paper since Friday 13 November: 2 days")
+    result = judge(days | weekend | tuesday, FIRST, at(MONDAY + DAY), CALENDAR)
+    assert result[SILENT].startswith("no paper since Friday 13 November: 2 days")
 
 
 @given(
@@ -186,7 +186,7 @@ def test_silence_with_a_calendar_leaves_weekends_out() -> None:
     st.integers(-3, 5),
     st.booleans(),
 )
-def test_any_history_can_be_judged(told: list[SourceDay], later: int, known: bool) -> None:
-    days = {FIRST + DAY * n: day for n, day in enumerate(told)}
-    now = at(FIRST + DAY * (len(told) + later))
+def test_any_history_can_be_judged(result: list[SourceDay], later: int, known: bool) -> None:
+    days = {FIRST + DAY * n: day for n, day in enumerate(result)}
+    now = at(FIRST + DAY * (len(result) + later))
     assert set(judge(days, FIRST, now, CALENDAR if known else None)) <= {STALE, THIN, SILENT}

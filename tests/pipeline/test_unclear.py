@@ -290,8 +290,8 @@ def test_a_success_ends_it_and_all_get_their_mail_in_the_same_round(
     got = Counter(mail.recipient for mail in smtp.received if mail.recipient in PEOPLE)
     assert sorted(got.values()) == [1] * 9 + [2] * 3
     assert problems(crowd) == ()
-    told = [mail.content for mail in smtp.received if mail.recipient == "ops@example.org"]
-    assert sum(b"Subject: smtp is down" in one for one in told) <= 1
+    result = [mail.content for mail in smtp.received if mail.recipient == "ops@example.org"]
+    assert sum(b"Subject: smtp is down" in one for one in result) <= 1
 
 
 def test_after_a_success_the_line_uses_all_its_connections_again(crowd: House, smtp: ScriptedSmtp):

@@ -32,8 +32,8 @@ def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name.upper(), raising=False)
 
 
-def source(web: MisbehavingServer, path: str = "/feed", **told: object) -> dict[str, object]:
-    return {"kind": "feed", "url": web.url(path), "allow_private": True, **told}
+def source(web: MisbehavingServer, path: str = "/feed", **result: object) -> dict[str, object]:
+    return {"kind": "feed", "url": web.url(path), "allow_private": True, **result}
 
 
 @pytest.fixture
@@ -78,9 +78,9 @@ IN_TWO_HOURS = SATURDAY + timedelta(hours=2)
     ],
 )
 def test_F5_a_server_that_names_a_time_is_not_asked_before_it(
-    fed: House, web: MisbehavingServer, status: int, told: str, minutes: int
+    fed: House, web: MisbehavingServer, status: int, result: str, minutes: int
 ) -> None:
-    web.answers("/feed", status=status, headers={"Retry-After": told, "Date": DATE})
+    web.answers("/feed", status=status, headers={"Retry-After": result, "Date": DATE})
     assert one(fed)[0] == "failed"
     web.answers("/feed", body=feed(item(1)), headers=RSS)
     fed.clock.move(seconds=60 * minutes - 1)
@@ -97,11 +97,11 @@ def test_F5_a_server_that_names_a_time_is_not_asked_before_it(
 
 @pytest.mark.parametrize("told", [{}, {"Retry-After": "soon"}, {"Retry-After": "1.5"}])
 def test_F5_429_without_a_time_is_a_minute_and_503_none(
-    fed: House, web: MisbehavingServer, told: dict[str, str]
+    fed: House, web: MisbehavingServer, result: dict[str, str]
 ) -> None:
-    web.answers("/feed", status=503, headers=told)
+    web.answers("/feed", status=503, headers=result)
     assert one(fed)[0] == one(fed)[0] == "failed"
-    web.answers("/feed", status=429, headers=told)
+    web.answers("/feed", status=429, headers=result)
     assert one(fed)[0] == "failed"
     assert one(fed)[0] == "unchanged" and len(web.requests) == 3
     fed.clock.move(minutes=1)
@@ -126,9 +126,9 @@ def test_F5_all_sources_of_a_server_wait_and_others_do_not(
         web.answers("/more", body=feed(item(2)), headers=RSS)
         other.answers("/feed", body=feed(item(3)), headers=RSS)
         fed.settings["sources"] |= {"more": source(web, "/more"), "other": source(other)}
-        told = {run.source: run for run in fed.ingest()}
-    assert told["journal"].outcome == "failed" and told["other"].outcome == "ok"
-    assert told["more"].outcome == "unchanged" and "429" in told["more"].error
+        result = {run.source: run for run in fed.ingest()}
+    assert result["journal"].outcome == "failed" and result["other"].outcome == "ok"
+    assert result["more"].outcome == "unchanged" and "429" in result["more"].error
     assert [asked.target for asked in web.requests] == ["/feed"]
     with fed.opened() as app:
         assert len(status(app.runtime).problems) == 1
@@ -286,9 +286,9 @@ def test_F14_a_new_address_is_asked_without_the_validators_of_the_old(
 
 
 def targets(web: MisbehavingServer) -> list[str]:
-    told = [asked.target for asked in web.requests]
+    result = [asked.target for asked in web.requests]
     web.requests.clear()
-    return told
+    return result
 
 
 @pytest.mark.parametrize("status", [301, 308])
@@ -434,8 +434,8 @@ def test_a_feed_that_shares_nothing_with_what_was_known_after_an_outage_has_a_ga
     listing(web, 90, 91)
     fed.clock.move(days=7)
     fed.ingest()
-    [told] = gaps(fed)
-    assert told.startswith("not read from 2026-11-25 06:00 to 2026-12-02 06:00 UTC")
+    [result] = gaps(fed)
+    assert result.startswith("not read from 2026-11-25 06:00 to 2026-12-02 06:00 UTC")
     fed.clock.move(days=1)
     fed.ingest()
     assert len(gaps(fed)) == 1
@@ -466,8 +466,8 @@ def test_a_failing_server_counts_as_an_outage(fed: House, web: MisbehavingServer
         fed.clock.move(days=1)
     listing(web, 50, 51)
     fed.ingest()
-    [told] = gaps(fed)
-    assert "from 2026-11-23 06:00" in told
+    [result] = gaps(fed)
+    assert "from 2026-11-23 06:00" in result
 
 
 def test_between_days_that_follow_in_the_calendar_nothing_is_lost() -> None:

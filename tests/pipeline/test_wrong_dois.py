@@ -138,8 +138,8 @@ def test_a_record_without_arxiv_id_does_not_lead_two_papers_into_one(
 ) -> None:
     """A record with the DOI alone is of the first paper that carries it; the other is another."""
     bare = Paper("Untitled Draft of Something", keys={"doi": DOI}, raw_id="j1")
-    told = [(GRAPHS, ROOTS, bare)[place] for place in order]
-    for chunk in [told] if at_once else [[one] for one in told]:
+    result = [(GRAPHS, ROOTS, bare)[place] for place in order]
+    for chunk in [result] if at_once else [[one] for one in result]:
         read(store, "list", *chunk)
     assert owner(store, "arxiv", "2601.00001") != owner(store, "arxiv", "2601.00002")
     assert len(tell(store)) == len(ids(store))
@@ -251,12 +251,12 @@ def test_what_another_scheme_contradicts_and_no_text_bears_out_is_two(
 
 def test_the_prefix_of_a_journal_is_no_key(store: Database) -> None:
     prefix = "10.9999/ijcs"
-    told = [
+    result = [
         replace(one, keys={"arxiv": f"2603.{number:05}", "doi": prefix}, raw_id=str(number))
         for number, one in enumerate((GRAPHS, ROOTS, ROBOTS))
     ]
-    read(store, "arxiv", *told[:2])
-    read(store, "arxiv", told[2], now=NOW + DAY)
+    read(store, "arxiv", *result[:2])
+    read(store, "arxiv", result[2], now=NOW + DAY)
     assert len(ids(store)) == 3
     with store.reading() as tx:
         assert paper_index.of_keys(tx, [("doi", prefix)]) == {}

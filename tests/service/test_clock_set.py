@@ -95,11 +95,11 @@ def test_a_clock_that_is_set_by_an_hour_stops_nothing_and_repeats_nothing(
             clock.set(seconds)
             title, abstract = AGENTS
             house.add(f"{number}.txt", (f"{title}, Part {'I' * number} of {number}", abstract))
-            wait(lambda told=number: len(list(alerts.glob("*.html"))) == told, SOON)
+            wait(lambda result=number: len(list(alerts.glob("*.html"))) == result, SOON)
             if seconds == HOUR:
                 wait(lambda: list(hourly.glob("*.html")), SOON)
     pages = [page.read_text("utf-8") for page in hourly.glob("*.html")]
-    told = Counter(part for page in pages for part in set(re.findall(r"Part (I+) of", page)))
+    result = Counter(part for page in pages for part in set(re.findall(r"Part (I+) of", page)))
     # The slot passed at the first leap ahead, and again at the second.
-    assert {"I", "II", "III"} <= set(told)
-    assert set(told.values()) == {1}
+    assert {"I", "II", "III"} <= set(result)
+    assert set(result.values()) == {1}

@@ -134,8 +134,8 @@ def test_a_shutdown_and_a_changed_configuration_can_be_told_apart(house: House):
         finally:
             service.stop()
             thread.join(PATIENCE)
-    told = [one for one in logs if one["event"] in ("finishing work in progress", "stopped")]
-    assert [one.get("because") for one in told] == ["changed configuration", "shutdown", None]
+    result = [one for one in logs if one["event"] in ("finishing work in progress", "stopped")]
+    assert [one.get("because") for one in result] == ["changed configuration", "shutdown", None]
 
 
 def test_a_command_does_not_log_what_it_shows(house: House, tmp_path: Path):

@@ -60,8 +60,8 @@ def test_two_days_in_three_zones_send_what_is_due_once(house: House, smtp: Scrip
                     house.add("2.txt", FOLDING, AGENTS)
                 house.clock.move(hours=1)
                 due = slots(house.clock.at)
-                wait(lambda due=due: told(app).total() >= due.total())
-                assert told(app) == due
+                wait(lambda due=due: count_digests(app).total() >= due.total())
+                assert count_digests(app) == due
     finally:
         service.stop()
         thread.join(PATIENCE)
@@ -71,13 +71,13 @@ def test_two_days_in_three_zones_send_what_is_due_once(house: House, smtp: Scrip
     with house.opened() as app, app.runtime.database.reading() as tx:
         by_state = Counter(delivery.state for delivery in deliveries.listing(tx))
     # Two slots a zone lie in the two days; what is new before each goes out at it, once.
-    assert told(app) == {"tokyo": 2, "berlin": 2, "angeles": 2}
+    assert count_digests(app) == {"tokyo": 2, "berlin": 2, "angeles": 2}
     assert set(sent) == {f"{name}@example.org" for name in ZONES}
     assert all(1 <= count <= 2 for count in sent.values())
     assert by_state == {DeliveryState.SENT: sum(sent.values())}
 
 
-def told(app: App) -> Counter[str]:
+def count_digests(app: App) -> Counter[str]:
     """Return how many digests each zone has."""
     with app.runtime.database.reading() as tx:
         return Counter({name: digests.count(tx, name) for name in ZONES})
@@ -407,6 +407,6 @@ def test_status_tells_of_a_service_that_died_and_a_slot_that_nobody_composed(hou
         with app.runtime.database.writing() as tx:
             heartbeats.beat(tx, SERVICE, datetime.now(UTC) - timedelta(days=5))
     house.clock.move(days=2)
-    told = problems(house)
-    assert any("no sign of life" in problem for problem in told)
-    assert any("digest of lab was due" in problem for problem in told)
+    count_digests = problems(house)
+    assert any("no sign of life" in problem for problem in count_digests)
+    assert any("digest of lab was due" in problem for problem in count_digests)

@@ -43,9 +43,9 @@ def lab(house: House, smtp: ScriptedSmtp, postgres_url: str) -> Iterator[Fleet]:
 def readers(house: House, smtp: ScriptedSmtp, store: str) -> AbstractContextManager[Fleet]:
     """Readers of everything by mail, a digest each morning."""
     house.by_mail(smtp.port, unknown="hold")
-    told = house.settings["subscriptions"].pop("lab")
+    found = house.settings["subscriptions"].pop("lab")
     for number in range(SUBSCRIBERS):
-        house.settings["subscriptions"][f"s{number}"] = {**told, "email": [address(number)]}
+        house.settings["subscriptions"][f"s{number}"] = {**found, "email": [address(number)]}
     house.settings["topics"]["all"] = {"query": "agents OR bandits"}
     house.settings["sources"]["page"]["every"] = "1m"
     house.add("1.txt", AGENTS, BANDITS)

@@ -84,24 +84,26 @@ def _blocks(text: str) -> Iterator[tuple[int, Fields]]:
 
 
 def _paper(line: int, fields: Fields) -> Paper | Rejected:
-    told = {name: clean(value) for name, value in fields.items()}
-    title, doi = told.get("Title", ""), told.get("DOI", "")
+    result = {name: clean(value) for name, value in fields.items()}
+    title, doi = result.get("Title", ""), result.get("DOI", "")
     if not title:
         return Rejected(f"line {line}", "paper has no title")
     return Paper(
         title=title,
-        abstract=told.get("Abstract", ""),
-        authors=tuple(name.strip() for name in told.get("Authors", "").split(";") if name.strip()),
-        published=_day(told.get("Date", "")),
+        abstract=result.get("Abstract", ""),
+        authors=tuple(
+            name.strip() for name in result.get("Authors", "").split(";") if name.strip()
+        ),
+        published=_day(result.get("Date", "")),
         url=f"https://doi.org/{doi}" if doi else "",
         keys={"doi": doi} if doi else {},
-        categories=(told["Shelf"],) if told.get("Shelf") else (),
+        categories=(result["Shelf"],) if result.get("Shelf") else (),
         raw_id=doi or title,
     )
 
 
-def _day(told: str) -> datetime | None:
+def _day(result: str) -> datetime | None:
     try:
-        return datetime.strptime(told, "%Y-%m-%d").replace(tzinfo=UTC)
+        return datetime.strptime(result, "%Y-%m-%d").replace(tzinfo=UTC)
     except ValueError:
         return None
