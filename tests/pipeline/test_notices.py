@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from monitor.model import COMMENT, CORRECTION, RETRACTION, ChangeKind, Document, FirstRun, Paper
-from monitor.pipeline.chunk_size import CHUNK
+from monitor.pipeline.chunk_size import MAX_PAPERS
 from monitor.sources import sandbox
 from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.pubmed.source import PubMed
@@ -366,7 +366,7 @@ def pubmed(*records: str) -> tuple[Paper, ...]:
 
 def test_a_day_of_two_hundred_notices_leaves_every_text_and_link_alone(store: Database) -> None:
     every = pubmed(*map(published, range(1, 201)))
-    assert len(every) < CHUNK
+    assert len(every) < MAX_PAPERS
     assert read(store, "pubmed", *every).counts()["new"] == 200
     before = {id: origin(store, id).stored.paper for id in ids(store)}
     day = pubmed(*map(noticed, range(1, 201)))

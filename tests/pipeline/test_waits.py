@@ -64,7 +64,7 @@ IN_TWO_HOURS = SATURDAY + timedelta(hours=2)
 
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(
-    ("told", "minutes"),
+    ("result", "minutes"),
     [
         ("7200", 120),
         (format_datetime(IN_TWO_HOURS, usegmt=True), 120),
@@ -95,7 +95,7 @@ def test_F5_a_server_that_names_a_time_is_not_asked_before_it(
     assert len(web.requests) == 2
 
 
-@pytest.mark.parametrize("told", [{}, {"Retry-After": "soon"}, {"Retry-After": "1.5"}])
+@pytest.mark.parametrize("result", [{}, {"Retry-After": "soon"}, {"Retry-After": "1.5"}])
 def test_F5_429_without_a_time_is_a_minute_and_503_none(
     fed: House, web: MisbehavingServer, result: dict[str, str]
 ) -> None:
