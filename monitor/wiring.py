@@ -48,10 +48,9 @@ EMAIL = "email"
 def open_runtime(
     settings: Settings, clock: Clock, in_force: InForce | None = None, *, create: bool = True
 ) -> Iterator[Runtime]:
-    """Open everything that the settings name, and close it again in the opposite order.
+    """Open everything that the settings name; raises NoStoreError without `create` and a store.
 
-    `in_force` remembers the topics of the last configuration. Without `create` (for commands that
-    only read) raises NoStoreError where there is no store yet.
+    `in_force` remembers the topics of the last configuration.
     """
     with ExitStack() as stack:
         database = stack.enter_context(closing(open_store(settings.store, create=create)))
@@ -60,9 +59,7 @@ def open_runtime(
         client = stack.enter_context(closing(_http_client(settings, database, clock)))
         templates = JinjaTemplates(settings.templates)
         synonyms = synonyms_of(settings)
-        channels = _channels(settings, templates)
-        for channel in channels.values():
-            stack.callback(channel.close)
+        channels = _channels(settings, templates, stack)
         smtp = settings.smtp
         yield Runtime(
             database=database,
@@ -125,7 +122,7 @@ def _sources(settings: Settings, client: HttpClient, clock: Clock) -> dict[str, 
 # ── channels ────────────────────────────────────────────────────────────────────────
 
 
-def _channels(settings: Settings, templates: Templates) -> dict[str, Channel]:
+def _channels(settings: Settings, templates: Templates, stack: ExitStack) -> dict[str, Channel]:
     """Return all channels by name."""
     smtp, slack = settings.smtp, settings.slack
     server = Connections([_smtp_server(smtp) for _ in range(smtp.connections)]) if smtp else None
@@ -135,6 +132,8 @@ def _channels(settings: Settings, templates: Templates) -> dict[str, Channel]:
     for name, channel in settings.channels.items():
         kind = plugins.channel_class(channel.kind)
         channels[name] = open_channel(kind, name, channel.options, shared)
+    for opened in channels.values():
+        stack.callback(opened.close)
     return channels
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cache, partial
+from typing import Any
 
 from monitor.config.channel_settings import (
     OperatorSettings,
@@ -45,11 +46,7 @@ def build(
     subscriptions = validator.entries(
         "subscriptions", lambda where, raw: validator.subscription(where, raw, timezone)
     )
-    operator = validator.section("operator", OperatorSettings)
-    smtp = validator.section("smtp", SmtpSettings)
-    slack = validator.section("slack", SlackSettings)
-    retry = validator.section("retry", RetrySettings)
-    retention = validator.section("retention", RetentionSettings)
+    sections = _sections(validator)
     if written.faults or general is None:
         return None
     settings = Settings(
@@ -59,11 +56,7 @@ def build(
         topics=topics,
         channels=channels,
         subscriptions=subscriptions,
-        operator=operator,
-        smtp=smtp,
-        slack=slack,
-        retry=retry or RetrySettings(),
-        retention=retention or RetentionSettings(),
+        **sections,
         as_written=written.as_written,
         raw_topics=written.values.get("topics") or {},
         places={name: written.place(("topics", name)) for name in topics},
@@ -73,6 +66,17 @@ def build(
     return replace(
         settings, warnings=tuple(sorted(written.warnings, key=lambda f: (f.file, f.line)))
     )
+
+
+def _sections(validator: EntryValidator) -> dict[str, Any]:
+    """Return the sections that stand alone, by the names that `Settings` gives them."""
+    return {
+        "operator": validator.section("operator", OperatorSettings),
+        "smtp": validator.section("smtp", SmtpSettings),
+        "slack": validator.section("slack", SlackSettings),
+        "retry": validator.section("retry", RetrySettings) or RetrySettings(),
+        "retention": validator.section("retention", RetentionSettings) or RetentionSettings(),
+    }
 
 
 def build_for_reading(

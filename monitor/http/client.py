@@ -162,7 +162,10 @@ class HttpClient:
             apart.total_seconds(),
             file,
         )
-        deadline = self._monotonic() + seconds
+        return self._resume(request, file, self._monotonic() + seconds)
+
+    def _resume(self, request: Request, file: BinaryIO, deadline: float) -> Response:
+        """Fetch into `file`, and the rest of it as often as the transfer breaks off."""
         response = self._fetch(request)
         size = 0
         for _ in range(MAX_RESUMPTIONS):

@@ -66,28 +66,21 @@ def compose(
 ) -> list[Composed]:
     """Compose what is due of the named subscriptions (all when none is named) and freeze it.
 
-    `match` has put the subscriptions in force before; those of a newer file wait for it.
-
-    With `early` they are composed now, as their next period, if there are papers for it.
-    One subscription that fails never stops the others: `on_failure` gets its name and error. With
-    `patient`, for who comes again every few seconds, it rests for a while. Raises UsageError for
-    unknown names, StoreBusyError when another process holds the store.
+    With `early` they are composed now, as their next period. One that fails stops no other: it goes
+    to `on_failure`, and with `patient` it rests. Raises UsageError, StoreBusyError.
     """
-    now = context.clock.now()
-    selected = chosen(context, names)
+    now, selected = context.clock.now(), chosen(context, names)
     done: list[Composed] = []
     if incidents.clock_jumped(context):
         _ask_about_the_clock(context, now)
         selected = []
     with context.database.reading() as tx:
-        states = subscriptions.states(tx, [subscription.name for subscription in selected])
+        states = subscriptions.states(tx, [one.name for one in selected])
         resting, unrendered = _failing(tx, now, patient)
     for subscription in selected:
-        if subscription.name not in states:
-            continue  # not yet in force
         subject = incidents.subscription(subscription.name)
-        if subject in resting:
-            continue
+        if subscription.name not in states or subject in resting:
+            continue  # not yet in force, or resting after a failure
         try:
             done += _subscription(context, subscription, states[subscription.name], now, early)
         except StoreBusyError:

@@ -71,16 +71,16 @@ def test_the_wire_has_short_lines_of_ascii(subject: str, text: str, html: str) -
         ("Результаты опытов\n" * 40, "base64"),
     ],
 )
-def test_a_text_is_encoded_as_little_as_it_needs(text: str, encoding: str) -> None:
+def test_a_text_is_encode_as_little_as_it_needs(text: str, encoding: str) -> None:
     ours = multipart("s", text, "<p>", BOUNDARY).decode()
     assert ours.partition("Content-Transfer-Encoding: ")[2].startswith(f"{encoding}\r\n")
 
 
-def test_a_part_that_many_get_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_many_get_is_encode_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from monitor.channels.email import mime
 
     encoded: list[str] = []
-    monkeypatch.setattr(mime, "_encoded", lambda text: (encoded.append(text), ("7bit", b"x"))[1])
+    monkeypatch.setattr(mime, "_encode", lambda text: (encoded.append(text), ("7bit", b"x"))[1])
     text, html = "a text of this test alone", "its <b>page</b>"
     mails = {multipart("s", text, html, f"=_{number}") for number in range(20)}
     assert len(mails) == 20
