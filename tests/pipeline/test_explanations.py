@@ -19,7 +19,7 @@ def test_an_explanation_is_worked_out_once() -> None:
 def test_explanations_are_those_of_the_index() -> None:
     """Whatever a topic looks at: texts, names, labels and sources."""
     dice = duel.Random(3)
-    topics = [one for one in (duel.asked(dice) for _ in range(80)) if isinstance(one, str)]
+    topics = [one for one in (duel.draw_topic(dice) for _ in range(80)) if isinstance(one, str)]
     index = TopicIndex(dict(enumerate(topics)))
     explain = cached_explain(index)
     found = 0

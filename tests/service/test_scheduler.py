@@ -164,7 +164,7 @@ def test_X21_a_job_that_waits_for_a_thread_is_not_missed_and_runs_once(house: Ho
         jobs.scheduler.start(paused=True)
         made = jobs.scheduler.get_jobs()
         jobs.scheduler.shutdown(wait=False)
-    assert {"compose", "source page", f"line {app.runtime.channels['pages'].line}"} <= {
+    assert {"compose", "source page", f"line {app.runtime.channels['pages'].outage_group}"} <= {
         job.id for job in made
     }
     assert {(job.misfire_grace_time, job.coalesce, job.max_instances) for job in made} == {
