@@ -15,15 +15,15 @@ from tests.servers.web import Answer, Asked, misbehaving_server
 FETCHES = """
 import sys
 from pathlib import Path
-from monitor.http import Door
+from monitor.http.client import HttpClient
 
 def resolve(host, port):
     return [host] if host == "127.0.0.1" else ["93.184.216.34"]
 
 
-door = Door(version="1", gate_dir=Path(sys.argv[1]), resolve=resolve)
+client = HttpClient(version="1", gate_dir=Path(sys.argv[1]), resolve=resolve)
 for url in sys.argv[2:]:
-    assert door.get(url).content == b"x"
+    assert client.get(url).content == b"x"
 """
 RSS, API, OAI = (f"http://{name}.arxiv.org/" for name in ("rss", "export", "oaipmh"))
 
