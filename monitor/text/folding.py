@@ -77,7 +77,7 @@ _NOT_PLAIN = re.compile(r"[\\${}<&]")
 
 # Words are read in so many characters of a text, so that none takes unbounded time; the longest
 # abstracts have a tenth of it.
-MAX_TEXT_LENGTH = 100_000
+MAX_TEXT_LENGTH = 50_000
 
 
 class Folded(NamedTuple):

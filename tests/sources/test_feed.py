@@ -51,6 +51,12 @@ def json_feed(*items: Mapping[str, Any]) -> str:
 # ── an entry of each form ───────────────────────────────────────────────────────────
 
 
+def test_a_title_beyond_all_measure_is_cut_and_its_entry_kept() -> None:
+    found = one(f"<title>{'agent ' * 30_000}</title><description>A text.</description>")
+    assert len(found.title) in range(19_990, 20_001)
+    assert found.abstract == "A text."
+
+
 def test_rss() -> None:
     assert one(
         "<title>Agents</title><link>https://example.org/p1</link><guid>p1</guid>"

@@ -25,7 +25,7 @@ from monitor.sources.fields import markup
 from monitor.sources.fields.arxiv_text import accents, says_withdrawn, without_affiliations
 from monitor.sources.fields.dates import within_reason
 from monitor.sources.fields.identifiers import identifiers
-from monitor.sources.fields.limits import MAX_CATEGORIES, MAX_ENTRY
+from monitor.sources.fields.limits import MAX_CATEGORIES, MAX_ENTRY, MAX_TITLE
 from monitor.sources.fields.links import http_link, normalise_link
 from monitor.sources.fields.markup import text, unescape_tags
 from monitor.sources.fields.names import split_names
@@ -100,7 +100,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     """Turn an entry into a paper, or return why it is none; `base` is the base of its links."""
     if entry.size() > MAX_ENTRY:
         return f"entry is larger than {MAX_ENTRY:,} characters"
-    title, note = _split_title(text(unescape_tags(entry.title)))
+    title, note = _split_title(text(unescape_tags(entry.title[:MAX_TITLE])))
     title, byline = bare_title(title, entry.names)
     card, announce = _abstract(entry, title)
     # RSS 2.0 and JSON Feed permit entries without a title, if they have a text.
