@@ -160,11 +160,11 @@ class Night:
 
     def untold(self) -> int:
         """Papers that stand in no digest of a reader."""
-        notified = self._count(
+        in_digests = self._count(
             "SELECT count(*) FROM digest_item i JOIN digest d ON d.id = i.digest_id"
             " WHERE d.superseded_at IS NULL"
         )
-        return self.papers * len(READERS) - notified
+        return self.papers * len(READERS) - in_digests
 
     def _count(self, statement: str) -> int:
         with self.database.reading() as tx:
@@ -277,7 +277,7 @@ def source_failing(night: Night) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Fault:
-    """`seen` is in what `status` says meanwhile, `told` begins what the operator is told, once."""
+    """`seen` is in what `status` says, `notified` begins the one notice to the operator."""
 
     begin: Callable[[Night], AbstractContextManager[None]]
     seen: str = ""
@@ -288,10 +288,10 @@ class Fault:
 FAULTS = {
     "disk": Fault(disk_full, "the store cannot be written", "store was unavailable", ("sqlite",)),
     "down": Fault(store_down, "paper-monitor: ", "store was unavailable", ("postgresql",)),
-    "source": Fault(source_failing, "source extra is failing", "source extra is failing"),
-    "password": Fault(password_refused, "smtp is down", "smtp is down"),
+    "source": Fault(source_failing, "source extra has been failing", "source extra is failing"),
+    "password": Fault(password_refused, "smtp has been down", "smtp is down"),
     "clock": Fault(clock_back),
-    "swallow": Fault(mail_swallowed, "smtp is down", "smtp is down"),
+    "swallow": Fault(mail_swallowed, "smtp has been down", "smtp is down"),
 }
 
 
@@ -422,14 +422,14 @@ def main() -> None:
     asked.add_argument("--store", choices=["sqlite", "postgresql"], action="append")
     asked.add_argument("--faults", default=",".join(FAULTS))
     asked.add_argument("--keep", type=Path, help="a folder in which everything is kept")
-    notified = asked.parse_args()
-    names, ok = notified.faults.split(","), True
-    for store in notified.store or ["sqlite", "postgresql"]:
+    arguments = asked.parse_args()
+    names, ok = arguments.faults.split(","), True
+    for store in arguments.store or ["sqlite", "postgresql"]:
         began = time.monotonic()
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            if notified.keep:
-                folder = notified.keep / store
+            if arguments.keep:
+                folder = arguments.keep / store
                 folder.mkdir(parents=True)
             url = ""
             if store == "postgresql":
