@@ -1,39 +1,60 @@
-"""Kind `dblp`: responses of dblp's search (XML and JSON), and records of dblp.xml.
-
-    <hit><info> of the search API  ──┐
-    hits.hit[].info of the same      ├──> Record ──> Paper or Rejected
-    <article key=...> of dblp.xml  ──┘
+"""Kind `dblp`: responses of dblp's search (JSON and XML), and records of dblp.xml.
 
 https://dblp.org/faq/13501473.html (the search), https://dblp.org/faq/16154937.html (dblp.xml).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import ClassVar, cast
+from datetime import datetime, timedelta
+from typing import ClassVar
 from urllib.parse import urlencode
 from xml.etree.ElementTree import Element
 
 from pydantic import Field, model_validator
 
-from monitor.errors import DocumentError
-from monitor.model import Document, FirstRun, Paper, Reading, Rejected
-from monitor.sources import sandbox
-from monitor.sources.base import Found, Source, SourceOptions, reading
-from monitor.sources.dblp_records import TYPES, from_json, from_xml, to_paper
-from monitor.sources.fields.markup import text
-from monitor.sources.formats.api.records import MAX_RECORDS, value_of
-from monitor.sources.formats.api.values import many, member, number, raw
-from monitor.sources.formats.xml.repair import read_elements
-from monitor.sources.formats.xml.safe_input import XmlError
+from monitor.model import FirstRun, Paper
+from monitor.sources.base import SourceOptions
+from monitor.sources.fields.dates import parse_date, within_reason
+from monitor.sources.fields.identifiers import identifier_pairs
+from monitor.sources.fields.links import first_link
+from monitor.sources.formats.api.records import Listing
+from monitor.sources.formats.api.values import (
+    NoPaperError,
+    Record,
+    keys_of,
+    many,
+    member,
+    names_of,
+    number,
+    prose,
+    raw,
+    terms,
+    title_of,
+    year_of,
+)
+from monitor.sources.formats.api.windows import PageRequest
+from monitor.sources.formats.api.xml_answers import XmlApiSource
 
-BASE = "https://dblp.org/search/publ/api"
 PAGE_RECORDS = 1_000  # the maximum of the search
-MAX_HITS = 10_000  # of one query, by its documentation
 
-_ROOTS = ("result", "dblp", "dblpperson", "bht", "hits", "hit", *TYPES)
-_HEADS = ("status", "hits")
+# The names in the search for the elements of dblp.xml.
+TYPES = {
+    "article": "Journal Articles",
+    "inproceedings": "Conference and Workshop Papers",
+    "proceedings": "Editorship",
+    "book": "Books and Theses",
+    "incollection": "Parts in Books or Collections",
+    "phdthesis": "Books and Theses",
+    "mastersthesis": "Books and Theses",
+    "data": "Data and Artifacts",
+    "www": "home page",
+}
+_INFORMAL = "Informal and Other Publications"
+_HOMONYM = re.compile(r"\s+\d{4}$")
+_OPENREVIEW = re.compile(r"openreview\.net/(?:forum|pdf)\?id=([\w-]+)")
+_ARXIV_VOLUME = re.compile(r"abs/(.+)")
 
 
 class DblpOptions(SourceOptions):
@@ -56,144 +77,119 @@ class DblpOptions(SourceOptions):
         return self
 
 
-class Dblp(Source):
+class Dblp(XmlApiSource):
     """Reads dblp, which has only the year of a paper: its papers are never older."""
 
     kind: ClassVar[str] = "dblp"
     Options: ClassVar[type[SourceOptions]] = DblpOptions
     default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
     dated: ClassVar[bool] = False
-
-    def read(self, document: Document) -> Reading:
-        """Read all records; those that are whole if the document is broken."""
-        content = document.content
-        if content.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
-            return _read_json(content, self._clock())
-        return _read_xml(content, self._clock())
-
-    def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
-        """Find the pages of each of the last years; dblp has no search for what is new."""
-        options = self.options
-        if not isinstance(options, DblpOptions) or not options.query:
-            yield from super().find(validators)
-            return
-        this_year = self._clock().year
-        for year in range(this_year, this_year - options.years, -1):
-            yield from self._pages(options, year)
-
-    def total(self, document: Document) -> int:
-        """Return the total number of records of a search; 0 if it is missing."""
-        return number(value_of(document.content), "result", "hits", "@total") or 0
-
-    def _pages(self, options: DblpOptions, year: int) -> Iterator[Found]:
-        """Yield the pages of one year, until there are no more or one of them fails."""
-        total = PAGE_RECORDS
-        first = 0
-        while first < total:
-            page = self._page(_address(options, year, first), {})
-            total = 0
-
-            def load(page: Found = page) -> Document | None:
-                nonlocal total
-                document = page.load()
-                total = cast("int", sandbox.ask(self, "total", document)) if document else 0
-                return document
-
-            yield Found(f"{page.name} {year} from {first}", load)
-            if total > MAX_HITS:
-                message = f"dblp has {total:,} records of {year}, more than {MAX_HITS:,}"
-                raise DocumentError(message, "narrow the query")
-            first += PAGE_RECORDS
-
-
-def _address(options: DblpOptions, year: int, first: int) -> str:
-    parameters = {
-        "q": f"{options.query} year:{year}:",
-        "h": PAGE_RECORDS,
-        "f": first,
-        "c": 0,
-        "format": "json",
-    }
-    return f"{(options.url or BASE).rstrip('/')}?{urlencode(parameters)}"
-
-
-# ── JSON ────────────────────────────────────────────────────────────────────────────
-
-
-def _read_json(content: bytes, now: datetime) -> Reading:
-    response = value_of(content)
-    if response is None:
-        return Reading(error="the JSON cannot be read", complete=False)
-    hits = member(response, "result", "hits")
-    error = _refusal(
-        raw(response, "result", "status", "@code"), raw(response, "result", "status", "text")
+    service: ClassVar[str] = "dblp's search"
+    lists: ClassVar[tuple[str, ...]] = ("hit",)
+    address: ClassVar[str] = "https://dblp.org/search/publ/api"
+    longest: ClassVar[timedelta | None] = timedelta(days=36_500)  # each year is one list
+    max_records: ClassVar[int | None] = 10_000  # of one query, by its documentation
+    xml_roots: ClassVar[tuple[str, ...]] = (
+        *("result", "dblp", "dblpperson", "bht", "hits", "hit"),
+        *TYPES,
     )
-    if not isinstance(hits, Mapping):
-        return Reading(error=error or "the JSON is not a response of dblp's search", complete=False)
-    listed = many(hits, "hit")
-    if len(listed) > MAX_RECORDS:
-        response = f"the answer has more than {MAX_RECORDS:,} records"
-        return Reading(error=response, complete=False)
-    found = [
-        to_paper(from_json(hit), f"record {place}", now)
-        for place, hit in enumerate(listed, start=1)
-    ]
-    counts = {name: raw(hits, f"@{name}") for name in ("total", "sent", "first")}
-    return _reading(found, True, error or _empty(counts, found), counts)
+    xml_records: ClassVar[tuple[str, ...]] = ("hit", *TYPES)
+    xml_heads: ClassVar[tuple[str, ...]] = ("status", "hits")
+    xml_marked: ClassVar[tuple[str, ...]] = ("title",)
+
+    @property
+    def reads_documents(self) -> bool:
+        return not getattr(self.options, "query", "")
+
+    def targets(self) -> Sequence[str]:
+        """Return the last years: dblp has no search for what is new."""
+        this_year = self._clock().year
+        return [str(this_year - ago) for ago in range(getattr(self.options, "years", 1))]
+
+    def page_name(self, request: PageRequest) -> str:
+        return f"{request.target} from {request.cursor or 0}"
+
+    def page_url(self, request: PageRequest) -> str:
+        """Return the address of a page of the hits of one year."""
+        parameters = {
+            "q": f"{getattr(self.options, 'query', '')} year:{request.target}:",
+            "h": PAGE_RECORDS,
+            "f": request.cursor or 0,
+            "c": 0,
+            "format": "json",
+        }
+        return f"{self.base}?{urlencode(parameters)}"
+
+    def listing(self, response: object) -> Listing:
+        """Find the hits; an error has HTTP status 200."""
+        result = member(response, "result")
+        code, hits = raw(result, "status", "@code"), member(result, "hits")
+        if code not in ("", "200"):
+            words = prose(f"{code} {raw(result, 'status', 'text')}")[:200]
+            return Listing(error=f"{self.service} answered with an error: {words}")
+        if not isinstance(hits, Mapping):
+            return Listing(error=self.describe_error(response))
+        found, begin = many(hits, "hit"), number(hits, "@first") or 0
+        return Listing(found, number(hits, "@total"), begin, str(begin + len(found)))
+
+    def response(self, values: Mapping[str, object], records: Sequence[object]) -> object:
+        """Return the JSON response that has these values; dblp.xml has none."""
+        hits = {**_object(values.get("hits")), "hit": records}
+        return {"result": {"status": values.get("status"), "hits": hits}}
+
+    def value_of_element(self, element: Element) -> object:
+        """Return a record of dblp.xml with the type that the search gives."""
+        value = super().value_of_element(element)
+        if element.tag in TYPES and isinstance(value, dict):
+            informal = value.get("@publtype") == "informal"
+            value.setdefault("type", _INFORMAL if informal else TYPES[element.tag])
+        return value
+
+    def paper(self, record: Record, now: datetime) -> Paper:
+        """Turn a hit of the search, or a record of dblp.xml, into a paper."""
+        info = _object(record.get("info", record))
+        type_, key = raw(info, "type"), prose(raw(info, "key") or raw(info, "@key"))
+        if type_ == TYPES["www"]:
+            raise NoPaperError("record is a home page, not a paper")
+        title = _without_stop(title_of(_word(info.get("title"))))
+        if not title:
+            raise NoPaperError("record has no title")
+        people = many(info, "authors", "author") or many(info, "author") or many(info, "editor")
+        places = [*many(info, "venue"), *many(info, "journal")]
+        places = places or many(info, "booktitle") or many(info, "school")
+        links = [_word(one) for one in (*many(info, "ee"), *many(info, "url"))]
+        own_page = f"https://dblp.org/rec/{key}" if re.fullmatch(r"[\w/.:-]+", key) else ""
+        return Paper(
+            title=title,
+            authors=tuple(_HOMONYM.sub("", name) for name in names_of(map(_word, people))),
+            venue=", ".join(prose(_word(place)) for place in places),
+            year=year_of(raw(info, "year")),
+            updated=within_reason(parse_date(raw(info, "@mdate")), now),
+            url=first_link([*links, own_page]),  # links are relative in dblp.xml
+            keys=keys_of([("dblp", key), *_identifiers(info, links)]),
+            categories=terms((type_,)),
+            withdrawn="withdrawn" in (raw(info, "@publtype"), *type_.lower().split()),
+            raw_id=key,
+        )
 
 
-# ── XML ─────────────────────────────────────────────────────────────────────────────
+def _object(value: object) -> Record:
+    return value if isinstance(value, Mapping) else {}
 
 
-def _read_xml(content: bytes, now: datetime) -> Reading:
-    found: list[Paper | Rejected] = []
-    whole, error = True, ""
-    counts: Mapping[str, str] = {}
-    stream = read_elements(content, ("hit", *TYPES), _HEADS)
-    root = next(stream)
-    if isinstance(root, Element) and root.tag not in _ROOTS:
-        root = XmlError(f"the document holds no dblp records: it begins with <{root.tag[:60]}>")
-    if isinstance(root, XmlError):
-        return Reading(error=str(root), complete=False)
-    for element in stream:
-        where = f"record {len(found) + 1}"
-        if isinstance(element, XmlError):
-            found.append(Rejected(where, str(element)))
-            whole = False
-        elif element.tag == "status":
-            error = _refusal(element.get("code", ""))
-        elif element.tag == "hits":
-            counts = dict(element.attrib)
-        else:
-            found.append(to_paper(from_xml(element), where, now))
-    return _reading(found, whole, error or _empty(counts, found), counts)
+def _word(value: object) -> str:
+    """Return a value that is a text, or an object with a text."""
+    return raw(value, "text") if isinstance(value, Mapping) else raw(value)
 
 
-# ── status and counts of a search ────────────────────────────────────────────────────
+def _without_stop(title: str) -> str:
+    """Drop the full stop that dblp adds to every title, but no ellipsis."""
+    return title[:-1].rstrip() if title.endswith(".") and not title.endswith("..") else title
 
 
-def _refusal(code: str, words: str = "") -> str:
-    """Return the error of a search, which has HTTP status 200."""
-    if code in ("", "200"):
-        return ""
-    return f"dblp answered with an error: {text(f'{code} {words}')[:200]}"
-
-
-def _empty(counts: Mapping[str, str], found: Sequence[object]) -> str:
-    total, first = (_count(counts, name) for name in ("total", "first"))
-    if found or total <= first:
-        return ""
-    return f"the answer is empty although it says that there are {total:,}"
-
-
-def _reading(
-    found: Sequence[Paper | Rejected], whole: bool, error: str, counts: Mapping[str, str]
-) -> Reading:
-    if error:
-        return Reading(error=error, complete=False)
-    return reading(found, whole and len(found) >= _count(counts, "sent"))
-
-
-def _count(counts: Mapping[str, str], name: str) -> int:
-    number = counts.get(name, "")
-    return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
+def _identifiers(info: Record, links: Sequence[str]) -> Iterator[tuple[str, str]]:
+    volume = _ARXIV_VOLUME.fullmatch(raw(info, "volume"))
+    dois = map(_word, many(info, "doi"))
+    yield from identifier_pairs((*dois, *links, f"arxiv:{volume[1]}" if volume else ""))
+    if review := next(filter(None, map(_OPENREVIEW.search, links)), None):
+        yield "openreview", review[1]

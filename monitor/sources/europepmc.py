@@ -6,14 +6,12 @@ https://europepmc.org/RestfulWebService: /search with resultType=core and cursor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import ClassVar
 from urllib.parse import quote, urlencode
-from xml.etree.ElementTree import Element
 
-from monitor.model import Document, FirstRun, Paper, Reading, Rejected
-from monitor.sources.base import reading
+from monitor.model import FirstRun, Paper
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.publication_types import NOTICES, type_of
 from monitor.sources.formats.api.records import Listing
@@ -33,17 +31,14 @@ from monitor.sources.formats.api.values import (
     when,
     year_of,
 )
-from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageRequest
-from monitor.sources.formats.xml.repair import read_elements
-from monitor.sources.formats.xml.safe_input import XmlError
+from monitor.sources.formats.api.windows import ApiOptions, PageRequest
+from monitor.sources.formats.api.xml_answers import XmlApiSource
 
 PAGE = 200
 
 _LAST_NAME_FIRST = re.compile(
     r"^(?P<last>\S.*?) (?P<initials>[^\W\d_a-z]{1,4})(?P<suffix> (?:[JS]r|I{2,3}|IV|2nd|3rd))?$"
 )
-_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?!!doctype html|html)", re.IGNORECASE)
-_MARKED = ("title", "abstractText")
 _WITHDRAWN = ("retracted publication", "preprint withdrawal", "preprint removal")
 
 
@@ -55,7 +50,7 @@ class EuropePmcOptions(ApiOptions):
     query: str = ""
 
 
-class EuropePmc(ApiSource):
+class EuropePmc(XmlApiSource):
     """Reads Europe PMC by the day on which a record first appeared (FIRST_IDATE)."""
 
     kind: ClassVar[str] = "europepmc"
@@ -65,34 +60,14 @@ class EuropePmc(ApiSource):
     service: ClassVar[str] = "Europe PMC"
     lists: ClassVar[tuple[str, ...]] = ("result",)
     address: ClassVar[str] = "https://www.ebi.ac.uk/europepmc/webservices/rest"
+    xml_roots: ClassVar[tuple[str, ...]] = ("responseWrapper",)
+    xml_records: ClassVar[tuple[str, ...]] = ("result", "hitCount", "errMsg")
+    xml_marked: ClassVar[tuple[str, ...]] = ("title", "abstractText")
 
-    def read(self, document: Document) -> Reading:
-        """Read a response in JSON, or in XML, the default of the service."""
-        if not _XML.match(document.content):
-            return super().read(document)
-        found: list[Paper | Rejected] = []
-        hits, error, whole = 0, "", True
-        stream = read_elements(document.content, ("result", "hitCount", "errMsg"))
-        root = next(stream)
-        if isinstance(root, Element) and root.tag != "responseWrapper":
-            root = XmlError(
-                f"the XML is not a response of {self.service}: it begins with <{root.tag[:60]}>"
-            )
-        if isinstance(root, XmlError):
-            return Reading(error=str(root), complete=False)
-        for element in stream:
-            if isinstance(element, XmlError):
-                found.append(Rejected(f"record {len(found) + 1}", str(element)))
-                whole = False
-            elif element.tag == "result":
-                found.append(self._record(_to_json(element), len(found) + 1, self._clock()))
-            elif element.tag == "hitCount":
-                hits = number(element.text) or 0
-            else:
-                error = f"{self.service} answered with an error: {prose(element.text or '')[:200]}"
-        if hits and not found and whole:
-            error = f"the answer is empty although it says that there are {hits:,}"
-        return Reading(error=error, complete=False) if error else reading(found, whole)
+    def response(self, values: Mapping[str, object], records: Sequence[object]) -> object:
+        """Return the JSON response that has these values; one with an error has no results."""
+        results = {} if "errMsg" in values else {"resultList": {"result": records}}
+        return {**values, **results}
 
     def listing(self, response: object) -> Listing:
         """Find the results, their number and the cursor of the next page."""
@@ -147,16 +122,6 @@ class EuropePmc(ApiSource):
             "cursorMark": request.cursor or "*",
         } | ({"email": self.contact} if self.contact else {})
         return f"{self.base}/search?{urlencode(parameters)}"
-
-
-def _to_json(element: Element) -> object:
-    """Convert an element to the JSON of the same response: a text, or an object of its parts."""
-    if element.tag in _MARKED or not len(element):
-        return "".join(element.itertext())
-    parts: dict[str, list[object]] = {}
-    for child in element:
-        parts.setdefault(child.tag, []).append(_to_json(child))
-    return {name: values[0] if len(values) == 1 else values for name, values in parts.items()}
 
 
 def _authors(record: Record) -> Iterator[str]:

@@ -235,67 +235,6 @@ def test_records_that_are_parsed_many_at_a_time_are_the_same(head: str, parts: l
             assert streamed(content, "a") == streamed(content, "")
 
 
-def in_short(parts: list[str], unread: tuple[str, ...]) -> list[str]:
-    """What is read of records, each without the elements named `t`."""
-    content = f"<r>{''.join(parts)}</r>".encode()
-    found = []
-    try:
-        for element in records(content, LISTED, bulk="a", ignored=unread):
-            element.tail = None
-            for within in [one for one in element.iter() if one.find("t") is not None]:
-                for one in within.findall("t"):
-                    within.remove(one)
-            found.append(tostring(element, "unicode") if found else element.tag)
-    except XmlError as fault:
-        found.append(type(fault).__name__)
-    return found
-
-
-WITHIN = st.sampled_from(
-    (
-        "<x>1</x>",
-        "<![CDATA[<t>]]>",
-        "<![CDATA[x]]>",
-        "<t>2</t>",
-        "<t><u>3</u></t>",
-        "<t>4<t>5</t></t>",
-        "<t/>",
-        "<v>6</v>",
-        "<t></a><a></t>",
-    )
-)
-
-
-@given(
-    st.lists(
-        st.one_of(
-            st.builds("<a><w>{}{}{}</w></a>".format, WITHIN, WITHIN, WITHIN),
-            st.sampled_from(
-                ("<a><t></a>", "<a></t></a>", "<!-- <t> -->", "<b><t>7</t></b>", "<a><t>8</a>")
-            ),
-        ),
-        max_size=6,
-    )
-)
-def test_without_what_nobody_asks_for_the_records_are_the_same(parts: list[str]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("monitor.sources.formats.xml.stream.BULK_FROM_BYTES", 0)
-        for piece in (30, 4096):
-            patch.setattr("monitor.sources.formats.xml.safe_input.PIECE_BYTES", piece)
-            assert in_short(parts, ("t",)) == in_short(parts, ())
-
-
-def test_what_nobody_asks_for_is_not_parsed() -> None:
-    content = b"<r>" + b"<a>1<t><u></t></a>" * 2 + b"</r>" + b"\n" * 300_000
-    assert in_short([], ()) == ["r"]
-    with pytest.raises(XmlError):
-        list(records(content, LISTED, bulk="a"))
-    assert [one.text for one in records(content, LISTED, bulk="a", ignored=("t",))][1:] == [
-        "1",
-        "1",
-    ]
-
-
 def test_records_of_a_large_document_cost_no_call_for_each_of_their_elements() -> None:
     content = b"<r>" + (b"<a>" + b"<t>1</t>" * 100 + b"</a>") * 1_000 + b"</r>"
     most, none = (partial(list, records(content, LISTED, bulk=name)) for name in ("a", ""))
@@ -349,7 +288,7 @@ def test_F12_caps_are_kept_to(
 
 
 def test_F12_more_hits_than_any_search_gives_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.sources.dblp.MAX_RECORDS", 1)
+    monkeypatch.setattr("monitor.sources.formats.api.records.MAX_RECORDS", 1)
     assert read(Dblp, HITS).error == "the answer has more than 1 records"
 
 

@@ -14,16 +14,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
-from functools import partial
 from typing import ClassVar
 
 from msgspec import structs
 from pydantic import Field, field_validator, model_validator
 
 from monitor.model import Document, FirstRun, Paper, Reading
-from monitor.sources import sandbox
-from monitor.sources.arxiv import oai_records, query_api
-from monitor.sources.arxiv.query_api import Search
+from monitor.sources.arxiv import oai_records
+from monitor.sources.arxiv.query_api import ArxivQuery
 from monitor.sources.base import Found, SourceOptions
 from monitor.sources.calendar import Calendar, american_holidays
 from monitor.sources.feed.source import Feed
@@ -116,19 +114,12 @@ class Arxiv(Harvester):
         """Find the feed of the day, and in OAI-PMH what is missing before it."""
         options = self.options
         if isinstance(options, ArxivOptions) and options.query.strip():
-            yield from self._find_by_query(options, validators)
+            query = ArxivQuery(self.name, options, self._client, self._clock)
+            yield from query.find(validators)
         elif isinstance(options, ArxivOptions) and options.categories:
             yield from self._find_by_category(options, validators)
         else:
             yield from super().find(validators)
-
-    def _find_by_query(
-        self, options: ArxivOptions, validators: Mapping[str, str]
-    ) -> Iterator[Found]:
-        address = f"{options.base}/api/query" if options.base else query_api.ADDRESS
-        page, read = partial(self._page, validators={}), partial(sandbox.read, self)
-        search = Search(address, options.query, page, read)
-        yield from search.find(validators, self._clock(), options.overlap)
 
     def _find_by_category(
         self, options: ArxivOptions, validators: Mapping[str, str]

@@ -6,7 +6,7 @@ Every source finds them here; `monitor.identity.keys` says when two of them are 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import unquote
 
 from monitor.identity.identifiers import ARXIV_ID, DOI_PREFIX
@@ -40,6 +40,14 @@ def identifiers(values: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ..
             found[scheme].append(identifier)
             version = version or number
     return {scheme: _one_or_all(names) for scheme, names in found.items() if names}, version
+
+
+def identifier_pairs(values: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the scheme and the identifier of each value that has one."""
+    for value in filter(None, values):
+        scheme, identifier, _ = _find_identifier(value)
+        if identifier:
+            yield scheme, identifier
 
 
 def arxiv_id(value: str) -> str:

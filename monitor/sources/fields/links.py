@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from monitor.text import clean
@@ -29,6 +30,11 @@ def http_link(link: str, base: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return ""
     return f"{parts.scheme}{absolute[len(parts.scheme) :]}"  # the scheme in lower case
+
+
+def first_link(links: Iterable[str], base: str = "") -> str:
+    """Return the first link that is one, or ""."""
+    return next(filter(None, (http_link(link, base) for link in links)), "")
 
 
 def normalise_link(link: str) -> str:

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from functools import partial
 from typing import ClassVar
-from xml.etree.ElementTree import Element
 
 from monitor.errors import DocumentError
 from monitor.model import (
@@ -38,7 +37,6 @@ _ROOTS = (
     *("PubmedArticleSet", "PubmedBookArticleSet", "MedlineCitationSet", "DeleteCitation"),
     *("PubmedArticle", "PubmedBookArticle", "MedlineCitation", "ERROR", "eFetchResult"),
 )
-_UNREAD = ("MeshHeadingList", "ChemicalList", "ReferenceList", "AffiliationInfo")
 
 
 class PubMed(Source):
@@ -52,10 +50,12 @@ class PubMed(Source):
     def read(self, document: Document) -> Reading:
         """Read all records; after a fault the reading is partial."""
         if document.content.lstrip()[:1] in (b"{", b"["):
-            return _failure(_describe_json(document.content))
+            return Reading(error=_describe_json(document.content), complete=False)
         found: list[Paper | Rejected] = []
         whole = True
-        for element in _elements(document.content):
+        for element in read_elements(
+            document.content, _RECORDS, roots=_ROOTS, outer=_OUTER, bulk="PubmedArticle"
+        ):
             where = f"record {len(found) + 1}"
             if isinstance(element, XmlError):
                 whole = False
@@ -80,21 +80,6 @@ class PubMed(Source):
             return Terms(max_bytes=MAX_FILE_BYTES, deadline=timedelta(minutes=10))
         rate = 10 if options.api_key.get_secret_value() else 3
         return Terms(apart=timedelta(0) if options.url else timedelta(seconds=1 / rate))
-
-
-def _failure(error: str) -> Reading:
-    return Reading(error=error, complete=False)
-
-
-def _elements(content: bytes) -> Iterator[Element | XmlError]:
-    stream = read_elements(content, _RECORDS, outer=_OUTER, bulk="PubmedArticle", ignored=_UNREAD)
-    root = next(stream)
-    if isinstance(root, XmlError):
-        yield root
-    elif root.tag not in _ROOTS:
-        yield XmlError(f"the document holds no PubMed records: it begins with <{root.tag[:60]}>")
-    else:
-        yield from stream
 
 
 def _describe_json(content: bytes) -> str:

@@ -73,7 +73,7 @@ class JsonSource(Source):
             return _failure("the JSON has more objects and lists than any answer")
         text, _ = decode(content)
         response, cut = _parse(text, self.lists)
-        listing = self._check(response, cut, text)
+        listing = self._find_listing(response, cut, text)
         if listing.error:
             return _failure(listing.error + self._other_kind(content))
         papers, rejected = self._papers(listing.items)
@@ -104,18 +104,16 @@ class JsonSource(Source):
             return f"{self.service} answered with an error: {words}"
         return f"the JSON is not a response of {self.service}: it has no list of records"
 
-    def _check(self, response: object, cut: Sequence[object] | None, text: str) -> Listing:
-        if cut is None:
-            # Client programs of the services save a list of records alone.
-            listing = (
-                Listing(response)
-                if isinstance(response, list) and response
-                else self.listing(response)
-            )
-        elif cut:
-            listing = Listing(cut)
-        else:
-            return Listing(error=_unreadable(text))
+    def _find_listing(self, response: object, cut: Sequence[object] | None, text: str) -> Listing:
+        if cut is not None:
+            return self._check(Listing(cut)) if cut else Listing(error=_unreadable(text))
+        # Client programs of the services save a list of records alone.
+        if isinstance(response, list) and response:
+            return self._check(Listing(response))
+        return self._check(self.listing(response))
+
+    def _check(self, listing: Listing) -> Listing:
+        """Return a listing, as an error if it has too many records, or none where it should."""
         if len(listing.items) > MAX_RECORDS:
             return Listing(error=f"the answer has more than {MAX_RECORDS:,} records")
         if not listing.error and not listing.items and (listing.total or 0) > listing.begin:

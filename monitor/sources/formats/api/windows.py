@@ -1,12 +1,12 @@
-"""Fetches what is new from an API: windows of time in pieces, each piece in pages.
+"""Fetches what is new from a service: windows of time in pieces, each piece in pages.
 
 State between runs is `until`: everything that the service had up to then has been read. A run
 starts at `until` minus an overlap, because services add papers late; the store decides what is new.
 `until` moves only with a piece whose last page was read whole, so that a failure, an empty page or
 a restart affects only that piece.
 
-For JSON services where a page leads to the next (by a cursor, a total, or its last record). The
-kind outlines each page, in a worker process if the page is large.
+Each page leads to the next (by a cursor, a total, or its last record). The kind outlines it, in a
+worker process if it is large.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from monitor.errors import DocumentError, FetchError
 from monitor.http.addresses import redact_url
 from monitor.model import Document
 from monitor.sources import sandbox
-from monitor.sources.base import Found, SourceOptions
+from monitor.sources.base import Found, Source, SourceOptions
 from monitor.sources.fields.dates import parse_date
 from monitor.sources.formats.api.records import JsonSource, Listing, value_of
 
@@ -47,7 +47,7 @@ class ApiOptions(SourceOptions):
 
     @model_validator(mode="after")
     def _check_query(self) -> ApiOptions:
-        """Of the settings `asked_with`, one at least must say what to ask the service for."""
+        """Of the settings `query_settings`, one at least must say what to ask the service for."""
         asks = any(getattr(self, name) for name in self.query_settings)
         if self.query_settings and not (asks or self.path or one_document(self.url)):
             named = " or ".join(f"`{name}:`" for name in self.query_settings)
@@ -87,13 +87,16 @@ class PageRequest:
 class Outline:
     """Whether a page is `whole`, how many records it has, and the cursor of the `following` page.
 
-    `mark` is a digest of its records.
+    `total` is the number of records on all pages, if the service reports it; `mark` is a digest of
+    the page's records; `error` explains why the page must not be taken for an answer.
     """
 
     whole: bool = False
     records: int = 0
     mark: str = ""
     following: str = ""
+    total: int = 0
+    error: str = ""
 
 
 def spans(until: datetime, now: datetime, overlap: timedelta, longest: timedelta) -> Iterator[Span]:
@@ -105,58 +108,65 @@ def spans(until: datetime, now: datetime, overlap: timedelta, longest: timedelta
     yield Span(begin, now)
 
 
-class ApiSource(JsonSource):
+class WindowSource(Source):
     """A kind that fetches windows of time from its service."""
 
+    service: ClassVar[str]
     address: ClassVar[str]
     longest: ClassVar[timedelta | None] = None  # of a piece; None: the overlap and a week
+    max_records: ClassVar[int | None] = None  # of a piece, where the service has a limit
 
     @abstractmethod
     def page_url(self, request: PageRequest) -> str:
         """Return the address of a page, below `self.base`."""
 
+    @abstractmethod
+    def outline(self, document: Document, request: PageRequest) -> Outline:
+        """Outline a page: all that is needed to request the next one."""
+
     def targets(self) -> Sequence[str]:
         """Return what to request one after the other: categories, venues."""
         return ("",)
 
-    def following(self, listing: Listing, request: PageRequest) -> str:
-        """Return the cursor of the next page; "" if this is the last."""
-        seen = request.before + len(listing.items)
-        ended = not listing.items or (listing.total is not None and seen >= listing.total)
-        return "" if ended else listing.cursor
+    def page_name(self, request: PageRequest) -> str:
+        """Return what a page is called below the address of the service."""
+        first, last = request.span.days
+        target = f"{request.target} " if request.target else ""
+        return f"{target}{first}..{last} page {request.page}"
 
-    def outline(self, document: Document, request: PageRequest) -> Outline:
-        """Outline a page: all that is needed to request the next one."""
-        reading = self.read(document)
-        if not (document.complete and reading.complete):
-            return Outline()
-        listing = self.listing(value_of(document.content))
-        mark = hashlib.sha256(json.dumps(listing.items).encode()).hexdigest()
-        return Outline(True, len(listing.items), mark, self.following(listing, request))
+    @property
+    def reads_documents(self) -> bool:
+        """Whether it reads documents instead of asking the service."""
+        return bool(self.options.path) or one_document(self.options.url)
 
     @property
     def base(self) -> str:
         return (self.options.url or self.address).rstrip("/")
 
+    @property
+    def overlap(self) -> timedelta:
+        return timedelta(days=getattr(self.options, "overlap_days", WINDOW_MARGIN.days))
+
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the pages of each piece; a page that fails ends the run."""
-        if self.options.path or one_document(self.options.url):
+        if self.reads_documents:
             yield from super().find(validators)
             return
         now = self._clock()
-        overlap = timedelta(days=getattr(self.options, "overlap_days", WINDOW_MARGIN.days))
-        until = parse_date(validators.get("until", "")) or now
+        until = min(parse_date(validators.get("until", "")) or now, now)
         read = 0
-        for span in spans(until, now, overlap, self.longest or overlap + WINDOW_MARGIN):
-            pages = yield from self._pages(span, validators)
+        for span in spans(until, now, self.overlap, self.longest or self.overlap + WINDOW_MARGIN):
+            done = {"until": max(span.end, until).isoformat()}
+            pages = yield from self._pages(span, validators, done)
             read += pages
             if not pages or read >= MAX_PAGES:
                 return
-            validators = {"until": max(span.end, until).isoformat()}
+            validators = done
 
-    def _pages(self, span: Span, state: Mapping[str, str]) -> Generator[Found, None, int]:
+    def _pages(
+        self, span: Span, state: Mapping[str, str], done: Mapping[str, str]
+    ) -> Generator[Found, None, int]:
         """Yield the pages of one piece; return their number, 0 if not all were read."""
-        done = {"until": max(span.end, parse_date(state.get("until", "")) or span.end).isoformat()}
         count = 0
         *others, last = self.targets()
         for target in (*others, last):
@@ -168,10 +178,9 @@ class ApiSource(JsonSource):
                 if not outline.whole:
                     return 0
                 count += 1
+                self._check_bounds(page, outline.mark in seen, count)
                 if not outline.following:
                     break
-                if outline.mark in seen or count >= MAX_PAGES:
-                    raise DocumentError(*self._endless(page, outline.mark in seen))
                 seen.add(outline.mark)
                 request = replace(
                     request,
@@ -181,13 +190,21 @@ class ApiSource(JsonSource):
                 )
         return count
 
-    def _endless(self, page: _Page, loops: bool) -> tuple[str, str]:
-        if loops:
-            return f"{self.service} gives the same page again and again: {page.name}", ""
-        return (
-            f"{self.service} has more than {MAX_PAGES} pages between {page.name}",
-            "narrow the request",
-        )
+    def _check_bounds(self, page: _Page, repeated: bool, count: int) -> None:
+        """Raise DocumentError for a list that has no end, or more records than can be read."""
+        name, total, following = page.name, page.outline.total, page.outline.following
+        if following and repeated:
+            raise DocumentError(f"{self.service} gives the same page again and again: {name}")
+        if following and count >= MAX_PAGES:
+            raise DocumentError(
+                f"{self.service} has more than {MAX_PAGES} pages between {name}",
+                "narrow the request",
+            )
+        if self.max_records and total > self.max_records:
+            raise DocumentError(
+                f"{self.service} has {total:,} records in {name}, more than {self.max_records:,}",
+                "narrow the query",
+            )
 
     def fetch_page(self, request: PageRequest, name: str) -> Document:
         """Fetch one page; raises FetchError with the service's own message."""
@@ -214,7 +231,7 @@ class _Page:
 
     def __init__(
         self,
-        source: ApiSource,
+        source: WindowSource,
         request: PageRequest,
         state: Mapping[str, str],
         done: Mapping[str, str],
@@ -223,15 +240,34 @@ class _Page:
         self._request = request
         self._state = state
         self._done = done
-        first, last = request.span.days
-        target = f" {request.target}" if request.target else ""
-        self.name = f"{redact_url(source.base)}{target} {first}..{last} page {request.page}"
+        self.name = f"{redact_url(source.base)} {source.page_name(request)}"
         self.outline = Outline()
 
     def load(self) -> Document:
         document = self._source.fetch_page(self._request, self.name)
-        self.outline = cast(
-            "Outline", sandbox.ask(self._source, "outline", document, self._request)
-        )
-        ended = self.outline.whole and not self.outline.following
+        outline = cast("Outline", sandbox.ask(self._source, "outline", document, self._request))
+        if outline.error:
+            raise DocumentError(outline.error)
+        self.outline = outline
+        ended = outline.whole and not outline.following
         return replace(document, validators=self._done if ended else self._state)
+
+
+class ApiSource(JsonSource, WindowSource):
+    """A kind that fetches JSON from its service."""
+
+    def following(self, listing: Listing, request: PageRequest) -> str:
+        """Return the cursor of the next page; "" if this is the last."""
+        seen = request.before + len(listing.items)
+        ended = not listing.items or (listing.total is not None and seen >= listing.total)
+        return "" if ended else listing.cursor
+
+    def outline(self, document: Document, request: PageRequest) -> Outline:
+        """Outline a page by the list in it."""
+        reading = self.read(document)
+        if not (document.complete and reading.complete):
+            return Outline()
+        listing = self.listing(value_of(document.content))
+        mark = hashlib.sha256(json.dumps(listing.items).encode()).hexdigest()
+        following = self.following(listing, request)
+        return Outline(True, len(listing.items), mark, following, listing.total or 0)

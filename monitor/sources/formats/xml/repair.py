@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import html
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice, pairwise
 from xml.etree.ElementTree import Element
 from xml.sax.saxutils import quoteattr, unescape
@@ -51,18 +51,25 @@ def read_elements(
     content: bytes,
     names: Collection[str],
     heads: Collection[str] = (),
+    *,
+    roots: Collection[str],
     outer: Collection[str] = (),
     bulk: str = "",
-    ignored: Sequence[str] = (),
 ) -> Iterator[Element | XmlError]:
-    """Yield what `records` yields and, after a fault, the records that follow it.
+    """Yield the elements that `records` yields after a root and, after a fault, those that follow.
 
-    An XmlError among them explains what is missing there. `outer` are those of `names` that never
-    stand within another; by default all of them. For `bulk` and `ignored` see `records`.
+    An XmlError among them explains what is missing there, or that the root is none of `roots`.
+    `outer` are those of `names` that never stand within another; by default all of them.
     """
     count = 0
+    stream = records(content, names, heads, bulk)
     try:
-        for element in records(content, names, heads, bulk, ignored):
+        root = next(stream)
+        if root.tag not in roots:
+            begins = f"it begins with <{root.tag[:60]}>"
+            yield XmlError(f"the document holds no records of this kind: {begins}")
+            return
+        for element in stream:
             count += element.tag in names
             yield element
     except XmlError as fault:
@@ -72,27 +79,16 @@ def read_elements(
             and len(content) <= MAX_REPAIRED_BYTES
             and content.count(b"&") <= MAX_REPAIRED_ESCAPES
         ):
-            yield from _read_rest(content, outer or names, count)
+            parts = cut_with_namespaces(repair_escapes(content), outer or names)
+            for part in islice(parts, count, None):
+                yield from _read_part(part, names)
 
 
-def _read_rest(content: bytes, names: Collection[str], count: int) -> Iterator[Element | XmlError]:
-    for part in islice(_cut_records(repair_escapes(content), names), count, None):
-        try:
-            yield from islice(records(part, names), 1, None)  # without the root as it begins
-        except XmlError as fault:
-            yield fault
-
-
-def _cut_records(text: str, names: Collection[str]) -> Iterator[bytes]:
-    """Cut a document where its records begin; those without an end are left out."""
-    begin = re.compile(rf"<({'|'.join(map(re.escape, names))})(?=[\s>])")
-    starts = [found.start() for found in begin.finditer(text)]
-    for start, end in pairwise([*starts, len(text)]):
-        name = text[start + 1 : start + 40].split(">")[0].split()[0]
-        closing = f"</{name}>"
-        last = text.rfind(closing, start, end)
-        if last >= 0:
-            yield text[start : last + len(closing)].encode(errors="replace")
+def _read_part(part: bytes, names: Collection[str]) -> Iterator[Element | XmlError]:
+    try:
+        yield from islice(records(part, names), 1, None)  # without the root as it begins
+    except XmlError as fault:
+        yield fault
 
 
 # ── escapes and records ─────────────────────────────────────────────────────────────

@@ -45,18 +45,16 @@ def records(
     names: Collection[str],
     heads: Collection[str] = (),
     bulk: str = "",
-    ignored: Sequence[str] = (),
 ) -> Iterator[Element]:
     """Yield the root and each of `heads` as they begin, and each of `names` as it ends.
 
     An element that begins has only its attributes yet. A record is discarded when the next one is
     requested. `content` may be gzip. Raises XmlError; what was yielded before it is still good.
-    `bulk` names the record of which large documents consist, so that they are read faster; the
-    elements `ignored` may be missing from these records.
+    `bulk` names the record of which large documents consist, so that they are read faster.
     """
     parser = cast("_Parser", XMLPullParser(events=("start", "end")))
     walk = _Walk(names, heads)
-    bulk_parser = _BulkParser(bulk if len(content) > BULK_FROM_BYTES else "", ignored)
+    bulk_parser = _BulkParser(bulk if len(content) > BULK_FROM_BYTES else "")
     quiet = 0
     try:
         for piece in chain(prepare(content), (b"",)):
@@ -138,9 +136,8 @@ class _BulkParser:
     left to the parser with events.
     """
 
-    def __init__(self, name: str, ignored: Sequence[str]) -> None:
+    def __init__(self, name: str) -> None:
         self._begin, self._end = f"<{name}>".encode(), f"</{name}>".encode()
-        self._ignored = [name.encode() for name in ignored]
         self._held = b""  # not yet fed to the parser
         self._enabled = bool(name)
         self.records: Sequence[Element] = ()
@@ -171,27 +168,12 @@ class _BulkParser:
     def _parse(self, text: bytes, names: Collection[str]) -> bytes:
         """Parse records and return as many line ends in their place, or else the text."""
         with suppress(ParseError):
-            found = list(XML(b"<all>%b</all>" % self._without_ignored(text)))
+            found = list(XML(b"<all>%b</all>" % text))
             if all(one.tag in names for one in found):
                 self.records = found
                 return b"\n" * text.count(b"\n")
         self._enabled = False
         return text
-
-    def _without_ignored(self, text: bytes) -> bytes:
-        """Remove the ignored elements, which are half of the text and more."""
-        if b"<!" in text:  # a comment may contain their names
-            return text
-        short = text
-        for name in self._ignored:
-            first, *rest = short.split(b"<%b>" % name)
-            behind = [one.rpartition(b"</%b>" % name) for one in rest]
-            if any(self._end in piece for piece, _, _ in behind) or any(
-                self._end in piece for _, closed, piece in behind if not closed
-            ):
-                return text  # one of them is not closed
-            short = first + b"".join([piece for _, closed, piece in behind if closed])
-        return short
 
 
 def _events_left(parser: _Parser) -> Iterator[tuple[str, Element]]:
