@@ -192,7 +192,7 @@ def _slot(
     after = max(last, _pause_end(subscription))
     if subscription.schedule.immediately:
         with context.database.reading() as tx:
-            if not unsent_matches.unsent(tx, subscription.name, now, fresh=True):
+            if not unsent_matches.has_fresh(tx, subscription.name, now):
                 return None
             return Slot(str(digests.count(tx, subscription.name) + 1), now)
     if early:
@@ -233,7 +233,7 @@ def _other_titles(
     tx: Transaction, news: Sequence[UnsentMatch]
 ) -> dict[int, tuple[OtherTitle, ...]]:
     titles = {item.change.stored.id: item.change.stored.paper.title for item in news}
-    seen = papers.sightings_with_text(tx, titles)
+    seen = papers.sightings_with_text(tx, papers.recognised(tx, titles))
     return {id: found for id, some in seen.items() if (found := other_titles(titles[id], some))}
 
 

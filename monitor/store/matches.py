@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.model import Change, ChangeKind, MatchRow, Sighting, StoredPaper, Topic
+from monitor.model import Change, ChangeKind, MatchRow, StoredPaper, Topic
 from monitor.store import heartbeats, papers, schema
 from monitor.store.changes import matched_since, reopen
 from monitor.store.database import Transaction
@@ -241,17 +241,12 @@ def load(tx: Transaction, rows: Sequence[Any]) -> list[Change]:
     """
     ids = {row.paper_id for row in rows}
     stored = papers.load(tx, ids)
-    seen = papers.sightings(tx, ids)
-    return [_change_of(row, stored[row.paper_id], seen.get(row.paper_id, ())) for row in rows]
+    seen = papers.last_announcements(tx, ids)
+    return [_change_of(row, stored[row.paper_id], seen.get(row.paper_id, ("", ()))) for row in rows]
 
 
-def _change_of(row: Any, stored: StoredPaper, seen: Sequence[Sighting]) -> Change:
-    last = max(seen, key=lambda sighting: sighting.last_seen, default=None)
-    announce = last.announce if last else ""
-    return Change(
-        stored=replace(stored, paper=structs.replace(stored.paper, announce=announce)),
-        revision=row.revision,
-        kind=ChangeKind(row.kind),
-        at=row.at,
-        sources=tuple(sorted({sighting.source for sighting in seen})),
-    )
+def _change_of(row: Any, stored: StoredPaper, seen: tuple[str, tuple[str, ...]]) -> Change:
+    announce, sources = seen
+    if announce:
+        stored = replace(stored, paper=structs.replace(stored.paper, announce=announce))
+    return Change(stored, row.revision, ChangeKind(row.kind), row.at, sources)

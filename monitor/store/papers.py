@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -137,6 +138,37 @@ def sightings_with_text(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[
         id: tuple(replace(one, text=texts.get((id, one.source, one.raw_id))) for one in seen)
         for id, seen in sightings(tx, wanted).items()
     }
+
+
+def recognised(tx: Transaction, ids: Iterable[int]) -> set[int]:
+    """Return the papers that a record was recognised as: those with a reason to be one."""
+    return {paper_id for [paper_id] in fetch_for(tx, _recognised, set(ids))}
+
+
+@cache
+def _recognised(dialect: str) -> sa.Select[Any]:
+    query = sa.select(_sighting.paper_id).where(_sighting.why.is_not(None)).distinct()
+    return query.where(one_of(dialect, _sighting.paper_id))
+
+
+def last_announcements(
+    tx: Transaction, ids: Iterable[int]
+) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Return of each paper how the source that saw it last announced it, and all its sources."""
+    seen: dict[int, list[tuple[Any, str, str]]] = defaultdict(list)
+    for paper_id, *one in fetch_for(tx, _announcements, set(ids)):
+        seen[paper_id].append(tuple(one))
+    return {
+        id: (max(some, key=itemgetter(0))[1], tuple(sorted({one[2] for one in some})))
+        for id, some in seen.items()
+    }
+
+
+@cache
+def _announcements(dialect: str) -> sa.Select[Any]:
+    columns = _sighting.paper_id, _sighting.last_seen_at, _sighting.announce, _sighting.source
+    query = sa.select(*columns).where(one_of(dialect, _sighting.paper_id))
+    return query.order_by(_sighting.first_seen_at, _sighting.raw_id)
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.model import Change, UnsentMatch
+from monitor.model import Change, ChangeKind, UnsentMatch
 from monitor.store import matches, schema
 from monitor.store.database import Transaction
 from monitor.store.digest_state import reaches_anyone
@@ -23,21 +23,24 @@ _has = schema.subscription_topic.c
 _topic = schema.topic.c
 
 
-def unsent(
-    tx: Transaction, subscription: str, now: datetime, *, fresh: bool = False
-) -> list[UnsentMatch]:
+def unsent(tx: Transaction, subscription: str, now: datetime) -> list[UnsentMatch]:
     """Return the matches that a subscription has not been sent, by paper and topic.
 
     They count from the look-back before it got each topic. Matches in a digest that reached
     nobody are unsent, however old. Several changes of a paper are one piece of news: its matches
     carry the newest change with the kind of the first, so that a paper never sent is new. Sending
-    a revision also sends the earlier ones. `fresh` leaves out what is in any digest already.
+    a revision also sends the earlier ones.
     """
-    wanted = _unsent(
-        tx, sa.select(schema.change, _match.topic, _match.score), subscription, now, fresh
-    )
+    columns = sa.select(schema.change, _match.topic, _match.score)
+    wanted = _unsent(tx, columns, subscription, now)
     ordered = wanted.order_by(_change.paper_id, _change.revision, _match.topic)
     return _news(tx, tx.execute(ordered).all())
+
+
+def has_fresh(tx: Transaction, subscription: str, now: datetime) -> bool:
+    """Return whether a subscription has an unsent match that is in no digest."""
+    one = _unsent(tx, sa.select(_change.paper_id), subscription, now, fresh=True).limit(1)
+    return tx.execute(one).first() is not None
 
 
 def waiting(tx: Transaction, subscription: str, now: datetime) -> int:
@@ -85,12 +88,21 @@ def _item_of_match(subscription: str) -> sa.Select[Any]:
 
 
 def _news(tx: Transaction, rows: Sequence[Any]) -> list[UnsentMatch]:
-    changes: dict[int, Change] = {}
-    for change in matches.load(tx, rows):
-        first = changes.setdefault(change.stored.id, change)
-        changes[change.stored.id] = replace(change, kind=first.kind)
+    changes = _newest_with_first_kind(tx, rows)
     scores: dict[tuple[int, str], float] = defaultdict(float)
     for row in rows:
         place = row.paper_id, row.topic
         scores[place] = max(scores[place], row.score)
     return [UnsentMatch(topic, score, changes[id]) for (id, topic), score in sorted(scores.items())]
+
+
+def _newest_with_first_kind(tx: Transaction, rows: Sequence[Any]) -> dict[int, Change]:
+    """Return one change of each paper; `rows` are in the order of revisions."""
+    first = {row.paper_id: row.kind for row in reversed(rows)}
+    newest = {row.paper_id: row for row in rows}
+    return {
+        change.stored.id: change
+        if change.kind == first[change.stored.id]
+        else replace(change, kind=ChangeKind(first[change.stored.id]))
+        for change in matches.load(tx, list(newest.values()))
+    }

@@ -102,11 +102,14 @@ def waiting(store: Database) -> list[tuple[int, int, ChangeKind]]:
         return [(c.stored.id, c.revision, c.kind) for c in matches.changes_to_match(tx, 100)]
 
 
-def unsent(
-    store: Database, name: str = "ada", now: datetime = NOW, **how: bool
-) -> list[UnsentMatch]:
+def unsent(store: Database, name: str = "ada", now: datetime = NOW) -> list[UnsentMatch]:
     with store.reading() as tx:
-        return unsent_matches.unsent(tx, name, now, **how)
+        return unsent_matches.unsent(tx, name, now)
+
+
+def has_fresh(store: Database, name: str = "ada", now: datetime = NOW) -> bool:
+    with store.reading() as tx:
+        return unsent_matches.has_fresh(tx, name, now)
 
 
 def revisions_of(news: Iterable[UnsentMatch]) -> list[tuple[int, int]]:
