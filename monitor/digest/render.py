@@ -13,7 +13,7 @@ from __future__ import annotations
 import difflib
 import traceback
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from markupsafe import Markup, escape
 from monitor.digest import wording
 from monitor.digest.excerpt import Passage, excerpt, headline
 from monitor.errors import Fault, TemplateError
+from monitor.model import Digest, DigestPaper, DigestSection, OtherTitle, Paper
 from monitor.resources import resource
 from monitor.text import clean
 
@@ -172,6 +173,24 @@ def slack_link(text: str | Passage, url: str) -> Markup:
     return Markup(f"<{target}|{slack_escape(label.replace('|', '¦'))}>")
 
 
+class _Environment(ImmutableSandboxedEnvironment):
+    """The sandbox, without its checks for the fields of our own values: these are data."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        if attribute in _FIELDS.get(type(obj), ()):
+            return getattr(obj, attribute)
+        return super().getattr(obj, attribute)
+
+
+def _fields_of(value: type) -> frozenset[str]:
+    names = value.__struct_fields__ if value is Paper else [f.name for f in fields(value)]
+    return frozenset(names)
+
+
+_VALUES = (Digest, DigestSection, DigestPaper, Paper, OtherTitle, Passage, wording.Found)
+_FIELDS = {value: _fields_of(value) for value in _VALUES}
+
+
 def _environment(
     loader: ChoiceLoader, escape_text: Escape, mark: Callable[..., Markup]
 ) -> ImmutableSandboxedEnvironment:
@@ -181,7 +200,7 @@ def _environment(
         before, after = (" " if edge.isspace() else "" for edge in (value[:1], value[1:][-1:]))
         return Markup(escape_text(f"{before}{clean(value)}{after}"))
 
-    environment = ImmutableSandboxedEnvironment(
+    environment = _Environment(
         loader=loader,
         autoescape=True,
         finalize=finish,
