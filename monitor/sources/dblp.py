@@ -162,7 +162,7 @@ class Dblp(XmlApiSource):
         return Paper(
             title=title,
             authors=tuple(_HOMONYM.sub("", name) for name in names_of(map(_word, people))),
-            venue=", ".join(prose(_word(place)) for place in places),
+            venue=", ".join(filter(None, (prose(_word(place)) for place in places))),
             year=year_of(raw(info, "year")),
             updated=within_reason(parse_date(raw(info, "@mdate")), now),
             url=first_link([*links, own_page]),  # links are relative in dblp.xml

@@ -264,11 +264,23 @@ def test_another_format_of_references_is_named() -> None:
     assert read(Ris, b"no references").error == "no RIS reference in the document"
 
 
-def test_a_broken_record_costs_itself_only() -> None:
-    content = libraries.pubmed().replace(b"<ArticleTitle>Paper 2.", b"<ArticleTitle>Pa<per 2.")
+@pytest.mark.parametrize(
+    ("title", "numbers"),
+    [
+        ("Pa<per 2.", ["0", "1", "2", "3", "4"]),  # its tags are balanced
+        ("Pa<per 2." * 60_000, ["0", "1", "3", "4"]),  # too large for that
+    ],
+)
+def test_a_broken_record_costs_itself_only(title: str, numbers: list[str]) -> None:
+    content = libraries.pubmed().replace(b"Paper 2.", title.encode())
     reading = read(PubMed, content)
-    assert [p.raw_id for p in reading.papers] == ["0", "1", "3", "4"]
+    assert [p.raw_id for p in reading.papers] == numbers
     assert reading.rejected and not reading.complete
+
+
+def test_escapes_of_html_are_tolerated() -> None:
+    reading = read(PubMed, libraries.pubmed().replace(b"Paper 2.", b"Fish & Chips&nbsp;2."))
+    assert [p.title for p in reading.papers][2] == "Fish & Chips 2." and reading.complete
 
 
 @pytest.mark.parametrize(

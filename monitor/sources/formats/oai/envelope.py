@@ -11,24 +11,17 @@ Every response, even an error, should have HTTP status 200:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from xml.etree.ElementTree import Element
 
 from monitor.model import Paper, Reading, Rejected
 from monitor.sources.fields import markup
 from monitor.sources.fields.dates import parse_date
 from monitor.sources.fields.limits import MAX_ENTRY
-from monitor.sources.formats.xml.repair import (
-    balance_tags,
-    cut_with_namespaces,
-    declare_prefixes,
-    repair_escapes,
-)
+from monitor.sources.formats.xml.repair import read_elements
 from monitor.sources.formats.xml.safe_input import XmlError
-from monitor.sources.formats.xml.stream import MAX_RECORDS, records
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_TAGS = 3_000_000
@@ -104,66 +97,34 @@ def read_envelope(content: bytes, convert: Convert) -> Envelope:
         return Envelope(error=f"the document is larger than {MAX_BYTES:,} bytes")
     if content.count(b"<") > MAX_TAGS:
         return Envelope(error=f"the document has more than {MAX_TAGS:,} tags")
-    answer = _Response(convert)
-    fault = answer.read(content)
-    if fault and fault.repairable:
-        text = declare_prefixes(repair_escapes(content), _SPACES[0][1:-1])
-        again = _Response(convert, answer.found)
-        fault = again.read(text.encode(errors="replace"))
-        if fault and len(again.found) < MAX_RECORDS:
-            again.read_apart(text)
-        answer = again if len(again.found) >= len(answer.found) else answer
-    return answer.envelope(str(fault) if fault else "")
+    response = _Response(convert)
+    fault = ""
+    for element in read_elements(content, _PARTS, _VERBS, spaces=_SPACES):
+        if not isinstance(element, XmlError):
+            response.take(element)
+        elif not fault:
+            fault = str(element)
+        else:
+            response.found.append(Rejected(f"record {len(response.found) + 1}", str(element)))
+    return response.envelope(fault)
 
 
 class _Response:
-    """What was read of a response so far; its first records may be `already_read`."""
+    """What was read of a response so far."""
 
-    def __init__(self, convert: Convert, already_read: Sequence[Paper | Rejected] = ()) -> None:
+    def __init__(self, convert: Convert) -> None:
         self.convert = convert
-        self.already_read = already_read
         self.found: list[Paper | Rejected] = []
         self.verb = self.token = ""
-        self.root_seen = False
         self.total = 0
         self.before = 0
         self.responded: datetime | None = None
         self.errors: dict[str, str] = {}
 
-    def read(self, content: bytes) -> XmlError | None:
-        try:
-            for element in records(content, _tags(_PARTS), _tags(_VERBS)):
-                self.take(element)
-        except XmlError as fault:
-            return fault
-        return None
-
-    def read_apart(self, text: str) -> None:
-        """Read each record after the last separately, so that a broken one affects no other."""
-        before, self.already_read = self.found, ()
-        self.found = before[:-1]
-        self.read(next(islice(cut_with_namespaces(text, ("record",)), len(self.found), None), b""))
-        if self.found != before:  # there are records within records: all are taken
-            self.found = []
-        for one in islice(cut_with_namespaces(text, ("record",)), len(self.found), MAX_RECORDS):
-            count = len(self.found)
-            fault = self.read(one)
-            if fault and len(self.found) == count and len(one) <= 2 * MAX_ENTRY:
-                self.read(balance_tags(one.decode()).encode())
-            if fault and len(self.found) == count:
-                self.found.append(Rejected(f"record {count + 1}", str(fault)))
-
     def take(self, element: Element) -> None:
-        name = local(element)
-        if name in _VERBS:
-            self.verb = name
-        if not self.root_seen:
-            self.root_seen = True  # the root, which has no content yet
-            return
-        match name:
+        match local(element):
             case "record":
-                earlier = self.already_read[len(self.found) : len(self.found) + 1]
-                self.found.append(earlier[0] if earlier else self.record(element))
+                self.found.append(self.record(element))
             case "responseDate":
                 self.responded = parse_date(words(element))
             case "error":
@@ -172,6 +133,8 @@ class _Response:
                 self.token = (element.text or "").strip()
                 self.total = _count(element.get("completeListSize", ""))
                 self.before = _count(element.get("cursor", ""))
+            case verb:
+                self.verb = verb
 
     def record(self, element: Element) -> Paper | Rejected:
         where = f"record {len(self.found) + 1}"
@@ -232,10 +195,6 @@ def _find_fault(element: Element, record: Record) -> str:
     if sum(len(text) for text in element.itertext()) > MAX_ENTRY:
         return f"record is larger than {MAX_ENTRY:,} characters"
     return "" if record.deleted or record.metadata is not None else NO_METADATA
-
-
-def _tags(names: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(space + name for space in _SPACES for name in names)
 
 
 def _count(text: str) -> int:

@@ -9,18 +9,20 @@ from __future__ import annotations
 import codecs
 import html
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
 from xml.etree.ElementTree import Element
 from xml.sax.saxutils import quoteattr, unescape
 
 from monitor.sources.fields.encoding import decode
+from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.formats.xml.safe_input import XmlError
 from monitor.sources.formats.xml.stream import records
 
 MAX_ESCAPES = 1_000_000
 MAX_REPAIRED_BYTES = 64 * 1024 * 1024
 MAX_REPAIRED_ESCAPES = 500_000
+MAX_BALANCED_BYTES = 2 * MAX_ENTRY  # of one record
 MAX_DEPTH = 256
 MAX_PASSAGES = 1_000  # comments and such, each of which may be searched to the end
 
@@ -52,43 +54,67 @@ def read_elements(
     names: Collection[str],
     heads: Collection[str] = (),
     *,
-    roots: Collection[str],
+    roots: Collection[str] = (),
     outer: Collection[str] = (),
     bulk: str = "",
+    spaces: Sequence[str] = ("",),
 ) -> Iterator[Element | XmlError]:
     """Yield the elements that `records` yields after a root and, after a fault, those that follow.
 
-    An XmlError among them explains what is missing there, or that the root is none of `roots`.
-    `outer` are those of `names` that never stand within another; by default all of them.
+    A document with faults is read with its escapes and prefixes repaired, and if it still has one,
+    record by record. An XmlError explains what is missing there, or that the root is none of
+    `roots`. `outer` are those of `names` that never stand within another; by default all of them.
+    `spaces` are the namespaces that names may have.
     """
+    tags, head_tags = ({f"{s}{name}" for s in spaces for name in of} for of in (names, heads))
     count = 0
-    stream = records(content, names, heads, bulk)
     try:
-        root = next(stream)
-        if root.tag not in roots:
-            begins = f"it begins with <{root.tag[:60]}>"
-            yield XmlError(f"the document holds no records of this kind: {begins}")
-            return
-        for element in stream:
-            count += element.tag in names
+        for element in _below_root(records(content, tags, head_tags, bulk), roots):
+            count += element.tag in tags
             yield element
+        return
     except XmlError as fault:
-        yield fault
-        if (
-            fault.repairable
-            and len(content) <= MAX_REPAIRED_BYTES
-            and content.count(b"&") <= MAX_REPAIRED_ESCAPES
-        ):
-            parts = cut_with_namespaces(repair_escapes(content), outer or names)
-            for part in islice(parts, count, None):
-                yield from _read_part(part, names)
-
-
-def _read_part(part: bytes, names: Collection[str]) -> Iterator[Element | XmlError]:
+        if not _may_repair(content, fault):
+            yield fault
+            return
+    text = declare_prefixes(repair_escapes(content), spaces[0][1:-1])
+    again = _below_root(records(text.encode(errors="replace"), tags, head_tags))
+    number = 0
     try:
-        yield from islice(records(part, names), 1, None)  # without the root as it begins
+        for element in again:
+            number += element.tag in tags
+            if number > count:
+                yield element
     except XmlError as fault:
         yield fault
+        for part in islice(cut_with_namespaces(text, outer or names), max(number, count), None):
+            yield from _read_part(part, tags)
+
+
+def _below_root(stream: Iterator[Element], roots: Collection[str] = ()) -> Iterator[Element]:
+    root = next(stream)
+    if roots and root.tag not in roots:
+        begins = f"it begins with <{root.tag[:60]}>"
+        raise XmlError(f"the document holds no records of this kind: {begins}")
+    yield from stream
+
+
+def _may_repair(content: bytes, fault: XmlError) -> bool:
+    is_small = len(content) <= MAX_REPAIRED_BYTES and content.count(b"&") <= MAX_REPAIRED_ESCAPES
+    return fault.repairable and is_small
+
+
+def _read_part(part: bytes, tags: Collection[str]) -> Iterator[Element | XmlError]:
+    """Read a record that stands alone, with its tags balanced if they have to be."""
+    try:
+        yield from list(_below_root(records(part, tags)))
+    except XmlError as fault:
+        try:
+            if len(part) > MAX_BALANCED_BYTES:
+                raise
+            yield from list(_below_root(records(balance_tags(part.decode()).encode(), tags)))
+        except XmlError:
+            yield fault
 
 
 # ── escapes and records ─────────────────────────────────────────────────────────────
