@@ -97,6 +97,15 @@ def postgres_url(postgres_server: str, postgres_template: str) -> Iterator[str]:
     postgres.execute(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.fixture
+def empty_postgres_url(postgres_server: str) -> Iterator[str]:
+    """The URL of a database without tables."""
+    name = f"empty_{next(_numbers)}"
+    postgres.execute(postgres_server, f"CREATE DATABASE {name}")
+    yield f"{postgres_server}/{name}"
+    postgres.execute(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("template") / "monitor.db"

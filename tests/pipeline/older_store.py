@@ -1,0 +1,128 @@
+"""A store that version 0012 wrote, as the rows of its tables: older_store.json.
+
+It has a digest that was sent by mail and as a page, one whose bodies were deleted since, and one
+whose mail waits for its second attempt and whose page could not be rendered. The file was written
+by that version and cannot be written again by a later one:
+
+    python -m tests.pipeline.older_store
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+
+from monitor.channels.file import Pages
+from monitor.resources import resource
+from monitor.store import retention
+from monitor.store.database import Database
+from tests.house import AGENTS, BANDITS, FOLDING, House
+from tests.servers.smtp import ScriptedSmtp
+
+ROWS = Path(__file__).with_suffix(".json")
+VERSION = "0012"
+EMPTIED, SENT, OPEN = "2026-11-19", "2026-11-20", "2026-11-21"
+# In the rows, the folder of the installation.
+FOLDER = "{folder}"
+TABLES = (
+    *("paper", "paper_key", "title_key", "block", "sighting", "sighting_text", "change"),
+    *("topic", "match", "subscription", "subscription_topic"),
+    *("digest", "digest_item", "rendered", "delivery", "incident"),
+)
+
+
+def settings(house: House, port: int, store: str) -> None:
+    """Configure what the store was written with."""
+    house.settings["store"] = store
+    house.by_mail(port)
+    house.settings["subscriptions"]["lab"] |= {"channels": ["pages"], "max": 1}
+    house.settings["topics"] = {"agents": {"query": "agent OR bandit OR sampler"}}
+
+
+def restore(url: str, folder: Path) -> None:
+    """Make a store of the old version at `url` for the installation in `folder`."""
+    config = Config()
+    config.set_main_option("script_location", str(resource("migrations")))
+    store = Database(url)
+    if store.path:
+        store.path.touch()
+    engine = sa.create_engine(store.url)
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, VERSION)
+        tables = sa.MetaData()
+        tables.reflect(connection, only=TABLES)
+        for name, some in rows(folder).items():
+            values = [_values(tables.tables[name], row) for row in some]
+            if values:
+                connection.execute(sa.insert(tables.tables[name]), values)
+    engine.dispose()
+    store.close()
+
+
+def rows(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each table as the old version wrote them."""
+    written = ROWS.read_text(encoding="utf-8").replace(FOLDER, str(folder))
+    found: dict[str, list[dict[str, Any]]] = json.loads(written)
+    return found
+
+
+def _values(table: sa.Table, row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: datetime.fromisoformat(value).replace(tzinfo=UTC)
+        if value is not None and isinstance(table.c[name].type, sa.DateTime)
+        else value
+        for name, value in row.items()
+    }
+
+
+def record() -> None:
+    with tempfile.TemporaryDirectory() as folder, ScriptedSmtp() as smtp:
+        house = House(Path(folder))
+        store = house.folder / "monitor.db"
+        settings(house, smtp.port, f"sqlite:///{store}")
+        house.clock.at -= timedelta(days=2)
+        house.add("1.txt", AGENTS)
+        house.run()
+        for n, paper in enumerate((BANDITS, FOLDING), 2):
+            assert house.next_morning() == {"lab": n - 1 if n == 2 else 2}
+            further = f"{paper[0]}, Again and Apart", paper[1].replace("We", "They")
+            house.add(f"{n}.txt", paper, further)
+            house.run()
+        with house.opened() as app, app.runtime.database.ingesting() as tx:
+            assert retention.prune_bodies(tx, house.clock.now() - timedelta(hours=1), 9) == 1
+        smtp.always["data"] = "451 later"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Pages, "render", _fail)
+            assert house.next_morning() == {"lab": 2}
+        written = _dump(store).replace(str(house.folder), FOLDER)
+        ROWS.write_text(written, encoding="utf-8")
+
+
+def _fail(*_: object) -> None:
+    raise RuntimeError("no such font")
+
+
+def _dump(path: Path) -> str:
+    engine = sa.create_engine(f"sqlite:///{path}")
+    tables = sa.MetaData()
+    with engine.connect() as connection:
+        tables.reflect(connection, only=TABLES)
+        found = {
+            name: [dict(row._mapping) for row in connection.execute(sa.select(tables.tables[name]))]
+            for name in TABLES
+        }
+    engine.dispose()
+    return json.dumps(found, default=str, indent=0, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    record()

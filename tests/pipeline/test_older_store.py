@@ -1,0 +1,85 @@
+"""A store of the version before: its digests are shown, and its open deliveries are sent."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from monitor.commands.preview import preview
+from monitor.model import DeliveryState
+from monitor.store import deliveries, digests, retention
+from tests.house import FOLDING, House
+from tests.pipeline import older_store
+from tests.servers.smtp import ScriptedSmtp
+
+AGAIN = f"{FOLDING[0]}, Again and Apart"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def older(request: pytest.FixtureRequest, house: House, smtp: ScriptedSmtp) -> House:
+    """An installation on a store that version 0012 left, on the morning after."""
+    url = f"sqlite:///{house.folder / 'monitor.db'}"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("empty_postgres_url")
+    older_store.settings(house, smtp.port, url)
+    older_store.restore(url, house.folder)
+    house.clock.move(days=1, hours=1)
+    return house
+
+
+def written(rows: str, period: str) -> dict[str, object]:
+    """What the old version wrote of the digest of a period in a table."""
+    found = older_store.rows(Path())
+    [digest] = [row["id"] for row in found["digest"] if row["period"] == period]
+    return {row["channel"]: row for row in found[rows] if row["digest_id"] == digest}
+
+
+def test_an_open_delivery_is_sent_as_it_was_written(older: House, smtp: ScriptedSmtp) -> None:
+    with older.opened() as app:
+        app.deliver()
+    [mail] = smtp.received
+    sent = email.message_from_bytes(mail.content, policy=email.policy.default)
+    assert sent["Message-ID"] == written("delivery", older_store.OPEN)["email"]["message_id"]
+    body = written("rendered", older_store.OPEN)["email"]["body"]
+    assert sent["Subject"] == body["subject"]
+    for kind, part in (("plain", "text"), ("html", "html")):
+        content = sent.get_body((kind,)).get_content().replace("\r\n", "\n")
+        assert content.rstrip("\n") == body[part].rstrip("\n")
+
+
+def test_a_page_that_could_not_be_rendered_is_rendered_from_what_was_frozen(older: House) -> None:
+    with older.opened() as app:
+        app.digest()
+        with app.runtime.database.reading() as tx:
+            found = {(one.period, one.channel): one.state for one in deliveries.listing(tx)}
+    assert set(found.values()) == {DeliveryState.SENT}
+    page = (older.folder / "pages" / "lab" / f"{older_store.OPEN}.html").read_text("utf-8")
+    assert f"{AGAIN}</" in page.replace("<mark>", "").replace("</mark>", "")
+
+
+@pytest.mark.parametrize("period", [older_store.EMPTIED, older_store.SENT, older_store.OPEN])
+def test_each_digest_is_shown_as_it_was_composed(older: House, period: str) -> None:
+    with older.opened() as app:
+        [report] = preview(app.runtime, "lab", period)
+        with app.runtime.database.reading() as tx:
+            digest = digests.of_period(tx, "lab", period)
+    entries = [entry for group in digest.groups for entry in group.entries]
+    assert all(entry.paper.abstract and entry.matched[0].why for entry in entries)
+    page = Path(report.deliveries[0].recipient).read_text("utf-8")
+    assert report.papers == page.count("<article>") + page.count("<li>") == len(entries)
+
+
+def test_bodies_of_the_old_version_are_deleted_when_their_time_has_come(older: House) -> None:
+    with older.opened() as app:
+        app.deliver()
+        before = older.clock.now() + timedelta(days=1)
+        with app.runtime.database.ingesting() as tx:
+            assert retention.prune_bodies(tx, before, 9) > 0
+            assert retention.prune_bodies(tx, before, 9) == 0
+            [sent] = [one for one in deliveries.listing(tx) if one.state is DeliveryState.FAILED]
+        [report] = preview(app.runtime, "lab", older_store.SENT)
+    assert (sent.period, sent.channel, report.papers) == (older_store.OPEN, "pages", 2)
