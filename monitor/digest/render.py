@@ -181,6 +181,12 @@ class _Environment(ImmutableSandboxedEnvironment):
             return getattr(obj, attribute)
         return super().getattr(obj, attribute)
 
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """Filters look for a field by name as an item first."""
+        if isinstance(argument, str) and argument in _FIELDS.get(type(obj), ()):
+            return getattr(obj, argument)
+        return super().getitem(obj, argument)
+
 
 def _fields_of(value: type) -> frozenset[str]:
     names = value.__struct_fields__ if value is Paper else [f.name for f in fields(value)]
@@ -226,9 +232,12 @@ def _pieces(passage: Passage) -> Iterator[tuple[str, bool]]:
 
 
 def _mark_html(passage: Passage, tag: str = "mark") -> Markup:
-    marked = Markup("<{0}>{1}</{0}>")
-    parts = [marked.format(tag, text) if hit else escape(text) for text, hit in _pieces(passage)]
-    return Markup().join(parts)
+    tag = escape(tag)
+    parts = [
+        (f"<{tag}>{escape(text)}</{tag}>" if hit else escape(text))
+        for text, hit in _pieces(passage)
+    ]
+    return Markup("".join(parts))
 
 
 def _mark_nothing(passage: Passage) -> Markup:
