@@ -1,4 +1,4 @@
-"""BibTeX in one pass reads what bibtexparser reads, and goes on behind what is broken."""
+"""BibTeX block by block gives what bibtexparser gives, and goes on behind what is broken."""
 
 from __future__ import annotations
 
@@ -115,13 +115,3 @@ def test_what_is_whole_of_a_broken_entry_is_read_and_the_fault_reported(broken: 
     assert [paper.title for paper in reading.papers] == ["Sand", "Paper 2 on Sand"]
     (rejected,) = reading.rejected
     assert rejected.where == "line 1" and rejected.why.endswith("; the rest of it is read")
-
-
-def test_large_files_need_no_second_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plain entries, also with LaTeX, are read in the one pass, however many they are."""
-    monkeypatch.setattr(entries, "_parser", None)
-    one = (
-        ENTRY + "@article{{l{0}, author = {{Erd{{\\H o}}s, P.}}, title = {{{{D{{\\'e}}j\\`a}}}}}}\n"
-    )
-    found = entries.read("".join(map(one.format, range(20_000)))).entries
-    assert len(found) == 40_000 and not any(isinstance(entry, Rejected) for entry in found)

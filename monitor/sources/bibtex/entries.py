@@ -5,9 +5,7 @@ r"""Finds the entries of a BibTeX file, with their fields as they are written.
       year = 2024             the last comma may be missing
     }
 
-Entries in this form, with values joined by `#`, are read here in one pass. Everything else
-(abbreviations, parentheses, broken entries) is left to bibtexparser, block by block. A test
-checks that both give the same.
+bibtexparser reads one block after the other, so that a broken one affects no other.
 """
 
 from __future__ import annotations
@@ -56,16 +54,12 @@ def _braces(depth: int) -> str:
 
 
 _BLOCK = re.compile(r"^[^\S\n]*+(?=@\w*[ \t]*[{(])", re.MULTILINE)
-_HEAD = re.compile(r"@(\w*)[ \t]*\{([^,{}=\"\\\n]*),")
-_VALUE = rf"(?:{_braces(8)}|\"(?:[^\"\\]++|\\++\"?+)*+\"|[\w.:+-]++)"
-_FIELD = re.compile(rf"\s*+([\w:-]++)\s*+=\s*+({_VALUE}(?:\s*+#\s*+{_VALUE})*+)\s*+([,}}])")
 # Intact fields of a broken entry: values after a name that begins a line or a field.
 _LOOSE_HEAD = re.compile(r"@(\w+)[ \t]*[{(]([^,\n]*)")
 _LOOSE = re.compile(
     rf"(?:^|[,{{(])[ \t]*([\w:-]++)\s*+=\s*+({_braces(8)}|\"(?:[^\"\\]++|\\++\"?+)*+\")",
     re.MULTILINE,
 )
-_END = re.compile(r"\s*+\}")
 _CUT = "unexpectedly reached end of file"
 _AND = re.compile(r"[ \t\r\n]+and[ \t\r\n]+", re.IGNORECASE)
 _NO_ENTRY = ("comment", "preamble", "string")
@@ -83,50 +77,21 @@ def read(content: str) -> File:
         counted = start
         if not BEGINS.search(content, start, end):
             continue
-        entry = _plain(content, start, end, line)
-        if entry:
-            entries.append(entry)
-        elif end - start <= MAX_BLOCK_CHARS:
+        if end - start <= MAX_BLOCK_CHARS:
             is_last = end == len(content)
-            entries += _others(content[start:end].rstrip(), line, strings, is_last=is_last)
+            entries += _read_blocks(content[start:end].rstrip(), line, strings, is_last=is_last)
         else:
-            entries += _first(content[start : start + START_CHARS], line, strings)
+            entries += _read_start(content[start : start + START_CHARS], line, strings)
     return File(entries, strings)
 
 
-def _first(written: str, line: int, strings: dict[str, str]) -> list[Entry | Rejected]:
+def _read_start(written: str, line: int, strings: dict[str, str]) -> list[Entry | Rejected]:
     """Read the start of a block that is longer than any entry: it may define an abbreviation."""
     head = _LOOSE_HEAD.match(written)
     if head and not head[1].lower().startswith(_NO_ENTRY):
         return [Rejected(f"line {line}", f"entry is larger than {MAX_ENTRY:,} characters")]
-    found = _others(written, line, strings, is_last=False)
+    found = _read_blocks(written, line, strings, is_last=False)
     return [one for one in found if isinstance(one, Entry)]
-
-
-def _plain(content: str, start: int, end: int, line: int) -> Entry | None:
-    """Read a block that is a single entry in the usual form; None for any other."""
-    head = _HEAD.match(content, start, end)
-    if not head or head[1].lower().startswith(_NO_ENTRY):
-        return None
-    fields: dict[str, str] = {}
-    place, sign = head.end(), ","
-    while sign == "," and (field := _FIELD.match(content, place, end)):
-        name, value, sign = field.groups()
-        if '"' in value and '{"' in value:
-            return None  # a quote in braces does not end a value
-        fields.setdefault(name.lower(), value)
-        place = field.end()
-    if sign == ",":
-        closing = _END.match(content, place, end)
-        if not closing:
-            return None
-        place = closing.end()
-    if BEGINS.search(content, place, end):
-        return None
-    return Entry(head[1].lower(), head[2].strip(), fields, line)
-
-
-# ── bibtexparser ────────────────────────────────────────────────────────────────────
 
 
 @cache
@@ -137,7 +102,7 @@ def _parser() -> Any:
     return bibtexparser
 
 
-def _others(
+def _read_blocks(
     written: str, line: int, strings: dict[str, str], *, is_last: bool
 ) -> Iterator[Entry | Rejected]:
     """Read blocks of any form; abbreviations go to `strings`."""
