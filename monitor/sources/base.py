@@ -93,8 +93,8 @@ class Source(ABC):
 
     kind: ClassVar[str]
     Options: ClassVar[type[SourceOptions]] = SourceOptions
-    default_first_run: ClassVar[FirstRun]
-    dated: ClassVar[bool]
+    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
+    dated: ClassVar[bool] = True
     repeats: ClassVar[bool] = False
     calendar: ClassVar[Calendar | None] = None
 

@@ -17,14 +17,15 @@ from urllib.parse import quote
 from msgspec import structs
 from pydantic import Field
 
-from monitor.model import Document, FirstRun, Paper, Reading
+from monitor.model import Document, Paper, Reading
 from monitor.sources.feed.source import Feed
+from monitor.sources.fields.dates import partial_date
+from monitor.sources.fields.identifiers import keys_of
 from monitor.sources.formats.api.records import Listing
 from monitor.sources.formats.api.values import (
     NoPaperError,
     Record,
     bounded,
-    keys_of,
     many,
     member,
     names_of,
@@ -64,8 +65,6 @@ class BioRxiv(ApiSource):
 
     kind: ClassVar[str] = "biorxiv"
     Options: ClassVar[type[PreprintOptions]] = PreprintOptions
-    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
-    dated: ClassVar[bool] = True
     service: ClassVar[str] = "bioRxiv"
     lists: ClassVar[tuple[str, ...]] = ("collection",)
     address: ClassVar[str] = "https://api.biorxiv.org"
@@ -79,8 +78,8 @@ class BioRxiv(ApiSource):
 
     def listing(self, response: object) -> Listing:
         """Find the rows; "no posts found" is an empty response, any other status an error."""
-        messages = many(response, "messages")
-        status = raw(messages[0] if messages else None, "status")
+        message = next(iter(many(response, "messages")), None)
+        status = raw(message, "status")
         rows = member(response, "collection")
         if not isinstance(rows, list):
             return Listing(error=self.describe_error(response))
@@ -88,8 +87,8 @@ class BioRxiv(ApiSource):
             return Listing()
         if not rows and status.lower() != "ok":
             return Listing(error=self.describe_error(response))
-        total = number(messages, "total") if not messages else number(messages[0], "total")
-        begin = (number(messages[0], "cursor") or 0) if messages else 0
+        total = number(message, "total")
+        begin = number(message, "cursor") or 0
         return Listing(rows, total, begin, cursor=str(begin + len(rows)))
 
     def paper(self, record: Record, now: datetime) -> Paper:
@@ -197,10 +196,7 @@ def _days(
     found = _FIRST_DATE.search(doi)
     if not found:
         return at, UNDATED_UNTIL
-    try:
-        return datetime.strptime(found["day"], "%Y.%m.%d").replace(tzinfo=UTC), None
-    except ValueError:
-        return at, None
+    return partial_date(found["day"])[1] or at, None
 
 
 def _is_withdrawn(record: Record, title: str) -> bool:

@@ -7,24 +7,23 @@ Z39.96), dates have one to three parts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import ClassVar
 from urllib.parse import urlencode
 
-from monitor.model import COMMENT, RETRACTION, FirstRun, Paper
-from monitor.sources.fields.dates import long_over, within_print_era
-from monitor.sources.fields.identifiers import identifiers
+from monitor.model import COMMENT, RETRACTION, Paper
+from monitor.sources.fields.dates import day_of, long_over, within_print_era
+from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.markup import unescape_tags
-from monitor.sources.fields.publication_types import NOTICES, type_of
+from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
 from monitor.sources.formats.api.records import Listing
 from monitor.sources.formats.api.values import (
     NoPaperError,
     Record,
     bounded,
     doi_page,
-    keys_of,
     many,
     member,
     names_of,
@@ -78,8 +77,6 @@ class Crossref(ApiSource):
 
     kind: ClassVar[str] = "crossref"
     Options: ClassVar[type[CrossrefOptions]] = CrossrefOptions
-    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
-    dated: ClassVar[bool] = True
     service: ClassVar[str] = "Crossref"
     lists: ClassVar[tuple[str, ...]] = ("items",)
     address: ClassVar[str] = "https://api.crossref.org"
@@ -106,7 +103,9 @@ class Crossref(ApiSource):
         title = _with_subtitle(record, title_of(*(_unescape_once_more(raw(one)) for one in titles)))
         year, published = _publication_date(record, now)
         updates = list(_updates(record))
-        type_ = _type(record, updates, doi)
+        notices = [(mark, [("doi", of)]) for mark, of in updates if of not in ("", doi)]
+        types = (raw(record, "subtype"), raw(record, "type"))
+        type_, about = type_and_subject([one for one in notices if one[0] in NOTICES], types)
         return Paper(
             title=title,
             abstract=_abstract(raw(record, "abstract")),
@@ -122,7 +121,7 @@ class Crossref(ApiSource):
             withdrawn=_is_withdrawn(record, updates, doi),
             raw_id=prose(doi),
             type=type_,
-            about=keys_of(("doi", of) for mark, of in updates if mark == type_ and of != doi),
+            about=about,
         )
 
     def page_url(self, request: PageRequest) -> str:
@@ -219,26 +218,15 @@ def _parts(record: Record, name: str) -> tuple[int, ...]:
 
 
 def _date(parts: tuple[int, ...], now: datetime) -> datetime | None:
-    if len(parts) == 1:
-        return None
-    year, month, day = (*parts, 1)[:3]
-    try:
-        return within_print_era(datetime(year, month, day, tzinfo=UTC), now)
-    except ValueError:
-        return None
+    return within_print_era(day_of(*map(str, parts)), now) if len(parts) > 1 else None
 
 
-def _keys(record: Record, doi: str) -> dict[str, str | tuple[str, ...]]:
+def _keys(record: Record, doi: str) -> Keys:
     """Return the DOI, and those of the preprint or journal article that is the same work."""
-    pairs = [("doi", doi)]
-    arxiv = identifiers((doi,))[0].get("arxiv", "")
-    if isinstance(arxiv, str) and arxiv:
-        pairs = [("arxiv", arxiv)]  # arXiv's DOI has no other information
-    for relation in _SAME_WORK:
-        for one in many(record, "relation", relation):
-            found, _ = identifiers((raw(one, "id"),))
-            pairs += [(scheme, v) for scheme, v in found.items() if isinstance(v, str)]
-    return dict(keys_of(pairs))
+    arxiv = [pair for pair in identifier_pairs((doi,)) if pair[0] == "arxiv"]
+    own = arxiv or [("doi", doi)]  # arXiv's DOI has no other information
+    same = (one for relation in _SAME_WORK for one in many(record, "relation", relation))
+    return keys_of((*own, *identifier_pairs(raw(one, "id") for one in same)))
 
 
 def _pdf(record: Record) -> str:
@@ -261,8 +249,3 @@ def _updates(record: Record) -> Iterator[tuple[str, str]]:
         for one in many(record, "relation", relation):
             if raw(one, "id-type") in ("", "doi"):
                 yield COMMENT, raw(one, "id").lower()
-
-
-def _type(record: Record, updates: Iterable[tuple[str, str]], doi: str) -> str:
-    marks = [mark for mark, of in updates if of and of != doi and mark in NOTICES]
-    return type_of([*marks, raw(record, "subtype"), raw(record, "type")])

@@ -14,16 +14,15 @@ from xml.etree.ElementTree import Element
 
 from pydantic import Field, model_validator
 
-from monitor.model import FirstRun, Paper
+from monitor.model import Paper
 from monitor.sources.base import SourceOptions
 from monitor.sources.fields.dates import parse_date, within_reason
-from monitor.sources.fields.identifiers import identifier_pairs
+from monitor.sources.fields.identifiers import identifier_pairs, keys_of, openreview_id
 from monitor.sources.fields.links import first_link
 from monitor.sources.formats.api.records import Listing
 from monitor.sources.formats.api.values import (
     NoPaperError,
     Record,
-    keys_of,
     many,
     member,
     names_of,
@@ -53,7 +52,6 @@ TYPES = {
 }
 _INFORMAL = "Informal and Other Publications"
 _HOMONYM = re.compile(r"\s+\d{4}$")
-_OPENREVIEW = re.compile(r"openreview\.net/(?:forum|pdf)\?id=([\w-]+)")
 _ARXIV_VOLUME = re.compile(r"abs/(.+)")
 
 
@@ -82,7 +80,6 @@ class Dblp(XmlApiSource):
 
     kind: ClassVar[str] = "dblp"
     Options: ClassVar[type[SourceOptions]] = DblpOptions
-    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
     dated: ClassVar[bool] = False
     service: ClassVar[str] = "dblp's search"
     lists: ClassVar[tuple[str, ...]] = ("hit",)
@@ -191,5 +188,4 @@ def _identifiers(info: Record, links: Sequence[str]) -> Iterator[tuple[str, str]
     volume = _ARXIV_VOLUME.fullmatch(raw(info, "volume"))
     dois = map(_word, many(info, "doi"))
     yield from identifier_pairs((*dois, *links, f"arxiv:{volume[1]}" if volume else ""))
-    if review := next(filter(None, map(_OPENREVIEW.search, links)), None):
-        yield "openreview", review[1]
+    yield "openreview", openreview_id(links)

@@ -11,15 +11,15 @@ from datetime import datetime
 from typing import ClassVar
 from urllib.parse import quote, urlencode
 
-from monitor.model import FirstRun, Paper
+from monitor.model import Paper
+from monitor.sources.fields.identifiers import keys_of
 from monitor.sources.fields.links import http_link
-from monitor.sources.fields.publication_types import NOTICES, type_of
+from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
 from monitor.sources.formats.api.records import Listing
 from monitor.sources.formats.api.values import (
     Record,
     bounded,
     doi_page,
-    keys_of,
     many,
     member,
     names_of,
@@ -55,8 +55,6 @@ class EuropePmc(XmlApiSource):
 
     kind: ClassVar[str] = "europepmc"
     Options: ClassVar[type[EuropePmcOptions]] = EuropePmcOptions
-    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
-    dated: ClassVar[bool] = True
     service: ClassVar[str] = "Europe PMC"
     lists: ClassVar[tuple[str, ...]] = ("result",)
     address: ClassVar[str] = "https://www.ebi.ac.uk/europepmc/webservices/rest"
@@ -89,8 +87,7 @@ class EuropePmc(XmlApiSource):
         year = raw(record, "pubYear") or raw(record, "journalInfo", "yearOfPublication")
         journal = raw(record, "journalInfo", "journal", "title") or raw(record, "journalTitle")
         book = raw(record, "bookOrReportDetails", "publisher")
-        notices = list(_notices(record))
-        type_ = type_of([*(mark for mark, _, _ in notices), *_types(record)])
+        type_, about = type_and_subject(list(_notices(record)), _types(record))
         return Paper(
             title=title_of(raw(record, "title")),
             abstract=prose(raw(record, "abstractText")),
@@ -107,7 +104,7 @@ class EuropePmc(XmlApiSource):
             withdrawn=_is_withdrawn(record),
             raw_id=prose(f"{source}/{name}") if name else "",
             type=type_,
-            about=keys_of((s, v) for mark, s, v in notices if mark == type_),
+            about=about,
         )
 
     def page_url(self, request: PageRequest) -> str:
@@ -148,13 +145,13 @@ def _is_withdrawn(record: Record) -> bool:
     return retracted or any(kind in _WITHDRAWN for kind in _types(record))
 
 
-def _notices(record: Record) -> Iterator[tuple[str, str, str]]:
+def _notices(record: Record) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield the type of a notice ("Erratum for"), and the identifier of its subject."""
     for one in many(record, "commentCorrectionList", "commentCorrection"):
         relation, scheme = raw(one, "type").lower(), _SCHEMES.get(raw(one, "source"), "")
         mark = type_of([relation]) if relation.endswith((" of", " for", " on")) else ""
         if mark in NOTICES:
-            yield mark, scheme, raw(one, "id") if scheme else ""
+            yield mark, [(scheme, raw(one, "id"))] if scheme else []
 
 
 _SCHEMES = {"MED": "pmid", "PMC": "pmcid"}

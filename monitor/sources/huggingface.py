@@ -11,12 +11,11 @@ from typing import ClassVar
 from urllib.parse import quote, urlencode
 
 from monitor.model import FirstRun, Paper
-from monitor.sources.fields.identifiers import arxiv_id
+from monitor.sources.fields.identifiers import arxiv_id, keys_of
 from monitor.sources.formats.api.records import Listing
 from monitor.sources.formats.api.values import (
     NoPaperError,
     Record,
-    keys_of,
     many,
     member,
     names_of,
@@ -37,7 +36,6 @@ class HuggingFace(ApiSource):
     kind: ClassVar[str] = "huggingface"
     Options: ClassVar[type[ApiOptions]] = ApiOptions
     default_first_run: ClassVar[FirstRun] = FirstRun.DELIVER
-    dated: ClassVar[bool] = True
     service: ClassVar[str] = "Hugging Face"
     lists: ClassVar[tuple[str, ...]] = ("papers", "dailyPapers")
     address: ClassVar[str] = "https://huggingface.co"

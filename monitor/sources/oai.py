@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field
 
-from monitor.model import Document, FirstRun, Paper, Reading
+from monitor.model import Document, Paper, Reading
 from monitor.sources.arxiv import oai_records
 from monitor.sources.base import Found, SourceOptions
 from monitor.sources.formats.oai import dublin_core
@@ -40,8 +40,6 @@ class Oai(Harvester):
 
     kind: ClassVar[str] = "oai"
     Options: ClassVar[type[SourceOptions]] = OaiOptions
-    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
-    dated: ClassVar[bool] = True
 
     def read(self, document: Document) -> Reading:
         """Read all records; deleted ones are withdrawn papers."""

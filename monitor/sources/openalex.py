@@ -12,15 +12,14 @@ from urllib.parse import urlencode
 
 from pydantic import Field, SecretStr
 
-from monitor.model import RETRACTION, FirstRun, Paper
-from monitor.sources.fields.identifiers import identifiers
-from monitor.sources.fields.links import http_link
+from monitor.model import RETRACTION, Paper
+from monitor.sources.fields.identifiers import identifier_pairs, keys_of
+from monitor.sources.fields.links import first_link
 from monitor.sources.fields.publication_types import type_of
 from monitor.sources.formats.api.records import Listing
 from monitor.sources.formats.api.values import (
     Record,
     in_order,
-    keys_of,
     many,
     member,
     names_of,
@@ -53,8 +52,6 @@ class OpenAlex(ApiSource):
 
     kind: ClassVar[str] = "openalex"
     Options: ClassVar[type[OpenAlexOptions]] = OpenAlexOptions
-    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
-    dated: ClassVar[bool] = True
     service: ClassVar[str] = "OpenAlex"
     preset: ClassVar[str] = "openalex"
     lists: ClassVar[tuple[str, ...]] = ("results",)
@@ -86,7 +83,7 @@ class OpenAlex(ApiSource):
             venue=prose(_venue(record)),
             year=year_of(raw(record, "publication_year"), published),
             published=published,
-            url=next(filter(None, (http_link(link, "") for link in links)), ""),
+            url=first_link(links),
             pdf_url=_pdf(record),
             keys=keys_of(_keys(record, name)),
             categories=terms(raw(topic, "display_name") for topic in topics),
@@ -136,17 +133,11 @@ def _keys(record: Record, name: str) -> Iterator[tuple[str, str]]:
     yield "pmid", raw(record, "ids", "pmid").rstrip("/").rsplit("/", 1)[-1]
     central = raw(record, "ids", "pmcid").rstrip("/").rsplit("/", 1)[-1].upper()
     yield "pmcid", f"PMC{central}" if central.isdigit() else central
-    places = [raw(one, "landing_page_url") for one in many(record, "locations")]
-    doi = raw(record, "doi") or raw(record, "ids", "doi")
-    for scheme, values in identifiers([doi])[0].items():
-        yield from ((scheme, value) for value in _each(values))
-    yield from (("arxiv", value) for value in _each(identifiers(places)[0].get("arxiv", ())))
-
-
-def _each(values: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (values,) if isinstance(values, str) else values
+    yield from identifier_pairs([raw(record, "doi") or raw(record, "ids", "doi")])
+    places = identifier_pairs(raw(one, "landing_page_url") for one in many(record, "locations"))
+    yield from (pair for pair in places if pair[0] == "arxiv")
 
 
 def _pdf(record: Record) -> str:
     links = (raw(record, place, "pdf_url") for place in ("best_oa_location", "primary_location"))
-    return next(filter(None, (http_link(link, "") for link in links)), "")
+    return first_link(links)

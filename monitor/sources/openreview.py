@@ -14,8 +14,8 @@ from urllib.parse import quote, urlencode
 
 from pydantic import Field
 
-from monitor.model import FirstRun, Paper
-from monitor.sources.fields.identifiers import identifiers
+from monitor.model import Paper
+from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.names import authors
 from monitor.sources.formats.api.records import Listing
@@ -23,7 +23,6 @@ from monitor.sources.formats.api.values import (
     NoPaperError,
     Record,
     at_milliseconds,
-    keys_of,
     many,
     member,
     names_of,
@@ -57,8 +56,6 @@ class OpenReview(ApiSource):
 
     kind: ClassVar[str] = "openreview"
     Options: ClassVar[type[OpenReviewOptions]] = OpenReviewOptions
-    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
-    dated: ClassVar[bool] = True
     service: ClassVar[str] = "OpenReview"
     lists: ClassVar[tuple[str, ...]] = ("notes",)
     address: ClassVar[str] = "https://api2.openreview.net"
@@ -163,9 +160,7 @@ def _keys(record: Record, content: object, forum: str) -> Iterator[tuple[str, st
     bibtex = _BIBTEX_DOI.search(_word(content, "_bibtex"))
     texts = [raw(one) for one in many(record, "externalIds")]
     texts += [_word(content, "html"), _word(content, "pdf"), _word(content, "doi")]
-    found, _ = identifiers((*texts, bibtex["doi"] if bibtex else ""))
-    for scheme, values in found.items():
-        yield from ((scheme, v) for v in ((values,) if isinstance(values, str) else values))
+    yield from identifier_pairs((*texts, bibtex["doi"] if bibtex else ""))
     yield from (("dblp", one.removeprefix("dblp:")) for one in texts if one.startswith("dblp:"))
 
 

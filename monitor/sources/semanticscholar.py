@@ -13,15 +13,14 @@ from urllib.parse import urlencode, urlsplit
 
 from pydantic import Field, SecretStr
 
-from monitor.model import FirstRun, Paper
+from monitor.model import Paper
 from monitor.sources.base import Terms
 from monitor.sources.fields.dates import long_over
-from monitor.sources.fields.identifiers import identifiers
-from monitor.sources.fields.links import http_link
+from monitor.sources.fields.identifiers import identifier_pairs, keys_of
+from monitor.sources.fields.links import first_link, http_link
 from monitor.sources.formats.api.records import Listing
 from monitor.sources.formats.api.values import (
     Record,
-    keys_of,
     many,
     member,
     names_of,
@@ -39,6 +38,7 @@ FIELDS = (
     "title,abstract,authors,venue,journal,year,publicationDate,externalIds,url,openAccessPdf,"
     "fieldsOfStudy,s2FieldsOfStudy"
 )
+_VENUES = (("venue",), ("journal", "name"), ("publicationVenue", "name"))
 
 
 class SemanticScholarOptions(ApiOptions):
@@ -57,8 +57,6 @@ class SemanticScholar(ApiSource):
 
     kind: ClassVar[str] = "semanticscholar"
     Options: ClassVar[type[SemanticScholarOptions]] = SemanticScholarOptions
-    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
-    dated: ClassVar[bool] = True
     service: ClassVar[str] = "Semantic Scholar"
     lists: ClassVar[tuple[str, ...]] = ("data", "recommendedPapers", "papers")
     address: ClassVar[str] = "https://api.semanticscholar.org/graph/v1"
@@ -88,18 +86,18 @@ class SemanticScholar(ApiSource):
         name = raw(inner, "paperId")
         published = when(raw(inner, "publicationDate"), now)
         year = year_of(raw(inner, "year"), published)
-        page = http_link(raw(inner, "url"), "")
+        own_page = f"https://www.semanticscholar.org/paper/{name}" if name.isalnum() else ""
         studies = [raw(one) for one in many(inner, "fieldsOfStudy")]
         studies += [raw(one, "category") for one in many(inner, "s2FieldsOfStudy")]
         return Paper(
             title=title_of(raw(inner, "title")),
             abstract=prose(raw(inner, "abstract")),
             authors=names_of(raw(one, "name") or raw(one) for one in many(inner, "authors")),
-            venue=prose(next(filter(None, _venues(inner)), "")),
+            venue=prose(next(filter(None, (raw(inner, *path) for path in _VENUES)), "")),
             year=year,
             published=published,
             announced=None if published else long_over(year, now),
-            url=page or (f"https://www.semanticscholar.org/paper/{name}" if name.isalnum() else ""),
+            url=first_link((raw(inner, "url"), own_page)),
             pdf_url=_pdf(inner),
             keys=keys_of(_keys(inner, name)),
             categories=terms(studies),
@@ -129,21 +127,13 @@ class SemanticScholar(ApiSource):
         return f"{self.base}/paper/search/bulk?{urlencode(used)}"
 
 
-def _venues(record: object) -> Iterator[str]:
-    yield raw(record, "venue")
-    yield raw(record, "journal", "name")
-    yield raw(record, "publicationVenue", "name")
-
-
 def _keys(record: object, name: str) -> Iterator[tuple[str, str]]:
     """Yield identifiers under `externalIds`; an older API had arXiv id and DOI at the top level."""
     external = member(record, "externalIds")
     yield "s2", name
     arxiv = raw(external, "ArXiv") or raw(record, "arxivId")
     doi = raw(external, "DOI") or raw(record, "doi")
-    found, _ = identifiers((f"arxiv:{arxiv}" if arxiv else "", doi))
-    for scheme, value in found.items():
-        yield scheme, value if isinstance(value, str) else value[0]
+    yield from identifier_pairs((f"arxiv:{arxiv}" if arxiv else "", doi))
     yield "pmid", raw(external, "PubMed")
     central = raw(external, "PubMedCentral").upper().removeprefix("PMC")
     yield "pmcid", f"PMC{central}" if central else ""

@@ -91,7 +91,7 @@ def test_the_doi_in_a_reference_of_pubmed_is_what_a_notice_is_about() -> None:
     record = article(9, "Sand Moves", types=["Published Erratum"], refs={"ErratumFor": None})
     record = record.replace("J Sand. 2020;1:1", "J Sand. 2020;1:1. doi: 10.1000/P.1.")
     [paper] = read(PubMed, articles(record))
-    assert (paper.type, paper.about) == ("correction", {"doi": "10.1000/P.1"})
+    assert (paper.type, paper.about) == ("correction", {"doi": "10.1000/p.1"})
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from typing import ClassVar
 from msgspec import structs
 from pydantic import Field, field_validator, model_validator
 
-from monitor.model import Document, FirstRun, Paper, Reading
+from monitor.model import Document, Paper, Reading
 from monitor.sources.arxiv import oai_records
 from monitor.sources.arxiv.query_api import ArxivQuery
 from monitor.sources.base import Found, SourceOptions
@@ -95,8 +95,6 @@ class Arxiv(Harvester):
 
     kind: ClassVar[str] = "arxiv"
     Options: ClassVar[type[SourceOptions]] = ArxivOptions
-    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
-    dated: ClassVar[bool] = True
     calendar: ClassVar[Calendar | None] = CALENDAR
 
     def read(self, document: Document) -> Reading:
@@ -172,17 +170,15 @@ def is_gap(state: Mapping[str, str], day: date | None, now: datetime) -> bool:
     if until is None:
         return True
     last = _day(state)
-    if day and last and publishing_days(last, day):
+    if day and last and publishes_between(last, day):
         return True
-    fresh = day is not None and not publishing_days(day, now.astimezone(UTC).date())
+    fresh = day is not None and not publishes_between(day, now.astimezone(UTC).date())
     return not fresh and now - until > DAY
 
 
-def publishing_days(after: date, before: date) -> int:
-    """Count the days from Monday to Friday between two days: arXiv's feeds are of those."""
-    days = max((before - after).days - 1, 0)
-    weeks, rest = divmod(days, 7)
-    return weeks * 5 + sum((after + DAY * n).weekday() < 5 for n in range(1, rest + 1))
+def publishes_between(after: date, before: date) -> bool:
+    """Whether a day from Monday to Friday lies between two days: arXiv's feeds are of those."""
+    return any((after + DAY * n).weekday() < 5 for n in range(1, (before - after).days))
 
 
 def feed_day(content: bytes) -> date | None:

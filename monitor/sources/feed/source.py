@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import ClassVar
 
-from monitor.model import Document, FirstRun, Paper, Reading, Rejected
+from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.base import Source
 from monitor.sources.feed.entry import FeedEntries, paper
 from monitor.sources.feed.json_feed import read_json
@@ -26,8 +26,6 @@ class Feed(Source):
     """
 
     kind: ClassVar[str] = "feed"
-    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
-    dated: ClassVar[bool] = True
     repeats: ClassVar[bool] = True
 
     def read(self, document: Document) -> Reading:

@@ -10,8 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import unquote
 
 from monitor.identity.identifiers import ARXIV_ID, DOI_PREFIX
+from monitor.sources.fields import markup
 from monitor.text import clean
 
+Keys = Mapping[str, str | tuple[str, ...]]
+
+MAX_KEY_CHARS = 300
 MAX_DOI_CHARS = 300
 
 _ID = rf"(?P<id>{ARXIV_ID})(?:v(?P<version>\d{{1,4}}))?"
@@ -25,12 +29,13 @@ _DOI = re.compile(DOI_PREFIX + r"(?:[^\s?#&\"<>]|<[\w.:-]{1,40}>(?=\d))+")
 _PMID = re.compile(
     r"(?:pubmed\.ncbi\.nlm\.nih\.gov/|/pubmed/|\bpmid: ?|\bpubmed:)(?P<id>\d{1,8})\b"
 )
+_OPENREVIEW = re.compile(r"openreview\.net/(?:forum|pdf)\?id=([\w-]+)")
 # Pages of an article append words to its DOI; those of bioRxiv and medRxiv a version too.
 _DOI_PAGES = re.compile(r"(?:/(?:full|abstract|pdf|epdf|html|meta)|\.full|\.abstract|\.pdf)+$")
 _PREPRINT_VERSION = re.compile(r"^(?P<doi>10\.(?:1101|64898)/.*\d)v(?P<version>\d{1,4})$")
 
 
-def identifiers(values: Iterable[str]) -> tuple[Mapping[str, str | tuple[str, ...]], int | None]:
+def identifiers(values: Iterable[str]) -> tuple[Keys, int | None]:
     """Return keys (arxiv without version, doi in lower case, pmid) and the version named."""
     found: dict[str, list[str]] = {"arxiv": [], "doi": [], "pmid": []}
     version: int | None = None
@@ -48,6 +53,20 @@ def identifier_pairs(values: Iterable[str]) -> Iterator[tuple[str, str]]:
         scheme, identifier, _ = _find_identifier(value)
         if identifier:
             yield scheme, identifier
+
+
+def openreview_id(values: Iterable[str]) -> str:
+    """Return the id of the first link to a page of OpenReview, or ""."""
+    return next((found[1] for one in values if (found := _OPENREVIEW.search(one))), "")
+
+
+def keys_of(pairs: Iterable[tuple[str, str]]) -> Keys:
+    """Collect identifiers by scheme: one value, or a tuple of several."""
+    found: dict[str, dict[str, None]] = {}
+    for scheme, value in pairs:
+        if value and len(value) <= MAX_KEY_CHARS:
+            found.setdefault(scheme, {})[markup.text(value)] = None
+    return {scheme: v[0] if len(v := tuple(values)) == 1 else v for scheme, values in found.items()}
 
 
 def arxiv_id(value: str) -> str:

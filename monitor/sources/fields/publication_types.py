@@ -7,9 +7,10 @@ those of Crossref.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from monitor.model import COMMENT, CONCERN, CORRECTION, RETRACTION
+from monitor.sources.fields.identifiers import Keys, keys_of
 
 _WORDS = {
     RETRACTION: """
@@ -41,3 +42,14 @@ def type_of(words: Iterable[str]) -> str:
     marks = {_MARKS[word] for word in names if word in _MARKS}
     first = (word[:MAX_TYPE_CHARS] for word in names if word and word not in _EMPTY)
     return next((mark for mark in NOTICES if mark in marks), "") or next(first, "")
+
+
+def type_and_subject(
+    notices: Sequence[tuple[str, Iterable[tuple[str, str]]]], types: Iterable[str]
+) -> tuple[str, Keys]:
+    """Return the type of a publication, and the keys of what a notice of this type is about.
+
+    `notices` are the marks of a record as a notice, each with identifiers of its subject.
+    """
+    type_ = type_of([*(mark for mark, _ in notices), *types])
+    return type_, keys_of(pair for mark, about in notices if mark == type_ for pair in about)

@@ -15,11 +15,11 @@ from itertools import pairwise
 
 from monitor.model import COMMENT, CONCERN, CORRECTION, RETRACTION, Paper, Rejected
 from monitor.sources.fields.dates import partial_date, within_print_era
-from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.markup import text
-from monitor.sources.fields.publication_types import type_of
-from monitor.sources.formats.api.values import Keys, keys_of, names_of, natural, terms
+from monitor.sources.fields.publication_types import type_and_subject
+from monitor.sources.formats.api.values import names_of, natural, terms
 
 BEGINS = re.compile(r"^PMID- *\d", re.MULTILINE)
 _FIELD = re.compile(r"^([A-Z]{2,4}) *- ?(.*(?:\n {6}.*)*)", re.MULTILINE)
@@ -32,10 +32,7 @@ _NOTICES = {
     "ECF": CONCERN,
     "CON": COMMENT,
 }
-_CITED = (
-    ("pmid", re.compile(r"\bPMID: *(\d+)")),
-    ("doi", re.compile(r"\bdoi: *(10\.\S+)", re.IGNORECASE)),
-)
+_BEFORE_PMID = re.compile(r"\s(?=PMID:)")
 _DAY = re.compile(r"(\d{4})(\d\d)(\d\d)$")
 
 _SUFFIXED = re.compile(r"([^,]+), ([^,]+) (Jr|Sr|[IV]+|\d(?:st|nd|rd|th))$")
@@ -65,7 +62,7 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         return Rejected(where, "reference has no title")
     pmid = _first(fields, "PMID").split()[0]
     year, issued = partial_date(_first(fields, "DP"))
-    type_, about = _type(fields)
+    type_, about = type_and_subject(list(_notices(fields)), fields.get("PT", ()))
     people = fields.get("FAU") or fields.get("AU") or fields.get("FED") or fields.get("ED") or ()
     return Paper(
         title=title,
@@ -76,7 +73,7 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         published=within_print_era(_day(_first(fields, "DEP")) or issued, now),
         updated=within_print_era(_day(_first(fields, "LR")), now),
         url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/",
-        keys={"pmid": pmid} | _keys(fields),
+        keys=keys_of((("pmid", pmid), *_keys(fields))),
         categories=terms(word.lstrip("*") for word in fields.get("OT", ())),
         withdrawn="Retracted Publication" in fields.get("PT", ()) or "RIN" in fields,
         raw_id=pmid,
@@ -85,19 +82,10 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
     )
 
 
-def _type(fields: Fields) -> tuple[str, Keys]:
-    """Return the type of a publication, and the records that a notice of this type is about."""
-    notices = [(mark, one) for tag, mark in _NOTICES.items() for one in fields.get(tag, ())]
-    type_ = type_of([*(mark for mark, _ in notices), *fields.get("PT", ())])
-    return type_, keys_of(
-        pair for mark, one in notices if mark == type_ for pair in _cited_keys(one)
-    )
-
-
-def _cited_keys(reference: str) -> Iterator[tuple[str, str]]:
-    for scheme, pattern in _CITED:
-        if found := pattern.search(reference):
-            yield scheme, found[1].rstrip(".,;)")
+def _notices(fields: Fields) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
+    for tag, mark in _NOTICES.items():
+        for reference in fields.get(tag, ()):
+            yield mark, identifier_pairs(_BEFORE_PMID.split(reference))
 
 
 def _name(name: str) -> str:
@@ -114,9 +102,8 @@ def _day(text: str) -> datetime | None:
     return partial_date("-".join(found.groups()))[1] if found else None
 
 
-def _keys(fields: Fields) -> dict[str, str | tuple[str, ...]]:
-    """Return DOI and PMC number; each value has its type."""
+def _keys(fields: Fields) -> Iterator[tuple[str, str]]:
+    """Yield DOI and PMC number; each value has its type."""
     matches = [_ID.match(one) for tag in ("LID", "AID") for one in fields.get(tag, ())]
-    named = [one[1] for one in matches if one and one[2] == "doi"]
-    pmc = _first(fields, "PMC")
-    return dict(identifiers(named)[0]) | ({"pmcid": pmc} if pmc else {})
+    yield from identifier_pairs(one[1] for one in matches if one and one[2] == "doi")
+    yield "pmcid", _first(fields, "PMC")

@@ -10,20 +10,11 @@ from itertools import islice
 from typing import Any
 
 from monitor.sources.fields.dates import parse_date, partial_date
-from monitor.sources.fields.identifiers import arxiv_id, identifiers
+from monitor.sources.fields.identifiers import Keys, arxiv_id, identifiers, keys_of
 from monitor.sources.fields.limits import MAX_CATEGORIES
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.publication_types import type_of
-from monitor.sources.formats.api.values import (
-    MAX_NAMES,
-    Keys,
-    in_order,
-    keys_of,
-    natural,
-    prose,
-    raw,
-    year_of,
-)
+from monitor.sources.formats.api.values import MAX_NAMES, in_order, natural, prose, raw, year_of
 from monitor.sources.jsonl.author_values import names_in
 from monitor.sources.jsonl.rows import parse_cell
 

@@ -11,25 +11,17 @@ from datetime import datetime
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from monitor.model import (
-    COMMENT,
-    CONCERN,
-    CORRECTION,
-    RETRACTION,
-    Paper,
-    Rejected,
-)
+from monitor.model import COMMENT, CONCERN, CORRECTION, RETRACTION, Paper, Rejected
 from monitor.sources.fields.dates import day_of, partial_date, within_print_era
-from monitor.sources.fields.identifiers import identifiers as find_identifiers
+from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of
 from monitor.sources.fields.markup import text
-from monitor.sources.fields.publication_types import type_of
-from monitor.sources.formats.api.values import Keys, keys_of
+from monitor.sources.fields.publication_types import type_and_subject
+from monitor.sources.formats.api.values import year_of
 
 _NO_TITLE = ("", "[Not Available].", "[Not Available]")
 _UNLABELLED = "UNLABELLED"
 _ADDRESS = re.compile(r"[\s.,;:]*\bElectronic address:.*", re.DOTALL)
 _PMC = re.compile(r"PMC\d{1,10}", re.ASCII)
-_RETRACTED = "Retracted Publication"
 # The type of a notice by RefType.
 _NOTICES = {
     "RetractionOf": RETRACTION,
@@ -38,7 +30,6 @@ _NOTICES = {
     "ExpressionOfConcernFor": CONCERN,
     "CommentOn": COMMENT,
 }
-_CITED_DOI = re.compile(r"\bdoi:\s*(10\.\S+)", re.IGNORECASE)
 
 
 def read_record(element: Element, where: str, now: datetime) -> Iterator[Paper | Rejected]:
@@ -64,22 +55,19 @@ def _article(record: Element, where: str, now: datetime) -> Paper | Rejected:
     article = citation.find("Article")
     if article is None:
         return Rejected(where, "record has no article")
-    english = _title(article.find("ArticleTitle"))
-    title = (
-        english if english not in _NO_TITLE else _title(article.find("VernacularTitle")) or english
-    )
+    title = _text_at(article, "ArticleTitle")
+    if title in _NO_TITLE:
+        title = _text_at(article, "VernacularTitle") or title
     if not title:
         return Rejected(where, "record has no title")
-    issue = article.find("Journal/JournalIssue/PubDate")
-    online = article.find("ArticleDate")
-    year, issued = _date(issue)
-    online_year, published = _date(online)
-    type_, about = _type(citation)
+    year, issued = _date(article.find("Journal/JournalIssue/PubDate"))
+    online_year, published = _date(article.find("ArticleDate"))
+    type_, about = type_and_subject(list(_notices(citation)), _types(citation))
     identifiers = [*article.iter("ELocationID"), *record.iterfind("PubmedData/ArticleIdList/*")]
     return Paper(
         title=title,
         **_identity(citation.find("PMID"), identifiers, citation.findall("KeywordList/Keyword")),
-        abstract=_abstract(article) or _other_abstract(citation),
+        abstract=_sections(article.find("Abstract")) or _other_abstract(citation),
         authors=_authors(article.find("AuthorList")),
         venue=_text_at(article, "Journal/Title")
         or _text_at(citation, "MedlineJournalInfo/MedlineTA"),
@@ -98,7 +86,7 @@ def _book(record: Element, where: str, now: datetime) -> Paper | Rejected:
     book = record.find("BookDocument")
     if book is None:
         return Rejected(where, "record has no book document")
-    title = _title(book.find("ArticleTitle")) or _title(book.find("Book/BookTitle"))
+    title = _text_at(book, "ArticleTitle") or _text_at(book, "Book/BookTitle")
     if not title:
         return Rejected(where, "record has no title")
     chapter = book.find("AuthorList[@Type='authors']")
@@ -112,7 +100,7 @@ def _book(record: Element, where: str, now: datetime) -> Paper | Rejected:
     return Paper(
         title=title,
         **_identity(book.find("PMID"), identifiers, book.findall("KeywordList/Keyword")),
-        abstract=_abstract(book),
+        abstract=_sections(book.find("Abstract")),
         authors=_authors(writers if writers is not None else book.find("Book/AuthorList")),
         venue=_text_at(book, "Book/BookTitle"),
         year=contributed_year or year,  # a chapter may be decades newer than its book
@@ -131,7 +119,7 @@ def _identity(
     return {
         "raw_id": pmid,
         "url": f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/" if pmid.isdigit() else "",
-        "keys": ({"pmid": pmid} if pmid else {}) | _keys(identifiers),
+        "keys": {**({"pmid": pmid} if pmid else {}), **_keys(identifiers)},
         "categories": tuple(dict.fromkeys(filter(None, (text(_all(word)) for word in keywords)))),
         "version": int(version) if version.isdigit() and len(version) < 4 else None,
     }
@@ -143,14 +131,6 @@ def _all(element: Element | None) -> str:
 
 def _text_at(element: Element, path: str) -> str:
     return text(_all(element.find(path)))
-
-
-def _title(element: Element | None) -> str:
-    return text(_all(element))
-
-
-def _abstract(article: Element) -> str:
-    return _sections(article.find("Abstract"))
 
 
 def _other_abstract(citation: Element) -> str:
@@ -179,20 +159,13 @@ def _authors(names: Element | None) -> tuple[str, ...]:
 
 
 def _name(author: Element) -> str:
-    parts = (
-        ("ForeName", "LastName", "Suffix")
-        if author.find("ForeName") is not None
-        else (
-            "Initials",
-            "LastName",
-            "Suffix",
-        )
-    )
-    name = " ".join(filter(None, (_text_at(author, part) for part in parts)))
+    given = "ForeName" if author.find("ForeName") is not None else "Initials"
+    parts = (_text_at(author, part) for part in (given, "LastName", "Suffix"))
+    name = " ".join(filter(None, parts))
     return _ADDRESS.sub("", _text_at(author, "CollectiveName")) or name
 
 
-def _keys(elements: list[Element]) -> dict[str, str | tuple[str, ...]]:
+def _keys(elements: list[Element]) -> Keys:
     """Return DOI and PMC number; lists of the same name elsewhere belong to references."""
     doi = [
         _all(one)
@@ -200,14 +173,13 @@ def _keys(elements: list[Element]) -> dict[str, str | tuple[str, ...]]:
         if (one.get("IdType") or one.get("EIdType")) == "doi" and one.get("ValidYN") != "N"
     ]
     pmc = [_all(one).strip() for one in elements if one.get("IdType") == "pmc"]
-    found = dict(find_identifiers(doi)[0])
-    return found | ({"pmcid": pmc[0]} if pmc and _PMC.fullmatch(pmc[0]) else {})
+    pmcid = pmc[0] if pmc and _PMC.fullmatch(pmc[0]) else ""
+    return keys_of((*identifier_pairs(doi), ("pmcid", pmcid)))
 
 
 def _is_retracted(citation: Element) -> bool:
-    return _RETRACTED in _types(citation) or any(
-        note.get("RefType") == "RetractionIn" for note in _notes(citation)
-    )
+    retracted = any(note.get("RefType") == "RetractionIn" for note in _notes(citation))
+    return retracted or "Retracted Publication" in _types(citation)
 
 
 def _types(citation: Element) -> list[str]:
@@ -219,22 +191,12 @@ def _notes(citation: Element) -> Iterator[Element]:
     return citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
 
 
-def _type(citation: Element) -> tuple[str, Keys]:
-    """Return the type of a publication, and the records that a notice of this type is about."""
-    notices = [
-        (mark, note) for note in _notes(citation) if (mark := _NOTICES.get(note.get("RefType", "")))
-    ]
-    type_ = type_of([*(mark for mark, _ in notices), *_types(citation)])
-    return type_, keys_of(
-        pair for mark, note in notices if mark == type_ for pair in _cited_keys(note)
-    )
-
-
-def _cited_keys(note: Element) -> Iterator[tuple[str, str]]:
-    """Yield the PMID of a cited record, and its DOI if the reference has one."""
-    yield "pmid", _text_at(note, "PMID")
-    if doi := _CITED_DOI.search(_text_at(note, "RefSource")):
-        yield "doi", doi[1].rstrip(".,;)")
+def _notices(citation: Element) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
+    """Yield the marks of a notice, each with PMID and DOI of the record that it cites."""
+    for note in _notes(citation):
+        if mark := _NOTICES.get(note.get("RefType", "")):
+            cited = (f"pmid: {_text_at(note, 'PMID')}", _text_at(note, "RefSource"))
+            yield mark, identifier_pairs(cited)
 
 
 def _date(element: Element | None) -> tuple[int | None, datetime | None]:
@@ -244,8 +206,7 @@ def _date(element: Element | None) -> tuple[int | None, datetime | None]:
     if free := element.findtext("MedlineDate"):
         return partial_date(free)
     year, month, day = (element.findtext(part) or "" for part in ("Year", "Month", "Day"))
-    full_year = int(year) if year.isascii() and year.isdigit() and len(year) == 4 else None
-    return full_year, day_of(year, month, day) if month else None
+    return year_of(year), day_of(year, month, day) if month else None
 
 
 def _entry_day(record: Element) -> datetime | None:

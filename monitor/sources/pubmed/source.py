@@ -17,7 +17,6 @@ from typing import ClassVar
 from monitor.errors import DocumentError
 from monitor.model import (
     Document,
-    FirstRun,
     Paper,
     Reading,
     Rejected,
@@ -44,8 +43,6 @@ class PubMed(Source):
 
     kind: ClassVar[str] = "pubmed"
     Options: ClassVar[type[SourceOptions]] = PubMedOptions
-    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
-    dated: ClassVar[bool] = True
 
     def read(self, document: Document) -> Reading:
         """Read all records; after a fault the reading is partial."""

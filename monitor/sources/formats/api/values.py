@@ -16,7 +16,6 @@ from monitor.text import clean
 MAX_NAMES = 10_000
 
 Record = Mapping[str, object]
-Keys = Mapping[str, str | tuple[str, ...]]
 
 
 _SUFFIX = re.compile(r"^(?:jr|sr|ii|iii|iv|v|phd|md)\.?$", re.IGNORECASE)
@@ -140,12 +139,3 @@ def terms(words: Iterable[str]) -> tuple[str, ...]:
     """Return categories or keywords, each once."""
     found = dict.fromkeys(markup.text(term[:1000]) for term in words)
     return tuple(term for term in found if 0 < len(term) <= 100)[:MAX_CATEGORIES]
-
-
-def keys_of(pairs: Iterable[tuple[str, str]]) -> Keys:
-    """Collect identifiers by scheme: one value, or a tuple of several."""
-    found: dict[str, dict[str, None]] = {}
-    for scheme, value in pairs:
-        if value and len(value) <= 300:
-            found.setdefault(scheme, {})[markup.text(value)] = None
-    return {scheme: v[0] if len(v := tuple(values)) == 1 else v for scheme, values in found.items()}

@@ -14,9 +14,9 @@ from xml.etree.ElementTree import Element
 from monitor.model import Paper
 from monitor.sources.fields.arxiv_text import accents
 from monitor.sources.fields.dates import long_over, parse_date, partial_date, within_print_era
-from monitor.sources.fields.identifiers import identifiers
-from monitor.sources.fields.links import http_link
-from monitor.sources.formats.api.values import MAX_NAMES, Keys, doi_page, natural, terms
+from monitor.sources.fields.identifiers import Keys, identifiers, openreview_id
+from monitor.sources.fields.links import first_link
+from monitor.sources.formats.api.values import MAX_NAMES, doi_page, natural, terms
 from monitor.sources.formats.oai.envelope import (
     NO_TITLE,
     Record,
@@ -53,7 +53,6 @@ _NO_ABSTRACT = re.compile(
 )
 _SHORT = 100
 _NO_VENUE = re.compile(r"https?:|(?:issn|isbn|doi|urn|eissn)\b|[\d\s:;.,-]+$", re.IGNORECASE)
-_OPENREVIEW = re.compile(r"openreview\.net/(?:forum|pdf)\?id=([\w-]+)")
 
 
 def paper(record: Record, now: datetime) -> Paper | str:
@@ -151,12 +150,11 @@ def _keys(identifier: str, metadata: Element) -> tuple[Keys, int | None]:
     found = dict(keys)
     if "arxiv" not in identifiers((identifier,))[0]:
         found["oai"] = identifier
-    if match := next((m for text in named if (m := _OPENREVIEW.search(text))), None):
-        found["openreview"] = match[1]
+    if review := openreview_id(named):
+        found["openreview"] = review
     return found, version
 
 
 def _link(texts: Iterable[str], keys: Keys) -> str:
-    found = next((link for text in texts if (link := http_link(text, ""))), "")
     doi = keys.get("doi", "")
-    return found or (doi_page(doi) if isinstance(doi, str) and doi else "")
+    return first_link(texts) or (doi_page(doi) if isinstance(doi, str) and doi else "")

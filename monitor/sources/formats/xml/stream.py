@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Protocol, cast
+from typing import Any
 from xml.etree.ElementTree import XML, Element, ParseError, XMLPullParser
 from xml.parsers import expat
 
@@ -30,16 +30,6 @@ _HEAD = re.compile(
 )
 
 
-class _Parser(Protocol):
-    """A pull parser for the events that begin or end an element."""
-
-    def feed(self, data: bytes) -> None: ...
-
-    def close(self) -> None: ...
-
-    def read_events(self) -> Iterator[tuple[str, Element]]: ...
-
-
 def records(
     content: bytes,
     names: Collection[str],
@@ -52,7 +42,7 @@ def records(
     requested. `content` may be gzip. Raises XmlError; what was yielded before it is still good.
     `bulk` names the record of which large documents consist, so that they are read faster.
     """
-    parser = cast("_Parser", XMLPullParser(events=("start", "end")))
+    parser: Any = XMLPullParser(events=("start", "end"))
     walk = _Walk(names, heads)
     bulk_parser = _BulkParser(bulk if len(content) > BULK_FROM_BYTES else "")
     quiet = 0
@@ -176,7 +166,7 @@ class _BulkParser:
         return text
 
 
-def _events_left(parser: _Parser) -> Iterator[tuple[str, Element]]:
+def _events_left(parser: Any) -> Iterator[tuple[str, Element]]:
     """Yield the events before a fault, which the pull parser raises after them."""
     try:
         yield from parser.read_events()
