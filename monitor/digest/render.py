@@ -69,7 +69,9 @@ class JinjaTemplates:
     def render(self, name: str, **values: object) -> str:
         """Return the template `name` written out with `values`; raises TemplateError."""
         try:
-            text = self._environment_of(name).get_template(name).render(values).strip()
+            environment = self._environment_of(name)
+            environment.drop_changed()
+            text = environment.get_template(name).render(values).strip()
             if name.startswith("mail/") and name.endswith(".html.j2"):
                 text = self._inliner.inline(text)
         except Exception as error:  # a user's template can raise anything
@@ -121,7 +123,7 @@ class JinjaTemplates:
     def _fault(self, name: str, line: int, message: str) -> Fault:
         return Fault(str((self._user_dir or Path()) / name), line, "templates", message)
 
-    def _environment_of(self, name: str) -> ImmutableSandboxedEnvironment:
+    def _environment_of(self, name: str) -> _Environment:
         if name.endswith(".html.j2"):
             return self._html
         return self._slack if name.startswith("slack/") else self._text
@@ -176,6 +178,12 @@ def slack_link(text: str | Passage, url: str) -> Markup:
 class _Environment(ImmutableSandboxedEnvironment):
     """The sandbox, without its checks for the fields of our own values: these are data."""
 
+    def drop_changed(self) -> None:
+        """Let changed templates be read again. Jinja by itself looks at each inclusion."""
+        assert self.cache is not None
+        if not all(template.is_up_to_date for template in self.cache.values()):
+            self.cache.clear()
+
     def getattr(self, obj: Any, attribute: str) -> Any:
         if attribute in _FIELDS.get(type(obj), ()):
             return getattr(obj, attribute)
@@ -199,7 +207,7 @@ _FIELDS = {value: _fields_of(value) for value in _VALUES}
 
 def _environment(
     loader: ChoiceLoader, escape_text: Escape, mark: Callable[..., Markup]
-) -> ImmutableSandboxedEnvironment:
+) -> _Environment:
     def finish(value: object) -> object:
         if isinstance(value, Markup) or not isinstance(value, str):
             return value
@@ -209,6 +217,7 @@ def _environment(
     environment = _Environment(
         loader=loader,
         autoescape=True,
+        auto_reload=False,  # see `drop_changed`
         finalize=finish,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from monitor.digest.render import JinjaTemplates
+from tests.digest.samples import digest, news
 
 
 def faults(folder: Path, **files: str) -> list[tuple[str, int, str]]:
@@ -54,3 +56,15 @@ def test_ours_have_no_faults(tmp_path: Path):
     assert JinjaTemplates().faults() == []
     named = JinjaTemplates(resource("templates")).faults()
     assert [Path(one.file).name for one in named] == []
+
+
+def test_a_changed_template_counts_at_the_next_rendering_also_where_it_is_included(tmp_path: Path):
+    paper = tmp_path / "mail" / "paper.txt.j2"
+    paper.parent.mkdir()
+    templates, seen = JinjaTemplates(tmp_path), []
+    for number, text in enumerate(("first", "second")):
+        paper.write_text(text)
+        os.utime(paper, (number, number))
+        seen.append(templates.render("mail/digest.txt.j2", digest=digest([news()]), full=25))
+    assert ["first" in text for text in seen] == [True, False]
+    assert ["second" in text for text in seen] == [False, True]

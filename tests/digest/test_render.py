@@ -379,6 +379,8 @@ def test_macros_and_blocks_of_the_users_escape_and_do_not_escape_twice(tmp_path:
         ("\n{{ 1 / 0 }}", 2, "division by zero"),
         ("{{ digest|no_such_filter }}", 1, "no_such_filter"),
         ("\n\n{{ ''.__class__ }}", 3, "unsafe"),
+        ("{{ digest.__class__ }}", 1, "unsafe"),
+        ("{{ digest['__class__'] }}", 1, "unsafe"),
         ("{% for i in range(10**9) %}{% endfor %}", 1, "Range too big"),
     ],
 )
