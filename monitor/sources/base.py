@@ -38,6 +38,7 @@ __all__ = [
     "SourceOptions",
     "Terms",
     "documents_in",
+    "failure",
     "read_dump",
     "read_file",
     "reading",
@@ -217,6 +218,11 @@ class Source(ABC):
         )
 
 
+def failure(error: str) -> Reading:
+    """Return the reading of a document that cannot be read."""
+    return Reading(error=error, complete=False)
+
+
 def reading(records: Sequence[Paper | Rejected], whole: bool) -> Reading:
     """Part papers from rejections; a document of rejections only is an error."""
     papers = tuple(record for record in records if isinstance(record, Paper))
@@ -224,6 +230,6 @@ def reading(records: Sequence[Paper | Rejected], whole: bool) -> Reading:
     if papers or not rejected:
         return Reading(papers, rejected, complete=whole)
     if len(rejected) == 1 and not whole:
-        return Reading(error=rejected[0].why, complete=False)
+        return failure(rejected[0].why)
     error = f"no record is a paper: {rejected[0].why}"
     return Reading((), rejected, error, complete=False)

@@ -16,15 +16,15 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
-from monitor.sources.base import Source, reading
+from monitor.sources.base import Source, failure, reading
 from monitor.sources.fields.dates import partial_date, within_print_era
-from monitor.sources.fields.encoding import SAMPLE, decode, looks_binary
+from monitor.sources.fields.encoding import SAMPLE, decode, find_fault
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.limits import MAX_ENTRY
-from monitor.sources.fields.links import http_link
+from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
 from monitor.sources.formats import nbib
-from monitor.sources.formats.api.values import doi_page, names_of, natural, terms
+from monitor.sources.formats.api.values import doi_link, names_of, natural, terms
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_REFERENCES = 80_000
@@ -33,7 +33,6 @@ _BEGINS = re.compile(r"^[ \t]*TY {1,3}-", re.MULTILINE)
 _ENDS = re.compile(r"^[ \t]*ER {1,3}-", re.MULTILINE)
 # What some programs write instead of two spaces, a hyphen and a space.
 _TAG = re.compile(r"^[ \t]*([A-Z][A-Z0-9]) {1,3}-[ \t]?", re.MULTILINE)
-_MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE)
 _LINES = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 _TITLES = ("TI", "T1", "CT", "BT", "ST", "TT")
@@ -60,6 +59,8 @@ _NUMBERS = (
     ("pmid", re.compile(r"^(\d{1,9})\[pmid\]$"), ("U1",)),
     ("pmcid", re.compile(r"(?:^|/articles/)(PMC\d{1,9})\b"), ("AN", "C2", "UR")),
 )
+_NUMBER = re.compile(r"\d{1,9}")
+_NAMES_PAPER = re.compile(r"10\.\d{4,9}/|arxiv", re.IGNORECASE)
 _NO_ABSTRACT = re.compile(r"abstract\W*", re.IGNORECASE)
 
 Fields = Mapping[str, Any]
@@ -75,18 +76,18 @@ class Ris(Source):
     def read(self, document: Document) -> Reading:
         """Read all references; the reading is incomplete if the last one has no end."""
         content, whole = decode(document.content)
-        if fault := _unreadable(content, len(document.content)):
-            return Reading(error=fault, complete=False)
+        if fault := find_fault(content, "RIS", SAMPLE):
+            return failure(fault)
+        if len(document.content) > MAX_BYTES:
+            return failure(f"the document is larger than {MAX_BYTES:,} bytes")
         content = _LINES.sub("\n", content.replace("\0", ""))
         is_nbib = bool(nbib.BEGINS.match(content.lstrip()))
         begins = nbib.BEGINS if is_nbib else _BEGINS
         starts = [found.start() for found in begins.finditer(content)]
         if not starts:
-            return Reading(error=_no_reference(content), complete=False)
+            return failure(_no_reference(content))
         if len(starts) > MAX_REFERENCES:
-            return Reading(
-                error=f"the document has more than {MAX_REFERENCES:,} references", complete=False
-            )
+            return failure(f"the document has more than {MAX_REFERENCES:,} references")
         if is_nbib:
             return reading(list(nbib.references(content, starts, self._clock())), whole)
         ended = bool(_ENDS.search(content, starts[-1]))
@@ -94,20 +95,10 @@ class Ris(Source):
         return reading(found, whole and ended)
 
 
-def _unreadable(content: str, size: int) -> str:
-    if not content.strip():
-        return "the document is empty"
-    if size > MAX_BYTES:
-        return f"the document is larger than {MAX_BYTES:,} bytes"
-    if len(content) > SAMPLE and looks_binary(content[:SAMPLE]):
-        return "the document is not text"
-    return "the document is HTML or XML, not RIS" if _MARKUP.match(content) else ""
-
-
 def _no_reference(content: str) -> str:
     """Explain that there is no reference, and name the format of the document if it is known."""
-    if looks_binary(content[:SAMPLE]):
-        return "the document is not text"
+    if fault := find_fault(content, "RIS"):
+        return fault
     beginning = content.lstrip()[:40]
     other = next((name for sign, name in _OTHERS.items() if beginning.startswith(sign)), "")
     hint = f": it is in the format of {other}; export it as RIS" if other else ""
@@ -192,24 +183,19 @@ def _date(fields: Fields) -> tuple[int | None, datetime | None]:
 
 def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int | None]:
     named = _all(fields, ("DO", "UR", "LK", "M3", "ID", "AN"))
-    keys, version = identifiers(one for one in named if _names_paper(one))
-    found = dict(keys)
-    if fields.get("DB") and "pubmed" in str(fields["DB"]).lower():
-        numbers = [one for one in _all(fields, ("AN", "ID")) if re.fullmatch(r"\d{1,9}", one)]
-        found |= {"pmid": numbers[0]} if numbers else {}
+    keys, version = identifiers(one for one in named if _NAMES_PAPER.search(one))
+    numbers = dict(reversed(list(_numbers(fields))))  # the first of each scheme counts
+    return {**keys, **numbers}, version
+
+
+def _numbers(fields: Fields) -> Iterator[tuple[str, str]]:
+    if "pubmed" in str(fields.get("DB", "")).lower():
+        yield from (("pmid", one) for one in _all(fields, ("AN", "ID")) if _NUMBER.fullmatch(one))
     for scheme, pattern, tags in _NUMBERS:
-        matches = (match for one in _all(fields, tags) if (match := pattern.search(one)))
-        if first := next(matches, None):
-            found.setdefault(scheme, first[1])
-    return found, version
-
-
-def _names_paper(text: str) -> bool:
-    return bool(re.search(r"10\.\d{4,9}/|arxiv", text, re.IGNORECASE))
+        matches = map(pattern.search, _all(fields, tags))
+        yield from ((scheme, found[1]) for found in matches if found)
 
 
 def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:
-    links = (http_link(link, "") for link in _all(fields, ("UR", "LK", "L2")))
-    doi = keys.get("doi", "")
-    first = doi if isinstance(doi, str) else doi[0]
-    return next(filter(None, links), doi_page(first) if first else "")
+    own = first_link(_all(fields, ("UR", "LK", "L2")))
+    return own or doi_link(keys)

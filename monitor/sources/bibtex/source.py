@@ -13,17 +13,17 @@ from functools import lru_cache
 from typing import ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
-from monitor.sources.base import Source, reading
+from monitor.sources.base import Source, failure, reading
 from monitor.sources.bibtex import entries
 from monitor.sources.bibtex.entries import Entry, Fields
 from monitor.sources.bibtex.latex import bare, unlatex
 from monitor.sources.fields.dates import day_of, partial_date, within_print_era
-from monitor.sources.fields.encoding import SAMPLE, decode, looks_binary
+from monitor.sources.fields.encoding import SAMPLE, decode, find_fault
 from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.limits import MAX_ENTRY
-from monitor.sources.fields.links import http_link
+from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
-from monitor.sources.formats.api.values import doi_page, terms
+from monitor.sources.formats.api.values import arxiv_link, doi_link, terms
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_NAMES = 10_000
@@ -51,7 +51,6 @@ _PARTS = re.compile(r"\s*\b(given|prefix|family|suffix)\s*=\s*([^,]+),?", re.IGN
 _PMID = re.compile(r"PMID:?\s*(\d{1,9})", re.IGNORECASE)
 _COMMENT = re.compile(r"^[ \t]*%.*$", re.MULTILINE)  # a line between names
 _BARE_NOTE = re.compile(r"^\W*arXiv:\s*[\w./-]+", re.IGNORECASE)
-_MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE)
 
 
 class BibTex(Source):
@@ -64,32 +63,17 @@ class BibTex(Source):
     def read(self, document: Document) -> Reading:
         """Read all entries; broken ones are rejected with the line where they begin."""
         content, whole = decode(document.content)
-        if fault := _unreadable(content, len(document.content)):
-            return Reading(error=fault, complete=False)
+        if fault := find_fault(content, "BibTeX", SAMPLE):
+            return failure(fault)
+        if len(document.content) > MAX_BYTES:
+            return failure(f"the document is larger than {MAX_BYTES:,} bytes")
+        if sum(1 for _ in entries.BEGINS.finditer(content)) > MAX_ENTRIES:
+            return failure(f"the document has more than {MAX_ENTRIES:,} entries")
         found = list(_entries(content, self._clock()))
         if not found:
-            is_text = not looks_binary(content[:SAMPLE])
-            error = "no BibTeX entry in the document" if is_text else "the document is not text"
-            return Reading(error=error, complete=False)
-        return reading(found, whole and not _is_cut(content, found))
-
-
-def _unreadable(content: str, size: int) -> str:
-    if not content.strip():
-        return "the document is empty"
-    if size > MAX_BYTES:
-        return f"the document is larger than {MAX_BYTES:,} bytes"
-    if _MARKUP.match(content):
-        return "the document is HTML or XML, not BibTeX"
-    if len(content) > SAMPLE and looks_binary(content[:SAMPLE]):
-        return "the document is not text"
-    many = sum(1 for _ in entries.BEGINS.finditer(content)) > MAX_ENTRIES
-    return f"the document has more than {MAX_ENTRIES:,} entries" if many else ""
-
-
-def _is_cut(content: str, found: list[Paper | Rejected]) -> bool:
-    """Whether the file ends inside its last entry."""
-    return isinstance(found[-1], Rejected) and "end of file" in found[-1].why
+            return failure(find_fault(content, "BibTeX") or "no BibTeX entry in the document")
+        is_cut = isinstance(found[-1], Rejected) and "end of file" in found[-1].why
+        return reading(found, whole and not is_cut)
 
 
 def _entries(content: str, now: datetime) -> Iterator[Paper | Rejected]:
@@ -278,11 +262,5 @@ def _url(fields: Fields) -> str:
 
 
 def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:
-    own = http_link(_url(fields), "") or http_link(
-        re.sub(r".*?(https?://)", r"\1", bare(fields.get("howpublished", ""))), ""
-    )
-    doi, arxiv = (keys.get(name, "") for name in ("doi", "arxiv"))
-    if own or not (doi or arxiv):
-        return own
-    first = [one if isinstance(one, str) else one[0] for one in (doi, arxiv)]
-    return doi_page(first[0]) if first[0] else f"https://arxiv.org/abs/{first[1]}"
+    published = re.sub(r".*?(https?://)", r"\1", bare(fields.get("howpublished", "")))
+    return first_link((_url(fields), published)) or doi_link(keys) or arxiv_link(keys)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from monitor.model import Document, Paper, Reading, Rejected
-from monitor.sources.base import Source
+from monitor.sources.base import Source, failure
 from monitor.sources.feed.entry import FeedEntries, paper
 from monitor.sources.feed.json_feed import read_json
 from monitor.sources.feed.xml_feed import read_xml
@@ -32,10 +32,9 @@ class Feed(Source):
         """Read all entries; the reading is incomplete when the document is cut or ill-formed."""
         content = document.content.removeprefix(_BYTE_ORDER_MARK)
         if not content.strip():
-            return Reading(error="the document is empty", complete=False)
+            return failure("the document is empty")
         if len(content) > MAX_BYTES:
-            error = f"the document is larger than {MAX_BYTES:,} bytes"
-            return Reading(error=error, complete=False)
+            return failure(f"the document is larger than {MAX_BYTES:,} bytes")
         if content.lstrip()[:1] in (b"{", b"["):
             feed = read_json(content)
         else:

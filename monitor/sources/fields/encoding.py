@@ -14,6 +14,7 @@ _MARKS = (
 )
 SAMPLE = 100_000
 _FOREIGN = re.compile(r"[^\x00-\x7f\ufffd]")
+_MARKUP = re.compile(r"\s*<(?:!doctype|html\b|\?xml|rss\b|feed\b)", re.IGNORECASE)
 _SHOWN = bytes(code for code in range(256) if code >= 32 or 9 <= code <= 13)
 
 
@@ -46,6 +47,18 @@ def decode_line(line: bytes) -> str:
 def looks_binary(text: str) -> bool:
     """Whether a decoded text is none: over one in a hundred are control characters."""
     return len(text.encode(errors="replace").translate(None, _SHOWN)) * 100 > len(text)
+
+
+def find_fault(text: str, expected: str, sample: int = 0) -> str:
+    """Return why a decoded document is no text in the format `expected`, or "".
+
+    One of fewer characters than `sample` may have any: there may be good records between them.
+    """
+    if not text.strip():
+        return "the document is empty"
+    if len(text) > sample and looks_binary(text[:SAMPLE]):
+        return "the document is not text"
+    return f"the document is HTML or XML, not {expected}" if _MARKUP.match(text) else ""
 
 
 def _guess(content: bytes) -> str:

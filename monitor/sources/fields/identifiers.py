@@ -55,6 +55,12 @@ def identifier_pairs(values: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield scheme, identifier
 
 
+def values_of(keys: Keys, scheme: str) -> tuple[str, ...]:
+    """Return all values of one scheme."""
+    values = keys.get(scheme, ())
+    return (values,) if isinstance(values, str) else values
+
+
 def openreview_id(values: Iterable[str]) -> str:
     """Return the id of the first link to a page of OpenReview, or ""."""
     return next((found[1] for one in values if (found := _OPENREVIEW.search(one))), "")

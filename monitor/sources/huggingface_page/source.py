@@ -23,9 +23,9 @@ from datetime import UTC, date, datetime, timedelta
 from typing import ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
-from monitor.sources.base import Source
+from monitor.sources.base import Source, failure
 from monitor.sources.fields.dates import day_of
-from monitor.sources.fields.encoding import decode, looks_binary
+from monitor.sources.fields.encoding import decode, find_fault
 from monitor.sources.huggingface_page.block_shape import (
     Shape,
     continues,
@@ -58,7 +58,6 @@ _DATES = tuple(
         r"(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})",
     )
 )
-_MARKUP = re.compile(r"\s*(?:<!doctype|<html|<\?xml|<rss|<feed)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,31 +92,20 @@ class HuggingFacePage(Source):
     def read(self, document: Document) -> Reading:
         """Pair titles with abstracts; a block without its partner is rejected with its line."""
         text, whole = decode(document.content)
-        if error := _find_error(text):
-            return Reading(error=error, complete=False)
+        if error := find_fault(text, "the text of a page"):
+            return failure(error)
+        if max(text.count("\n"), text.count("\r")) > MAX_LINES:
+            return failure(f"the document has more than {MAX_LINES:,} lines")
         latest = min(document.at, self._clock()).astimezone(UTC).date()
         reading = read_text(text, latest)
         return replace(reading, complete=reading.complete and whole)
-
-
-def _find_error(text: str) -> str:
-    if not text.strip():
-        return "the document is empty"
-    if looks_binary(text):
-        return "the document is not text"
-    if _MARKUP.match(text):
-        return "the document is HTML or XML, not the text of a page"
-    if max(text.count("\n"), text.count("\r")) > MAX_LINES:
-        return f"the document has more than {MAX_LINES:,} lines"
-    return ""
 
 
 def read_text(text: str, latest: date) -> Reading:
     """Read the text of one or more lists that are no later than `latest`."""
     all_blocks = split_blocks(text)
     if len(all_blocks) > MAX_BLOCKS:
-        error = f"the document has more than {MAX_BLOCKS:,} titles and abstracts"
-        return Reading(error=error, complete=False)
+        return failure(f"the document has more than {MAX_BLOCKS:,} titles and abstracts")
     lists = [
         (listing, decide_shapes([block.text for block in listing.blocks]))
         for listing in split_listings(all_blocks, latest)

@@ -22,7 +22,7 @@ from monitor.model import (
     Rejected,
 )
 from monitor.sources import sandbox
-from monitor.sources.base import Found, Source, SourceOptions, Terms, reading
+from monitor.sources.base import Found, Source, SourceOptions, Terms, failure, reading
 from monitor.sources.formats.api.pages import Pages
 from monitor.sources.formats.xml.repair import read_elements
 from monitor.sources.formats.xml.safe_input import XmlError
@@ -47,7 +47,7 @@ class PubMed(Source):
     def read(self, document: Document) -> Reading:
         """Read all records; after a fault the reading is partial."""
         if document.content.lstrip()[:1] in (b"{", b"["):
-            return Reading(error=_describe_json(document.content), complete=False)
+            return failure(_describe_json(document.content))
         found: list[Paper | Rejected] = []
         whole = True
         for element in read_elements(

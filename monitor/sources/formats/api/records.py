@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from monitor.model import Document, Paper, Reading, Rejected
-from monitor.sources.base import Source
+from monitor.sources.base import Source, failure, reading
 from monitor.sources.feed.json_feed import salvage
 from monitor.sources.fields import markup
 from monitor.sources.fields.encoding import decode, looks_binary
@@ -66,19 +66,19 @@ class JsonSource(Source):
         """Read all records; of a truncated response, those before the cut."""
         content = document.content
         if not content.strip(b"\xef\xbb\xbf \t\r\n\0"):
-            return _failure("the document is empty")
+            return failure("the document is empty")
         if len(content) > MAX_BYTES:
-            return _failure(f"the document is larger than {MAX_BYTES:,} bytes")
+            return failure(f"the document is larger than {MAX_BYTES:,} bytes")
         if content.count(b"{") * 200 + content.count(b"[") * 70 > MAX_PARSED:
-            return _failure("the JSON has more objects and lists than any answer")
+            return failure("the JSON has more objects and lists than any answer")
         text, _ = decode(content)
         response, cut = _parse(text, self.lists)
         listing = self._find_listing(response, cut, text)
         if listing.error:
-            return _failure(listing.error + self._other_kind(content))
-        papers, rejected = self._papers(listing.items)
-        error = "" if papers or not rejected else f"no record is a paper: {rejected[0].why}"
-        return Reading(papers, rejected, error, complete=cut is None and not error)
+            return failure(listing.error + self._other_kind(content))
+        now = self._clock()
+        found = [self._record(item, n, now) for n, item in enumerate(listing.items, start=1)]
+        return reading(found, whole=cut is None)
 
     def listing(self, response: object) -> Listing:
         """Find the records of a whole response, as parsed by `json.loads`."""
@@ -121,12 +121,6 @@ class JsonSource(Source):
             return Listing(error=f"the answer is empty although it says that there are {total}")
         return listing
 
-    def _papers(self, items: Sequence[object]) -> tuple[tuple[Paper, ...], tuple[Rejected, ...]]:
-        now = self._clock()
-        found = [self._record(item, n, now) for n, item in enumerate(items, start=1)]
-        papers = tuple(one for one in found if isinstance(one, Paper))
-        return papers, tuple(one for one in found if isinstance(one, Rejected))
-
     def _record(self, item: object, number: int, now: datetime) -> Paper | Rejected:
         where = f"record {number}"
         if not isinstance(item, Mapping):
@@ -135,10 +129,6 @@ class JsonSource(Source):
             return self.paper(item, now)
         except NoPaperError as why:
             return Rejected(where, str(why))
-
-
-def _failure(error: str) -> Reading:
-    return Reading(error=error, complete=False)
 
 
 # ── documents ───────────────────────────────────────────────────────────────────────

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from monitor.sources.fields import markup
 from monitor.sources.fields.dates import parse_date, within_print_era, within_reason
+from monitor.sources.fields.identifiers import Keys, values_of
 from monitor.sources.fields.limits import MAX_CATEGORIES, MAX_ENTRY
 from monitor.text import clean
 
@@ -133,6 +134,16 @@ def natural(name: str) -> str:
 def doi_page(doi: str) -> str:
     """Return the address of a DOI, which may contain any sign (`<` in old ones)."""
     return f"https://doi.org/{quote(doi, safe='/();:')}"
+
+
+def doi_link(keys: Keys) -> str:
+    """Return the address of the first DOI among keys, or ""."""
+    return next(map(doi_page, values_of(keys, "doi")), "")
+
+
+def arxiv_link(keys: Keys) -> str:
+    """Return the address of the first arXiv id among keys, or ""."""
+    return next((f"https://arxiv.org/abs/{one}" for one in values_of(keys, "arxiv")), "")
 
 
 def terms(words: Iterable[str]) -> tuple[str, ...]:

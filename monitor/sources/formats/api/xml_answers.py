@@ -9,7 +9,7 @@ from typing import ClassVar
 from xml.etree.ElementTree import Element
 
 from monitor.model import Document, Paper, Reading, Rejected
-from monitor.sources.base import reading
+from monitor.sources.base import failure, reading
 from monitor.sources.formats.api.windows import ApiSource
 from monitor.sources.formats.xml.repair import read_elements
 from monitor.sources.formats.xml.safe_input import XmlError
@@ -47,7 +47,7 @@ class XmlApiSource(ApiSource):
             else:
                 found.append(self._record(self.value_of_element(element), len(found) + 1, now))
         if whole and (error := self._check(self.listing(self.response(values, found))).error):
-            return Reading(error=error, complete=False)
+            return failure(error)
         return reading(found, whole)
 
     @abstractmethod

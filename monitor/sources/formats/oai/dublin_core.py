@@ -16,7 +16,7 @@ from monitor.sources.fields.arxiv_text import accents
 from monitor.sources.fields.dates import long_over, parse_date, partial_date, within_print_era
 from monitor.sources.fields.identifiers import Keys, identifiers, openreview_id
 from monitor.sources.fields.links import first_link
-from monitor.sources.formats.api.values import MAX_NAMES, doi_page, natural, terms
+from monitor.sources.formats.api.values import MAX_NAMES, doi_link, natural, terms
 from monitor.sources.formats.oai.envelope import (
     NO_TITLE,
     Record,
@@ -74,7 +74,7 @@ def paper(record: Record, now: datetime) -> Paper | str:
         year=year,
         published=published,
         announced=announced,
-        url=_link(every(metadata, "identifier"), keys),
+        url=first_link(every(metadata, "identifier")) or doi_link(keys),
         keys=keys,
         categories=terms(every(metadata, "subject")),
         version=version,
@@ -153,8 +153,3 @@ def _keys(identifier: str, metadata: Element) -> tuple[Keys, int | None]:
     if review := openreview_id(named):
         found["openreview"] = review
     return found, version
-
-
-def _link(texts: Iterable[str], keys: Keys) -> str:
-    doi = keys.get("doi", "")
-    return first_link(texts) or (doi_page(doi) if isinstance(doi, str) and doi else "")
