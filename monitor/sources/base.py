@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
@@ -206,15 +206,22 @@ class Source(ABC):
         response = self.get(url, validators)
         if response.not_modified:
             return None
+        document = self._document(url, response)
+        lifetime = max(response.lifetime, requested_interval(response.content))
+        return replace(document, validators=response.validators, lifetime=lifetime)
+
+    def fetch(self, url: str) -> Document:
+        """Fetch a page of an answer, which is never asked for conditionally; raises FetchError."""
+        return self._document(url, self.get(url))
+
+    def _document(self, url: str, response: Response) -> Document:
         return Document(
             name=redact_url(url),
             content=response.content,
             at=self._clock(),
             content_type=response.content_type,
             url=response.url,
-            validators=response.validators,
             complete=response.complete,
-            lifetime=max(response.lifetime, requested_interval(response.content)),
         )
 
 

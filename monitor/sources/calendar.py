@@ -56,11 +56,10 @@ def _public_holidays(year: int) -> frozenset[date]:
     fixed = [date(year, 6, 19), date(year, 7, 4), date(year, 11, 11)]
     # A holiday on a Saturday is observed on the Friday before, one on a Sunday on the Monday after.
     observed = [one + DAY * {5: -1, 6: 1}.get(one.weekday(), 0) for one in fixed]
-    memorial_day = max(one for one in _days(year, 5) if one.weekday() == 0)
     movable = [
         _nth(year, 1, weekday=0, nth=3),
         _nth(year, 2, weekday=0, nth=3),
-        memorial_day,
+        _nth(year, 6, weekday=0, nth=1) - 7 * DAY,  # the last Monday of May
         _nth(year, 9, weekday=0, nth=1),
         _nth(year, 10, weekday=0, nth=2),
         _nth(year, 11, weekday=3, nth=4),
@@ -69,9 +68,5 @@ def _public_holidays(year: int) -> frozenset[date]:
 
 
 def _nth(year: int, month: int, *, weekday: int, nth: int) -> date:
-    return [one for one in _days(year, month) if one.weekday() == weekday][nth - 1]
-
-
-def _days(year: int, month: int) -> list[date]:
     first = date(year, month, 1)
-    return [one for one in (first + DAY * n for n in range(31)) if one.month == month]
+    return first + DAY * ((weekday - first.weekday()) % 7 + 7 * (nth - 1))

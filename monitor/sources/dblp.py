@@ -12,7 +12,7 @@ from typing import ClassVar
 from urllib.parse import urlencode
 from xml.etree.ElementTree import Element
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from monitor.model import Paper
 from monitor.sources.base import SourceOptions
@@ -33,7 +33,7 @@ from monitor.sources.formats.api.values import (
     title_of,
     year_of,
 )
-from monitor.sources.formats.api.windows import PageRequest
+from monitor.sources.formats.api.windows import PageRequest, QueryOptions
 from monitor.sources.formats.api.xml_answers import XmlApiSource
 
 PAGE_RECORDS = 1_000  # the maximum of the search
@@ -55,24 +55,10 @@ _HOMONYM = re.compile(r"\s+\d{4}$")
 _ARXIV_VOLUME = re.compile(r"abs/(.+)")
 
 
-class DblpOptions(SourceOptions):
-    """A `query` in dblp's own syntax ("attention venue:NeurIPS:"), for the last `years`.
+class DblpOptions(QueryOptions):
+    """A `query` in dblp's own syntax ("attention venue:NeurIPS:"), for the last `years`."""
 
-    With a query, `url` is another server of the same API; without one, it is one document.
-    """
-
-    places_needed: ClassVar[bool] = False
-
-    query: str = ""
     years: int = Field(default=2, ge=1, le=50)
-
-    @model_validator(mode="after")
-    def _asks_or_reads(self) -> DblpOptions:
-        if self.path and self.query:
-            raise ValueError("give either `query:` or `path:`")
-        if not (self.query.strip() or self.path or self.url):
-            raise ValueError("give a `query:` (or `path:` for files)")
-        return self
 
 
 class Dblp(XmlApiSource):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -52,10 +53,8 @@ def read_file(path: Path, name: str = "") -> Document:
     status = _stat(path)
     if status.st_size > MAX_FILE_BYTES:
         raise FetchError(f"{path} is larger than {MAX_FILE_BYTES:,} bytes")
-    try:
+    with _faults_of(path):
         content = path.read_bytes()
-    except OSError as fault:
-        raise FetchError(f"cannot read {path}: {fault.strerror}") from fault
     return Document(name or str(path), content, datetime.fromtimestamp(status.st_mtime, UTC))
 
 
@@ -67,20 +66,24 @@ def read_dump(path: Path, name: str = "") -> Dump:
 
 
 def _open(path: Path) -> BinaryIO:
-    try:
+    with _faults_of(path):
         return path.open("rb")
-    except OSError as fault:
-        raise FetchError(f"cannot read {path}: {fault.strerror}") from fault
 
 
 def _stat(path: Path) -> os.stat_result:
-    try:
+    with _faults_of(path):
         status = path.stat()
-    except OSError as fault:
-        raise FetchError(f"cannot read {path}: {fault.strerror}") from fault
     if not stat.S_ISREG(status.st_mode):
         raise FetchError(f"{path} is not a regular file")
     return status
+
+
+@contextmanager
+def _faults_of(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as fault:
+        raise FetchError(f"cannot read {path}: {fault.strerror}") from fault
 
 
 def _find_matches(pattern: Path, folder: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from monitor.sources.feed.entry import Entry, FeedEntries
-from monitor.sources.feed.xml_limits import MAX_ENTRIES
+from monitor.sources.feed.xml_feed import MAX_ENTRIES
 from monitor.sources.fields.dates import parse_any_date
 from monitor.sources.fields.encoding import decode
 

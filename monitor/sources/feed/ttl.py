@@ -29,16 +29,8 @@ def requested_interval(content: bytes) -> timedelta:
     head = content[:HEAD_BYTES].replace(b"\0", b"")
     entry = _FIRST_ENTRY.search(head)
     head = head[: entry.start()] if entry else head
-    return max(_ttl(head), _period(head))
-
-
-def _ttl(head: bytes) -> timedelta:
-    minutes = _TTL.search(head)
-    return timedelta(minutes=int(minutes[1])) if minutes else timedelta(0)
-
-
-def _period(head: bytes) -> timedelta:
-    name = _PERIOD.search(head)
+    minutes, period = _TTL.search(head), _PERIOD.search(head)
     frequency = _FREQUENCY.search(head)
-    period = _PERIODS.get(name[1].lower(), timedelta(0)) if name else timedelta(0)
-    return period / max(int(frequency[1]), 1) if frequency else period
+    length = _PERIODS.get(period[1].lower(), timedelta(0)) if period else timedelta(0)
+    times = max(int(frequency[1]), 1) if frequency else 1
+    return max(timedelta(minutes=int(minutes[1]) if minutes else 0), length / times)

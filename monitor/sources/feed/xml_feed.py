@@ -9,11 +9,22 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from time import struct_time
 from typing import Any
+from xml.parsers import expat
 from xml.sax import SAXException
 
 from monitor.sources.feed.entry import Entry, FeedEntries
-from monitor.sources.feed.xml_limits import ENTRY, find_refusal
 from monitor.sources.fields.dates import parse_any_date, parse_date
+
+MAX_ENTRIES = 5_000
+MAX_DEPTH = 256
+MAX_ENTRY_ELEMENTS = 20_000  # papers have up to some 5,000 authors
+MAX_ILL_FORMED_BYTES = 2 * 1024 * 1024  # the tolerant parser is slow
+
+
+_ENTRY = re.compile(rb"<(?:\w{1,20}:)?(?:item|entry)[\s>]")
+_HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
+_PROLOG_END = re.compile(rb"<[A-Za-z_]")
+_ENTITIES = re.compile(rb"<!(?:ENTITY|DOCTYPE[^>\[]{0,1000}\[)", re.IGNORECASE)
 
 _DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]{0,1000}>", re.IGNORECASE)
 _ENTRY_END = re.compile(rb"</(?:\w{1,20}:)?(?:item|entry)\s*>")
@@ -37,7 +48,7 @@ def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
     if b"\0" not in content:
         content = _GAP.sub(b"\n", content.translate(None, _CONTROLS))
         content = _ENDLESS_WORD.sub(_split_word, content)
-    if refusal := find_refusal(content):
+    if refusal := _find_refusal(content):
         return FeedEntries(error=refusal, complete=False)
     try:
         feed = _parse(_drop_illegal_numbers(_DOCTYPE.sub(b"", content, count=1)), url, content_type)
@@ -116,7 +127,7 @@ def _find_error(feed: Any) -> str:
 
 def _ends_inside_entry(content: bytes) -> bool:
     plain = content.replace(b"\0", b"")
-    begin = max((match.start() for match in ENTRY.finditer(plain)), default=0)
+    begin = max((match.start() for match in _ENTRY.finditer(plain)), default=0)
     return not _ENTRY_END.search(plain, begin)
 
 
@@ -124,6 +135,58 @@ def _home(feed: Any) -> str:
     """Where a feed says that it is, else of what page it is: what its links are relative to."""
     own = _href(feed, lambda link: link.get("rel") == "self")
     return own or _href(feed, lambda link: link.get("rel") == "alternate")
+
+
+# ── what a parser may read ────────────────────────────────────────────────────────────
+
+
+def _find_refusal(content: bytes) -> str:
+    """Return why a document must not reach the parser, or "" when it may."""
+    plain = content.replace(b"\0", b"")  # of UTF-16, the letters
+    if _HTML.match(plain):
+        return "the document is an HTML page, not a feed"
+    root = _PROLOG_END.search(plain)
+    if _ENTITIES.search(plain, 0, root.start() if root else len(plain)):
+        return "the document declares entities, which no feed needs"
+    if sum(1 for _ in _ENTRY.finditer(plain)) > MAX_ENTRIES:
+        return f"the feed has more than {MAX_ENTRIES:,} entries"
+    try:
+        well_formed = _is_xml(content)
+    except _RefusedError as reason:
+        return str(reason)
+    if not well_formed and len(content) > MAX_ILL_FORMED_BYTES:
+        return "the document is large and not well-formed XML"
+    return ""
+
+
+class _RefusedError(Exception):
+    pass
+
+
+def _is_xml(content: bytes) -> bool:
+    """Whether a document is well-formed; _RefusedError for more or deeper elements than allowed."""
+    depth = elements = 0
+
+    def on_start(name: str, _attributes: object) -> None:
+        nonlocal depth, elements
+        depth += 1
+        elements = 0 if name.endswith(("item", "entry")) else elements + 1
+        if depth > MAX_DEPTH:
+            raise _RefusedError(f"the document is nested deeper than {MAX_DEPTH} levels")
+        if elements > MAX_ENTRY_ELEMENTS:
+            raise _RefusedError(f"an entry has more than {MAX_ENTRY_ELEMENTS:,} elements")
+
+    def on_end(_name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler, parser.EndElementHandler = on_start, on_end
+    try:
+        parser.Parse(content, True)
+    except (expat.ExpatError, LookupError, ValueError):
+        return False
+    return True
 
 
 # ── entries ─────────────────────────────────────────────────────────────────────────

@@ -11,7 +11,6 @@ from monitor.text.latex import LETTERS, SIGN_ACCENTS, WORD_ACCENTS
 
 _PARENTHESES = re.compile(r"([()])")
 _GAP = re.compile(r"\s+(?=[,;]|$)")
-_SPACED = re.compile(r"\s[\s,;]|\s$")
 _AFFILIATION = re.compile(r"\s*\([^()]*\)")
 _WITHDRAWN_TEXT = re.compile(
     r"\W*(?:this|the|our) (?:\w+ )?(?:paper|article|submission|manuscript|preprint|e-?print|work"
@@ -37,7 +36,7 @@ _NUMBER = re.compile(r"(?:^|/)(?P<year>\d\d)(?P<month>0[1-9]|1[0-2])(?:\.\d{4,5}
 def without_affiliations(names: str) -> str:
     """Drop what is in parentheses after names, nested ones too."""
     if "(" not in names and ")" not in names:
-        return _GAP.sub("", names) if _has_gaps(names) else names
+        return _GAP.sub("", names)
     pieces, depth = [], 0
     for part in _PARENTHESES.split(names):
         depth += {"(": 1, ")": -1}.get(part, 0)
@@ -47,12 +46,6 @@ def without_affiliations(names: str) -> str:
     if depth:  # one that is never closed may hold names
         return _AFFILIATION.sub("", names)
     return _GAP.sub("", "".join(pieces))
-
-
-def _has_gaps(names: str) -> bool:
-    if names.isprintable():  # then all its space is " "
-        return " ," in names or " ;" in names or "  " in names or names.endswith(" ")
-    return bool(_SPACED.search(names))
 
 
 def accents(tex: str) -> str:

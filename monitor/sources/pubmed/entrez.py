@@ -6,19 +6,23 @@ https://www.ncbi.nlm.nih.gov/books/NBK25499/ names the parameters.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import ClassVar
+from functools import partial
 from urllib.parse import urlencode
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr
 
-from monitor.errors import DocumentError, FetchError
-from monitor.sources.base import Found, SourceOptions
+from monitor.errors import DocumentError, FetchError, MonitorError
+from monitor.http.addresses import redact_url
+from monitor.model import Document, Reading
+from monitor.sources.base import Found
 from monitor.sources.fields.dates import parse_date
 from monitor.sources.fields.markup import text
-from monitor.sources.formats.api.pages import UNTIL, Pages
+from monitor.sources.formats.api.windows import QueryOptions
 
+UNTIL = "until"
 BASE = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
 BATCH_RECORDS = 100
 MAX_WINDOW_RECORDS = 5_000  # records of one window; esearch itself stops at 10,000
@@ -26,28 +30,16 @@ MAX_SEARCH_BYTES = 1024 * 1024  # the identifiers of a window need a tenth of it
 MAX_BATCHES = 100  # of one run
 
 
-class PubMedOptions(SourceOptions):
+class PubMedOptions(QueryOptions):
     """A `query:` in PubMed's own syntax, or the files of a `path:`.
 
-    With a query, `url` is another server of the same API; without one, it is one document.
     `api_key` (a secret) and `email` (else the operator's `contact`) are sent to NCBI.
     """
 
-    places_needed: ClassVar[bool] = False
-
-    query: str = ""
     api_key: SecretStr = SecretStr("")
     email: str = ""
     overlap_days: int = Field(default=7, ge=1, le=365)
     first_days: int = Field(default=30, ge=1, le=365)
-
-    @model_validator(mode="after")
-    def _asks_or_reads(self) -> PubMedOptions:
-        if self.path and self.query:
-            raise ValueError("give either `query:` or `path:`")
-        if not (self.query.strip() or self.path or self.url):
-            raise ValueError("give a `query:` (or `path:` for files)")
-        return self
 
 
 def read_search(content: bytes) -> tuple[list[str], int, str]:
@@ -67,13 +59,24 @@ def read_search(content: bytes) -> tuple[list[str], int, str]:
 
 
 class Search:
-    """One run of a query: windows of days, each small enough for esearch, oldest first."""
+    """One run of a query: windows of days, each small enough for esearch, oldest first.
+
+    `fetch` returns a page by its address, `read` reads it. After a page that could not be fetched
+    or read, no later page of the run moves `until`.
+    """
 
     def __init__(
-        self, options: PubMedOptions, pages: Pages, now: datetime, contact: str = ""
+        self,
+        options: PubMedOptions,
+        fetch: Callable[[str], Document],
+        read: Callable[[Document], Reading],
+        now: datetime,
+        contact: str = "",
     ) -> None:
-        self.options, self.pages, self.now = options, pages, now
+        self.options, self.now = options, now
         self.contact = options.email or contact
+        self._fetch, self._read = fetch, read
+        self._failed = False
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         last = parse_date(validators.get(UNTIL, ""))
@@ -86,11 +89,25 @@ class Search:
             until = self.now if end >= today else datetime.combine(end, time(), UTC)
             batches = [ids[at : at + BATCH_RECORDS] for at in range(0, len(ids), BATCH_RECORDS)]
             urls = [self.url("efetch", id=",".join(batch), retmode="xml") for batch in batches]
-            yield from self.pages.find(urls, until)
+            for number, url in enumerate(urls, start=1):
+                state = {UNTIL: until.isoformat()} if number == len(urls) else {}
+                name = f"{redact_url(url)} {number} of {len(urls)}"
+                yield Found(name, partial(self._load, url, name, state))
             left -= len(batches)
             if end >= today:
                 return
             first = fresh = end
+
+    def _load(self, url: str, name: str, state: Mapping[str, str]) -> Document:
+        try:
+            document = self._fetch(url)
+        except MonitorError:
+            self._failed = True
+            raise
+        reading = self._read(document)
+        if reading.error or not (reading.complete and document.complete and reading.papers):
+            self._failed = True
+        return replace(document, name=name, validators={} if self._failed else state)
 
     def window(self, first: date, fresh: date, end: date) -> tuple[date, date, list[str]]:
         """Find the days from `first` on with few enough records; the overlap is dropped first."""
@@ -121,7 +138,7 @@ class Search:
             retmode="json",
             retmax=str(MAX_WINDOW_RECORDS),
         )
-        ids, total, error = read_search(self.pages.get(url).content)
+        ids, total, error = read_search(self._fetch(url).content)
         if error:
             raise FetchError(error)
         return ids, total

@@ -23,7 +23,6 @@ from monitor.model import (
 )
 from monitor.sources import sandbox
 from monitor.sources.base import Found, Source, SourceOptions, Terms, failure, reading
-from monitor.sources.formats.api.pages import Pages
 from monitor.sources.formats.xml.repair import read_elements
 from monitor.sources.formats.xml.safe_input import XmlError
 from monitor.sources.pubmed.entrez import PubMedOptions, Search, read_search
@@ -66,8 +65,9 @@ class PubMed(Source):
         if not isinstance(self.options, PubMedOptions) or not self.options.query:
             yield from super().find(validators)
             return
-        pages = Pages(partial(self._page, validators={}), partial(sandbox.read, self))
-        yield from Search(self.options, pages, self._clock(), self.contact).find(validators)
+        read = partial(sandbox.read, self)
+        search = Search(self.options, self.fetch, read, self._clock(), self.contact)
+        yield from search.find(validators)
 
     @property
     def terms(self) -> Terms:

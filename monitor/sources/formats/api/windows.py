@@ -55,6 +55,25 @@ class ApiOptions(SourceOptions):
         return self
 
 
+class QueryOptions(SourceOptions):
+    """A `query` in the service's own syntax, or the files of a `path`.
+
+    With a query, `url` is another server of the same API; without one, it is one document.
+    """
+
+    places_needed: ClassVar[bool] = False
+
+    query: str = ""
+
+    @model_validator(mode="after")
+    def _asks_or_reads(self) -> QueryOptions:
+        if self.path and self.query:
+            raise ValueError("give either `query:` or `path:`")
+        if not (self.query.strip() or self.path or self.url):
+            raise ValueError("give a `query:` (or `path:` for files)")
+        return self
+
+
 def one_document(url: str | None) -> bool:
     """Whether an address is that of a single response instead of the service."""
     return "?" in (url or "")
@@ -209,21 +228,12 @@ class WindowSource(Source):
     def fetch_page(self, request: PageRequest, name: str) -> Document:
         """Fetch one page; raises FetchError with the service's own message."""
         try:
-            answer = self.get(self.page_url(request))
+            return replace(self.fetch(self.page_url(request)), name=name)
         except FetchError as fault:
             error = self.read(Document(name, fault.body, self._clock())).error if fault.body else ""
             if fault.retry_after is not None or "error: " not in error:
                 raise
             raise FetchError(fault.message, error) from fault
-        return Document(
-            name,
-            answer.content,
-            self._clock(),
-            answer.content_type,
-            answer.url,
-            {},
-            answer.complete,
-        )
 
 
 class _Page:

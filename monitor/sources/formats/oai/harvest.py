@@ -11,9 +11,10 @@ again, once. A token that is repeated means that the list has no end.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import cast
 from urllib.parse import urlencode
 
@@ -112,20 +113,17 @@ class Harvester(Source):
                 return
             state = walk.done
 
-    def fetch(self, address: str, name: str) -> Document:
+    def answer(self, address: str, name: str) -> Document:
         """Fetch a response as the document of that name; raises FetchError.
 
         Some repositories send errors of the protocol with an HTTP status of failure.
         """
         try:
-            document = self._page(address, {}).load()
+            return replace(self.fetch(address), name=name)
         except FetchError as fault:
             if fault.retry_after is not None or not says_error(fault.body):
                 raise
             return Document(name, fault.body, self._clock(), url=redact_url(address))
-        if document is None:
-            raise DocumentError("unexpected 304 Not Modified: the request had no validators")
-        return replace(document, name=name, lifetime=timedelta(0))
 
 
 class _Walk:
@@ -172,31 +170,11 @@ class _Walk:
     def find(self) -> Iterator[Found]:
         *others, last = self.repository.sets or ("",)
         for of in (*others, last):
-            whole = yield from self._list(of, is_last=of == last)
-            if not whole:
+            pages = _List(self, of, is_last=of == last)
+            yield from pages.find()
+            if not pages.whole:
                 return
         self.whole = True
-
-    def _list(self, of: str, *, is_last: bool) -> Generator[Found, None, bool]:
-        """Yield the pages of one set; return whether all of them were read."""
-        page = _Page(self, of, "", is_last=is_last)
-        seen: set[str] = set()
-        while True:
-            yield Found(page.name, page.load)
-            if page.again:
-                seen.clear()
-            if not page.whole or not page.token:
-                return page.whole
-            loops = page.token in seen
-            if self.pages >= MAX_PAGES and self.half and not loops:
-                return False
-            if loops or self.pages >= MAX_PAGES:
-                raise DocumentError(
-                    f"the list of {self.repository.shown} has no end: "
-                    + ("a resumption token was repeated" if loops else "too many pages of one day")
-                )
-            seen.add(page.token)
-            page = _Page(self, of, page.token, is_last=is_last, again=page.again)
 
     def note(self, envelope: Envelope, at: datetime) -> None:
         """Count a page, and remember the date of the first response of this piece."""
@@ -206,32 +184,45 @@ class _Walk:
             self.responded = min(responded, at + timedelta(days=1))
 
 
-class _Page:
-    """One page; `whole` and `token` are set once it was loaded."""
+class _List:
+    """The list of one set; `whole` once its last page was read."""
 
-    def __init__(
-        self, walk: _Walk, of: str, token: str, *, is_last: bool, again: bool = False
-    ) -> None:
+    def __init__(self, walk: _Walk, of: str, *, is_last: bool) -> None:
         self.walk = walk
         self.of = of
-        self.resumed_with = token
         self.is_last = is_last
-        self.again = again  # the list was requested again
+        self.token = ""  # of the next page
+        self.restarted = False
         self.whole = False
-        self.token = ""
-        begin, end = walk.piece.days
-        named = (walk.repository.shown, of, f"{begin}..{end}", f"page {walk.pages + 1}")
-        self.name = " ".join(word for word in named if word)
+        self._seen: set[str] = set()
 
-    def load(self) -> Document:
-        document, envelope = self._answer(self._address())
-        if envelope.expired and self.resumed_with:
-            if self.again:
-                raise DocumentError(
-                    f"{self.walk.repository.shown} rejected its own resumption token"
-                )
-            self.again, self.resumed_with = True, ""
-            document, envelope = self._answer(self._address())
+    def find(self) -> Iterator[Found]:
+        """Yield the pages; DocumentError if the list has no end."""
+        begin, end = self.walk.piece.days
+        while True:
+            named = (self.walk.repository.shown, self.of, f"{begin}..{end}")
+            name = " ".join((*filter(None, named), f"page {self.walk.pages + 1}"))
+            yield Found(name, partial(self._load, name))
+            if not self.whole or not self.token:
+                return
+            self.whole = False  # until the next page is
+            loops, is_long = self.token in self._seen, self.walk.pages >= MAX_PAGES
+            if is_long and self.walk.half and not loops:
+                return
+            if loops or is_long:
+                why = "a resumption token was repeated" if loops else "too many pages of one day"
+                raise DocumentError(f"the list of {self.walk.repository.shown} has no end: {why}")
+            self._seen.add(self.token)
+
+    def _load(self, name: str) -> Document:
+        document, envelope = self._answer(name)
+        if envelope.expired and self.token:
+            if self.restarted:
+                shown = self.walk.repository.shown
+                raise DocumentError(f"{shown} rejected its own resumption token")
+            self.restarted, self.token = True, ""
+            self._seen.clear()
+            document, envelope = self._answer(name)
         self.whole = document.complete and not (envelope.error or envelope.fault)
         if not self.whole:
             return replace(document, validators=dict(self.walk.state))
@@ -244,14 +235,12 @@ class _Page:
             state = self.walk.half or state
         return replace(document, validators=dict(state))
 
-    def _answer(self, address: str) -> tuple[Document, Envelope]:
-        document = self.walk.source.fetch(address, self.name)
+    def _answer(self, name: str) -> tuple[Document, Envelope]:
+        url, (begin, end) = self.walk.repository.url, self.walk.piece.days
+        if self.token:
+            address = url(resumptionToken=self.token)
+        else:
+            prefix = self.walk.repository.prefix
+            address = url(metadataPrefix=prefix, set=self.of, from_=begin, until=end)
+        document = self.walk.source.answer(address, name)
         return document, cast("Envelope", sandbox.ask(self.walk.source, "outline", document))
-
-    def _address(self) -> str:
-        ask = self.walk.repository.url
-        if self.resumed_with:
-            return ask(resumptionToken=self.resumed_with)
-        begin, end = self.walk.piece.days
-        prefix = self.walk.repository.prefix
-        return ask(metadataPrefix=prefix, set=self.of, from_=begin, until=end)
