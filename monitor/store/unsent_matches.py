@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from monitor.model import Change, ChangeKind, UnsentMatch
+from monitor.model import Change, UnsentMatch
 from monitor.store import matches, schema
 from monitor.store.database import Transaction
 from monitor.store.digest_state import reaches_anyone
+from monitor.store.raw_rows import fetch, parse_moment
 from monitor.store.sql import Instant, earlier
 
 _item = schema.digest_item.c
@@ -31,10 +31,10 @@ def unsent(tx: Transaction, subscription: str, now: datetime) -> list[UnsentMatc
     carry the newest change with the kind of the first, so that a paper never sent is new. Sending
     a revision also sends the earlier ones.
     """
-    columns = sa.select(schema.change, _match.topic, _match.score)
-    wanted = _unsent(tx, columns, subscription, now)
+    of_change = _change.paper_id, _change.revision, _change.kind, _change.at
+    wanted = _unsent(tx, sa.select(*of_change, _match.topic, _match.score), subscription, now)
     ordered = wanted.order_by(_change.paper_id, _change.revision, _match.topic)
-    return _news(tx, tx.execute(ordered).all())
+    return _news(tx, list(map(_Row._make, fetch(tx, ordered))))
 
 
 def has_fresh(tx: Transaction, subscription: str, now: datetime) -> bool:
@@ -87,7 +87,18 @@ def _item_of_match(subscription: str) -> sa.Select[Any]:
     )
 
 
-def _news(tx: Transaction, rows: Sequence[Any]) -> list[UnsentMatch]:
+class _Row(NamedTuple):
+    """A match and its change, as the driver returns them."""
+
+    paper_id: int
+    revision: int
+    kind: str
+    at: datetime | str
+    topic: str
+    score: float
+
+
+def _news(tx: Transaction, rows: Sequence[_Row]) -> list[UnsentMatch]:
     changes = _newest_with_first_kind(tx, rows)
     scores: dict[tuple[int, str], float] = defaultdict(float)
     for row in rows:
@@ -96,13 +107,11 @@ def _news(tx: Transaction, rows: Sequence[Any]) -> list[UnsentMatch]:
     return [UnsentMatch(topic, score, changes[id]) for (id, topic), score in sorted(scores.items())]
 
 
-def _newest_with_first_kind(tx: Transaction, rows: Sequence[Any]) -> dict[int, Change]:
+def _newest_with_first_kind(tx: Transaction, rows: Sequence[_Row]) -> dict[int, Change]:
     """Return one change of each paper; `rows` are in the order of revisions."""
     first = {row.paper_id: row.kind for row in reversed(rows)}
     newest = {row.paper_id: row for row in rows}
-    return {
-        change.stored.id: change
-        if change.kind == first[change.stored.id]
-        else replace(change, kind=ChangeKind(first[change.stored.id]))
-        for change in matches.load(tx, list(newest.values()))
-    }
+    found = [
+        row._replace(kind=first[row.paper_id], at=parse_moment(row.at)) for row in newest.values()
+    ]
+    return {change.stored.id: change for change in matches.load(tx, found)}
