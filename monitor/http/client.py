@@ -29,14 +29,17 @@ from monitor.http.body import MAX_BYTES
 from monitor.http.dialing import Watch, resolve
 from monitor.http.exchange import Exchanger, NotTheRestError, show_minute
 from monitor.http.host_limits import Gates
-from monitor.http.redirects import (
+from monitor.http.request import (
     MAX_REDIRECTS,
+    Request,
+    check_address,
     find_new_place,
     follow,
     move_request,
+    parse_url,
+    server_of,
     stored_address,
 )
-from monitor.http.request import Request, check_address, parse_url, server_of
 from monitor.http.response import Response
 from monitor.http.server_memory import CONFIRMED, Memory, NoMemory
 

@@ -15,8 +15,7 @@ from monitor.errors import FetchError
 from monitor.http.addresses import public_addresses
 from monitor.http.cache_headers import LEAST, retry_after
 from monitor.http.dialing import Guard, TooLateError, Watch
-from monitor.http.redirects import Redirect
-from monitor.http.request import Request, port_of, server_of
+from monitor.http.request import Redirect, Request, port_of, server_of
 from monitor.http.response import (
     NETWORK_ERRORS,
     Response,

@@ -163,10 +163,6 @@ class Source(ABC):
         own = self.options.url
         return self.options.allow_private and (own is None or same_server(own, url))
 
-    def _download_file(self) -> BinaryIO:
-        """Open an unnamed file to fetch a dump into; FetchError where none can be opened."""
-        return self._http().download_file()
-
     def _save_dump(self, url: str, validators: Mapping[str, str], file: BinaryIO) -> Dump | None:
         """Fetch a dump into a file that stays open while it is read; None when it is unchanged."""
         response = self._http().save(

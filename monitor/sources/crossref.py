@@ -33,7 +33,7 @@ from monitor.sources.formats.api.values import (
     terms,
     title_of,
 )
-from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageRequest
+from monitor.sources.formats.api.windows import ApiSource, FilterOptions, PageRequest
 from monitor.text import plain
 
 PAGE = 200
@@ -63,20 +63,11 @@ _COMMENTS = ("is-comment-on", "is-reply-to", "is-review-of")
 _SAME_WORK = ("is-preprint-of", "has-preprint", "is-version-of", "has-version")
 
 
-class CrossrefOptions(ApiOptions):
-    """`query` is free text; `filter` as the API writes it, such as "issn:1234-5678"."""
-
-    query_settings: ClassVar[tuple[str, ...]] = ("query", "filter")
-
-    query: str = ""
-    filter: str = ""
-
-
 class Crossref(ApiSource):
     """Reads Crossref by the day on which a DOI was registered (created)."""
 
     kind: ClassVar[str] = "crossref"
-    Options: ClassVar[type[CrossrefOptions]] = CrossrefOptions
+    Options: ClassVar[type[FilterOptions]] = FilterOptions
     service: ClassVar[str] = "Crossref"
     lists: ClassVar[tuple[str, ...]] = ("items",)
     address: ClassVar[str] = "https://api.crossref.org"

@@ -56,7 +56,10 @@ _ARXIV_VOLUME = re.compile(r"abs/(.+)")
 
 
 class DblpOptions(QueryOptions):
-    """A `query` in dblp's own syntax ("attention venue:NeurIPS:"), for the last `years`."""
+    """A `query` in dblp's own syntax ("attention venue:NeurIPS:"), for the last `years`.
+
+    With a query, `url` is another server of the same API; without one, it is one document.
+    """
 
     years: int = Field(default=2, ge=1, le=50)
 

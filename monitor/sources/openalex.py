@@ -31,18 +31,14 @@ from monitor.sources.formats.api.values import (
     when,
     year_of,
 )
-from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageRequest
+from monitor.sources.formats.api.windows import ApiSource, FilterOptions, PageRequest
 
 PAGE = 100
 
 
-class OpenAlexOptions(ApiOptions):
+class OpenAlexOptions(FilterOptions):
     """`query` is free text; `filter` as the API writes it, such as "type:article"."""
 
-    query_settings: ClassVar[tuple[str, ...]] = ("query", "filter")
-
-    query: str = ""
-    filter: str = ""
     api_key: SecretStr = SecretStr("")
     overlap_days: int = Field(default=30, ge=1, le=365)
 

@@ -1,7 +1,7 @@
 """Kind `feed`: RSS, RDF, Atom and JSON Feed.
 
-bytes ── begins with { or [ ──> json_feed ───┐
-      └─ XML ──> xml_feed (feedparser) ──┴──> Entry ──> Paper or Rejected
+bytes ── begins with { or [ ──> json_feed ────┐
+      └─ XML ──> xml_feed (feedparser) ───────┴──> Entry ──> Paper or Rejected
 """
 
 from __future__ import annotations

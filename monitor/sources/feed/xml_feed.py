@@ -14,6 +14,7 @@ from xml.sax import SAXException
 
 from monitor.sources.feed.entry import Entry, FeedEntries
 from monitor.sources.fields.dates import parse_any_date, parse_date
+from monitor.sources.fields.encoding import is_xml_character
 
 MAX_ENTRIES = 5_000
 MAX_DEPTH = 256
@@ -51,7 +52,8 @@ def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
     if refusal := _find_refusal(content):
         return FeedEntries(error=refusal, complete=False)
     try:
-        feed = _parse(_drop_illegal_numbers(_DOCTYPE.sub(b"", content, count=1)), url, content_type)
+        plain = _CHARACTER_NUMBER.sub(_drop_illegal_number, _DOCTYPE.sub(b"", content, count=1))
+        feed = _parse(plain, url, content_type)
     except Exception as fault:  # feedparser may fail anywhere on broken feeds
         error = f"the feed broke its reader: {type(fault).__name__}: {fault}"[:200]
         return FeedEntries(error=error, complete=False)
@@ -66,7 +68,9 @@ def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
     error = ""
     if not (entries or complete):
         error = "the document is cut off or broken before its first entry"
-    return FeedEntries(tuple(entries), error, complete, _home(feed.feed))
+    own = _href(feed.feed, lambda link: link.get("rel") == "self")
+    home = own or _href(feed.feed, lambda link: link.get("rel") == "alternate")
+    return FeedEntries(tuple(entries), error, complete, home)
 
 
 def _split_word(match: re.Match[bytes]) -> bytes:
@@ -75,16 +79,11 @@ def _split_word(match: re.Match[bytes]) -> bytes:
     return b" ".join(word[start : start + _WORD_PIECE_BYTES] for start in starts)
 
 
-def _drop_illegal_numbers(content: bytes) -> bytes:
-    """Drop references to characters that do not exist: feedparser gives up at them."""
-    return _CHARACTER_NUMBER.sub(
-        lambda match: match.group() if _is_character(match[1]) else b"", content
-    )
-
-
-def _is_character(number: bytes) -> bool:
+def _drop_illegal_number(match: re.Match[bytes]) -> bytes:
+    """Drop a reference to a character that does not exist: feedparser gives up at it."""
+    number = match[1]
     code = int(number[1:], 16) if number[:1] in b"xX" else int(number)
-    return code in (9, 10, 13) or 32 <= code < 0xD800 or 0xE000 <= code <= 0x10FFFF
+    return match.group() if is_xml_character(code) else b""
 
 
 def _parse(content: bytes, url: str, content_type: str) -> Any:
@@ -129,12 +128,6 @@ def _ends_inside_entry(content: bytes) -> bool:
     plain = content.replace(b"\0", b"")
     begin = max((match.start() for match in _ENTRY.finditer(plain)), default=0)
     return not _ENTRY_END.search(plain, begin)
-
-
-def _home(feed: Any) -> str:
-    """Where a feed says that it is, else of what page it is: what its links are relative to."""
-    own = _href(feed, lambda link: link.get("rel") == "self")
-    return own or _href(feed, lambda link: link.get("rel") == "alternate")
 
 
 # ── what a parser may read ────────────────────────────────────────────────────────────

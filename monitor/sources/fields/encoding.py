@@ -49,6 +49,16 @@ def looks_binary(text: str) -> bool:
     return len(text.encode(errors="replace").translate(None, _SHOWN)) * 100 > len(text)
 
 
+def is_xml_character(code: int) -> bool:
+    """Whether XML permits a character, by its number."""
+    return (
+        code in (9, 10, 13)
+        or 32 <= code < 0xD800
+        or 0xE000 <= code < 0xFFFE
+        or 0xFFFF < code <= 0x10FFFF
+    )
+
+
 def find_fault(text: str, expected: str, sample: int = 0) -> str:
     """Return why a decoded document is no text in the format `expected`, or "".
 

@@ -9,8 +9,8 @@ from monitor.sources.fields.markup import text
 
 _NOT_SHOWN = re.compile(r",?\s*\bet al\.?(?=\W|$)|\(\d+ additional authors not shown\)", re.I)
 _BETWEEN_NAMES = re.compile(r",|\s(?:and|&)\s|(?<=ollaboration):")
-_INITIALS = re.compile(r"^(?:[^\W\d_]{1,2}\.[ -]?)+$")
-_SUFFIX = re.compile(r"^(?:jr|sr|ii|iii|iv|phd|md)\.?$", re.IGNORECASE)
+# What after a comma is no other name: a suffix, or initials.
+_OF_NAME_BEFORE = re.compile(r"(?:(?i:jr|sr|ii|iii|iv|phd|md)\.?|(?:[^\W\d_]{1,2}\.[ -]?)+)$")
 
 
 def authors(names: Iterable[str]) -> list[str]:
@@ -42,13 +42,8 @@ def _split_line(line: str) -> list[str]:
         return [line]  # "Doe, Jane"
     names: list[str] = []
     for part in parts:
-        if names and _belongs_to_name_before(part):
+        if names and _OF_NAME_BEFORE.match(part):
             names[-1] = f"{names[-1]}, {part}"
         else:
             names.append(part)
     return names
-
-
-def _belongs_to_name_before(part: str) -> bool:
-    """Whether what follows a comma is a suffix or the initials of the name before it."""
-    return bool(_SUFFIX.match(part) or _INITIALS.match(part))

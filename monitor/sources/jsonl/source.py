@@ -109,7 +109,7 @@ class Jsonl(Source):
         elif self.options.url:
             url, sent = self.options.url, dict(validators)
             page = self._page(url, sent)
-            with self._download_file() as file:
+            with self._http().download_file() as file:
                 yield replace(page, dump=partial(self._save_dump, url, sent, file))
 
 

@@ -33,6 +33,7 @@ MAX_BATCHES = 100  # of one run
 class PubMedOptions(QueryOptions):
     """A `query:` in PubMed's own syntax, or the files of a `path:`.
 
+    With a query, `url` is another server of the same API; without one, it is one document.
     `api_key` (a secret) and `email` (else the operator's `contact`) are sent to NCBI.
     """
 

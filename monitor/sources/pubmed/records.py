@@ -36,17 +36,14 @@ def read_record(element: Element, where: str, now: datetime) -> Iterator[Paper |
     if element.tag == "ERROR":
         yield Rejected(where, f"PubMed answered with an error: {text(_all(element))[:200]}")
     elif element.tag == "DeleteCitation":
-        pmids = [_all(pmid).strip() for pmid in element.iter("PMID")]
-        yield from (_deleted_paper(pmid) for pmid in pmids if pmid.isdigit())
+        for pmid in filter(str.isdigit, (_all(one).strip() for one in element.iter("PMID"))):
+            # Only the number of a record that NLM has deleted is given, so it is the title.
+            title = f"(deleted) PMID {pmid}"
+            yield Paper(title, keys={"pmid": pmid}, withdrawn=True, raw_id=pmid)
     elif element.tag == "PubmedBookArticle":
         yield _book(element, where, now)
     else:
         yield _article(element, where, now)
-
-
-def _deleted_paper(pmid: str) -> Paper:
-    """Return a record that NLM has deleted: only its number is given, so it is the title."""
-    return Paper(f"(deleted) PMID {pmid}", keys={"pmid": pmid}, withdrawn=True, raw_id=pmid)
 
 
 def _article(record: Element, where: str, now: datetime) -> Paper | Rejected:

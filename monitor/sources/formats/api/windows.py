@@ -55,11 +55,17 @@ class ApiOptions(SourceOptions):
         return self
 
 
-class QueryOptions(SourceOptions):
-    """A `query` in the service's own syntax, or the files of a `path`.
+class FilterOptions(ApiOptions):
+    """`query` is free text; `filter` as the API writes it, such as "issn:1234-5678"."""
 
-    With a query, `url` is another server of the same API; without one, it is one document.
-    """
+    query_settings: ClassVar[tuple[str, ...]] = ("query", "filter")
+
+    query: str = ""
+    filter: str = ""
+
+
+class QueryOptions(SourceOptions):
+    """A `query` in the service's own syntax, or the files of a `path` or of a `url`."""
 
     places_needed: ClassVar[bool] = False
 

@@ -14,7 +14,7 @@ from itertools import chain, islice, pairwise
 from xml.etree.ElementTree import Element
 from xml.sax.saxutils import quoteattr, unescape
 
-from monitor.sources.fields.encoding import decode
+from monitor.sources.fields.encoding import decode, is_xml_character
 from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.formats.xml.safe_input import XmlError
 from monitor.sources.formats.xml.stream import records
@@ -157,8 +157,7 @@ def _repair_escape(found: re.Match[str]) -> str:
     """A character for its HTML name or number, nothing for one that XML forbids, else `&amp;`."""
     if found[1]:
         code = int(found[1][1:], 16) if found[1][0] in "xX" else int(found[1])
-        legal = code in (9, 10, 13) or 32 <= code < 0xD800 or 0xE000 <= code < 0xFFFE
-        return found.group() if legal or 0xFFFF < code <= 0x10FFFF else ""
+        return found.group() if is_xml_character(code) else ""
     character = html.unescape(found.group())
     return f"&amp;{found.group()[1:]}" if character == found.group() else character
 
