@@ -13,7 +13,7 @@ from monitor.model import DeliveryState, Digest, Rendered
 from monitor.store import papers, schema
 from monitor.store.database import Transaction
 from monitor.store.digest_state import has_content, reaches_anyone, reaches_recipient
-from monitor.store.inserts import insert_new
+from monitor.store.inserts import insert_new, insert_plain
 from monitor.store.sql import among
 
 _digest = schema.digest.c
@@ -140,16 +140,9 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
     )
     if any(row.revision >= entries[row.paper_id] for row in earlier):
         return False
-    rows = [
-        {
-            "subscription": digest.subscription,
-            "paper_id": paper_id,
-            "revision": revision,
-            "digest_id": digest_id,
-        }
-        for paper_id, revision in sorted(entries.items())
-    ]
-    return insert_new(tx, schema.digest_item, rows) == len(rows)
+    rows = [(digest.subscription, *item, digest_id) for item in sorted(entries.items())]
+    names = ("subscription", "paper_id", "revision", "digest_id")
+    return insert_plain(tx, schema.digest_item, names, rows) == len(rows)
 
 
 def _plan(

@@ -29,25 +29,25 @@ def bind_value(tx: sa.Connection, column: sa.ColumnElement[Any], value: Any) -> 
 
 def insert_plain(
     tx: sa.Connection, table: sa.Table, names: Sequence[str], rows: Sequence[tuple[Any, ...]]
-) -> None:
-    """Insert rows as the driver takes them, except those whose key exists.
+) -> int:
+    """Insert rows as the driver takes them, except those whose key exists; return how many.
 
     Values other than numbers and texts must come from `bind_value`. PostgreSQL gets one statement
     with one parameter for each column: a day with many topics has a million rows.
     """
     if not rows:
-        return
+        return 0
     quote = tx.dialect.identifier_preparer.quote
     into = f"INSERT INTO {quote(table.name)} ({', '.join(map(quote, names))})"
     if tx.dialect.name == "sqlite":
         values = f"VALUES ({', '.join('?' for _ in names)})"
-        tx.exec_driver_sql(f"{into} {values} ON CONFLICT DO NOTHING", list(rows))
-        return
+        done = tx.exec_driver_sql(f"{into} {values} ON CONFLICT DO NOTHING", list(rows))
+        return done.rowcount
     arrays = (f"%s::{table.c[name].type.compile(tx.dialect)}[]" for name in names)
     select = f"SELECT * FROM unnest({', '.join(arrays)})"
-    tx.exec_driver_sql(
+    return tx.exec_driver_sql(
         f"{into} {select} ON CONFLICT DO NOTHING", tuple(map(list, zip(*rows, strict=True)))
-    )
+    ).rowcount
 
 
 def insert_or_update(

@@ -68,7 +68,7 @@ def get(tx: Transaction, paper_id: int) -> StoredPaper | None:
 def exist(tx: Transaction, ids: Collection[int]) -> bool:
     """Return whether all these papers exist, and keep them until the transaction ends."""
     rows = sa.select(_paper.id).where(among(tx, _paper.id, ids))
-    return len(tx.execute(rows.with_for_update(key_share=True, read=True)).all()) == len(ids)
+    return len(fetch(tx, rows.with_for_update(key_share=True, read=True))) == len(ids)
 
 
 def by_key(tx: Transaction, scheme: str, value: str) -> StoredPaper | None:
