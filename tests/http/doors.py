@@ -1,0 +1,49 @@
+"""Clients of a public address that is on loopback, and a clock that only sleeping moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import httpcore
+
+from monitor.http.client import HttpClient
+from tests.servers.web import MisbehavingServer
+
+PUBLIC = "93.184.216.34"
+
+
+class Dialler(httpcore.NetworkBackend):
+    """Dials a server on loopback whatever public address was asked for, and remembers it."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.dialled: list[str] = []
+
+    def connect_tcp(self, host: str, port: int, timeout=None, *_: object, **__: object):  # type: ignore[no-untyped-def]
+        self.dialled.append(host)
+        return httpcore.SyncBackend().connect_tcp("127.0.0.1", self.port, timeout)
+
+
+def public_door(
+    web: MisbehavingServer, gate_dir: Path, names: Callable[[str], list[str]], **how: object
+) -> tuple[HttpClient, Dialler]:
+    dialler = Dialler(web.port)
+    resolve = lambda host, _port: names(host)  # noqa: E731
+    door = HttpClient(version="1", gate_dir=gate_dir, resolve=resolve, dialler=dialler, **how)  # type: ignore[arg-type]
+    return door, dialler
+
+
+class Time:
+    """A clock that moves only when somebody sleeps."""
+
+    def __init__(self, now: float = 1000.0) -> None:
+        self.now = now
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds

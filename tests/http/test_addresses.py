@@ -1,0 +1,108 @@
+"""No private address is dialled."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+
+import pytest
+
+from monitor.errors import FetchError
+from monitor.http.addresses import is_refused
+from monitor.http.client import HttpClient
+from tests.http.doors import PUBLIC, public_door
+from tests.servers.web import MisbehavingServer, misbehaving_server
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",
+        "0.0.0.0", "224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255", "192.0.2.1",
+        "::1", "::", "fe80::1", "fc00::1", "fec0::1", "ff02::1", "::ffff:127.0.0.1",
+        "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "64:ff9b::808:808", "64:ff9b:1::1",
+        "2002:7f00:1::1", "2001:0:4136:e378::1", "::7f00:1", "2001:db8::1",
+    ],
+)  # fmt: skip
+def test_F05_addresses_that_are_not_public_are_refused(address: str) -> None:
+    assert is_refused(ipaddress.ip_address(address))
+
+
+@pytest.mark.parametrize("address", [PUBLIC, "8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8"])
+def test_public_addresses_are_not_refused(address: str) -> None:
+    assert not is_refused(ipaddress.ip_address(address))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1/", "http://2130706433/", "http://0x7f.1/", "http://localhost/",
+        "http://[::1]/", "http://[::ffff:127.0.0.1]/", "http://[64:ff9b::7f00:1]/",
+        "http://169.254.169.254/latest/meta-data/", "http://100.64.0.1/", "http://0/",
+    ],
+)  # fmt: skip
+def test_F05_private_addresses_are_refused_however_they_are_written(
+    door: HttpClient, url: str
+) -> None:
+    with pytest.raises(FetchError, match="not a public address") as fault:
+        door.get(url)
+    assert "allow_private: true" in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "ftp://example.org/", "gopher://x/", "//x", "", "http://", "x"]
+)
+def test_only_http_and_https_are_fetched(door: HttpClient, url: str) -> None:
+    with pytest.raises(FetchError, match="not an http or https address"):
+        door.get(url)
+
+
+def test_an_address_that_cannot_be_parsed_is_a_failure(door: HttpClient) -> None:
+    with pytest.raises(FetchError, match="not a valid address"):
+        door.get("http://[::1")
+
+
+def test_ports_other_than_80_and_443_need_permission(door: HttpClient) -> None:
+    with pytest.raises(FetchError, match="port other than 80 and 443"):
+        door.get("http://example.org:8080/")
+
+
+def test_F05_the_address_that_was_checked_is_the_one_dialled(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    """A name that changes its answer between check and connect gains nothing."""
+    answers = iter([[PUBLIC], ["127.0.0.1"]])
+    door, dialler = public_door(web, tmp_path, lambda _: next(answers))
+    web.answers("/feed", body=b"x")
+    assert door.get("http://feeds.example/feed").content == b"x"
+    assert dialler.dialled == [PUBLIC]
+    with pytest.raises(FetchError, match="not a public address"):
+        door.get("http://feeds.example/feed")
+    assert dialler.dialled == [PUBLIC]
+
+
+def test_F05_of_several_addresses_only_public_ones_are_dialled(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    door, dialler = public_door(web, tmp_path, lambda _: ["10.0.0.1", PUBLIC, "::1"])
+    web.answers("/")
+    door.get("http://feeds.example/")
+    assert dialler.dialled == [PUBLIC]
+
+
+def test_a_name_without_an_address_is_a_failure_in_words(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    def unknown(_: str) -> list[str]:
+        raise OSError(-2, "Name or service not known")
+
+    door, _ = public_door(web, tmp_path, unknown)
+    with pytest.raises(FetchError, match=r"^feeds.example: Name or service not known$"):
+        door.get("http://feeds.example/")
+
+
+def test_a_refused_connection_is_a_failure(door: HttpClient) -> None:
+    with misbehaving_server() as gone:
+        url = gone.url("/")
+    with pytest.raises(FetchError, match="refused"):
+        door.get(url, allow_private=True)

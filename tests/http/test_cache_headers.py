@@ -1,0 +1,64 @@
+"""When to come again: Retry-After, and how long an answer stays as it is."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.http.cache_headers import lifetime, retry_after
+
+NOVEMBER = 784_111_777.0  # Sun, 06 Nov 1994 08:49:37 GMT, the moment of RFC 9110, 5.6.7
+
+
+@pytest.mark.parametrize(
+    ("value", "wait"),
+    [
+        ("120", timedelta(seconds=120)),
+        (" 120 ", timedelta(seconds=120)),
+        ("0", timedelta(seconds=60)),
+        ("-5", timedelta(seconds=60)),
+        ("86401", timedelta(hours=24)),
+        ("000000000000000000120", timedelta(seconds=120)),
+        ("9" * 400, timedelta(hours=24)),
+        ("Sun, 06 Nov 1994 09:09:37 GMT", timedelta(minutes=20)),
+        ("Sunday, 06-Nov-94 09:09:37 GMT", timedelta(minutes=20)),
+        ("Sun Nov  6 09:09:37 1994", timedelta(minutes=20)),
+        ("Sun, 06 Nov 1994 08:49:37 -0100", timedelta(hours=1)),
+        ("Sat, 05 Nov 1994 00:00:00 GMT", timedelta(seconds=60)),
+        ("Fri, 01 Jan 2100 00:00:00 GMT", timedelta(hours=24)),
+        ("Sun, 31 Nov 1994 08:49:37 GMT", None),
+        ("abc", None),
+        ("1.5", None),
+        ("", None),
+        ("٣", None),
+    ],
+)
+def test_retry_after_stays_within_a_minute_and_a_day(value: str, wait: timedelta | None) -> None:
+    assert retry_after({"retry-after": value}, now=NOVEMBER) == wait
+
+
+def test_a_date_counts_from_the_answers_own() -> None:
+    headers = {
+        "retry-after": "Fri, 01 Jan 2100 02:00:00 GMT",
+        "date": "Fri, 01 Jan 2100 00:00:00 GMT",
+    }
+    assert retry_after(headers, now=NOVEMBER) == timedelta(hours=2)
+
+
+def test_no_retry_after_is_no_wish() -> None:
+    assert retry_after({}, now=NOVEMBER) is None
+
+
+@given(st.text(), st.text())
+def test_lifetimes_never_raise(control: str, expires: str) -> None:
+    headers = {"cache-control": control, "expires": expires, "age": control}
+    assert timedelta(0) <= lifetime(headers, now=1e9) <= timedelta(hours=24)
+
+
+@given(st.text())
+def test_retry_after_never_raises(value: str) -> None:
+    wait = retry_after({"retry-after": value}, now=1e9)
+    assert wait is None or timedelta(seconds=60) <= wait <= timedelta(hours=24)

@@ -1,0 +1,142 @@
+"""No server takes more time than a request has."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import httpcore
+import pytest
+
+from monitor.errors import FetchError
+from monitor.http.client import HttpClient
+from tests.http.doors import PUBLIC, Dialler, Time, public_door
+from tests.servers.web import Answer, Asked, MisbehavingServer
+
+SHORT = timedelta(seconds=0.4)
+
+
+@pytest.mark.parametrize("part", ["head", "body"])
+def test_F04_a_byte_now_and_then_ends_with_the_deadline(
+    web: MisbehavingServer, door: HttpClient, part: str
+) -> None:
+    body = b"" if part == "head" else b"x" * 1000
+    web.answers("/", body=body, piece=1)
+    with pytest.raises(FetchError, match=r"127.0.0.1( did not finish within 0.4 s|: no answer)"):
+        door.get(web.url("/"), allow_private=True, deadline=SHORT)
+
+
+def test_F04_silence_ends_with_the_deadline(web: MisbehavingServer, door: HttpClient) -> None:
+    web.answers("/", hang=True)
+    with pytest.raises(FetchError, match=r"no answer in time|did not finish within 0\.4 s"):
+        door.get(web.url("/"), allow_private=True, deadline=SHORT)
+
+
+def test_F04_less_than_the_least_rate_ends_before_the_deadline(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    seconds = iter(range(0, 10_000, 20))  # however few pieces it comes in
+    door = HttpClient(version="1", gate_dir=tmp_path, monotonic=lambda: float(next(seconds)))
+    web.answers("/", body=b"x" * 1000, piece=200)
+    with pytest.raises(FetchError, match="less than 200 bytes a second"):
+        door.get(web.url("/"), allow_private=True, deadline=timedelta(hours=1))
+
+
+def test_F04_a_slow_beginning_is_no_least_rate(web: MisbehavingServer, tmp_path: Path) -> None:
+    calls = iter(range(10_000))
+    door = HttpClient(version="1", gate_dir=tmp_path, monotonic=lambda: min(next(calls) / 2, 9.0))
+    web.answers("/", body=b"x" * 10, piece=40)
+    assert door.get(web.url("/"), allow_private=True).content == b"x" * 10
+
+
+def test_F04_the_deadline_is_a_minute_where_nobody_says_more(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    seconds = iter([0.0, 0.0, 0.0])
+    door = HttpClient(version="1", gate_dir=tmp_path, monotonic=lambda: next(seconds, 60.5))
+    web.answers("/", body=b"x")
+    with pytest.raises(FetchError, match="within 60 s"):
+        door.get(web.url("/"), allow_private=True)
+
+
+def test_F04_all_redirects_share_one_deadline(web: MisbehavingServer, tmp_path: Path) -> None:
+    time = Time(0.0)
+
+    def late(request: Asked) -> Answer:
+        time.now += 25
+        return Answer(302, headers={"Location": request.target + "x"})
+
+    web.decides("*", late)
+    with pytest.raises(FetchError, match="within 60 s"):
+        HttpClient(version="1", gate_dir=tmp_path, monotonic=time).get(
+            web.url("/"), allow_private=True
+        )
+    assert len(web.requests) == 3
+
+
+def test_F04_waiting_for_ones_turn_is_not_the_servers_time(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    time = Time()
+    door, _ = public_door(
+        web, tmp_path, lambda _: [PUBLIC], monotonic=time, wall=time, sleep=time.sleep
+    )
+    web.answers("/", status=302, headers={"Location": "/there"})
+    web.answers("/there", body=b"x")
+    answer = door.get("http://arxiv.org/", deadline=timedelta(seconds=2))
+    assert answer.content == b"x" and sum(time.slept) >= 3.0
+
+
+class Listening(httpcore.NetworkStream):
+    """Notes how long each operation of a connection may take."""
+
+    def __init__(self, stream: httpcore.NetworkStream, timeouts: dict[str, float | None]) -> None:
+        self.stream, self.timeouts = stream, timeouts
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        self.timeouts["read"] = timeout
+        return self.stream.read(max_bytes, timeout)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self.timeouts["write"] = timeout
+        self.stream.write(buffer, timeout)
+
+    def start_tls(self, ssl_context, server_hostname=None, timeout=None):  # type: ignore[no-untyped-def]
+        self.timeouts["tls"] = timeout
+        return self
+
+    def close(self) -> None:
+        self.stream.close()
+
+
+class Asking(Dialler):
+    def __init__(self, port: int) -> None:
+        super().__init__(port)
+        self.timeouts: dict[str, float | None] = {}
+
+    def connect_tcp(self, host: str, port: int, timeout=None, *_: object, **__: object):  # type: ignore[no-untyped-def]
+        self.timeouts["connect"] = timeout
+        return Listening(super().connect_tcp(host, port, timeout), self.timeouts)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "timeouts"),
+    [
+        (3600, {"connect": 10, "tls": 10, "write": 20, "read": 20}),
+        (5, {"connect": 5, "tls": 5, "write": 5, "read": 5}),
+    ],
+)
+def test_F04_each_operation_has_its_own_time_within_the_deadline(
+    web: MisbehavingServer, tmp_path: Path, seconds: int, timeouts: dict[str, float]
+) -> None:
+    dialler = Asking(web.port)
+    door = HttpClient(
+        version="1",
+        gate_dir=tmp_path,
+        resolve=lambda _host, _port: [PUBLIC],
+        dialler=dialler,
+        monotonic=lambda: 0.0,
+    )
+    web.answers("/", body=b"x")
+    door.get("https://feeds.example/", deadline=timedelta(seconds=seconds))
+    assert dialler.timeouts == timeouts

@@ -1,0 +1,130 @@
+"""Redirects: where they may lead, and what stays with its server."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import pytest
+
+from monitor.errors import FetchError
+from monitor.http.client import HttpClient
+from tests.http.doors import PUBLIC, public_door
+from tests.servers.web import MisbehavingServer, misbehaving_server
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_followed_to_a_relative_place(
+    web: MisbehavingServer, door: HttpClient, status: int
+) -> None:
+    web.answers("/a/b", status=status, headers={"Location": "../c"})
+    web.answers("/c", body=b"there")
+    answer = door.get(web.url("/a/b"), allow_private=True)
+    assert (answer.content, answer.url) == (b"there", web.url("/c"))
+
+
+def test_F05_a_redirect_loop_ends_after_five(web: MisbehavingServer, door: HttpClient) -> None:
+    web.answers("/loop", status=302, headers={"Location": "/loop"})
+    with pytest.raises(FetchError, match="redirects more than 5 times"):
+        door.get(web.url("/loop"), allow_private=True)
+    assert len(web.requests) == 6
+
+
+@pytest.mark.parametrize(
+    ("location", "why"),
+    [
+        ("http://169.254.169.254/latest", "not a public address"),
+        ("http://[::ffff:127.0.0.1]/", "not a public address"),
+        ("http://[64:ff9b::a9fe:a9fe]/", "not a public address"),
+        ("http://2130706433/", "not a public address"),
+        ("http://inside.example/", "not a public address"),
+        ("//127.0.0.1/", "not a public address"),
+        ("http://feeds.example:8080/", "port other than"),
+        ("file:///etc/passwd", "not an http or https"),
+        ("http://[::1", "Invalid URL"),
+    ],
+)
+def test_F05_redirects_are_checked_like_the_first_address(
+    web: MisbehavingServer, tmp_path: Path, location: str, why: str
+) -> None:
+    known = {"feeds.example": PUBLIC, "inside.example": "10.0.0.7", "2130706433": "127.0.0.1"}
+    door, dialler = public_door(web, tmp_path, lambda host: [known.get(host, host)])
+    web.answers("/", status=302, headers={"Location": location})
+    with pytest.raises(FetchError, match=why):
+        door.get("http://feeds.example/")
+    assert dialler.dialled == [PUBLIC]
+
+
+def test_credentials_stay_with_their_host(web: MisbehavingServer, tmp_path: Path) -> None:
+    door, _ = public_door(web, tmp_path, lambda _: [PUBLIC])
+    web.answers("/", status=302, headers={"Location": "/next"})
+    web.answers("/next", status=302, headers={"Location": "http://a:b@other.example/end"})
+    web.answers("/end", body=b"x")
+    answer = door.get("http://ada:secret@feeds.example/")
+    sent = [request.headers.get("authorization") for request in web.requests]
+    assert sent == ["Basic YWRhOnNlY3JldA==", "Basic YWRhOnNlY3JldA==", None]
+    assert answer.url == "http://other.example/end"
+
+
+@pytest.mark.parametrize("elsewhere", ["http://127.0.0.1:{port}/", "http://localhost:{port}/"])
+def test_F05_permission_for_a_private_server_ends_where_it_redirects_to(
+    web: MisbehavingServer, door: HttpClient, elsewhere: str
+) -> None:
+    with misbehaving_server() as other:
+        other.answers("/", body=b"internal")
+        location = elsewhere.format(port=other.port)
+        web.answers("/", status=302, headers={"Location": location})
+        with pytest.raises(FetchError, match="uses a port other than 80 and 443"):
+            door.get(web.url("/"), allow_private=True)
+    assert other.requests == []
+
+
+def test_F05_permission_does_not_come_back_with_a_redirect_home(
+    web: MisbehavingServer, tmp_path: Path
+) -> None:
+    known = {"inside.example": "10.0.0.7", "outside.example": PUBLIC}
+    door, dialler = public_door(web, tmp_path, lambda host: [known[host]])
+    web.answers("/", status=302, headers={"Location": "http://outside.example/back"})
+    web.answers("/back", status=302, headers={"Location": "http://inside.example/secret"})
+    with pytest.raises(FetchError, match="not a public address"):
+        door.get("http://inside.example/", allow_private=True)
+    assert dialler.dialled == ["10.0.0.7", PUBLIC]
+
+
+@pytest.mark.parametrize(
+    ("first", "elsewhere"),
+    [
+        ("http://feeds.example/", "http://other.example"),
+        ("http://feeds.example:8080/", "http://feeds.example"),
+    ],
+)
+def test_keys_in_headers_stay_with_their_server(
+    web: MisbehavingServer, tmp_path: Path, first: str, elsewhere: str
+) -> None:
+    door, _ = public_door(web, tmp_path, lambda _: [PUBLIC])
+    web.answers("/", status=302, headers={"Location": "/next"})
+    web.answers("/next", status=302, headers={"Location": f"{elsewhere}/end"})
+    web.answers("/end", body=b"x")
+    door.get(first, headers={"x-api-key": "hush"}, allow_private=True)
+    sent = [request.headers.get("x-api-key") for request in web.requests]
+    assert sent == ["hush", "hush", None]
+
+
+def test_passwords_of_the_machines_user_are_not_sent(
+    web: MisbehavingServer, door: HttpClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login ada password hush")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    web.answers("/", body=b"x")
+    door.get(web.url("/"), allow_private=True)
+    assert "authorization" not in web.requests[0].headers
+
+
+def test_https_to_http_is_refused(
+    tls: ssl.SSLContext, web: MisbehavingServer, door: HttpClient
+) -> None:
+    with misbehaving_server(tls) as safe:
+        safe.answers("/", status=302, headers={"Location": web.url("/plain")})
+        with pytest.raises(FetchError, match="from https to http"):
+            door.get(safe.url("/"), allow_private=True)
+    assert web.requests == []
