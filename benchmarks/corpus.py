@@ -144,18 +144,18 @@ class Read:
     """
 
     def __init__(self, papers: Path, topics: Path) -> None:
-        self._papers = papers
+        self.paper_file = papers
         self._topics = topics
 
     def papers(self, count: int, *, simply: bool = True) -> Iterator[PlainPaper]:
         """Yield papers; unless they are wanted as they are written, in their plain words."""
-        for row in islice(cycle(_rows(self._papers)), count):
+        for row in islice(cycle(read_rows(self.paper_file)), count):
             words = singulars(f"{row['title']} {row['abstract']}")
             paper = Paper(row["title"], row["abstract"])
             yield PlainPaper(Paper("", _bare(paper)) if simply else paper, words)
 
     def topics(self, count: int) -> Iterator[PlainTopic]:
-        for row in islice(cycle(_rows(self._topics)), count):
+        for row in islice(cycle(read_rows(self._topics)), count):
             yield PlainTopic(tuple(map(tuple, row["r"])), tuple(row["n"]))
 
 
@@ -163,7 +163,7 @@ def _bare(paper: Paper) -> str:
     return " ".join(re.findall("[a-z0-9]+", plain(f"{paper.title} {paper.abstract}")))
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
         for line in lines:
             yield json.loads(line)

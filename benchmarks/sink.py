@@ -54,7 +54,7 @@ class Sink:
 
 
 async def serve(answer: float) -> None:
-    server = await asyncio.start_server(Sink(answer).talk, "127.0.0.1", 0, limit=1 << 20)
+    server = await asyncio.start_server(Sink(answer).talk, "127.0.0.1", 0, limit=1 << 24)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 

@@ -2,8 +2,8 @@
 
     python benchmarks/start.py [--runs N]
 
-Prints `paper-monitor --help` beside a bare `python -c pass`, and a demo into an empty folder
-beside one into a folder that has everything already.
+Prints `paper-monitor --help` beside a bare `python -c pass`, a demo into an empty folder beside one
+into a folder that has everything already, and the processor time of commands that only look.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from cost import monitor, run
+
 COMMAND = [sys.executable, "-m", "monitor"]
 
 
@@ -28,6 +30,27 @@ def seconds(command: list[str]) -> float:
 
 def median(measure: Callable[[], float], runs: int) -> float:
     return statistics.median(measure() for _ in range(runs))
+
+
+def command_costs(runs: int) -> dict[str, float]:
+    """Return seconds of processor of commands, in the folder that `init` writes."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        run([*COMMAND, "init", name], folder)
+
+        def cost(*arguments: str) -> float:
+            return median(lambda: monitor(folder, *arguments).seconds, runs)
+
+        found = {"check": cost("check")}
+        (folder / "templates/mail").mkdir(parents=True)
+        (folder / "templates/mail/footer.html.j2").write_text("<p>Papers</p>\n")
+        with (folder / "monitor.yaml").open("a") as file:
+            file.write("\ntemplates: templates/\n")
+        monitor(folder, "ingest")
+        found["check, with store and templates"] = cost("check")
+        found["status"] = cost("status")
+        found["topics try"] = cost("topics", "try", "agents")
+    return found
 
 
 def main() -> None:
@@ -45,6 +68,8 @@ def main() -> None:
         again = median(lambda: seconds([*COMMAND, "demo", str(Path(folder) / "0")]), runs)
     print(f"paper-monitor demo      {first:6.2f} s   (goal: under 10 s)")
     print(f"the same again          {again:6.2f} s")
+    for name, cpu in command_costs(runs).items():
+        print(f"{name:32} {cpu:6.2f} s of processor")
 
 
 if __name__ == "__main__":

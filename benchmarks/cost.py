@@ -1,0 +1,39 @@
+"""What a command costs: processor time and peak memory, its own and of processes it starts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Seconds of processor, and the peak of memory in MB of the largest process."""
+
+    seconds: float
+    memory: float
+
+
+def run(command: Sequence[str], folder: Path) -> Cost:
+    """Run a command in a folder to its end; it must succeed."""
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        assert process.returncode == 0, output.read()[-2000:]
+    # Linux counts kilobytes, macOS bytes.
+    unit = 1024 if sys.platform == "linux" else 1024**2
+    return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss / unit)
+
+
+def monitor(folder: Path, *arguments: str, profile: Path | None = None) -> Cost:
+    """Run a command of Paper Monitor with the configuration in a folder."""
+    profiled = ["-m", "cProfile", "-o", str(profile)] if profile else []
+    config = ["--config", str(folder / "monitor.yaml")]
+    return run([sys.executable, *profiled, "-m", "monitor", *arguments, *config], folder)

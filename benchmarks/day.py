@@ -1,0 +1,294 @@
+"""A day through the command line, from a dump to delivered mails, beside a bot that does the same.
+
+    python benchmarks/day.py [--runs N] [--grow] [--profile] [--no-small]
+    python benchmarks/day.py --papers papers.jsonl.gz --topics topics.jsonl.gz
+
+10,000 new papers, 1,000 topics, 200 subscribers with 20 topics each: `ingest`, the same dump again,
+`digest`, and the mails go to a server in a process of its own. The bot (`bot.py`) is run in turn
+with it, on the same dump, topics and subscribers. Seconds are of processor, of a command and the
+processes it starts; memory is the peak of the largest of them; medians of all runs.
+
+    --grow      a quarter, a half and the whole of the papers, the topics and the subscriptions
+    --profile   where the time of each stage goes, instead
+    --no-small  only the day: no start of commands, no digests of 20 papers, no tick
+
+Papers and topics are made from a seed, or read as `match.py` reads them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pstats
+import random
+import re
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import yaml
+from corpus import Made, PlainTopic, Read, read_rows
+from cost import Cost, monitor, run
+from sink import sink, taken
+from start import command_costs
+
+HERE = Path(__file__).parent
+TOPICS_EACH = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    papers: int = 10_000
+    topics: int = 1_000
+    subscriptions: int = 200
+
+    def __str__(self) -> str:
+        return f"{self.papers:,} papers, {self.topics:,} topics, {self.subscriptions} subscriptions"
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What a day took, and `papers` and bytes in the store of its mean digest."""
+
+    ingest: Cost
+    again: Cost
+    digest: Cost
+    bot: Cost
+    papers: float
+    kilobytes: float
+
+    @property
+    def seconds(self) -> float:
+        return self.ingest.seconds + self.again.seconds + self.digest.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One line of the table: what it took before, what it must take and what is aimed at."""
+
+    name: str
+    before: str
+    must: float
+    aim: float
+    unit: str = "s"
+
+
+GOALS = {
+    "day": Goal("the whole day against the bot in the same run", "5.6", 1.0, 0.5, "times"),
+    "ingest": Goal("ingest, 10,000 new papers, 1,000 topics", "10.6", 7, 5),
+    "again": Goal("the same dump again", "1.6", 1.3, 1.0),
+    "digest": Goal("digest, 200 subscriptions of 20 topics", "79", 10, 6),
+    "memory": Goal("memory of that digest", "718", 300, 250, "MB"),
+    "bytes": Goal("a digest and its delivery in the store", "1,020", 100, 60, "KB"),
+    "known": Goal("a digest of 20 papers, explanations known", "45-55", 8, 5, "ms"),
+    "unknown": Goal("a digest of 20 papers, explanations not known", "45-55", 40, 25, "ms"),
+    "tick": Goal("a tick over 100,000 subscriptions, nothing due", "40,000", 10, 10, "ms"),
+    "check": Goal("check, without a store", "0.8-1.0", 0.45, 0.3),
+    "check, with store and templates": Goal(
+        "check, with store and templates", "0.8-1.0", 0.6, 0.45
+    ),
+    "status": Goal("status", "0.8-1.0", 0.6, 0.4),
+    "topics try": Goal("topics try", "0.8-1.0", 0.6, 0.4),
+}
+
+
+def main() -> None:
+    options = _options()
+    corpus = Read(options.papers, options.topics) if options.papers else Made(1)
+    if options.profile:
+        print_profiles(corpus)
+    elif options.grow:
+        print_growth(corpus, options)
+    else:
+        print_table(corpus, options)
+
+
+def _options() -> argparse.Namespace:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    options.add_argument("--runs", type=int, default=5)
+    options.add_argument("--papers", type=Path)
+    options.add_argument("--topics", type=Path)
+    options.add_argument("--grow", action="store_true")
+    options.add_argument("--profile", action="store_true")
+    options.add_argument("--no-small", action="store_true")
+    return options.parse_args()
+
+
+# ── what is printed ─────────────────────────────────────────────────────────────────
+
+
+def print_table(corpus: Made | Read, options: argparse.Namespace) -> None:
+    days = [a_day(corpus, Size()) for _ in range(options.runs)]
+    found = {
+        "day": [day.seconds / day.bot.seconds for day in days],
+        "ingest": [day.ingest.seconds for day in days],
+        "again": [day.again.seconds for day in days],
+        "digest": [day.digest.seconds for day in days],
+        "memory": [day.digest.memory for day in days],
+        "bytes": [day.kilobytes for day in days],
+    }
+    if not options.no_small:
+        found |= small_costs(options.runs)
+    print(f"{Size()}; {days[0].papers:.0f} papers a digest; medians of {options.runs} runs")
+    print(f"the bot: {statistics.median(day.bot.seconds for day in days):.1f} s\n")
+    print("| | before | must | aim | measured | |\n| --- | --- | --- | --- | --- | --- |")
+    for key, values in found.items():
+        print(_line(GOALS[key], statistics.median(values)))
+
+
+def _line(goal: Goal, value: float) -> str:
+    verdict = "missed" if value > goal.must else "must met" if value > goal.aim else "aim met"
+    cells = [goal.name, goal.before, f"{goal.must:g}", f"{goal.aim:g}", f"**{value:.3g}**"]
+    cells[1:] = [f"{cell} {goal.unit}" for cell in cells[1:]]
+    return f"| {' | '.join(cells)} | {verdict} |"
+
+
+def print_growth(corpus: Made | Read, options: argparse.Namespace) -> None:
+    print("| | ingest | again | digest | memory of digest | a digest | the bot |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    whole = Size()
+    for name in ("papers", "topics", "subscriptions"):
+        for share in (4, 2, 1):
+            size = replace(whole, **{name: getattr(whole, name) // share})
+            days = [a_day(corpus, size) for _ in range(options.runs)]
+            day = sorted(days, key=lambda day: day.seconds)[len(days) // 2]
+            print(
+                f"| {size} | {day.ingest.seconds:.1f} s | {day.again.seconds:.1f} s "
+                f"| {day.digest.seconds:.1f} s | {day.digest.memory:.0f} MB "
+                f"| {day.papers:.0f} papers, {day.kilobytes:.0f} KB | {day.bot.seconds:.1f} s |",
+                flush=True,
+            )
+
+
+def print_profiles(corpus: Made | Read) -> None:
+    with prepared(corpus, Size()) as folder:
+        for stage, name in (("ingest", "ingest"), ("again", "ingest"), ("digest", "digest")):
+            monitor(folder, name, profile=folder / stage)
+            print(f"\n{stage}")
+            profile = pstats.Stats(str(folder / stage)).strip_dirs().sort_stats("cumulative")
+            profile.print_stats(45)
+            profile.sort_stats("tottime").print_stats(25)
+
+
+# ── a day ───────────────────────────────────────────────────────────────────────────
+
+
+def a_day(corpus: Made | Read, size: Size) -> Day:
+    """Run all stages and the bot in new folders; the mails of both must arrive."""
+    with prepared(corpus, size) as folder:
+        port = json.loads((folder / "bot.json").read_text(encoding="utf-8"))["port"]
+        ingest, again = monitor(folder, "ingest"), monitor(folder, "ingest")
+        before = _store_bytes(folder)
+        digest = monitor(folder, "digest")
+        digests, papers = _digests(folder)
+        assert taken(port) == digests > 0, "not all mails arrived"
+        kilobytes = (_store_bytes(folder) - before) / digests / 1024
+        command = [sys.executable, str(HERE / "bot.py"), str(folder / "bot.json")]
+        first, second = run(command, folder), run(command, folder)
+        assert taken(port) >= digests + size.subscriptions * 0.9, "the bot sent too little"
+        bot = Cost(first.seconds + second.seconds, first.memory)
+        return Day(ingest, again, digest, bot, papers, kilobytes)
+
+
+def _store_bytes(folder: Path) -> int:
+    with sqlite3.connect(folder / "monitor.db") as store:
+        [(pages,)] = store.execute("PRAGMA page_count")
+        [(free,)] = store.execute("PRAGMA freelist_count")
+        [(size,)] = store.execute("PRAGMA page_size")
+    return int((pages - free) * size)
+
+
+def _digests(folder: Path) -> tuple[int, float]:
+    with sqlite3.connect(folder / "monitor.db") as store:
+        [(count, papers)] = store.execute("SELECT count(*), avg(papers) FROM digest")
+    return int(count), float(papers)
+
+
+@contextmanager
+def prepared(corpus: Made | Read, size: Size) -> Iterator[Path]:
+    """Yield a folder with a dump, and the configurations of both, whose mail goes to a sink."""
+    with tempfile.TemporaryDirectory() as name, sink() as port:
+        folder = Path(name)
+        dump = folder / "dump.jsonl"
+        with dump.open("w", encoding="utf-8") as lines:
+            lines.writelines(f"{json.dumps(row)}\n" for row in _papers(corpus, size.papers))
+        topics = {f"t{n}": topic for n, topic in enumerate(corpus.topics(size.topics))}
+        chosen = random.Random(1)
+        readers = {
+            f"reader-{n}": chosen.sample(list(topics), TOPICS_EACH)
+            for n in range(size.subscriptions)
+        }
+        _write_configurations(folder, dump, topics, readers, port)
+        yield folder
+
+
+def _papers(corpus: Made | Read, count: int) -> Iterator[dict[str, Any]]:
+    if isinstance(corpus, Read):
+        yield from islice(read_rows(corpus.paper_file), count)
+        return
+    for number, made in enumerate(corpus.papers(count)):
+        words = made.paper.abstract.split()
+        title, abstract = " ".join(words[:9]), " ".join(words[9:])
+        authors = [f"{words[at]} {words[at + 1]}" for at in (10, 12, 14)]
+        yield {"id": f"made-{number}", "title": title, "abstract": abstract, "authors": authors}
+
+
+def _write_configurations(
+    folder: Path,
+    dump: Path,
+    topics: dict[str, PlainTopic],
+    readers: dict[str, list[str]],
+    port: int,
+) -> None:
+    ours = {
+        "store": f"sqlite:///{folder / 'monitor.db'}",
+        "sources": {"dump": {"kind": "jsonl", "path": str(dump), "first_run": "deliver"}},
+        "topics": {name: {"query": topic.text} for name, topic in topics.items()},
+        "subscriptions": {
+            name: {"topics": some, "email": f"{name}@example.org", "schedule": "immediately"}
+            for name, some in readers.items()
+        },
+        "smtp": {"host": "127.0.0.1", "port": port, "tls": "none", "from": "papers@example.org"},
+    }
+    (folder / "monitor.yaml").write_text(yaml.safe_dump(ours), encoding="utf-8")
+    theirs = {
+        "seen": str(folder / "seen.db"),
+        "dump": str(dump),
+        "topics": {n: {"r": topic.clauses, "n": topic.none} for n, topic in topics.items()},
+        "subscriptions": readers,
+        "port": port,
+    }
+    (folder / "bot.json").write_text(json.dumps(theirs), encoding="utf-8")
+
+
+# ── the small costs ─────────────────────────────────────────────────────────────────
+
+
+def small_costs(runs: int) -> dict[str, list[float]]:
+    """Return the start of commands in seconds, and the cost of digests and of a tick in ms."""
+    found = {name: [seconds] for name, seconds in command_costs(runs).items()}
+    found["known"] = compose_costs(r"compose +([\d.]+)", runs)
+    found["unknown"] = compose_costs(r"compose +([\d.]+)", runs, "--apart")
+    found["tick"] = compose_costs(r"all +([\d.]+)", 1, "--tick", "--subscriptions", "100000")
+    return found
+
+
+def compose_costs(figure: str, runs: int, *arguments: str) -> list[float]:
+    command = [sys.executable, str(HERE / "compose.py"), "--subscriptions", "100", *arguments]
+    found = [
+        re.search(figure, subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL))
+        for _ in range(runs)
+    ]
+    return [float(one[1]) for one in found if one]
+
+
+if __name__ == "__main__":
+    main()
