@@ -6,7 +6,8 @@ import random
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from monitor.channels.email.channel import Mail, SmtpServer
+from monitor.channels.email.channel import Mail
+from monitor.channels.email.smtp import SmtpServer
 from monitor.digest.render import JinjaTemplates
 from monitor.model import (
     ChangeKind,

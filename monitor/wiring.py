@@ -13,7 +13,8 @@ from pathlib import Path
 from monitor import plugins
 from monitor.channels.base import Shared, open_channel
 from monitor.channels.email.channel import SMTP_SERVER, Mail
-from monitor.channels.email.pool import Connections
+from monitor.channels.email.pool import Connections, MailServer
+from monitor.channels.email.sendmail import Sendmail
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.retry_policy import Patience, Timeouts
 from monitor.clocks import clock_ahead
@@ -125,7 +126,7 @@ def _sources(settings: Settings, client: HttpClient, clock: Clock) -> dict[str, 
 def _channels(settings: Settings, templates: Templates, stack: ExitStack) -> dict[str, Channel]:
     """Return all channels by name."""
     smtp, slack = settings.smtp, settings.slack
-    server = Connections([_smtp_server(smtp) for _ in range(smtp.connections)]) if smtp else None
+    server = Connections([_mail_server(smtp) for _ in range(smtp.connections)]) if smtp else None
     token = slack.token.reveal() if slack else ""
     shared = Shared(templates, server, token, slack.base_url if slack else "")
     channels: dict[str, Channel] = {EMAIL: Mail(EMAIL, (), server)} if server else {}
@@ -137,10 +138,14 @@ def _channels(settings: Settings, templates: Templates, stack: ExitStack) -> dic
     return channels
 
 
-def _smtp_server(smtp: SmtpSettings) -> SmtpServer:
+def _mail_server(smtp: SmtpSettings) -> MailServer:
+    if smtp.sendmail:
+        seconds = smtp.timeouts.final.total_seconds()
+        return Sendmail(smtp.sendmail, sender=smtp.sender, seconds=seconds)
+    host, port = smtp.address
     return SmtpServer(
-        smtp.host,
-        smtp.port,
+        host,
+        port,
         tls=smtp.tls,
         username=smtp.username or "",
         password=smtp.password.reveal() if smtp.password else "",
@@ -148,6 +153,7 @@ def _smtp_server(smtp: SmtpSettings) -> SmtpServer:
         ca_file=smtp.ca_file,
         timeouts=Timeouts(**{phase: wait.total_seconds() for phase, wait in smtp.timeouts}),
         per_connection=smtp.per_connection,
+        lmtp=bool(smtp.lmtp),
     )
 
 

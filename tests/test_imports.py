@@ -69,6 +69,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "match/index/*",
     ),
     "os": (
+        "channels/email/sendmail.py",
         "channels/file.py",
         "cli/run_output.py",
         "commands/heartbeat.py",
@@ -97,7 +98,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "rispy": ("sources/ris.py",),
     "secrets": ("commands/send_test.py", "pipeline/freeze.py", "store/locks.py"),
     "shutil": ("commands/disk_space.py", "commands/doctor.py", "demo.py", "store/restore.py"),
-    "signal": ("service/process.py",),
+    "signal": ("channels/email/sendmail.py", "service/process.py"),
     "slack_sdk": ("channels/slack/clients.py", "channels/slack/history.py"),
     "smtplib": (
         "channels/email/login.py",
@@ -114,8 +115,9 @@ HOMES: dict[str, tuple[str, ...]] = {
         "http/dialing.py",
         "http/exchange.py",
     ),
-    "subprocess": ("sources/sandbox.py",),
+    "subprocess": ("channels/email/sendmail.py", "sources/sandbox.py"),
     "tempfile": (
+        "channels/email/sendmail.py",
         "channels/file.py",
         "cli/options.py",
         "commands/preview.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
@@ -40,6 +41,8 @@ SLACK = "https://slack.com/api/"
 
 
 _PORTS = {"starttls": 587, "implicit": 465, "none": 25}
+_LMTP_PORT = 24
+_LMTP = re.compile(r"/.+|(?P<host>[^\s:/\[\]]+|\[[0-9a-fA-F:.]+\])(:(?P<port>\d{1,5}))?")
 
 
 class ChannelSettings(Section):
@@ -79,10 +82,21 @@ class TimeoutSettings(Section):
     final: Timeout = timedelta(seconds=TIMEOUTS.final)
 
 
-class SmtpSettings(Section):
-    """The mail server. `port` follows from `tls` unless it is set; `sender` is `from:`."""
+def _lmtp(text: str) -> str:
+    if not _LMTP.fullmatch(text):
+        raise ValueError(f"“{text}” should be the path of a socket, or host:24")
+    return text
 
-    host: Line
+
+class SmtpSettings(Section):
+    """Who takes mail: a server (`host` or `lmtp`) or a program of this machine (`sendmail`).
+
+    `port` follows from `tls` unless it is set; `sender` is `from:`.
+    """
+
+    host: Line = ""
+    sendmail: FilePath | None = None
+    lmtp: Annotated[Line, AfterValidator(_lmtp)] | None = None
     port: int = Field(587, ge=1, le=65535)
     tls: Literal["starttls", "implicit", "none"] = "starttls"
     username: Line | None = None
@@ -99,21 +113,43 @@ class SmtpSettings(Section):
     @model_validator(mode="before")
     @classmethod
     def _usual_port(cls, raw: Any) -> Any:
+        if isinstance(raw, dict) and raw.get("lmtp") and "tls" not in raw:
+            raw = {**raw, "tls": "none"}
         if isinstance(raw, dict) and "port" not in raw:
             return {**raw, "port": _PORTS.get(str(raw.get("tls", "starttls")), 587)}
         return raw
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The host and port of the server, or the path of a socket as the host."""
+        parts = _LMTP.fullmatch(self.lmtp or "")
+        if parts is None:
+            return self.host, self.port
+        if parts["host"] is None:
+            return parts[0], _LMTP_PORT
+        return parts["host"].strip("[]"), int(parts["port"] or _LMTP_PORT)
+
+    @model_validator(mode="after")
+    def _check_one_way(self) -> SmtpSettings:
+        if sum(map(bool, (self.host, self.sendmail, self.lmtp))) != 1:
+            raise ValueError("needs host:, or else one of sendmail: and lmtp:")
+        if self.sendmail and (self.username or self.password):
+            raise ValueError("sendmail: takes no username: and password:")
+        return self
 
     @model_validator(mode="after")
     def _check_encryption(self) -> SmtpSettings:
         """RFC 8314: nothing in clear beyond this machine, and a password never."""
         if bool(self.username) != bool(self.password):
             raise ValueError("username: and password: must be set together; one of them is missing")
-        if self.tls == "none" and not is_loopback(self.host):
+        host, _ = self.address
+        beyond = not (self.sendmail or host.startswith("/") or is_loopback(host))
+        if self.tls == "none" and beyond:
             if self.password:
                 raise ValueError("tls: none would send the password in clear; use starttls")
             if not self.insecure:
                 raise ValueError(
-                    f"tls: none would send mail in clear to {self.host}; "
+                    f"tls: none would send mail in clear to {host}; "
                     "use starttls, or set insecure: true to allow it"
                 )
         return self

@@ -38,7 +38,7 @@ def _doubt_servers(settings: Settings, written: Written) -> None:
         doubtful = suggestions.token(slack.token.reveal())
         if doubtful:
             written.warn(("slack", "token"), doubtful)
-    instead = suggestions.host(smtp.host) if smtp else ""
+    instead = suggestions.host(smtp.host) if smtp and smtp.host else ""
     if instead:
         written.warn(("smtp", "host"), f"should be only a host name; {instead}")
 

@@ -17,6 +17,7 @@ from monitor import config, plugins
 from monitor.channels.base import Channel, Shared, complete, open_channel
 from monitor.channels.email.channel import Mail
 from monitor.channels.email.pool import Connections
+from monitor.channels.email.sendmail import Sendmail
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import Pages
 from monitor.channels.slack.channel import Slack
@@ -24,6 +25,8 @@ from monitor.digest.render import JinjaTemplates
 from monitor.errors import UsageError
 from monitor.model import DeliveryState, Outcome, Rendered
 from monitor.testing import ChannelContract
+from tests.patience import PATIENCE
+from tests.servers.sendmail import SendmailProgram
 from tests.servers.slack import TOKEN, SlackServer
 from tests.servers.smtp import ScriptedSmtp, closed_port
 
@@ -65,6 +68,36 @@ class TestMail(ChannelContract):
     def failing(self, folder: Path) -> Iterator[Channel]:
         with closed_port() as self.port:
             yield self.open(folder)
+
+
+class TestMailByLmtp(TestMail):
+    """A socket in place of host and port."""
+
+    def shared(self, folder: Path) -> Shared:
+        path = str(folder / "lmtp")
+        server = SmtpServer(path, 24, tls="none", sender="Papers <p@example.org>", lmtp=True)
+        return Shared(JinjaTemplates(), smtp=Connections([server]))
+
+    @contextmanager
+    def working(self, folder: Path) -> Iterator[Channel]:
+        with ScriptedSmtp(path=str(folder / "lmtp")) as server:
+            channel = self.open(folder)
+            yield channel
+            channel.close()
+            assert server.commands[0].startswith("lhlo ")
+
+
+class TestMailBySendmail(TestMail):
+    def shared(self, folder: Path) -> Shared:
+        program = Sendmail(
+            folder / "mta" / "sendmail", sender="Papers <p@example.org>", seconds=PATIENCE
+        )
+        return Shared(JinjaTemplates(), smtp=Connections([program]))
+
+    @contextmanager
+    def working(self, folder: Path) -> Iterator[Channel]:
+        SendmailProgram(folder / "mta")
+        yield self.open(folder)
 
 
 class TestSlackBot(ChannelContract):

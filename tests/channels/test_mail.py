@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.channels.email.channel import HTML_LIMIT, Mail, Mailbox, SmtpServer, message_id
+from monitor.channels.email.channel import HTML_LIMIT, Mail, Mailbox, message_id
+from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.retry_policy import Timeouts
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Digest, Rendered

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import trustme
 
-from monitor.channels.email.smtp import Letter, SmtpServer
+from monitor.channels.email.session import Letter
+from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.retry_policy import Timeouts
 from monitor.model import DeliveryState
 from tests.channels.samples import Commit
@@ -64,6 +65,22 @@ def certificate(authority: trustme.CA, host: str, **options: Any) -> ssl.SSLCont
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert(host, **options).configure_cert(context)
     return context
+
+
+def test_a_letter_goes_by_lmtp_to_a_socket(tmp_path: Path) -> None:
+    with ScriptedSmtp(path=str(tmp_path / "lmtp")) as mx:
+        lmtp = server(24, mx.path, lmtp=True)
+        mx.script["dot"].extend(["250 2.1.5 ada saved", "452 4.2.2 mailbox full"])
+        first, second = (lmtp.send(letter(), Commit()) for _ in range(2))
+    assert (first.state, second.state) == (DeliveryState.SENT, DeliveryState.RETRY)
+    assert "mailbox full" in second.error
+    assert not any(command.lower().startswith(("ehlo", "helo")) for command in mx.commands)
+
+
+def test_a_socket_that_is_not_there_is_the_line_s_fault(tmp_path: Path) -> None:
+    outcome = server(24, str(tmp_path / "gone"), lmtp=True).send(letter(), Commit())
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
+    assert f"the mail server {tmp_path / 'gone'} cannot be reached" in outcome.error
 
 
 def test_a_letter_arrives_unchanged_for_one_recipient(mx: ScriptedSmtp) -> None:

@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from monitor.channels.email.channel import HTML_LIMIT, Mail, Mailbox, SmtpServer
+from monitor.channels.email.channel import HTML_LIMIT, Mail, Mailbox
+from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import Pages
 from monitor.channels.slack.channel import Slack
 from monitor.digest.render import JinjaTemplates

@@ -171,6 +171,17 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         ),
         # smtp and slack
         ("smtp: {host: x}", "1: smtp.from: is missing"),
+        ("smtp: {from: a@b.c}", "1: smtp: needs host:, or else one of sendmail: and lmtp:"),
+        (
+            "smtp: {host: x, sendmail: /usr/sbin/sendmail, from: a@b.c}",
+            "1: smtp: needs host:, or else one of sendmail: and lmtp:",
+        ),
+        (
+            "smtp: {sendmail: /usr/sbin/sendmail, username: u, password: p, from: a@b.c}",
+            "1: smtp: sendmail: takes no username: and password:",
+        ),
+        ("smtp: {lmtp: 'x y', from: a@b.c}", "1: smtp.lmtp: “x y” should be the path of a socket"),
+        ("smtp: {lmtp: 'mx:24', from: a@b.c}", "1: smtp: tls: none would send mail in clear to mx"),
         ("smtp: {host: x, from: Papers p@x.org}", "1: smtp.from: “Papers p@x.org” is not a send"),
         ("smtp: {host: x, from: a@b.c, port: 70000}", "1: smtp.port: should be 65535 or less"),
         ("smtp: {host: x, from: a@b.c, tls: ssl}", "1: smtp.tls: should be starttls, implicit or"),

@@ -29,7 +29,7 @@ _TWICE = ("claim", "chunk", "run ended", "hand-off", "outcome", "smtp MAIL", "sm
 _TWICE += ("smtp DATA", "smtp text", "smtp dot")
 
 # What is not a transaction, lock or file of the store begins so.
-_BESIDE_THE_STORE = ("smtp", "slack", "fetch", "page", "index", "worker", "document")
+_BESIDE_THE_STORE = ("smtp", "sendmail", "slack", "fetch", "page", "index", "worker", "document")
 
 _WRITTEN = ("unfinished", "written", "rename", "copy")
 _FILES = ("page", "index", "backup")
@@ -81,6 +81,8 @@ def meaningless(cell: Cell) -> str:
         return ""
     if thing == "fetch":
         return "" if step != "read" else "the connection is over"
+    if thing == "sendmail":
+        return "a program has no connection"
     if thing.startswith("worker"):
         return "there is no connection yet"
     if thing in _FILES or thing.endswith(_HERE):

@@ -96,6 +96,7 @@ def install(order: Order) -> None:
     _store(points)
     _migration(points)
     _smtp(points)
+    _sendmail(points)
     _slack(points)
     _files(points)
     _door(points)
@@ -294,11 +295,35 @@ def _smtp(points: Points) -> None:
     session.getreply = getreply_
 
 
+def _sendmail(points: Points) -> None:
+    from monitor.channels.email.sendmail import Sendmail
+
+    program: Any = Sendmail
+    start, read_status = program._start, program._read_status
+
+    def _start(self: Any, *result: Any) -> Any:
+        points.reach("sendmail: begin", _unreachable)
+        process = start(self, *result)
+        points.reach("sendmail: started")
+        return process
+
+    def _read_status(self: Any, *result: Any) -> Any:
+        points.reach("sendmail: ended")
+        return read_status(self, *result)
+
+    program._start = _start
+    program._read_status = _read_status
+
+
 def _verb(text: str) -> str:
     word = text.split()[0].upper() if text.split() else ""
     if word == ".":
         return "dot"
-    return word if word in {"EHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA", "QUIT"} else "text"
+    return (
+        word
+        if word in {"EHLO", "LHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA", "QUIT"}
+        else "text"
+    )
 
 
 # ── Slack, by way of urllib and http.client ─────────────────────────────────────────

@@ -33,8 +33,9 @@ from tests.faults.points import Order
 from tests.house import SATURDAY, House
 from tests.patience import PATIENCE, wait
 from tests.servers import postgres
+from tests.servers.sendmail import SendmailProgram
 from tests.servers.slack import TOKEN, Fault, SlackServer
-from tests.servers.smtp import ScriptedSmtp
+from tests.servers.smtp import Received, ScriptedSmtp
 from tests.servers.web import MisbehavingServer, misbehaving_server
 
 MORNING = SATURDAY + timedelta(days=1, hours=2)
@@ -79,6 +80,7 @@ class Stage:
 
     folder: Path
     smtp: ScriptedSmtp
+    sendmail: SendmailProgram
     slack: SlackServer
     web: MisbehavingServer
     ca_file: Path
@@ -86,6 +88,10 @@ class Stage:
     prepared: dict[str, Path] = field(default_factory=dict)
     posted: list[dict[str, Any]] = field(default_factory=list)
     cells: int = 0
+
+    @property
+    def mails(self) -> list[Received]:
+        return [*self.smtp.received, *self.sendmail.received]
 
     @property
     def store(self) -> str:
@@ -98,6 +104,7 @@ class Stage:
 
     def clear(self) -> None:
         self.smtp.received.clear()
+        self.sendmail.clear()
         self.smtp.always.clear()
         self.smtp.script = defaultdict(type(self.smtp.script["dot"]))
         self.slack.posts.clear()
@@ -162,7 +169,8 @@ def stage(folder: Path, server: str = "") -> Iterator[Stage]:
         stack.enter_context(smtp)
         slack = stack.enter_context(SlackServer())
         web = stack.enter_context(misbehaving_server())
-        yield Stage(folder, smtp, slack, web, ca_file, server)
+        sendmail = SendmailProgram(folder / "sendmail")
+        yield Stage(folder, smtp, sendmail, slack, web, ca_file, server)
 
 
 # ── what arrived ────────────────────────────────────────────────────────────────────
@@ -174,7 +182,7 @@ _NUMBER = re.compile(r"Study Number (\d+) of")
 def mailed(stage: Stage, folder: Path) -> Copies:
     """Count papers by reader; a mail that has none, to the operator, by what it is about."""
     found: Copies = Counter()
-    for mail in stage.smtp.received:
+    for mail in stage.mails:
         message = message_from_bytes(mail.content, policy=policy.default)
         body = message.get_body(("plain",))
         assert body
@@ -264,7 +272,7 @@ class Scene:
     def is_there(self, stage: Stage, delivery: Delivery) -> str:
         wanted = delivery.message_id.encode()
         text = json.dumps(delivery.rendered.body.get("blocks"))
-        came = any(wanted in mail.content for mail in stage.smtp.received)
+        came = any(wanted in mail.content for mail in stage.mails)
         came = came or any(json.dumps(post["blocks"]) == text for post in stage.slack.posts)
         return "sent" if came else "resend"
 
@@ -294,6 +302,18 @@ class ByMail(Scene):
 
     def rearrange(self, stage: Stage) -> None:
         stage.web.answers("/feed", body=feed(2, 5), headers={"ETag": '"two"'})
+
+
+class WithoutAccount(Scene):
+    """One dump, two readers, and mail by LMTP or a program of this machine."""
+
+    def prepare(self, house: House, stage: Stage) -> None:
+        by_mail(house, stage)
+        program = {"sendmail": str(stage.sendmail.path)}
+        here = {"lmtp": f"127.0.0.1:{stage.smtp.port}"} if "lmtp" in self.name else program
+        house.settings["smtp"] = {**here, "from": "papers@example.org"}
+        house.run()
+        house.add("1.txt", paper(1))
 
 
 class AfterAnOutage(ByMail):
@@ -404,6 +424,7 @@ class LargeDocument(Scene):
 
 
 MAIL = dict.fromkeys(READERS, (1, 2, 3, 4, 5))
+BOTH = dict.fromkeys(READERS, (1,))
 ALL = dict.fromkeys(CROWD, (1,))
 SLACK_PAPERS = 48
 SLACK = range(1, SLACK_PAPERS + 1)
@@ -417,6 +438,7 @@ AFTER_THE_DOT = frozenset(
         "outcome: unfinished",
     }
 )
+AFTER_THE_START = AFTER_THE_DOT | {"sendmail: begin", "sendmail: started", "sendmail: ended"}
 AFTER_THE_POST = AFTER_THE_DOT | {
     f"slack webhook: {step}" for step in ("connect", "connected", "sent", "answered")
 }
@@ -449,6 +471,8 @@ SCENES: dict[str, Scene] = {
         Serving("serve", ("service", "heartbeat"), mailed, MAIL, words=("serve",)),
         NewStore("new store", ("migration", "owner", "topics"), mailed, MAIL),
         BackedUp("backup", ("backup",), mailed, MAIL, words=("backup", "copy.db")),
+        WithoutAccount("mail by lmtp", ("smtp",), mailed, BOTH, AFTER_THE_DOT),
+        WithoutAccount("mail by sendmail", ("sendmail", *OUTBOX), mailed, BOTH, AFTER_THE_START),
         BySlack("slack", ("slack", *OUTBOX), posted, {"C0PAPERS1": SLACK}),
         LostBySlack(
             "slack, asked",

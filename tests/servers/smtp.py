@@ -93,6 +93,7 @@ class ScriptedSmtp:
     tls: ssl.SSLContext | None = None
     implicit_tls: bool = False
     messages_per_connection: int | None = None
+    path: str = ""  # of a socket, in place of a port
     always: dict[str, Action] = field(default_factory=dict)
     script: Mapping[str, deque[Action]] = field(default_factory=lambda: defaultdict(deque))
     received: list[Received] = field(default_factory=list)
@@ -105,8 +106,13 @@ class ScriptedSmtp:
     saw_body: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Self:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = int(self._listener.getsockname()[1])
+        if self.path:
+            self._listener = socket.socket(socket.AF_UNIX)
+            self._listener.bind(self.path)
+            self._listener.listen()
+        else:
+            self._listener = socket.create_server(("127.0.0.1", 0))
+            self.port = int(self._listener.getsockname()[1])
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
         return self
@@ -217,6 +223,9 @@ class _Conversation:
         for line in lines[:-1]:
             self.say(f"250-{line}")
         self.say(f"250 {lines[-1]}")
+
+    def do_lhlo(self, rest: str) -> None:
+        self.do_ehlo(rest)
 
     def do_starttls(self, rest: str) -> None:
         if self.answer("starttls").startswith("220"):

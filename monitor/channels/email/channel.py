@@ -21,14 +21,14 @@ import idna
 
 from monitor.channels.base import Channel, ChannelOptions, Shared
 from monitor.channels.email.mime import multipart
-from monitor.channels.email.pool import Connections
-from monitor.channels.email.smtp import Letter, SmtpServer
+from monitor.channels.email.pool import MailServer
+from monitor.channels.email.session import Letter
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Digest, Notice, Outcome, Rendered, Templates
 from monitor.setting_types import SOME, Recipients
 from monitor.text import clean
 
-__all__ = ["Mail", "Mailbox", "SmtpServer", "message_id"]
+__all__ = ["Mail", "Mailbox", "message_id"]
 
 # The outage group of all mail: there is one server.
 SMTP_SERVER = "smtp"
@@ -101,7 +101,7 @@ class Mail(Channel):
     kind = "email"
     Options = EmailOptions
 
-    def __init__(self, name: str, to: Sequence[str], server: SmtpServer | Connections) -> None:
+    def __init__(self, name: str, to: Sequence[str], server: MailServer) -> None:
         """Raises UsageError when the server's `sender` is no address."""
         self.name = name
         self.outage_group = SMTP_SERVER

@@ -36,9 +36,14 @@ class Account:
     password: str = field(repr=False)
     ca_file: Path | str | None
     timeouts: Timeouts
+    lmtp: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.host if self.host.startswith("/") else f"{self.host}:{self.port}"
 
     def down_error(self, problem: str) -> NotSentError:
-        error = f"the mail server {self.host}:{self.port} {problem}"
+        error = f"the mail server {self.name} {problem}"
         return NotSentError(Outcome(DeliveryState.RETRY, error, channel_down=True))
 
 
@@ -66,7 +71,7 @@ def connect(account: Account) -> Session:
 
 def _open_session(account: Account) -> Session:
     context = _tls_context(account) if account.tls == "implicit" else None
-    session = Session(account.host, account.port, account.timeouts, context)
+    session = Session(account.host, account.port, account.timeouts, context, lmtp=account.lmtp)
     session.ehlo_or_helo_if_needed()
     return session
 

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from queue import LifoQueue
+from typing import Protocol
 
-from monitor.channels.email.smtp import Letter, SmtpServer
+from monitor.channels.email.session import Letter
 from monitor.model import Outcome
+
+
+class MailServer(Protocol):
+    """What takes letters: a server by SMTP or LMTP, or a program of this machine."""
+
+    sender: str
+
+    def send(self, letter: Letter, commit_handoff: Callable[[], bool]) -> Outcome: ...
+
+    def check(self) -> str: ...
+
+    def close(self) -> None: ...
 
 
 class Connections:
@@ -15,11 +28,11 @@ class Connections:
     The one that was used last is used first, so that a few letters keep few of them open.
     """
 
-    def __init__(self, servers: Sequence[SmtpServer]) -> None:
+    def __init__(self, servers: Sequence[MailServer]) -> None:
         """`servers` are one and the same, one for each connection."""
         self.sender = servers[0].sender
         self._servers = tuple(servers)
-        self._free: LifoQueue[SmtpServer] = LifoQueue()
+        self._free: LifoQueue[MailServer] = LifoQueue()
         for server in reversed(servers):
             self._free.put(server)
 

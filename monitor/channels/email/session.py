@@ -16,6 +16,16 @@ _BLOCK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
+class Letter:
+    """What goes to the server: ASCII or, with `utf8`, SMTPUTF8 (RFC 6531) addresses."""
+
+    sender: str
+    recipient: str
+    content: bytes
+    utf8: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     code: int
     text: str
@@ -40,23 +50,45 @@ class NotSentError(Exception):
 class Session(smtplib.SMTP):
     """An SMTP connection with its own timeout for connecting, and TLS from the start or not.
 
+    With `lmtp` it greets as RFC 2033 wants, and a `host` that begins with / is a socket's path.
     Small writes leave at once (TCP_NODELAY): the dot must not wait for an acknowledgement.
     """
 
     def __init__(
-        self, host: str, port: int, timeouts: Timeouts, tls: ssl.SSLContext | None
+        self,
+        host: str,
+        port: int,
+        timeouts: Timeouts,
+        tls: ssl.SSLContext | None,
+        *,
+        lmtp: bool = False,
     ) -> None:
         self._timeouts = timeouts
         self._tls = tls
+        if lmtp:
+            self.ehlo_msg = "lhlo"
         super().__init__(host, port)
         self.command_encoding = "utf-8"
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        if host.startswith("/"):
+            return self._local_socket(host)
         plain = socket.create_connection((host, port), self._timeouts.connect)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         wrapped = self._tls.wrap_socket(plain, server_hostname=host) if self._tls else plain
         wrapped.settimeout(self._timeouts.greeting)
         return wrapped
+
+    def _local_socket(self, path: str) -> socket.socket:
+        local = socket.socket(socket.AF_UNIX)
+        local.settimeout(self._timeouts.connect)
+        try:
+            local.connect(path)
+        except OSError:
+            local.close()
+            raise
+        local.settimeout(self._timeouts.greeting)
+        return local
 
     def ask(self, command: str, arguments: str = "") -> Reply:
         return self.decode(*self.docmd(command, arguments))

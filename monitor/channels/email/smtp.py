@@ -16,11 +16,10 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from monitor.channels.email.login import Account, Tls, connect
-from monitor.channels.email.session import NotSentError, Reply, Session, describe
+from monitor.channels.email.session import Letter, NotSentError, Reply, Session, describe
 from monitor.channels.retry_policy import TIMEOUTS, Timeouts
 from monitor.model import DeliveryState, Outcome
 
@@ -30,22 +29,14 @@ POLICY_LIMIT = 3
 _POLICY = re.compile(r"(?:^|\s)5\.7\.\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """What goes to the server: ASCII or, with `utf8`, SMTPUTF8 (RFC 6531) addresses."""
-
-    sender: str
-    recipient: str
-    content: bytes
-    utf8: bool = False
-
-
 class SmtpServer:
     """A mail server with one connection to it, opened when needed, shared by all who send.
 
     `tls` is "starttls" (required, never done without), "implicit" or "none". The connection is
     renewed every `per_connection` messages and after `idle` seconds without one. `sender` is
-    the From of all mail, such as "Papers <papers@example.org>".
+    the From of all mail, such as "Papers <papers@example.org>". With `lmtp` it speaks LMTP
+    (RFC 2033), and `host` may be the path of a socket. LMTP answers after the text for each
+    recipient; a letter has one, so there is one reply here too.
     """
 
     def __init__(  # noqa: PLR0913 - a mail server has this many settings
@@ -61,11 +52,12 @@ class SmtpServer:
         timeouts: Timeouts = TIMEOUTS,
         per_connection: int = 50,
         idle: float = 60,
+        lmtp: bool = False,
     ) -> None:
         self.host = host
         self.port = port
         self.sender = sender
-        self._account = Account(host, port, tls, username, password, ca_file, timeouts)
+        self._account = Account(host, port, tls, username, password, ca_file, timeouts, lmtp)
         self._timeouts = timeouts
         self._per_connection = per_connection
         self._idle = idle

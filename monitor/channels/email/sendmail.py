@@ -1,0 +1,156 @@
+"""Mail handed to a program of this machine, with the interface of sendmail.
+
+The whole message is in a file before the program starts: a death of this process cannot cut it
+short, since the program reads the file to its end. So the hand-off is the start of the program,
+and its exit status is the answer (sysexits.h).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from monitor.channels.email.session import Letter
+from monitor.model import DeliveryState, Outcome
+from monitor.text import clean
+
+# Statuses that concern one message: what is wrong with it, or with its recipient.
+_REFUSED = {65: "the message is malformed", 67: "the recipient is unknown"}
+# Not taken, perhaps because of this recipient alone.
+_LATER = {
+    68: "a host is unknown",
+    69: "a service is unavailable",
+    75: "a temporary failure",
+}
+# Not taken, and nothing else will be.
+_UNUSABLE = {
+    64: "it does not understand its arguments",
+    66: "it cannot open a file",
+    71: "a fault of the operating system",
+    72: "a file of the system is missing",
+    73: "it cannot create a file",
+    77: "it has no permission",
+    78: "its configuration is wrong",
+    126: "it cannot be run",
+    127: "a program was not found",
+}
+# The program gets these variables only: ours may hold secrets.
+_ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ")
+_SHOWN_BYTES = 300
+
+
+class Sendmail:
+    """A program that takes mail. `sender` is the From of all mail; it may run for `seconds`."""
+
+    def __init__(self, program: Path, *, sender: str, seconds: float) -> None:
+        self.program = program
+        self.sender = sender
+        self._seconds = seconds
+
+    def send(self, letter: Letter, commit_handoff: Callable[[], bool]) -> Outcome:
+        if problem := self.check():
+            return Outcome(DeliveryState.RETRY, problem, channel_down=True)
+        try:
+            message = _write_file(letter.content.replace(b"\r\n", b"\n"))
+            output = _write_file(b"")
+        except OSError as error:
+            problem = f"no file can be made for {self.program} to read: {error.strerror}"
+            return Outcome(DeliveryState.RETRY, problem, channel_down=True)
+        with message, output:
+            if not commit_handoff():
+                taken_over = "not sent: another process has taken this delivery over"
+                return Outcome(DeliveryState.RETRY, taken_over)
+            return self._run(letter, message, output)
+
+    def check(self) -> str:
+        """Check that there is such a program; return the problem, or ""."""
+        if not self.program.is_file():
+            return f"there is no program {self.program}: install it, or correct smtp.sendmail"
+        if not os.access(self.program, os.X_OK):
+            return f"{self.program} cannot be run: it is not executable"
+        return ""
+
+    def close(self) -> None:
+        """Nothing is kept open between messages."""
+
+    def _run(self, letter: Letter, message: IO[bytes], output: IO[bytes]) -> Outcome:
+        """Start the program and wait for its end.
+
+        Its output goes to a file: a part of it that works on in the background may keep a pipe
+        open. It is in a session of its own, so that Ctrl-C here does not end it, and so that what
+        it started is stopped with it.
+        """
+        try:
+            process = self._start(letter, message, output)
+        except OSError as error:
+            problem = f"{self.program} cannot be run: {error.strerror}"
+            return Outcome(DeliveryState.RETRY, problem, channel_down=True)
+        try:
+            status = process.wait(self._seconds)
+        except subprocess.TimeoutExpired:
+            _stop(process)
+            late = f"{self.program} did not end within {self._seconds:g} s, and was stopped"
+            return Outcome(DeliveryState.UNKNOWN, late)
+        return self._read_status(status, letter, _last_line(output))
+
+    def _start(
+        self, letter: Letter, message: IO[bytes], output: IO[bytes]
+    ) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [str(self.program), "-i", "-odb", "-f", letter.sender, "--", letter.recipient],
+            stdin=message,
+            stdout=output,
+            stderr=output,
+            env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+            start_new_session=True,
+        )
+
+    def _read_status(self, status: int, letter: Letter, said: str) -> Outcome:
+        if status == 0:
+            return Outcome(DeliveryState.SENT)
+        more = f": {said}" if said else ""
+        if status < 0:
+            ended = f"{self.program} was ended by {_signal_name(-status)}{more}"
+            return Outcome(DeliveryState.UNKNOWN, ended)
+        meaning = _REFUSED.get(status) or _LATER.get(status) or _UNUSABLE.get(status, "unclear")
+        error = f"{self.program} ended with status {status} ({meaning})"
+        if status in _UNUSABLE:
+            return Outcome(DeliveryState.RETRY, f"{error}{more}", channel_down=True)
+        error += f" for {letter.recipient}{more}"
+        if status in _REFUSED:
+            return Outcome(DeliveryState.FAILED, error)
+        if status in _LATER:
+            return Outcome(DeliveryState.RETRY, error)
+        return Outcome(DeliveryState.UNKNOWN, error)
+
+
+def _write_file(content: bytes) -> IO[bytes]:
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - `send` closes it
+    file.write(content)
+    file.seek(0)
+    return file
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _signal_name(number: int) -> str:
+    with suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"
+
+
+def _last_line(output: IO[bytes]) -> str:
+    output.seek(0, os.SEEK_END)
+    output.seek(max(0, output.tell() - 4 * _SHOWN_BYTES))
+    lines = [clean(line) for line in output.read().decode("utf-8", "replace").splitlines()]
+    return next((line for line in reversed(lines) if line), "")[:_SHOWN_BYTES]

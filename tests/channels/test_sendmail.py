@@ -1,0 +1,123 @@
+"""Mail handed to a program of this machine: its end is the answer."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from monitor.channels.email.sendmail import Sendmail
+from monitor.channels.email.session import Letter
+from monitor.model import DeliveryState
+from tests.channels.samples import Commit
+from tests.patience import PATIENCE
+from tests.servers.sendmail import SendmailProgram
+
+CONTENT = b"Subject: a digest\r\n\r\nabove\r\n.\r\nbelow\r\n"
+
+
+def letter(recipient: str = "ada@example.org") -> Letter:
+    return Letter("papers@example.org", recipient, CONTENT)
+
+
+def sendmail(program: Path, seconds: float = PATIENCE) -> Sendmail:
+    return Sendmail(program, sender="Papers <papers@example.org>", seconds=seconds)
+
+
+@pytest.fixture
+def mta(tmp_path: Path) -> SendmailProgram:
+    return SendmailProgram(tmp_path / "mta")
+
+
+def test_a_letter_arrives_whole_with_the_envelope_that_it_has(mta: SendmailProgram) -> None:
+    commit = Commit()
+    outcome = sendmail(mta.path).send(letter(), commit)
+    assert (outcome.state, commit.calls) == (DeliveryState.SENT, 1)
+    [received] = mta.received
+    assert (received.sender, received.recipient) == ("papers@example.org", "ada@example.org")
+    assert received.content == CONTENT.replace(b"\r\n", b"\n")
+
+
+def test_an_address_is_never_an_argument(mta: SendmailProgram) -> None:
+    sendmail(mta.path).send(letter("-C/etc/passwd@example.org"), Commit())
+    [arguments] = mta.arguments
+    assert arguments[-2:] == ["--", "-C/etc/passwd@example.org"]
+    assert arguments[0] == "-i"
+
+
+def test_the_program_gets_no_secret_of_ours(
+    mta: SendmailProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SMTP_CLIENT_SECRET", "hush-4711")
+    sendmail(mta.path).send(letter(), Commit())
+    assert "hush-4711" not in mta.environment.values()
+    assert mta.environment["PATH"] == os.environ["PATH"]
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "down"),
+    [
+        (65, DeliveryState.FAILED, False),
+        (67, DeliveryState.FAILED, False),
+        (69, DeliveryState.RETRY, False),
+        (75, DeliveryState.RETRY, False),
+        (77, DeliveryState.RETRY, True),
+        (78, DeliveryState.RETRY, True),
+        (127, DeliveryState.RETRY, True),
+        (1, DeliveryState.UNKNOWN, False),
+        (74, DeliveryState.UNKNOWN, False),
+    ],
+)
+def test_the_exit_status_is_the_answer(
+    mta: SendmailProgram, status: int, state: DeliveryState, down: bool
+) -> None:
+    mta.does(status, says="first\nthe reason of it")
+    outcome = sendmail(mta.path).send(letter(), Commit())
+    assert (outcome.state, outcome.channel_down) == (state, down)
+    assert f"status {status}" in outcome.error
+    assert "the reason of it" in outcome.error
+
+
+def test_a_program_that_dies_may_have_sent_it(mta: SendmailProgram) -> None:
+    mta.does(signal=signal.SIGKILL)
+    outcome = sendmail(mta.path).send(letter(), Commit())
+    assert outcome.state is DeliveryState.UNKNOWN
+    assert "was ended by SIGKILL" in outcome.error
+
+
+def test_a_program_that_hangs_is_stopped(mta: SendmailProgram) -> None:
+    mta.does(hangs=True)
+    outcome = sendmail(mta.path, seconds=1).send(letter(), Commit())
+    assert outcome.state is DeliveryState.UNKNOWN
+    assert "did not end within 1 s, and was stopped" in outcome.error
+
+
+def test_a_program_that_is_missing_or_cannot_be_run_takes_nothing(
+    mta: SendmailProgram, tmp_path: Path
+) -> None:
+    commit = Commit()
+    mta.path.chmod(0o600)
+    for program, problem in ((tmp_path / "gone", "there is no program"), (mta.path, "executable")):
+        outcome = sendmail(program).send(letter(), commit)
+        assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
+        assert problem in outcome.error
+        assert problem in sendmail(program).check()
+    assert commit.calls == 0
+
+
+def test_a_program_of_a_wrong_format_is_reported(mta: SendmailProgram) -> None:
+    mta.path.write_text("not a program")
+    outcome = sendmail(mta.path).send(letter(), Commit())
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
+    assert "cannot be run" in outcome.error
+
+
+def test_what_works_on_in_the_background_is_not_waited_for(tmp_path: Path) -> None:
+    program = tmp_path / "sendmail"
+    program.write_text("#!/bin/sh\ncat >/dev/null\nsleep 600 &\necho $! >" + f"{tmp_path}/pid\n")
+    program.chmod(0o700)
+    try:
+        outcome = sendmail(program).send(letter(), Commit())
+        assert outcome.state is DeliveryState.SENT
+    finally:
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
