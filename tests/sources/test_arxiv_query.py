@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -21,15 +19,9 @@ NOW = datetime(2025, 6, 2, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-@pytest.fixture
-def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpClient]:
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+@pytest.fixture(autouse=True)
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(query_api, "PAGE_SIZE", 2)
-    door = HttpClient(version="1", gate_dir=tmp_path / "gates")
-    yield door
-    door.close()
 
 
 class Api:

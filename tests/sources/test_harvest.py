@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -23,16 +23,6 @@ from tests.servers.web import Answer, Asked, MisbehavingServer
 
 MONDAY = datetime(2025, 6, 2, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpClient]:
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    door = HttpClient(version="1", gate_dir=tmp_path / "gates")
-    yield door
-    door.close()
 
 
 # ── a repository, and one who asks it every day ─────────────────────────────────────

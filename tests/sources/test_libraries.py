@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -513,16 +513,6 @@ def test_a_reference_without_its_end_does_not_swallow_the_next() -> None:
 
 
 # ── asking the services ─────────────────────────────────────────────────────────────
-
-
-@pytest.fixture
-def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpClient]:
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    door = HttpClient(version="1", gate_dir=tmp_path / "gates")
-    yield door
-    door.close()
 
 
 def search(first: str, last: str, query: str = "water") -> str:

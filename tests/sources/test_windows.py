@@ -34,16 +34,6 @@ YESTERDAY = {"until": (NOW - timedelta(days=1)).isoformat()}
 DONE = {"until": NOW.isoformat()}
 
 
-@pytest.fixture
-def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpClient]:
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    door = HttpClient(version="1", gate_dir=tmp_path / "gates")
-    yield door
-    door.close()
-
-
 def opened(
     kind: type[Source],
     web: MisbehavingServer,
