@@ -79,7 +79,7 @@ class Pages(Channel):
         return (str(self._folder),)
 
     def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
-        html = templates.render("web/digest.html.j2", digest=digest, full=digest.papers)
+        html = templates.render("web/digest.html.j2", digest=digest, full=digest.full)
         title = f"{clean(digest.subscription)}, {digest.period.replace('T', ' ')}"
         return (Rendered(0, {"html": html, "title": title, "papers": digest.papers}),)
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 
 from msgspec import structs
 
@@ -57,12 +58,19 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
     """Compose a digest of unsent matches; papers beyond `capacity` wait for the next one.
 
     `whys(topic, paper, sources)` returns why the topic matches the paper. It is called with the
-    paper as the digest shows it, so that its spans are positions in the text shown. What became
-    news before `late` (after a long outage) is listed by title only. `other_titles` are those
-    under which papers were seen, by paper id.
+    paper as the digest shows it, so that its spans are positions in the text shown, and only for
+    the `full` best papers: of the others a digest shows the title. What became news before `late`
+    (after a long outage) is listed by title only. `other_titles` are those under which papers were
+    seen, by paper id.
     """
     papers = sorted(_by_paper(news), key=_best_first)
-    entries = [_paper_of(found, whys, late, other_titles or {}) for found in papers[:capacity]]
+    entries = [_title_of(found, late) for found in papers[:capacity]]
+    by_topic = (entry for group in _sections(entries) for entry in group.entries)
+    in_full = {entry.paper_id for entry in best(by_topic, full)}
+    entries = [
+        _in_full(entry, found, whys, other_titles or {}) if entry.paper_id in in_full else entry
+        for entry, found in zip(entries, papers, strict=False)
+    ]
     return Digest(
         subscription=subscription,
         period=slot.period,
@@ -78,20 +86,38 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
     )
 
 
+def best(entries: Iterable[DigestPaper], count: int) -> list[DigestPaper]:
+    """Return the `count` best papers, best first, but for those that are late."""
+    return sorted((e for e in entries if not e.late), key=lambda entry: -entry.score)[:count]
+
+
 def shown(paper: Paper) -> Paper:
     """Return the paper as a digest shows it: clean Unicode, mathematics readable."""
     return structs.replace(
+        shown_title(paper), abstract=_shown_abstract(paper.abstract[:MAX_ABSTRACT_LENGTH])
+    )
+
+
+def shown_title(paper: Paper) -> Paper:
+    """Return the paper as a digest lists it by title: without its abstract."""
+    return structs.replace(
         paper,
         title=_shown(paper.title[:MAX_TITLE_LENGTH]),
-        abstract=_shown(paper.abstract[:MAX_ABSTRACT_LENGTH]),
-        authors=tuple(_shown(author) for author in paper.authors),
+        abstract="",
+        authors=tuple(map(_shown, paper.authors)),
         venue=_shown(paper.venue),
     )
 
 
+# Papers are in the digests of several subscriptions. A title takes some hundred bytes, an abstract
+# a few thousand.
+@lru_cache(maxsize=16_384)
 def _shown(text: str) -> str:
     source = clean(text)
     return clean(to_readable_text(source)) or source
+
+
+_shown_abstract = lru_cache(maxsize=1_024)(_shown.__wrapped__)
 
 
 def _by_paper(news: Iterable[UnsentMatch]) -> list[list[UnsentMatch]]:
@@ -108,13 +134,28 @@ def _best_first(found: Sequence[UnsentMatch]) -> tuple[float, float, int]:
     return (-best, -newest.timestamp(), -found[0].change.stored.id)
 
 
-def _paper_of(
+def _title_of(found: Sequence[UnsentMatch], late: datetime | None) -> DigestPaper:
+    latest = _latest(found)
+    return DigestPaper(
+        paper_id=latest.stored.id,
+        revision=latest.revision,
+        kind=min((item.change.kind for item in found), key=_PRECEDENCE.index),
+        paper=shown_title(latest.stored.paper),
+        first_seen=latest.stored.first_seen,
+        sources=latest.sources,
+        score=max(item.score for item in found),
+        matched=tuple(TopicWhy(topic, ()) for topic in _topics(found)),
+        late=late is not None and _arrival_time(latest) < late,
+    )
+
+
+def _in_full(
+    entry: DigestPaper,
     found: Sequence[UnsentMatch],
     whys: Whys,
-    late: datetime | None,
     other_titles: Mapping[int, tuple[OtherTitle, ...]],
 ) -> DigestPaper:
-    latest = max(found, key=lambda item: item.change.revision).change
+    latest = _latest(found)
     source = latest.stored.paper
     paper = shown(source)
 
@@ -122,21 +163,19 @@ def _paper_of(
         found = whys(topic, paper, latest.sources)
         return found or _without_spans(whys(topic, source, latest.sources))
 
-    return DigestPaper(
-        paper_id=latest.stored.id,
-        revision=latest.revision,
-        kind=min((item.change.kind for item in found), key=_PRECEDENCE.index),
+    return replace(
+        entry,
         paper=paper,
-        first_seen=latest.stored.first_seen,
-        sources=latest.sources,
-        score=max(item.score for item in found),
-        matched=tuple(TopicWhy(topic, why(topic)) for topic in _topics(found)),
-        late=late is not None and _arrival_time(latest) < late,
+        matched=tuple(TopicWhy(one.topic, why(one.topic)) for one in entry.matched),
         also=tuple(
             OtherTitle(_shown(other.title[:MAX_TITLE_LENGTH]), other.source)
-            for other in other_titles.get(latest.stored.id, ())
+            for other in other_titles.get(entry.paper_id, ())
         ),
     )
+
+
+def _latest(found: Sequence[UnsentMatch]) -> Change:
+    return max(found, key=lambda item: item.change.revision).change
 
 
 def _arrival_time(change: Change) -> datetime:

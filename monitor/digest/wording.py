@@ -9,6 +9,7 @@ from unicodedata import east_asian_width
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
+from monitor.digest.compose import best
 from monitor.model import Digest, DigestPaper, MatchReason, SourceReport, SourceWarning
 from monitor.text import singular
 
@@ -77,8 +78,7 @@ def web_url(url: str) -> str:
 
 def top(digest: Digest, count: int) -> tuple[DigestPaper, ...]:
     """Return the `count` best papers over all groups, best first, but for those that are late."""
-    entries = [entry for group in digest.groups for entry in group.entries if not entry.late]
-    return tuple(sorted(entries, key=lambda entry: -entry.score)[:count])
+    return tuple(best((entry for group in digest.groups for entry in group.entries), count))
 
 
 # ── dates and counts ────────────────────────────────────────────────────────────────

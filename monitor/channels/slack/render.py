@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from monitor.channels.slack import blocks
-from monitor.model import Digest, DigestPaper, Json, Notice, Rendered, Templates
+from monitor.digest.compose import best
+from monitor.model import Digest, Json, Notice, Rendered, Templates
 from monitor.text import clean
 
 
@@ -24,7 +25,8 @@ def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
 def _sections(digest: Digest, templates: Templates) -> Iterator[str]:
     """Yield the best papers in full, the other papers of each topic as titles."""
     yield templates.render("slack/header.j2", digest=digest, full=digest.full)
-    in_full = _best_papers(digest)
+    by_topic = (entry for group in digest.groups for entry in group.entries)
+    in_full = {entry.paper_id for entry in best(by_topic, digest.full)}
     for group in digest.groups:
         yield f"*{blocks.escape(clean(group.topic))}*"
         short = [entry for entry in group.entries if entry.paper_id not in in_full]
@@ -34,14 +36,6 @@ def _sections(digest: Digest, templates: Templates) -> Iterator[str]:
         lines = (templates.render("slack/title_line.j2", entry=e, digest=digest) for e in short)
         yield from blocks.join_lines(line.strip() for line in lines)
     yield templates.render("slack/footer.j2", digest=digest)
-
-
-def _best_papers(digest: Digest) -> frozenset[int]:
-    entries: list[DigestPaper] = [
-        entry for group in digest.groups for entry in group.entries if not entry.late
-    ]
-    entries.sort(key=lambda entry: -entry.score)
-    return frozenset(entry.paper_id for entry in entries[: digest.full])
 
 
 def _parts(messages: list[Json]) -> tuple[Rendered, ...]:
