@@ -76,18 +76,16 @@ class App:
         composed, attempted = flow.digest_once(
             self.runtime, names, early=early, probe=probe, on_failure=on_failure
         )
-        found = {one.id: one.digest for one in composed if one.id is not None}
         with self.runtime.database.reading() as tx:
             waiting = deliveries.open_on(tx, self._channels_down(tx))
-            for digest_id in [*(delivery.digest_id for delivery in attempted), *waiting]:
-                if digest_id not in found and (digest := digests.get(tx, digest_id)):
-                    found[digest_id] = digest
+            ids = dict.fromkeys([*composed, *(one.digest_id for one in attempted), *waiting])
+            headings = digests.headings(tx, ids)
             return [
                 DigestReport(
-                    d.subscription, d.period, d.papers, tuple(deliveries.of_digest(tx, digest_id))
+                    one.subscription, one.period, one.papers, tuple(deliveries.of_digest(tx, id))
                 )
-                for digest_id, d in found.items()
-                if d.subscription != OPERATOR
+                for id in ids
+                if (one := headings[id]).subscription != OPERATOR
             ]
 
     def _channels_down(self, tx: Transaction) -> list[str]:

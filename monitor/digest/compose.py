@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
@@ -39,38 +39,68 @@ Whys = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
 _PRECEDENCE = (ChangeKind.WITHDRAWN, ChangeKind.NEW, ChangeKind.OLDER, ChangeKind.REVISED)
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The papers of a digest by topic; those `in_full` are not yet explained.
+
+    `news` has what is unsent of each paper; `waiting` counts papers that did not fit.
+    """
+
+    groups: tuple[DigestSection, ...]
+    in_full: frozenset[int]
+    news: Mapping[int, Sequence[UnsentMatch]]
+    waiting: int
+
+
+def draft(
+    news: Sequence[UnsentMatch],
+    full: int,
+    late: datetime | None = None,
+    capacity: int = CAPACITY,
+) -> Draft:
+    """Choose the papers of a digest, their order, and the `full` best to show in full.
+
+    Papers beyond `capacity` wait for the next digest. What became news before `late` (after a long
+    outage) is listed by title only.
+    """
+    papers = sorted(_by_paper(news), key=_best_first)
+    kept = papers[:capacity]
+    groups = _sections([_title_of(found, late) for found in kept])
+    return Draft(
+        groups=groups,
+        in_full=frozenset(entry.paper_id for entry in best(groups, full)),
+        news={found[0].change.stored.id: found for found in kept},
+        waiting=len(papers) - len(kept),
+    )
+
+
 def compose(  # noqa: PLR0913 - all that a digest is made from
+    draft: Draft,
     *,
     subscription: str,
     slot: Slot,
     timezone: str,
     covers_from: datetime | None,
     composed_at: datetime,
-    news: Sequence[UnsentMatch],
     whys: Whys,
     report: Sequence[SourceReport],
     notes: Sequence[str],
     full: int,
-    capacity: int = CAPACITY,
-    late: datetime | None = None,
     other_titles: Mapping[int, tuple[OtherTitle, ...]] | None = None,
 ) -> Digest:
-    """Compose a digest of unsent matches; papers beyond `capacity` wait for the next one.
+    """Compose a digest of the papers of a draft.
 
-    `whys(topic, paper, sources)` returns why the topic matches the paper. It is called with the
-    paper as the digest shows it, so that its spans are positions in the text shown, and only for
-    the `full` best papers: of the others a digest shows the title. What became news before `late`
-    (after a long outage) is listed by title only. `other_titles` are those under which papers were
-    seen, by paper id.
+    `whys(topic, paper, sources)` returns why the topic matches the paper. It is called for the
+    papers in full, as the digest shows them, so that its spans are positions in the text shown.
+    `other_titles` are those under which papers were seen, by paper id.
     """
-    papers = sorted(_by_paper(news), key=_best_first)
-    entries = [_title_of(found, late) for found in papers[:capacity]]
-    by_topic = (entry for group in _sections(entries) for entry in group.entries)
-    in_full = {entry.paper_id for entry in best(by_topic, full)}
-    entries = [
-        _in_full(entry, found, whys, other_titles or {}) if entry.paper_id in in_full else entry
-        for entry, found in zip(entries, papers, strict=False)
-    ]
+
+    def entry(listed: DigestPaper) -> DigestPaper:
+        if listed.paper_id not in draft.in_full:
+            return listed
+        also = (other_titles or {}).get(listed.paper_id, ())
+        return _in_full(listed, _latest(draft.news[listed.paper_id]), whys, also)
+
     return Digest(
         subscription=subscription,
         period=slot.period,
@@ -78,17 +108,20 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
         timezone=timezone,
         covers_from=covers_from,
         composed_at=composed_at,
-        groups=_sections(entries),
+        groups=tuple(
+            DigestSection(group.topic, tuple(map(entry, group.entries))) for group in draft.groups
+        ),
         report=tuple(report),
         full=full,
-        waiting=max(0, len(papers) - capacity),
+        waiting=draft.waiting,
         notes=tuple(notes),
     )
 
 
-def best(entries: Iterable[DigestPaper], count: int) -> list[DigestPaper]:
-    """Return the `count` best papers, best first, but for those that are late."""
-    return sorted((e for e in entries if not e.late), key=lambda entry: -entry.score)[:count]
+def best(groups: Iterable[DigestSection], count: int) -> list[DigestPaper]:
+    """Return the `count` best papers of all groups, best first, but for those that are late."""
+    entries = [entry for group in groups for entry in group.entries if not entry.late]
+    return sorted(entries, key=lambda entry: -entry.score)[:count]
 
 
 def shown(paper: Paper) -> Paper:
@@ -150,12 +183,8 @@ def _title_of(found: Sequence[UnsentMatch], late: datetime | None) -> DigestPape
 
 
 def _in_full(
-    entry: DigestPaper,
-    found: Sequence[UnsentMatch],
-    whys: Whys,
-    other_titles: Mapping[int, tuple[OtherTitle, ...]],
+    entry: DigestPaper, latest: Change, whys: Whys, also: Sequence[OtherTitle]
 ) -> DigestPaper:
-    latest = _latest(found)
     source = latest.stored.paper
     paper = shown(source)
 
@@ -168,8 +197,7 @@ def _in_full(
         paper=paper,
         matched=tuple(TopicWhy(one.topic, why(one.topic)) for one in entry.matched),
         also=tuple(
-            OtherTitle(_shown(other.title[:MAX_TITLE_LENGTH]), other.source)
-            for other in other_titles.get(entry.paper_id, ())
+            OtherTitle(_shown(other.title[:MAX_TITLE_LENGTH]), other.source) for other in also
         ),
     )
 

@@ -28,6 +28,8 @@ class Passage:
 def headline(entry: DigestPaper) -> Passage:
     """Return the title with what matched in it."""
     title, places = _field(entry, "title", entry.paper.title)
+    if len(title) <= TITLE_LIMIT:
+        return Passage(title, tuple(places))
     return _cut(title, places, (0, len(title)), TITLE_LIMIT)
 
 

@@ -211,7 +211,8 @@ def _environment(
     def finish(value: object) -> object:
         if isinstance(value, Markup) or not isinstance(value, str):
             return value
-        before, after = (" " if edge.isspace() else "" for edge in (value[:1], value[1:][-1:]))
+        before = " " if value[:1].isspace() else ""
+        after = " " if value[1:][-1:].isspace() else ""
         return Markup(escape_text(f"{before}{clean(value)}{after}"))
 
     environment = _Environment(

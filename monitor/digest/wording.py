@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
+from functools import lru_cache
 from unicodedata import east_asian_width
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
@@ -65,6 +66,7 @@ def format_date(entry: DigestPaper, zone: str) -> str:
     return _date(date, zone) if date else f"seen {_date(entry.first_seen, zone)}"
 
 
+@lru_cache(maxsize=4_096)  # asked twice for each paper that a digest shows
 def web_url(url: str) -> str:
     """Return `url` when it is one that may be linked to (http or https, one word), or nothing."""
     if len(url) > _LONGEST_URL or not url.isprintable() or any(letter.isspace() for letter in url):
@@ -78,7 +80,7 @@ def web_url(url: str) -> str:
 
 def top(digest: Digest, count: int) -> tuple[DigestPaper, ...]:
     """Return the `count` best papers over all groups, best first, but for those that are late."""
-    return tuple(best((entry for group in digest.groups for entry in group.entries), count))
+    return tuple(best(digest.groups, count))
 
 
 # ── dates and counts ────────────────────────────────────────────────────────────────
@@ -173,8 +175,10 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
 
     Wide letters take two columns; a word longer than a line is broken; no-break spaces hold.
     """
-    lines, line, used = [], "", 0
     room = width - len(indent)
+    if text and text.isascii() and len(text) <= room:
+        return [indent + text]
+    lines, line, used = [], "", 0
     for word in _pieces(text.split(" "), room):
         columns = _columns(word)
         if line and used + 1 + columns > room:

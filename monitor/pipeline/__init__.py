@@ -15,7 +15,6 @@ deliver()       A short transaction claims; the send has none open, but for the 
 from monitor.pipeline.active_config import InForce, queries_in_force
 from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.compose import (
-    Composed,
     chosen,
     compose,
     log_failure,
@@ -41,7 +40,6 @@ from monitor.pipeline.settle_deliveries import is_handed_off_again, resolve
 
 __all__ = [
     "OPERATOR",
-    "Composed",
     "ConfiguredSource",
     "Destination",
     "InForce",

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import structlog
 
 from monitor.channels.retry_policy import rest
+from monitor.digest.compose import Draft, draft
 from monitor.digest.compose import compose as compose_digest
 from monitor.digest.schedule import Slot, late_before, latest_due, next_due
 from monitor.errors import MonitorError, StoreBusyError, StoreError, UsageError
 from monitor.identity.other_titles import other_titles
 from monitor.match import TopicIndex
-from monitor.model import Digest, OtherTitle, UnsentMatch
+from monitor.model import Digest, OtherTitle
 from monitor.pipeline import incidents
 from monitor.pipeline.freeze import OnFailure, freeze, render
 from monitor.pipeline.notices import notify
@@ -29,18 +29,12 @@ from monitor.store.subscriptions import SubscriptionState
 
 log = structlog.get_logger()
 
+OnDigest = Callable[[Digest], object]
+
 # A first digest has no period before it: it accounts for what was read in this time.
 FIRST_REPORT = timedelta(days=7)
 # A subscription made at eight has its first digest at eight.
 MOMENT = timedelta(microseconds=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Composed:
-    """A digest as it was composed. `id` is None when there was nothing to freeze."""
-
-    id: int | None
-    digest: Digest
 
 
 def log_failure(subscription: str, fault: Exception) -> None:
@@ -63,14 +57,17 @@ def compose(
     early: bool = False,
     patient: bool = False,
     on_failure: OnFailure = log_failure,
-) -> list[Composed]:
+    on_digest: OnDigest = bool,
+) -> list[int]:
     """Compose what is due of the named subscriptions (all when none is named) and freeze it.
 
     With `early` they are composed now, as their next period. One that fails stops no other: it goes
-    to `on_failure`, and with `patient` it rests. Raises UsageError, StoreBusyError.
+    to `on_failure`, and with `patient` it rests. Each digest goes to `on_digest`, also an early one
+    without papers, which is not frozen. Returns the ids of the frozen ones. Raises
+    UsageError, StoreBusyError.
     """
     now, selected = context.clock.now(), chosen(context, names)
-    done: list[Composed] = []
+    done: list[int] = []
     if incidents.clock_jumped(context):
         _ask_about_the_clock(context, now)
         selected = []
@@ -82,7 +79,13 @@ def compose(
         if subscription.name not in states or subject in resting:
             continue  # not yet in force, or resting after a failure
         try:
-            done += _subscription(context, subscription, states[subscription.name], now, early)
+            digest = _due(context, subscription, states[subscription.name], now, early)
+            if digest is None:
+                continue
+            if digest.papers or not early:
+                frozen = _freeze(context, subscription, digest, now)
+                done += [frozen] if frozen is not None else []
+            on_digest(digest)
         except StoreBusyError:
             raise
         except Exception as fault:
@@ -147,27 +150,29 @@ def chosen(context: ComposeContext, names: Sequence[str]) -> list[Subscription]:
     return [s for s in context.subscriptions if not names or s.name in names]
 
 
-def _subscription(
+def _due(
     context: ComposeContext,
     subscription: Subscription,
     state: SubscriptionState,
     now: datetime,
     early: bool,
-) -> list[Composed]:
+) -> Digest | None:
+    """Compose the digest of a subscription if one is due."""
     if now <= _pause_end(subscription):
-        return []
+        return None
     slot = _slot(context, subscription, state, now, early)
-    if slot is None:
-        return []
-    digest = _digest(context, subscription, state, slot, now)
-    if early and not digest.papers:
-        return [Composed(None, digest)]
+    return _digest(context, subscription, state, slot, now) if slot else None
+
+
+def _freeze(
+    context: ComposeContext, subscription: Subscription, digest: Digest, now: datetime
+) -> int | None:
     ways = _ways(subscription, digest)
     frozen = freeze(context, digest, ways, render(context, ways, digest), now)
     with context.database.writing() as tx:
         subject = incidents.subscription(subscription.name)
         stored_incidents.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
-    return [Composed(frozen, digest)] if frozen is not None else []
+    return frozen
 
 
 def _pause_end(subscription: Subscription) -> datetime:
@@ -209,30 +214,28 @@ def _digest(
 ) -> Digest:
     with context.database.reading() as tx:
         news = unsent_matches.unsent(tx, subscription.name, now)
+        drafted = draft(news, subscription.full, _late(subscription, state, now))
         since = state.last_composed_at or now - FIRST_REPORT
         report = runs.report(tx, list(context.sources), since, now)
-        also = _other_titles(tx, news)
+        also = _other_titles(tx, drafted)
     index = context.in_force.index(context.topics)
     return compose_digest(
+        drafted,
         subscription=subscription.name,
         slot=slot,
         timezone=subscription.timezone,
         covers_from=state.last_composed_at,
         composed_at=now,
-        news=news,
         whys=context.in_force.explain(context.topics),
         report=report,
         notes=_notes_on_parked_topics(index, subscription),
         full=subscription.full,
-        late=_late(subscription, state, now),
         other_titles=also,
     )
 
 
-def _other_titles(
-    tx: Transaction, news: Sequence[UnsentMatch]
-) -> dict[int, tuple[OtherTitle, ...]]:
-    titles = {item.change.stored.id: item.change.stored.paper.title for item in news}
+def _other_titles(tx: Transaction, drafted: Draft) -> dict[int, tuple[OtherTitle, ...]]:
+    titles = {id: drafted.news[id][0].change.stored.paper.title for id in drafted.in_full}
     seen = papers.sightings_with_text(tx, papers.recognised(tx, titles))
     return {id: found for id, some in seen.items() if (found := other_titles(titles[id], some))}
 

@@ -22,9 +22,10 @@ log = structlog.get_logger()
 def deliver(context: DeliverContext, *, probe: bool = False) -> list[Delivery]:
     """Send what is planned or due for another try, each line in a thread of its own.
 
-    Returns the deliveries that were attempted, as they now stand. `probe` tries lines that are
-    down without waiting for their time: a person asks for it, having mended something. Whoever
-    waits for this and is interrupted (Ctrl-C) ends the hand-offs under way and begins no other.
+    Returns the deliveries that were attempted, as they now stand, without their bodies. `probe`
+    tries lines that are down without waiting for their time: a person asks for it, having mended
+    something. Whoever waits for this and is interrupted (Ctrl-C) ends the hand-offs under way and
+    begins no other.
     """
     lines = context.lines
     with ThreadPoolExecutor(max(1, len(lines)), thread_name_prefix="deliver") as pool:
@@ -36,7 +37,7 @@ def deliver(context: DeliverContext, *, probe: bool = False) -> list[Delivery]:
             log.warning("finishing work in progress")
             raise
     with context.database.reading() as tx:
-        return [deliveries.get(tx, delivery_id) for delivery_id in sorted(attempted)]
+        return deliveries.with_ids(tx, attempted)
 
 
 def are_open(context: DeliverContext, line: str, more_than: int = 0) -> bool:

@@ -24,5 +24,6 @@ def rehearse(
     with rehearsing(context.database) as database:
         rehearsal = replace(context, database=database)
         match(rehearsal)
-        composed = compose(rehearsal, names, early=early, on_failure=on_failure)
-        return [one.digest for one in composed]
+        composed: list[Digest] = []
+        compose(rehearsal, names, early=early, on_failure=on_failure, on_digest=composed.append)
+        return composed

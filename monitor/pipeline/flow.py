@@ -19,7 +19,7 @@ import structlog
 from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import upkeep
-from monitor.pipeline.compose import Composed, compose, log_failure, raise_store_error
+from monitor.pipeline.compose import compose, log_failure, raise_store_error
 from monitor.pipeline.deliver import are_open, deliver, deliver_line
 from monitor.pipeline.freeze import OnFailure
 from monitor.pipeline.ingest import ingest, is_due
@@ -145,8 +145,11 @@ def digest_once(
     early: bool,
     probe: bool,
     on_failure: OnFailure = log_failure,
-) -> tuple[list[Composed], list[Delivery]]:
-    """Match, compose what is due, deliver what is open; return what was composed and attempted."""
+) -> tuple[list[int], list[Delivery]]:
+    """Match, compose what is due, deliver what is open.
+
+    Returns the ids of the digests that were composed, and the deliveries that were attempted.
+    """
     failed: dict[str, Exception] = {}
     match(runtime)
     composed = compose(

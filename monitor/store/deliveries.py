@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import sqlalchemy as sa
@@ -55,9 +55,14 @@ def get(tx: Transaction, delivery_id: int) -> Delivery:
     return rows[0]
 
 
+def with_ids(tx: Transaction, ids: Iterable[int]) -> list[Delivery]:
+    """Return the deliveries with these ids in order, without their bodies."""
+    return select_without_bodies(tx, among(tx, _delivery.id, ids))[::-1]
+
+
 def of_digest(tx: Transaction, digest_id: int) -> list[Delivery]:
-    """Return the deliveries of a digest in order."""
-    return select(tx, _delivery.digest_id == digest_id)
+    """Return the deliveries of a digest in order, without their bodies."""
+    return select_without_bodies(tx, _delivery.digest_id == digest_id)[::-1]
 
 
 def listing(tx: Transaction, states: Collection[DeliveryState] | None = None) -> list[Delivery]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import msgspec
 import sqlalchemy as sa
@@ -10,6 +12,7 @@ import sqlalchemy as sa
 from monitor.model import Digest, Rendered
 from monitor.store import schema
 from monitor.store.database import Transaction
+from monitor.store.sql import among
 
 _digest = schema.digest.c
 _item = schema.digest_item.c
@@ -27,6 +30,22 @@ def get(tx: Transaction, digest_id: int) -> Digest | None:
     """Return a digest as it was frozen."""
     content = tx.scalar(sa.select(_digest.content).where(_digest.id == digest_id))
     return msgspec.convert(content, Digest) if content else None
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What is known of a digest without its content."""
+
+    subscription: str
+    period: str
+    papers: int
+
+
+def headings(tx: Transaction, ids: Iterable[int]) -> dict[int, Heading]:
+    """Return the headings of digests by id."""
+    columns = sa.select(_digest.id, _digest.subscription, _digest.period, _digest.papers)
+    rows = tx.execute(columns.where(among(tx, _digest.id, ids)))
+    return {id: Heading(*heading) for id, *heading in rows}
 
 
 def latest(tx: Transaction, subscription: str) -> tuple[int, Digest] | None:

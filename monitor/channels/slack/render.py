@@ -25,8 +25,7 @@ def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
 def _sections(digest: Digest, templates: Templates) -> Iterator[str]:
     """Yield the best papers in full, the other papers of each topic as titles."""
     yield templates.render("slack/header.j2", digest=digest, full=digest.full)
-    by_topic = (entry for group in digest.groups for entry in group.entries)
-    in_full = {entry.paper_id for entry in best(by_topic, digest.full)}
+    in_full = {entry.paper_id for entry in best(digest.groups, digest.full)}
     for group in digest.groups:
         yield f"*{blocks.escape(clean(group.topic))}*"
         short = [entry for entry in group.entries if entry.paper_id not in in_full]
