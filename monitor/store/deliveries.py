@@ -11,6 +11,7 @@ from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Rendered
 from monitor.store import schema
 from monitor.store.database import Transaction
+from monitor.store.packed import body_of
 from monitor.store.sql import among
 
 WAITING = (DeliveryState.PLANNED, DeliveryState.RETRY)
@@ -87,24 +88,28 @@ def counts(tx: Transaction) -> dict[DeliveryState, int]:
 
 def select(tx: Transaction, condition: sa.ColumnElement[bool]) -> list[Delivery]:
     """Return the deliveries for which a condition holds, in the order they were planned."""
-    rows = tx.execute(_query(_rendered.body).where(condition).order_by(_delivery.id))
+    bodies = (_rendered.body, _rendered.packed)
+    rows = tx.execute(_query(*bodies).where(condition).order_by(_delivery.id))
     return [_to_delivery(row) for row in rows]
 
 
 def select_without_bodies(tx: Transaction, condition: sa.ColumnElement[bool]) -> list[Delivery]:
     """Return the deliveries for which a condition holds, newest first."""
-    rows = tx.execute(_query(sa.literal(None)).where(condition).order_by(_delivery.id.desc()))
+    rows = tx.execute(_query(*_NO_BODIES).where(condition).order_by(_delivery.id.desc()))
     return [_to_delivery(row) for row in rows]
 
 
-def _query(body: sa.ColumnElement[Any]) -> sa.Select[Any]:
+_NO_BODIES = (sa.null().label("body"), sa.null().label("packed"))
+
+
+def _query(*bodies: sa.ColumnElement[Any]) -> sa.Select[Any]:
     return (
         sa.select(
             schema.delivery,
             _digest.subscription,
             _digest.period,
             first_part.c.reference.label("parent"),
-            body.label("body"),
+            *bodies,
         )
         .join(schema.digest, _digest.id == _delivery.digest_id)
         .join(
@@ -134,7 +139,7 @@ def _to_delivery(row: Any) -> Delivery:
         created_at=row.created_at,
         changed_at=row.changed_at,
         next_attempt_at=row.next_attempt_at,
-        rendered=Rendered(row.part, row.body or {}),
+        rendered=Rendered(row.part, body_of(row)),
         parent=row.parent or "",
         reference=row.reference,
         error=row.error,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 import msgspec
 import sqlalchemy as sa
 
-from monitor.model import Digest, Rendered
-from monitor.store import schema
+from monitor.model import Digest, DigestPaper, Paper, Rendered
+from monitor.store import papers, schema
 from monitor.store.database import Transaction
+from monitor.store.packed import body_of, pack, unpack
 from monitor.store.sql import among
 
 _digest = schema.digest.c
@@ -27,9 +28,58 @@ def of_period(tx: Transaction, subscription: str, period: str) -> Digest | None:
 
 
 def get(tx: Transaction, digest_id: int) -> Digest | None:
-    """Return a digest as it was frozen."""
-    content = tx.scalar(sa.select(_digest.content).where(_digest.id == digest_id))
-    return msgspec.convert(content, Digest) if content else None
+    """Return a digest as it was frozen, or with its papers as they are now: see `remove_texts`."""
+    stored = sa.select(_digest.content, _digest.packed).where(_digest.id == digest_id)
+    row = tx.execute(stored).one_or_none()
+    if row is None:
+        return None
+    digest = unpack(row.packed, Digest) if row.packed else msgspec.convert(row.content, Digest)
+    return _with_papers(tx, digest) if _lacks_texts(digest) else digest
+
+
+def remove_texts(tx: Transaction, digest_id: int) -> None:
+    """Leave of a frozen digest its papers, their topics and places; their texts are removed."""
+    digest = get(tx, digest_id)
+    if digest is None:
+        return
+    listed = _map_papers(
+        digest,
+        lambda entry: replace(
+            entry,
+            paper=_NO_TEXT,
+            matched=tuple(replace(topic, why=()) for topic in entry.matched),
+            also=(),
+        ),
+    )
+    values = {"content": {}, "packed": pack(listed)}
+    tx.execute(sa.update(schema.digest).where(_digest.id == digest_id).values(values))
+
+
+_NO_TEXT = Paper("")
+TEXTS_REMOVED = "The texts of this digest were removed. Its papers are shown as they are now."
+
+
+def _lacks_texts(digest: Digest) -> bool:
+    return any(entry.paper == _NO_TEXT for group in digest.groups for entry in group.entries)
+
+
+def _with_papers(tx: Transaction, digest: Digest) -> Digest:
+    ids = {entry.paper_id for group in digest.groups for entry in group.entries}
+    now = papers.load(tx, ids)
+
+    def filled(entry: DigestPaper) -> DigestPaper:
+        stored = now.get(entry.paper_id)
+        return replace(entry, paper=stored.paper if stored else _MERGED)
+
+    return replace(_map_papers(digest, filled), notes=(*digest.notes, TEXTS_REMOVED))
+
+
+_MERGED = Paper("A paper that was merged into another")
+
+
+def _map_papers(digest: Digest, change: Callable[[DigestPaper], DigestPaper]) -> Digest:
+    groups = (replace(one, entries=tuple(map(change, one.entries))) for one in digest.groups)
+    return replace(digest, groups=tuple(groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +115,7 @@ def rendered_parts(tx: Transaction, digest_id: int) -> dict[str, tuple[Rendered,
     )
     found: dict[str, list[Rendered]] = defaultdict(list)
     for row in rows:
-        found[row.channel].append(Rendered(row.part, row.body))
+        found[row.channel].append(Rendered(row.part, body_of(row)))
     return {channel: tuple(parts) for channel, parts in found.items()}
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
+from typing import Any
 
-import msgspec
 import sqlalchemy as sa
 
-from monitor.model import DeliveryState, Digest, Rendered
+from monitor.model import DeliveryState, Digest, Json, Rendered
 from monitor.store import papers, schema
 from monitor.store.database import Transaction
 from monitor.store.digest_state import has_content, reaches_anyone, reaches_recipient
 from monitor.store.inserts import insert_new, insert_plain
+from monitor.store.packed import pack
 from monitor.store.sql import among
 
 _digest = schema.digest.c
@@ -91,7 +93,8 @@ def _insert_digest(tx: Transaction, digest: Digest) -> int | None:
         "due_at": digest.due_at,
         "composed_at": digest.composed_at,
         "papers": digest.papers,
-        "content": msgspec.to_builtins(digest),
+        "content": {},
+        "packed": pack(digest),
     }
     if not insert_new(tx, schema.digest, [row]):
         return None
@@ -153,15 +156,14 @@ def _plan(
     now: datetime,
 ) -> None:
     parts = [
-        {"digest_id": digest_id, "channel": channel, "part": part.part, "body": dict(part.body)}
+        _part(digest_id, channel, part.part, packed=pack(part.body))
         for channel, texts in rendered.items()
         for part in texts
     ]
     planned = list(planned)
     failed = {one.channel: one.error for one in planned if one.error}
     parts += [
-        {"digest_id": digest_id, "channel": channel, "part": 0, "body": {UNRENDERED: error}}
-        for channel, error in failed.items()
+        _part(digest_id, channel, 0, body={UNRENDERED: error}) for channel, error in failed.items()
     ]
     rows = [
         {
@@ -184,6 +186,17 @@ def _plan(
         tx.execute(sa.insert(schema.rendered), parts)
     if rows:
         tx.execute(sa.insert(schema.delivery), rows)
+
+
+def _part(
+    digest_id: int,
+    channel: str,
+    part: int,
+    body: Json = MappingProxyType({}),
+    packed: bytes | None = None,
+) -> dict[str, Any]:
+    where = {"digest_id": digest_id, "channel": channel, "part": part}
+    return {**where, "body": dict(body), "packed": packed}
 
 
 def list_unrendered(tx: Transaction, names: Collection[str] | None = None) -> list[Unrendered]:
@@ -221,7 +234,7 @@ def add_text(
     place = (_rendered.digest_id == one.digest_id, _rendered.channel == one.channel)
     stands = sa.exists().where(_digest.id == one.digest_id, _digest.superseded_at.is_(None))
     first = sa.update(schema.rendered).where(*place, _rendered.part == 0, _lacks_text(), stands)
-    if tx.execute(first.values(body=dict(rendered[0].body))).rowcount != 1:
+    if tx.execute(first.values(body={}, packed=pack(rendered[0].body))).rowcount != 1:
         return 0
     waits = (
         sa.update(schema.delivery)

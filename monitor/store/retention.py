@@ -12,7 +12,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from monitor.model import DeliveryState, IncomingPaper, Paper, RunOutcome
-from monitor.store import matches, schema, search, write_papers
+from monitor.store import digests, matches, schema, search, write_papers
 from monitor.store.database import Transaction
 from monitor.store.digest_state import reaches_anyone
 from monitor.store.sql import among, earlier
@@ -136,16 +136,24 @@ def prune_matches(tx: Transaction, before: datetime, limit: int) -> int:
 
 
 def prune_bodies(tx: Transaction, before: datetime, limit: int) -> int:
-    """Empty the rendered parts of settled digests that were composed before a time."""
+    """Remove the rendered parts and the texts of settled digests composed before a time.
+
+    The list of their papers, by topic, stays.
+    """
     is_open = sa.exists().where(_delivery.digest_id == _digest.id, _delivery.state.not_in(SETTLED))
     heavy = sa.exists().where(
-        _rendered.digest_id == _digest.id, sa.cast(_rendered.body, sa.Text) != "{}"
+        _rendered.digest_id == _digest.id,
+        sa.or_(_rendered.packed.is_not(None), sa.cast(_rendered.body, sa.Text) != "{}"),
     )
     old = sa.select(_digest.id).where(_digest.composed_at < before, ~is_open, heavy)
     ids = list(tx.scalars(old.order_by(_digest.id).limit(limit)))
     tx.execute(
-        sa.update(schema.rendered).where(among(tx, _rendered.digest_id, ids)).values(body={})
+        sa.update(schema.rendered)
+        .where(among(tx, _rendered.digest_id, ids))
+        .values(body={}, packed=None)
     )
+    for digest_id in ids:
+        digests.remove_texts(tx, digest_id)
     return len(ids)
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, In
 from monitor.store.sql import Id, Instant
 
 # The newest migration. A store with this version needs none, and Alembic is not imported.
-VERSION = "0012"
+VERSION = "0013"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -385,8 +385,10 @@ digest = Table(
     Column("due_at", Instant, nullable=False),
     Column("composed_at", Instant, nullable=False),
     Column("papers", Integer, nullable=False),
+    # Compressed in `packed`; `content` is that of digests from before there was `packed`.
     Column("content", sa.JSON, nullable=False),
     Column("superseded_at", Instant),
+    Column("packed", sa.LargeBinary),
     sa.UniqueConstraint("subscription", "period"),
 )
 
@@ -408,7 +410,9 @@ rendered = Table(
     _digest(primary_key=True),
     Column("channel", Text, primary_key=True),
     Column("part", Integer, primary_key=True, autoincrement=False),
+    # Compressed in `packed`; `body` is that of parts from before, or why there is no text.
     Column("body", sa.JSON, nullable=False),
+    Column("packed", sa.LargeBinary),
 )
 
 delivery = Table(
