@@ -24,6 +24,7 @@ from monitor.model import (
     SourceReport,
     TopicWhy,
     UnsentMatch,
+    best_papers,
 )
 from monitor.text import clean
 
@@ -68,7 +69,7 @@ def draft(
     groups = _sections([_title_of(found, late) for found in kept])
     return Draft(
         groups=groups,
-        in_full=frozenset(entry.paper_id for entry in best(groups, full)),
+        in_full=frozenset(entry.paper_id for entry in best_papers(groups, full)),
         news={found[0].change.stored.id: found for found in kept},
         waiting=len(papers) - len(kept),
     )
@@ -86,7 +87,7 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
     report: Sequence[SourceReport],
     notes: Sequence[str],
     full: int,
-    other_titles: Mapping[int, tuple[OtherTitle, ...]] | None = None,
+    other_titles: Mapping[int, tuple[OtherTitle, ...]],
 ) -> Digest:
     """Compose a digest of the papers of a draft.
 
@@ -95,11 +96,11 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
     `other_titles` are those under which papers were seen, by paper id.
     """
 
-    def entry(listed: DigestPaper) -> DigestPaper:
-        if listed.paper_id not in draft.in_full:
-            return listed
-        also = (other_titles or {}).get(listed.paper_id, ())
-        return _in_full(listed, _latest(draft.news[listed.paper_id]), whys, also)
+    def entry(one: DigestPaper) -> DigestPaper:
+        if one.paper_id not in draft.in_full:
+            return one
+        latest = _latest(draft.news[one.paper_id])
+        return _in_full(one, latest, whys, other_titles.get(one.paper_id, ()))
 
     return Digest(
         subscription=subscription,
@@ -108,20 +109,12 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
         timezone=timezone,
         covers_from=covers_from,
         composed_at=composed_at,
-        groups=tuple(
-            DigestSection(group.topic, tuple(map(entry, group.entries))) for group in draft.groups
-        ),
+        groups=tuple(replace(g, entries=tuple(map(entry, g.entries))) for g in draft.groups),
         report=tuple(report),
         full=full,
         waiting=draft.waiting,
         notes=tuple(notes),
     )
-
-
-def best(groups: Iterable[DigestSection], count: int) -> list[DigestPaper]:
-    """Return the `count` best papers of all groups, best first, but for those that are late."""
-    entries = [entry for group in groups for entry in group.entries if not entry.late]
-    return sorted(entries, key=lambda entry: -entry.score)[:count]
 
 
 def shown(paper: Paper) -> Paper:

@@ -10,7 +10,6 @@ from unicodedata import east_asian_width
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from monitor.digest.compose import best
 from monitor.model import Digest, DigestPaper, MatchReason, SourceReport, SourceWarning
 from monitor.text import singular
 
@@ -80,7 +79,7 @@ def web_url(url: str) -> str:
 
 def top(digest: Digest, count: int) -> tuple[DigestPaper, ...]:
     """Return the `count` best papers over all groups, best first, but for those that are late."""
-    return tuple(best(digest.groups, count))
+    return tuple(digest.best(count))
 
 
 # ── dates and counts ────────────────────────────────────────────────────────────────

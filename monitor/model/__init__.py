@@ -32,6 +32,7 @@ from monitor.model.digests import (
     Templates,
     TopicWhy,
     UnsentMatch,
+    best_papers,
 )
 from monitor.model.identity import (
     Candidate,
@@ -121,4 +122,5 @@ __all__ = [
     "Topic",
     "TopicWhy",
     "UnsentMatch",
+    "best_papers",
 ]

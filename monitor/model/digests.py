@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -114,6 +114,16 @@ class Digest:
     @property
     def papers(self) -> int:
         return sum(len(group.entries) for group in self.groups)
+
+    def best(self, count: int) -> list[DigestPaper]:
+        """Return the `count` best papers, best first, but for those that are late."""
+        return best_papers(self.groups, count)
+
+
+def best_papers(groups: Iterable[DigestSection], count: int) -> list[DigestPaper]:
+    """Return the `count` best papers of all groups, best first, but for those that are late."""
+    entries = [entry for group in groups for entry in group.entries if not entry.late]
+    return sorted(entries, key=lambda entry: -entry.score)[:count]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -62,9 +62,8 @@ def compose(
     """Compose what is due of the named subscriptions (all when none is named) and freeze it.
 
     With `early` they are composed now, as their next period. One that fails stops no other: it goes
-    to `on_failure`, and with `patient` it rests. Each digest goes to `on_digest`, also an early one
-    without papers, which is not frozen. Returns the ids of the frozen ones. Raises
-    UsageError, StoreBusyError.
+    to `on_failure`, and with `patient` it rests. `on_digest` gets each digest; an early one without
+    papers is not frozen. Returns the ids of the frozen ones. Raises UsageError, StoreBusyError.
     """
     now, selected = context.clock.now(), chosen(context, names)
     done: list[int] = []
@@ -72,20 +71,15 @@ def compose(
         _ask_about_the_clock(context, now)
         selected = []
     with context.database.reading() as tx:
-        states = subscriptions.states(tx, [one.name for one in selected])
         resting, unrendered = _failing(tx, now, patient)
+        states = _in_force(tx, selected, resting)
     for subscription in selected:
-        subject = incidents.subscription(subscription.name)
-        if subscription.name not in states or subject in resting:
-            continue  # not yet in force, or resting after a failure
+        if (state := states.get(subscription.name)) is None:
+            continue
         try:
-            digest = _due(context, subscription, states[subscription.name], now, early)
-            if digest is None:
-                continue
-            if digest.papers or not early:
-                frozen = _freeze(context, subscription, digest, now)
-                done += [frozen] if frozen is not None else []
-            on_digest(digest)
+            if digest := _due(context, subscription, state, now, early):
+                done += _freeze(context, subscription, digest, early)
+                on_digest(digest)
         except StoreBusyError:
             raise
         except Exception as fault:
@@ -108,6 +102,14 @@ def _failing(tx: Transaction, now: datetime, patient: bool) -> tuple[set[str], s
         return set(), unrendered
     resting = stored_incidents.resting(tx, incidents.NOT_COMPOSED, now)
     return resting, unrendered - stored_incidents.resting(tx, incidents.NOT_RENDERED, now)
+
+
+def _in_force(
+    tx: Transaction, selected: Sequence[Subscription], resting: Collection[str]
+) -> dict[str, SubscriptionState]:
+    """Return the states of the subscriptions in force that do not rest after a failure."""
+    names = [one.name for one in selected if incidents.subscription(one.name) not in resting]
+    return subscriptions.states(tx, names)
 
 
 def _record_failure(context: ComposeContext, name: str, fault: Exception, now: datetime) -> None:
@@ -165,14 +167,17 @@ def _due(
 
 
 def _freeze(
-    context: ComposeContext, subscription: Subscription, digest: Digest, now: datetime
-) -> int | None:
-    ways = _ways(subscription, digest)
+    context: ComposeContext, subscription: Subscription, digest: Digest, early: bool
+) -> list[int]:
+    """Freeze a digest and return its id; an early one without papers is no outcome."""
+    if early and not digest.papers:
+        return []
+    now, ways = digest.composed_at, _ways(subscription, digest)
     frozen = freeze(context, digest, ways, render(context, ways, digest), now)
     with context.database.writing() as tx:
         subject = incidents.subscription(subscription.name)
         stored_incidents.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
-    return frozen
+    return [frozen] if frozen is not None else []
 
 
 def _pause_end(subscription: Subscription) -> datetime:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
@@ -156,14 +155,14 @@ def _plan(
     now: datetime,
 ) -> None:
     parts = [
-        _part(digest_id, channel, part.part, packed=pack(part.body))
+        _part(digest_id, channel, part.part, {}, pack(part.body))
         for channel, texts in rendered.items()
         for part in texts
     ]
     planned = list(planned)
     failed = {one.channel: one.error for one in planned if one.error}
     parts += [
-        _part(digest_id, channel, 0, body={UNRENDERED: error}) for channel, error in failed.items()
+        _part(digest_id, channel, 0, {UNRENDERED: error}) for channel, error in failed.items()
     ]
     rows = [
         {
@@ -189,14 +188,10 @@ def _plan(
 
 
 def _part(
-    digest_id: int,
-    channel: str,
-    part: int,
-    body: Json = MappingProxyType({}),
-    packed: bytes | None = None,
+    digest_id: int, channel: str, part: int, body: Json, packed: bytes | None = None
 ) -> dict[str, Any]:
     where = {"digest_id": digest_id, "channel": channel, "part": part}
-    return {**where, "body": dict(body), "packed": packed}
+    return {**where, "body": body, "packed": packed}
 
 
 def list_unrendered(tx: Transaction, names: Collection[str] | None = None) -> list[Unrendered]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from monitor.digest.compose import compose
+from monitor.digest.compose import compose, draft
 from monitor.digest.schedule import Slot
 from monitor.model import (
     Change,
@@ -73,15 +73,16 @@ def digest(
     items: Sequence[UnsentMatch] = (), *, words: Sequence[str] = ("policy",), **changes: object
 ) -> Digest:
     made = compose(
+        draft(items, full=25),
         subscription="ada",
         slot=Slot("2026-11-21", NOW),
         timezone="Asia/Tokyo",
         covers_from=NOW - timedelta(days=2),
         composed_at=NOW,
-        news=list(items),
         whys=find(*words),  # type: ignore[arg-type]
         report=REPORT,
         notes=(),
         full=25,
+        other_titles={},
     )
     return replace(made, **changes)  # type: ignore[arg-type]

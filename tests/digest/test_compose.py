@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
-from monitor.digest.compose import compose
+from monitor.digest.compose import compose, draft
 from monitor.digest.schedule import Slot
-from monitor.model import ChangeKind, Digest, MatchReason, Paper, TopicWhy, UnsentMatch
+from monitor.model import ChangeKind, Digest, MatchReason, Paper, TopicWhy
 from tests.digest.samples import NOW, PAPER, REPORT, digest, find, news
 
 
@@ -39,17 +39,17 @@ def test_groups_and_papers_come_best_first_and_of_equals_the_newest() -> None:
 
 def test_what_does_not_fit_waits_and_the_best_go_first() -> None:
     made = compose(
+        draft([news(number=number, score=number) for number in range(10)], full=3, capacity=4),
         subscription="ada",
         slot=Slot("2026-11-21", NOW),
         timezone="UTC",
         covers_from=None,
         composed_at=NOW,
-        news=[news(number=number, score=number) for number in range(10)],
         whys=lambda topic, paper, sources: (),
         report=REPORT,
         notes=["a note"],
         full=3,
-        capacity=4,
+        other_titles={},
     )
     assert order(made) == {"marl": [9, 8, 7, 6]}
     assert (made.waiting, made.full, made.notes) == (6, 3, ("a note",))
@@ -102,29 +102,35 @@ def test_a_title_of_nothing_but_commands_is_kept_as_it_is() -> None:
     assert entry.paper.title == r"\cite{x}"
 
 
-def test_whys_are_only_asked_for_papers_that_are_in() -> None:
-    calls: list[int] = []
+def test_only_papers_in_full_are_explained_and_keep_their_abstract() -> None:
+    asked: list[str] = []
 
     def whys(topic: str, paper: Paper, sources: object) -> tuple[()]:
-        calls.append(1)
+        asked.append(paper.title)
         return ()
 
-    items: list[UnsentMatch] = [news(number=number) for number in range(5)]
+    items = [
+        news(structs.replace(PAPER, title=f"Number {number}"), number=number, score=-number)
+        for number in range(5)
+    ]
     made = compose(
+        draft(items, full=1, capacity=2),
         subscription="ada",
         slot=Slot("2026-11-21", NOW),
         timezone="UTC",
         covers_from=None,
         composed_at=NOW,
-        news=items,
         whys=whys,
         report=(),
         notes=(),
-        full=25,
-        capacity=2,
+        full=1,
+        other_titles={},
     )
-    assert len(calls) == 4  # each as it is shown, then as it came
-    assert made.groups[0].entries[0].matched == (TopicWhy("marl", ()),)
+    assert asked == ["Number 0", "Number 0"]  # as it is shown, then as it came
+    first, second = made.groups[0].entries
+    assert (first.paper.abstract, second.paper.abstract) == (PAPER.abstract, "")
+    assert second.paper.authors == PAPER.authors
+    assert second.matched == (TopicWhy("marl", ()),)
 
 
 def test_an_empty_digest_keeps_what_was_read() -> None:

@@ -141,14 +141,15 @@ def test_beyond_the_best_papers_only_titles_are_listed(name: str) -> None:
     assert [n for n in range(9) if f"Abstract {n:02}." in text] == [7, 8]
 
 
-def test_the_text_part_has_every_paper_complete() -> None:
+def test_the_text_part_has_the_best_papers_in_full_and_the_others_by_title() -> None:
     papers = [
         structs.replace(PAPER, title=f"Number {n:02}", abstract=f"Abstract {n:02}.")
         for n in range(40)
     ]
-    items = [news(paper, number=n) for n, paper in enumerate(papers)]
-    text = TEMPLATES.render("mail/digest.txt.j2", digest=digest(items), full=1)
-    assert all(f"Abstract {n:02}." in text for n in range(40))
+    items = [news(paper, number=n, score=-n) for n, paper in enumerate(papers)]
+    text = TEMPLATES.render("mail/digest.txt.j2", digest=digest(items), full=2)
+    assert [n for n in range(40) if f"Abstract {n:02}." in text] == [0, 1]
+    assert all(f"- Number {n:02}\n  {PAPER.url}" in text for n in range(2, 40))
 
 
 def test_the_text_part_keeps_to_78_columns() -> None:

@@ -540,7 +540,7 @@ def test_what_an_earlier_release_froze_is_read_as_it_was(store: Database) -> Non
     written = (Path(__file__).parent / "frozen.json").read_text(encoding="utf-8")
     digest_id = freeze(store, digest([]))
     with store.writing() as tx:
-        tx.execute(sa.update(schema.digest).values(content=json.loads(written)))
+        tx.execute(sa.update(schema.digest).values(content=json.loads(written), packed=None))
     with store.reading() as tx:
         assert digest_id is not None
         found = digests.get(tx, digest_id)

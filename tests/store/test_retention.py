@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
+import msgspec
 import sqlalchemy as sa
 from msgspec import structs
 
 from monitor.identity.keys import with_keys
 from monitor.model import ChangeKind, Paper, Run, RunOutcome
-from monitor.store import documents, papers, retention, runs, schema
+from monitor.store import digests, documents, papers, retention, runs, schema
 from monitor.store.database import Database
 from tests.pipeline.desk import ids, match, origin, read, send, tell
 from tests.store.scenes import DAY, NOW, digest, freeze, offered, subscribe, unsent, watch
@@ -113,8 +114,47 @@ def test_bodies_of_what_was_sent_are_emptied_and_others_stay(store: Database) ->
     with store.writing() as tx:
         assert retention.prune_bodies(tx, LATER, 100) == 1
         assert retention.prune_bodies(tx, LATER, 100) == 0
-        bodies = list(tx.scalars(sa.select(schema.rendered.c.body)))
-    assert sorted(map(len, bodies)) == [0, 1]
+        bodies = list(tx.scalars(sa.select(schema.rendered.c.packed)))
+    assert sorted(map(bool, bodies)) == [False, True]
+
+
+def test_a_digest_without_its_texts_is_shown_with_its_papers_as_they_are_now(
+    store: Database,
+) -> None:
+    subscribe(store, "ada")
+    watch(store, "t")
+    read(store, "feed", ONE)
+    tell(store)
+    with store.writing() as tx:
+        before = digests.get(tx, 1)
+        assert retention.prune_bodies(tx, LATER, 100) == 1
+        tx.execute(sa.update(schema.paper).values(title="Another title"))
+        after = digests.get(tx, 1)
+        size = tx.scalar(sa.select(sa.func.length(schema.digest.c.packed)))
+    assert before and after and size < 1_000
+    assert before.notes == () and "are shown as they are now" in after.notes[0]
+    places = [
+        [(g.topic, [(e.paper_id, e.revision) for e in g.entries]) for g in made.groups]
+        for made in (before, after)
+    ]
+    assert places[0] == places[1]
+    assert [e.paper.title for g in after.groups for e in g.entries] == ["Another title"]
+
+
+def test_an_old_body_that_was_never_compressed_is_emptied_too(store: Database) -> None:
+    subscribe(store, "ada")
+    watch(store, "t")
+    read(store, "feed", ONE)
+    tell(store)
+    with store.writing() as tx:
+        content = msgspec.to_builtins(digests.get(tx, 1))
+        tx.execute(sa.update(schema.digest).values(content=content, packed=None))
+        tx.execute(sa.update(schema.rendered).values(body={"text": "hello"}, packed=None))
+    with store.writing() as tx:
+        assert retention.prune_bodies(tx, LATER, 100) == 1
+        assert retention.prune_bodies(tx, LATER, 100) == 0
+        assert list(tx.scalars(sa.select(schema.rendered.c.body))) == [{}]
+        assert list(tx.scalars(sa.select(schema.digest.c.content))) == [{}]
 
 
 def test_old_matches_go_and_what_was_sent_is_not_sent_again(store: Database) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from monitor.channels.slack import blocks
-from monitor.digest.compose import best
 from monitor.model import Digest, Json, Notice, Rendered, Templates
 from monitor.text import clean
 
@@ -25,7 +24,7 @@ def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
 def _sections(digest: Digest, templates: Templates) -> Iterator[str]:
     """Yield the best papers in full, the other papers of each topic as titles."""
     yield templates.render("slack/header.j2", digest=digest, full=digest.full)
-    in_full = {entry.paper_id for entry in best(digest.groups, digest.full)}
+    in_full = {entry.paper_id for entry in digest.best(digest.full)}
     for group in digest.groups:
         yield f"*{blocks.escape(clean(group.topic))}*"
         short = [entry for entry in group.entries if entry.paper_id not in in_full]
