@@ -86,8 +86,8 @@ def compose_all(app: App, clock: Moved, count: int) -> None:
     clock.at = AT
     pipeline.match(app.runtime)
     done: list[Any] = []
-    tell("compose", count - 1, lambda: done.extend(pipeline.compose(app.runtime)))
-    assert [one.digest.papers for one in done] == [PAPERS] * (count - 1)
+    tell("compose", count - 1, lambda: pipeline.compose(app.runtime, on_digest=done.append))
+    assert [digest.papers for digest in done] == [PAPERS] * (count - 1)
     grown = size(app.runtime.database) - before
     print(f"store    {grown / (count - 1) / 1024:8.1f} KiB")
 

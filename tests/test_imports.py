@@ -59,7 +59,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "httpcore": ("http/*",),
     "httpx": ("http/*",),
     "idna": ("channels/email/channel.py",),
-    "jinja2": ("digest/render.py",),
+    "jinja2": ("digest/render.py", "digest/sandbox.py"),
     "markupsafe": ("digest/render.py",),
     "nh3": ("sources/fields/markup.py",),
     "numpy": (

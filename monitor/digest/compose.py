@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from msgspec import structs
 
+from monitor.digest.excerpt import LONG_TITLE
 from monitor.digest.latex_to_text import to_readable_text
 from monitor.digest.schedule import Slot
 from monitor.model import (
@@ -93,15 +94,9 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
 
     `whys(topic, paper, sources)` returns why the topic matches the paper. It is called for the
     papers in full, as the digest shows them, so that its spans are positions in the text shown.
-    `other_titles` are those under which papers were seen, by paper id.
+    (And for long titles, of which the part that matched is shown.) `other_titles` are those under
+    which papers were seen, by paper id.
     """
-
-    def entry(one: DigestPaper) -> DigestPaper:
-        if one.paper_id not in draft.in_full:
-            return one
-        latest = _latest(draft.news[one.paper_id])
-        return _in_full(one, latest, whys, other_titles.get(one.paper_id, ()))
-
     return Digest(
         subscription=subscription,
         period=slot.period,
@@ -109,12 +104,32 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
         timezone=timezone,
         covers_from=covers_from,
         composed_at=composed_at,
-        groups=tuple(replace(g, entries=tuple(map(entry, g.entries))) for g in draft.groups),
+        groups=tuple(
+            replace(
+                group,
+                entries=tuple(_entry(one, draft, whys, other_titles) for one in group.entries),
+            )
+            for group in draft.groups
+        ),
         report=tuple(report),
         full=full,
         waiting=draft.waiting,
         notes=tuple(notes),
     )
+
+
+def _entry(
+    listed: DigestPaper,
+    draft: Draft,
+    whys: Whys,
+    other_titles: Mapping[int, tuple[OtherTitle, ...]],
+) -> DigestPaper:
+    in_full = listed.paper_id in draft.in_full
+    if not in_full and len(listed.paper.title) <= LONG_TITLE:
+        return listed
+    latest = _latest(draft.news[listed.paper_id])
+    explained = _explain(listed, latest, whys, other_titles.get(listed.paper_id, ()))
+    return explained if in_full else replace(explained, paper=listed.paper)
 
 
 def shown(paper: Paper) -> Paper:
@@ -175,7 +190,7 @@ def _title_of(found: Sequence[UnsentMatch], late: datetime | None) -> DigestPape
     )
 
 
-def _in_full(
+def _explain(
     entry: DigestPaper, latest: Change, whys: Whys, also: Sequence[OtherTitle]
 ) -> DigestPaper:
     source = latest.stored.paper

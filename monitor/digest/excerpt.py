@@ -15,6 +15,8 @@ Span = tuple[int, int]
 TITLE_LIMIT = 300
 EXCERPT_LIMIT = 420
 _LEAD_IN = 120
+# A longer title begins shortly before its first match.
+LONG_TITLE = TITLE_LIMIT - _LEAD_IN
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Passage:
 def headline(entry: DigestPaper) -> Passage:
     """Return the title with what matched in it."""
     title, places = _field(entry, "title", entry.paper.title)
-    if len(title) <= TITLE_LIMIT:
+    if len(title) <= LONG_TITLE:
         return Passage(title, tuple(places))
     return _cut(title, places, (0, len(title)), TITLE_LIMIT)
 

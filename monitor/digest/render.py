@@ -13,7 +13,7 @@ from __future__ import annotations
 import difflib
 import traceback
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,13 +28,12 @@ from jinja2 import (
     TemplateSyntaxError,
     nodes,
 )
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
 
 from monitor.digest import wording
 from monitor.digest.excerpt import Passage, excerpt, headline
+from monitor.digest.sandbox import Sandbox
 from monitor.errors import Fault, TemplateError
-from monitor.model import Digest, DigestPaper, DigestSection, OtherTitle, Paper
 from monitor.resources import resource
 from monitor.text import clean
 
@@ -123,7 +122,7 @@ class JinjaTemplates:
     def _fault(self, name: str, line: int, message: str) -> Fault:
         return Fault(str((self._user_dir or Path()) / name), line, "templates", message)
 
-    def _environment_of(self, name: str) -> _Environment:
+    def _environment_of(self, name: str) -> Sandbox:
         if name.endswith(".html.j2"):
             return self._html
         return self._slack if name.startswith("slack/") else self._text
@@ -175,39 +174,7 @@ def slack_link(text: str | Passage, url: str) -> Markup:
     return Markup(f"<{target}|{slack_escape(label.replace('|', '¦'))}>")
 
 
-class _Environment(ImmutableSandboxedEnvironment):
-    """The sandbox, without its checks for the fields of our own values: these are data."""
-
-    def drop_changed(self) -> None:
-        """Let changed templates be read again. Jinja by itself looks at each inclusion."""
-        assert self.cache is not None
-        if not all(template.is_up_to_date for template in self.cache.values()):
-            self.cache.clear()
-
-    def getattr(self, obj: Any, attribute: str) -> Any:
-        if attribute in _FIELDS.get(type(obj), ()):
-            return getattr(obj, attribute)
-        return super().getattr(obj, attribute)
-
-    def getitem(self, obj: Any, argument: Any) -> Any:
-        """Filters look for a field by name as an item first."""
-        if isinstance(argument, str) and argument in _FIELDS.get(type(obj), ()):
-            return getattr(obj, argument)
-        return super().getitem(obj, argument)
-
-
-def _fields_of(value: type) -> frozenset[str]:
-    names = value.__struct_fields__ if value is Paper else [f.name for f in fields(value)]
-    return frozenset(names)
-
-
-_VALUES = (Digest, DigestSection, DigestPaper, Paper, OtherTitle, Passage, wording.Found)
-_FIELDS = {value: _fields_of(value) for value in _VALUES}
-
-
-def _environment(
-    loader: ChoiceLoader, escape_text: Escape, mark: Callable[..., Markup]
-) -> _Environment:
+def _environment(loader: ChoiceLoader, escape_text: Escape, mark: Callable[..., Markup]) -> Sandbox:
     def finish(value: object) -> object:
         if isinstance(value, Markup) or not isinstance(value, str):
             return value
@@ -215,7 +182,7 @@ def _environment(
         after = " " if value[1:][-1:].isspace() else ""
         return Markup(escape_text(f"{before}{clean(value)}{after}"))
 
-    environment = _Environment(
+    environment = Sandbox(
         loader=loader,
         autoescape=True,
         auto_reload=False,  # see `drop_changed`

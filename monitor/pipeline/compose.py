@@ -59,11 +59,10 @@ def compose(
     on_failure: OnFailure = log_failure,
     on_digest: OnDigest = bool,
 ) -> list[int]:
-    """Compose what is due of the named subscriptions (all when none is named) and freeze it.
+    """Compose and freeze what is due of the named subscriptions, or of all; return the ids.
 
-    With `early` they are composed now, as their next period. One that fails stops no other: it goes
-    to `on_failure`, and with `patient` it rests. `on_digest` gets each digest; an early one without
-    papers is not frozen. Returns the ids of the frozen ones. Raises UsageError, StoreBusyError.
+    With `early` they are composed now. One that fails stops no other: it goes to `on_failure`, and
+    with `patient` it rests. `on_digest` gets each digest. Raises UsageError, StoreBusyError.
     """
     now, selected = context.clock.now(), chosen(context, names)
     done: list[int] = []
@@ -72,10 +71,8 @@ def compose(
         selected = []
     with context.database.reading() as tx:
         resting, unrendered = _failing(tx, now, patient)
-        states = _in_force(tx, selected, resting)
-    for subscription in selected:
-        if (state := states.get(subscription.name)) is None:
-            continue
+        in_force = _in_force(tx, selected, resting)
+    for subscription, state in in_force:
         try:
             if digest := _due(context, subscription, state, now, early):
                 done += _freeze(context, subscription, digest, early)
@@ -106,10 +103,11 @@ def _failing(tx: Transaction, now: datetime, patient: bool) -> tuple[set[str], s
 
 def _in_force(
     tx: Transaction, selected: Sequence[Subscription], resting: Collection[str]
-) -> dict[str, SubscriptionState]:
-    """Return the states of the subscriptions in force that do not rest after a failure."""
-    names = [one.name for one in selected if incidents.subscription(one.name) not in resting]
-    return subscriptions.states(tx, names)
+) -> list[tuple[Subscription, SubscriptionState]]:
+    """Return the subscriptions in force that do not rest after a failure, with their states."""
+    awake = [one for one in selected if incidents.subscription(one.name) not in resting]
+    states = subscriptions.states(tx, [one.name for one in awake])
+    return [(one, states[one.name]) for one in awake if one.name in states]
 
 
 def _record_failure(context: ComposeContext, name: str, fault: Exception, now: datetime) -> None:

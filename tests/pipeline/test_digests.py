@@ -13,7 +13,7 @@ from monitor.clocks import clock_ahead
 from monitor.commands.preview import dry_run
 from monitor.commands.status import status
 from monitor.errors import UsageError
-from monitor.model import ChangeKind, DeliveryState, Topic
+from monitor.model import ChangeKind, DeliveryState, Digest, Topic
 from monitor.pipeline import compose, match
 from monitor.store import deliveries, digests, matches, papers, runs
 from tests.house import AGENTS, BANDITS, FOLDING, House
@@ -155,9 +155,11 @@ def test_a_bad_topic_is_parked_named_in_the_digest_and_stops_no_other(house: Hou
         lab = replace(lab, topics=("agents", "broken"))
         parts = replace(app.runtime, topics=topics, subscriptions=(lab,))
         match(parts)
-        [composed] = compose(parts)
-    assert composed.digest.papers == 1
-    [note] = composed.digest.notes
+        composed: list[Digest] = []
+        compose(parts, on_digest=composed.append)
+    [digest] = composed
+    assert digest.papers == 1
+    [note] = digest.notes
     assert "“broken”" in note
 
 

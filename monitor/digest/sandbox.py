@@ -1,0 +1,42 @@
+"""The sandbox that templates run in."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from monitor.digest.excerpt import Passage
+from monitor.digest.wording import Found
+from monitor.model import Digest, DigestPaper, DigestSection, OtherTitle, Paper
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """Jinja's sandbox, without its checks for the fields of our own values: these are data."""
+
+    def drop_changed(self) -> None:
+        """Let changed templates be read again. Jinja by itself looks at each inclusion."""
+        assert self.cache is not None
+        if not all(template.is_up_to_date for template in self.cache.values()):
+            self.cache.clear()
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        if attribute in _FIELDS.get(type(obj), ()):
+            return getattr(obj, attribute)
+        return super().getattr(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """Filters look for a field by name as an item first."""
+        if isinstance(argument, str) and argument in _FIELDS.get(type(obj), ()):
+            return getattr(obj, argument)
+        return super().getitem(obj, argument)
+
+
+def _fields_of(value: type) -> frozenset[str]:
+    names = value.__struct_fields__ if value is Paper else [f.name for f in fields(value)]
+    return frozenset(names)
+
+
+_VALUES = (Digest, DigestSection, DigestPaper, Paper, OtherTitle, Passage, Found)
+_FIELDS = {value: _fields_of(value) for value in _VALUES}
