@@ -33,7 +33,7 @@ from monitor.model import (
     SightingText,
     TopicWhy,
 )
-from monitor.text import MAX_TEXT_LENGTH, clean, letters, pieces, plain, sentences, title_key, words
+from monitor.text import MAX_TEXT_LENGTH, clean, cut, letters, plain, sentences, title_key, words
 from monitor.text.folding import UNFOLDED_LETTERS, fold_characters
 from monitor.text.sentence_ends import MAX_SENTENCES
 from tests.channels.samples import AT
@@ -103,7 +103,7 @@ def parsed(text: str) -> None:
 
 
 READERS: tuple[Callable[[str], object], ...] = (
-    clean, words, pieces, letters, title_key, plain, to_readable_text, sentences, blocks.escape,
+    clean, words, cut, letters, title_key, plain, to_readable_text, sentences, blocks.escape,
     explained, searched, excerpted, compared, parsed,
 )  # fmt: skip
 

@@ -50,7 +50,7 @@ def _definitions_in(text: str) -> Iterator[Definition]:
         done = parentheses.end()
         inside = _LISTED.split(parentheses[1], maxsplit=1)[0].strip()
         inside_is_short = _is_short(inside)
-        if not inside_is_short and "".join(written.split()[-1:]).islower():
+        if not inside_is_short and "".join(written.rsplit(None, 1)[-1:]).islower():
             continue  # what most parentheses are: neither side is a short form
         before = _sentence(written)
         if before and inside_is_short:
@@ -72,6 +72,7 @@ def _sentence(before: str) -> str:
 def _is_short(text: str) -> bool:
     return (
         2 <= len(text) <= MAX_SHORT_LENGTH
+        and not text.islower()  # as most are, which is seen at once
         and _SHORT.fullmatch(text) is not None
         and any(letter.isupper() for letter in text)
     )

@@ -19,7 +19,7 @@ from monitor.match.names import spellings
 from monitor.match.too_broad import STOP_WORDS
 from monitor.match.tree import And, AtLeast, Author, Edge, Label, Near, Node, Not, Or, Words
 from monitor.model import Keyword, Keywords, Paper, SearchExpr
-from monitor.text import pieces, ways_to_write, words_of_piece
+from monitor.text import cut, ways_to_write, words_of_piece
 
 # A database refuses a longer one; two that begin alike are distinguished by the exact evaluation.
 MAX_KEYWORD_LENGTH = 200
@@ -42,7 +42,7 @@ def paper_keywords(paper: Paper) -> frozenset[str]:
 
 
 def _words(*texts: str) -> set[str]:
-    return set().union(*map(_of_piece, set(chain.from_iterable(map(pieces, texts)))))
+    return set().union(*map(_of_piece, set(b"".join(map(cut, texts)).split())))
 
 
 @lru_cache(maxsize=65_536)

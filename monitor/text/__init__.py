@@ -14,8 +14,8 @@ from monitor.text.cleaning import clean, without_withdrawal
 from monitor.text.folding import MAX_TEXT_LENGTH, is_plain
 from monitor.text.lattice import (
     Word,
+    cut,
     letters,
-    pieces,
     plain,
     words,
     words_of_piece,
@@ -30,10 +30,10 @@ __all__ = [
     "Word",
     "beginnings",
     "clean",
+    "cut",
     "form_of",
     "is_plain",
     "letters",
-    "pieces",
     "plain",
     "sentences",
     "singular",

@@ -72,8 +72,6 @@ _SPOT = re.compile(rf"[<&\\{{}}$]|[^\x00-\x7f{UNFOLDED_LETTERS}]")
 
 _APART = re.compile("[\u0300-\u036f\u3099\u309a]")
 
-_NOT_PLAIN = re.compile(r"[\\${}<&]")
-
 
 # Words are read in so many characters of a text, so that none takes unbounded time; the longest
 # abstracts have a tenth of it.
@@ -90,7 +88,7 @@ class Folded(NamedTuple):
 
 def is_plain(text: str) -> bool:
     """Whether folding `text` only makes its letters small."""
-    return text.isascii() and not _NOT_PLAIN.search(text)
+    return text.isascii() and not any(map(text.__contains__, "\\${}<&"))
 
 
 def _specials(text: str) -> Iterator[re.Match[str]]:

@@ -99,18 +99,18 @@ _WITHIN_CHAINS = frozenset(
 _GAPS = bytes(code if code > 127 or code in _WITHIN_CHAINS else 32 for code in range(256))
 
 
-def pieces(text: str) -> list[bytes]:
-    """Cut `text` where no word goes on, for reading many texts that share most of their pieces.
+def cut(text: str) -> bytes:
+    """Return a text folded, as UTF-8, with spaces wherever no word goes on, one at its end.
 
-    The words of the pieces (`words_of_piece`), one piece after another, are the `words` of the
-    text. A piece of a plain text (`is_plain`) keeps its capitals.
+    The words of its pieces between spaces (`words_of_piece`), one piece after another, are the
+    `words` of the text. A piece of a plain text (`is_plain`) keeps its capitals.
     """
-    return (
-        folded_text(text[:MAX_TEXT_LENGTH])
-        .encode("utf-8", "surrogatepass")
-        .translate(_GAPS)
-        .split()
-    )
+    return _cut(folded_text(text[:MAX_TEXT_LENGTH]))
+
+
+def _cut(folded: str) -> bytes:
+    parted = f"{folded} ".encode("utf-8", "surrogatepass").translate(_GAPS)
+    return parted.replace(b", ", b"  ").replace(b". ", b"  ")
 
 
 # Letters and digits of ASCII, small; what may stand within a word falls away, and all else parts.
@@ -129,7 +129,7 @@ def letters(text: str) -> bytes:
 
 
 def words_of_piece(piece: bytes) -> tuple[Word, ...]:
-    """Return the word lattice of one of `pieces`; positions and spans count from its start."""
+    """Return the word lattice of a piece of `cut`; positions and spans count from its start."""
     folded = piece.decode("utf-8", "surrogatepass")
     if folded.isascii():
         folded = folded.lower()
@@ -147,9 +147,8 @@ def written_in_piece(text: str, number: int, span: tuple[int, int]) -> str:
 @lru_cache(maxsize=8)
 def _placed_pieces(text: str) -> tuple[Folded, list[int]]:
     folded = fold(text[:MAX_TEXT_LENGTH])
-    cut = folded.text.encode("utf-8", "surrogatepass").translate(_GAPS)
-    whole = cut.decode("utf-8", "surrogatepass")
-    return folded, [piece.start() for piece in re.finditer("[^ ]+", whole)]
+    parted = _cut(folded.text).decode("utf-8", "surrogatepass")
+    return folded, [piece.start() for piece in re.finditer("[^ ]+", parted)]
 
 
 def _word(

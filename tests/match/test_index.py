@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Hashable
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from monitor.errors import QueryError
 from monitor.match import NO_FILTERING, Query, TopicIndex, parse_query
 from monitor.match.index import engine as engine_module
 from monitor.match.index import lattice, query_shapes
+from monitor.match.index import pieces as piece_table
 from monitor.match.index.arrays import Column, Table
 from monitor.match.index.parse_cache import ParseCache
 from monitor.match.index.terms import Leaves
@@ -20,7 +22,7 @@ from monitor.match.synonyms import Synonyms
 from monitor.match.tree import Edge, Not, Words
 from monitor.match.tree import leaves as tree_leaves
 from monitor.model import Paper
-from monitor.text import pieces, words, words_of_piece
+from monitor.text import cut, words, words_of_piece
 from tests.match import duel, grammar
 
 BATCH = st.lists(st.tuples(grammar.papers, grammar.seen_in), max_size=5)
@@ -299,11 +301,36 @@ def test_what_most_topics_are_is_read_quickly() -> None:
 def test_the_words_of_the_pieces_are_those_of_the_text(text: str) -> None:
     one_by_one = []
     position = 0
-    for piece in pieces(text):
+    for piece in cut(text).split():
         found = words_of_piece(piece)
         one_by_one += [(w.form, w.word, w.start + position, w.end + position) for w in found]
         position += max((word.end for word in found), default=0)
     assert one_by_one == [(w.form, w.word, w.start, w.end) for w in words(text)]
+
+
+def _read_words(reader: lattice.Reader, texts: list[str]) -> list[tuple[int, int, int]]:
+    found, _ = reader.read(texts)
+    return sorted(zip(*(column.tolist() for column in found[:3]), strict=True))
+
+
+def test_pieces_of_all_lengths_are_known_again() -> None:
+    dice = random.Random(4)
+    lengths = (1, 2, 7, 8, 9, 15, 16, 17, 24)
+    made = ["".join(dice.choices("abC-é", k=dice.choice(lengths))) for _ in range(3_000)]
+    batches = [" ".join(dice.choices(made, k=400)) for _ in range(20)]
+    reader = lattice.Reader()
+    once = [_read_words(reader, [text]) for text in batches]
+    assert once == [_read_words(reader, [text]) for text in batches]
+    for text, found in zip(batches, once, strict=True):
+        numbers = reader.number_words(words(text))
+        assert found == sorted((start, end, form) for form, start, end in numbers)
+
+
+def test_pieces_are_distinguished_where_all_have_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(piece_table, "_MIXERS", [np.uint64(0)] * 2)
+    text = " ".join(f"agent{number} generation{number}" for number in range(300))
+    found = _read_words(lattice.Reader(), [text, text])
+    assert len({form for _, _, form in found}) == 600
 
 
 # ── columns ─────────────────────────────────────────────────────────────────────────
@@ -315,8 +342,6 @@ def test_a_table_finds_what_was_put_in(kept: dict[int, int], data: st.DataObject
     for key, value in kept.items():
         table.put(key, value)
     keys = data.draw(st.lists(st.one_of(st.integers(1, 2**63 - 1), st.sampled_from([*kept, 1]))))
-    import numpy as np
-
     expected = [kept.get(key, 0) for key in keys]
     assert table.find(np.array(keys, np.int64)).tolist() == expected
     assert [table.get(key) for key in keys] == expected

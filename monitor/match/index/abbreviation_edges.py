@@ -12,8 +12,9 @@ import numpy as np
 
 from monitor.match.evaluate import View
 from monitor.match.index.arrays import Numbers, ranges
-from monitor.match.index.lattice import Cut, Lattices, Reader
+from monitor.match.index.lattice import Reader
 from monitor.match.index.phrases import Phrases
+from monitor.match.index.pieces import Cut, Lattices
 from monitor.match.occurrences import Lattice, expand_abbreviations, same_letters
 from monitor.text import is_plain, words_of_piece, written_in_piece
 
@@ -172,7 +173,7 @@ class _Texts:
 
     def _written(self, text: int, at: int, start: int, end: int) -> str | None:
         """Return what stands at a place that begins in a piece, None where it ends in another."""
-        piece = self._cut.pieces[at]
+        piece = self._cut.piece(at)
         plain = self._is_plain(text)
         if plain and end == start + 1 and (bare := piece.strip(b".,")).isalnum():
             return bare.decode()

@@ -1,7 +1,7 @@
 """The texts of a batch as one lattice of numbered words.
 
-Most pieces of a text were seen before, so that a text is cut and its pieces are looked up. What
-a piece means is worked out once, by `monitor.text`.
+Most pieces of a text were seen before, so that a text is cut and its pieces are looked up
+(`pieces`). What a piece means is worked out once, by `monitor.text`.
 """
 
 from __future__ import annotations
@@ -9,26 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from monitor.match.index.arrays import Column, Numbers, ranges
-from monitor.text import Word, form_of, pieces, words, words_of_piece
+from monitor.match.index.arrays import Column
+from monitor.match.index.pieces import Cut, Lattices, Pieces
+from monitor.text import Word, form_of, words, words_of_piece
 
 MAX_PIECES = 400_000
 MAX_NUMBERED_TEXTS = 20_000
 MAX_WAYS = 32
-
-
-class Lattices(NamedTuple):
-    """Words of many texts: `forms[i]` goes from position `starts[i]` to `ends[i]` of `texts[i]`.
-
-    Positions run through all texts, with a gap between two.
-    """
-
-    starts: Numbers
-    ends: Numbers
-    forms: Numbers
-    texts: Numbers
 
 
 class NumberedText(NamedTuple):
@@ -58,16 +45,6 @@ def ways_through(
     return tuple(dict.fromkeys(ways.get(length, ()))) if length else ()
 
 
-class Cut(NamedTuple):
-    """Texts in pieces: all pieces one after another, the position each starts at, and by text
-    how many pieces are before it.
-    """
-
-    pieces: list[bytes]
-    positions: Numbers
-    upto: Numbers
-
-
 class Reader:
     """Forms and beginnings of words by number, from 1, and texts in these numbers.
 
@@ -79,7 +56,7 @@ class Reader:
         self._used = Column("b")
         self._free: list[int] = []
         self._lengths: tuple[int, ...] = ()
-        self._pieces = _Pieces(self)
+        self._pieces = self._no_pieces()
         self._numbered_texts: dict[str, NumberedText] = {}
         self._used.append(0)
 
@@ -98,7 +75,7 @@ class Reader:
         key = f"{letters}*"
         if key not in self._numbers:
             self._lengths = tuple(sorted({*self._lengths, len(letters)}))
-            self._pieces = _Pieces(self)
+            self._pieces = self._no_pieces()
             self._numbered_texts.clear()
         return self.form(key)
 
@@ -117,14 +94,7 @@ class Reader:
         """Return the words of texts, and the pieces they were cut into."""
         if len(self._pieces) > MAX_PIECES:
             self._forget()
-        cut: list[bytes] = []
-        upto = [0]
-        for text in texts:
-            cut += pieces(text)
-            upto.append(len(cut))
-        codes = np.fromiter(map(self._pieces.__getitem__, cut), np.int64, len(cut))
-        lattices, positions = self._pieces.laid_out(codes, np.array(upto))
-        return lattices, Cut(cut, positions, np.array(upto))
+        return self._pieces.read(texts)
 
     def is_used(self, forms: Iterable[int]) -> bool:
         """Return whether a topic asks for one of these forms."""
@@ -155,17 +125,22 @@ class Reader:
                     found.append((number, word.start, word.end))
         return found
 
-    def simple(self, piece: bytes) -> int:
+    def _simple(self, piece: bytes) -> int:
         """Return the form of a piece that is one word of letters and digits, else 0."""
-        bare = piece.strip(b".,")
-        word = bare.decode().lower() if bare.isalnum() else ""
-        if not word or (self._lengths and self._begins(word)):
+        if not piece.isalnum():
             return 0
-        return self._number(form_of(word))
+        word = piece.decode()
+        for length in self._lengths:
+            if f"{word[:length]}*" in self._numbers:
+                return 0
+        form = form_of(word)
+        return self._numbers.get(form) or self._number(form)
 
-    def _begins(self, word: str) -> bool:
-        """Return whether a word has one of the beginnings that topics ask for."""
-        return any(f"{word[:length]}*" in self._numbers for length in self._lengths)
+    def _edges(self, piece: bytes) -> list[tuple[int, int, int]]:
+        return self.number_words(words_of_piece(piece))
+
+    def _no_pieces(self) -> Pieces:
+        return Pieces(self._simple, self._edges)
 
     def _forget(self) -> None:
         """Forget what was only read in papers."""
@@ -173,59 +148,5 @@ class Reader:
         kept = {form: number for form, number in self._numbers.items() if used[number]}
         self._free += set(self._numbers.values()) - set(kept.values())
         self._numbers = kept
-        self._pieces = _Pieces(self)
+        self._pieces = self._no_pieces()
         self._numbered_texts.clear()
-
-
-class _Pieces(dict[bytes, int]):
-    """What each piece means: a form's number, or below zero one of the `many` that mean more."""
-
-    def __init__(self, reader: Reader) -> None:
-        super().__init__()
-        self._reader = reader
-        # By code: how many positions a piece takes, and where its words stand in the others.
-        self._widths, self._counts, self._firsts = Column("i"), Column("i"), Column("i")
-        self._starts, self._ends, self._forms = Column("i"), Column("i"), Column("i")
-        for column in (self._widths, self._counts, self._firsts):
-            column.append(0)
-
-    def __missing__(self, piece: bytes) -> int:
-        code = self._reader.simple(piece) or self._complex(words_of_piece(piece))
-        self[piece] = code
-        return code
-
-    def _complex(self, words: Sequence[Word]) -> int:
-        found = self._reader.number_words(words)
-        if len(found) == 1 and found[0][1:] == (0, 1):
-            return found[0][0]
-        self._widths.append(max((word.end for word in words), default=0))
-        self._counts.append(len(found))
-        self._firsts.append(len(self._starts))
-        for form, start, end in found:
-            self._starts.append(start)
-            self._ends.append(end)
-            self._forms.append(form)
-        return 1 - len(self._widths)
-
-    def laid_out(self, codes: Numbers, upto: Numbers) -> tuple[Lattices, Numbers]:
-        """Lay pieces, by their codes, side by side, and return at which positions they start.
-
-        `upto` is how many pieces are before each text, and before the end.
-        """
-        texts = np.repeat(np.arange(len(upto) - 1), np.diff(upto))
-        many = np.flatnonzero(codes < 0)
-        kinds = -codes[many]
-        widths = np.ones(len(codes), np.int64)
-        widths[many] = self._widths.values()[kinds]
-        at = np.cumsum(widths) - widths + texts
-        counts = self._counts.values()[kinds].astype(np.int64)
-        words = ranges(self._firsts.values()[kinds], counts)
-        base, text = np.repeat(at[many], counts), np.repeat(texts[many], counts)
-        single = np.flatnonzero(codes > 0)
-        lattices = Lattices(
-            np.concatenate([at[single], base + self._starts.values()[words]]),
-            np.concatenate([at[single] + 1, base + self._ends.values()[words]]),
-            np.concatenate([codes[single], self._forms.values()[words]]),
-            np.concatenate([texts[single], text]),
-        )
-        return lattices, at

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.match.index.arrays import Column, Numbers, Table
-from monitor.match.index.lattice import Lattices
+from monitor.match.index.pieces import Lattices
 
 
 class Occurrences(NamedTuple):
