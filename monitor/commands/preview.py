@@ -11,6 +11,7 @@ from monitor import pipeline
 from monitor.app import DigestReport
 from monitor.channels.file import Pages
 from monitor.commands.send_test import unrecorded_delivery
+from monitor.digest.compose import explain_again
 from monitor.errors import UsageError
 from monitor.model import DeliveryState, Digest
 from monitor.pipeline import Runtime
@@ -38,6 +39,8 @@ def preview(runtime: Runtime, name: str = "", period: str = "") -> list[DigestRe
         digest = digests.of_period(tx, name, period)
     if digest is None:
         raise UsageError(f"there is no digest of {name!r} for {period!r}")
+    if digests.TEXTS_REMOVED in digest.notes:
+        digest = explain_again(digest, runtime.in_force.explain(runtime.topics))
     return [_write(runtime, _temporary_pages(runtime), digest)]
 
 

@@ -127,9 +127,22 @@ def _entry(
     in_full = listed.paper_id in draft.in_full
     if not in_full and len(listed.paper.title) <= LONG_TITLE:
         return listed
-    latest = _latest(draft.news[listed.paper_id])
-    explained = _explain(listed, latest, whys, other_titles.get(listed.paper_id, ()))
+    source = _latest(draft.news[listed.paper_id]).stored.paper
+    explained = _explain(listed, source, whys, other_titles.get(listed.paper_id, ()))
     return explained if in_full else replace(explained, paper=listed.paper)
+
+
+def explain_again(digest: Digest, whys: Whys) -> Digest:
+    """Return a digest whose texts were removed, of papers as they are now, explained again."""
+    in_full = {entry.paper_id for entry in digest.best(digest.full)}
+
+    def entry(one: DigestPaper) -> DigestPaper:
+        if one.paper_id in in_full:
+            return _explain(one, one.paper, whys, one.also)
+        return replace(one, paper=shown_title(one.paper))
+
+    groups = (replace(group, entries=tuple(map(entry, group.entries))) for group in digest.groups)
+    return replace(digest, groups=tuple(groups))
 
 
 def shown(paper: Paper) -> Paper:
@@ -191,14 +204,13 @@ def _title_of(found: Sequence[UnsentMatch], late: datetime | None) -> DigestPape
 
 
 def _explain(
-    entry: DigestPaper, latest: Change, whys: Whys, also: Sequence[OtherTitle]
+    entry: DigestPaper, source: Paper, whys: Whys, also: Sequence[OtherTitle]
 ) -> DigestPaper:
-    source = latest.stored.paper
     paper = shown(source)
 
     def why(topic: str) -> tuple[MatchReason, ...]:
-        found = whys(topic, paper, latest.sources)
-        return found or _without_spans(whys(topic, source, latest.sources))
+        found = whys(topic, paper, entry.sources)
+        return found or _without_spans(whys(topic, source, entry.sources))
 
     return replace(
         entry,

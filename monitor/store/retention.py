@@ -145,7 +145,10 @@ def prune_bodies(tx: Transaction, before: datetime, limit: int) -> int:
         _rendered.digest_id == _digest.id,
         sa.or_(_rendered.packed.is_not(None), sa.cast(_rendered.body, sa.Text) != "{}"),
     )
-    old = sa.select(_digest.id).where(_digest.composed_at < before, ~is_open, heavy)
+    # An older version emptied the rendered parts alone.
+    old_content = sa.cast(_digest.content, sa.Text) != "{}"
+    settled = (_digest.composed_at < before, ~is_open)
+    old = sa.select(_digest.id).where(*settled, sa.or_(heavy, old_content))
     ids = list(tx.scalars(old.order_by(_digest.id).limit(limit)))
     tx.execute(
         sa.update(schema.rendered)

@@ -8,10 +8,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from monitor.commands.preview import preview
 from monitor.model import DeliveryState
-from monitor.store import deliveries, digests, retention
+from monitor.store import deliveries, digests, retention, schema
 from tests.house import FOLDING, House
 from tests.pipeline import older_store
 from tests.servers.smtp import ScriptedSmtp
@@ -80,6 +81,11 @@ def test_bodies_of_the_old_version_are_deleted_when_their_time_has_come(older: H
         with app.runtime.database.ingesting() as tx:
             assert retention.prune_bodies(tx, before, 9) > 0
             assert retention.prune_bodies(tx, before, 9) == 0
+            content = tx.scalars(sa.select(schema.digest.c.content).order_by(schema.digest.c.id))
+            assert [bool(one) for one in content] == [False, False, True]
             [sent] = [one for one in deliveries.listing(tx) if one.state is DeliveryState.FAILED]
         [report] = preview(app.runtime, "lab", older_store.SENT)
+    page = Path(report.deliveries[0].recipient).read_text("utf-8")
+    assert digests.TEXTS_REMOVED in page
+    assert "<mark>" in page, "what was shown in full is explained again"
     assert (sent.period, sent.channel, report.papers) == (older_store.OPEN, "pages", 2)
