@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Lock, Timer
 from typing import IO, cast
 
@@ -109,12 +109,12 @@ def describe_fault(fault: Exception) -> str:
     return f"the document cannot be read: unexpected {type(fault).__name__}: {fault}"[:300]
 
 
+@dataclass(frozen=True, slots=True)
 class Failure:
     """Why a worker has no result; `trace` is where a fault came from, for the log."""
 
-    def __init__(self, reason: str, trace: str = "") -> None:
-        self.reason = reason
-        self.trace = trace
+    reason: str
+    trace: str = ""
 
 
 class Worker:

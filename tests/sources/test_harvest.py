@@ -16,7 +16,6 @@ from monitor.http.client import HttpClient
 from monitor.sources.arxiv.source import Arxiv, ArxivOptions, is_gap, publishes_between, sets
 from monitor.sources.base import Source
 from monitor.sources.formats.oai import harvest
-from monitor.sources.formats.oai.harvest import pieces
 from monitor.sources.oai import Oai
 from tests.house import House
 from tests.servers.web import Answer, Asked, MisbehavingServer
@@ -563,13 +562,3 @@ def test_a_day_of_too_many_pages_is_reported_and_moves_nothing(
     reader.run()
     assert "has no end: too many pages of one day" in reader.errors[0]
     assert reader.state == before and len(web.requests) == 5
-
-
-def test_the_window_is_cut_into_pieces() -> None:
-    longest = 7 * DAY
-    found = list(pieces(MONDAY - 15 * DAY, MONDAY, longest))
-    assert [piece.days for piece in found] == [
-        ("2025-05-18", "2025-05-25"),
-        ("2025-05-25", "2025-06-01"),
-        ("2025-06-01", ""),
-    ]

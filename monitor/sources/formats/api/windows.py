@@ -197,13 +197,14 @@ class WindowSource(Source):
         for target in (*others, last):
             request, seen = PageRequest(span, target), set[str]()
             while True:
-                page = _Page(self, request, state, done if target == last else state)
-                yield Found(page.name, page.load)
+                name = f"{redact_url(self.base)} {self.page_name(request)}"
+                page = _Page(self, request, name, state, done if target == last else state)
+                yield Found(name, page.load)
                 outline = page.outline
                 if not outline.whole:
                     return 0
                 count += 1
-                self._check_bounds(page, outline.mark in seen, count)
+                self._check_bounds(name, outline, outline.mark in seen, count)
                 if not outline.following:
                     break
                 seen.add(outline.mark)
@@ -215,21 +216,16 @@ class WindowSource(Source):
                 )
         return count
 
-    def _check_bounds(self, page: _Page, repeated: bool, count: int) -> None:
+    def _check_bounds(self, name: str, outline: Outline, repeated: bool, count: int) -> None:
         """Raise DocumentError for a list that has no end, or more records than can be read."""
-        name, total, following = page.name, page.outline.total, page.outline.following
-        if following and repeated:
+        if outline.following and repeated:
             raise DocumentError(f"{self.service} gives the same page again and again: {name}")
-        if following and count >= MAX_PAGES:
-            raise DocumentError(
-                f"{self.service} has more than {MAX_PAGES} pages between {name}",
-                "narrow the request",
-            )
-        if self.max_records and total > self.max_records:
-            raise DocumentError(
-                f"{self.service} has {total:,} records in {name}, more than {self.max_records:,}",
-                "narrow the query",
-            )
+        if outline.following and count >= MAX_PAGES:
+            why = f"{self.service} has more than {MAX_PAGES} pages between {name}"
+            raise DocumentError(why, "narrow the request")
+        if self.max_records and outline.total > self.max_records:
+            why = f"{self.service} has {outline.total:,} records in {name}"
+            raise DocumentError(f"{why}, more than {self.max_records:,}", "narrow the query")
 
     def fetch_page(self, request: PageRequest, name: str) -> Document:
         """Fetch one page; raises FetchError with the service's own message."""
@@ -242,31 +238,25 @@ class WindowSource(Source):
             raise FetchError(fault.message, error) from fault
 
 
+@dataclass(slots=True)
 class _Page:
     """One page; `outline` is set once it was loaded."""
 
-    def __init__(
-        self,
-        source: WindowSource,
-        request: PageRequest,
-        state: Mapping[str, str],
-        done: Mapping[str, str],
-    ) -> None:
-        self._source = source
-        self._request = request
-        self._state = state
-        self._done = done
-        self.name = f"{redact_url(source.base)} {source.page_name(request)}"
-        self.outline = Outline()
+    source: WindowSource
+    request: PageRequest
+    name: str
+    state: Mapping[str, str]
+    done: Mapping[str, str]
+    outline: Outline = Outline()
 
     def load(self) -> Document:
-        document = self._source.fetch_page(self._request, self.name)
-        outline = cast("Outline", sandbox.ask(self._source, "outline", document, self._request))
+        document = self.source.fetch_page(self.request, self.name)
+        outline = cast("Outline", sandbox.ask(self.source, "outline", document, self.request))
         if outline.error:
             raise DocumentError(outline.error)
         self.outline = outline
         ended = outline.whole and not outline.following
-        return replace(document, validators=self._done if ended else self._state)
+        return replace(document, validators=self.done if ended else self.state)
 
 
 class ApiSource(JsonSource, WindowSource):

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import partial
 from typing import cast
 from urllib.parse import urlencode
@@ -24,6 +24,7 @@ from monitor.model import Document, Paper
 from monitor.sources import sandbox
 from monitor.sources.base import Found, Source
 from monitor.sources.fields.dates import parse_date
+from monitor.sources.formats.api.windows import Span, spans
 from monitor.sources.formats.oai.envelope import Envelope, Record, read_envelope, says_error
 
 PIECE = timedelta(days=7)
@@ -51,26 +52,6 @@ class Repository:
         parameters = {name.strip("_"): value for name, value in arguments.items() if value}
         mark = "&" if "?" in self.address else "?"
         return f"{self.address}{mark}{urlencode({'verb': 'ListRecords', **parameters})}"
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A period of changes; `end` is None for the last, which has no end."""
-
-    begin: datetime
-    end: datetime | None
-
-    @property
-    def days(self) -> tuple[str, str]:
-        return f"{self.begin:%Y-%m-%d}", f"{self.end:%Y-%m-%d}" if self.end else ""
-
-
-def pieces(begin: datetime, now: datetime, longest: timedelta) -> Iterator[Piece]:
-    """Cut the time since `begin` into pieces, oldest first."""
-    while now - begin > longest:
-        yield Piece(begin, begin + longest)
-        begin += longest
-    yield Piece(begin, None)
 
 
 class Harvester(Source):
@@ -105,8 +86,9 @@ class Harvester(Source):
         days = state.get(DAYS, "")
         longest = timedelta(days=int(days)) if days.isdigit() else overlap + PIECE
         pages = 0
-        for piece in pieces(min(begin, now).astimezone(UTC), now, longest):
-            walk = _Walk(self, repository, piece, state, last_state or {})
+        for span in spans(begin, now, timedelta(0), longest):
+            is_last = span.end == now  # it is requested without an end
+            walk = _Walk(self, repository, span, state, (last_state or {}) if is_last else None)
             yield from walk.find()
             pages += walk.pages
             if not walk.whole or pages >= ENOUGH_PAGES:
@@ -126,30 +108,32 @@ class Harvester(Source):
             return Document(name, fault.body, self._clock(), url=redact_url(address))
 
 
+@dataclass(slots=True)
 class _Walk:
-    """Walks through the sets of one piece and their pages."""
+    """Walks through the sets of one piece and their pages.
 
-    def __init__(
-        self,
-        source: Harvester,
-        repository: Repository,
-        piece: Piece,
-        state: Mapping[str, str],
-        last_state: Mapping[str, str],
-    ) -> None:
-        self.source = source
-        self.repository = repository
-        self.piece = piece
-        self.state = state
-        self.last_state = last_state
-        self.pages = 0
-        self.whole = False
-        self.responded: datetime | None = None
+    `last_state` is what the state has after the last piece, None for the pieces before it.
+    """
+
+    source: Harvester
+    repository: Repository
+    span: Span
+    state: Mapping[str, str]
+    last_state: Mapping[str, str] | None
+    pages: int = 0
+    whole: bool = False
+    responded: datetime | None = None
+
+    @property
+    def days(self) -> tuple[str, str]:
+        begin, end = self.span.days
+        return begin, end if self.last_state is None else ""
 
     @property
     def done(self) -> dict[str, str]:
-        """The state after this piece; `last_state` is part of it only after the last piece."""
-        if end := self.piece.end:
+        """The state after this piece."""
+        if self.last_state is None:
+            end = self.span.end
             until = max(end, parse_date(self.state.get(UNTIL, "")) or end)
             progress = {UNTIL: until.isoformat(), FROM: end.isoformat()}
             if days := self.state.get(DAYS):
@@ -162,10 +146,10 @@ class _Walk:
     @property
     def half(self) -> dict[str, str] | None:
         """The state that requests half of this piece; None for a single day."""
-        days = ((self.piece.end or self.source._clock()) - self.piece.begin).days
+        days = (self.span.end - self.span.begin).days
         if days < 2:
             return None
-        return {**self.state, FROM: self.piece.begin.isoformat(), DAYS: str(days // 2)}
+        return {**self.state, FROM: self.span.begin.isoformat(), DAYS: str(days // 2)}
 
     def find(self) -> Iterator[Found]:
         *others, last = self.repository.sets or ("",)
@@ -184,21 +168,21 @@ class _Walk:
             self.responded = min(responded, at + timedelta(days=1))
 
 
+@dataclass(slots=True)
 class _List:
     """The list of one set; `whole` once its last page was read."""
 
-    def __init__(self, walk: _Walk, of: str, *, is_last: bool) -> None:
-        self.walk = walk
-        self.of = of
-        self.is_last = is_last
-        self.token = ""  # of the next page
-        self.restarted = False
-        self.whole = False
-        self._seen: set[str] = set()
+    walk: _Walk
+    of: str
+    is_last: bool
+    token: str = ""  # of the next page
+    restarted: bool = False
+    whole: bool = False
+    _seen: set[str] = field(default_factory=set)
 
     def find(self) -> Iterator[Found]:
         """Yield the pages; DocumentError if the list has no end."""
-        begin, end = self.walk.piece.days
+        begin, end = self.walk.days
         while True:
             named = (self.walk.repository.shown, self.of, f"{begin}..{end}")
             name = " ".join((*filter(None, named), f"page {self.walk.pages + 1}"))
@@ -236,7 +220,7 @@ class _List:
         return replace(document, validators=dict(state))
 
     def _answer(self, name: str) -> tuple[Document, Envelope]:
-        url, (begin, end) = self.walk.repository.url, self.walk.piece.days
+        url, (begin, end) = self.walk.repository.url, self.walk.days
         if self.token:
             address = url(resumptionToken=self.token)
         else:
