@@ -47,15 +47,11 @@ class Decoder:
         if self._gzip.eof:
             self._gzip = zlib.decompressobj(wbits=31)
         try:
-            self._keep(self._gzip.decompress(chunk, self._room()))
+            left = self._cap - self.size + 1  # a byte over the cap, and of a file at most a piece
+            self._keep(self._gzip.decompress(chunk, min(left, PIECE) if self._file else left))
         except zlib.error as fault:
             raise FetchError("the answer's compression is broken") from fault
         return self._gzip.unused_data or self._gzip.unconsumed_tail
-
-    def _room(self) -> int:
-        """How much to decode at once: a byte over the cap, and of a file no more than a piece."""
-        left = self._cap - self.size + 1
-        return min(left, PIECE) if self._file else left
 
     def _keep(self, decoded: bytes) -> None:
         self.size += len(decoded)

@@ -22,7 +22,9 @@ def retry_after(headers: Mapping[str, str], now: float) -> timedelta | None:
     answer's own `Date` where there is one, so that no clock need be right. What is negative or
     past means at once, which is a minute.
     """
-    wait = _wait(headers.get("retry-after", "").strip(), headers, now)
+    value = headers.get("retry-after", "").strip()
+    is_number = value.isascii() and _DELTA.fullmatch(value)
+    wait = _seconds(value) if is_number else _until(value, headers, now)
     return None if wait is None else max(LEAST, min(wait, MOST))
 
 
@@ -38,12 +40,6 @@ def lifetime(headers: Mapping[str, str], now: float) -> timedelta:
     age = _seconds(found[1]) - _seconds(headers.get("age", "").strip()) if found else timedelta(0)
     expires = _until(headers.get("expires", "").strip(), headers, now) or timedelta(0)
     return max(timedelta(0), min(max(age, expires), MOST))
-
-
-def _wait(value: str, headers: Mapping[str, str], now: float) -> timedelta | None:
-    if value.isascii() and _DELTA.fullmatch(value):
-        return _seconds(value)
-    return _until(value, headers, now)
 
 
 def _seconds(value: str) -> timedelta:

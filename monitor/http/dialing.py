@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import httpcore
@@ -41,18 +42,14 @@ class Watch:
         return left if wished is None else min(wished, left)
 
 
+@dataclass(frozen=True, slots=True)
 class Guard(httpcore.NetworkBackend):
     """Resolves a name once and dials only what it has checked, so DNS cannot change between."""
 
-    def __init__(
-        self,
-        dialler: httpcore.NetworkBackend,
-        resolve: Callable[[str, int], list[str]],
-        watch: Watch,
-        allow_private: bool,
-    ) -> None:
-        self._dialler, self._resolve, self._watch = dialler, resolve, watch
-        self._allow_private = allow_private
+    dialler: httpcore.NetworkBackend
+    resolve: Callable[[str, int], list[str]]
+    watch: Watch
+    allow_private: bool
 
     def connect_tcp(
         self,
@@ -62,13 +59,13 @@ class Guard(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        found = self._resolve(host, port)
-        addresses = found if self._allow_private else public_addresses(host, found)
+        found = self.resolve(host, port)
+        addresses = found if self.allow_private else public_addresses(host, found)
         fault: Exception = OSError("it has no address")
         for address in addresses:
             try:
-                stream = self._dialler.connect_tcp(address, port, self._watch.left(timeout))
-                return _Stream(stream, self._watch)
+                stream = self.dialler.connect_tcp(address, port, self.watch.left(timeout))
+                return _Stream(stream, self.watch)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as failed:
                 fault = failed
         raise fault

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, timedelta
 from functools import cached_property
 from http import HTTPStatus
@@ -43,23 +44,15 @@ class NotTheRestError(FetchError):
     """A server was asked for the rest of an answer, and sent something else."""
 
 
+@dataclass(frozen=True)
 class Exchanger:
     """Sends requests, one at a time, over connections that go only where they may."""
 
-    def __init__(
-        self,
-        *,
-        user_agent: str,
-        memory: Memory,
-        wall: Callable[[], float],
-        resolve: Callable[[str, int], list[str]],
-        dialler: httpcore.NetworkBackend,
-    ) -> None:
-        self._user_agent = user_agent
-        self._memory = memory
-        self._wall = wall
-        self._resolve = resolve
-        self._dialler = dialler
+    user_agent: str
+    memory: Memory
+    wall: Callable[[], float]
+    resolve: Callable[[str, int], list[str]]
+    dialler: httpcore.NetworkBackend
 
     def exchange(self, request: Request, watch: Watch) -> Response | Redirect:
         try:
@@ -77,7 +70,7 @@ class Exchanger:
         names = {"If-None-Match": "etag", "If-Modified-Since": "last_modified"}
         values = {name: request.validators.get(key, "") for name, key in names.items()}
         fixed = {
-            "User-Agent": self._user_agent,
+            "User-Agent": self.user_agent,
             "Accept": ACCEPT,
             "Accept-Encoding": "identity" if request.file else "gzip",
         }
@@ -90,11 +83,11 @@ class Exchanger:
     ) -> Response | Redirect:
         match response.status_code:
             case 200:
-                return read_response(request, response, watch, self._wall())
+                return read_response(request, response, watch, self.wall())
             case 206 | 416 if request.begin:
                 if not is_rest(request, response):
                     raise NotTheRestError(f"{request.url.host} has no such rest of the answer")
-                return read_response(request, response, watch, self._wall())
+                return read_response(request, response, watch, self.wall())
             case 304 if request.validators:
                 return Response(
                     304, str(request.url), validators=request.validators, not_modified=True
@@ -110,12 +103,12 @@ class Exchanger:
         phrase = HTTPStatus(status).phrase if status in _KNOWN_STATUSES else "no known status"
         message = f"{request.url.host} answered {status} {phrase}"
         body = read_refusal_body(response, watch)
-        left = retry_after(response.headers, self._wall()) if status in (429, 503) else None
+        left = retry_after(response.headers, self.wall()) if status in (429, 503) else None
         if left is None and status == 429:
             left = LEAST  # the server does not say for how long
         if left is None:
             return FetchError(message, _HINTS.get(status, ""), body=body)
-        wait = self._memory.record_wait(server_of(request), left, f"it answered {status} {phrase}")
+        wait = self.memory.record_wait(server_of(request), left, f"it answered {status} {phrase}")
         return FetchError(
             message, f"it will not be asked again before {show_minute(wait)}", left, body
         )
@@ -123,11 +116,11 @@ class Exchanger:
     def _transport(self, request: Request, watch: Watch) -> Transport:
         proxy = proxy_for(request.url)
         if proxy is None:
-            guard = Guard(self._dialler, self._resolve, watch, request.allow_private)
+            guard = Guard(self.dialler, self.resolve, watch, request.allow_private)
             return Transport(httpcore.ConnectionPool(self._tls, network_backend=guard))
         self._check_behind_proxy(request)
         # The operator chose the proxy, so it may be in a private network.
-        guard = Guard(self._dialler, self._resolve, watch, allow_private=True)
+        guard = Guard(self.dialler, self.resolve, watch, allow_private=True)
         return Transport(
             httpcore.HTTPProxy(
                 core_url(proxy.url), proxy.raw_auth, ssl_context=self._tls, network_backend=guard
@@ -137,7 +130,7 @@ class Exchanger:
     def _check_behind_proxy(self, request: Request) -> None:
         """The proxy dials, so all that can be refused here is what resolves to a bad address."""
         try:
-            found = self._resolve(request.url.host, port_of(request.url))
+            found = self.resolve(request.url.host, port_of(request.url))
         except OSError:
             return  # only the proxy knows the name
         if not request.allow_private:

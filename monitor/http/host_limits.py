@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 from urllib.parse import quote
@@ -18,18 +19,13 @@ ARXIV = "arxiv.org"  # 3 s apart, one connection: its terms of use
 GATE_PATIENCE = 600.0  # seconds to wait for one's turn at a host
 
 
+@dataclass(frozen=True, slots=True)
 class Gates:
     """One request at a time for each host, shared through lock files by all processes."""
 
-    def __init__(
-        self,
-        folder: Path,
-        wall: Callable[[], float] = time.time,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._folder = folder
-        self._wall = wall
-        self._sleep = sleep
+    folder: Path
+    wall: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
 
     @contextmanager
     def turn(self, host: str, apart: float = 0.0) -> Iterator[None]:
@@ -40,8 +36,9 @@ class Gates:
         gate = gate_of(host)
         spacing = max(apart, 3.0 if gate == ARXIV else 0.0)
         try:
-            make_folder(self._folder)
-            file = _open_lock_file(self._folder / f"{quote(gate, safe='')}.gate")
+            make_folder(self.folder)
+            path = self.folder / f"{quote(gate, safe='')}.gate"
+            file = os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, FILE), "a+")
         except OSError as fault:
             raise FetchError(f"cannot keep the gate of {gate}: {fault.strerror}") from fault
         with file:
@@ -50,34 +47,30 @@ class Gates:
             try:
                 yield
             finally:
-                _write_time(file, self._wall())
+                _write_time(file, self.wall())
 
     def _lock(self, file: IO[str], gate: str) -> None:
-        until = self._wall() + GATE_PATIENCE
+        until = self.wall() + GATE_PATIENCE
         while True:
             try:
                 return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if self._wall() > until:
+                if self.wall() > until:
                     raise FetchError(f"other requests to {gate} did not finish") from None
-                self._sleep(0.05)
+                self.sleep(0.05)
 
     def _keep_distance(self, file: IO[str], spacing: float) -> None:
         """Wait until `spacing` seconds after the last request, however the clock was set."""
-        since = max(self._wall() - _read_time(file), 0.0)
+        since = max(self.wall() - _read_time(file), 0.0)
         if since < spacing:
-            self._sleep(spacing - since)
-        _write_time(file, self._wall())  # also counts a request that a crash cuts off
+            self.sleep(spacing - since)
+        _write_time(file, self.wall())  # also counts a request that a crash cuts off
 
 
 def gate_of(host: str) -> str:
     """Return whose turn a host shares: the API, RSS and OAI of arXiv are one."""
     host = host.lower().rstrip(".")
     return ARXIV if host.endswith(f".{ARXIV}") else host
-
-
-def _open_lock_file(path: Path) -> IO[str]:
-    return os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, FILE), "a+")
 
 
 def _read_time(file: IO[str]) -> float:

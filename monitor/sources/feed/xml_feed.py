@@ -62,8 +62,11 @@ def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
     issued = _date(feed.feed, "updated")
     entries: list[Entry | str] = [_entry(item, feed.version, issued) for item in feed.entries]
     is_cut = not _ROOT_END.search(content[-4096:])
-    if is_cut and entries and _ends_inside_entry(content):
-        entries[-1] = "the document ends inside this entry"
+    if is_cut and entries:
+        plain = content.replace(b"\0", b"")
+        last = max((match.start() for match in _ENTRY.finditer(plain)), default=0)
+        if not _ENTRY_END.search(plain, last):
+            entries[-1] = "the document ends inside this entry"
     complete = not (is_cut or isinstance(feed.get("bozo_exception"), SAXException))
     error = ""
     if not (entries or complete):
@@ -122,12 +125,6 @@ def _find_error(feed: Any) -> str:
     if not feed.entries and total.isdigit() and begin.isdigit() and int(total) > int(begin):
         return f"the feed is empty although it says that there are {total} entries"
     return ""
-
-
-def _ends_inside_entry(content: bytes) -> bool:
-    plain = content.replace(b"\0", b"")
-    begin = max((match.start() for match in _ENTRY.finditer(plain)), default=0)
-    return not _ENTRY_END.search(plain, begin)
 
 
 # ── what a parser may read ────────────────────────────────────────────────────────────

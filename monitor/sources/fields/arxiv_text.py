@@ -52,13 +52,12 @@ def accents(tex: str) -> str:
     r"""Turn accents and letters of TeX into characters: `Bal\'azs`, `Schr{\"o}dinger`, `\O re`."""
     if "\\" not in tex:
         return tex
-    written = _ACCENT.sub(_replace_accent, _LETTER.sub(lambda match: LETTERS[match["name"]], tex))
+    letters = _LETTER.sub(lambda match: LETTERS[match["name"]], tex)
+    written = _ACCENT.sub(
+        lambda match: _add_accent(match["group"] or match["bare"], match["sign"] or match["word"]),
+        letters,
+    )
     return unicodedata.normalize("NFC", written.replace("{", "").replace("}", "").replace("~", " "))
-
-
-def _replace_accent(match: re.Match[str]) -> str:
-    sign, word, group, bare = match.groups()
-    return _add_accent(group or bare, sign or word)
 
 
 @lru_cache(maxsize=1024)

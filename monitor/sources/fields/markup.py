@@ -96,12 +96,9 @@ def unescape_tags(markup: str) -> str:
 
 def _without_tags(markup: str) -> str:
     """Keep the words of any mark-up, with the entities that they need."""
-    return nh3.clean(_BLOCK_TAG.sub(" ", _without_false_tags(markup)), tags=set())
-
-
-def _without_false_tags(markup: str) -> str:
     pieces, end = [], 0
     for tag in _TAG.finditer(markup):
         pieces += [markup[end : tag.start()].replace("<", "&lt;"), tag.group()]
         end = tag.end()
-    return "".join(pieces) + markup[end:].replace("<", "&lt;")
+    without_false_tags = "".join(pieces) + markup[end:].replace("<", "&lt;")
+    return nh3.clean(_BLOCK_TAG.sub(" ", without_false_tags), tags=set())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from urllib.parse import urlencode
@@ -59,6 +59,7 @@ def read_search(content: bytes) -> tuple[list[str], int, str]:
         raise DocumentError("the JSON is not a response of PubMed's search") from None
 
 
+@dataclass(slots=True)
 class Search:
     """One run of a query: windows of days, each small enough for esearch, oldest first.
 
@@ -66,18 +67,12 @@ class Search:
     or read, no later page of the run moves `until`.
     """
 
-    def __init__(
-        self,
-        options: PubMedOptions,
-        fetch: Callable[[str], Document],
-        read: Callable[[Document], Reading],
-        now: datetime,
-        contact: str = "",
-    ) -> None:
-        self.options, self.now = options, now
-        self.contact = options.email or contact
-        self._fetch, self._read = fetch, read
-        self._failed = False
+    options: PubMedOptions
+    fetch: Callable[[str], Document]
+    read: Callable[[Document], Reading]
+    now: datetime
+    contact: str = ""
+    failed: bool = False
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         last = parse_date(validators.get(UNTIL, ""))
@@ -101,14 +96,14 @@ class Search:
 
     def _load(self, url: str, name: str, state: Mapping[str, str]) -> Document:
         try:
-            document = self._fetch(url)
+            document = self.fetch(url)
         except MonitorError:
-            self._failed = True
+            self.failed = True
             raise
-        reading = self._read(document)
+        reading = self.read(document)
         if reading.error or not (reading.complete and document.complete and reading.papers):
-            self._failed = True
-        return replace(document, name=name, validators={} if self._failed else state)
+            self.failed = True
+        return replace(document, name=name, validators={} if self.failed else state)
 
     def window(self, first: date, fresh: date, end: date) -> tuple[date, date, list[str]]:
         """Find the days from `first` on with few enough records; the overlap is dropped first."""
@@ -139,7 +134,7 @@ class Search:
             retmode="json",
             retmax=str(MAX_WINDOW_RECORDS),
         )
-        ids, total, error = read_search(self._fetch(url).content)
+        ids, total, error = read_search(self.fetch(url).content)
         if error:
             raise FetchError(error)
         return ids, total
@@ -147,6 +142,6 @@ class Search:
     def url(self, tool: str, **arguments: str) -> str:
         base = (self.options.url or BASE).rstrip("/")
         key = self.options.api_key.get_secret_value()
-        who = {"tool": "paper-monitor", "email": self.contact, "api_key": key}
+        who = {"tool": "paper-monitor", "email": self.options.email or self.contact, "api_key": key}
         parameters = {"db": "pubmed", **who, **arguments}
         return f"{base}/{tool}.fcgi?" + urlencode({k: v for k, v in parameters.items() if v})

@@ -74,7 +74,8 @@ def read_elements(
             yield element
         return
     except XmlError as fault:
-        if not _may_repair(content, fault):
+        is_small = len(content) <= MAX_REPAIRED_BYTES
+        if not (fault.repairable and is_small and content.count(b"&") <= MAX_REPAIRED_ESCAPES):
             yield fault
             return
     text = declare_prefixes(repair_escapes(content), spaces[0][1:-1])
@@ -97,11 +98,6 @@ def _below_root(stream: Iterator[Element], roots: Collection[str] = ()) -> Itera
         begins = f"it begins with <{root.tag[:60]}>"
         raise XmlError(f"the document holds no records of this kind: {begins}")
     yield from stream
-
-
-def _may_repair(content: bytes, fault: XmlError) -> bool:
-    is_small = len(content) <= MAX_REPAIRED_BYTES and content.count(b"&") <= MAX_REPAIRED_ESCAPES
-    return fault.repairable and is_small
 
 
 def _read_part(part: bytes, tags: Collection[str]) -> Iterator[Element | XmlError]:

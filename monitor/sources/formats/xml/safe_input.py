@@ -13,6 +13,7 @@ import html.entities
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from xml.parsers import expat
 
 from monitor.sources.fields.encoding import decode
@@ -55,13 +56,9 @@ def prepare(content: bytes) -> Iterator[bytes]:
     first = next(pieces, b"").lstrip(_BLANK)
     _check(first)
     wide = first.startswith(_UTF16_MARKS) or b"\0" in first[:200]
-    for piece in _chain(first, pieces) if wide else _replace_html_names(_chain(first, pieces)):
+    pieces = chain((first,), pieces)
+    for piece in pieces if wide else _replace_html_names(pieces):
         yield piece if wide else piece.translate(None, _CONTROLS)
-
-
-def _chain(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest
 
 
 def _slice(content: bytes) -> Iterator[bytes]:
@@ -72,7 +69,8 @@ def _slice(content: bytes) -> Iterator[bytes]:
 def _repair_encoding(content: bytes) -> bytes:
     """Return a document that declares or implies UTF-8 and has other bytes in it as UTF-8."""
     content = content.removeprefix(b"\xef\xbb\xbf")
-    if content.startswith(_UTF16_MARKS) and (declaration := _DECLARED_UTF8.match(_start(content))):
+    start = content[:600].decode("utf-16", errors="replace")
+    if content.startswith(_UTF16_MARKS) and (declaration := _DECLARED_UTF8.match(start)):
         text = content.decode("utf-16", errors="replace")  # the declaration is wrong
         return text[declaration.end() :].encode(errors="replace")
     if content.startswith(_UTF16_MARKS) or OTHER_ENCODING.match(content.lstrip()[:300]):
@@ -82,10 +80,6 @@ def _repair_encoding(content: bytes) -> bytes:
     except UnicodeDecodeError:
         return decode(content)[0].encode(errors="replace")
     return content
-
-
-def _start(wide: bytes) -> str:
-    return wide[:600].decode("utf-16", errors="replace")
 
 
 def _decompress(content: bytes) -> Iterator[bytes]:
