@@ -158,7 +158,7 @@ def shown_title(paper: Paper) -> Paper:
         paper,
         title=_shown(paper.title[:MAX_TITLE_LENGTH]),
         abstract="",
-        authors=tuple(map(_shown, paper.authors)),
+        authors=_shown_authors(paper.authors),
         venue=_shown(paper.venue),
     )
 
@@ -169,6 +169,11 @@ def shown_title(paper: Paper) -> Paper:
 def _shown(text: str) -> str:
     source = clean(text)
     return clean(to_readable_text(source)) or source
+
+
+@lru_cache(maxsize=16_384)
+def _shown_authors(authors: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(_shown.__wrapped__, authors))
 
 
 _shown_abstract = lru_cache(maxsize=1_024)(_shown.__wrapped__)

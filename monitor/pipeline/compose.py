@@ -22,7 +22,7 @@ from monitor.pipeline.freeze import OnFailure, freeze, render
 from monitor.pipeline.notices import notify
 from monitor.pipeline.render_again import failing, render_again
 from monitor.pipeline.runtime import ComposeContext, Destination, Subscription
-from monitor.store import digests, papers, runs, subscriptions, unsent_matches
+from monitor.store import digests, matches, papers, runs, subscriptions, unsent_matches
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
 from monitor.store.subscriptions import SubscriptionState
@@ -64,7 +64,7 @@ def compose(
     With `early` they are composed now. One that fails stops no other: it goes to `on_failure`, and
     with `patient` it rests. `on_digest` gets each digest. Raises UsageError, StoreBusyError.
     """
-    now, selected = context.clock.now(), chosen(context, names)
+    now, selected, known = context.clock.now(), chosen(context, names), matches.PapersRead()
     done: list[int] = []
     if incidents.clock_jumped(context):
         _ask_about_the_clock(context, now)
@@ -74,7 +74,7 @@ def compose(
         in_force = _in_force(tx, selected, resting)
     for subscription, state in in_force:
         try:
-            if digest := _due(context, subscription, state, now, early):
+            if digest := _due(context, subscription, state, now, early, known):
                 done += _freeze(context, subscription, digest, early)
                 on_digest(digest)
         except StoreBusyError:
@@ -156,12 +156,13 @@ def _due(
     state: SubscriptionState,
     now: datetime,
     early: bool,
+    known: matches.PapersRead,
 ) -> Digest | None:
     """Compose the digest of a subscription if one is due."""
     if now <= _pause_end(subscription):
         return None
     slot = _slot(context, subscription, state, now, early)
-    return _digest(context, subscription, state, slot, now) if slot else None
+    return _digest(context, subscription, state, slot, now, known) if slot else None
 
 
 def _freeze(
@@ -214,9 +215,10 @@ def _digest(
     state: SubscriptionState,
     slot: Slot,
     now: datetime,
+    known: matches.PapersRead,
 ) -> Digest:
     with context.database.reading() as tx:
-        news = unsent_matches.unsent(tx, subscription.name, now)
+        news = unsent_matches.unsent(tx, subscription.name, now, known)
         drafted = draft(news, subscription.full, _late(subscription, state, now))
         since = state.last_composed_at or now - FIRST_REPORT
         report = runs.report(tx, list(context.sources), since, now)

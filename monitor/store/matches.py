@@ -19,6 +19,7 @@ from monitor.store.sql import among, earlier
 
 __all__ = [
     "OF_CHANGE",
+    "PapersRead",
     "activate_topics",
     "changes_to_match",
     "difference",
@@ -41,6 +42,8 @@ _topic = schema.topic.c
 _TOPICS = "topics"
 _TOLD = ("query", "sources", "news", "since_seconds", "threshold", "synonyms")
 _has = schema.subscription_topic.c
+# About three kilobytes each.
+MOST_PAPERS_READ = 16_384
 
 OF_CHANGE = sa.and_(_change.paper_id == _match.paper_id, _change.revision == _match.revision)
 
@@ -234,19 +237,42 @@ def _changes(tx: Transaction, wanted: sa.ColumnElement[bool], limit: int) -> lis
     return load(tx, tx.execute(ordered.limit(limit)).all())
 
 
-def load(tx: Transaction, rows: Sequence[Any]) -> list[Change]:
-    """Return rows of the change table with their papers as they are now.
+class PapersRead:
+    """Papers read in one run: several subscriptions have the same in their digests."""
 
-    A paper's `announce` is that of the source that saw it last.
-    """
-    ids = {row.paper_id for row in rows}
-    stored = papers.load(tx, ids)
-    seen = papers.last_announcements(tx, ids)
-    return [_change_of(row, stored[row.paper_id], seen.get(row.paper_id, ("", ()))) for row in rows]
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[StoredPaper, tuple[str, ...]]] = {}
+
+    def read(
+        self, tx: Transaction, revisions: Mapping[int, int]
+    ) -> Mapping[int, tuple[StoredPaper, tuple[str, ...]]]:
+        """Return papers of these revisions or later ones, by id, and the names of their sources.
+
+        A paper's `announce` is that of the source that saw it last.
+        """
+        wanted = {id for id, revision in revisions.items() if self._revision(id) < revision}
+        if len(self._known) + len(wanted) > MOST_PAPERS_READ:
+            self._known, wanted = {}, set(revisions)
+        seen = papers.last_announcements(tx, wanted)
+        for id, stored in papers.load(tx, wanted).items():
+            announce, sources = seen.get(id, ("", ()))
+            paper = structs.replace(stored.paper, announce=announce) if announce else stored.paper
+            self._known[id] = replace(stored, paper=paper), sources
+        return self._known
+
+    def _revision(self, paper_id: int) -> int:
+        known = self._known.get(paper_id)
+        return known[0].revision if known else -1
 
 
-def _change_of(row: Any, stored: StoredPaper, seen: tuple[str, tuple[str, ...]]) -> Change:
-    announce, sources = seen
-    if announce:
-        stored = replace(stored, paper=structs.replace(stored.paper, announce=announce))
+def load(tx: Transaction, rows: Sequence[Any], known: PapersRead | None = None) -> list[Change]:
+    """Return rows of the change table with their papers as they are now, or were in this run."""
+    revisions: dict[int, int] = {}
+    for row in rows:
+        revisions[row.paper_id] = max(row.revision, revisions.get(row.paper_id, 0))
+    read = (known or PapersRead()).read(tx, revisions)
+    return [_change_of(row, *read[row.paper_id]) for row in rows]
+
+
+def _change_of(row: Any, stored: StoredPaper, sources: tuple[str, ...]) -> Change:
     return Change(stored, row.revision, ChangeKind(row.kind), row.at, sources)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from monitor.model import Change, UnsentMatch
+from monitor.model import UnsentMatch
 from monitor.store import matches, schema
 from monitor.store.database import Transaction
 from monitor.store.digest_state import reaches_anyone
@@ -23,18 +23,20 @@ _has = schema.subscription_topic.c
 _topic = schema.topic.c
 
 
-def unsent(tx: Transaction, subscription: str, now: datetime) -> list[UnsentMatch]:
+def unsent(
+    tx: Transaction, subscription: str, now: datetime, known: matches.PapersRead | None = None
+) -> list[UnsentMatch]:
     """Return the matches that a subscription has not been sent, by paper and topic.
 
     They count from the look-back before it got each topic. Matches in a digest that reached
     nobody are unsent, however old. Several changes of a paper are one piece of news: its matches
     carry the newest change with the kind of the first, so that a paper never sent is new. Sending
-    a revision also sends the earlier ones.
+    a revision also sends the earlier ones. `known` are papers read for other subscriptions.
     """
     of_change = _change.paper_id, _change.revision, _change.kind, _change.at
     wanted = _unsent(tx, sa.select(*of_change, _match.topic, _match.score), subscription, now)
     ordered = wanted.order_by(_change.paper_id, _change.revision, _match.topic)
-    return _news(tx, list(map(_Row._make, fetch(tx, ordered))))
+    return _news(tx, list(map(_Row._make, fetch(tx, ordered))), known)
 
 
 def has_fresh(tx: Transaction, subscription: str, now: datetime) -> bool:
@@ -98,8 +100,11 @@ class _Row(NamedTuple):
     score: float
 
 
-def _news(tx: Transaction, rows: Sequence[_Row]) -> list[UnsentMatch]:
-    changes = _newest_with_first_kind(tx, rows)
+def _news(
+    tx: Transaction, rows: Sequence[_Row], known: matches.PapersRead | None
+) -> list[UnsentMatch]:
+    newest = _newest_with_first_kind(rows)
+    changes = {change.stored.id: change for change in matches.load(tx, newest, known)}
     scores: dict[tuple[int, str], float] = defaultdict(float)
     for row in rows:
         place = row.paper_id, row.topic
@@ -107,11 +112,10 @@ def _news(tx: Transaction, rows: Sequence[_Row]) -> list[UnsentMatch]:
     return [UnsentMatch(topic, score, changes[id]) for (id, topic), score in sorted(scores.items())]
 
 
-def _newest_with_first_kind(tx: Transaction, rows: Sequence[_Row]) -> dict[int, Change]:
+def _newest_with_first_kind(rows: Sequence[_Row]) -> list[_Row]:
     """Return one change of each paper; `rows` are in the order of revisions."""
     first = {row.paper_id: row.kind for row in reversed(rows)}
     newest = {row.paper_id: row for row in rows}
-    found = [
+    return [
         row._replace(kind=first[row.paper_id], at=parse_moment(row.at)) for row in newest.values()
     ]
-    return {change.stored.id: change for change in matches.load(tx, found)}

@@ -24,6 +24,7 @@ from monitor.store import (
     deliveries,
     digests,
     freeze_digest,
+    matches,
     outbox,
     schema,
     subscriptions,
@@ -505,6 +506,25 @@ def test_a_subscription_taken_up_again_looks_back_from_then_and_loses_nothing_fr
     subscribe(store, "ada", now=NOW + 30 * DAY)
     assert revisions_of(unsent(store, now=NOW + 30 * DAY)) == [(frozen, 1), (recent, 1)]
     assert missed not in dict(revisions_of(unsent(store, now=NOW + 30 * DAY)))
+
+
+def test_papers_read_for_another_subscription_are_read_again_when_they_were_revised(
+    store: Database,
+) -> None:
+    subscribe(store, "ada", "bob")
+    ids = matched(store, "1", "2")
+    known = matches.PapersRead()
+
+    def read(name: str) -> dict[int, tuple[int, str]]:
+        with store.reading() as tx:
+            news = unsent_matches.unsent(tx, name, NOW, known)
+        changes = [one.change for one in news]
+        return {one.stored.id: (one.revision, one.stored.paper.title) for one in changes}
+
+    assert read("ada") == read("bob") == {ids[0]: (1, "Paper 1"), ids[1]: (1, "Paper 2")}
+    ingest(store, Decision(arxiv("1", "Paper 1, Revised"), ChangeKind.REVISED, ids[0]))
+    match(store, ids[0], revision=2)
+    assert read("bob") == {ids[0]: (2, "Paper 1, Revised"), ids[1]: (1, "Paper 2")}
 
 
 def test_the_newest_digest_is_the_one_due_last(store: Database) -> None:
