@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import ClassVar
 from urllib.parse import quote
 
 from msgspec import structs
@@ -63,11 +62,11 @@ class PreprintOptions(ApiOptions):
 class BioRxiv(ApiSource):
     """Reads bioRxiv. A row has the date of its version; `published` is that of the first."""
 
-    kind: ClassVar[str] = "biorxiv"
-    Options: ClassVar[type[PreprintOptions]] = PreprintOptions
-    service: ClassVar[str] = "bioRxiv"
-    lists: ClassVar[tuple[str, ...]] = ("collection",)
-    address: ClassVar[str] = "https://api.biorxiv.org"
+    kind = "biorxiv"
+    Options = PreprintOptions
+    service = "bioRxiv"
+    lists = ("collection",)
+    address = "https://api.biorxiv.org"
 
     def read(self, document: Document) -> Reading:
         """Read a response of the API, or a feed."""
@@ -154,8 +153,8 @@ class BioRxiv(ApiSource):
 class MedRxiv(BioRxiv):
     """Reads medRxiv, which is bioRxiv's sister."""
 
-    kind: ClassVar[str] = "medrxiv"
-    service: ClassVar[str] = "medRxiv"
+    kind = "medrxiv"
+    service = "medRxiv"
 
 
 def _values(record: Record, name: str, *others: str) -> Iterator[str]:

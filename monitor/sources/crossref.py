@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import ClassVar
 from urllib.parse import urlencode
 
 from monitor.model import COMMENT, RETRACTION, Paper
@@ -66,12 +65,12 @@ _SAME_WORK = ("is-preprint-of", "has-preprint", "is-version-of", "has-version")
 class Crossref(ApiSource):
     """Reads Crossref by the day on which a DOI was registered (created)."""
 
-    kind: ClassVar[str] = "crossref"
-    Options: ClassVar[type[FilterOptions]] = FilterOptions
-    service: ClassVar[str] = "Crossref"
-    lists: ClassVar[tuple[str, ...]] = ("items",)
-    address: ClassVar[str] = "https://api.crossref.org"
-    preset: ClassVar[str] = "crossref"
+    kind = "crossref"
+    Options = FilterOptions
+    service = "Crossref"
+    lists = ("items",)
+    address = "https://api.crossref.org"
+    preset = "crossref"
 
     def listing(self, response: object) -> Listing:
         """Find the works; /works/DOI returns a single one, and doi.org one without an envelope."""

@@ -8,14 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import ClassVar
 from urllib.parse import urlencode
 from xml.etree.ElementTree import Element
 
 from pydantic import Field
 
 from monitor.model import Paper
-from monitor.sources.base import SourceOptions
 from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of, openreview_id
 from monitor.sources.fields.links import first_link
@@ -67,21 +65,21 @@ class DblpOptions(QueryOptions):
 class Dblp(XmlApiSource):
     """Reads dblp, which has only the year of a paper: its papers are never older."""
 
-    kind: ClassVar[str] = "dblp"
-    Options: ClassVar[type[SourceOptions]] = DblpOptions
-    dated: ClassVar[bool] = False
-    service: ClassVar[str] = "dblp's search"
-    lists: ClassVar[tuple[str, ...]] = ("hit",)
-    address: ClassVar[str] = "https://dblp.org/search/publ/api"
-    longest: ClassVar[timedelta | None] = timedelta(days=36_500)  # each year is one list
-    max_records: ClassVar[int | None] = 10_000  # of one query, by its documentation
-    xml_roots: ClassVar[tuple[str, ...]] = (
+    kind = "dblp"
+    Options = DblpOptions
+    dated = False
+    service = "dblp's search"
+    lists = ("hit",)
+    address = "https://dblp.org/search/publ/api"
+    longest = timedelta(days=36_500)  # each year is one list
+    max_records = 10_000  # of one query, by its documentation
+    xml_roots = (
         *("result", "dblp", "dblpperson", "bht", "hits", "hit"),
         *TYPES,
     )
-    xml_records: ClassVar[tuple[str, ...]] = ("hit", *TYPES)
-    xml_heads: ClassVar[tuple[str, ...]] = ("status", "hits")
-    xml_marked: ClassVar[tuple[str, ...]] = ("title",)
+    xml_records = ("hit", *TYPES)
+    xml_heads = ("status", "hits")
+    xml_marked = ("title",)
 
     @property
     def reads_documents(self) -> bool:

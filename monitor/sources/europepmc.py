@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import ClassVar
 from urllib.parse import quote, urlencode
 
 from monitor.model import Paper
@@ -45,7 +44,7 @@ _WITHDRAWN = ("retracted publication", "preprint withdrawal", "preprint removal"
 class EuropePmcOptions(ApiOptions):
     """`query` is in Europe PMC's own syntax: https://europepmc.org/searchsyntax."""
 
-    query_settings: ClassVar[tuple[str, ...]] = ("query",)
+    query_settings = ("query",)
 
     query: str = ""
 
@@ -53,14 +52,14 @@ class EuropePmcOptions(ApiOptions):
 class EuropePmc(XmlApiSource):
     """Reads Europe PMC by the day on which a record first appeared (FIRST_IDATE)."""
 
-    kind: ClassVar[str] = "europepmc"
-    Options: ClassVar[type[EuropePmcOptions]] = EuropePmcOptions
-    service: ClassVar[str] = "Europe PMC"
-    lists: ClassVar[tuple[str, ...]] = ("result",)
-    address: ClassVar[str] = "https://www.ebi.ac.uk/europepmc/webservices/rest"
-    xml_roots: ClassVar[tuple[str, ...]] = ("responseWrapper",)
-    xml_records: ClassVar[tuple[str, ...]] = ("result", "hitCount", "errMsg")
-    xml_marked: ClassVar[tuple[str, ...]] = ("title", "abstractText")
+    kind = "europepmc"
+    Options = EuropePmcOptions
+    service = "Europe PMC"
+    lists = ("result",)
+    address = "https://www.ebi.ac.uk/europepmc/webservices/rest"
+    xml_roots = ("responseWrapper",)
+    xml_records = ("result", "hitCount", "errMsg")
+    xml_marked = ("title", "abstractText")
 
     def response(self, values: Mapping[str, object], records: Sequence[object]) -> object:
         """Return the JSON response that has these values; one with an error has no results."""

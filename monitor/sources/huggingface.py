@@ -7,7 +7,6 @@ is the arXiv id. A day without papers is an empty list.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import ClassVar
 from urllib.parse import quote, urlencode
 
 from monitor.model import FirstRun, Paper
@@ -33,13 +32,13 @@ PAGES = "https://huggingface.co/papers/"
 class HuggingFace(ApiSource):
     """Reads daily papers. `publishedAt` is the date of the paper; that of its list is not."""
 
-    kind: ClassVar[str] = "huggingface"
-    Options: ClassVar[type[ApiOptions]] = ApiOptions
-    default_first_run: ClassVar[FirstRun] = FirstRun.DELIVER
-    service: ClassVar[str] = "Hugging Face"
-    lists: ClassVar[tuple[str, ...]] = ("papers", "dailyPapers")
-    address: ClassVar[str] = "https://huggingface.co"
-    longest: ClassVar[timedelta | None] = timedelta(days=1)
+    kind = "huggingface"
+    Options = ApiOptions
+    default_first_run = FirstRun.DELIVER
+    service = "Hugging Face"
+    lists = ("papers", "dailyPapers")
+    address = "https://huggingface.co"
+    longest = timedelta(days=1)
 
     def listing(self, response: object) -> Listing:
         """Find the papers: a list, or the object of a single paper."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from typing import ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field
@@ -38,8 +37,8 @@ class Oai(Harvester):
     A paper may be older by its date of publication.
     """
 
-    kind: ClassVar[str] = "oai"
-    Options: ClassVar[type[SourceOptions]] = OaiOptions
+    kind = "oai"
+    Options = OaiOptions
 
     def read(self, document: Document) -> Reading:
         """Read all records; deleted ones are withdrawn papers."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import ClassVar
 from urllib.parse import urlencode
 
 from pydantic import Field, SecretStr
@@ -46,12 +45,12 @@ class OpenAlexOptions(FilterOptions):
 class OpenAlex(ApiSource):
     """Reads OpenAlex by the day of publication; papers are added weeks later."""
 
-    kind: ClassVar[str] = "openalex"
-    Options: ClassVar[type[OpenAlexOptions]] = OpenAlexOptions
-    service: ClassVar[str] = "OpenAlex"
-    preset: ClassVar[str] = "openalex"
-    lists: ClassVar[tuple[str, ...]] = ("results",)
-    address: ClassVar[str] = "https://api.openalex.org"
+    kind = "openalex"
+    Options = OpenAlexOptions
+    service = "OpenAlex"
+    preset = "openalex"
+    lists = ("results",)
+    address = "https://api.openalex.org"
 
     def listing(self, response: object) -> Listing:
         """Find the works; /works/ID returns a single one."""

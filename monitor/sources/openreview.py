@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import ClassVar
 from urllib.parse import quote, urlencode
 
 from pydantic import Field
@@ -45,7 +44,7 @@ _BIBTEX_DOI = re.compile(r"\bdoi\s*=\s*[{\"]\s*(?P<doi>10\.[^}\"\s]{3,200})", re
 class OpenReviewOptions(ApiOptions):
     """`venues` are ids such as "ICLR.cc/2026/Conference"; `invitations` those of submissions."""
 
-    query_settings: ClassVar[tuple[str, ...]] = ("venues", "invitations")
+    query_settings = ("venues", "invitations")
 
     venues: tuple[str, ...] = Field(default=(), max_length=50)
     invitations: tuple[str, ...] = Field(default=(), max_length=50)
@@ -54,12 +53,12 @@ class OpenReviewOptions(ApiOptions):
 class OpenReview(ApiSource):
     """Reads OpenReview, the last modified first, as far back as needed."""
 
-    kind: ClassVar[str] = "openreview"
-    Options: ClassVar[type[OpenReviewOptions]] = OpenReviewOptions
-    service: ClassVar[str] = "OpenReview"
-    lists: ClassVar[tuple[str, ...]] = ("notes",)
-    address: ClassVar[str] = "https://api2.openreview.net"
-    longest: ClassVar[timedelta | None] = timedelta(days=36_500)  # one list, newest first
+    kind = "openreview"
+    Options = OpenReviewOptions
+    service = "OpenReview"
+    lists = ("notes",)
+    address = "https://api2.openreview.net"
+    longest = timedelta(days=36_500)  # one list, newest first
 
     def listing(self, response: object) -> Listing:
         """Find the notes and their total number; a document may be a single note."""

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source, failure, reading
@@ -69,9 +69,9 @@ Fields = Mapping[str, Any]
 class Ris(Source):
     """Reads references: papers that somebody already has, so a first reading has no news."""
 
-    kind: ClassVar[str] = "ris"
-    default_first_run: ClassVar[FirstRun] = FirstRun.BASELINE
-    dated: ClassVar[bool] = False
+    kind = "ris"
+    default_first_run = FirstRun.BASELINE
+    dated = False
 
     def read(self, document: Document) -> Reading:
         """Read all references; the reading is incomplete if the last one has no end."""

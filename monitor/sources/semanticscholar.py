@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import ClassVar
 from urllib.parse import urlencode, urlsplit
 
 from pydantic import Field, SecretStr
@@ -44,7 +43,7 @@ _VENUES = (("venue",), ("journal", "name"), ("publicationVenue", "name"))
 class SemanticScholarOptions(ApiOptions):
     """`query` is for the bulk search: words, "phrases", + | - and brackets."""
 
-    query_settings: ClassVar[tuple[str, ...]] = ("query",)
+    query_settings = ("query",)
 
     query: str = ""
     fields_of_study: tuple[str, ...] = Field(default=(), max_length=30)
@@ -55,11 +54,11 @@ class SemanticScholarOptions(ApiOptions):
 class SemanticScholar(ApiSource):
     """Reads Semantic Scholar by the day of publication, with the bulk search."""
 
-    kind: ClassVar[str] = "semanticscholar"
-    Options: ClassVar[type[SemanticScholarOptions]] = SemanticScholarOptions
-    service: ClassVar[str] = "Semantic Scholar"
-    lists: ClassVar[tuple[str, ...]] = ("data", "recommendedPapers", "papers")
-    address: ClassVar[str] = "https://api.semanticscholar.org/graph/v1"
+    kind = "semanticscholar"
+    Options = SemanticScholarOptions
+    service = "Semantic Scholar"
+    lists = ("data", "recommendedPapers", "papers")
+    address = "https://api.semanticscholar.org/graph/v1"
 
     def listing(self, response: object) -> Listing:
         """Find the papers. `total` of a search is an estimate, and may be the only field."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import ClassVar
 from urllib.parse import urlencode
 
 from monitor.model import Document
@@ -27,9 +26,9 @@ _TOTAL = re.compile(rb"<(?:\w{1,20}:)?totalResults[^<>]{0,200}>\s*(\d{1,9})\s*<"
 class ArxivQuery(Feed, WindowSource):
     """Reads the answers to one query."""
 
-    service: ClassVar[str] = "arXiv"
-    address: ClassVar[str] = "https://export.arxiv.org"
-    max_records: ClassVar[int | None] = 10_000
+    service = "arXiv"
+    address = "https://export.arxiv.org"
+    max_records = 10_000
 
     @property
     def overlap(self) -> timedelta:

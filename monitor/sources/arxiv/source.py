@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import ClassVar
 
 from msgspec import structs
 from pydantic import Field, field_validator, model_validator
@@ -57,7 +56,7 @@ class ArxivOptions(SourceOptions):
     it is filled; a query reads at least seven again.
     """
 
-    places_needed: ClassVar[bool] = False
+    places_needed = False
 
     categories: tuple[str, ...] = ()
     query: str = ""
@@ -93,9 +92,9 @@ class ArxivOptions(SourceOptions):
 class Arxiv(Harvester):
     """Reads arXiv's feeds, query API and OAI-PMH; papers have the day they were announced."""
 
-    kind: ClassVar[str] = "arxiv"
-    Options: ClassVar[type[SourceOptions]] = ArxivOptions
-    calendar: ClassVar[Calendar | None] = CALENDAR
+    kind = "arxiv"
+    Options = ArxivOptions
+    calendar = CALENDAR
 
     def read(self, document: Document) -> Reading:
         """Read a feed, or a response of the query API or OAI-PMH. An empty feed is a quiet day."""

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
-from typing import ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source, failure, reading
@@ -56,9 +55,9 @@ _BARE_NOTE = re.compile(r"^\W*arXiv:\s*[\w./-]+", re.IGNORECASE)
 class BibTex(Source):
     """Reads references: papers that somebody already has, so a first reading has no news."""
 
-    kind: ClassVar[str] = "bibtex"
-    default_first_run: ClassVar[FirstRun] = FirstRun.BASELINE
-    dated: ClassVar[bool] = False
+    kind = "bibtex"
+    default_first_run = FirstRun.BASELINE
+    dated = False
 
     def read(self, document: Document) -> Reading:
         """Read all entries; broken ones are rejected with the line where they begin."""

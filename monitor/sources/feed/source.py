@@ -7,7 +7,6 @@ bytes ── begins with { or [ ──> json_feed ────┐
 from __future__ import annotations
 
 from datetime import datetime
-from typing import ClassVar
 
 from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.base import Source, failure
@@ -25,8 +24,8 @@ class Feed(Source):
     `updated` never does: scrapers and feed builders write the time of their own run there.
     """
 
-    kind: ClassVar[str] = "feed"
-    repeats: ClassVar[bool] = True
+    kind = "feed"
+    repeats = True
 
     def read(self, document: Document) -> Reading:
         """Read all entries; the reading is incomplete when the document is cut or ill-formed."""

@@ -20,7 +20,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source, failure
@@ -85,9 +84,9 @@ class Listing:
 class HuggingFacePage(Source):
     """Reads a saved list of papers: titles and abstracts, and the date of the list."""
 
-    kind: ClassVar[str] = "huggingface-page"
-    default_first_run: ClassVar[FirstRun] = FirstRun.DELIVER
-    dated: ClassVar[bool] = False  # the date of a list is not that of its papers
+    kind = "huggingface-page"
+    default_first_run = FirstRun.DELIVER
+    dated = False  # the date of a list is not that of its papers
 
     def read(self, document: Document) -> Reading:
         """Pair titles with abstracts; a block without its partner is rejected with its line."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from functools import partial
-from typing import ClassVar
 
 from monitor.errors import DocumentError
 from monitor.model import (
@@ -22,7 +21,7 @@ from monitor.model import (
     Rejected,
 )
 from monitor.sources import sandbox
-from monitor.sources.base import Found, Source, SourceOptions, Terms, failure, reading
+from monitor.sources.base import Found, Source, Terms, failure, reading
 from monitor.sources.formats.xml.repair import read_elements
 from monitor.sources.formats.xml.safe_input import XmlError
 from monitor.sources.pubmed.entrez import PubMedOptions, Search, read_search
@@ -40,8 +39,8 @@ _ROOTS = (
 class PubMed(Source):
     """Reads PubMed. A record is announced on the day on which it was added."""
 
-    kind: ClassVar[str] = "pubmed"
-    Options: ClassVar[type[SourceOptions]] = PubMedOptions
+    kind = "pubmed"
+    Options = PubMedOptions
 
     def read(self, document: Document) -> Reading:
         """Read all records; after a fault the reading is partial."""
