@@ -47,12 +47,12 @@ CHANNELS: Mapping[str, str] = {
 
 def source_kinds() -> dict[str, str]:
     """Return every kind of source, with the `module:Class` that reads it."""
-    return _entry_points("monitor.sources") | dict(SOURCES)
+    return _entry_points("monitor.sources", tuple(sys.path)) | dict(SOURCES)
 
 
 def channel_kinds() -> dict[str, str]:
     """Return every kind of channel, with the `module:Class` that sends on it."""
-    return _entry_points("monitor.channels") | dict(CHANNELS)
+    return _entry_points("monitor.channels", tuple(sys.path)) | dict(CHANNELS)
 
 
 def source_class(kind: str) -> type[Source]:
@@ -65,12 +65,8 @@ def channel_class(kind: str) -> type[Channel]:
     return complete(kind, _class("channel", kind, channel_kinds()))
 
 
-def _entry_points(group: str) -> dict[str, str]:
-    return _scan_entry_points(group, tuple(sys.path))
-
-
 @cache
-def _scan_entry_points(group: str, places: tuple[str, ...]) -> dict[str, str]:
+def _entry_points(group: str, places: tuple[str, ...]) -> dict[str, str]:
     """Look through all installed packages once for each set of places: it takes 20 ms."""
     return {point.name: point.value for point in entry_points(group=group)}
 

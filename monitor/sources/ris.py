@@ -12,13 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import pairwise
 from typing import Any
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source, failure, reading
 from monitor.sources.fields.dates import partial_date, within_print_era
-from monitor.sources.fields.encoding import SAMPLE, decode, find_fault
+from monitor.sources.fields.encoding import SAMPLE, decode, find_fault, numbered_parts
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.links import first_link
@@ -112,10 +111,7 @@ def _references(content: str, starts: Sequence[int], now: datetime) -> Iterator[
     parser = rispy.RisParser(
         mapping=tags, list_tags=list(_LISTS), delimiter_tags_mapping={}, skip_unknown_tags=True
     )
-    line, counted = 1, 0
-    for start, end in pairwise([*starts, len(content)]):
-        line += content.count("\n", counted, start)
-        counted = start
+    for line, start, end in numbered_parts(content, starts):
         stop = _ENDS.search(content, start, end)
         last = stop.start() if stop else end
         where = f"line {line}"

@@ -19,7 +19,7 @@ from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.limits import MAX_CATEGORIES
 from monitor.sources.fields.names import authors
-from monitor.sources.formats.api.values import MAX_NAMES
+from monitor.sources.formats.api.values import MAX_NAMES, arxiv_link
 from monitor.sources.formats.oai import dublin_core
 from monitor.sources.formats.oai.envelope import (
     NO_TITLE,
@@ -42,7 +42,7 @@ def paper(record: Record, now: datetime) -> Paper | str:
     if record.deleted or metadata is None:
         identifier = _arxiv_id(record.identifier)
         keys = {"arxiv": identifier} if identifier else {"oai": record.identifier}
-        return deleted_paper(record, keys, _page(identifier))
+        return deleted_paper(record, keys, arxiv_link(keys))
     read = _paper_of_arxiv if local(metadata) in FORMATS else _paper_of_dublin_core
     return read(record, metadata, now)
 
@@ -64,7 +64,7 @@ def _paper_of_arxiv(record: Record, metadata: Element, now: datetime) -> Paper |
         venue=first(metadata, "journal-ref"),
         published=within_reason(published, now),
         updated=within_reason(updated or published, now),
-        url=_page(identifier),
+        url=arxiv_link(keys),
         keys=keys,
         categories=tuple(first(metadata, "categories").split())[:MAX_CATEGORIES],
         version=versions[-1][0] if versions else None,
@@ -82,7 +82,7 @@ def _paper_of_dublin_core(record: Record, metadata: Element, now: datetime) -> P
     dates = [at for at in map(parse_date, every(metadata, "date")) if at]
     return replace(
         paper,
-        url=_page(_arxiv_id(record.identifier)) or paper.url,
+        url=arxiv_link(paper.keys) or paper.url,
         updated=within_reason(max(dates, default=None), now),
         venue="",
         withdrawn=says_withdrawn(paper.abstract, " ".join(comments)),
@@ -122,7 +122,3 @@ def _authors(metadata: Element) -> Iterator[str]:
 
 def _arxiv_id(identifier: str) -> str:
     return arxiv_id(identifier.rpartition(":")[2])
-
-
-def _page(identifier: str) -> str:
-    return f"https://arxiv.org/abs/{identifier}" if identifier else ""

@@ -14,10 +14,10 @@ import logging
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.model import Rejected
+from monitor.sources.fields.encoding import numbered_parts
 from monitor.sources.fields.limits import MAX_ENTRY
 
 if TYPE_CHECKING:
@@ -70,11 +70,8 @@ def read(content: str) -> File:
     content = content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     strings: dict[str, str] = {}
     entries: list[Entry | Rejected] = []
-    line, counted = 1, 0
     starts = [found.end() for found in _BLOCK.finditer(content)]
-    for start, end in pairwise([0, *starts, len(content)]):
-        line += content.count("\n", counted, start)
-        counted = start
+    for line, start, end in numbered_parts(content, [0, *starts]):
         if not BEGINS.search(content, start, end):
             continue
         if end - start <= MAX_BLOCK_CHARS:

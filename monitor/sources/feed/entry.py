@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from textwrap import shorten
@@ -25,10 +25,11 @@ from monitor.sources.fields import markup
 from monitor.sources.fields.arxiv_text import accents, says_withdrawn, without_affiliations
 from monitor.sources.fields.dates import within_reason
 from monitor.sources.fields.identifiers import identifiers
-from monitor.sources.fields.limits import MAX_CATEGORIES, MAX_ENTRY, MAX_TITLE
+from monitor.sources.fields.limits import MAX_ENTRY, MAX_TITLE
 from monitor.sources.fields.links import http_link, normalise_link
 from monitor.sources.fields.markup import text, unescape_tags
 from monitor.sources.fields.names import split_names
+from monitor.sources.formats.api.values import terms
 from monitor.text import clean
 
 MAX_OPENING = 100  # characters of a text that replace a missing title
@@ -87,32 +88,24 @@ class FeedEntries:
     home: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _TitleNote:
-    """What arXiv's old feeds add to a title; empty in all other feeds."""
-
-    id: str = ""
-    category: str = ""
-    announce: str = ""
-
-
 def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     """Turn an entry into a paper, or return why it is none; `base` is the base of its links."""
     if entry.size() > MAX_ENTRY:
         return f"entry is larger than {MAX_ENTRY:,} characters"
-    title, note = _split_title(text(unescape_tags(entry.title[:MAX_TITLE])))
+    marked = text(unescape_tags(entry.title[:MAX_TITLE]))
+    title, old_id, old_category, old_announce = _split_title(marked)
     title, byline = bare_title(title, entry.names)
     card, announce = _abstract(entry, title)
     # RSS 2.0 and JSON Feed permit entries without a title, if they have a text.
     title = title or shorten(card.abstract, MAX_OPENING, placeholder=" …")
     if not title:
         return "entry has no title and no text"
-    announce = entry.announce or announce or note.announce
+    announce = entry.announce or announce or old_announce
     url = http_link(entry.link, base)
-    keys, version = _identify(entry, (url, card.doi, note.id))
+    keys, version = _identify(entry, (url, card.doi, old_id))
     venue = text(entry.venue) or card.venue
     # arXiv's old feeds date the day, not its entries.
-    published = entry.published or card.published or (entry.issued if note.id else None)
+    published = entry.published or card.published or (entry.issued if old_id else None)
     published = within_reason(published, now)
     return Paper(
         title=title,
@@ -125,7 +118,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
         url=url,
         pdf_url=http_link(entry.pdf, base),
         keys=keys,
-        categories=_categories((*entry.categories, note.category)),
+        categories=terms((*entry.categories, old_category)),
         announce=announce,
         version=version,
         withdrawn="arxiv" in keys and says_withdrawn(card.abstract, text(entry.comment)),
@@ -133,12 +126,13 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     )
 
 
-def _split_title(title: str) -> tuple[str, _TitleNote]:
+def _split_title(title: str) -> tuple[str, str, str, str]:
+    """Return a title without what arXiv's old feeds add to it: identifier, category, how."""
     note = _OLD_ARXIV_TITLE.search(title) if title.endswith(")") else None
     if not note:
-        return title, _TitleNote()
-    announce = _OLD_ANNOUNCE.get(note["how"], "")
-    return title[: note.start()], _TitleNote(note["id"], note["category"], announce)
+        return title, "", "", ""
+    how = _OLD_ANNOUNCE.get(note["how"], "")
+    return title[: note.start()], note["id"], note["category"], how
 
 
 def _identify(
@@ -157,11 +151,6 @@ def _authors(names: Sequence[str], is_arxiv: bool) -> tuple[str, ...]:
     if is_arxiv:
         names = [accents(without_affiliations(name)) for name in names]
     return tuple(split_names(names))
-
-
-def _categories(terms: Iterable[str]) -> tuple[str, ...]:
-    unique = dict.fromkeys([text(term) for term in terms if term])
-    return tuple([term for term in unique if 0 < len(term) <= 100][:MAX_CATEGORIES])
 
 
 def _abstract(entry: Entry, title: str) -> tuple[Card, str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -47,6 +49,15 @@ def decode_line(line: bytes) -> str:
 def looks_binary(text: str) -> bool:
     """Whether a decoded text is none: over one in a hundred are control characters."""
     return len(text.encode(errors="replace").translate(None, _SHOWN)) * 100 > len(text)
+
+
+def numbered_parts(text: str, starts: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Yield the parts of a text that begin at `starts`: line (from 1), start and end of each."""
+    line, counted = 1, 0
+    for start, end in pairwise([*starts, len(text)]):
+        line += text.count("\n", counted, start)
+        counted = start
+        yield line, start, end
 
 
 def is_xml_character(code: int) -> bool:

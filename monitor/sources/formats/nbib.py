@@ -11,10 +11,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import pairwise
 
 from monitor.model import COMMENT, CONCERN, CORRECTION, RETRACTION, Paper, Rejected
 from monitor.sources.fields.dates import partial_date, within_print_era
+from monitor.sources.fields.encoding import numbered_parts
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.markup import text
@@ -42,10 +42,7 @@ Fields = Mapping[str, Sequence[str]]
 
 def references(content: str, starts: Sequence[int], now: datetime) -> Iterator[Paper | Rejected]:
     """Read the records of a document, which begin at `begun`; its lines end with a line feed."""
-    line, counted = 1, 0
-    for start, end in pairwise([*starts, len(content)]):
-        line += content.count("\n", counted, start)
-        counted = start
+    for line, start, end in numbered_parts(content, starts):
         where = f"line {line}"
         if end - start > MAX_ENTRY:
             yield Rejected(where, f"reference is larger than {MAX_ENTRY:,} characters")
