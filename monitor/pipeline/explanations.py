@@ -8,8 +8,8 @@ from functools import lru_cache
 from monitor.match import TopicIndex
 from monitor.model import MatchReason, Paper
 
-# A few kilobytes each; what a digest shows of an abstract is bounded.
-MOST_KEPT = 1_024
+# About four kilobytes each; what a digest shows of an abstract is bounded.
+MOST_KEPT = 4_096
 
 Explain = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
 
