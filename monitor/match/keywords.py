@@ -19,13 +19,14 @@ from monitor.match.names import spellings
 from monitor.match.too_broad import STOP_WORDS
 from monitor.match.tree import And, AtLeast, Author, Edge, Label, Near, Node, Not, Or, Words
 from monitor.model import Keyword, Keywords, Paper, SearchExpr
-from monitor.text import cut, ways_to_write, words_of_piece
+from monitor.text import cut, form_of, ways_to_write, words_of_piece
 
 # A database refuses a longer one; two that begin alike are distinguished by the exact evaluation.
 MAX_KEYWORD_LENGTH = 200
 # `2 of (a, b, c)` searches for every pair; with more combinations than this, for any one option.
 MAX_COMBINATIONS = 20
 
+_SHORT = 64  # bytes of a piece of which the words are kept
 _UNHELD = re.compile("[\x00-\x20\"'\x7f]")
 
 
@@ -42,13 +43,23 @@ def paper_keywords(paper: Paper) -> frozenset[str]:
 
 
 def _words(*texts: str) -> set[str]:
-    return set().union(*map(_of_piece, set(b"".join(map(cut, texts)).split())))
+    pieces = set(b"".join(map(cut, texts)).lower().decode("utf-8", "surrogatepass").split(" "))
+    simple = {one for one in pieces if one.isalnum() and one.isascii() and len(one) <= _SHORT}
+    return simple.union(map(form_of, simple), *map(_of_piece, pieces - simple))
 
 
-@lru_cache(maxsize=65_536)
-def _of_piece(piece: bytes) -> tuple[str, ...]:
-    forms = {form for word in words_of_piece(piece) for form in (word.form, word.word)}
+def _of_piece(piece: str) -> tuple[str, ...]:
+    return _of_short_piece(piece) if len(piece) <= _SHORT else _read_piece(piece)
+
+
+def _read_piece(piece: str) -> tuple[str, ...]:
+    read = words_of_piece(piece.encode("utf-8", "surrogatepass"))
+    forms = {form for word in read for form in (word.form, word.word)}
     return tuple({_key(form) for form in forms})
+
+
+# About 10 MB. A piece that is one word is not here: `form_of` keeps words for all who read.
+_of_short_piece = lru_cache(maxsize=16_384)(_read_piece)
 
 
 def _key(text: str) -> str:

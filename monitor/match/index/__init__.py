@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from monitor.match.index.engine import Engine
 
 BATCH = 1_024
+# Papers whose words are kept for further explanations: about 80 KB each for an abstract of 1.1 KB.
+MOST_VIEWS = 4
 
 
 class Filtering(Enum):
@@ -89,6 +91,7 @@ class TopicIndex:
         self._numbers: dict[Hashable, int] = {}
         self._engine = ReferenceEngine(synonyms) if filtering is NO_FILTERING else _engine(synonyms)
         self._queries = QueryStore(self._engine.read)
+        self._views: tuple[View, ...] = ()
         self._lock = RLock()
         for name, topic in topics.items():
             self.replace(name, topic)
@@ -138,7 +141,15 @@ class TopicIndex:
         """Return why `topic` matches `paper` now; empty when it does not, or cannot be parsed."""
         if topic not in self._numbers:
             return ()
-        return explain(self.query(topic), View(paper, sources))
+        return explain(self.query(topic), self._view(paper, tuple(sources)))
+
+    def _view(self, paper: Paper, sources: tuple[str, ...]) -> View:
+        """Return a paper as one of the last explanations read it: it matches several topics."""
+        for view in self._views:
+            if view.paper == paper and view.sources == sources:
+                return view
+        self._views = (View(paper, sources), *self._views[: MOST_VIEWS - 1])
+        return self._views[0]
 
     def match(
         self, papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None = None
