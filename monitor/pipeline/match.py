@@ -84,10 +84,11 @@ def sync_subscriptions(context: MatchContext) -> None:
 
 
 def _look_back(context: MatchContext) -> int:
-    """Match new and changed topics with the news of their last days, then put them in force.
+    """Match new and changed topics with what was matched without them, then put them in force.
 
-    The matching is done with no transaction open. What others matched meanwhile without the
-    new topics is opened again by the transaction that puts them in force.
+    What waits to be matched is left to `match`, which matches it with all topics at once. The
+    matching is done with no transaction open. What others matched meanwhile without the new
+    topics is opened again by the transaction that puts them in force.
     """
     now = context.clock.now()
     with context.database.reading() as tx:
@@ -113,9 +114,6 @@ def _look_back(context: MatchContext) -> int:
             matches.reopen(
                 tx, _papers_to_match_again(tx, seen, now - MATCH_OVERLAP), now - MATCH_OVERLAP
             )
-        if len(starts) == len(context.topics) and len(set(starts.values())) == 1:
-            # At the first start every topic is new: what was matched waits for none of them.
-            matches.save(tx, _with_same_sources(tx, seen), [], now)
         mark = matches.mark(tx)
     context.in_force.remember(context.topics, mark)
     return len(rows)
@@ -135,13 +133,13 @@ def _match_since(
     starts: Mapping[str, datetime],
     index: TopicIndex,
 ) -> tuple[list[MatchRow], _SourcesByChange]:
-    """Return what each changed topic matches of the news since its own start, and all the news."""
+    """Return what each changed topic matches since its own start, and all that was looked at."""
     rows: list[MatchRow] = []
     seen: _SourcesByChange = {}
     if not changed:
         return rows, seen
     topics = {topic.name: topic for topic in changed}
-    for changes in _news_since(context, min(starts.values())):
+    for changes in _matched_news(context, min(starts.values())):
         at = {(change.stored.id, change.revision): change.at for change in changes}
         seen |= _sources_by_change(changes)
         for row in find(index, topics, changes):
@@ -157,11 +155,11 @@ def _papers_to_match_again(tx: Transaction, seen: _SourcesByChange, since: datet
     return {paper for paper, _ in matched.difference(same)}
 
 
-def _news_since(context: MatchContext, at: datetime) -> Iterator[list[Change]]:
+def _matched_news(context: MatchContext, at: datetime) -> Iterator[list[Change]]:
     after: tuple[int, int] | None = None
     while True:
         with context.database.reading() as tx:
-            changes = matches.news_since(tx, at, after, BATCH)
+            changes = matches.matched_news(tx, at, after, BATCH)
         if not changes:
             return
         yield changes

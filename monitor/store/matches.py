@@ -26,9 +26,9 @@ __all__ = [
     "load",
     "look_back",
     "mark",
+    "matched_news",
     "matched_since",
     "newest",
-    "news_since",
     "of_paper",
     "queries",
     "reopen",
@@ -60,14 +60,14 @@ def unmatched_since(tx: Transaction) -> datetime | None:
     return since
 
 
-def news_since(
+def matched_news(
     tx: Transaction, at: datetime, after: tuple[int, int] | None, limit: int
 ) -> list[Change]:
-    """Return changes since a time, matched or not, page by page.
+    """Return the changes since a time that were matched, page by page.
 
     `after` is the (paper id, revision) of the last one on the page before.
     """
-    wanted = _change.at >= at
+    wanted = sa.and_(_change.at >= at, _change.matched_at.is_not(None))
     if after is not None:
         wanted &= sa.tuple_(_change.paper_id, _change.revision) > sa.tuple_(*after)
     return _changes(tx, wanted, limit)

@@ -59,14 +59,16 @@ def test_a_batch_without_matches_is_matched_too(store: Database) -> None:
         assert matches.changes_to_match(tx, 9) == []
 
 
-def test_news_since_a_moment_comes_page_by_page_matched_or_not(store: Database) -> None:
+def test_what_was_matched_since_a_moment_comes_page_by_page(store: Database) -> None:
     arrive(store, "0", now=NOW - DAY)
     ids = arrive(store, "1", "2")
-    match(store, ids[0])
+    match(store, *ids)
     ingest(store, Decision(arxiv("1"), ChangeKind.REVISED, ids[0]), now=NOW + DAY)
+    match(store, ids[0], revision=2)
+    arrive(store, "waiting")
     with store.reading() as tx:
         pages, after = [], None
-        while page := matches.news_since(tx, NOW, after, 2):
+        while page := matches.matched_news(tx, NOW, after, 2):
             pages.append([(c.stored.id, c.revision) for c in page])
             after = pages[-1][-1]
     assert pages == [[(ids[0], 1), (ids[0], 2)], [(ids[1], 1)]]
