@@ -154,8 +154,11 @@ def test_subscriptions_that_another_process_put_in_force_are_noticed(house: Hous
             assert tx.execute(result).all() == [("lab", "daily 08:00")]
 
 
-def test_what_others_matched_while_a_new_topic_looked_back_meets_it(house: House) -> None:
-    """Their papers came in after it had looked, and they did not know the topic."""
+@pytest.mark.parametrize("waits", [False, True])
+def test_what_others_matched_while_a_new_topic_looked_back_meets_it(
+    house: House, waits: bool
+) -> None:
+    """Their papers came in after it had looked, or waited then; they did not know the topic."""
     house.add("1.txt", AGENTS)
     house.run()
     house.settings["topics"]["safety"] = {"query": "safe AND exploration"}
@@ -166,10 +169,23 @@ def test_what_others_matched_while_a_new_topic_looked_back_meets_it(house: House
         house.ingest()
 
     with house.opened() as app:
+        if waits:
+            house.add("2.txt", BANDITS)
+            pipeline.ingest(app.runtime, "page")
         late = Late(app.runtime.database, another_process)
         pipeline.match(replace(app.runtime, database=cast("Database", late)))
         with app.runtime.database.reading() as tx:
             assert [one.topic for one in matches.of_paper(tx, 2)] == ["safety"]
+
+
+def test_what_waits_is_matched_with_a_new_topic_once(house: House) -> None:
+    house.add("1.txt", AGENTS)
+    house.run()
+    house.settings["topics"]["safety"] = {"query": "safe AND exploration"}
+    house.add("2.txt", BANDITS)
+    with house.opened() as app:
+        pipeline.ingest(app.runtime, "page")
+        assert pipeline.match(app.runtime) == 1
 
 
 class Late:
