@@ -275,6 +275,7 @@ def test_names_in_tex_are_names(tex: str, text: str) -> None:
         ("Doe, Jane;", ("Jane Doe",)),
         ("Doe, Jane, 1956-", ("Jane Doe",)),
         ("Doe, J. (Jane Ann)", ("J. Doe",)),
+        (r"J\"ane Doe~", ("Jäne Doe",)),
         ("Institute of Sand (Dunes)", ("Institute of Sand (Dunes)",)),
         ("https://orcid.org/0000-0001-2345-6789", ()),
         ("jane.doe@example.org", ()),

@@ -93,7 +93,7 @@ def _names(creators: Iterable[str]) -> list[str]:
     single = (
         one for name in creators if not _NO_NAME.match(name) for one in _split_names(accents(name))
     )
-    names = [natural(_strip_name(one)) for one in single]
+    names = [natural(_strip_name(one)).strip() for one in single]
     return [name for name in names if any(map(str.isalpha, name))][:MAX_NAMES]
 
 
