@@ -219,7 +219,7 @@ def prepared(corpus: Made | Read, size: Size) -> Iterator[Path]:
         folder = Path(name)
         dump = folder / "dump.jsonl"
         with dump.open("w", encoding="utf-8") as lines:
-            lines.writelines(f"{json.dumps(row)}\n" for row in _papers(corpus, size.papers))
+            lines.writelines(f"{json.dumps(row)}\n" for row in paper_rows(corpus, size.papers))
         topics = {f"t{n}": topic for n, topic in enumerate(corpus.topics(size.topics))}
         chosen = random.Random(1)
         readers = {
@@ -230,7 +230,7 @@ def prepared(corpus: Made | Read, size: Size) -> Iterator[Path]:
         yield folder
 
 
-def _papers(corpus: Made | Read, count: int) -> Iterator[dict[str, Any]]:
+def paper_rows(corpus: Made | Read, count: int) -> Iterator[dict[str, Any]]:
     if isinstance(corpus, Read):
         yield from islice(read_rows(corpus.paper_file), count)
         return
