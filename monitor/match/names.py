@@ -25,7 +25,7 @@ class PersonName:
         return (*self.given, self.family)
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def spellings(written: str) -> tuple[PersonName, ...]:
     """Return the name as written, and with its hyphens taken out (Xiao-Ming, Xiaoming)."""
     names = (_parse(written), _parse(_HYPHEN.sub("", written)))

@@ -83,6 +83,8 @@ def _sqlite_engine(url: sa.URL, writer: bool, foreign_keys: bool, wait: float | 
         poolclass=sa.QueuePool,
         pool_size=1 if writer else 5,
         max_overflow=0 if writer else 15,
+        # Each connection has a cache of its own: the one used last has the warmest.
+        pool_use_lifo=True,
         creator=lambda: connect_sqlite(file, wait),
         json_deserializer=read_json,
     )

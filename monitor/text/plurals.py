@@ -116,7 +116,7 @@ def _irregular_plurals(one: str) -> Iterator[str]:
                 yield one[:first] + plural
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)
 def form_of(word: str) -> str:
     """Return what a folded word is compared by: its singular, in American spelling.
 

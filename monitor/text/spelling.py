@@ -25,7 +25,7 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-_CACHE_SIZE = 32_768
+_CACHE_SIZE = 4_096
 # The spellings of a word with more parts than this are too many to list.
 _MAX_PARTS = 4
 
