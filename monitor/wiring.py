@@ -7,12 +7,14 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 from monitor import plugins
 from monitor.channels.base import Shared, open_channel
 from monitor.channels.email.channel import SMTP_SERVER, Mail
+from monitor.channels.email.oauth import RefreshTokens, Tokens
 from monitor.channels.email.pool import Connections, MailServer
 from monitor.channels.email.sendmail import Sendmail
 from monitor.channels.email.smtp import SmtpServer
@@ -24,6 +26,7 @@ from monitor.config import (
     synonyms_of,
     topics_of,
 )
+from monitor.config.oauth_grant import grant_of
 from monitor.digest.render import JinjaTemplates
 from monitor.digest.schedule import parse_schedule
 from monitor.http.client import HttpClient
@@ -39,6 +42,7 @@ from monitor.pipeline import (
 from monitor.store.database import Database
 from monitor.store.locks import Owner
 from monitor.store.opening import open_store
+from monitor.store.refresh_tokens import KeptTokens
 from monitor.store.server_memory import Servers
 
 # The channel of a subscription's own addresses.
@@ -59,9 +63,9 @@ def open_runtime(
         stack.callback(owner.release)
         client = stack.enter_context(closing(_http_client(settings, database, clock)))
         templates = JinjaTemplates(settings.templates)
-        synonyms = synonyms_of(settings)
-        channels = _channels(settings, templates, stack)
-        smtp = settings.smtp
+        smtp, synonyms = settings.smtp, synonyms_of(settings)
+        tokens = _tokens(smtp, client, KeptTokens(database, clock))
+        channels = _channels(settings, templates, tokens, stack)
         yield Runtime(
             database=database,
             owner=owner,
@@ -75,6 +79,7 @@ def open_runtime(
             subscriptions=_subscriptions(settings, channels),
             operator=_operator(settings, channels),
             channels=channels,
+            tokens=tokens,
             timezone=settings.timezone,
             sender=smtp.sender if smtp else "",
             resends=frozenset({SMTP_SERVER} if smtp and smtp.unknown == "resend" else ()),
@@ -123,10 +128,14 @@ def _sources(settings: Settings, client: HttpClient, clock: Clock) -> dict[str, 
 # ── channels ────────────────────────────────────────────────────────────────────────
 
 
-def _channels(settings: Settings, templates: Templates, stack: ExitStack) -> dict[str, Channel]:
+def _channels(
+    settings: Settings, templates: Templates, tokens: Tokens | None, stack: ExitStack
+) -> dict[str, Channel]:
     """Return all channels by name."""
     smtp, slack = settings.smtp, settings.slack
-    server = Connections([_mail_server(smtp) for _ in range(smtp.connections)]) if smtp else None
+    server = (
+        Connections([_mail_server(smtp, tokens) for _ in range(smtp.connections)]) if smtp else None
+    )
     token = slack.token.reveal() if slack else ""
     shared = Shared(templates, server, token, slack.base_url if slack else "")
     channels: dict[str, Channel] = {EMAIL: Mail(EMAIL, (), server)} if server else {}
@@ -138,7 +147,7 @@ def _channels(settings: Settings, templates: Templates, stack: ExitStack) -> dic
     return channels
 
 
-def _mail_server(smtp: SmtpSettings) -> MailServer:
+def _mail_server(smtp: SmtpSettings, tokens: Tokens | None) -> MailServer:
     if smtp.sendmail:
         seconds = smtp.timeouts.final.total_seconds()
         return Sendmail(smtp.sendmail, sender=smtp.sender, seconds=seconds)
@@ -154,13 +163,24 @@ def _mail_server(smtp: SmtpSettings) -> MailServer:
         timeouts=Timeouts(**{phase: wait.total_seconds() for phase, wait in smtp.timeouts}),
         per_connection=smtp.per_connection,
         lmtp=bool(smtp.lmtp),
+        tokens=tokens,
     )
+
+
+def _tokens(smtp: SmtpSettings | None, client: HttpClient, kept: RefreshTokens) -> Tokens | None:
+    """Return the access tokens of the mail account; all its connections share them."""
+    if smtp is None or smtp.oauth is None:
+        return None
+    chosen = smtp.oauth.token_url is not None  # by the operator, perhaps in their own network
+    return Tokens(grant_of(smtp, smtp.oauth), partial(client.post_form, allow_private=chosen), kept)
 
 
 def _credentials_hash(settings: Settings) -> str:
     """Return what changes when a server, a password or a token does; too short to guess from."""
     smtp, slack = settings.smtp, settings.slack
+    oauth = smtp.oauth if smtp else None
     secrets = [smtp.password if smtp else None, slack.token if slack else None]
+    secrets += [oauth.client_secret, oauth.refresh_token] if oauth else []
     parts = [repr(smtp), repr(slack), *(one.reveal() if one else "" for one in secrets)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
 

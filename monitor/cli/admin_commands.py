@@ -37,6 +37,8 @@ class Outbox(TyperGroup):
 
 deliveries = typer.Typer(cls=Outbox, help="List, retry and resolve deliveries.")
 
+mail = typer.Typer(help="Log in to a mail account without a password.")
+
 DeliveryId = Annotated[
     int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="The id that `deliveries` shows.")
 ]
@@ -151,6 +153,31 @@ def _examine(config: Path, now: str | None) -> list[Check]:
         return before_first_run(app.runtime, str(Database(store)), files)
 
 
+@mail.callback()
+def mail_commands() -> None:
+    """Log in to a mail account without a password."""
+
+
+@mail.command()
+def login(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
+    """Consent once that mail is sent from the account; its refresh token is kept in the store."""
+    from monitor.commands.mail_login import log_in
+
+    def say(text: str) -> None:
+        typer.echo(text, err=as_json)
+
+    def ask(question: str) -> str:
+        return str(typer.prompt(question, err=as_json))
+
+    with open_configured(config, now) as app:
+        missing = log_in(app.runtime, say, ask)
+    if as_json:
+        emit({"ok": not missing, "missing": missing or None})
+    else:
+        typer.echo(f"Still missing: {missing}" if missing else "The mail server accepts the login.")
+    finish(not missing)
+
+
 def send_test(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="SUBSCRIPTION", show_default=False)
@@ -174,13 +201,16 @@ def send_test(
 
 def backup(
     target: Annotated[Path, typer.Argument(metavar="FILE")],
+    with_tokens: Annotated[
+        bool, typer.Option("--with-tokens", help="Include the refresh tokens of mail accounts.")
+    ] = False,
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     """Copy a SQLite store to a file, also while the service is running."""
     with open_to_read(config, now) as app:
-        app.runtime.database.backup(target)
+        app.runtime.database.backup(target, with_tokens=with_tokens)
     if as_json:
         emit({"path": str(target), "bytes": target.stat().st_size})
     else:

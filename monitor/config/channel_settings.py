@@ -82,6 +82,38 @@ class TimeoutSettings(Section):
     final: Timeout = timedelta(seconds=TIMEOUTS.final)
 
 
+class OAuthSettings(Section):
+    """How tokens for the mail server are got, in place of a password."""
+
+    provider: Literal["microsoft", "google", "other"]
+    tenant: Annotated[str, Field(pattern=r"^[A-Za-z0-9.-]+$")] | None = None
+    client_id: Line = ""
+    client_secret: Secret | None = None
+    refresh_token: Secret | None = None
+    key_file: Annotated[FilePath, AfterValidator(existing_file)] | None = None
+    token_url: HttpsUrl | None = None
+    scope: Line | None = None
+
+    @model_validator(mode="after")
+    def _check_provider(self) -> OAuthSettings:
+        if self.provider == "microsoft" and not (self.tenant or self.token_url):
+            raise ValueError("tenant: is missing: the domain or the id of the organisation")
+        if self.provider == "other" and not (self.token_url and self.scope):
+            raise ValueError("provider: other needs token_url: and scope:")
+        if self.provider == "other" and not (self.client_secret or self.refresh_token):
+            raise ValueError("provider: other needs client_secret:, or else refresh_token:")
+        return self
+
+    @model_validator(mode="after")
+    def _check_key(self) -> OAuthSettings:
+        if not self.key_file and not self.client_id:
+            raise ValueError("client_id: is missing")
+        others = self.client_id or self.client_secret or self.refresh_token
+        if self.key_file and (self.provider != "google" or others):
+            raise ValueError("key_file: is for a service account of Google, and stands alone")
+        return self
+
+
 def _lmtp(text: str) -> str:
     if not _LMTP.fullmatch(text):
         raise ValueError(f"“{text}” should be the path of a socket, or host:24")
@@ -101,6 +133,7 @@ class SmtpSettings(Section):
     tls: Literal["starttls", "implicit", "none"] = "starttls"
     username: Line | None = None
     password: Secret | None = None
+    oauth: OAuthSettings | None = None
     sender: Sender = Field(alias="from")
     ca_file: Annotated[FilePath, AfterValidator(existing_file)] | None = None
     unknown: Literal["resend", "hold"] = "resend"
@@ -133,19 +166,21 @@ class SmtpSettings(Section):
     def _check_one_way(self) -> SmtpSettings:
         if sum(map(bool, (self.host, self.sendmail, self.lmtp))) != 1:
             raise ValueError("needs host:, or else one of sendmail: and lmtp:")
-        if self.sendmail and (self.username or self.password):
-            raise ValueError("sendmail: takes no username: and password:")
+        if self.sendmail and (self.username or self.password or self.oauth):
+            raise ValueError("sendmail: takes no username:, password: and oauth:")
+        if self.oauth and (self.password or not self.username):
+            raise ValueError("oauth: needs username:, the mailbox, and no password:")
         return self
 
     @model_validator(mode="after")
     def _check_encryption(self) -> SmtpSettings:
         """RFC 8314: nothing in clear beyond this machine, and a password never."""
-        if bool(self.username) != bool(self.password):
+        if bool(self.username) != bool(self.password or self.oauth):
             raise ValueError("username: and password: must be set together; one of them is missing")
         host, _ = self.address
         beyond = not (self.sendmail or host.startswith("/") or is_loopback(host))
         if self.tls == "none" and beyond:
-            if self.password:
+            if self.password or self.oauth:
                 raise ValueError("tls: none would send the password in clear; use starttls")
             if not self.insecure:
                 raise ValueError(

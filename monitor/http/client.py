@@ -125,6 +125,25 @@ class HttpClient:
             )
         )
 
+    def post_form(
+        self, url: str, form: Mapping[str, str], *, allow_private: bool = False
+    ) -> Response:
+        """Post a form; the Response may be a refusal with 400, 401 or 403, which explains itself.
+
+        Redirects are not followed: a form may hold secrets. Raises FetchError as `get` does.
+        """
+        request = Request(
+            parse_url(url),
+            {},
+            {"Accept": "application/json"},
+            allow_private,
+            MAX_BYTES,
+            GET_DEADLINE.total_seconds(),
+            0.0,
+            form=form,
+        )
+        return self._follow_redirects(request)[0]
+
     def download_file(self) -> BinaryIO:
         """Open a file for `save`, in `downloads` or else the folder for temporary files.
 

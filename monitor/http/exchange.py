@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, timedelta
 from functools import cached_property
@@ -30,6 +31,8 @@ from monitor.http.transport import Transport, core_url, proxy_for
 TIMEOUT = httpx.Timeout(connect=10, read=20, write=20, pool=5)
 ACCEPT = "application/atom+xml, application/rss+xml, application/feed+json, */*;q=0.8"
 
+# Statuses whose body is the answer to a form (RFC 6749, 5.2).
+_FORM_ANSWERS = (200, 400, 401, 403)
 _KNOWN_STATUSES = frozenset(int(status) for status in HTTPStatus)
 _HINTS = {
     401: "the address needs a user and password",
@@ -58,13 +61,21 @@ class Exchanger:
         try:
             with (
                 httpx.Client(transport=self._transport(request, watch), timeout=TIMEOUT) as client,
-                client.stream("GET", request.url, headers=self._headers(request)) as response,
+                self._stream(client, request) as response,
             ):
                 return self._read_answer(request, response, watch)
         except TooLateError as late:
             raise FetchError(f"{request.url.host} did not finish within {late}") from late
         except NETWORK_ERRORS as error:
             raise FetchError(f"{request.url.host}: {describe(error)}") from error
+
+    def _stream(
+        self, client: httpx.Client, request: Request
+    ) -> AbstractContextManager[httpx.Response]:
+        headers = self._headers(request)
+        if request.form is None:
+            return client.stream("GET", request.url, headers=headers)
+        return client.stream("POST", request.url, headers=headers, data=dict(request.form))
 
     def _headers(self, request: Request) -> dict[str, str]:
         names = {"If-None-Match": "etag", "If-Modified-Since": "last_modified"}
@@ -81,6 +92,8 @@ class Exchanger:
     def _read_answer(
         self, request: Request, response: httpx.Response, watch: Watch
     ) -> Response | Redirect:
+        if request.form is not None:
+            return self._read_form_answer(request, response, watch)
         match response.status_code:
             case 200:
                 return read_response(request, response, watch, self.wall())
@@ -95,6 +108,18 @@ class Exchanger:
             case 301 | 302 | 303 | 307 | 308 as status if "location" in response.headers:
                 return Redirect(response.headers["location"], permanent=status in (301, 308))
         raise self._refusal_error(request, response, watch)
+
+    def _read_form_answer(
+        self, request: Request, response: httpx.Response, watch: Watch
+    ) -> Response:
+        if response.status_code not in _FORM_ANSWERS:
+            raise self._refusal_error(request, response, watch)
+        return Response(
+            response.status_code,
+            str(request.url),
+            content=read_refusal_body(response, watch),
+            date=response.headers.get("date", ""),
+        )
 
     def _refusal_error(
         self, request: Request, response: httpx.Response, watch: Watch

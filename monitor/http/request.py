@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 import httpx
@@ -19,6 +19,7 @@ MAX_REDIRECTS = 5
 class Request:
     """What one `get` or `save` asks for, from redirect to redirect.
 
+    With `form` it is a POST, whose redirects are not followed.
     `file` already has the first `begin` bytes of what the server calls `tag`.
     """
 
@@ -32,6 +33,7 @@ class Request:
     file: BinaryIO | None = None
     begin: int = 0
     tag: str = ""
+    form: Mapping[str, str] | None = field(default=None, repr=False)
 
 
 def parse_url(url: str) -> httpx.URL:

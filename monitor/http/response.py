@@ -40,6 +40,7 @@ class Response:
     `content` is decoded; `complete` is false when the connection ended before the body did.
     `validators` (etag, last_modified) are empty when they must not be kept. `lifetime` is for how
     long it says that it stays as it is; `tag` names it surely enough to ask for the rest of it.
+    `date` is the server's clock, for the answer to a form.
     """
 
     status: int
@@ -51,6 +52,7 @@ class Response:
     complete: bool = True
     lifetime: timedelta = timedelta(0)
     tag: str = ""
+    date: str = ""
 
 
 def is_rest(request: Request, response: httpx.Response) -> bool:

@@ -41,6 +41,7 @@ class Transport(httpx.BaseTransport):
                 request.method,
                 core_url(request.url),
                 headers=request.headers.raw,
+                content=request.read(),
                 extensions=request.extensions,
             )
         )

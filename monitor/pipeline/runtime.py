@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
+from monitor.channels.email.oauth import Tokens
 from monitor.channels.email.sender_dns import Lookup, ask
 from monitor.channels.retry_policy import PATIENCE, Patience
 from monitor.digest.schedule import Schedule
@@ -165,8 +166,9 @@ class CleanupContext(StageContext):
 class Runtime(IngestContext, ComposeContext, DeliverContext, CleanupContext):
     """Everything that has a lifetime, opened and closed by `monitor.wiring`: each stage's context.
 
-    `dns` returns the texts at a name.
+    `dns` returns the texts at a name; `tokens` are those of a mail account without a password.
     """
 
     synonyms: Synonyms = NO_SYNONYMS
     dns: Lookup = ask
+    tokens: Tokens | None = None

@@ -140,10 +140,11 @@ class Database:
         if result != "ok":
             raise StoreError(f"{self.path} is damaged: {result}", RESTORE)
 
-    def backup(self, path: Path) -> None:
+    def backup(self, path: Path, *, with_tokens: bool = False) -> None:
         """Write a complete, consistent copy to `path` while others read and write.
 
-        The file appears only when it is complete. Raises StoreError if it cannot be written, and
+        The file appears only when it is complete. It has the refresh tokens of mail accounts only
+        `with_tokens`. Raises StoreError if it cannot be written, and
         on PostgreSQL, which has pg_dump.
         """
         if self.path is None:
@@ -157,6 +158,8 @@ class Database:
             create_file(partial).close()  # VACUUM keeps the mode of an empty file
             with self._explaining(), closing(connect_sqlite(self.path)) as connection:
                 connection.execute("VACUUM INTO ?", (str(partial.absolute()),))
+            if not with_tokens:
+                _remove_tokens(partial)
             with partial.open("rb+") as written:
                 os.fsync(written.fileno())
             partial.replace(path)
@@ -223,3 +226,12 @@ def schema_version(database: Database) -> str | None:
         if not sa.inspect(tx).has_table("alembic_version"):
             return None
         return tx.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+
+
+def _remove_tokens(copy: Path) -> None:
+    """Overwrite the refresh tokens in a copy of a store; no journal keeps them either."""
+    with closing(connect_sqlite(copy)) as connection:
+        connection.execute("PRAGMA journal_mode = MEMORY")
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("DELETE FROM oauth_token")
+        connection.commit()

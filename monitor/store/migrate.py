@@ -33,7 +33,9 @@ def upgrade(database: store.Database, folder: Path | None = None) -> None:
         hint = "install the newer paper-monitor, or restore a backup from before"
         raise StoreError(f"the store was written by a newer version (schema {found})", hint)
     if found and found != script.get_current_head() and database.path:
-        database.backup(database.path.with_name(f"{database.path.name}.before-{found}"))
+        database.backup(
+            database.path.with_name(f"{database.path.name}.before-{found}"), with_tokens=True
+        )
     _run(database, config)
 
 

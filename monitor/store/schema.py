@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, In
 from monitor.store.sql import Id, Instant
 
 # The newest migration. A store with this version needs none, and Alembic is not imported.
-VERSION = "0013"
+VERSION = "0014"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -450,5 +450,15 @@ line = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("unclear", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# The last refresh token of each mail account; a backup has none unless it is asked for.
+oauth_token = Table(
+    "oauth_token",
+    metadata,
+    Column("account", Text, primary_key=True),
+    Column("refresh_token", Text, nullable=False),
+    Column("changed_at", Instant, nullable=False),
     sqlite_with_rowid=False,
 )

@@ -178,7 +178,7 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         ),
         (
             "smtp: {sendmail: /usr/sbin/sendmail, username: u, password: p, from: a@b.c}",
-            "1: smtp: sendmail: takes no username: and password:",
+            "1: smtp: sendmail: takes no username:, password: and oauth:",
         ),
         ("smtp: {lmtp: 'x y', from: a@b.c}", "1: smtp.lmtp: “x y” should be the path of a socket"),
         ("smtp: {lmtp: 'mx:24', from: a@b.c}", "1: smtp: tls: none would send mail in clear to mx"),

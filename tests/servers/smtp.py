@@ -7,6 +7,7 @@ any phase: greeting, ehlo, starttls, auth, mail, rcpt, data, dot, rset, quit.
 from __future__ import annotations
 
 import asyncio
+import base64
 import select
 import socket
 import ssl
@@ -70,6 +71,7 @@ class Deaf:
 
 
 Action = str | Drop | Kept | Hold | Patient | Deaf
+_CHALLENGE = b'{"status":"401","schemes":"bearer","scope":"https://mail.google.com/"}'
 _UNSAID = "250 is what it would have said"
 _DEFAULTS = {
     "greeting": "220 mx.example.org ready",
@@ -94,6 +96,7 @@ class ScriptedSmtp:
     implicit_tls: bool = False
     messages_per_connection: int | None = None
     path: str = ""  # of a socket, in place of a port
+    accepts: Callable[[str], bool] = bool  # an access token
     always: dict[str, Action] = field(default_factory=dict)
     script: Mapping[str, deque[Action]] = field(default_factory=lambda: defaultdict(deque))
     received: list[Received] = field(default_factory=list)
@@ -239,6 +242,14 @@ class _Conversation:
             for prompt in ("334 VXNlcm5hbWU6", "334 UGFzc3dvcmQ6"):
                 self.say(prompt)
                 self.server.commands.append(self.file.readline().decode().strip())
+        mechanism, _, login = rest.partition(" ")
+        if mechanism in ("XOAUTH2", "OAUTHBEARER"):
+            token = base64.b64decode(login).decode().partition("Bearer ")[2].rstrip("\1")
+            if not self.server.accepts(token):
+                self.say(f"334 {base64.b64encode(_CHALLENGE).decode()}")
+                self.server.commands.append(self.file.readline().decode().strip())
+                self.say("535 5.7.3 Authentication unsuccessful")
+                return
         self.answer("auth")
 
     def do_mail(self, rest: str) -> None:

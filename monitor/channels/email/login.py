@@ -9,16 +9,14 @@ import base64
 import ipaddress
 import smtplib
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from monitor.channels.email.session import (
-    NotSentError,
-    Reply,
-    Session,
-    describe,
-)
+from monitor.channels.email.oauth import Tokens
+from monitor.channels.email.oauth_errors import PERMISSION, TokenError
+from monitor.channels.email.session import NotSentError, Reply, Session, describe
 from monitor.channels.retry_policy import Timeouts
 from monitor.model import DeliveryState, Outcome
 
@@ -37,6 +35,7 @@ class Account:
     ca_file: Path | str | None
     timeouts: Timeouts
     lmtp: bool = False
+    tokens: Tokens | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -47,8 +46,20 @@ class Account:
         return NotSentError(Outcome(DeliveryState.RETRY, error, channel_down=True))
 
 
+class _TokenEndedError(Exception):
+    """A token that the server took before is refused: a new one is worth an attempt."""
+
+
 def connect(account: Account) -> Session:
     """Return a connection that is ready for MAIL. Raises NotSentError."""
+    try:
+        return _connect(account)
+    except _TokenEndedError:
+        return _connect(account)
+
+
+def _connect(account: Account) -> Session:
+    token = _access_token(account)
     try:
         session = _open_session(account)
     except smtplib.SMTPConnectError as error:
@@ -59,7 +70,7 @@ def connect(account: Account) -> Session:
         raise account.down_error(f"cannot be reached: {describe(error)}") from error
     try:
         _start_tls(session, account)
-        _log_in(session, account)
+        _log_in(session, account, token)
     except (smtplib.SMTPException, OSError, ValueError) as error:
         session.close()
         raise account.down_error(f"broke off: {describe(error)}") from error
@@ -94,13 +105,27 @@ def _start_tls(session: Session, account: Account) -> None:
     session.ehlo()
 
 
-def _log_in(session: Session, account: Account) -> None:
+def _access_token(account: Account) -> str:
+    """Return a token, asked for before the server is, which would not wait for it."""
+    if account.tokens is None:
+        return ""
+    try:
+        return account.tokens.token()
+    except TokenError as error:
+        problem = f"no mail can be sent to {account.name}: {error}"
+        raise NotSentError(Outcome(DeliveryState.RETRY, problem, channel_down=True)) from error
+
+
+def _log_in(session: Session, account: Account, token: str) -> None:
     """One attempt with one mechanism, so that a wrong password locks no account."""
     if not account.username:
         return
     if account.tls == "none" and not _is_loopback(account.host):
         raise account.down_error("would get the password in the clear; set smtp.tls")
     mechanisms = session.esmtp_features.get("auth", "").upper().split()
+    if account.tokens is not None:
+        _log_in_by_token(session, account, account.tokens, token, mechanisms)
+        return
     if "PLAIN" in mechanisms:
         reply = session.ask("AUTH", f"PLAIN {_plain_login(account)}")
     elif "LOGIN" in mechanisms:
@@ -110,13 +135,41 @@ def _log_in(session: Session, account: Account) -> None:
     else:
         raise account.down_error("offers no login by PLAIN or LOGIN")
     if reply.kind != 2:
-        raise account.down_error(f"refused the login: {_mask(reply, account)}")
+        secrets = (_plain_login(account), _base64(account.password), account.password)
+        raise account.down_error(f"refused the login: {_mask(reply, secrets)}")
 
 
-def _mask(reply: Reply, account: Account) -> str:
+def _log_in_by_token(
+    session: Session, account: Account, tokens: Tokens, token: str, mechanisms: Sequence[str]
+) -> None:
+    """A refusal may come as a challenge with its reason, to which an answer has to be sent."""
+    if "XOAUTH2" in mechanisms:
+        name, more = "XOAUTH2", ""
+        login = f"user={account.username}\1auth=Bearer {token}\1\1"
+    elif "OAUTHBEARER" in mechanisms:
+        name, more = "OAUTHBEARER", "AQ=="
+        login = f"n,a={account.username},\1auth=Bearer {token}\1\1"
+    else:
+        raise account.down_error("offers no login by XOAUTH2 or OAUTHBEARER")
+    reply = session.ask("AUTH", f"{name} {_base64(login)}")
+    if reply.kind == 3:
+        reply = session.ask(more)
+    if reply.kind == 2:
+        tokens.accept(token)
+        return
+    shown = _mask(reply, (_base64(login), token))
+    if reply.kind != 5:
+        raise account.down_error(f"refused the login: {shown}")
+    if tokens.refuse(token):
+        raise _TokenEndedError
+    cause = tokens.clock_problem or PERMISSION[tokens.grant.provider]
+    raise account.down_error(f"refused a token that was just issued: {shown} ({cause})")
+
+
+def _mask(reply: Reply, secrets: Sequence[str]) -> str:
     """Some servers repeat the command that they refuse."""
     text = str(reply)
-    for secret in (_plain_login(account), _base64(account.password), account.password):
+    for secret in secrets:
         text = text.replace(secret, "********") if secret else text
     return text
 

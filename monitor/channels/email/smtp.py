@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from monitor.channels.email.login import Account, Tls, connect
+from monitor.channels.email.oauth import Tokens
 from monitor.channels.email.session import Letter, NotSentError, Reply, Session, describe
 from monitor.channels.retry_policy import TIMEOUTS, Timeouts
 from monitor.model import DeliveryState, Outcome
@@ -26,6 +27,8 @@ from monitor.model import DeliveryState, Outcome
 # So many refusals by policy (5.7.x) in a row, for different recipients, concern us, not them.
 POLICY_LIMIT = 3
 
+# Exchange checks after the text whether the account may send as the sender.
+_SENDER = re.compile(r"\b5\.2\.252\b|\b5\.7\.60\b|SendAsDenied")
 _POLICY = re.compile(r"(?:^|\s)5\.7\.\d+")
 
 
@@ -53,11 +56,14 @@ class SmtpServer:
         per_connection: int = 50,
         idle: float = 60,
         lmtp: bool = False,
+        tokens: Tokens | None = None,
     ) -> None:
         self.host = host
         self.port = port
         self.sender = sender
-        self._account = Account(host, port, tls, username, password, ca_file, timeouts, lmtp)
+        self._account = Account(
+            host, port, tls, username, password, ca_file, timeouts, lmtp, tokens
+        )
         self._timeouts = timeouts
         self._per_connection = per_connection
         self._idle = idle
@@ -168,6 +174,9 @@ class SmtpServer:
         error = f"{self.host} refused mail for {letter.recipient}: {reply}"
         if reply.kind != 5:
             return Outcome(DeliveryState.RETRY, error)
+        if _SENDER.search(reply.text):
+            refused = f"{self.host} refused the sender {letter.sender}: {reply}"
+            return Outcome(DeliveryState.RETRY, refused, channel_down=True)
         if not _POLICY.search(reply.text):
             return Outcome(DeliveryState.FAILED, error)
         return Outcome(

@@ -1,0 +1,351 @@
+"""Mail accounts without a password: tokens are got, renewed and refused."""
+
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+
+from monitor.channels.email.oauth import Grant, Tokens
+from monitor.channels.email.oauth_errors import TokenError
+from monitor.channels.email.session import Letter
+from monitor.channels.email.smtp import SmtpServer
+from monitor.http.client import HttpClient
+from monitor.model import DeliveryState, Outcome
+from tests.channels.samples import Commit
+from tests.patience import PATIENCE
+from tests.servers.oauth import CLIENT_SECRET, TokenServer, refusal
+from tests.servers.smtp import ScriptedSmtp, closed_port
+
+MAILBOX = "papers@example.org"
+SECRETS = (CLIENT_SECRET, "access-token", "refresh-token", "hush-4711")
+
+
+class Kept:
+    """Refresh tokens in memory, as the store keeps them."""
+
+    def __init__(self) -> None:
+        self.tokens: dict[str, str] = {}
+
+    def load(self, account: str) -> str:
+        return self.tokens.get(account, "")
+
+    def save(self, account: str, refresh_token: str) -> None:
+        self.tokens[account] = refresh_token
+
+
+class Hands:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def endpoint() -> Iterator[TokenServer]:
+    with TokenServer() as running:
+        yield running
+
+
+@pytest.fixture
+def mx(endpoint: TokenServer) -> Iterator[ScriptedSmtp]:
+    with ScriptedSmtp(extensions=("AUTH LOGIN XOAUTH2",), accepts=endpoint.accepts) as running:
+        yield running
+
+
+@pytest.fixture
+def kept() -> Kept:
+    return Kept()
+
+
+@pytest.fixture
+def hands() -> Hands:
+    return Hands()
+
+
+@pytest.fixture
+def tokens(endpoint: TokenServer, kept: Kept, hands: Hands) -> Tokens:
+    return open_tokens(own(endpoint), kept, hands)
+
+
+def open_tokens(grant: Grant, kept: Kept, hands: Hands) -> Tokens:
+    client = HttpClient(version="1")
+    return Tokens(grant, partial(client.post_form, allow_private=True), kept, hands)
+
+
+def own(endpoint: TokenServer) -> Grant:
+    scope = "https://outlook.office365.com/.default"
+    return Grant(
+        "microsoft", endpoint.url, "app", scope, MAILBOX, CLIENT_SECRET, own_permission=True
+    )
+
+
+def delegated(endpoint: TokenServer) -> Grant:
+    endpoint.refresh_tokens.add("refresh-token-1")
+    return replace(
+        own(endpoint), own_permission=False, client_secret="", refresh_token="refresh-token-1"
+    )
+
+
+def server(mx: ScriptedSmtp, tokens: Tokens, **options: Any) -> SmtpServer:
+    values = {"tls": "none", "sender": MAILBOX, "username": MAILBOX, "tokens": tokens}
+    return SmtpServer("127.0.0.1", mx.port, **{**values, **options})
+
+
+def send(mail_server: SmtpServer) -> Outcome:
+    return mail_server.send(Letter(MAILBOX, "ada@example.org", b"Subject: x\r\n\r\n"), Commit())
+
+
+def logins(mx: ScriptedSmtp) -> list[str]:
+    return [command for command in mx.commands if command.startswith("AUTH")]
+
+
+def assert_no_secrets(text: str) -> None:
+    assert not any(secret in text for secret in SECRETS)
+
+
+def test_a_mail_is_sent_with_a_token_in_place_of_a_password(
+    endpoint: TokenServer, mx: ScriptedSmtp, tokens: Tokens
+) -> None:
+    assert send(server(mx, tokens)).state is DeliveryState.SENT
+    [asked] = endpoint.asked
+    assert asked["grant_type"] == "client_credentials"
+    assert asked["scope"] == "https://outlook.office365.com/.default"
+    login = base64.b64decode(logins(mx)[0].split()[2])
+    assert login == b"user=papers@example.org\1auth=Bearer access-token-1\1\1"
+
+
+def test_a_server_with_oauthbearer_alone_gets_that(
+    endpoint: TokenServer, mx: ScriptedSmtp, tokens: Tokens
+) -> None:
+    mx.extensions = ("AUTH OAUTHBEARER",)
+    assert send(server(mx, tokens)).state is DeliveryState.SENT
+    login = base64.b64decode(logins(mx)[0].split()[2])
+    assert login == b"n,a=papers@example.org,\1auth=Bearer access-token-1\1\1"
+
+
+def test_M11_a_token_that_ends_in_the_middle_of_a_round_is_renewed_once(
+    endpoint: TokenServer, mx: ScriptedSmtp, tokens: Tokens
+) -> None:
+    line = server(mx, tokens, per_connection=1)
+    assert send(line).state is DeliveryState.SENT
+    endpoint.ended.add("access-token-1")
+    assert [send(line).state for _ in range(2)] == [DeliveryState.SENT] * 2
+    assert endpoint.issued == ["access-token-1", "access-token-2"]
+    assert len(logins(mx)) == 4
+
+
+def test_a_token_is_renewed_before_its_end_and_not_sooner(
+    endpoint: TokenServer, tokens: Tokens, hands: Hands
+) -> None:
+    found = []
+    for hands.now in (0, 3299, 3301):
+        found.append(tokens.token())
+    assert found == ["access-token-1", "access-token-1", "access-token-2"]
+
+
+def test_connections_of_a_process_ask_once(endpoint: TokenServer, tokens: Tokens) -> None:
+    threads = [threading.Thread(target=tokens.token) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert len(endpoint.asked) == 1
+
+
+def test_a_token_is_used_to_its_end_while_the_endpoint_is_down(
+    endpoint: TokenServer, tokens: Tokens, hands: Hands
+) -> None:
+    tokens.token()
+    endpoint.down = True
+    hands.now = 3500
+    assert tokens.token() == "access-token-1"
+    hands.now = 3601
+    with pytest.raises(TokenError, match="answered 500"):
+        tokens.token()
+    endpoint.down = False
+    assert tokens.token() == "access-token-2"
+
+
+def test_M10_a_new_token_that_is_refused_lacks_a_permission_and_is_tried_once(
+    endpoint: TokenServer, mx: ScriptedSmtp, tokens: Tokens
+) -> None:
+    mx.accepts = lambda token: False
+    outcome = send(server(mx, tokens))
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
+    assert "refused a token that was just issued: 535 5.7.3" in outcome.error
+    assert "SMTP.SendAsApp" in outcome.error
+    assert (len(logins(mx)), len(endpoint.asked)) == (1, 1)
+    mx.accepts = endpoint.accepts
+    assert send(server(mx, tokens)).state is DeliveryState.SENT
+    assert endpoint.issued[-1] == "access-token-2"  # one with the permission
+
+
+def test_an_account_that_may_not_send_as_the_sender_fails_for_all(
+    mx: ScriptedSmtp, tokens: Tokens
+) -> None:
+    mx.always["dot"] = "554 5.2.252 SendAsDenied; papers@example.org not allowed to send as x"
+    outcome = send(server(mx, tokens))
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
+    assert "refused the sender papers@example.org: 554 5.2.252" in outcome.error
+
+
+def test_a_server_that_repeats_the_token_is_masked(
+    endpoint: TokenServer, mx: ScriptedSmtp, tokens: Tokens
+) -> None:
+    mx.always["auth"] = "535 no access-token-1"
+    outcome = send(server(mx, tokens))
+    assert "535 no ********" in outcome.error
+
+
+@pytest.mark.parametrize(
+    ("error", "description", "problem"),
+    [
+        ("invalid_client", "AADSTS7000215: hush-4711", "create a new client secret"),
+        ("invalid_client", "hush-4711", "client_id: or client_secret: is wrong"),
+        ("invalid_grant", "AADSTS50173: hush-4711", "the consent was revoked"),
+        ("invalid_grant", "Token has been expired or revoked.", "mail login` again"),
+        ("unauthorized_client", "AADSTS700016: no", "there is no such client_id:"),
+        ("invalid_grant", "AADSTS99999: hush-4711", "error?code=99999"),
+        ("hush-4711", "", "unknown error"),
+    ],
+)
+def test_refusals_are_distinguished_and_say_what_to_do(
+    endpoint: TokenServer,
+    mx: ScriptedSmtp,
+    tokens: Tokens,
+    error: str,
+    description: str,
+    problem: str,
+) -> None:
+    endpoint.script.append(refusal(error, description))
+    outcome = send(server(mx, tokens))
+    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
+    assert problem in outcome.error
+    assert_no_secrets(outcome.error)
+    assert mx.connections == 0
+
+
+def test_an_endpoint_that_is_away_or_answers_html_is_the_line_s_fault(
+    endpoint: TokenServer, mx: ScriptedSmtp, kept: Kept, hands: Hands
+) -> None:
+    endpoint.script.append((200, {"Content-Type": "text/html"}, b"<html>log in</html>"))
+    outcome = send(server(mx, open_tokens(own(endpoint), kept, hands)))
+    assert outcome.channel_down and "answered 200 without JSON" in outcome.error
+    endpoint.script.append((302, {"Location": "/elsewhere"}, b""))
+    outcome = send(server(mx, open_tokens(own(endpoint), kept, hands)))
+    assert outcome.channel_down and "answered 302" in outcome.error
+    assert len(endpoint.asked) == 2  # no redirect was followed
+    with closed_port() as port:
+        away = replace(own(endpoint), token_url=f"http://127.0.0.1:{port}/token")
+        outcome = send(server(mx, open_tokens(away, kept, hands)))
+    assert outcome.channel_down and "cannot be used" in outcome.error
+
+
+def test_a_wrong_clock_is_the_likely_cause(endpoint: TokenServer, tokens: Tokens) -> None:
+    endpoint.ahead = 600
+    endpoint.script.append(refusal("invalid_grant", "Invalid JWT"))
+    with pytest.raises(TokenError, match="the clock of this machine is 10 minutes behind"):
+        tokens.token()
+
+
+def test_a_rotated_refresh_token_is_kept_and_used_by_the_next_process(
+    endpoint: TokenServer, kept: Kept, hands: Hands
+) -> None:
+    grant = delegated(endpoint)
+    open_tokens(grant, kept, hands).token()
+    endpoint.refresh_tokens.discard("refresh-token-1")
+    open_tokens(grant, kept, hands).token()
+    used = [asked["refresh_token"] for asked in endpoint.asked]
+    assert used == ["refresh-token-1", "refresh-token-2"]
+
+
+def test_a_refresh_token_that_another_process_replaced_meanwhile_is_read_again(
+    endpoint: TokenServer, kept: Kept, hands: Hands
+) -> None:
+    grant = delegated(endpoint)
+
+    class Late(Kept):
+        def load(self, account: str) -> str:
+            found = super().load(account)
+            self.tokens[account] = "refresh-token-9"
+            return found
+
+    endpoint.refresh_tokens = {"refresh-token-9"}
+    assert open_tokens(grant, Late(), hands).token() == "access-token-1"
+
+
+def test_a_newly_configured_refresh_token_takes_the_place_of_the_kept_one(
+    endpoint: TokenServer, kept: Kept, hands: Hands
+) -> None:
+    grant = delegated(endpoint)
+    open_tokens(grant, kept, hands).token()
+    endpoint.refresh_tokens = {"refresh-token-new"}
+    open_tokens(replace(grant, refresh_token="refresh-token-new"), kept, hands).token()
+    assert endpoint.asked[-1]["refresh_token"] == "refresh-token-new"
+
+
+def test_without_a_refresh_token_somebody_has_to_log_in(
+    endpoint: TokenServer, kept: Kept, hands: Hands
+) -> None:
+    grant = replace(delegated(endpoint), refresh_token="")
+    with pytest.raises(TokenError, match="run `paper-monitor mail login`"):
+        open_tokens(grant, kept, hands).token()
+
+
+@pytest.fixture(scope="module")
+def key() -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(65537, 2048)
+
+
+def test_a_service_account_signs_for_the_mailbox(
+    endpoint: TokenServer, kept: Kept, hands: Hands, key: rsa.RSAPrivateKey, tmp_path: Path
+) -> None:
+    pem = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    file = tmp_path / "key.json"
+    file.write_text(json.dumps({"private_key": pem.decode(), "client_email": "a@b.iam"}))
+    grant = Grant("google", endpoint.url, "", "https://mail.google.com/", MAILBOX, key_file=file)
+    open_tokens(grant, kept, hands).token()
+    signed, _, signature = endpoint.asked[0]["assertion"].rpartition(".")
+    key.public_key().verify(decoded(signature), signed.encode(), padding.PKCS1v15(), SHA256())
+    claims = json.loads(decoded(signed.partition(".")[2]))
+    assert (claims["iss"], claims["sub"]) == ("a@b.iam", MAILBOX)
+    assert (claims["aud"], claims["scope"]) == (endpoint.url, "https://mail.google.com/")
+    assert claims["exp"] - claims["iat"] == 3600
+
+
+@pytest.mark.parametrize("text", ["hush-4711", "{}", '{"private_key": "hush-4711"}', "[]"])
+def test_a_file_that_is_no_key_is_reported_without_its_content(
+    endpoint: TokenServer, kept: Kept, hands: Hands, tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "key.json"
+    file.write_text(text)
+    grant = Grant("google", endpoint.url, "", "x", MAILBOX, key_file=file)
+    with pytest.raises(TokenError, match="is not the JSON key of a service account") as caught:
+        open_tokens(grant, kept, hands).token()
+    assert_no_secrets(str(caught.value))
+    assert caught.value.__suppress_context__
+
+
+def decoded(part: str) -> bytes:
+    return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
+
+
+def test_no_secret_is_in_the_form_of_an_object(endpoint: TokenServer, tokens: Tokens) -> None:
+    tokens.token()
+    assert_no_secrets(repr(tokens) + repr(tokens.grant) + repr(delegated(endpoint)))

@@ -1,0 +1,182 @@
+"""`mail login`, and whole days with a mail account without a password."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from monitor.commands.mail_login import log_in
+from monitor.commands.send_test import send_test
+from monitor.errors import UsageError
+from monitor.pipeline import Runtime
+from tests.house import House
+from tests.servers.oauth import CLIENT_SECRET, TokenServer, refusal
+from tests.servers.smtp import ScriptedSmtp
+
+PAPER = ("Language agents that plan", "We study agents.")
+MICROSOFT = {"provider": "microsoft", "tenant": "example.org", "client_id": "app"}
+GOOGLE = {"provider": "google", "client_id": "app", "client_secret": CLIENT_SECRET}
+
+
+@pytest.fixture
+def endpoint() -> Iterator[TokenServer]:
+    with TokenServer() as running:
+        yield running
+
+
+@pytest.fixture
+def mx(endpoint: TokenServer) -> Iterator[ScriptedSmtp]:
+    with ScriptedSmtp(extensions=("AUTH XOAUTH2",), accepts=endpoint.accepts) as running:
+        yield running
+
+
+def by_oauth(house: House, endpoint: TokenServer, mx: ScriptedSmtp, oauth: dict[str, Any]) -> None:
+    settings = {**oauth, "token_url": endpoint.url}
+    house.by_mail(mx.port, username="papers@example.org", oauth=settings)
+
+
+class Person:
+    """Who logs in: notes what is said, and gives one answer."""
+
+    def __init__(self, answer: str = "") -> None:
+        self.heard: list[str] = []
+        self.answer = answer
+        self.slept: list[float] = []
+
+    def ask(self, question: str) -> str:
+        return self.answer
+
+    def log_in(self, runtime: Runtime) -> str:
+        return log_in(runtime, self.heard.append, self.ask, self.slept.append)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.heard)
+
+
+class Browser(Person):
+    """Consents at Google, and pastes the address at which it ends."""
+
+    def __init__(self, endpoint: TokenServer, **changed: str) -> None:
+        super().__init__()
+        self.endpoint = endpoint
+        self.changed = changed
+
+    def ask(self, question: str) -> str:
+        [address] = [line for line in self.text.splitlines() if line.startswith("https://acc")]
+        query = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
+        self.endpoint.codes["the-code"] = query["code_challenge"]
+        found = {"state": query["state"], "code": "the-code", **self.changed}
+        return f"{query['redirect_uri']}?" + "&".join(f"{k}={v}" for k, v in found.items())
+
+
+def test_a_code_is_entered_elsewhere_and_mail_goes_out(
+    house: House, endpoint: TokenServer, mx: ScriptedSmtp
+) -> None:
+    by_oauth(house, endpoint, mx, MICROSOFT)
+    person = Person()
+    with house.opened() as app:
+        pending = [(200, {}, b""), refusal("authorization_pending"), refusal("slow_down")]
+        endpoint.script.extend([endpoint.answer("/devicecode", {}), *pending[1:]])
+        assert person.log_in(app.runtime) == ""
+    assert "enter the code ABCD-EFGH" in person.text
+    assert person.slept == [1.0, 6.0]
+    assert "SMTP.Send offline_access" in endpoint.asked[1]["scope"]
+    house.add("1.txt", PAPER)
+    house.run()
+    house.next_morning()
+    assert len(mx.received) >= 1
+    used = [asked["refresh_token"] for asked in endpoint.asked if "refresh_token" in asked]
+    assert used == [f"refresh-token-{n + 1}" for n in range(len(used))]  # each replaced the last
+
+
+def test_the_address_at_which_the_browser_ends_is_pasted(
+    house: House, endpoint: TokenServer, mx: ScriptedSmtp
+) -> None:
+    by_oauth(house, endpoint, mx, GOOGLE)
+    browser = Browser(endpoint)
+    with house.opened() as app:
+        assert browser.log_in(app.runtime) == ""
+        assert [one.state for one in send_test(app.runtime)] == ["sent"]
+    assert CLIENT_SECRET not in browser.text
+    assert "code_verifier" not in browser.text
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [({"state": "another"}, "this is not the address"), ({"error": "access_denied"}, "declined")],
+)
+def test_another_address_is_refused(
+    house: House, endpoint: TokenServer, mx: ScriptedSmtp, changed: dict[str, str], problem: str
+) -> None:
+    by_oauth(house, endpoint, mx, GOOGLE)
+    with house.opened() as app, pytest.raises(UsageError, match=problem):
+        Browser(endpoint, **changed).log_in(app.runtime)
+
+
+def test_an_account_that_needs_no_login_is_left_alone(
+    house: House, endpoint: TokenServer, mx: ScriptedSmtp
+) -> None:
+    by_oauth(house, endpoint, mx, {**MICROSOFT, "client_secret": CLIENT_SECRET})
+    with house.opened() as app, pytest.raises(UsageError, match="needs no login"):
+        Person().log_in(app.runtime)
+    house.settings["smtp"] = {"host": "localhost", "from": "a@example.org"}
+    with house.opened() as app, pytest.raises(UsageError, match="smtp: has no oauth:"):
+        Person().log_in(app.runtime)
+
+
+def test_an_endpoint_that_is_down_for_an_hour_delays_and_loses_nothing(
+    house: House, endpoint: TokenServer, mx: ScriptedSmtp
+) -> None:
+    by_oauth(house, endpoint, mx, {**MICROSOFT, "client_secret": CLIENT_SECRET})
+    house.run()
+    house.add("1.txt", PAPER)
+    endpoint.down = True
+    house.next_morning()
+    for _ in range(4):
+        house.clock.move(minutes=15)
+        house.run()
+    asked = len(endpoint.asked)
+    assert not mx.received and 2 <= asked <= 5  # it rests in between
+    endpoint.down = False
+    for _ in range(4):
+        house.clock.move(minutes=30)
+        house.run()
+    assert len(mx.received) == 1
+
+
+def test_a_revoked_consent_is_shown_with_what_to_do_and_the_next_login_sends_the_mail(
+    house: House, endpoint: TokenServer, mx: ScriptedSmtp
+) -> None:
+    by_oauth(house, endpoint, mx, GOOGLE)
+    with house.opened() as app:
+        Browser(endpoint).log_in(app.runtime)
+    house.run()
+    endpoint.refresh_tokens.clear()
+    house.add("1.txt", PAPER)
+    house.next_morning()
+    with house.opened() as app:
+        [outcome] = [one.outcome for one in send_test(app.runtime)]
+        assert "the consent was revoked" in outcome.error
+        assert "mail login" in outcome.error
+        Browser(endpoint).log_in(app.runtime)
+    house.clock.move(hours=1)
+    house.run()
+    assert len(mx.received) == 1
+
+
+def test_a_backup_has_the_refresh_token_only_if_it_is_asked_for(
+    house: House, endpoint: TokenServer, mx: ScriptedSmtp, tmp_path: Path
+) -> None:
+    by_oauth(house, endpoint, mx, GOOGLE)
+    with house.opened() as app:
+        Browser(endpoint).log_in(app.runtime)
+        app.runtime.database.backup(tmp_path / "without.db")
+        app.runtime.database.backup(tmp_path / "with.db", with_tokens=True)
+    assert b"refresh-token" not in (tmp_path / "without.db").read_bytes()
+    assert b"refresh-token" in (tmp_path / "with.db").read_bytes()
+    with sqlite3.connect(tmp_path / "without.db") as copy:
+        assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)

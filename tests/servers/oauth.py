@@ -1,0 +1,132 @@
+"""A token endpoint as those of Microsoft and Google: it gives tokens, and refuses as they do."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+from urllib.parse import parse_qs
+
+CLIENT_SECRET = "secret-of-the-client"
+AADSTS = {
+    "invalid_client": "AADSTS7000215: Invalid client secret provided.",
+    "revoked": "AADSTS50173: The provided grant has expired due to it being revoked.",
+}
+Answer = tuple[int, dict[str, str], bytes]
+
+
+def refusal(error: str, description: str = "", status: int = 400) -> Answer:
+    body = {"error": error, "error_description": description}
+    return status, {"Content-Type": "application/json"}, json.dumps(body).encode()
+
+
+@dataclass
+class TokenServer:
+    """`script` holds answers to give first; `down` refuses everything with 500."""
+
+    life: int = 3600
+    rotates: bool = True
+    down: bool = False
+    ahead: float = 0.0  # of its clock, seconds
+    script: deque[Answer] = field(default_factory=deque)
+    asked: list[dict[str, str]] = field(default_factory=list)
+    issued: list[str] = field(default_factory=list)
+    ended: set[str] = field(default_factory=set)
+    refresh_tokens: set[str] = field(default_factory=set)
+    codes: dict[str, str] = field(default_factory=dict)  # and what has to come with them
+
+    def __enter__(self) -> Self:
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                length = int(self.headers.get("Content-Length", 0))
+                form = {k: v[0] for k, v in parse_qs(self.rfile.read(length).decode()).items()}
+                status, headers, body = outer.answer(self.path, form)
+                self.send_response_only(status)
+                self.send_header("Date", formatdate(outer.now() + outer.ahead, usegmt=True))
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    @staticmethod
+    def now() -> float:
+        return time.time()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}/token"
+
+    def accepts(self, token: str) -> bool:
+        return token in self.issued and token not in self.ended
+
+    def answer(self, path: str, form: Mapping[str, str]) -> Answer:
+        self.asked.append(dict(form))
+        if self.script:
+            return self.script.popleft()
+        if self.down:
+            return 500, {"Content-Type": "text/html"}, b"<html>Internal Server Error</html>"
+        if path == "/devicecode":
+            self.codes["device-code"] = ""
+            return self._json(
+                device_code="device-code",
+                user_code="ABCD-EFGH",
+                verification_uri="https://microsoft.com/devicelogin",
+                expires_in=900,
+                interval=0,
+            )
+        match form.get("grant_type"):
+            case "client_credentials" if form.get("client_secret") != CLIENT_SECRET:
+                return refusal("invalid_client", AADSTS["invalid_client"], 401)
+            case "client_credentials" | "urn:ietf:params:oauth:grant-type:jwt-bearer":
+                return self._token()
+            case "refresh_token" if form.get("refresh_token") not in self.refresh_tokens:
+                return refusal("invalid_grant", AADSTS["revoked"])
+            case "refresh_token":
+                return self._token(self._rotated())
+            case "urn:ietf:params:oauth:grant-type:device_code" | "authorization_code":
+                challenge = self.codes.get(form.get("device_code") or form.get("code", ""))
+                proof = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
+                proved = base64.urlsafe_b64encode(proof).decode().rstrip("=")
+                if challenge is None or (challenge and challenge != proved):
+                    return refusal("invalid_grant")
+                return self._token(self._rotated())
+        return refusal("unsupported_grant_type")
+
+    def _rotated(self) -> str:
+        if not self.rotates and self.refresh_tokens:
+            return ""
+        name = f"refresh-token-{len(self.refresh_tokens) + 1}"
+        self.refresh_tokens.add(name)
+        return name
+
+    def _token(self, refresh_token: str = "") -> Answer:
+        token = f"access-token-{len(self.issued) + 1}"
+        self.issued.append(token)
+        more = {"refresh_token": refresh_token} if refresh_token else {}
+        return self._json(access_token=token, token_type="Bearer", expires_in=self.life, **more)
+
+    @staticmethod
+    def _json(**body: Any) -> Answer:
+        return 200, {"Content-Type": "application/json"}, json.dumps(body).encode()
