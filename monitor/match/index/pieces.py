@@ -65,6 +65,7 @@ class Pieces:
         self._edges = edges
         self._known = _Known()
         self._long: dict[bytes, int] = {}
+        self._long_bytes = 0
         # By code: how many positions a piece takes, and where its words stand in the others.
         self._widths, self._counts, self._firsts = Column("i"), Column("i"), Column("i")
         self._starts, self._ends, self._forms = Column("i"), Column("i"), Column("i")
@@ -72,7 +73,8 @@ class Pieces:
             column.append(0)
 
     def __len__(self) -> int:
-        return len(self._known) + len(self._long)
+        """Return how many pieces are known: a long one counts as the short ones it has room for."""
+        return len(self._known) + self._long_bytes // _SHORT
 
     def read(self, texts: Iterable[str]) -> tuple[Lattices, Cut]:
         """Return the words of texts, and the pieces they were cut into."""
@@ -111,6 +113,7 @@ class Pieces:
         code = self._long.get(piece)
         if code is None:
             code = self._long[piece] = self._learn(piece)
+            self._long_bytes += len(piece)
         return code
 
     def _learn(self, piece: bytes) -> int:
