@@ -6,6 +6,8 @@ import pytest
 
 from tests.cli.conftest import SUNDAY, Say
 from tests.house import AGENTS, House
+from tests.servers.oauth import TokenServer
+from tests.servers.smtp import ScriptedSmtp
 
 SECRETS = {
     "SMTP_PASSWORD": "hunter2-smtp",
@@ -60,6 +62,39 @@ def test_nothing_that_runs_shows_a_secret(secretive: House, say: Say):
             assert secret not in heard.out + heard.err, line
         assert "Traceback" not in heard.err, line
     assert "refused" in said["doctor"].out
+
+
+OAUTH_SECRETS = {"CLIENT_SECRET": "hunter2-client", "REFRESH_TOKEN": "hunter2-refresh"}
+
+
+@pytest.mark.parametrize("refused", [False, True], ids=["by the mail server", "by the endpoint"])
+def test_no_token_is_shown(
+    house: House, say: Say, monkeypatch: pytest.MonkeyPatch, refused: bool
+) -> None:
+    for name, value in OAUTH_SECRETS.items():
+        monkeypatch.setenv(name, value)
+    with (
+        TokenServer(refresh_tokens={"hunter2-refresh"}) as endpoint,
+        ScriptedSmtp(extensions=("AUTH XOAUTH2",), accepts=lambda token: False) as mx,
+    ):
+        oauth = {
+            "provider": "google",
+            "client_id": "app",
+            "client_secret": "${CLIENT_SECRET}",
+            "refresh_token": "${REFRESH_TOKEN}",
+            "token_url": endpoint.url,
+        }
+        house.by_mail(mx.port, username="papers", oauth=oauth)
+        house.add("1.txt", AGENTS)
+        if refused:
+            endpoint.refresh_tokens.clear()
+        said = {line: say(*line.split()) for line in SHOWN}
+    assert endpoint.asked
+    for line, heard in said.items():
+        for secret in ("hunter2", "access-token", "refresh-token"):
+            assert secret not in heard.out + heard.err, line
+        assert "Traceback" not in heard.err, line
+    assert ("invalid_grant" if refused else "just issued") in said["doctor"].out
 
 
 @pytest.mark.parametrize(

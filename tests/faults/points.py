@@ -110,6 +110,7 @@ def install(order: Order) -> None:
 # and a test says so.
 TRANSACTIONS = {
     "monitor.pipeline.compose._ask_about_the_clock": "clock",
+    "monitor.pipeline.compose._freeze": "digest",
     "monitor.pipeline.freeze.freeze": "digest",
     "monitor.pipeline.compose._subscription": "composed well",
     "monitor.pipeline.compose._record_failure": "composed badly",
@@ -143,6 +144,7 @@ TRANSACTIONS = {
     "monitor.service.process.Running._reload": "configuration",
     "monitor.service.process.Running._announce": "service",
     "monitor.store.database.Database.probe": "probe",
+    "monitor.store.refresh_tokens.KeptTokens.save": "refresh token",
     "monitor.store.restore._hold": "restored held",
     "monitor.store.server_memory.Servers.record_move": "address moved",
     "monitor.store.server_memory.Servers.record_wait": "server waits",

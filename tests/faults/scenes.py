@@ -33,6 +33,7 @@ from tests.faults.points import Order
 from tests.house import SATURDAY, House
 from tests.patience import PATIENCE, wait
 from tests.servers import postgres
+from tests.servers.oauth import TokenServer
 from tests.servers.sendmail import SendmailProgram
 from tests.servers.slack import TOKEN, Fault, SlackServer
 from tests.servers.smtp import Received, ScriptedSmtp
@@ -47,6 +48,7 @@ OPEN = (
     DeliveryState.CLAIMED,
     DeliveryState.HANDING_OFF,
 )
+FIRST_REFRESH_TOKEN = "refresh-token-1"
 READERS = ("ada@example.org", "grace@example.org")
 CROWD = tuple(f"reader-{number}@example.org" for number in range(8))
 SENTENCES = (
@@ -81,6 +83,7 @@ class Stage:
     folder: Path
     smtp: ScriptedSmtp
     sendmail: SendmailProgram
+    tokens: TokenServer
     slack: SlackServer
     web: MisbehavingServer
     ca_file: Path
@@ -165,12 +168,14 @@ def stage(folder: Path, server: str = "") -> Iterator[Stage]:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("localhost", "127.0.0.1").configure_cert(tls)
     with ExitStack() as stack:
-        smtp = ScriptedSmtp(extensions=("8BITMIME", "STARTTLS", "AUTH PLAIN"), tls=tls)
+        tokens = stack.enter_context(TokenServer())
+        offered = ("8BITMIME", "STARTTLS", "AUTH PLAIN XOAUTH2")
+        smtp = ScriptedSmtp(extensions=offered, tls=tls, accepts=tokens.accepts)
         stack.enter_context(smtp)
         slack = stack.enter_context(SlackServer())
         web = stack.enter_context(misbehaving_server())
         sendmail = SendmailProgram(folder / "sendmail")
-        yield Stage(folder, smtp, sendmail, slack, web, ca_file, server)
+        yield Stage(folder, smtp, sendmail, tokens, slack, web, ca_file, server)
 
 
 # ── what arrived ────────────────────────────────────────────────────────────────────
@@ -316,6 +321,27 @@ class WithoutAccount(Scene):
         house.add("1.txt", paper(1))
 
 
+class ByToken(Scene):
+    """One dump, two readers, and a refresh token that is replaced at each use."""
+
+    def prepare(self, house: House, stage: Stage) -> None:
+        by_mail(house, stage)
+        oauth = {
+            "provider": "other",
+            "token_url": stage.tokens.url,
+            "scope": "mail",
+            "client_id": "app",
+            "refresh_token": FIRST_REFRESH_TOKEN,
+        }
+        del house.settings["smtp"]["password"]
+        house.settings["smtp"]["oauth"] = oauth
+        house.run()
+        house.add("1.txt", paper(1))
+
+    def rearrange(self, stage: Stage) -> None:
+        stage.tokens.refresh_tokens = {FIRST_REFRESH_TOKEN}
+
+
 class AfterAnOutage(ByMail):
     """Yesterday's digest reached nobody: it is superseded, and the operator hears of the end."""
 
@@ -444,6 +470,7 @@ AFTER_THE_POST = AFTER_THE_DOT | {
 }
 AFTER_THE_DOT_AND_ON = (*AFTER_THE_DOT, "settling", "outcome")
 OUTBOX = ("settling", "claim", "hand-off", "outcome")
+BY_TOKEN = ("fetch", "refresh token", "smtp AUTH", "outcome")
 SENDING = (*OUTBOX, "smtp dot")
 SCENES: dict[str, Scene] = {
     scene.name: scene
@@ -473,6 +500,7 @@ SCENES: dict[str, Scene] = {
         BackedUp("backup", ("backup",), mailed, MAIL, words=("backup", "copy.db")),
         WithoutAccount("mail by lmtp", ("smtp",), mailed, BOTH, AFTER_THE_DOT),
         WithoutAccount("mail by sendmail", ("sendmail", *OUTBOX), mailed, BOTH, AFTER_THE_START),
+        ByToken("mail by token", BY_TOKEN, mailed, BOTH, AFTER_THE_DOT),
         BySlack("slack", ("slack", *OUTBOX), posted, {"C0PAPERS1": SLACK}),
         LostBySlack(
             "slack, asked",
