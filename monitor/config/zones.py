@@ -15,9 +15,11 @@ def zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        known = suggestions.zone(name)
+        suggestion = suggestions.zone(name)
         hint = nearest(name, sorted(available_timezones()), "as in Europe/Berlin")
-        raise ValueError(f"“{name}” is not a time zone{f'; {known}' if known else hint}") from None
+        raise ValueError(
+            f"“{name}” is not a time zone{f'; {suggestion}' if suggestion else hint}"
+        ) from None
     return name
 
 

@@ -101,10 +101,6 @@ def plan(context: ComposeContext, ways: Sequence[Destination], forms: Forms) -> 
     return planned
 
 
-def _new_message_id(context: ComposeContext) -> str:
-    return message_id(secrets.token_hex(12), context.sender)
-
-
 def error_text(fault: Exception | None) -> str:
     return f"not rendered: {str(fault) or type(fault).__name__}" if fault else ""
 
