@@ -103,7 +103,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "pipeline/freeze.py",
         "store/locks.py",
     ),
-    "shutil": ("commands/disk_space.py", "commands/doctor.py", "demo.py", "store/restore.py"),
+    "shutil": ("commands/doctor.py", "commands/problems.py", "demo.py", "store/restore.py"),
     "signal": ("channels/email/sendmail.py", "service/process.py"),
     "slack_sdk": ("channels/slack/clients.py", "channels/slack/history.py"),
     "smtplib": (

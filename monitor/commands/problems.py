@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from shutil import disk_usage
 
 from monitor.channels import retry_policy
-from monitor.commands.disk_space import lack_of_room
 from monitor.commands.heartbeat import ALIVE, SERVICE
 from monitor.commands.upcoming import count_papers, is_paused, local
 from monitor.digest.schedule import latest_due
@@ -25,6 +25,9 @@ from monitor.store.subscriptions import SubscriptionState
 # a service waits for the first look at every source.
 LATE = timedelta(hours=2)
 LATE_FOR_SERVICE = timedelta(minutes=20)
+MB = 1024 * 1024
+# With less free beside a SQLite store, digests and papers may not be stored any more.
+NEARLY_FULL = 20 * MB
 # How to say that an incident has lasted for some time; the others "have been" their kind.
 _LASTING = {
     incidents.GAP: "has had a gap",
@@ -122,9 +125,13 @@ def _find_unwritable(database: Database) -> Iterator[str]:
     except StoreError as fault:
         yield f"the store cannot be written: {fault}"
         return
-    lack = lack_of_room(database)
-    if lack:
-        yield lack
+    if database.path is not None:
+        free = disk_usage(database.path.parent).free
+        if free < NEARLY_FULL:
+            yield (
+                f"the disk is nearly full: {free / MB:.1f} MB free beside the store;"
+                " free some space"
+            )
 
 
 def _list_template_faults(runtime: Runtime) -> Iterator[str]:
