@@ -117,7 +117,7 @@ def _at_least(count: int, parts: Sequence[SearchExpr | None]) -> SearchExpr | No
 def _of_words(term: Words) -> Iterator[SearchExpr | None]:
     """Yield, for each word of a phrase, the ways to write it; stop words only where alone."""
     gaps = [[e for e in term.edges if e.start <= gap < e.end] for gap in range(term.length)]
-    telling = [edges for edges in gaps if not all(_is_common(edge) for edge in edges)]
+    telling = [edges for edges in gaps if any(e.prefix or e.key not in STOP_WORDS for e in edges)]
     space = "venue:" if term.fields == ("venue",) else ""
     for edges in telling or gaps:
         yield _some([_spellings_of(space, edge) for edge in edges])
@@ -132,7 +132,3 @@ def _spellings_of(space: str, edge: Edge) -> SearchExpr | None:
         return _keyword(f"{space}{edge.key}", True)
     ways = ways_to_write(edge.key)
     return _some([_keyword(f"{space}{way}", False) for way in ways]) if ways else None
-
-
-def _is_common(edge: Edge) -> bool:
-    return not edge.prefix and edge.key in STOP_WORDS

@@ -58,14 +58,14 @@ class Lattice:
 
     def found(self, term: Words) -> list[Occurrence]:
         """Return every occurrence of a word or phrase."""
-        found = self._simple(term.edges[0]) if len(term.edges) == 1 else self._chains(term)
+        if len(term.edges) == 1:
+            found = [Occurrence(w.start, w.end, w.span) for w in self._find(term.edges[0])]
+        else:
+            found = self._chains(term)
         if term.exact:
             wanted = _normalize(term.exact)
             return [one for one in found if _normalize(self.text[slice(*one.span)]) == wanted]
         return found
-
-    def _simple(self, edge: Edge) -> list[Occurrence]:
-        return [Occurrence(word.start, word.end, word.span) for word in self._find(edge)]
 
     def _find(self, edge: Edge) -> Sequence[Word]:
         if not edge.prefix:

@@ -11,7 +11,7 @@ from monitor.match.names import spellings
 from monitor.match.synonyms import Synonyms, Term
 from monitor.match.tokens import Token
 from monitor.match.tree import TEXT_FIELDS, Author, Edge, Label, Near, Node, Words, disjunction
-from monitor.text import Word, words
+from monitor.text import words
 
 MAX_NEAR_WORDS = 10
 
@@ -99,12 +99,13 @@ def _term(token: Token, text: str, prefix: bool) -> Term:
         raise QueryError(
             "* needs two letters or more before it", token.position, "write a longer beginning"
         )
-    edges = {_edge(word, starred and word.end == length) for word in lattice}
+    edges = {
+        Edge(word.word, word.start, word.end, True)
+        if starred and word.end == length
+        else Edge(word.form, word.start, word.end)
+        for word in lattice
+    }
     return Term(tuple(sorted(edges, key=lambda edge: (edge.start, edge.end))), length)
-
-
-def _edge(word: Word, prefix: bool) -> Edge:
-    return Edge(word.word if prefix else word.form, word.start, word.end, prefix)
 
 
 def _refuse_wordless(token: Token) -> NoReturn:

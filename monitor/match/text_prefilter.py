@@ -7,7 +7,7 @@ words of a phrase, for a few in which they occur together.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 
 from monitor.match.abbreviations import find_definitions
@@ -109,10 +109,5 @@ def _begins(edge: Edge) -> tuple[str, ...]:
 
 def _may_abbreviate(begin: Sequence[bytes], title: str, abstract: str) -> bool:
     """Return whether an abbreviation that the paper defines may stand for one of the words."""
-    texts = [letters(" ".join(definition)) for definition in _defined(title, abstract)]
+    texts = [letters(" ".join(definition)) for definition in find_definitions(title, abstract)]
     return any(one in written for written in texts for one in begin)
-
-
-def _defined(title: str, abstract: str) -> Iterator[tuple[str, str]]:
-    if "(" in title or "(" in abstract:
-        yield from find_definitions(title, abstract)

@@ -136,11 +136,8 @@ class Reader:
         form = form_of(word)
         return self._numbers.get(form) or self._number(form)
 
-    def _edges(self, piece: bytes) -> list[tuple[int, int, int]]:
-        return self.number_words(words_of_piece(piece))
-
     def _no_pieces(self) -> Pieces:
-        return Pieces(self._simple, self._edges)
+        return Pieces(self._simple, lambda piece: self.number_words(words_of_piece(piece)))
 
     def _forget(self) -> None:
         """Forget what was only read in papers."""

@@ -104,7 +104,7 @@ class Leaves:
         return self._others[key]
 
     def _link(self, phrases: Sequence[int], leaf: Words, information: float) -> int:
-        number = self._new(_cost(leaf), information)
+        number = self._new(sum(20.0 if edge.prefix else 1.0 for edge in leaf.edges), information)
         for phrase in phrases:
             self._links.add(phrase, number, _mask(leaf.fields))
         self._asks_venue = self._asks_venue or "venue" in leaf.fields
@@ -239,7 +239,3 @@ class Leaves:
 
 def _mask(fields: Sequence[str]) -> int:
     return sum(_FIELDS[field] for field in fields)
-
-
-def _cost(leaf: Words) -> float:
-    return sum(20.0 if edge.prefix else 1.0 for edge in leaf.edges)
