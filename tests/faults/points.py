@@ -110,9 +110,8 @@ def install(order: Order) -> None:
 # and a test says so.
 TRANSACTIONS = {
     "monitor.pipeline.compose._ask_about_the_clock": "clock",
-    "monitor.pipeline.compose._freeze": "digest",
     "monitor.pipeline.freeze.freeze": "digest",
-    "monitor.pipeline.compose._subscription": "composed well",
+    "monitor.pipeline.compose._freeze": "composed well",
     "monitor.pipeline.compose._record_failure": "composed badly",
     "monitor.pipeline.notices.notify": "operator told",
     "monitor.pipeline.incidents.note_outage": "outage",
