@@ -78,7 +78,7 @@ class InForce:
         earlier, mark = self._subscribed
         return (
             mark is not None
-            and earlier == subscribed
+            and (earlier is subscribed or earlier == subscribed)
             and subscriptions.subscriptions_mark(tx) == mark
         )
 

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, time, timedelta
-from zoneinfo import ZoneInfo
+from datetime import datetime, timedelta
 
 import structlog
 
 from monitor.channels.retry_policy import rest
 from monitor.digest.compose import Draft, draft
 from monitor.digest.compose import compose as compose_digest
-from monitor.digest.schedule import Slot, late_before, latest_due, next_due
+from monitor.digest.schedule import Slot, late_before
 from monitor.errors import MonitorError, StoreBusyError, StoreError, UsageError
 from monitor.identity.other_titles import other_titles
 from monitor.match import TopicIndex
 from monitor.model import Digest, OtherTitle
 from monitor.pipeline import incidents
+from monitor.pipeline.due import (
+    NextDue,
+    find_next_due,
+    find_slot,
+    may_be_due,
+    pause_end,
+    set_next_due,
+)
 from monitor.pipeline.freeze import OnFailure, freeze, render
 from monitor.pipeline.notices import notify
 from monitor.pipeline.render_again import failing, render_again
 from monitor.pipeline.runtime import ComposeContext, Destination, Subscription
-from monitor.store import digests, matches, papers, runs, subscriptions, unsent_matches
 from monitor.store import incidents as stored_incidents
+from monitor.store import matches, papers, runs, unsent_matches
 from monitor.store.database import Transaction
 from monitor.store.subscriptions import SubscriptionState
 
@@ -33,8 +40,6 @@ OnDigest = Callable[[Digest], object]
 
 # A first digest has no period before it: it accounts for what was read in this time.
 FIRST_REPORT = timedelta(days=7)
-# A subscription made at eight has its first digest at eight.
-MOMENT = timedelta(microseconds=1)
 
 
 def log_failure(subscription: str, fault: Exception) -> None:
@@ -64,24 +69,14 @@ def compose(
     With `early` they are composed now. One that fails stops no other: it goes to `on_failure`, and
     with `patient` it rests. `on_digest` gets each digest. Raises UsageError, StoreBusyError.
     """
-    now, selected, known = context.clock.now(), chosen(context, names), matches.PapersRead()
-    done: list[int] = []
+    now, selected = context.clock.now(), chosen(context, names)
     if incidents.clock_jumped(context):
         _ask_about_the_clock(context, now)
-        selected = []
+        selected = ()
     with context.database.reading() as tx:
         resting, unrendered = _failing(tx, now, patient)
-        in_force = _in_force(tx, selected, resting)
-    for subscription, state in in_force:
-        try:
-            if digest := _due(context, subscription, state, now, early, known):
-                done += _freeze(context, subscription, digest, early)
-                on_digest(digest)
-        except StoreBusyError:
-            raise
-        except Exception as fault:
-            _record_failure(context, subscription.name, fault, now)
-            on_failure(subscription.name, fault)
+        looked_at = may_be_due(tx, selected, None if early else now, resting, every=not names)
+    done = _compose_each(context, looked_at, now, early, on_failure, on_digest)
     try:
         render_again(context, selected, unrendered, on_failure)
         notify(context)
@@ -92,6 +87,37 @@ def compose(
     return done
 
 
+def _compose_each(
+    context: ComposeContext,
+    looked_at: Iterable[tuple[Subscription, SubscriptionState]],
+    now: datetime,
+    early: bool,
+    on_failure: OnFailure,
+    on_digest: OnDigest,
+) -> list[int]:
+    """Compose what is due of some subscriptions; note when the others are due."""
+    done: list[int] = []
+    later: list[NextDue] = []
+    known = matches.PapersRead()
+    for subscription, state in looked_at:
+        try:
+            if digest := _due(context, subscription, state, now, early, known):
+                done += _freeze(context, subscription, digest, early)
+                on_digest(digest)
+            else:
+                later += find_next_due(subscription, state, now)
+        except StoreBusyError:
+            raise
+        except Exception as fault:
+            _record_failure(context, subscription.name, fault, now)
+            on_failure(subscription.name, fault)
+    try:
+        set_next_due(context, later)
+    except StoreError as fault:
+        log.warning("next due times not recorded", error=str(fault))
+    return done
+
+
 def _failing(tx: Transaction, now: datetime, patient: bool) -> tuple[set[str], set[str]]:
     """Return the subjects that rest after a failure, and the channels to render for again now."""
     unrendered = failing(stored_incidents.open_incidents(tx))
@@ -99,15 +125,6 @@ def _failing(tx: Transaction, now: datetime, patient: bool) -> tuple[set[str], s
         return set(), unrendered
     resting = stored_incidents.resting(tx, incidents.NOT_COMPOSED, now)
     return resting, unrendered - stored_incidents.resting(tx, incidents.NOT_RENDERED, now)
-
-
-def _in_force(
-    tx: Transaction, selected: Sequence[Subscription], resting: Collection[str]
-) -> list[tuple[Subscription, SubscriptionState]]:
-    """Return the subscriptions in force that do not rest after a failure, with their states."""
-    awake = [one for one in selected if incidents.subscription(one.name) not in resting]
-    states = subscriptions.states(tx, [one.name for one in awake])
-    return [(one, states[one.name]) for one in awake if one.name in states]
 
 
 def _record_failure(context: ComposeContext, name: str, fault: Exception, now: datetime) -> None:
@@ -139,15 +156,17 @@ def _ask_about_the_clock(context: ComposeContext, now: datetime) -> None:
         stored_incidents.open_incident(tx, incidents.CLOCK, incidents.JUMPED, now, error)
 
 
-def chosen(context: ComposeContext, names: Sequence[str]) -> list[Subscription]:
+def chosen(context: ComposeContext, names: Sequence[str]) -> Sequence[Subscription]:
     """Return the named subscriptions, all when none is named. Raises UsageError."""
+    if not names:
+        return context.subscriptions
     by_name = {subscription.name: subscription for subscription in context.subscriptions}
     for name in names:
         if name not in by_name:
             raise UsageError(
                 f"no subscription is named {name!r}", f"there are: {', '.join(by_name)}"
             )
-    return [s for s in context.subscriptions if not names or s.name in names]
+    return [by_name[name] for name in by_name if name in set(names)]
 
 
 def _due(
@@ -159,9 +178,9 @@ def _due(
     known: matches.PapersRead,
 ) -> Digest | None:
     """Compose the digest of a subscription if one is due."""
-    if now <= _pause_end(subscription):
+    if now <= pause_end(subscription):
         return None
-    slot = _slot(context, subscription, state, now, early)
+    slot = find_slot(context, subscription, state, now, early)
     return _digest(context, subscription, state, slot, now, known) if slot else None
 
 
@@ -177,36 +196,6 @@ def _freeze(
         subject = incidents.subscription(subscription.name)
         stored_incidents.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
     return [frozen] if frozen is not None else []
-
-
-def _pause_end(subscription: Subscription) -> datetime:
-    """Return the last moment of a pause; long ago without one."""
-    if subscription.pause_until is None:
-        return datetime.min.replace(tzinfo=UTC)
-    zone = ZoneInfo(subscription.timezone)
-    start = datetime.combine(subscription.pause_until, time.min, zone)
-    return start.astimezone(UTC) - MOMENT
-
-
-def _slot(
-    context: ComposeContext,
-    subscription: Subscription,
-    state: SubscriptionState,
-    now: datetime,
-    early: bool,
-) -> Slot | None:
-    # After a change of zone, what is due still counts from the last slot: no date is skipped.
-    first = max(state.first_seen, state.in_force_since) - MOMENT
-    last = max(state.first_seen - MOMENT, state.last_due_at or first)
-    after = max(last, _pause_end(subscription))
-    if subscription.schedule.immediately:
-        with context.database.reading() as tx:
-            if not unsent_matches.has_fresh(tx, subscription.name, now):
-                return None
-            return Slot(str(digests.count(tx, subscription.name) + 1), now)
-    if early:
-        return next_due(subscription.schedule, subscription.timezone, max(after, now))
-    return latest_due(subscription.schedule, subscription.timezone, after, now)
 
 
 def _digest(

@@ -9,7 +9,6 @@ A task that is lost or done twice does no harm: what is due stands in the tables
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
@@ -21,6 +20,7 @@ from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.compose import compose, log_failure, raise_store_error
 from monitor.pipeline.deliver import are_open, deliver, deliver_line
+from monitor.pipeline.due import find_chunks
 from monitor.pipeline.freeze import OnFailure
 from monitor.pipeline.ingest import ingest, is_due
 from monitor.pipeline.match import match, sync_subscriptions
@@ -69,8 +69,8 @@ def do(
             match(runtime)
         case Step.COMPOSE:
             match(runtime)
-            for number in range(0, len(runtime.subscriptions), share or sys.maxsize):
-                follow(Task(Step.COMPOSE_SOME, str(number // (share or 1))))
+            for chunk in find_chunks(runtime, share):
+                follow(Task(Step.COMPOSE_SOME, str(chunk)))
         case Step.COMPOSE_SOME:
             _compose(runtime, int(task.of), follow, share)
         case Step.DELIVER:
@@ -95,10 +95,14 @@ def _ingest(runtime: Runtime, source: str) -> bool:
 def _compose(
     runtime: Runtime, chunk: int, follow: Callable[[Task], object], share: int | None
 ) -> None:
-    share = share or len(runtime.subscriptions)
-    names = [one.name for one in runtime.subscriptions[chunk * share : (chunk + 1) * share]]
+    names = []
+    if share:
+        names = [one.name for one in runtime.subscriptions[chunk * share : (chunk + 1) * share]]
+        if not names:
+            return
     failed: dict[str, Exception] = {}
-    if names and compose(runtime, names, patient=True, on_failure=failed.__setitem__):
+    composed = compose(runtime, names, patient=True, on_failure=failed.__setitem__)
+    if composed:
         for line in runtime.lines:
             follow(Task(Step.DELIVER, line))
     raise_store_error(failed)

@@ -14,7 +14,7 @@ import structlog
 from monitor.match import TopicIndex, build_index
 from monitor.model import Change, MatchRow, Topic
 from monitor.pipeline import incidents
-from monitor.pipeline.runtime import OPERATOR, MatchContext
+from monitor.pipeline.runtime import MatchContext
 from monitor.store import incidents as stored_incidents
 from monitor.store import matches, outbox, papers, subscriptions
 from monitor.store.database import Transaction
@@ -70,17 +70,15 @@ def sync_subscriptions(context: MatchContext) -> None:
     What no longer is in the configuration is no incident either.
     """
     now = context.clock.now()
-    subscribed = [(s.name, s.schedule_text, s.timezone, s.topics) for s in context.subscriptions]
-    ways = [(s.name, way) for s in context.subscriptions for way in s.ways]
-    ways += [(OPERATOR, way) for way in context.operator]
-    living = {(name, way.channel, to) for name, way in ways for to in way.recipients}
     with context.database.writing() as tx:
-        if not context.in_force.has_subscriptions(tx, subscribed):
-            subscriptions.sync_subscriptions(tx, subscribed, now)
+        if not context.in_force.has_subscriptions(tx, context.subscribed):
+            subscriptions.sync_subscriptions(tx, context.subscribed, now)
         mark = subscriptions.subscriptions_mark(tx)
-        outbox.suppress_missing(tx, living, now)
-        stored_incidents.end_obsolete(tx, incidents.subjects(context, living), now)
-    context.in_force.remember_subscriptions(subscribed, mark)
+        outbox.suppress_missing(tx, context.recipients, now)
+        if stored_incidents.open_incidents(tx):
+            living = incidents.subjects(context, context.recipients)
+            stored_incidents.end_obsolete(tx, living, now)
+    context.in_force.remember_subscriptions(context.subscribed, mark)
 
 
 def _look_back(context: MatchContext) -> int:

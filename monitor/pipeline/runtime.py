@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import cached_property
 
 from monitor.channels.email.oauth import Tokens
 from monitor.channels.email.sender_dns import Lookup, ask
@@ -19,6 +20,7 @@ from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
 from monitor.store.database import Database
 from monitor.store.locks import Owner
+from monitor.store.subscriptions import Subscribed
 
 OPERATOR = "@operator"
 
@@ -111,6 +113,13 @@ class RecipientsContext(StageContext):
     operator: tuple[Destination, ...]
     channels: Mapping[str, Channel]
 
+    @cached_property
+    def recipients(self) -> frozenset[tuple[str, str, str]]:
+        """All (subscription, channel, recipient), the operator's among them."""
+        ways = [(one.name, way) for one in self.subscriptions for way in one.ways]
+        ways += [(OPERATOR, way) for way in self.operator]
+        return frozenset((name, way.channel, to) for name, way in ways for to in way.recipients)
+
     @property
     def lines(self) -> dict[str, list[Channel]]:
         """The channels by outage group: all of one are down together, and sent on in turn."""
@@ -125,6 +134,13 @@ class MatchContext(RecipientsContext):
     sources: Mapping[str, ConfiguredSource]
     topics: tuple[Topic, ...]
     in_force: InForce = field(default_factory=InForce)
+
+    @cached_property
+    def subscribed(self) -> tuple[Subscribed, ...]:
+        """The subscriptions as the store has them."""
+        return tuple(
+            (one.name, one.schedule_text, one.timezone, one.topics) for one in self.subscriptions
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from msgspec import structs
 
 from monitor.model import Change, ChangeKind, MatchRow, StoredPaper, Topic
-from monitor.store import heartbeats, papers, schema
+from monitor.store import heartbeats, papers, schema, subscriptions
 from monitor.store.changes import matched_since, reopen
 from monitor.store.database import Transaction
 from monitor.store.inserts import bind_value, insert_or_update, insert_plain
@@ -230,6 +230,8 @@ def _insert(tx: Transaction, matches: Iterable[MatchRow], now: datetime) -> None
     ]
     names = ("topic", "paper_id", "revision", "score", "matched_at")
     insert_plain(tx, schema.match, names, rows)
+    if rows:
+        subscriptions.wake_immediate(tx, {row[0] for row in rows}, now)
 
 
 def _changes(tx: Transaction, wanted: sa.ColumnElement[bool], limit: int) -> list[Change]:

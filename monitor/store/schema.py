@@ -363,6 +363,9 @@ subscription = Table(
     Column("schedule", Text, nullable=False),
     Column("timezone", Text, nullable=False),
     Column("in_force_since", Instant, nullable=False),
+    # Nothing is due before; empty when that is not known.
+    Column("next_due_at", Instant),
+    Index("ix_subscription_next_due_at", "next_due_at"),
 )
 
 subscription_topic = Table(

@@ -14,13 +14,14 @@ from monitor.store.database import Transaction
 from monitor.store.digest_state import stands
 from monitor.store.inserts import insert_new, insert_or_update
 from monitor.store.raw_rows import fetch
-from monitor.store.sql import among
+from monitor.store.sql import Instant, among
 
 _subscription = schema.subscription.c
 _has = schema.subscription_topic.c
 _digest = schema.digest.c
 
 _SUBSCRIPTIONS = "subscriptions"
+IMMEDIATELY = "immediately"
 
 # Name, schedule, zone, topics.
 Subscribed = tuple[str, str, str, Sequence[str]]
@@ -32,7 +33,8 @@ class SubscriptionState:
 
     `in_force_since` is when its schedule or zone changed, or when it was added again.
     `last_due_at` is when its newest digest was due, and `last_composed_at` when the newest that
-    is not superseded was composed. Both are None before the first.
+    is not superseded was composed. Both are None before the first. Nothing is due before
+    `next_due_at`, which is None when that is not known.
     """
 
     name: str
@@ -40,13 +42,14 @@ class SubscriptionState:
     in_force_since: datetime
     last_due_at: datetime | None
     last_composed_at: datetime | None
+    next_due_at: datetime | None = None
 
 
 def sync_subscriptions(tx: Transaction, subscribed: Iterable[Subscribed], now: datetime) -> None:
     """Store the subscriptions of the configuration, and mark all others as removed.
 
     A subscription has each topic since it first got it, and again from the time when it or the
-    topic was added again.
+    topic was added again. After a change each is looked at, whenever it was due next.
     """
     rows = {name: (schedule, zone, topics) for name, schedule, zone, topics in subscribed}
     known = {row.name: row for row in tx.execute(sa.select(schema.subscription))}
@@ -61,6 +64,7 @@ def sync_subscriptions(tx: Transaction, subscribed: Iterable[Subscribed], now: d
     insert_or_update(tx, schema.subscription, changed, updated)
     others = _sync_topics(tx, {name: topics for name, (_, _, topics) in rows.items()}, now)
     if gone or changed or others or subscriptions_mark(tx) is None:
+        _forget_next_due(tx)
         heartbeats.beat(tx, _SUBSCRIPTIONS, datetime.now(UTC))
 
 
@@ -108,15 +112,21 @@ def _sync_topics(tx: Transaction, wanted: dict[str, Sequence[str]], now: datetim
     return had != pairs
 
 
-def states(tx: Transaction, names: Collection[str] | None = None) -> dict[str, SubscriptionState]:
-    """Return the state of all active subscriptions, or of those named, by name."""
+def states(
+    tx: Transaction, names: Collection[str] | None = None, due: datetime | None = None
+) -> dict[str, SubscriptionState]:
+    """Return the state of all active subscriptions, or of those named, by name.
+
+    With `due` only those of which a digest may be due at that time.
+    """
     is_named = sa.true() if names is None else among(tx, _subscription.name, names)
+    is_due = sa.true() if due is None else _may_be_due(due)
     rows = tx.execute(
         sa.select(
             schema.subscription,
             _newest(_digest.due_at, sa.true()).label("due_at"),
             _newest(_digest.composed_at, stands()).label("composed_at"),
-        ).where(_subscription.removed_at.is_(None), is_named)
+        ).where(_subscription.removed_at.is_(None), is_named, is_due)
     )
     return {
         row.name: SubscriptionState(
@@ -125,9 +135,61 @@ def states(tx: Transaction, names: Collection[str] | None = None) -> dict[str, S
             in_force_since=row.in_force_since,
             last_due_at=row.due_at,
             last_composed_at=row.composed_at,
+            next_due_at=row.next_due_at,
         )
         for row in rows
     }
+
+
+def may_be_due(tx: Transaction, now: datetime) -> set[str]:
+    """Return the names of the active subscriptions of which a digest may be due."""
+    active = _subscription.removed_at.is_(None)
+    return set(tx.scalars(sa.select(_subscription.name).where(active, _may_be_due(now))))
+
+
+def _may_be_due(now: datetime) -> sa.ColumnElement[bool]:
+    return sa.or_(_subscription.next_due_at.is_(None), _subscription.next_due_at <= now)
+
+
+def set_next_due(
+    tx: Transaction, found: Iterable[tuple[SubscriptionState, str, str, datetime]]
+) -> None:
+    """Note when subscriptions are due next, by their state, schedule and zone.
+
+    One that changed meanwhile is left as it is, and looked at again.
+    """
+    unchanged = (
+        _subscription.name == sa.bindparam("its_name"),
+        _subscription.schedule == sa.bindparam("its_schedule"),
+        _subscription.timezone == sa.bindparam("its_zone"),
+        _subscription.next_due_at.is_not_distinct_from(sa.bindparam("before", type_=Instant)),
+    )
+    rows = [
+        {
+            "its_name": state.name,
+            "its_schedule": schedule,
+            "its_zone": zone,
+            "before": state.next_due_at,
+            "after": after,
+        }
+        for state, schedule, zone, after in found
+    ]
+    if rows:
+        update = sa.update(schema.subscription).where(*unchanged)
+        tx.execute(update.values(next_due_at=sa.bindparam("after", type_=Instant)), rows)
+
+
+def _forget_next_due(tx: Transaction) -> None:
+    known = _subscription.next_due_at.is_not(None)
+    tx.execute(sa.update(schema.subscription).where(known).values(next_due_at=None))
+
+
+def wake_immediate(tx: Transaction, topics: Collection[str], now: datetime) -> None:
+    """Have those subscriptions to topics looked at that get their digests immediately."""
+    readers = sa.select(_has.subscription).where(among(tx, _has.topic, topics))
+    immediate = sa.func.lower(_subscription.schedule) == IMMEDIATELY
+    awake = sa.update(schema.subscription).where(immediate, _subscription.name.in_(readers))
+    tx.execute(awake.values(next_due_at=now))
 
 
 def _newest(
