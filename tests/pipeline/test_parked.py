@@ -14,7 +14,7 @@ from monitor.app import App, load_settings, open_app
 from monitor.commands.status import status
 from monitor.errors import ConfigError
 from monitor.service.scheduler import Service
-from monitor.store import schema
+from monitor.store import digests, schema
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.patience import PATIENCE
 
@@ -61,10 +61,10 @@ def test_it_is_parked_and_the_others_run(upgraded: House) -> None:
         [sent] = app.digest()
         result = status(app.runtime)
         with app.runtime.database.reading() as tx:
-            [notes] = tx.scalars(sa.select(schema.digest.c.content))
+            _, digest = digests.latest(tx, sent.subscription) or (0, None)
     # What it had matched before the upgrade is not lost.
     assert sent.papers == 2
-    assert "The topic “old” is parked" in str(notes)
+    assert digest and "The topic “old” is parked" in digest.notes[0]
     assert [one for one in result.problems if one.startswith("topic old is parked: ANDNOT is not")]
     assert in_force(upgraded) == {"old": OLD, "new": "bandit"}
 

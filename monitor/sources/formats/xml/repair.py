@@ -67,7 +67,7 @@ def read_elements(
     `spaces` are the namespaces that names may have.
     """
     tags, head_tags = ({f"{s}{name}" for s in spaces for name in of} for of in (names, heads))
-    count = 0
+    count = number = 0
     try:
         for element in _below_root(records(content, tags, head_tags, bulk), roots):
             count += element.tag in tags
@@ -80,7 +80,6 @@ def read_elements(
             return
     text = declare_prefixes(repair_escapes(content), spaces[0][1:-1])
     again = _below_root(records(text.encode(errors="replace"), tags, head_tags))
-    number = 0
     try:
         for element in again:
             number += element.tag in tags
