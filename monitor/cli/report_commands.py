@@ -28,17 +28,26 @@ topics = typer.Typer(help="Test a topic on the stored papers before using it.")
 def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
     """Check the configuration, topics and templates, and report every error."""
     from monitor.cli import json_output, report_output
-    from monitor.commands.topic_width import explain_parked_faults, topic_warnings
     from monitor.config import load
-    from monitor.digest.render import JinjaTemplates
+    from monitor.store.sqlite_files import is_missing
 
     faults: tuple[Fault, ...] = ()
     warnings: tuple[Fault, ...] = ()
     try:
         settings = load(config)
-        faults = tuple(JinjaTemplates(settings.templates).faults())
-        warnings = (*settings.warnings, *topic_warnings(settings))
+        warnings = settings.warnings
+        # Jinja and SQLAlchemy take long to import: only for what is there.
+        if settings.templates:
+            from monitor.digest.render import JinjaTemplates
+
+            faults = tuple(JinjaTemplates(settings.templates).faults())
+        if not is_missing(settings.store):
+            from monitor.commands.topic_width import topic_warnings
+
+            warnings = (*warnings, *topic_warnings(settings))
     except ConfigError as fault:
+        from monitor.commands.topic_width import explain_parked_faults
+
         faults = explain_parked_faults(config, fault.faults)
     report_output.doubts(warnings)
     if as_json:

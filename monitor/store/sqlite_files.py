@@ -21,6 +21,12 @@ def is_full(folder: Path) -> bool:
     return no_inodes or disk.f_bavail * disk.f_frsize < MIN_FREE_BYTES
 
 
+def is_missing(url: str) -> bool:
+    """Return whether a store is a SQLite file that does not exist."""
+    path = url.removeprefix("sqlite:///").partition("?")[0]
+    return url.startswith("sqlite:///") and not Path(path).exists()
+
+
 def size_of(path: Path) -> int:
     """Return the size of a file in bytes, 0 if there is none."""
     try:

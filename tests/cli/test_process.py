@@ -30,6 +30,24 @@ def test_the_command_line_is_there_before_anything_heavy_is() -> None:
     assert ran.stdout.strip() == "[]"
 
 
+def test_a_configuration_without_store_and_templates_is_checked_before_anything_heavy_is(
+    house: House,
+) -> None:
+    file = house.write()
+    code = (
+        "import sys\n"
+        "from monitor.cli import main\n"
+        f"sys.argv = ['paper-monitor', 'check', '-c', {str(file)!r}]\n"
+        "try:\n"
+        "    main()\n"
+        "except SystemExit as end:\n"
+        "    heavy = 'sqlalchemy alembic numpy httpx slack_sdk jinja2 feedparser'.split()\n"
+        "    print(end.code, [name for name in heavy if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "0 []"
+
+
 def test_lines_of_libraries_are_logged_as_ours() -> None:
     code = (
         "import logging, monitor.log, structlog\n"
