@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import Annotated
 
@@ -16,10 +15,6 @@ Sources = Annotated[list[str] | None, typer.Argument(metavar="SOURCE", show_defa
 Subscriptions = Annotated[
     list[str] | None, typer.Argument(metavar="SUBSCRIPTION", show_default=False)
 ]
-
-# Objects. Looking for cycles among all topics as often as Python does takes an eighth of the time
-# in which digests are composed, and finds few.
-GC_THRESHOLD = 100_000
 
 
 class Failures:
@@ -131,7 +126,6 @@ def digest(
         raise UsageError("--early needs at least one subscription name")
     failed = Failures()
     with open_configured(config, now, create=not dry_run) as app:
-        gc.set_threshold(GC_THRESHOLD)
         if dry_run:
             sent = rehearse(app.runtime, names or (), early, failed.add)
         else:
