@@ -18,7 +18,7 @@ from typing import Any, ClassVar, cast
 from pydantic import BaseModel, ConfigDict
 
 from monitor.errors import UsageError
-from monitor.model import Delivery, Digest, Notice, Outcome, Rendered, Templates
+from monitor.model import Delivery, Digest, Notice, Outcome, Rendered, Step, Templates
 from monitor.text import clean
 
 # What a class must define itself.
@@ -99,6 +99,13 @@ class Channel(ABC):
     def check(self) -> str:
         """Check that the channel could send now, sending nothing; return the problem, or ""."""
         return ""
+
+    def steps(self) -> tuple[Step, ...]:
+        """Take the steps on the way to sending, up to the first that fails, and send nothing.
+
+        Empty where there is only one, which is `check`.
+        """
+        return ()
 
     def close(self) -> None:  # noqa: B027 - most channels keep nothing open
         """Close what `send` keeps open between deliveries."""

@@ -188,5 +188,9 @@ def sent_tests(tests: Sequence[SentTest]) -> None:
         state = Text(one.state.value, STATE.get(one.state, ""))
         rows.add_row(escape(one.subscription), escape(one.channel), escape(one.recipient), state)
     console.print(rows)
+    for channel, steps in dict.fromkeys((one.channel, one.steps) for one in tests):
+        for step in steps:
+            outcome = Text("failed", "bold red") if step.problem else Text("ok", "green")
+            console.print(f"{escape(channel)}: {step.name}:", outcome)
     for channel, error in dict.fromkeys((one.channel, one.outcome.error) for one in tests):
         print_error(channel, error)

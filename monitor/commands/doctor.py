@@ -11,7 +11,7 @@ from monitor.channels.email import sender_dns
 from monitor.channels.email.channel import SMTP_SERVER, sender_domain
 from monitor.commands.heartbeat import SERVICE, Check, service, store, workers
 from monitor.commands.problems import is_sent_again
-from monitor.model import DeliveryState, Run, RunOutcome
+from monitor.model import Channel, DeliveryState, Run, RunOutcome
 from monitor.pipeline import Runtime
 from monitor.private_files import can_be_read_by_all
 from monitor.store import deliveries, heartbeats, runs
@@ -49,12 +49,21 @@ def before_first_run(runtime: Runtime, place: str, files: Sequence[Path] = ()) -
 
 
 def _outside(runtime: Runtime) -> list[Check]:
-    ways = [
-        Check(f"channel {name}", not fault, fault or "reachable; nothing was sent")
-        for name, channel in runtime.channels.items()
-        for fault in [channel.check()]
-    ]
+    ways = [check for name, channel in runtime.channels.items() for check in _way(name, channel)]
     return [*_templates(runtime), *ways, *_senders(runtime), *_sources_read(runtime)]
+
+
+def _way(name: str, channel: Channel) -> list[Check]:
+    """Check a channel, and each step on the way to it."""
+    steps = channel.steps()
+    fault = next((step.problem for step in steps if step.problem), "") if steps else channel.check()
+    return [
+        *(
+            Check(f"channel {name}: {one.name}", not one.problem, one.problem or "ok")
+            for one in steps
+        ),
+        Check(f"channel {name}", not fault, fault or "reachable; nothing was sent"),
+    ]
 
 
 def _permissions(files: Sequence[Path]) -> Check:

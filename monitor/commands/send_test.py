@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 
 from monitor.channels.email.channel import message_id
-from monitor.model import Channel, Delivery, DeliveryState, Notice, Outcome, Rendered
+from monitor.model import Channel, Delivery, DeliveryState, Notice, Outcome, Rendered, Step
 from monitor.pipeline import Runtime, chosen
 
 
 @dataclass(frozen=True, slots=True)
 class SentTest:
-    """A test message and its outcome."""
+    """A test message and its outcome; `steps` are those on the way to its channel."""
 
     subscription: str
     channel: str
     recipient: str
     outcome: Outcome
+    steps: tuple[Step, ...] = ()
 
     @property
     def state(self) -> DeliveryState:
@@ -32,8 +34,12 @@ def send_test(runtime: Runtime, names: Sequence[str] = ()) -> list[SentTest]:
     """Send a test message to every destination of the named subscriptions, all if none is."""
     lines = ("This is a test. Digests will reach you this way.",)
     notice = Notice("A test message from Paper Monitor", lines, runtime.clock.now())
+    steps = cache(lambda name: runtime.channels[name].steps())
     return [
-        _send(runtime, subscription.name, destination.channel, recipient, notice)
+        replace(
+            _send(runtime, subscription.name, destination.channel, recipient, notice),
+            steps=steps(destination.channel),
+        )
         for subscription in chosen(runtime, names)
         for destination in subscription.ways
         for recipient in destination.recipients

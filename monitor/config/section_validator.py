@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -113,9 +113,9 @@ def setting_names(model: type[BaseModel]) -> list[str]:
 def nested_section(model: type[BaseModel], where: Iterable[int | str]) -> type[BaseModel]:
     """Return the settings that stand at a place within others."""
     for name in where:
-        inner = model.model_fields[str(name)].annotation
-        assert isinstance(inner, type) and issubclass(inner, BaseModel)
-        model = inner
+        annotation = model.model_fields[str(name)].annotation
+        kinds = [one for one in (annotation, *get_args(annotation)) if isinstance(one, type)]
+        [model] = [one for one in kinds if issubclass(one, BaseModel)]
     return model
 
 

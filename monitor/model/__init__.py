@@ -19,6 +19,7 @@ from monitor.model.delivery import (
     DeliveryState,
     Outcome,
     State,
+    Step,
 )
 from monitor.model.digests import (
     Digest,
@@ -117,6 +118,7 @@ __all__ = [
     "SourceReport",
     "SourceWarning",
     "State",
+    "Step",
     "StoredPaper",
     "Templates",
     "Topic",

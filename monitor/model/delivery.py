@@ -78,6 +78,14 @@ class Outcome:
     channel_down: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step on the way to a channel, with what is wrong with it, "" for nothing."""
+
+    name: str
+    problem: str = ""
+
+
 class Channel(Protocol):
     """A way out, as the pipeline uses it; `monitor.channels.base.Channel` explains each part."""
 
@@ -96,5 +104,7 @@ class Channel(Protocol):
     def reconcile(self, delivery: Delivery) -> Outcome | None: ...
 
     def check(self) -> str: ...
+
+    def steps(self) -> tuple[Step, ...]: ...
 
     def close(self) -> None: ...

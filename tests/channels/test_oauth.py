@@ -349,3 +349,48 @@ def decoded(part: str) -> bytes:
 def test_no_secret_is_in_the_form_of_an_object(endpoint: TokenServer, tokens: Tokens) -> None:
     tokens.token()
     assert_no_secrets(repr(tokens) + repr(tokens.grant) + repr(delegated(endpoint)))
+
+
+# ── the steps ───────────────────────────────────────────────────────────────────────
+
+EVERY_STEP = ["token endpoint", "token", "connection", "login", "sender"]
+
+
+def test_the_steps_are_taken_one_after_the_other_and_send_nothing(
+    mx: ScriptedSmtp, tokens: Tokens
+) -> None:
+    taken = server(mx, tokens).steps()
+    assert [step.name for step in taken] == EVERY_STEP
+    assert not any(step.problem for step in taken)
+    assert mx.commands[-2:] == [f"MAIL FROM:<{MAILBOX}>", "quit"]
+    assert mx.received == []
+
+
+@pytest.mark.parametrize(
+    ("broken", "problem"),
+    [
+        ("token endpoint", "answered 500"),
+        ("token", "invalid_client"),
+        ("connection", "cannot be reached"),
+        ("login", "refused a token that was just issued"),
+        ("sender", "refused the sender papers@example.org: 550 5.7.60 not as this one"),
+    ],
+)
+def test_the_first_step_that_fails_is_named_with_its_reason_and_is_the_last(
+    endpoint: TokenServer, mx: ScriptedSmtp, tokens: Tokens, broken: str, problem: str
+) -> None:
+    if broken == "token endpoint":
+        endpoint.down = True
+    elif broken == "token":
+        endpoint.script.append(refusal("invalid_client", "AADSTS7000215: a wrong secret"))
+    elif broken == "connection":
+        mx.port = closed_port()
+    elif broken == "login":
+        mx.accepts = lambda token: False
+    else:
+        mx.always["mail"] = "550 5.7.60 not as this one"
+    *before, last = server(mx, tokens).steps()
+    assert [step.name for step in (*before, last)] == EVERY_STEP[: EVERY_STEP.index(broken) + 1]
+    assert not any(step.problem for step in before)
+    assert problem in last.problem
+    assert_no_secrets(last.problem)

@@ -63,6 +63,11 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         ("sources: {s: {path: x}}", "1: sources.s.kind: is missing; write "),
         ("sources: {s: {kind: feed}}", "1: sources.s: give either `url:` or `path:`"),
         ("sources: {s: {kind: feed, url: x}}", "1: sources.s: `url:` must begin with http"),
+        (
+            "smtp: {host: a, from: c@d.org, oauth: {provider: other, client_secrt: x}}",
+            "1: smtp.oauth.client_secrt: “client_secrt” is not a setting here; "
+            "did you mean “client_secret”?",
+        ),
         ("sources: {s: {kind: feed, pth: x}}", "1: sources.s.pth: “pth” is not a setting here"),
         (
             "sources: {s: {kind: feed, path: x, every: 6 hours}}",

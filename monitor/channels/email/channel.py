@@ -24,7 +24,16 @@ from monitor.channels.email.mime import multipart
 from monitor.channels.email.pool import MailServer
 from monitor.channels.email.session import Letter
 from monitor.errors import UsageError
-from monitor.model import Delivery, DeliveryState, Digest, Notice, Outcome, Rendered, Templates
+from monitor.model import (
+    Delivery,
+    DeliveryState,
+    Digest,
+    Notice,
+    Outcome,
+    Rendered,
+    Step,
+    Templates,
+)
 from monitor.setting_types import SOME, Recipients
 from monitor.text import clean
 
@@ -139,6 +148,9 @@ class Mail(Channel):
 
     def check(self) -> str:
         return self._server.check()
+
+    def steps(self) -> tuple[Step, ...]:
+        return self._server.steps()
 
     def close(self) -> None:
         self._server.close()

@@ -9,7 +9,7 @@ import base64
 import ipaddress
 import smtplib
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -50,16 +50,20 @@ class _TokenEndedError(Exception):
     """A token that the server took before is refused: a new one is worth an attempt."""
 
 
-def connect(account: Account) -> Session:
-    """Return a connection that is ready for MAIL. Raises NotSentError."""
+def connect(account: Account, begin: Callable[[str], object] = bool) -> Session:
+    """Return a connection that is ready for MAIL. Raises NotSentError.
+
+    `begin` gets the name of each step as it begins.
+    """
     try:
-        return _connect(account)
+        return _connect(account, begin)
     except _TokenEndedError:
-        return _connect(account)
+        return _connect(account, bool)
 
 
-def _connect(account: Account) -> Session:
-    token = _access_token(account)
+def _connect(account: Account, begin: Callable[[str], object]) -> Session:
+    token = _access_token(account, begin)
+    begin("connection")
     try:
         session = _open_session(account)
     except smtplib.SMTPConnectError as error:
@@ -69,8 +73,12 @@ def _connect(account: Account) -> Session:
     except (smtplib.SMTPException, OSError, ValueError) as error:
         raise account.down_error(f"cannot be reached: {describe(error)}") from error
     try:
-        _start_tls(session, account)
-        _log_in(session, account, token)
+        if account.tls == "starttls":
+            begin("TLS")
+            _start_tls(session, account)
+        if account.username:
+            begin("login")
+            _log_in(session, account, token)
     except (smtplib.SMTPException, OSError, ValueError) as error:
         session.close()
         raise account.down_error(f"broke off: {describe(error)}") from error
@@ -93,8 +101,6 @@ def _tls_context(account: Account) -> ssl.SSLContext:
 
 def _start_tls(session: Session, account: Account) -> None:
     """STARTTLS is required: without it, or with another server's certificate, no mail is sent."""
-    if account.tls != "starttls":
-        return
     if not session.has_extn("starttls"):
         here = " (of this machine: smtp.tls: none)" if _is_loopback(account.host) else ""
         raise account.down_error(f"offers no STARTTLS, and mail is not sent in the clear{here}")
@@ -105,21 +111,24 @@ def _start_tls(session: Session, account: Account) -> None:
     session.ehlo()
 
 
-def _access_token(account: Account) -> str:
+def _access_token(account: Account, begin: Callable[[str], object]) -> str:
     """Return a token, asked for before the server is, which would not wait for it."""
     if account.tokens is None:
         return ""
+    begin("token endpoint")
     try:
-        return account.tokens.token()
+        token = account.tokens.token()
     except TokenError as error:
+        if error.code:  # the endpoint answered
+            begin("token")
         problem = f"no mail can be sent to {account.name}: {error}"
         raise NotSentError(Outcome(DeliveryState.RETRY, problem, channel_down=True)) from error
+    begin("token")
+    return token
 
 
 def _log_in(session: Session, account: Account, token: str) -> None:
     """One attempt with one mechanism, so that a wrong password locks no account."""
-    if not account.username:
-        return
     if account.tls == "none" and not _is_loopback(account.host):
         raise account.down_error("would get the password in the clear; set smtp.tls")
     mechanisms = session.esmtp_features.get("auth", "").upper().split()

@@ -7,7 +7,7 @@ from queue import LifoQueue
 from typing import Protocol
 
 from monitor.channels.email.session import Letter
-from monitor.model import Outcome
+from monitor.model import Outcome, Step
 
 
 class MailServer(Protocol):
@@ -18,6 +18,8 @@ class MailServer(Protocol):
     def send(self, letter: Letter, commit_handoff: Callable[[], bool]) -> Outcome: ...
 
     def check(self) -> str: ...
+
+    def steps(self) -> tuple[Step, ...]: ...
 
     def close(self) -> None: ...
 
@@ -45,6 +47,9 @@ class Connections:
 
     def check(self) -> str:
         return self._servers[0].check()
+
+    def steps(self) -> tuple[Step, ...]:
+        return self._servers[0].steps()
 
     def close(self) -> None:
         for server in self._servers:

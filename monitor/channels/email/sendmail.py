@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from monitor.channels.email.session import Letter
-from monitor.model import DeliveryState, Outcome
+from monitor.model import DeliveryState, Outcome, Step
 from monitor.text import clean
 
 # Statuses that concern one message: what is wrong with it, or with its recipient.
@@ -75,6 +75,10 @@ class Sendmail:
         if not os.access(self.program, os.X_OK):
             return f"{self.program} cannot be run: it is not executable"
         return ""
+
+    def steps(self) -> tuple[Step, ...]:
+        """Return no steps: the program takes them all."""
+        return ()
 
     def close(self) -> None:
         """Nothing is kept open between messages."""

@@ -16,13 +16,14 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from email.utils import parseaddr
 from pathlib import Path
 
 from monitor.channels.email.login import Account, Tls, connect
 from monitor.channels.email.oauth import Tokens
 from monitor.channels.email.session import Letter, NotSentError, Reply, Session, describe
 from monitor.channels.retry_policy import TIMEOUTS, Timeouts
-from monitor.model import DeliveryState, Outcome
+from monitor.model import DeliveryState, Outcome, Step
 
 # So many refusals by policy (5.7.x) in a row, for different recipients, concern us, not them.
 POLICY_LIMIT = 3
@@ -99,6 +100,34 @@ class SmtpServer:
                 return stop.outcome.error
             self._leave()
             return ""
+
+    def steps(self) -> tuple[Step, ...]:
+        """Connect, log in and ask whether mail may be sent as the sender, up to the first failure.
+
+        Some servers (Exchange) decide about the sender only when they have a message.
+        """
+        begun: list[str] = []
+        problem = ""
+        with self._lock:
+            self._leave()
+            try:
+                self._session = connect(self._account, begun.append)
+                begun.append("sender")
+                self._ask_for_sender(self._session)
+            except NotSentError as stop:
+                problem = stop.outcome.error
+            self._leave()
+        last = len(begun) - 1
+        return tuple(Step(name, problem if at == last else "") for at, name in enumerate(begun))
+
+    def _ask_for_sender(self, session: Session) -> None:
+        address = parseaddr(self.sender)[1]
+        try:
+            reply = session.ask("MAIL", f"FROM:<{address}>")
+        except (smtplib.SMTPException, OSError) as error:
+            raise self._down_error(f"broke off at MAIL: {describe(error)}") from error
+        if reply.kind != 2:
+            raise self._down_error(f"refused the sender {address}: {reply}")
 
     def close(self) -> None:
         """Say goodbye, whatever the server answers. The next letter opens a new connection."""
