@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+_NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:
@@ -21,8 +23,10 @@ class Cost:
 
 def run(command: Sequence[str], folder: Path) -> Cost:
     """Run a command in a folder to its end; it must succeed."""
+    # An installation keeps its compiled modules, whatever this shell says.
+    kept = {name: value for name, value in os.environ.items() if name != _NO_BYTECODE}
     with tempfile.TemporaryFile("w+") as output:
-        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output)
+        process = subprocess.Popen(command, cwd=folder, env=kept, stdout=output, stderr=output)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
