@@ -16,6 +16,7 @@ from monitor.model import Clock, Delivery, FirstRun, Run
 from monitor.pipeline import OPERATOR, InForce, Runtime, flow
 from monitor.store import deliveries, digests, incidents
 from monitor.store.database import Transaction
+from monitor.store.opening import queries_in_force
 from monitor.wiring import open_runtime
 
 log = structlog.get_logger()
@@ -108,7 +109,7 @@ def load_settings(path: Path, before: Settings | None = None) -> Settings:
     A topic that is in force in the store, and that these rules refuse, is parked with a warning:
     an upgrade stops no service.
     """
-    settings = load(path, before=before, in_force=pipeline.queries_in_force)
+    settings = load(path, before=before, in_force=queries_in_force)
     for name, fault in settings.parked.items():
         log.warning(
             "topic parked", topic=name, file=fault.file, line=fault.line, error=fault.message

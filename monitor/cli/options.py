@@ -84,7 +84,7 @@ def open_to_read(config: Path, now: str | None = None) -> Iterator[App]:
     """
     from monitor.cli import report_output
     from monitor.config import load_for_reading
-    from monitor.pipeline import queries_in_force
+    from monitor.store.opening import queries_in_force
 
     settings, faults = load_for_reading(config, in_force=queries_in_force)
     report_output.left_out(faults)

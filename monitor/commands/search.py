@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from heapq import nlargest
 from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -24,10 +25,12 @@ from monitor.match import (
 )
 from monitor.match.tree import Label, every_leaf
 from monitor.model import MatchReason, Paper, SearchExpr, Sighting, StoredPaper, Topic
-from monitor.pipeline import Runtime
 from monitor.store import papers
 from monitor.store import search as search_index
 from monitor.store.database import Transaction
+
+if TYPE_CHECKING:
+    from monitor.pipeline import Runtime
 
 PAGE = 100
 LONGEST_PAGE = 2_000

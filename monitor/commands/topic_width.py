@@ -17,9 +17,9 @@ from monitor.commands.unseen_words import LOOKED_AT, newest_papers, no_paper_has
 from monitor.config import Settings, load, synonyms_of
 from monitor.errors import ConfigError, Fault, StoreError
 from monitor.match import Query, build_index, find_unseen_words, parse_topic
-from monitor.pipeline import queries_in_force
 from monitor.store import matches, schema
 from monitor.store.database import Database, Transaction, schema_version
+from monitor.store.opening import queries_in_force
 
 # Fewer papers than these say little about a topic.
 LEAST = 100

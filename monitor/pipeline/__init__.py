@@ -12,7 +12,7 @@ deliver()       A short transaction claims; the send has none open, but for the 
                 before the last byte; a short transaction records the outcome at once.
 """
 
-from monitor.pipeline.active_config import InForce, queries_in_force
+from monitor.pipeline.active_config import InForce
 from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.compose import (
     chosen,
@@ -61,7 +61,6 @@ __all__ = [
     "match",
     "note_outage",
     "notify",
-    "queries_in_force",
     "raise_store_error",
     "rehearse",
     "resolve",

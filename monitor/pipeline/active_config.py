@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-from monitor.errors import StoreError
 from monitor.match import TopicIndex, TopicIndexCache
 from monitor.model import Topic
 from monitor.pipeline.explanations import Explain, cached_explain
 from monitor.store import matches, subscriptions
-from monitor.store.database import Database, Transaction
+from monitor.store.database import Transaction
 from monitor.store.subscriptions import Subscribed
-
-
-def queries_in_force(url: str, wait: float | None = None) -> Mapping[str, str]:
-    """Return the queries of the topics that a store has in force, by name.
-
-    None where there is no store, or it cannot be read (within `wait` seconds): it may be of an
-    older version, and nothing is made or changed.
-    """
-    try:
-        store = Database(url, wait)
-        if store.path and not store.path.exists():
-            return {}
-        try:
-            with store.reading() as tx:
-                return matches.queries(tx)
-        finally:
-            store.close()
-    except StoreError:
-        return {}
 
 
 class InForce:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from monitor.errors import NoStoreError, StoreError
 from monitor.private_files import create_file, make_folder
-from monitor.store import schema
+from monitor.store import matches, schema
 from monitor.store.database import RESTORE, Database, schema_version
 from monitor.store.sqlite_files import owners_folder, restoring, size_of
 
@@ -89,3 +90,22 @@ def _create(database: Database, path: Path, in_use: bool, create: bool) -> None:
             create_file(path).close()
     except OSError as fault:
         raise StoreError(f"the store {path} cannot be created: {fault.strerror}") from fault
+
+
+def queries_in_force(url: str, wait: float | None = None) -> Mapping[str, str]:
+    """Return the queries of the topics that a store has in force, by name.
+
+    Empty where there is no store, or it cannot be read (within `wait` seconds): it may be of an
+    older version, and nothing is made or changed.
+    """
+    try:
+        store = Database(url, wait)
+        if store.path and not store.path.exists():
+            return {}
+        try:
+            with store.reading() as tx:
+                return matches.queries(tx)
+        finally:
+            store.close()
+    except StoreError:
+        return {}
