@@ -69,7 +69,8 @@ def search(runtime: Runtime, query: str, limit: int | None = None) -> Searched:
     """
     parsed = parse_query(query, runtime.synonyms) if query.strip() else None
     with runtime.database.reading() as tx:
-        matching = (stored for stored, _ in _match_all(tx, parsed)) if parsed else _every(tx)
+        pages = _match_pages(tx, parsed) if parsed else ()
+        matching = (one for _, page in pages for one, _ in page) if parsed else _every(tx)
         found = list(islice(matching, None if limit is None else limit + 1))
         shown = found[:limit]
         seen = papers.sightings(tx, [stored.id for stored in shown])
@@ -79,11 +80,6 @@ def search(runtime: Runtime, query: str, limit: int | None = None) -> Searched:
 
 def _every(tx: Transaction) -> Iterator[StoredPaper]:
     return chain.from_iterable(page for _, page in _pages(tx, None))
-
-
-def _match_all(tx: Transaction, query: Query) -> Iterator[tuple[StoredPaper, Match]]:
-    """Yield the papers that a query matches, newest first."""
-    return chain.from_iterable(page for _, page in _match_pages(tx, query))
 
 
 def _match_pages(

@@ -97,6 +97,7 @@ class Worker(Running):
     async def _until_woken(self, app: App, queue: Queue) -> None:
         """Work until asked to stop, and begin again whenever the server was gone."""
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(_note_lost_job)
         with ThreadPoolExecutor(READERS + len(app.runtime.lines) + 4, "job") as threads:
             loop.set_default_executor(threads)
             woken = loop.create_task(asyncio.to_thread(self._wake.wait))
@@ -161,6 +162,19 @@ class Worker(Running):
         app.runtime.owner.keep()
         sign_of_life(app.runtime.database, WORKER)
         self._reload(app)
+
+
+def _note_lost_job(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """A job whose end the queue's server did not learn of is begun again: see `_revive`.
+
+    Procrastinate awaits its task no more, and asyncio would log that as an error at any time.
+    """
+    from procrastinate.exceptions import ConnectorException
+
+    if isinstance(context.get("exception"), ConnectorException):
+        log.info("job not ended in the queue", error=str(context["exception"]).strip())
+    else:
+        loop.default_exception_handler(context)
 
 
 def _app(connector: Any, work: Callable[[Task], None]) -> procrastinate.App:
