@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
+from monitor.digest.key_sentences import sentence_value
 from monitor.model import DigestPaper
 from monitor.text import clean, sentences
 
@@ -17,6 +18,10 @@ EXCERPT_LIMIT = 420
 _LEAD_IN = 120
 # A longer title begins shortly before its first match.
 LONG_TITLE = TITLE_LIMIT - _LEAD_IN
+_GAP = " … "
+# Abstracts have fewer sentences, and sentences fewer characters.
+_MOST_READ = 60
+_LONGEST_READ = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +41,54 @@ def headline(entry: DigestPaper) -> Passage:
 
 
 def excerpt(entry: DigestPaper) -> Passage:
-    """Return the two neighbouring sentences of the abstract that hold most of what matched.
+    """Return the sentence of the abstract that says what the authors did, and at most one more.
 
-    The first two when nothing matched there. An ellipsis stands where something was left out.
+    The second says most of the others; when nothing matched in the first, it is one in which
+    something did. Where no sentence says what was done, they are the two neighbours that hold most
+    of what matched. An ellipsis stands in each gap, and where a sentence was cut.
     """
     abstract, places = _field(entry, "abstract", entry.paper.abstract)
-    return _cut(abstract, places, _best_window(abstract, places), EXCERPT_LIMIT)
+    bounds = sentences(abstract)[:_MOST_READ]
+    words = [len(_words_in(abstract, places, span)) for span in bounds]
+    values = [_value(abstract, span, hits) for span, hits in zip(bounds, words, strict=True)]
+    if max(values, default=0.0) <= 0:
+        return _cut(abstract, places, _best_window(abstract, places), EXCERPT_LIMIT)
+    first = values.index(max(values))
+    second = _second(first, values, words)
+    if second is None:
+        return _cut(abstract, places, bounds[first], EXCERPT_LIMIT)
+    lengths = [bounds[first][1] - bounds[first][0], bounds[second][1] - bounds[second][0]]
+    if sum(lengths) + len(_GAP) > EXCERPT_LIMIT:
+        if words[first] or not words[second]:
+            return _cut(abstract, places, bounds[first], EXCERPT_LIMIT)
+        lengths = [min(lengths[0], EXCERPT_LIMIT // 2), EXCERPT_LIMIT - EXCERPT_LIMIT // 2]
+    cut = {
+        number: _cut(abstract, places, bounds[number], length)
+        for number, length in zip((first, second), lengths, strict=True)
+    }
+    return _join(cut[min(cut)], cut[max(cut)], " " if abs(first - second) == 1 else _GAP)
+
+
+def _value(text: str, span: Span, words: int) -> float:
+    value = sentence_value(text[span[0] : span[1]][:_LONGEST_READ])
+    return value + min(words, 2) if value > 0 else value
+
+
+def _second(first: int, values: Sequence[float], words: Sequence[int]) -> int | None:
+    """Return the number of the other sentence to show, None when no other says enough."""
+    others = [number for number in range(len(values)) if number != first]
+    if not words[first]:
+        others = [number for number in others if words[number]] or others
+    best = max(others, key=lambda number: (values[number], -abs(number - first)), default=None)
+    if best is None or (values[best] <= 1 and (words[first] or not words[best])):
+        return None
+    return best
+
+
+def _join(first: Passage, second: Passage, gap: str) -> Passage:
+    shift = len(first.text) + len(gap)
+    moved = tuple((start + shift, end + shift) for start, end in second.spans)
+    return Passage(f"{first.text}{gap}{second.text}", (*first.spans, *moved))
 
 
 def _field(entry: DigestPaper, field: str, text: str) -> tuple[str, list[Span]]:
@@ -86,13 +133,13 @@ def _words_in(text: str, places: Sequence[Span], window: Span) -> set[str]:
 
 def _cut(text: str, places: Sequence[Span], window: Span, limit: int) -> Passage:
     start, end = window
-    first = next((place for place in places if start <= place[0] < end), window)
-    if first[1] - start > limit - _LEAD_IN and first != window:
-        start = _word_start(text, max(start, first[0] - _LEAD_IN))
     if end - start > limit:
-        end = _word_end(text, start, start + limit)
-    before = "…\u00a0" if text[:start].strip() else ""
-    after = "\u00a0…" if text[end:].strip() else ""
+        first = next((place for place in places if start <= place[0] < end), window)
+        if first[1] - start > limit - _LEAD_IN and first != window:
+            start = _word_start(text, max(start, first[0] - _LEAD_IN))
+        end = _word_end(text, start, start + limit) if end - start > limit else end
+    before = "…\u00a0" if start > window[0] else ""
+    after = "\u00a0…" if end < window[1] else ""
     shift = len(before) - start
     kept = tuple((a + shift, b + shift) for a, b in places if start <= a and b <= end)
     return Passage(f"{before}{text[start:end]}{after}", kept)

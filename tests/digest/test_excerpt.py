@@ -25,23 +25,59 @@ ONE = "First we look. Then we leap. The policy holds. A second policy for agents
 @pytest.mark.parametrize(
     ("words", "text", "marks"),
     [
-        (("look",), "First we look. Then we leap.\u00a0…", ["look"]),
-        (("leap",), "First we look. Then we leap.\u00a0…", ["leap"]),
+        (("look",), "First we look. Then we leap.", ["look"]),
+        (("leap",), "First we look. Then we leap.", ["leap"]),
         (
             ("policy", "agents"),
-            "…\u00a0The policy holds. A second policy for agents wins.\u00a0…",
+            "The policy holds. A second policy for agents wins.",
             ["policy", "policy", "agents"],
         ),
-        (("Done",), "…\u00a0A second policy for agents wins. Done.", ["Done"]),
-        (("title",), "First we look. Then we leap.\u00a0…", []),
+        (("Done",), "A second policy for agents wins. Done.", ["Done"]),
+        (("title",), "First we look. Then we leap.", []),
     ],
 )
-def test_two_sentences_around_the_best_match(
+def test_neighbours_around_the_best_match_where_no_sentence_says_what_was_done(
     words: tuple[str, ...], text: str, marks: list[str]
 ) -> None:
     passage = excerpt(entry_of(ONE, words))
     assert passage.text == text
     assert marked(passage) == marks
+
+
+BEHIND = "Recent advances in robotics have attracted much attention. However, robots fall."
+MADE = "In this paper, we propose Stilt, a planner that keeps robots upright on loose gravel."
+LEANING = "It runs on a small board."
+CAME = "Experiments on three robots show that Stilt halves the number of falls."
+ASIDE = "Gravel was bought at a nearby quarry and was sieved by hand."
+
+
+def test_the_excerpt_says_what_the_authors_did_and_what_came_of_it() -> None:
+    passage = excerpt(entry_of(f"{BEHIND} {MADE} {LEANING} {CAME} {ASIDE}", ("robots",)))
+    assert passage.text == f"{MADE} … {CAME}"
+    assert marked(passage) == ["robots", "robots"]
+
+
+def test_neighbouring_sentences_have_no_gap() -> None:
+    assert excerpt(entry_of(f"{BEHIND} {MADE} {CAME}", ("robots",))).text == f"{MADE} {CAME}"
+
+
+def test_when_nothing_matched_in_the_first_sentence_the_second_is_one_where_something_did() -> None:
+    passage = excerpt(entry_of(f"{MADE} {CAME} {ASIDE}", ("quarry",)))
+    assert passage.text == f"{MADE} … {ASIDE}"
+    assert marked(passage) == ["quarry"]
+
+
+def test_a_second_sentence_for_which_there_is_no_room_is_left_out() -> None:
+    long = f"{CAME[:-1]} and {'much ' * 80}more."
+    assert excerpt(entry_of(f"{MADE} {long}", ("robots",))).text == MADE
+
+
+def test_two_long_sentences_share_the_room_where_the_match_is_in_the_second() -> None:
+    abstract = f"{MADE[:-1]} {'and more ' * 40}. Then {'again ' * 60}quarry {'again ' * 60}."
+    passage = excerpt(entry_of(abstract, ("quarry",)))
+    assert passage.text.startswith("In this paper, we propose Stilt")
+    assert marked(passage) == ["quarry"]
+    assert len(passage.text) <= EXCERPT_LIMIT + 8
 
 
 @pytest.mark.parametrize("abstract", ["", "   "])
@@ -104,6 +140,6 @@ def test_a_text_that_was_never_cleaned_is_shown_clean_without_marks() -> None:
 def test_every_mark_is_a_word_that_was_found(words: list[str]) -> None:
     passage = excerpt(entry_of(" ".join(words), ("policy", "agent")))
     assert set(marked(passage)) <= {"policy", "agent"}
-    assert len(passage.text) <= EXCERPT_LIMIT + 4
+    assert len(passage.text) <= EXCERPT_LIMIT + 12
     if {"policy", "agent"} & set(words):
         assert passage.spans
