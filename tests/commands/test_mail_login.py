@@ -1,6 +1,10 @@
 """`mail login`, and whole days with a mail account without a password."""
 
+import json
+import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,6 +107,37 @@ def test_the_address_at_which_the_browser_ends_is_pasted(
         assert [one.state for one in send_test(app.runtime)] == ["sent"]
     assert CLIENT_SECRET not in browser.text
     assert "code_verifier" not in browser.text
+
+
+def test_the_command_walks_through_the_login_and_ends_with_its_json(
+    house: House, endpoint: TokenServer, mx: ScriptedSmtp
+) -> None:
+    by_oauth(house, endpoint, mx, {**GOOGLE, "client_secret": "${CLIENT_SECRET}"})
+    house.write()
+    browser = Browser(endpoint)
+    command = [sys.executable, "-m", "monitor", "mail", "login", "--json"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [*command, "--config", house.config],
+        env={**os.environ, "CLIENT_SECRET": CLIENT_SECRET},
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        for line in process.stderr:
+            browser.heard.append(line.rstrip("\n"))
+            if "address bar." in line:
+                break
+        listed = Path(f"/proc/{process.pid}/cmdline")
+        shown = listed.read_text() if listed.exists() else ""
+        process.stdin.write(browser.ask("The address") + "\n")
+        process.stdin.close()
+        assert json.loads(process.stdout.read()) == {"ok": True, "missing": None}
+        shown += browser.text + process.stderr.read()
+    assert process.returncode == 0
+    assert not any(one in shown for one in (CLIENT_SECRET, "access-token", "refresh-token-"))
 
 
 @pytest.mark.parametrize(

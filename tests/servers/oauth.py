@@ -34,6 +34,7 @@ class TokenServer:
 
     life: int = 3600
     rotates: bool = True
+    single_use: bool = False  # a refresh token that was used is refused from then on
     down: bool = False
     ahead: float = 0.0  # of its clock, seconds
     script: deque[Answer] = field(default_factory=deque)
@@ -41,6 +42,7 @@ class TokenServer:
     issued: list[str] = field(default_factory=list)
     ended: set[str] = field(default_factory=set)
     refresh_tokens: set[str] = field(default_factory=set)
+    spent: set[str] = field(default_factory=set)
     codes: dict[str, str] = field(default_factory=dict)  # and what has to come with them
 
     def __enter__(self) -> Self:
@@ -104,7 +106,11 @@ class TokenServer:
             case "refresh_token" if form.get("refresh_token") not in self.refresh_tokens:
                 return refusal("invalid_grant", AADSTS["revoked"])
             case "refresh_token":
-                return self._token(self._rotated())
+                fresh = self._rotated()
+                if self.single_use:
+                    self.spent.add(form["refresh_token"])
+                    self.refresh_tokens -= self.spent
+                return self._token(fresh)
             case "urn:ietf:params:oauth:grant-type:device_code" | "authorization_code":
                 challenge = self.codes.get(form.get("device_code") or form.get("code", ""))
                 proof = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
@@ -117,7 +123,7 @@ class TokenServer:
     def _rotated(self) -> str:
         if not self.rotates and self.refresh_tokens:
             return ""
-        name = f"refresh-token-{len(self.refresh_tokens) + 1}"
+        name = f"refresh-token-{len(self.refresh_tokens | self.spent) + 1}"
         self.refresh_tokens.add(name)
         return name
 
