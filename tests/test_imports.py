@@ -60,7 +60,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "httpcore": ("http/*",),
     "httpx": ("http/*",),
     "idna": ("channels/email/channel.py",),
-    "jinja2": ("digest/render.py", "digest/sandbox.py"),
+    "jinja2": ("digest/fragments.py", "digest/render.py", "digest/sandbox.py"),
     "markupsafe": ("digest/render.py",),
     "nh3": ("sources/fields/markup.py",),
     "numpy": (
@@ -172,7 +172,8 @@ ANYWHERE = {
     "enum", "errno", "fnmatch", "functools", "gc", "glob", "gzip", "hashlib", "heapq", "html",
     "importlib", "io", "ipaddress", "itertools", "json", "logging", "math", "msgspec", "operator",
     "pathlib", "pickle", "queue", "re", "shlex", "stat", "statistics", "string", "structlog",
-    "sys", "textwrap", "traceback", "typing", "unicodedata", "urllib", "xml", "zlib", "zoneinfo",
+    "sys", "textwrap", "traceback", "types", "typing", "unicodedata", "urllib", "xml", "zlib",
+    "zoneinfo",
 }  # fmt: skip
 # Packages and files that decide: they read no file, no clock and no chance.
 PURE = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import itemgetter
 
 from monitor.digest.key_sentences import sentence_value
@@ -48,9 +49,9 @@ def excerpt(entry: DigestPaper) -> Passage:
     of what matched. An ellipsis stands in each gap, and where a sentence was cut.
     """
     abstract, places = _field(entry, "abstract", entry.paper.abstract)
-    bounds = sentences(abstract)[:_MOST_READ]
+    bounds, alone = _value_sentences(abstract)
     words = [len(_words_in(abstract, places, span)) for span in bounds]
-    values = [_value(abstract, span, hits) for span, hits in zip(bounds, words, strict=True)]
+    values = [_value(value, hits) for value, hits in zip(alone, words, strict=True)]
     if max(values, default=0.0) <= 0:
         return _cut(abstract, places, _best_window(abstract, places), EXCERPT_LIMIT)
     first = values.index(max(values))
@@ -69,8 +70,16 @@ def excerpt(entry: DigestPaper) -> Passage:
     return _join(cut[min(cut)], cut[max(cut)], " " if abs(first - second) == 1 else _GAP)
 
 
-def _value(text: str, span: Span, words: int) -> float:
-    value = sentence_value(text[span[0] : span[1]][:_LONGEST_READ])
+# A paper is shown to several subscribers, each in several forms.
+@lru_cache(maxsize=1_024)
+def _value_sentences(text: str) -> tuple[tuple[Span, ...], tuple[float, ...]]:
+    """Return the sentences of a text, and how much each says of what the authors did."""
+    bounds = tuple(sentences(text)[:_MOST_READ])
+    return bounds, tuple(sentence_value(text[a:b][:_LONGEST_READ]) for a, b in bounds)
+
+
+def _value(value: float, words: int) -> float:
+    """Return the value of a sentence in which so many words matched."""
     return value + min(words, 2) if value > 0 else value
 
 

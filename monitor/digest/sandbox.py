@@ -5,15 +5,30 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
+from jinja2 import nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from monitor.digest.excerpt import Passage
+from monitor.digest.fragments import SharedTemplate, find_reads
 from monitor.digest.wording import Found
 from monitor.model import Digest, DigestPaper, DigestSection, OtherTitle, Paper
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
     """Jinja's sandbox, without its checks for the fields of our own values: these are data."""
+
+    template_class = SharedTemplate
+
+    def _generate(
+        self,
+        source: nodes.Template,
+        name: str | None,
+        filename: str | None,
+        defer_init: bool = False,
+    ) -> str:
+        """Note in the code of a template what it reads, for `SharedTemplate`."""
+        code = super()._generate(source, name, filename, defer_init)
+        return f"{code}\nreads = {find_reads(source)!r}\n"
 
     def drop_changed(self) -> None:
         """Let changed templates be read again. Jinja by itself looks at each inclusion."""

@@ -56,6 +56,11 @@ class DigestPaper:
     late: bool = False
     also: tuple[OtherTitle, ...] = ()
 
+    @property
+    def reasons(self) -> tuple[MatchReason, ...]:
+        """Why all its topics match it."""
+        return tuple([why for matched in self.matched for why in matched.why])
+
 
 @dataclass(frozen=True, slots=True)
 class DigestSection:
