@@ -13,7 +13,13 @@ from typing import Annotated
 
 import typer
 
-from monitor.cli import admin_commands, papers_commands, report_commands, run_commands
+from monitor.cli import (
+    admin_commands,
+    papers_commands,
+    report_commands,
+    run_commands,
+    suppression_commands,
+)
 from monitor.errors import ConfigError, MonitorError, UsageError
 
 DESCRIPTION = (
@@ -47,6 +53,7 @@ app.command(rich_help_panel=ASK)(report_commands.preview)
 app.command(rich_help_panel=ASK)(report_commands.read)
 app.add_typer(report_commands.topics, name="topics", rich_help_panel=ASK)
 app.add_typer(admin_commands.deliveries, name="deliveries", rich_help_panel=OPERATE)
+app.add_typer(suppression_commands.suppressions, name="suppressions", rich_help_panel=OPERATE)
 app.add_typer(admin_commands.mail, name="mail", rich_help_panel=OPERATE)
 app.command(rich_help_panel=OPERATE)(report_commands.config)
 app.command(rich_help_panel=OPERATE)(admin_commands.doctor)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from typer.core import TyperGroup
 
 from monitor.cli.options import (
     CONFIG,
     AsJson,
     Config,
+    ListFirst,
     Now,
     emit,
     finish,
@@ -26,16 +26,7 @@ if TYPE_CHECKING:
     from monitor.commands.heartbeat import Check
 
 
-class Outbox(TyperGroup):
-    """`deliveries` alone, or with the options of `list`, lists."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
-            args = ["list", *args]
-        return super().parse_args(ctx, args)
-
-
-deliveries = typer.Typer(cls=Outbox, help="List, retry and resolve deliveries.")
+deliveries = typer.Typer(cls=ListFirst, help="List, retry and resolve deliveries.")
 
 mail = typer.Typer(help="Log in to a mail account without a password.")
 
@@ -228,7 +219,8 @@ def restore(
     from monitor.clocks import clock_at
     from monitor.store.restore import restore as put_back
 
-    held, kept = put_back(load_settings(config).store, source, clock_at(moment(now)).now())
+    store = load_settings(config).store
+    held, kept = put_back(store, source, clock_at(moment(now)).now())
     if as_json:
         emit({"held": held, "replaced": str(kept) if kept else None})
         return
@@ -237,3 +229,18 @@ def restore(
         typer.echo(
             f"{held} deliveries are held for you to confirm; see `paper-monitor deliveries`."
         )
+    if doubt := _doubt(store):
+        typer.echo(f"List of suppressions: {doubt}.")
+
+
+def _doubt(store: str) -> str:
+    """Return why the suppressions of a restored store have to be confirmed, "" if they have not."""
+    from monitor.store import incidents, suppressions
+    from monitor.store.database import Database
+
+    database = Database(store)
+    try:
+        with database.reading() as tx:
+            return incidents.open_error(tx, suppressions.LIST, suppressions.UNCONFIRMED)
+    finally:
+        database.close()

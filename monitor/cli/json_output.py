@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import structs
 
 from monitor.errors import Fault
-from monitor.model import Delivery, DeliveryState, Paper, Reading, Run, RunOutcome
+from monitor.model import Delivery, DeliveryState, Paper, Reading, Run, RunOutcome, Suppression
 
 if TYPE_CHECKING:
     from monitor.app import DigestReport
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from monitor.commands.heartbeat import Check
     from monitor.commands.search import Comparison, FoundPaper, Sample, Trial
     from monitor.commands.send_test import SentTest
+    from monitor.commands.status import Status
 
 Answer = dict[str, Any]
 # A subscription whose digest could not be composed, and why.
@@ -116,6 +117,19 @@ def deliveries(listed: Iterable[Delivery]) -> Answer:
             for delivery in listed
         ]
     }
+
+
+def status(report: Status) -> Answer:
+    """Return the state of everything; `suppressions` only where somebody is suppressed."""
+    answer: Answer = plain(report)
+    if not report.suppressions:
+        del answer["suppressions"]
+    return answer
+
+
+def suppressions(listed: Iterable[Suppression]) -> Answer:
+    """Return who is suppressed; `subscription` is "" for all."""
+    return {"suppressions": [plain(one) for one in listed]}
 
 
 def document(file: str, reading: Reading) -> Answer:

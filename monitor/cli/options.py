@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from monitor.errors import QueryError, UsageError
 
@@ -40,6 +41,16 @@ Now = Annotated[
     str | None,
     typer.Option("--now", metavar="ISO-8601", help="Act as if this were the current time."),
 ]
+
+
+class ListFirst(TyperGroup):
+    """A group of commands that, alone or with the options of `list`, lists."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
 
 PART = 10_000  # pieces of JSON that are written at once
 # Objects. Looking for cycles among all topics as often as Python does takes a tenth of the time in

@@ -78,7 +78,7 @@ def status(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) ->
     with open_to_read(config, now) as app:
         report = findstatus(app.runtime)
     if as_json:
-        emit(json_output.plain(report))
+        emit(json_output.status(report))
     else:
         report_output.status(report)
     finish(report.ok)

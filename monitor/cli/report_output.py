@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from monitor.cli.terminal import at, console, stderr, table, with_mark
+from monitor.cli.terminal import at, console, count_of, stderr, table, with_mark
 from monitor.errors import Fault
 
 if TYPE_CHECKING:
@@ -62,6 +62,9 @@ def status(report: Status) -> None:
         console.print("There are no subscriptions yet.")
     counted = ", ".join(f"{count:,} {state}" for state, count in report.deliveries.items() if count)
     console.print(f"Deliveries: {counted or 'none yet'}")
+    if report.suppressions:
+        nobody = count_of(report.suppressions, "recipient")
+        console.print(f"Suppressed: {nobody} (`paper-monitor suppressions`)")
     for problem in report.problems:
         console.print(with_mark(Text("✗", "bold red"), problem))
     if report.ok:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.text import Text
 
-from monitor.cli.terminal import console, count_of, file_link, print_error, table
-from monitor.model import Delivery, DeliveryState, Run, RunOutcome
+from monitor.cli.terminal import at, console, count_of, file_link, print_error, table
+from monitor.model import Delivery, DeliveryState, Run, RunOutcome, Suppression
 
 if TYPE_CHECKING:
     from monitor.app import DigestReport
@@ -177,6 +177,18 @@ def deliveries(listed: Sequence[Delivery]) -> None:
     console.print(rows)
     for one in listed:
         print_error(f"delivery {one.id}", one.error)
+
+
+def suppressions(listed: Sequence[Suppression]) -> None:
+    if not listed:
+        console.print("Nobody is suppressed.")
+        return
+    rows = table("Recipient", "Subscription", "Since", "Until", "How")
+    for one in listed:
+        names = escape(one.recipient), escape(one.subscription) or "all"
+        until = at(one.until) if one.until else "permanently"
+        rows.add_row(*names, at(one.since), until, escape(one.how))
+    console.print(rows)
 
 
 def sent_tests(tests: Sequence[SentTest]) -> None:

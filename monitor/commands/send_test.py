@@ -11,6 +11,7 @@ from functools import cache
 from monitor.channels.email.channel import message_id
 from monitor.model import Channel, Delivery, DeliveryState, Notice, Outcome, Rendered, Step
 from monitor.pipeline import Runtime, chosen
+from monitor.store.suppressions import address_of, suppressed_addresses
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,14 @@ class SentTest:
 
 
 def send_test(runtime: Runtime, names: Sequence[str] = ()) -> list[SentTest]:
-    """Send a test message to every destination of the named subscriptions, all if none is."""
+    """Send a test message to every destination of the named subscriptions, all if none is.
+
+    Whoever does not want a subscription gets none.
+    """
+    now = runtime.clock.now()
+    unwanted = _suppressed(runtime, names, now)
     lines = ("This is a test. Digests will reach you this way.",)
-    notice = Notice("A test message from Paper Monitor", lines, runtime.clock.now())
+    notice = Notice("A test message from Paper Monitor", lines, now)
     steps = cache(lambda name: runtime.channels[name].steps())
     return [
         replace(
@@ -43,7 +49,13 @@ def send_test(runtime: Runtime, names: Sequence[str] = ()) -> list[SentTest]:
         for subscription in chosen(runtime, names)
         for destination in subscription.ways
         for recipient in destination.recipients
+        if address_of(recipient) not in unwanted[subscription.name]
     ]
+
+
+def _suppressed(runtime: Runtime, names: Sequence[str], now: datetime) -> dict[str, set[str]]:
+    with runtime.database.reading() as tx:
+        return {one.name: suppressed_addresses(tx, one.name, now) for one in chosen(runtime, names)}
 
 
 def _send(

@@ -18,7 +18,7 @@ from monitor.model import (
     SourceWarning,
 )
 from monitor.pipeline import Runtime, Subscription, incidents
-from monitor.store import deliveries, digests, runs, subscriptions, unsent_matches
+from monitor.store import deliveries, digests, runs, subscriptions, suppressions, unsent_matches
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
 from monitor.store.subscriptions import SubscriptionState
@@ -61,6 +61,7 @@ class Status:
     subscriptions: tuple[SubscriptionStatus, ...]
     deliveries: dict[str, int]
     problems: tuple[str, ...]
+    suppressions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ def status(runtime: Runtime) -> Status:
     with runtime.database.reading() as tx:
         last = {run.source: run for run in runs.last_runs(tx)}
         counts = deliveries.counts(tx)
+        suppressed = suppressions.count(tx, now)
         states = subscriptions.states(tx)
         rests = {one.subject: one.next_try for one in stored_incidents.open_incidents(tx)}
         reports = tuple(
@@ -92,6 +94,7 @@ def status(runtime: Runtime) -> Status:
         subscriptions=reports,
         deliveries={str(state): count for state, count in counts.items()},
         problems=tuple(problems),
+        suppressions=suppressed,
     )
 
 
@@ -155,7 +158,10 @@ def _why(
     if not last.digest.papers:
         read = sum(report.new for report in last.digest.report)
         return f"nothing matched in {last.digest.period}: none of {read} new papers did{blind}"
-    unsent = [d for d in last.deliveries if d.state is not DeliveryState.SENT]
+    wanted = [d for d in last.deliveries if d.withheld_at is None]
+    unsent = [d for d in wanted if d.state is not DeliveryState.SENT]
+    if last.deliveries and not wanted:
+        return f"digest {last.digest.period} will not be sent: {last.deliveries[0].error}"
     if unsent:
         return _describe_unsent(runtime, unsent[0], subscription.timezone, rests)
     verb = "was" if last.digest.papers == 1 else "were"

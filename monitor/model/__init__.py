@@ -20,6 +20,7 @@ from monitor.model.delivery import (
     Outcome,
     State,
     Step,
+    Suppression,
 )
 from monitor.model.digests import (
     Digest,
@@ -120,6 +121,7 @@ __all__ = [
     "State",
     "Step",
     "StoredPaper",
+    "Suppression",
     "Templates",
     "Topic",
     "TopicWhy",

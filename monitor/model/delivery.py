@@ -39,6 +39,7 @@ class Delivery:
     `handed_off_at` is when the last byte of its first hand-off without a clear result was sent: it
     may have arrived then. Sending it again by hand resets this. `resent` means that it is not
     handed off once more automatically: that was done, or refused for good, or given up.
+    `withheld_at` is since when its recipient does not want it.
     """
 
     id: int
@@ -61,6 +62,7 @@ class Delivery:
     resent: bool = False
     handed_off_at: datetime | None = None
     changed_at: datetime | None = None
+    withheld_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,20 @@ class Outcome:
     reference: str = ""
     retry_after: timedelta | None = None
     channel_down: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """Somebody who is sent nothing of a subscription ("" for all), `until` then or for good.
+
+    `how` says who asked for it, and in which way.
+    """
+
+    recipient: str
+    subscription: str
+    since: datetime
+    until: datetime | None
+    how: str
 
 
 @dataclass(frozen=True, slots=True)

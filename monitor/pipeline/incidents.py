@@ -10,7 +10,7 @@ from itertools import chain
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState
 from monitor.pipeline.runtime import OPERATOR, MatchContext, RecipientsContext, StageContext
-from monitor.store import deliveries
+from monitor.store import deliveries, suppressions
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
 
@@ -97,6 +97,7 @@ def subjects(context: MatchContext, living: Iterable[tuple[str, str, str]]) -> s
     """
     return {
         CONFIGURATION,
+        suppressions.LIST,
         *([CLOCK] if clock_jumped(context) else []),
         *map(source, context.sources),
         *(subscription(one.name) for one in context.subscriptions),

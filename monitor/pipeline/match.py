@@ -16,7 +16,7 @@ from monitor.model import Change, MatchRow, Topic
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import MatchContext
 from monitor.store import incidents as stored_incidents
-from monitor.store import matches, outbox, papers, subscriptions
+from monitor.store import matches, outbox, papers, subscriptions, suppressions
 from monitor.store.database import Transaction
 
 log = structlog.get_logger()
@@ -75,6 +75,7 @@ def sync_subscriptions(context: MatchContext) -> None:
             subscriptions.sync_subscriptions(tx, context.subscribed, now)
         mark = subscriptions.subscriptions_mark(tx)
         outbox.suppress_missing(tx, context.recipients, now)
+        suppressions.withhold(tx, now)
         if stored_incidents.open_incidents(tx):
             living = incidents.subjects(context, context.recipients)
             stored_incidents.end_obsolete(tx, living, now)

@@ -12,7 +12,14 @@ from monitor.channels import retry_policy
 from monitor.model import Channel, Delivery, DeliveryState, Outcome
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import DeliverContext
-from monitor.store import deliveries, locks, outage_groups, outbox, uncertain_deliveries
+from monitor.store import (
+    deliveries,
+    locks,
+    outage_groups,
+    outbox,
+    suppressions,
+    uncertain_deliveries,
+)
 from monitor.store.database import Transaction
 
 log = structlog.get_logger()
@@ -28,6 +35,7 @@ def settle_open(context: DeliverContext, line: str, names: Collection[str]) -> N
     now = context.clock.now()
     with context.database.writing() as tx:
         outbox.release_dead(tx, lambda owner: _is_at_it(context, owner), now, names)
+        suppressions.withhold(tx, now)
         for delivery in uncertain_deliveries.to_hand_off_again(tx):
             if delivery.channel in names and now >= _give_up_at(tx, context, line, delivery, now):
                 error = f"the first hand-off may have arrived; given up: {delivery.error}"

@@ -146,4 +146,5 @@ def _to_delivery(row: Any) -> Delivery:
         owner=row.owner,
         resent=row.resent,
         handed_off_at=row.handed_off_at,
+        withheld_at=row.withheld_at,
     )

@@ -25,6 +25,7 @@ from monitor.store.deliveries import (
     set_if,
 )
 from monitor.store.sql import among, one_of, text_of_id, texts_parameter, values_parameter
+from monitor.store.suppressions import is_withheld
 
 _delivery = schema.delivery.c
 _digest = schema.digest.c
@@ -85,7 +86,8 @@ def claim(
 ) -> list[Delivery]:
     """Claim the next deliveries that are due, in the order they were planned.
 
-    Other channels than those named, and removed subscriptions, are left out. A later part waits
+    Other channels than those named, removed subscriptions, and recipients who are suppressed are
+    left out. A later part waits
     until part 0 is sent, and gets its reference as `parent`.
     """
     ready = _ready(tx, now, channels).order_by(_delivery.id).limit(limit)
@@ -113,6 +115,7 @@ def _ready(tx: Transaction, now: datetime, channels: Collection[str] | None) -> 
             sa.or_(_delivery.next_attempt_at.is_(None), _delivery.next_attempt_at <= now),
             sa.or_(_delivery.part == 0, _first_is_sent()),
             ~_subscription_is_gone(),
+            ~is_withheld(now),
             _on(tx, channels),
         )
     )
@@ -227,7 +230,8 @@ def release_dead(
 def suppress_missing(tx: Transaction, living: Collection[Recipient], now: datetime) -> None:
     """Suppress open deliveries to recipients that were removed, and resume those added again.
 
-    `living` are the (subscription, channel, recipient) of the active configuration.
+    `living` are the (subscription, channel, recipient) of the active configuration. What was
+    withheld because its recipient does not want it stays so.
     """
     rows = tx.execute(
         sa.select(
@@ -239,6 +243,7 @@ def suppress_missing(tx: Transaction, living: Collection[Recipient], now: dateti
         )
         .join(schema.digest, _digest.id == _delivery.digest_id)
         .where(_delivery.state.in_((*WAITING, DeliveryState.SUPPRESSED)))
+        .where(_delivery.withheld_at.is_(None))
     ).all()
     lives = {row.id: (row.subscription, row.channel, row.recipient) in living for row in rows}
     to_suppress = [r.id for r in rows if not lives[r.id] and r.state != DeliveryState.SUPPRESSED]

@@ -7,18 +7,22 @@ import stat
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
+import structlog
 
 from monitor.errors import StoreError
 from monitor.model import DeliveryState
 from monitor.private_files import create_file
-from monitor.store import schema
+from monitor.store import schema, suppressions
 from monitor.store.database import Database
 from monitor.store.locks import service_lock
 from monitor.store.opening import open_store
 from monitor.store.sql import Instant
-from monitor.store.sqlite_files import restoring
+from monitor.store.sqlite_files import is_database, restoring
+
+log = structlog.get_logger()
 
 OPEN = (
     DeliveryState.PLANNED,
@@ -33,8 +37,9 @@ def restore(url: str, backup: Path, now: datetime) -> tuple[int, Path | None]:
     """Replace a SQLite store by a backup; return the number of held deliveries, and the old file.
 
     Open deliveries become unknown and wait for a person, and no digest due before now is composed:
-    what was sent after the backup is not recorded (K12). Raises StoreError for a file that is not a
-    store, and StoreBusyError while the service runs.
+    what was sent after the backup is not recorded (K12). The suppressions of the old store are
+    kept; where they cannot be read, nothing is sent until a person confirms the list. Raises
+    StoreError for a file that is not a store, and StoreBusyError while the service runs.
     """
     target = Database(url)
     if target.path is None:
@@ -44,9 +49,10 @@ def restore(url: str, backup: Path, now: datetime) -> tuple[int, Path | None]:
     _verify(backup)
     with service_lock(target):
         target.close()
+        suppressed = _suppressions_of(target.path)
         copy = restoring(target.path)
         url = target.url.set(database=str(copy)).render_as_string(hide_password=False)
-        held = _prepare(url, copy, backup, now)
+        held = _prepare(url, copy, backup, suppressed, now)
         return held, _swap(target.path, copy, now)
 
 
@@ -61,7 +67,24 @@ def _verify(backup: Path) -> None:
         found.close()
 
 
-def _prepare(url: str, copy: Path, backup: Path, now: datetime) -> int:
+def _suppressions_of(path: Path) -> list[dict[str, Any]] | None:
+    """Return the suppressions of the store that is replaced, None where they cannot be read."""
+    if not is_database(path):
+        return None
+    replaced = Database(f"sqlite:///{path}")
+    try:
+        with replaced.reading() as tx:
+            return suppressions.rows(tx) if sa.inspect(tx).has_table(schema.paper.name) else None
+    except StoreError as fault:
+        log.warning("suppressions not carried over", error=str(fault))
+        return None
+    finally:
+        replaced.close()
+
+
+def _prepare(
+    url: str, copy: Path, backup: Path, suppressed: list[dict[str, Any]] | None, now: datetime
+) -> int:
     """Prepare the copy of a backup: migrated, and with nothing open.
 
     While the copy exists no store is opened in its place: a process killed before the end of
@@ -75,7 +98,7 @@ def _prepare(url: str, copy: Path, backup: Path, now: datetime) -> int:
         shutil.copyfile(backup, copy)
         database = open_store(url)
         try:
-            return _hold(database, now)
+            return _hold(database, suppressed, now)
         finally:
             database.close()
     except BaseException as fault:
@@ -113,9 +136,13 @@ def _swap(path: Path, copy: Path, now: datetime) -> Path | None:
     return kept if there else None
 
 
-def _hold(database: Database, now: datetime) -> int:
+def _hold(database: Database, suppressed: list[dict[str, Any]] | None, now: datetime) -> int:
     delivery, subscription = schema.delivery.c, schema.subscription.c
     with database.writing() as tx:
+        if suppressed is None:
+            suppressions.doubt(tx, now)
+        else:
+            suppressions.replace_all(tx, suppressed)
         held = tx.execute(
             sa.update(schema.delivery)
             .where(delivery.state.in_(OPEN))

@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, In
 from monitor.store.sql import Id, Instant
 
 # The newest migration. A store with this version needs none, and Alembic is not imported.
-VERSION = "0015"
+VERSION = "0016"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -437,6 +437,8 @@ delivery = Table(
     Column("created_at", Instant, nullable=False),
     Column("changed_at", Instant, nullable=False),
     Column("handed_off_at", Instant),
+    # Since when its recipient does not want it (`suppression`).
+    Column("withheld_at", Instant),
     sa.UniqueConstraint("digest_id", "channel", "recipient", "part"),
     sa.ForeignKeyConstraint(
         ["digest_id", "channel", "part"],
@@ -463,5 +465,19 @@ oauth_token = Table(
     Column("account", Text, primary_key=True),
     Column("refresh_token", Text, nullable=False),
     Column("changed_at", Instant, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Who is sent nothing more of a subscription, or of any ("") until a time, or for good. `address`
+# is the recipient in lower case.
+suppression = Table(
+    "suppression",
+    metadata,
+    Column("address", Text, primary_key=True),
+    Column("subscription", Text, primary_key=True),
+    Column("recipient", Text, nullable=False),
+    Column("since", Instant, nullable=False),
+    Column("until", Instant),
+    Column("how", Text, nullable=False),
     sqlite_with_rowid=False,
 )

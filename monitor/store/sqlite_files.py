@@ -9,6 +9,8 @@ from monitor.errors import StoreError
 
 # With less free space SQLite cannot create its temporary files.
 MIN_FREE_BYTES = 1024 * 1024
+# https://www.sqlite.org/fileformat.html, 1.3
+_MAGIC = b"SQLite format 3\0"
 
 
 def is_full(folder: Path) -> bool:
@@ -25,6 +27,15 @@ def is_missing(url: str) -> bool:
     """Return whether a store is a SQLite file that does not exist."""
     path = url.removeprefix("sqlite:///").partition("?")[0]
     return url.startswith("sqlite:///") and not Path(path).exists()
+
+
+def is_database(path: Path) -> bool:
+    """Return whether a file is there and begins as SQLite's do. To open it could change it."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
 
 
 def size_of(path: Path) -> int:

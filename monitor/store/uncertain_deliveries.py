@@ -24,6 +24,7 @@ from monitor.store.deliveries import (
 )
 from monitor.store.freeze_digest import UNRENDERED
 from monitor.store.sql import Instant
+from monitor.store.suppressions import address_of, suppressed_addresses
 
 _delivery = schema.delivery.c
 
@@ -102,12 +103,17 @@ def resolve(
 
 def retry(tx: Transaction, delivery_id: int, now: datetime) -> None:
     """Try a delivery again now. Raises UsageError if that might send it twice."""
-    if UNRENDERED in get(tx, delivery_id).rendered.body:
+    delivery = get(tx, delivery_id)
+    if UNRENDERED in delivery.rendered.body:
         hint = "`paper-monitor digest` renders it again"
         raise UsageError(f"delivery {delivery_id} has no text: its channel failed", hint)
+    if address_of(delivery.recipient) in suppressed_addresses(tx, delivery.subscription, now):
+        hint = f"`paper-monitor suppressions lift {delivery.recipient}` ends that"
+        raise UsageError(f"delivery {delivery_id}: {delivery.recipient} is suppressed", hint)
     may_be_retried = is_in(delivery_id, *RETRIED_BY_HAND)
     handed_off_at = sa.case((_delivery.handed_off_at.is_not(None), sa.literal(now, Instant)))
     values = {"next_attempt_at": None, "handed_off_at": handed_off_at, "changed_at": now}
+    values |= {"withheld_at": None}
     if not set_if(tx, may_be_retried, state=WAITS_AGAIN, **values):
         state = get(tx, delivery_id).state
         hint = (

@@ -63,6 +63,7 @@ def test_a_section_shows_every_key_of_its_json(line: str, shape: Any) -> None:
         if line in SECTIONS
         else {
             "deliveries": "deliveries list",
+            "suppressions": "suppressions list",
             "papers": "papers search",
             "topics": "topics try",
         }.get(words[0], words[0])

@@ -71,6 +71,13 @@ EVERY = [
         ),
     ),
     ("deliveries", 0, {"deliveries": OUTBOX}),
+    ("suppressions", 0, {"suppressions": ...}),
+    (
+        "suppressions add ada@example.org --subscription lab",
+        0,
+        {"suppressions": [keys("recipient subscription since until how")]},
+    ),
+    ("suppressions confirm", 0, {"suppressions": ...}),
     ("deliveries list", 0, {"deliveries": OUTBOX}),
     (
         "explain 1",

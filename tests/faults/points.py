@@ -146,6 +146,9 @@ TRANSACTIONS = {
     "monitor.store.database.Database.probe": "probe",
     "monitor.store.refresh_tokens.KeptTokens.save": "refresh token",
     "monitor.store.restore._hold": "restored held",
+    "monitor.cli.suppression_commands.add": "suppression",
+    "monitor.cli.suppression_commands.lift": "suppression lifted",
+    "monitor.cli.suppression_commands.confirm": "suppressions confirmed",
     "monitor.store.server_memory.Servers.record_move": "address moved",
     "monitor.store.server_memory.Servers.record_wait": "server waits",
 }
