@@ -31,10 +31,11 @@ from typing import Any
 import yaml
 from letters import AT, SENDER, SYLLABLES
 
-from monitor import pipeline
 from monitor.app import App, open_app
 from monitor.config import load
 from monitor.log import set_up_logging
+from monitor.pipeline.compose import compose
+from monitor.pipeline.match import match
 from monitor.store.database import Database
 
 SUBSCRIPTIONS = 500
@@ -67,7 +68,7 @@ def main() -> None:
             app.ingest()
             app.match()
             # What is made once is made, with one digest ahead of the others.
-            pipeline.compose(app.runtime, ["reader-0"], early=True)
+            compose(app.runtime, ["reader-0"], early=True)
             print(f"{count} subscriptions, each a digest of {PAPERS} papers; of one subscription")
             tick(app)  # the first looks at each subscription
             cpu = tell("tick", count, lambda: tick(app))
@@ -78,16 +79,16 @@ def main() -> None:
 
 
 def tick(app: App) -> None:
-    pipeline.match(app.runtime)
-    pipeline.compose(app.runtime)
+    match(app.runtime)
+    compose(app.runtime)
 
 
 def compose_all(app: App, clock: Moved, count: int) -> None:
     before = size(app.runtime.database)
     clock.at = AT
-    pipeline.match(app.runtime)
+    match(app.runtime)
     done: list[Any] = []
-    tell("compose", count - 1, lambda: pipeline.compose(app.runtime, on_digest=done.append))
+    tell("compose", count - 1, lambda: compose(app.runtime, on_digest=done.append))
     assert [digest.papers for digest in done] == [PAPERS] * (count - 1)
     grown = size(app.runtime.database) - before
     print(f"store    {grown / (count - 1) / 1024:8.1f} KiB")

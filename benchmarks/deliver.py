@@ -38,7 +38,7 @@ from monitor.clocks import FixedClock
 from monitor.config import load
 from monitor.log import set_up_logging
 from monitor.model import Rendered
-from monitor.pipeline import deliver_line
+from monitor.pipeline.deliver import deliver_line
 from monitor.store import freeze_digest
 from monitor.store.freeze_digest import Planned
 

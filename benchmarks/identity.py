@@ -29,7 +29,7 @@ import numpy.typing as npt
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
-from monitor.identity.blocking import (
+from monitor.identity.blocking_columns import (
     NONE,
     Numbers,
     blocks_of_rows,

@@ -20,11 +20,12 @@ from pathlib import Path
 from corpus import Made, PlainPaper, Read
 from match import _count
 
-from monitor import config, pipeline
+from monitor import config
 from monitor.app import App, open_app
 from monitor.clocks import SystemClock
 from monitor.diff.decide import DecisionContext
 from monitor.model import Topic
+from monitor.pipeline.match import match
 from monitor.pipeline.store_chunk import store_chunk
 
 _CONFIG = """\
@@ -59,12 +60,12 @@ def _stage(corpus: Made | Read, size: int, count: int) -> None:
         file.write_text(_CONFIG, encoding="utf-8")
         with open_app(config.load(file), SystemClock()) as app:
             object.__setattr__(app.runtime, "topics", topics)
-            pipeline.match(app.runtime)  # puts the topics in force
+            match(app.runtime)  # puts the topics in force
             _come_in(app, result[:count])
-            pipeline.match(app.runtime)  # the words of papers become known
+            match(app.runtime)  # the words of papers become known
             _come_in(app, result[count:])
             began = time.process_time()
-            found = pipeline.match(app.runtime)
+            found = match(app.runtime)
             taken = time.process_time() - began
             index = app.runtime.in_force.index(topics)
             began = time.process_time()

@@ -28,7 +28,8 @@ import sqlalchemy as sa
 from monitor.commands.search import search, try_topic
 from monitor.match import TopicIndex, parse_query
 from monitor.match.synonyms import NO_SYNONYMS
-from monitor.pipeline import Runtime, make_searchable
+from monitor.pipeline.runtime import Runtime
+from monitor.pipeline.search_index import make_searchable
 from monitor.store import papers, schema
 from monitor.store import search as search_index
 from monitor.store.database import Database

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import structlog
 
-from monitor import pipeline
 from monitor.config import Settings, load
 from monitor.errors import UsageError
 from monitor.model import Clock, Delivery, FirstRun, Run
-from monitor.pipeline import OPERATOR, InForce, Runtime, flow
+from monitor.pipeline.active_config import InForce
+from monitor.pipeline.freeze import OnFailure, log_failure
+from monitor.pipeline.runtime import OPERATOR, Runtime
 from monitor.store import deliveries, digests, incidents
 from monitor.store.database import Transaction
 from monitor.store.opening import queries_in_force
@@ -34,7 +35,10 @@ class DigestReport:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """The program with everything open. Close it by leaving `open_app`."""
+    """The program with everything open. Close it by leaving `open_app`.
+
+    The stages are imported where they are called: most commands only look at the store.
+    """
 
     settings: Settings
     runtime: Runtime
@@ -53,11 +57,17 @@ class App:
             if name not in self.runtime.sources:
                 hint = f"there are: {', '.join(self.runtime.sources) or 'none'}"
                 raise UsageError(f"no source is named {name!r}", hint)
+        from monitor.pipeline import flow
+
         return flow.ingest_once(self.runtime, names or [*self.runtime.sources], on_progress, accept)
 
     def match(self) -> int:
-        matched = pipeline.match(self.runtime)
-        pipeline.make_searchable(self.runtime, flow.SEARCHABLE_PER_COMMAND)
+        from monitor.pipeline import flow
+        from monitor.pipeline.match import match
+        from monitor.pipeline.search_index import make_searchable
+
+        matched = match(self.runtime)
+        make_searchable(self.runtime, flow.SEARCHABLE_PER_COMMAND)
         return matched
 
     def digest(
@@ -66,7 +76,7 @@ class App:
         early: bool = False,
         *,
         probe: bool = True,
-        on_failure: pipeline.OnFailure = pipeline.log_failure,
+        on_failure: OnFailure = log_failure,
     ) -> list[DigestReport]:
         """Match what waits, compose what is due, deliver what is open.
 
@@ -74,6 +84,8 @@ class App:
         `on_failure` gets the name and error of each subscription that could not be composed.
         `probe` tries at once what rests after a failure: a person asked, having fixed something.
         """
+        from monitor.pipeline import flow
+
         composed, attempted = flow.digest_once(
             self.runtime, names, early=early, probe=probe, on_failure=on_failure
         )
@@ -96,11 +108,16 @@ class App:
 
     def deliver(self) -> list[Delivery]:
         """Send what is open, also on lines that are down: a person asked for it."""
-        pipeline.sync_subscriptions(self.runtime)
-        return pipeline.deliver(self.runtime, probe=True)
+        from monitor.pipeline.deliver import deliver
+        from monitor.pipeline.match import sync_subscriptions
+
+        sync_subscriptions(self.runtime)
+        return deliver(self.runtime, probe=True)
 
     def upkeep(self) -> None:
-        pipeline.upkeep(self.runtime)
+        from monitor.pipeline.cleanup import upkeep
+
+        upkeep(self.runtime)
 
 
 def load_settings(path: Path, before: Settings | None = None) -> Settings:

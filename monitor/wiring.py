@@ -31,14 +31,8 @@ from monitor.digest.render import JinjaTemplates
 from monitor.digest.schedule import parse_schedule
 from monitor.http.client import HttpClient
 from monitor.model import Channel, Clock, Templates
-from monitor.pipeline import (
-    ConfiguredSource,
-    Destination,
-    InForce,
-    Retention,
-    Runtime,
-    Subscription,
-)
+from monitor.pipeline.active_config import InForce
+from monitor.pipeline.runtime import ConfiguredSource, Destination, Retention, Runtime, Subscription
 from monitor.store.database import Database
 from monitor.store.locks import Owner
 from monitor.store.opening import open_store

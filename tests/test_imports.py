@@ -39,7 +39,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 HOMES: dict[str, tuple[str, ...]] = {
     "alembic": ("store/migrate.py",),
     "apscheduler": ("service/scheduler.py",),
-    "atexit": ("sources/sandbox.py",),
+    "atexit": ("cli/__init__.py", "sources/sandbox.py"),
     "asyncio": ("service/workers.py",),
     "backports": ("sources/jsonl/decompress.py", "store/packed.py"),
     "bibtexparser": ("sources/bibtex/entries.py",),
@@ -65,13 +65,13 @@ HOMES: dict[str, tuple[str, ...]] = {
     "nh3": ("sources/fields/markup.py",),
     "numpy": (
         "commands/topic_width.py",
-        "diff/decide.py",
-        "identity/blocking.py",
+        "identity/blocking_columns.py",
         "match/index/*",
     ),
     "os": (
         "channels/email/sendmail.py",
         "channels/file.py",
+        "cli/__init__.py",
         "cli/run_output.py",
         "commands/heartbeat.py",
         "config/__init__.py",

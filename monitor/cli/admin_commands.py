@@ -75,10 +75,10 @@ def resolve(
     as_json: AsJson = False,
 ) -> None:
     """Mark an uncertain delivery as sent, or send it again."""
-    from monitor import pipeline
+    from monitor.pipeline.settle_deliveries import resolve
 
     with open_configured(config, now, create=False) as app:
-        pipeline.resolve(app.runtime, id_, fate)
+        resolve(app.runtime, id_, fate)
         if fate == "resend":
             app.deliver()
         _report(app, id_, as_json)

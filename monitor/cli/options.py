@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
 import tempfile
@@ -53,9 +52,6 @@ class ListFirst(TyperGroup):
 
 
 PART = 10_000  # pieces of JSON that are written at once
-# Objects. Looking for cycles among all topics as often as Python does takes a tenth of the time in
-# which papers are read or digests are composed, and finds few.
-GC_THRESHOLD = 100_000
 # Calendars reckon some years around a moment: what is further away than this is a slip.
 YEARS = range(1970, 2970)
 
@@ -126,7 +122,6 @@ def _settings(config: Path) -> Settings:
     from monitor.app import load_settings
     from monitor.log import set_up_logging
 
-    gc.set_threshold(GC_THRESHOLD)
     set_up_logging()
     return load_settings(config)
 

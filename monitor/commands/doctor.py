@@ -12,7 +12,7 @@ from monitor.channels.email.channel import SMTP_SERVER, sender_domain
 from monitor.commands.heartbeat import SERVICE, Check, service, store, workers
 from monitor.commands.problems import is_sent_again
 from monitor.model import Channel, DeliveryState, Run, RunOutcome
-from monitor.pipeline import Runtime
+from monitor.pipeline.runtime import Runtime
 from monitor.private_files import can_be_read_by_all
 from monitor.store import deliveries, heartbeats, runs
 from monitor.store.database import Database

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from monitor.diff.doubtful_joins import Doubt, judge
 from monitor.model import Sighting
-from monitor.pipeline import Runtime
+from monitor.pipeline.runtime import Runtime
 from monitor.store import common, identity_rulings, papers, sighting_texts
 from monitor.store.database import Transaction
 

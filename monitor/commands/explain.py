@@ -15,7 +15,7 @@ from monitor.model import (
     Sighting,
     StoredPaper,
 )
-from monitor.pipeline import Runtime
+from monitor.pipeline.runtime import Runtime
 from monitor.store import digests, identity_rulings, matches, merge_papers, papers
 from monitor.store.database import Transaction
 from monitor.store.papers import ChangeRow

@@ -17,7 +17,7 @@ from monitor.channels.email.oauth_login import (
     request_device_code,
 )
 from monitor.errors import UsageError
-from monitor.pipeline import Runtime
+from monitor.pipeline.runtime import Runtime
 
 
 def log_in(

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from monitor import pipeline
 from monitor.app import DigestReport
 from monitor.channels.file import Pages
 from monitor.commands.send_test import unrecorded_delivery
 from monitor.digest.compose import explain_again
 from monitor.errors import UsageError
 from monitor.model import DeliveryState, Digest
-from monitor.pipeline import Runtime
+from monitor.pipeline.dry_run import rehearse
+from monitor.pipeline.freeze import OnFailure, log_failure
+from monitor.pipeline.runtime import Runtime
 from monitor.store import digests
 
 
@@ -22,11 +23,11 @@ def dry_run(
     runtime: Runtime,
     names: Sequence[str] = (),
     early: bool = False,
-    on_failure: pipeline.OnFailure = pipeline.log_failure,
+    on_failure: OnFailure = log_failure,
 ) -> list[DigestReport]:
     """Write what would be sent now as pages; send nothing and change nothing else."""
     pages = _temporary_pages(runtime)
-    composed = pipeline.rehearse(runtime, names, early=early, on_failure=on_failure)
+    composed = rehearse(runtime, names, early=early, on_failure=on_failure)
     return [_write(runtime, pages, digest) for digest in composed]
 
 

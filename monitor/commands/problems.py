@@ -15,7 +15,9 @@ from monitor.model import (
     Delivery,
     DeliveryState,
 )
-from monitor.pipeline import Runtime, Subscription, incidents, is_handed_off_again
+from monitor.pipeline import incidents
+from monitor.pipeline.runtime import Runtime, Subscription
+from monitor.pipeline.settle_deliveries import is_handed_off_again
 from monitor.store import heartbeats, matches, uncertain_deliveries, unsent_matches
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Database, Transaction
@@ -158,5 +160,5 @@ def _describe_uncertain(delivery: Delivery, sent_again: bool) -> str:
 
 
 def _list_parked(runtime: Runtime) -> list[str]:
-    errors = runtime.in_force.index(runtime.topics).errors
+    errors = runtime.in_force.errors(runtime.topics)
     return [f"topic {name} is parked: {fault.message}" for name, fault in errors.items()]

@@ -30,7 +30,7 @@ from monitor.store import search as search_index
 from monitor.store.database import Transaction
 
 if TYPE_CHECKING:
-    from monitor.pipeline import Runtime
+    from monitor.pipeline.runtime import Runtime
 
 PAGE = 100
 LONGEST_PAGE = 2_000

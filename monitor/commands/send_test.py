@@ -10,7 +10,8 @@ from functools import cache
 
 from monitor.channels.email.channel import message_id
 from monitor.model import Channel, Delivery, DeliveryState, Notice, Outcome, Rendered, Step
-from monitor.pipeline import Runtime, chosen
+from monitor.pipeline.due import chosen
+from monitor.pipeline.runtime import Runtime
 from monitor.store.suppressions import address_of, suppressed_addresses
 
 

@@ -17,7 +17,8 @@ from monitor.model import (
     SourceReport,
     SourceWarning,
 )
-from monitor.pipeline import Runtime, Subscription, incidents
+from monitor.pipeline import incidents
+from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store import deliveries, digests, runs, subscriptions, suppressions, unsent_matches
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
-from monitor import pipeline
 from monitor.digest.schedule import next_due
-from monitor.pipeline import Runtime, Subscription
+from monitor.pipeline.due import chosen
+from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store import subscriptions, unsent_matches
 from monitor.store.subscriptions import SubscriptionState
 
@@ -47,7 +47,7 @@ def upcoming(parts: Runtime, names: Sequence[str] = ()) -> list[Upcoming]:
     Raises UsageError for a name that is not configured.
     """
     now = parts.clock.now()
-    wanted = pipeline.chosen(parts, names)[:MOST]
+    wanted = chosen(parts, names)[:MOST]
     with parts.database.reading() as tx:
         states = subscriptions.states(tx, [one.name for one in wanted])
         return [

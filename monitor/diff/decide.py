@@ -8,10 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import chain
 
-import numpy as np
-
 from monitor.diff.revisions import decide_known
-from monitor.identity.blocking import pairs_sharing_a_block
 from monitor.identity.keys import LINK
 from monitor.identity.resolve import (
     Handle,
@@ -64,8 +61,9 @@ def _near(incoming: Sequence[IncomingPaper]) -> dict[int, list[int]]:
     blocks = list(chain.from_iterable(one.blocks for one in incoming))
     if len(set(blocks)) == len(blocks):
         return found  # as for few papers
-    owners = np.repeat(np.arange(len(incoming)), [len(one.blocks) for one in incoming])
-    for earlier, later in pairs_sharing_a_block(np.array(blocks, np.int64), owners).tolist():
+    from monitor.identity.blocking_columns import find_pairs  # with NumPy
+
+    for earlier, later in find_pairs([one.blocks for one in incoming]):
         found[later].append(earlier)
     return found
 

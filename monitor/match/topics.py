@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import lru_cache
 from threading import Lock
 
@@ -68,6 +68,17 @@ class TopicIndexCache:
         except QueryError as error:
             self._index.discard(topic.name)
             self._index.errors[topic.name] = error
+
+
+def find_errors(topics: Iterable[Topic]) -> dict[Hashable, QueryError]:
+    """Return why topics cannot be parsed, by name."""
+    errors: dict[Hashable, QueryError] = {}
+    for topic in topics:
+        try:
+            parse_topic(topic)
+        except QueryError as error:
+            errors[topic.name] = error
+    return errors
 
 
 def build_index(topics: Iterable[Topic]) -> TopicIndex:

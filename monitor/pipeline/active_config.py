@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from datetime import datetime
 
+from monitor.errors import QueryError
 from monitor.match import TopicIndex, TopicIndexCache
+from monitor.match.topics import find_errors
 from monitor.model import Topic
 from monitor.pipeline.explanations import Explain, cached_explain
 from monitor.store import matches, subscriptions
@@ -21,7 +23,7 @@ class InForce:
     """
 
     def __init__(self) -> None:
-        self._standing = TopicIndexCache()
+        self._standing: TopicIndexCache | None = None
         self._topics: tuple[Topic, ...] = ()
         self._explained: tuple[tuple[Topic, ...], Explain] | None = None
         self._mark: datetime | None = None
@@ -29,7 +31,14 @@ class InForce:
 
     def index(self, topics: tuple[Topic, ...]) -> TopicIndex:
         """Return the index of these topics; only those that are other are read."""
+        self._standing = self._standing or TopicIndexCache()
         return self._standing.index(topics)
+
+    def errors(self, topics: tuple[Topic, ...]) -> Mapping[Hashable, QueryError]:
+        """Return why topics cannot be parsed, by name. Makes no index: NumPy takes long to load."""
+        if self._standing:
+            return self._standing.index(topics).errors
+        return find_errors(topics)
 
     def explain(self, topics: tuple[Topic, ...]) -> Explain:
         """Return what says why one of these topics matches a paper."""

@@ -12,20 +12,21 @@ from monitor.channels.retry_policy import rest
 from monitor.digest.compose import Draft, draft
 from monitor.digest.compose import compose as compose_digest
 from monitor.digest.schedule import Slot, late_before
-from monitor.errors import MonitorError, StoreBusyError, StoreError, UsageError
+from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.identity.other_titles import other_titles
 from monitor.match import TopicIndex
 from monitor.model import Digest, OtherTitle
 from monitor.pipeline import incidents
 from monitor.pipeline.due import (
     NextDue,
+    chosen,
     find_next_due,
     find_slot,
     may_be_due,
     pause_end,
     set_next_due,
 )
-from monitor.pipeline.freeze import OnFailure, freeze, render
+from monitor.pipeline.freeze import OnFailure, freeze, log_failure, render
 from monitor.pipeline.notices import notify
 from monitor.pipeline.render_again import failing, render_again
 from monitor.pipeline.runtime import ComposeContext, Destination, Subscription
@@ -40,12 +41,6 @@ OnDigest = Callable[[Digest], object]
 
 # A first digest has no period before it: it accounts for what was read in this time.
 FIRST_REPORT = timedelta(days=7)
-
-
-def log_failure(subscription: str, fault: Exception) -> None:
-    """Log a store that refused a digest; every other fault is logged where it arises."""
-    if isinstance(fault, StoreError):
-        log.error("digest not composed", subscription=subscription, error=str(fault))
 
 
 def raise_store_error(failed: Mapping[str, Exception]) -> None:
@@ -154,19 +149,6 @@ def _ask_about_the_clock(context: ComposeContext, now: datetime) -> None:
     )
     with context.database.writing() as tx:
         stored_incidents.open_incident(tx, incidents.CLOCK, incidents.JUMPED, now, error)
-
-
-def chosen(context: ComposeContext, names: Sequence[str]) -> Sequence[Subscription]:
-    """Return the named subscriptions, all when none is named. Raises UsageError."""
-    if not names:
-        return context.subscriptions
-    by_name = {subscription.name: subscription for subscription in context.subscriptions}
-    for name in names:
-        if name not in by_name:
-            raise UsageError(
-                f"no subscription is named {name!r}", f"there are: {', '.join(by_name)}"
-            )
-    return [by_name[name] for name in by_name if name in set(names)]
 
 
 def _due(

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from monitor.model import Digest
-from monitor.pipeline.compose import compose, log_failure
-from monitor.pipeline.freeze import OnFailure
+from monitor.pipeline.compose import compose
+from monitor.pipeline.freeze import OnFailure, log_failure
 from monitor.pipeline.match import match
 from monitor.pipeline.runtime import ComposeContext
 from monitor.store.dry_run import rehearsing

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from monitor.digest.schedule import Slot, latest_due, next_due
+from monitor.errors import UsageError
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import ComposeContext, Subscription
 from monitor.store import digests, subscriptions, unsent_matches
@@ -21,6 +22,19 @@ MOMENT = timedelta(microseconds=1)
 LOOK_AGAIN = timedelta(hours=1)
 # The state of a subscription, its schedule and zone, and when it has to be looked at again.
 NextDue: TypeAlias = tuple[SubscriptionState, str, str, datetime]
+
+
+def chosen(context: ComposeContext, names: Sequence[str]) -> Sequence[Subscription]:
+    """Return the named subscriptions, all when none is named. Raises UsageError."""
+    if not names:
+        return context.subscriptions
+    by_name = {subscription.name: subscription for subscription in context.subscriptions}
+    for name in names:
+        if name not in by_name:
+            raise UsageError(
+                f"no subscription is named {name!r}", f"there are: {', '.join(by_name)}"
+            )
+    return [by_name[name] for name in by_name if name in set(names)]
 
 
 def find_chunks(context: ComposeContext, share: int | None) -> list[int]:

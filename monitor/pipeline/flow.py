@@ -18,10 +18,10 @@ import structlog
 from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import upkeep
-from monitor.pipeline.compose import compose, log_failure, raise_store_error
+from monitor.pipeline.compose import compose, raise_store_error
 from monitor.pipeline.deliver import are_open, deliver, deliver_line
 from monitor.pipeline.due import find_chunks
-from monitor.pipeline.freeze import OnFailure
+from monitor.pipeline.freeze import OnFailure, log_failure
 from monitor.pipeline.ingest import ingest, is_due
 from monitor.pipeline.match import match, sync_subscriptions
 from monitor.pipeline.notices import notify

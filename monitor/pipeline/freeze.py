@@ -15,7 +15,7 @@ import structlog
 
 from monitor.channels.email.channel import message_id
 from monitor.channels.retry_policy import rest
-from monitor.errors import MonitorError, TemplateError
+from monitor.errors import MonitorError, StoreError, TemplateError
 from monitor.model import Channel, Digest, Rendered
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import ComposeContext, Destination
@@ -28,6 +28,12 @@ log = structlog.get_logger()
 
 # Called with the name and error of each subscription that failed.
 OnFailure = Callable[[str, Exception], None]
+
+
+def log_failure(subscription: str, fault: Exception) -> None:
+    """Log a store that refused a digest; every other fault is logged where it arises."""
+    if isinstance(fault, StoreError):
+        log.error("digest not composed", subscription=subscription, error=str(fault))
 
 
 @dataclass(slots=True)

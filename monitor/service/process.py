@@ -14,7 +14,8 @@ from monitor.app import App, load_settings, open_app
 from monitor.config import Settings
 from monitor.errors import ConfigError, StoreError
 from monitor.model import Clock
-from monitor.pipeline import InForce, incidents
+from monitor.pipeline import incidents
+from monitor.pipeline.active_config import InForce
 from monitor.store import incidents as stored_incidents
 
 log = structlog.get_logger()

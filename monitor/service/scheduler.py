@@ -23,13 +23,14 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 
-from monitor import pipeline
 from monitor.app import App
 from monitor.commands.heartbeat import SERVICE, end_of_life, living_workers, sign_of_life
 from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Clock
 from monitor.pipeline import flow
 from monitor.pipeline.flow import Step, Task
+from monitor.pipeline.incidents import note_outage
+from monitor.pipeline.ingest import is_being_read, is_due
 from monitor.service.job_queue import Queue, open_queue
 from monitor.service.outages import Outages
 from monitor.service.process import Running
@@ -121,7 +122,7 @@ class _Jobs:
         self.look = look
         self.queue = queue
         self.outages = Outages(
-            clock, lambda outage: pipeline.note_outage(app.runtime, outage.since, outage.error)
+            clock, lambda outage: note_outage(app.runtime, outage.since, outage.error)
         )
         self.began = time.monotonic()
         self._noting = threading.Lock()
@@ -247,7 +248,7 @@ class _Jobs:
     def _ingest(self, source: str) -> None:
         runtime, task = self.app.runtime, Task(Step.INGEST, source)
         following: list[Task] = []
-        due = pipeline.is_due(runtime, source)
+        due = is_due(runtime, source)
         if due and self._hand_to_workers(task):
             return
         try:
@@ -256,7 +257,7 @@ class _Jobs:
         except BaseException:
             self.unread.discard(source)
             raise
-        if source in self.unread and not pipeline.is_being_read(runtime, source):
+        if source in self.unread and not is_being_read(runtime, source):
             self.unread.discard(source)
         for one in following:
             self._follow(one)

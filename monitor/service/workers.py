@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from monitor import pipeline
 from monitor.app import App
 from monitor.commands.heartbeat import WORKER, end_of_life, sign_of_life
 from monitor.errors import StoreError, UsageError
 from monitor.model import Clock
 from monitor.pipeline import flow
 from monitor.pipeline.flow import Step, Task
+from monitor.pipeline.incidents import note_outage
 from monitor.service.job_queue import (
     READING,
     THINKING,
@@ -83,7 +83,7 @@ class Worker(Running):
         if find_spec("procrastinate") is None:
             raise StoreError("workers need procrastinate, which is not installed", WANTS_EXTRA)
         self._outages = Outages(
-            self.clock, lambda outage: pipeline.note_outage(app.runtime, outage.since, outage.error)
+            self.clock, lambda outage: note_outage(app.runtime, outage.since, outage.error)
         )
         with open_queue(database) as queue:
             assert queue is not None

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from monitor.store.sql import Instant, require_zone
 
@@ -118,4 +118,8 @@ def _rows_of_json(table: sa.Table, names: tuple[str, ...]) -> sa.Select[Any]:
 
 
 def _insert(tx: sa.Connection, table: sa.Table) -> Any:
-    return (sqlite if tx.dialect.name == "sqlite" else postgresql).insert(table)
+    if tx.dialect.name == "sqlite":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # with several drivers: it takes long to import
+
+    return postgresql.insert(table)

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Dialect
 
 # A PostgreSQL index entry holds 2,700 bytes; a character of UTF-8 takes at most four.
@@ -58,14 +57,14 @@ def among(
     if tx.dialect.name == "sqlite":
         each = sa.func.json_each(json.dumps(distinct)).table_valued("value")
         return column.in_(sa.select(each.c.value))
-    return column == sa.any_(sa.literal(distinct, postgresql.ARRAY(column.type)))
+    return column == sa.any_(sa.literal(distinct, sa.ARRAY(column.type)))
 
 
 def one_of(dialect: str, column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
     """Return the condition that a column is one of the values of `values_parameter`."""
     if dialect == "sqlite":
         return column.in_(sa.select(each(dialect, column.type).c.value))
-    return column == sa.any_(sa.bindparam("values", type_=postgresql.ARRAY(column.type)))
+    return column == sa.any_(sa.bindparam("values", type_=sa.ARRAY(column.type)))
 
 
 def each(dialect: str, type_: Any) -> Any:
@@ -75,7 +74,7 @@ def each(dialect: str, type_: Any) -> Any:
     """
     if dialect == "sqlite":
         return sa.func.json_each(sa.bindparam("values")).table_valued(sa.column("value", type_))
-    array = sa.bindparam("values", type_=postgresql.ARRAY(type_))
+    array = sa.bindparam("values", type_=sa.ARRAY(type_))
     return sa.func.unnest(array).table_valued(sa.column("value", type_)).render_derived()
 
 
@@ -85,8 +84,8 @@ def each_pair(dialect: str, key: Any, value: Any) -> Any:
     if dialect == "sqlite":
         return sa.func.json_each(sa.bindparam("values")).table_valued(*columns)
     arrays = (
-        sa.bindparam("values", type_=postgresql.ARRAY(key)),
-        sa.bindparam("items", type_=postgresql.ARRAY(value)),
+        sa.bindparam("values", type_=sa.ARRAY(key)),
+        sa.bindparam("items", type_=sa.ARRAY(value)),
     )
     return sa.func.unnest(*arrays).table_valued(*columns).render_derived()
 

@@ -48,6 +48,23 @@ def test_a_configuration_without_store_and_templates_is_checked_before_anything_
     assert ran.stdout.splitlines()[-1] == "0 []"
 
 
+def test_the_status_of_a_store_needs_no_stage_and_no_index_of_topics(lived: House) -> None:
+    file = lived.write()
+    code = (
+        "import sys\n"
+        "from monitor.cli import main\n"
+        f"sys.argv = ['paper-monitor', 'status', '-c', {str(file)!r}]\n"
+        "try:\n"
+        "    main()\n"
+        "except SystemExit as end:\n"
+        "    stages = [f'monitor.pipeline.{name}' for name in ('ingest', 'match', 'compose')]\n"
+        "    heavy = ['numpy', 'alembic', 'feedparser', *stages]\n"
+        "    print(end.code in (0, 1), [name for name in heavy if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "True []"
+
+
 def test_lines_of_libraries_are_logged_as_ours() -> None:
     code = (
         "import logging, monitor.log, structlog\n"

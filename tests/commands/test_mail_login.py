@@ -15,7 +15,7 @@ import pytest
 from monitor.commands.mail_login import log_in
 from monitor.commands.send_test import send_test
 from monitor.errors import UsageError
-from monitor.pipeline import Runtime
+from monitor.pipeline.runtime import Runtime
 from tests.house import House
 from tests.servers.oauth import CLIENT_SECRET, TokenServer, refusal
 from tests.servers.smtp import ScriptedSmtp

@@ -14,7 +14,7 @@ from monitor.commands.heartbeat import SERVICE
 from monitor.commands.status import Status, status
 from monitor.errors import StoreError
 from monitor.model import DeliveryState
-from monitor.pipeline import match
+from monitor.pipeline.match import match
 from monitor.store import deliveries, heartbeats
 from monitor.store.database import Database
 from tests.house import AGENTS, BANDITS, House

@@ -15,7 +15,7 @@ from monitor.app import open_app
 from monitor.commands.status import status
 from monitor.config import load
 from monitor.model import Delivery, DeliveryState
-from monitor.pipeline import resolve
+from monitor.pipeline.settle_deliveries import resolve
 from monitor.store import deliveries
 from tests.faults.points import Order
 from tests.faults.process import KILLED

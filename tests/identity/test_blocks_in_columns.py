@@ -3,6 +3,7 @@
 import random
 
 from monitor.identity import blocking
+from monitor.identity import blocking_columns as columns
 from monitor.identity.blocking import blocks
 
 COMMON = ["deep", "learning", "of", "the", "model", "a", "for", "data", "image"]
@@ -41,14 +42,14 @@ def test_a_batch_without_titles_has_no_blocks():
 
 def test_a_title_of_very_many_words_does_not_widen_the_table():
     long = " ".join(f"word{n}" for n in range(5000))
-    assert blocking.number_rows(blocking.word_lines([long, "A Title"])).shape == (
+    assert columns.number_rows(columns.word_lines([long, "A Title"])).shape == (
         2,
-        blocking.MAX_ROW_WORDS,
+        columns.MAX_ROW_WORDS,
     )
 
 
 def test_who_shares_a_block_is_found_once_however_much_is_shared():
-    keys, owners = blocking.blocks_of_rows(
-        blocking.number_rows(blocking.word_lines(["Amber Basil Cobalt"] * 3 + ["Deep Data"]))
+    keys, owners = columns.blocks_of_rows(
+        columns.number_rows(columns.word_lines(["Amber Basil Cobalt"] * 3 + ["Deep Data"]))
     )
-    assert blocking.pairs_sharing_a_block(keys, owners).tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert columns.pairs_sharing_a_block(keys, owners).tolist() == [[0, 1], [0, 2], [1, 2]]

@@ -11,7 +11,8 @@ import pytest
 
 from monitor.app import App
 from monitor.model import DeliveryState
-from monitor.pipeline import compose, deliver_line
+from monitor.pipeline.compose import compose
+from monitor.pipeline.deliver import deliver_line
 from monitor.store import deliveries, incidents, outbox
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE, wait

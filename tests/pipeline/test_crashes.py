@@ -19,7 +19,10 @@ from monitor.commands.doctor import doctor
 from monitor.commands.status import status
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, Digest, Outcome, Templates
-from monitor.pipeline import compose, deliver_line, delivery_round, match
+from monitor.pipeline import delivery_round
+from monitor.pipeline.compose import compose
+from monitor.pipeline.deliver import deliver_line
+from monitor.pipeline.match import match
 from monitor.store import deliveries, outbox
 from monitor.store.database import Database, Transaction
 from tests.house import AGENTS, House

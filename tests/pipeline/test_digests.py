@@ -14,7 +14,8 @@ from monitor.commands.preview import dry_run
 from monitor.commands.status import status
 from monitor.errors import UsageError
 from monitor.model import ChangeKind, DeliveryState, Digest, Topic
-from monitor.pipeline import compose, match
+from monitor.pipeline.compose import compose
+from monitor.pipeline.match import match
 from monitor.store import deliveries, digests, matches, papers, runs
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.servers.smtp import ScriptedSmtp

@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 
 from hypothesis import given, settings
 
-from monitor import pipeline
 from monitor.digest.schedule import latest_due, parse_schedule
+from monitor.pipeline.compose import compose
 from monitor.pipeline.due import find_chunks, find_next_due
+from monitor.pipeline.match import match
 from monitor.pipeline.runtime import Subscription
 from monitor.store import subscriptions
 from monitor.store.database import Database
@@ -54,14 +55,14 @@ def test_a_tick_looks_at_nothing_until_a_slot_comes_and_then_only_at_its_subscri
     house.run()
     with house.opened() as app:
         database, clock = app.runtime.database, house.clock
-        pipeline.match(app.runtime)
-        pipeline.compose(app.runtime)
+        match(app.runtime)
+        compose(app.runtime)
         assert looked_at(database, clock.now()) == {"paused"}
         assert find_chunks(app.runtime, 1) == [0, 2]
         clock.at = datetime(2026, 11, 21, 8, tzinfo=SATURDAY.tzinfo)
         assert looked_at(database, clock.now()) == {"lab", "paused"}
         clock.at = datetime(2026, 11, 21, 20, tzinfo=SATURDAY.tzinfo)
         assert looked_at(database, clock.now()) == {"lab", "late", "paused"}
-        assert len(pipeline.compose(app.runtime)) == 2
-        pipeline.compose(app.runtime)
+        assert len(compose(app.runtime)) == 2
+        compose(app.runtime)
         assert looked_at(database, clock.now()) == {"paused"}

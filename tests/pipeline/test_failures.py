@@ -15,7 +15,8 @@ from monitor.channels.file import Pages
 from monitor.commands.status import status
 from monitor.errors import StoreError, UsageError
 from monitor.model import DeliveryState, Digest, Templates
-from monitor.pipeline import compose, flow
+from monitor.pipeline import flow
+from monitor.pipeline.compose import compose
 from monitor.store import deliveries, digests, freeze_digest, runs, uncertain_deliveries
 from monitor.store.database import Database
 from tests.house import AGENTS, BANDITS, FOLDING, House
@@ -281,7 +282,7 @@ def test_looks_that_find_nothing_do_not_fill_the_store(house: House):
 
 
 def test_a_folder_is_due_within_a_minute_of_looks_every_twenty_seconds(house: House):
-    from monitor.pipeline import is_due
+    from monitor.pipeline.ingest import is_due
 
     house.ingest()
     with house.opened() as app:

@@ -9,7 +9,8 @@ import pytest
 
 from monitor.errors import MonitorError
 from monitor.model import Run, RunOutcome
-from monitor.pipeline import chunk_size, ingest
+from monitor.pipeline import chunk_size
+from monitor.pipeline.ingest import ingest
 from monitor.store import locks, papers, runs, write_papers
 from tests.house import AGENTS, BANDITS, FOLDING, House
 

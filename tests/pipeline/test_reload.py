@@ -10,12 +10,14 @@ from typing import Any, cast
 import pytest
 import sqlalchemy as sa
 
-from monitor import config, pipeline
+from monitor import config
 from monitor.app import App, open_app
 from monitor.config import Settings
 from monitor.match import TopicIndexCache
 from monitor.model import Topic
-from monitor.pipeline import InForce
+from monitor.pipeline.active_config import InForce
+from monitor.pipeline.ingest import ingest
+from monitor.pipeline.match import match, sync_subscriptions
 from monitor.store import matches, schema
 from monitor.store.database import Database
 from monitor.text import plurals
@@ -83,13 +85,13 @@ def test_a_topic_that_newer_rules_read_more_widely_does_not_look_back(
         house.add("1.txt", old)
         with opened(house, InForce()) as app:
             app.ingest()
-            assert pipeline.match(app.runtime) == 0
+            assert match(app.runtime) == 0
     plurals.form_of.cache_clear()
     with opened(house, InForce()) as app:
-        assert pipeline.match(app.runtime) == 0
+        assert match(app.runtime) == 0
         house.add("2.txt", new)
         app.ingest()
-        assert pipeline.match(app.runtime) == 1
+        assert match(app.runtime) == 1
 
 
 def test_a_changed_topic_alone_meets_what_is_stored(house: House) -> None:
@@ -98,14 +100,14 @@ def test_a_changed_topic_alone_meets_what_is_stored(house: House) -> None:
     in_force = InForce()
     with opened(house, in_force) as app:
         app.ingest()
-        assert pipeline.match(app.runtime) == len(TOPICS)
+        assert match(app.runtime) == len(TOPICS)
         before, settings = _standing(app), app.settings
         index = in_force.index(app.runtime.topics)
         known = {name: index.query(name) for name in TOPICS}
     house.clock.move(minutes=5)
     house.settings["topics"]["t7"] = {"query": "bandits OR folding", "threshold": 1}
     with opened(house, in_force, settings) as app:
-        assert pipeline.match(app.runtime) == 2
+        assert match(app.runtime) == 2
         after = _standing(app)
         index = in_force.index(app.runtime.topics)
         assert [name for name in TOPICS if index.query(name) is not known[name]] == ["t7"]
@@ -129,11 +131,11 @@ def test_topics_that_another_process_put_in_force_are_noticed(house: House) -> N
     in_force = InForce()
     with opened(house, in_force) as app:
         app.ingest()
-        pipeline.match(app.runtime)
+        match(app.runtime)
         with app.runtime.database.writing() as tx:
             other = [Topic("agents", "bandits"), Topic("theirs", "folding")]
             matches.activate_topics(tx, *matches.difference(tx, other), house.clock.now())
-        pipeline.match(app.runtime)
+        match(app.runtime)
         with app.runtime.database.reading() as tx:
             assert matches.difference(tx, app.runtime.topics) == ([], [])
             assert [len(matches.of_paper(tx, id)) for id in (1, 2)] == [1, 0]
@@ -142,12 +144,12 @@ def test_topics_that_another_process_put_in_force_are_noticed(house: House) -> N
 def test_subscriptions_that_another_process_put_in_force_are_noticed(house: House) -> None:
     in_force = InForce()
     with opened(house, in_force) as app:
-        pipeline.sync_subscriptions(app.runtime)
+        sync_subscriptions(app.runtime)
         house.settings["subscriptions"]["lab"]["schedule"] = "monthly 1 08:00"
         house.settings["subscriptions"]["ada"] = {"topics": ["agents"], "channels": ["pages"]}
         with house.opened() as other:
-            pipeline.sync_subscriptions(other.runtime)
-        pipeline.sync_subscriptions(app.runtime)
+            sync_subscriptions(other.runtime)
+        sync_subscriptions(app.runtime)
         row = schema.subscription.c
         with app.runtime.database.reading() as tx:
             result = sa.select(row.name, row.schedule).where(row.removed_at.is_(None))
@@ -171,9 +173,9 @@ def test_what_others_matched_while_a_new_topic_looked_back_meets_it(
     with house.opened() as app:
         if waits:
             house.add("2.txt", BANDITS)
-            pipeline.ingest(app.runtime, "page")
+            ingest(app.runtime, "page")
         late = Late(app.runtime.database, another_process)
-        pipeline.match(replace(app.runtime, database=cast("Database", late)))
+        match(replace(app.runtime, database=cast("Database", late)))
         with app.runtime.database.reading() as tx:
             assert [one.topic for one in matches.of_paper(tx, 2)] == ["safety"]
 
@@ -184,8 +186,8 @@ def test_what_waits_is_matched_with_a_new_topic_once(house: House) -> None:
     house.settings["topics"]["safety"] = {"query": "safe AND exploration"}
     house.add("2.txt", BANDITS)
     with house.opened() as app:
-        pipeline.ingest(app.runtime, "page")
-        assert pipeline.match(app.runtime) == 1
+        ingest(app.runtime, "page")
+        assert match(app.runtime) == 1
 
 
 class Late:

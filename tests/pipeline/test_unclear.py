@@ -10,7 +10,8 @@ import pytest
 from monitor.commands.doctor import doctor
 from monitor.commands.status import status
 from monitor.model import Delivery, DeliveryState
-from monitor.pipeline import deliver_line, resolve
+from monitor.pipeline.deliver import deliver_line
+from monitor.pipeline.settle_deliveries import resolve
 from monitor.store import deliveries, outage_groups
 from monitor.store import incidents as stored_incidents
 from tests.house import AGENTS, BANDITS, House

@@ -111,12 +111,12 @@ def test_a_service_whose_store_refuses_logs_two_lines_and_tells_the_operator_onc
 
 
 def test_a_store_that_was_away_for_a_moment_is_nothing_for_the_operator(house: House):
-    from monitor import pipeline
+    from monitor.pipeline.incidents import note_outage
 
     with house.opened() as app:
-        pipeline.note_outage(app.runtime, house.clock.at - timedelta(seconds=5), "gone")
-        pipeline.note_outage(app.runtime, house.clock.at - timedelta(minutes=5), "gone")
-        pipeline.note_outage(app.runtime, house.clock.at - timedelta(minutes=4), "gone")
+        note_outage(app.runtime, house.clock.at - timedelta(seconds=5), "gone")
+        note_outage(app.runtime, house.clock.at - timedelta(minutes=5), "gone")
+        note_outage(app.runtime, house.clock.at - timedelta(minutes=4), "gone")
         with app.runtime.database.reading() as tx:
             assert [one.subject for one in incidents.unnotified(tx)] == ["store"]
 

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from monitor import pipeline
 from monitor.app import App
 from monitor.commands.heartbeat import SERVICE, WORKER, living_workers, sign_of_life, vital_signs
 from monitor.pipeline import flow
 from monitor.pipeline.flow import Step, Task
+from monitor.pipeline.ingest import ingest
+from monitor.pipeline.match import sync_subscriptions
 from monitor.service import workers
 from monitor.service.job_queue import Queue, open_queue, prepare
 from monitor.service.workers import SHARE
@@ -66,7 +67,7 @@ def enrolled(lab: Fleet) -> None:
 def subscribed(lab: Fleet) -> None:
     """All are subscribed before the first slot, and nothing is read."""
     with lab.house.opened() as app:
-        pipeline.sync_subscriptions(app.runtime)
+        sync_subscriptions(app.runtime)
 
 
 def got(smtp: ScriptedSmtp) -> Counter[str]:
@@ -239,7 +240,7 @@ def test_the_jobs_of_a_dead_worker_are_taken_up_again(lab: Fleet):
     wait(lambda: alive(lab) == 1)
     with lab.locked("match"):
         with at_the_queue(lab) as (app, queue):
-            pipeline.ingest(app.runtime, "page")
+            ingest(app.runtime, "page")
             queue.put(Task(Step.MATCH))
         wait(lab.is_blocked)
         lab.kill(doomed)

@@ -17,18 +17,20 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from monitor.channels.email.oauth_errors import TokenError, clock_problem, explain
 from monitor.errors import FetchError
-from monitor.http.response import Response
+
+if TYPE_CHECKING:
+    from monitor.http.response import Response
 
 # A token is renewed so many seconds before its end, or at the end of 9/10 of a short life.
 _RENEWED_BEFORE = 300.0
 _USUAL_LIFE = 3600.0
 _ASSERTION_LIFE = 3600
 
-Post = Callable[[str, Mapping[str, str]], Response]
+Post: TypeAlias = "Callable[[str, Mapping[str, str]], Response]"
 
 
 @dataclass(frozen=True, slots=True)
