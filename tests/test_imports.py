@@ -26,6 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("pipeline",),
     ("config",),
     ("plugins",),
+    ("rank",),
     ("sources", "diff", "match", "digest", "channels", "store"),
     ("identity",),
     ("http", "text", "clocks", "resources", "log"),
@@ -67,6 +68,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "commands/topic_width.py",
         "identity/blocking_columns.py",
         "match/index/*",
+        "rank/*",
     ),
     "os": (
         "channels/email/sendmail.py",
@@ -191,6 +193,7 @@ PURE = (
     "match/*",
     "model/*",
     "pipeline/source_silence.py",
+    "rank/*",
     "text/*",
 )
 IMPURE_MODULES = {
@@ -209,6 +212,7 @@ PUBLIC = {
     "monitor.errors": ("MonitorError", "UsageError", "StoreError"),
     "monitor.match": ("TopicIndex", "parse_query"),
     "monitor.model": ("Paper",),
+    "monitor.rank": ("Judged", "learn"),
     "monitor.sources.base": ("Source", "Reading"),
     "monitor.testing": ("ChannelContract", "SourceContract"),
 }

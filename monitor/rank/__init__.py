@@ -1,0 +1,25 @@
+"""The order that a reader's answers teach: a linear model of words, learned anew from the answers.
+
+features   a paper as weights of its words
+learn      a ranking from judged papers; what it says of a paper, and why
+word_counts.z   in how many of 10,000 papers each word stands (`benchmarks/count_words.py`)
+
+    ranking = learn([Judged(paper, "wanted"), Judged(other, "unwanted")], ["agent", "model"])
+    ranking.score(paper, lexical=3.2)
+    ranking.why(paper).papers
+"""
+
+from monitor.rank.features import Features, features
+from monitor.rank.learn import Judged, PaperShare, Ranking, Verdict, Why, WordShare, learn
+
+__all__ = [
+    "Features",
+    "Judged",
+    "PaperShare",
+    "Ranking",
+    "Verdict",
+    "Why",
+    "WordShare",
+    "features",
+    "learn",
+]

@@ -1,0 +1,134 @@
+"""The order that answers teach: exact, the same each time, and of each paper alone."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.model import Paper
+from monitor.rank import Judged, features, learn
+
+NOUNS = ["agent", "vaccine", "galaxy", "compiler", "protein", "market", "robot", "climate"]
+NOUNS += ["neuron", "polymer"]
+papers = st.builds(
+    lambda title, abstract: Paper(" ".join(title), abstract=" ".join(abstract)),
+    st.lists(st.sampled_from(NOUNS), min_size=1, max_size=4),
+    st.lists(st.sampled_from(NOUNS), max_size=12),
+)
+judgements = st.lists(
+    st.builds(Judged, papers, st.sampled_from(["wanted", "unwanted", "unjudged"])), max_size=25
+)
+
+
+def about(*words, verdict="wanted"):
+    return Judged(Paper(" ".join(words)), verdict)
+
+
+def f(judged, topic_words, paper):
+    """The rule as it is written down, with dense vectors."""
+    rows = [features(one.paper) for one in judged] + [features(Paper("", abstract=topic_words))]
+    dense = np.zeros((len(rows) + 1, 1 << 18))
+    for vector, row in zip(dense, [*rows, features(paper)], strict=True):
+        vector[row.places] = row.weights
+    x, new = dense[:-1], dense[-1]
+    y = [1 if one.verdict == "wanted" else -1 for one in judged] + [1]
+    w = [{"wanted": 1, "unwanted": 0.1, "unjudged": 0.02}[one.verdict] for one in judged] + [0.3]
+    a = np.linalg.solve(x @ x.T + 1 + np.diag(1 / np.array(w)), np.array(y, float))
+    return new @ x.T @ a + a.sum()
+
+
+@settings(max_examples=30, deadline=None)
+@given(judgements, papers, st.floats(0, 7.5))
+def test_a_score_is_what_the_rule_says(judged, paper, lexical):
+    wanted = sum(one.verdict == "wanted" for one in judged)
+    score = learn(judged, ["robot", "climate change"]).score(paper, lexical)
+    if not wanted:
+        assert score == lexical
+    else:
+        expected = f(judged, "robot climate change", paper)
+        assert score == pytest.approx(expected + 0.09 / (wanted + 0.3) * lexical / 7.5, abs=1e-5)
+
+
+@settings(max_examples=50, deadline=None)
+@given(judgements, papers)
+def test_the_shares_add_up_to_the_score(judged, paper):
+    ranking = learn([*judged, about("agent")], ["robot"])
+    why = ranking.why(paper)
+    of_papers = sum(share for _, share in why.papers) + why.topic + why.base
+    of_words = sum(share for _, share in why.words) + why.base
+    assert of_papers == pytest.approx(ranking.score(paper), abs=1e-5)
+    assert of_words == pytest.approx(ranking.score(paper), abs=1e-5)
+    assert all(word.lower() in f"{paper.title} {paper.abstract}" for word, _ in why.words)
+
+
+@settings(max_examples=20, deadline=None)
+@given(judgements, st.lists(papers, min_size=2, max_size=6), st.integers())
+def test_a_score_depends_on_no_other_paper_of_the_day(judged, day, seed):
+    """Nor on what was scored before: the same judgements give the same bytes."""
+    alone = [learn(judged, ["robot"]).score(paper, 1.0).hex() for paper in day]
+    ranking = learn(judged, ["robot"])
+    order = random.Random(seed).sample(range(len(day)), len(day))
+    together = {n: ranking.score(day[n], 1.0).hex() for n in order}
+    assert [together[n] for n in range(len(day))] == alone
+
+
+def test_scores_left_out_are_those_without_the_judgement():
+    """The closed form is what learning again without each judged paper gives."""
+    dice = random.Random(5)
+    judged = [
+        about(*dice.choices(NOUNS, k=5), verdict=dice.choice(["wanted", "unwanted", "unjudged"]))
+        for _ in range(30)
+    ]
+    again = [
+        learn([*judged[:n], *judged[n + 1 :]], ["robot"]).score(one.paper)
+        for n, one in enumerate(judged)
+        if one.verdict != "unjudged"
+    ]
+    scores, _ = learn(judged, ["robot"])._left_out
+    assert scores == pytest.approx(np.array(again), abs=1e-5)
+
+
+def test_papers_like_the_wanted_ones_come_first():
+    ranking = learn([about("agent", "market"), about("galaxy", verdict="unwanted")], [])
+    agent, polymer, galaxy = (ranking.score(Paper(w)) for w in ("agent", "polymer", "galaxy"))
+    assert agent > polymer > galaxy
+
+
+def test_less_alone_does_not_reorder():
+    ranking = learn([about("galaxy", verdict="unwanted")], ["galaxy"])
+    assert ranking.score(Paper("galaxy"), 3.5) == 3.5
+    assert ranking.why(Paper("galaxy")).papers == ()
+
+
+def test_only_the_newest_judgements_count():
+    old = [about("galaxy")] * 10
+    newest = [about("agent")] * 300
+    assert learn([*old, *newest], []).score(Paper("galaxy")) == learn(newest, []).score(
+        Paper("galaxy")
+    )
+
+
+def test_a_paper_is_likely_only_after_five_answers_of_each_kind():
+    wanted = [about("agent", "robot", noun) for noun in NOUNS[1:6]] * 3
+    unwanted = [about("galaxy", "polymer", noun, verdict="unwanted") for noun in NOUNS[3:8]]
+    ranking = learn([*unwanted, *wanted], [])
+    assert ranking.likely(Paper("agent robot"))
+    assert not ranking.likely(Paper("galaxy polymer"))
+    assert not ranking.folds(Paper("agent robot"))
+    assert ranking.folds(Paper("galaxy polymer"))
+    few = learn([*unwanted[:4], *wanted], [])
+    assert not few.likely(Paper("agent robot"))
+    assert not few.folds(Paper("galaxy polymer"))
+
+
+def test_singular_and_plural_are_one_word_and_stop_words_none():
+    once, other = features(Paper("The agents of markets")), features(Paper("Agent, market"))
+    assert once.places.tolist() == other.places.tolist()
+    assert np.linalg.norm(once.weights) == pytest.approx(1, abs=1e-6)
+
+
+def test_common_words_weigh_less():
+    why = learn([about("propose", "agent")], []).why(Paper("propose agent"))
+    assert [word for word, _ in why.words] == ["agent", "propose"]
