@@ -5,7 +5,20 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.channels.slack.blocks import cut, escape, halve, join_lines, message, messages
+from monitor.channels.slack.blocks import (
+    DIVIDER,
+    context,
+    cut,
+    escape,
+    fits,
+    halve,
+    header,
+    join_lines,
+    message,
+    messages,
+    text_of,
+    thread,
+)
 
 mrkdwn = st.lists(
     st.sampled_from(["word", " ", "\n", "&amp;", "&lt;", "<https://x.example/1|a label>", "ü", "<"])
@@ -14,7 +27,7 @@ mrkdwn = st.lists(
 
 
 def sizes(found: list) -> list[tuple[int, int]]:
-    return [(len(m["blocks"]), sum(len(b["text"]["text"]) for b in m["blocks"])) for m in found]
+    return [(len(m["blocks"]), sum(len(text_of(b)) for b in m["blocks"])) for m in found]
 
 
 def letters(text: str) -> str:
@@ -67,6 +80,23 @@ def test_L03_every_message_keeps_every_limit(sections: list[str]) -> None:
     assert letters(sent) == letters("".join(sections))
 
 
+def test_replies_begin_a_message_of_their_own_and_dividers_stand_between_things() -> None:
+    found = thread([header("ada"), "best", DIVIDER], [DIVIDER, "more", DIVIDER, "last"], "ada")
+    assert [[b["type"] for b in m["blocks"]] for m in found] == [
+        ["header", "section"],
+        ["section", "divider", "section"],
+    ]
+    assert [m["text"] for m in found] == ["ada (1 of 2)", "ada (2 of 2)"]
+    assert len(thread(["best"], [], "ada")) == 1
+
+
+def test_L03_headers_and_small_print_count_too() -> None:
+    small = [context("x" * 2_700)] * 3
+    assert fits([header("y" * 200), *small])
+    assert not fits([header("y"), *small, "z" * 2_000])
+    assert len(text_of(header("y" * 200))) == 135
+
+
 def test_L04_what_slack_would_obey_is_shown() -> None:
     assert escape("<!channel> & <@U1|x>") == "&lt;!channel&gt; &amp; &lt;@U1|x&gt;"
     [only] = messages(["text"], "ada")
@@ -78,6 +108,13 @@ def test_title_lines_share_sections() -> None:
     found = list(join_lines(lines))
     assert "\n".join(found).split("\n") == lines
     assert len(found) < 6 and all(len(section) <= 2700 for section in found)
+
+
+def test_halves_keep_the_kind_of_each_block() -> None:
+    first, second = halve(message([header("ada"), "a", DIVIDER, context("b")], "ada"))
+    kinds = [[b["type"] for b in half["blocks"]] for half in (first, second)]
+    assert kinds == [["header", "section"], ["divider", "context"]]
+    assert halve(message([context("b" * 2_000)], "ada")) is None
 
 
 def test_halves_split_blocks_then_text_and_at_last_give_up() -> None:

@@ -41,6 +41,27 @@ class Fault:
         return cls(body=json.dumps({"ok": False, "error": code}))
 
 
+def _texts(block: dict[str, Any]) -> list[str]:
+    if block["type"] == "context":
+        return [element["text"] for element in block["elements"]]
+    return [block["text"]["text"]] if "text" in block else []
+
+
+def _is_valid(block: dict[str, Any]) -> bool:
+    """Whether a block has the form of its type, and no more than that may hold."""
+    lengths = [len(text) for text in _texts(block)]
+    match block["type"]:
+        case "divider":
+            return block == {"type": "divider"}
+        case "header":
+            return block["text"]["type"] == "plain_text" and 0 < lengths[0] <= 150
+        case "section":
+            return block["text"]["type"] == "mrkdwn" and 0 < lengths[0] <= 3000
+        case "context":
+            return 0 < len(lengths) <= 10 and all(0 < length <= 3000 for length in lengths)
+    return False
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     begun = 0
@@ -120,13 +141,12 @@ class SlackServer:
 
     def refusal(self, request: dict[str, Any]) -> str:
         blocks = request.get("blocks") or []
-        texts = [(block["type"], block["text"]["text"]) for block in blocks]
-        limits = {"section": 3000, "header": 150}
+        texts = [text for block in blocks for text in _texts(block)]
         if not request.get("text"):
             return "no_text"
-        if len(blocks) > 50 or any(not 0 < len(t) <= limits[kind] for kind, t in texts):
+        if len(blocks) > 50 or not all(map(_is_valid, blocks)):
             return "invalid_blocks"
-        if sum(len(text) for _, text in texts) > self.most_characters:
+        if sum(map(len, texts)) > self.most_characters:
             return "msg_blocks_too_long"
         return ""
 

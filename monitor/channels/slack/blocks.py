@@ -12,9 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from monitor.model import Json
 
 SECTION_LIMIT = 2_700
+HEADER_LIMIT = 135
 BLOCKS_LIMIT = 45
 MESSAGE_LIMIT = 10_000
 TEXT_LIMIT = 3_600
+
+# A block, or the mrkdwn of a section.
+Piece = Json | str
+DIVIDER: Json = {"type": "divider"}
 
 # What is never cut in two: a link or mention, an escaped character, a word; then single characters.
 _ATOM = re.compile(r"<[^<>\n]*>|&\w{1,6};|\n|[^\S\n]+|[^\s<&]+|.")
@@ -27,18 +32,66 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def message(sections: Iterable[str], text: str) -> Json:
+def section(text: str) -> Json:
+    """`verbatim` keeps Slack from making links and mentions of what only looks like one."""
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}
+
+
+def header(text: str) -> Json:
+    """A large line; Slack shows its text as it is, and escapes nothing."""
+    return {"type": "header", "text": {"type": "plain_text", "text": text[:HEADER_LIMIT]}}
+
+
+def context(text: str) -> Json:
+    """Small grey text of at most `SECTION_LIMIT` characters."""
+    element = {"type": "mrkdwn", "text": text, "verbatim": True}
+    return {"type": "context", "elements": [element]}
+
+
+def message(blocks: Iterable[Piece], text: str) -> Json:
     """Return a message; `text` is what notifications and screen readers get."""
-    return {"text": text[:TEXT_LIMIT], "blocks": [_section(section) for section in sections]}
+    whole = [section(block) if isinstance(block, str) else block for block in blocks]
+    return {"text": text[:TEXT_LIMIT], "blocks": whole}
 
 
-def messages(sections: Iterable[str], text: str) -> list[Json]:
-    """Return as many messages as the mrkdwn `sections` need, in order; at least one."""
-    pages: list[list[str]] = [[]]
-    for piece in (piece for section in sections for piece in cut(section, SECTION_LIMIT)):
-        if _is_full(pages[-1], piece):
+def messages(pieces: Iterable[Piece], text: str) -> list[Json]:
+    """Return as many messages as the pieces need, in order; at least one. Texts are sections."""
+    return _number(_paginate(pieces), text)
+
+
+def thread(parent: Iterable[Piece], replies: Iterable[Piece], text: str) -> list[Json]:
+    """Return messages of which the replies begin with one of their own."""
+    return _number([*_paginate(parent), *filter(None, _paginate(replies))], text)
+
+
+def fits(pieces: Iterable[Piece]) -> bool:
+    """Return whether some pieces are one message."""
+    return len(_paginate(pieces)) == 1
+
+
+def _paginate(pieces: Iterable[Piece]) -> list[list[Json]]:
+    pages: list[list[Json]] = [[]]
+    for block in _blocks(pieces):
+        if _is_full(pages[-1], block):
             pages.append([])
-        pages[-1].append(piece)
+        if pages[-1] or block != DIVIDER:
+            pages[-1].append(block)
+    return [_without_last_divider(page) for page in pages]
+
+
+def _blocks(pieces: Iterable[Piece]) -> Iterator[Json]:
+    for piece in pieces:
+        if isinstance(piece, str):
+            yield from map(section, cut(piece, SECTION_LIMIT))
+        else:
+            yield piece
+
+
+def _without_last_divider(page: list[Json]) -> list[Json]:
+    return page[:-1] if page and page[-1] == DIVIDER else page
+
+
+def _number(pages: Sequence[Sequence[Json]], text: str) -> list[Json]:
     if len(pages) == 1:
         return [message(pages[0], text)]
     count = len(pages)
@@ -71,22 +124,26 @@ def cut(mrkdwn: str, limit: int) -> list[str]:
 
 def halve(whole: Json) -> tuple[Json, Json] | None:
     """Split a message that Slack finds too long into two; None when nothing is left to split."""
-    sections: Sequence[str] = [block["text"]["text"] for block in whole["blocks"]]
-    if len(sections) == 1 and len(sections[0]) > _MIN_SPLIT_LENGTH:
-        sections = cut(sections[0], len(sections[0]) // 2 + 1)
-    if len(sections) < 2:
+    blocks: Sequence[Piece] = whole["blocks"]
+    if len(blocks) == 1:
+        text = text_of(whole["blocks"][0])
+        if whole["blocks"][0]["type"] == "section" and len(text) > _MIN_SPLIT_LENGTH:
+            blocks = cut(text, len(text) // 2 + 1)
+    if len(blocks) < 2:
         return None
-    middle = len(sections) // 2
-    return message(sections[:middle], whole["text"]), message(sections[middle:], whole["text"])
+    middle = len(blocks) // 2
+    return message(blocks[:middle], whole["text"]), message(blocks[middle:], whole["text"])
 
 
-def _section(text: str) -> Json:
-    """`verbatim` keeps Slack from making links and mentions of what only looks like one."""
-    return {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}
+def text_of(block: Json) -> str:
+    """Return the text of a block, "" of a divider."""
+    if block["type"] == "context":
+        return "".join(element["text"] for element in block["elements"])
+    return str(block["text"]["text"]) if "text" in block else ""
 
 
-def _is_full(page: Sequence[str], section: str) -> bool:
-    size = sum(map(len, page)) + len(section)
+def _is_full(page: Sequence[Json], block: Json) -> bool:
+    size = sum(len(text_of(one)) for one in page) + len(text_of(block))
     return bool(page) and (len(page) >= BLOCKS_LIMIT or size > MESSAGE_LIMIT)
 
 
