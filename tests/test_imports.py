@@ -43,7 +43,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "atexit": ("cli/__init__.py", "sources/sandbox.py"),
     "asyncio": ("service/workers.py",),
     "backports": ("sources/jsonl/decompress.py", "store/packed.py"),
-    "bibtexparser": ("sources/bibtex/entries.py",),
+    "bibtexparser": ("commands/export.py", "sources/bibtex/entries.py"),
     "compression": ("sources/jsonl/decompress.py", "store/packed.py"),
     "concurrent": ("pipeline/deliver.py", "service/workers.py"),
     "cronsim": ("digest/schedule.py",),
@@ -98,7 +98,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "rapidfuzz": ("identity/*",),
     "resource": ("sources/sandbox_worker.py",),
     "rich": ("cli/*",),
-    "rispy": ("sources/ris.py",),
+    "rispy": ("commands/export.py", "sources/ris.py"),
     "secrets": (
         "commands/mail_login.py",
         "commands/send_test.py",

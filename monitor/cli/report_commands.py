@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +21,7 @@ from monitor.cli.options import (
     open_to_read,
     pointing,
 )
-from monitor.errors import ConfigError, Fault
+from monitor.errors import ConfigError, Fault, UsageError
 
 topics = typer.Typer(help="Test a topic on the stored papers before using it.")
 
@@ -92,7 +93,16 @@ def papers(
             "--limit",
             metavar="N",
             min=1,
-            help="Maximum number of papers (default: 50; all with --json).",
+            help="Maximum number of papers (default: 50; all with --json; 10,000 with --format).",
+        ),
+    ] = None,
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            show_default=False,
+            help="Write them as bibtex, ris, csv or json.",
         ),
     ] = None,
     config: Config = CONFIG,
@@ -103,12 +113,31 @@ def papers(
     from monitor.cli import json_output, paper_output
     from monitor.commands.search import search as find
 
+    if format_ is not None:
+        _export(query, limit, format_, config, now)
+        return
     with open_to_read(config, now) as app, pointing(query):
         found = find(app.runtime, query, limit if as_json else limit or 50)
     if as_json:
         emit(json_output.papers(found.papers))
     else:
         paper_output.papers(found)
+
+
+def _export(query: str, limit: int | None, format_: str, config: Path, now: str | None) -> None:
+    """Write papers for other programs; say on stderr that there are more."""
+    from monitor.commands.export import FORMATS, MAX_PAPERS, export
+    from monitor.commands.search import search as find
+
+    chosen = next((one for one in FORMATS if one == format_), None)
+    if chosen is None:
+        raise UsageError(f"--format: {format_!r} is not one of {', '.join(FORMATS)}")
+    with open_to_read(config, now) as app, pointing(query):
+        found = find(app.runtime, query, limit or MAX_PAPERS)
+    for piece in export(found.papers, chosen):
+        sys.stdout.write(piece)
+    if found.more:
+        typer.echo(f"These are the newest {len(found.papers):,}; --limit shows more.", err=True)
 
 
 @topics.command("try")

@@ -1,0 +1,252 @@
+"""Papers for other programs: BibTeX, RIS, CSV and JSON. Pure; whole texts in small pieces.
+
+bibtex   UTF-8, as biber and Zotero read it; TeX formulas stay as they are
+ris      RIS 2001, as reference managers read it
+csv      one line for each paper; no cell is taken for a formula
+json     {"papers": [...]}, as the pages and their API show papers
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, get_args
+
+import rispy
+from bibtexparser.entrypoint import write_string
+from bibtexparser.library import Library
+from bibtexparser.model import Entry, Field
+
+from monitor.commands.search import FoundPaper
+from monitor.model import Paper
+
+Format = Literal["bibtex", "ris", "csv", "json"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+MAX_PAPERS = 10_000
+
+# What kind of publication a paper is (`Paper.type`) in BibTeX's words and in those of RIS.
+_TYPES = {
+    "journal article": ("article", "JOUR"),
+    "article": ("article", "JOUR"),
+    "review": ("article", "JOUR"),
+    "proceedings article": ("inproceedings", "CPAPER"),
+    "conference paper": ("inproceedings", "CPAPER"),
+    "inproceedings": ("inproceedings", "CPAPER"),
+    "book": ("book", "BOOK"),
+    "book chapter": ("incollection", "CHAP"),
+    "dissertation": ("phdthesis", "THES"),
+    "report": ("techreport", "RPRT"),
+    "preprint": ("misc", "UNPB"),
+    "posted content": ("misc", "UNPB"),
+}
+_VENUE_FIELDS = {"article": "journal", "inproceedings": "booktitle", "incollection": "booktitle"}
+_COLUMNS = (
+    *("id", "title", "authors", "abstract", "published", "year", "venue", "url", "pdf_url"),
+    *("doi", "arxiv", "categories", "first_seen", "sources"),
+)
+
+_FORMULA = re.compile(r"(\$[^$\s](?:[^$]*[^$\s])?\$)")
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+}
+_TEX_LETTERS = str.maketrans(_TEX)
+_KEY = re.compile(r"[^a-z0-9]+")
+# Articles do not tell titles apart.
+_NO_KEY_WORDS = frozenset({"a", "an", "the", "on"})
+# A spreadsheet takes such a cell for a formula (OWASP, "CSV injection").
+_CELL_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def export(found: Iterable[FoundPaper], format_: Format) -> Iterator[str]:
+    """Yield the pieces of a text with all papers, in their order."""
+    return _WRITERS[format_](found)
+
+
+def _bibtex(found: Iterable[FoundPaper]) -> Iterator[str]:
+    used: set[str] = set()
+    for one in found:
+        yield write_string(Library([_entry(one.stored.paper, used)])) + "\n"
+
+
+def _entry(paper: Paper, used: set[str]) -> Entry:
+    kind = _type(paper)[0]
+    arxiv = _first(paper, "arxiv")
+    fields = {
+        # In braces of its own, so that no style changes its capitals.
+        "title": "{" + _tex(paper.title) + "}",
+        "author": " and ".join(_bibtex_name(name) for name in paper.authors),
+        _VENUE_FIELDS.get(kind, "howpublished"): _tex(paper.venue),
+        "year": str(_year(paper) or ""),
+        "month": str(paper.published.month) if paper.published else "",
+        "doi": _first(paper, "doi"),
+        "eprint": arxiv,
+        "eprinttype": "arxiv" if arxiv else "",
+        "url": _bibtex_url(paper.url or paper.pdf_url),
+        "abstract": _tex(paper.abstract),
+    }
+    written = [Field(name, value) for name, value in fields.items() if value]
+    return Entry(kind, _unused_key(paper, used), written)
+
+
+def _bibtex_name(name: str) -> str:
+    written = _tex(name)
+    return "{" + written + "}" if re.search(r"\band\b", name) else written
+
+
+def _bibtex_url(url: str) -> str:
+    """Braces would end the field, and biblatex takes an address as it is."""
+    return url.replace("{", "%7B").replace("}", "%7D")
+
+
+def _tex(text: str) -> str:
+    pieces = _FORMULA.split(" ".join(text.split()))
+    return "".join(
+        piece if number % 2 and _is_balanced(piece) else piece.translate(_TEX_LETTERS)
+        for number, piece in enumerate(pieces)
+    )
+
+
+def _is_balanced(formula: str) -> bool:
+    """Whether the braces of a formula pair, so that the field ends where it should."""
+    depth = 0
+    for brace in re.findall(r"(?<!\\)[{}]", formula):
+        depth += 1 if brace == "{" else -1
+        if depth < 0:
+            return False
+    return depth == 0 and not formula.endswith("\\$")
+
+
+def _unused_key(paper: Paper, used: set[str]) -> str:
+    """`doe2024planning`, and `doe2024planning-2` for the next one."""
+    name = paper.authors[0].rpartition(" ")[2] if paper.authors else ""
+    words = [_plain(word) for word in paper.title.split()]
+    word = next((one for one in words if one and one not in _NO_KEY_WORDS), "")
+    key = f"{_plain(name)}{_year(paper) or ''}{word}" or "paper"
+    number = 2
+    unique = key
+    while unique in used:
+        unique, number = f"{key}-{number}", number + 1
+    used.add(unique)
+    return unique
+
+
+def _plain(word: str) -> str:
+    return _KEY.sub("", word.casefold())
+
+
+class _RisWriter(rispy.RisWriter):  # type: ignore[misc]
+    def set_header(self, count: int) -> str:
+        """Without the number that rispy writes before each reference."""
+        return ""
+
+
+def _ris(found: Iterable[FoundPaper]) -> Iterator[str]:
+    for one in found:
+        yield rispy.dumps([_reference(one.stored.paper)], implementation=_RisWriter) + "\n"
+
+
+def _reference(paper: Paper) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "type_of_reference": _type(paper)[1],
+        "title": paper.title,
+        "authors": list(paper.authors),
+        "abstract": paper.abstract,
+        "journal_name": paper.venue,
+        "year": str(_year(paper) or ""),
+        "doi": _first(paper, "doi"),
+        "urls": [url for url in (paper.url, paper.pdf_url) if url],
+    }
+    return {
+        name: " ".join(value.split()) if isinstance(value, str) else value
+        for name, value in fields.items()
+        if value
+    }
+
+
+def _csv(found: Iterable[FoundPaper]) -> Iterator[str]:
+    yield _csv_line(_COLUMNS)
+    for one in found:
+        stored, paper = one.stored, one.stored.paper
+        values = {
+            "id": stored.id,
+            "title": paper.title,
+            "authors": "; ".join(paper.authors),
+            "abstract": paper.abstract,
+            "published": f"{paper.published:%Y-%m-%d}" if paper.published else "",
+            "year": _year(paper) or "",
+            "venue": paper.venue,
+            "url": paper.url,
+            "pdf_url": paper.pdf_url,
+            "doi": _first(paper, "doi"),
+            "arxiv": _first(paper, "arxiv"),
+            "categories": "; ".join(paper.categories),
+            "first_seen": stored.first_seen.isoformat(),
+            "sources": "; ".join(dict.fromkeys(s.source for s in one.sightings)),
+        }
+        yield _csv_line([values[column] for column in _COLUMNS])
+
+
+def _csv_line(cells: Iterable[object]) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow([_harmless(str(cell)) for cell in cells])
+    return line.getvalue()
+
+
+def _harmless(cell: str) -> str:
+    return f"'{cell}" if cell.startswith(_CELL_FORMULA) else cell
+
+
+def _json(found: Iterable[FoundPaper]) -> Iterator[str]:
+    yield '{"papers": ['
+    for number, one in enumerate(found):
+        yield ("," if number else "") + "\n" + json.dumps(describe(one), ensure_ascii=False)
+    yield "\n]}\n"
+
+
+def describe(one: FoundPaper) -> dict[str, Any]:
+    """Return a paper as JSON shows it; a value that is not known is null or empty."""
+    stored, paper = one.stored, one.stored.paper
+    return {
+        "id": stored.id,
+        "title": paper.title,
+        "authors": list(paper.authors),
+        "abstract": paper.abstract,
+        "published": paper.published.isoformat() if paper.published else None,
+        "venue": paper.venue,
+        "url": paper.url,
+        "pdf_url": paper.pdf_url,
+        "categories": list(paper.categories),
+        "keys": dict(paper.keys),
+        "first_seen": stored.first_seen.isoformat(),
+        "sources": [
+            {"source": seen.source, "document": seen.document, "raw_id": seen.raw_id}
+            for seen in one.sightings
+        ],
+    }
+
+
+def _type(paper: Paper) -> tuple[str, str]:
+    return _TYPES.get(paper.type) or (("article", "JOUR") if paper.venue else ("misc", "GEN"))
+
+
+def _year(paper: Paper) -> int | None:
+    return paper.year or (paper.published.year if paper.published else None)
+
+
+def _first(paper: Paper, scheme: str) -> str:
+    value = paper.keys.get(scheme, "")
+    return value if isinstance(value, str) else next(iter(value), "")
+
+
+_WRITERS: dict[Format, Callable[[Iterable[FoundPaper]], Iterator[str]]] = {
+    "bibtex": _bibtex,
+    "ris": _ris,
+    "csv": _csv,
+    "json": _json,
+}
