@@ -46,6 +46,7 @@ from monitor.model.identity import (
     SightingText,
     StoredPaper,
 )
+from monitor.model.judgements import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement
 from monitor.model.sources import (
     COMMENT,
     CONCERN,
@@ -79,6 +80,10 @@ __all__ = [
     "CONCERN",
     "CORRECTION",
     "RETRACTION",
+    "SAVED",
+    "UNJUDGED",
+    "UNWANTED",
+    "WANTED",
     "Candidate",
     "Change",
     "ChangeKind",
@@ -99,6 +104,7 @@ __all__ = [
     "FirstRun",
     "IncomingPaper",
     "Json",
+    "Judgement",
     "Keyword",
     "Keywords",
     "MatchReason",

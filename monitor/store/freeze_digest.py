@@ -142,9 +142,24 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
     )
     if any(row.revision >= entries[row.paper_id] for row in earlier):
         return False
-    rows = [(digest.subscription, *item, digest_id) for item in sorted(entries.items())]
-    names = ("subscription", "paper_id", "revision", "digest_id")
+    shown = _shown_under(digest)
+    rows = [
+        (digest.subscription, id, revision, digest_id, shown.get(id))
+        for id, revision in sorted(entries.items())
+    ]
+    names = ("subscription", "paper_id", "revision", "digest_id", "shown_under")
     return insert_plain(tx, schema.digest_item, names, rows) == len(rows)
+
+
+def _shown_under(digest: Digest) -> dict[int, str]:
+    """Return the topics under which papers are shown in full: what readers can answer."""
+    in_full = {entry.paper_id for entry in digest.best(digest.full)}
+    return {
+        entry.paper_id: group.topic
+        for group in digest.groups
+        for entry in group.entries
+        if entry.paper_id in in_full
+    }
 
 
 def _plan(

@@ -20,6 +20,7 @@ from monitor.store import (
     changes,
     common,
     identity_rulings,
+    judgements,
     paper_rows,
     papers,
     schema,
@@ -166,6 +167,7 @@ def _united_items(
             "paper_id": paper_id,
             "revision": revision,
             "digest_id": row.digest_id,
+            "shown_under": row.shown_under,
         }
         items.setdefault((row.subscription, paper_id, revision), one)
     return list(items.values())
@@ -224,6 +226,7 @@ def _move_names(tx: Transaction, into: Mapping[int, int]) -> None:
     for pairs in (schema.common_key, schema.about):
         rows = tx.execute(sa.select(pairs).where(among(tx, pairs.c.paper_id, lost)))
         insert_new(tx, pairs, [row._asdict() | {"paper_id": into[row.paper_id]} for row in rows])
+    judgements.move(tx, {id: into[id] for id in lost})
     _move_sightings(tx, into, lost)
 
 

@@ -15,6 +15,7 @@ from monitor.model import DeliveryState, IncomingPaper, Paper, RunOutcome
 from monitor.store import digests, matches, schema, search, write_papers
 from monitor.store.database import Transaction
 from monitor.store.digest_state import reaches_anyone
+from monitor.store.judgements import is_judged
 from monitor.store.sql import among, earlier
 
 # States that are final, and states that only a person can change.
@@ -61,7 +62,7 @@ def purge(
 
 
 def _is_needed(tx: Transaction) -> sa.ColumnElement[bool]:
-    """Whether a paper waits to be matched, or to be sent to somebody."""
+    """Whether a paper waits to be matched, or to be sent to somebody, or was judged or saved."""
     unmatched = sa.exists().where(_change.paper_id == _paper.id, _change.matched_at.is_(None))
     sent = sa.exists().where(
         _item.subscription == _has.subscription,
@@ -86,7 +87,7 @@ def _is_needed(tx: Transaction) -> sa.ColumnElement[bool]:
         .where(_item.paper_id == _paper.id, ~reaches_anyone(_item.digest_id))
         .correlate(schema.paper)
     )
-    return sa.or_(unmatched, unsent.exists(), frozen.exists(), _is_open())
+    return sa.or_(unmatched, unsent.exists(), frozen.exists(), _is_open(), is_judged(_paper.id))
 
 
 def _is_open() -> sa.ColumnElement[bool]:

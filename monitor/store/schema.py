@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, In
 from monitor.store.sql import Id, Instant
 
 # The newest migration. A store with this version needs none, and Alembic is not imported.
-VERSION = "0016"
+VERSION = "0017"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -402,6 +402,8 @@ digest_item = Table(
     _paper(primary_key=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     _digest(),
+    # The topic under which the paper was shown in full; null where its title was listed alone.
+    Column("shown_under", Text),
     Index("ix_digest_item_digest_id", "digest_id"),
     Index("ix_digest_item_paper_id", "paper_id"),
     sqlite_with_rowid=False,
@@ -481,3 +483,24 @@ suppression = Table(
     Column("how", Text, nullable=False),
     sqlite_with_rowid=False,
 )
+
+
+def _answers(name: str, *more: Column[str]) -> Table:
+    return Table(
+        name,
+        metadata,
+        Column("subscription", Text, primary_key=True),
+        Column("topic", Text, primary_key=True),
+        _paper(primary_key=True),
+        Column("who", Text, primary_key=True),
+        *more,
+        Column("at", Instant, nullable=False),
+        Column("how", Text, nullable=False),
+        Index(f"ix_{name}_paper_id", "paper_id"),
+        sqlite_with_rowid=False,
+    )
+
+
+# Readers' answers to the papers of a topic, "wanted" or "unwanted", and the papers they saved.
+judgement = _answers("judgement", Column("verdict", Text, nullable=False))
+saved_paper = _answers("saved_paper")

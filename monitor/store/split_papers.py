@@ -39,7 +39,8 @@ def split(
     row = tx.execute(sa.select(schema.paper).where(_paper.id == paper_id)).one()
     tx.execute(sa.insert(schema.paper), [row._asdict() | {"id": new_id} | _text(parted.paper)])
     tx.execute(sa.update(schema.paper).where(_paper.id == paper_id).values(_text(kept.paper)))
-    for table in (schema.title_key, schema.block, schema.change, schema.match, schema.digest_item):
+    copied = (schema.title_key, schema.block, schema.change, schema.match, schema.digest_item)
+    for table in (*copied, schema.judgement, schema.saved_paper):
         rows = tx.execute(sa.select(table).where(table.c.paper_id == paper_id))
         insert_new(tx, table, [one._asdict() | {"paper_id": new_id} for one in rows])
     write_papers.write_keys(tx, [(paper_id, kept), (new_id, parted)])

@@ -94,7 +94,8 @@ def _remove(tx: Transaction, names: Sequence[str], now: datetime) -> None:
     if names:
         gone = among(tx, _subscription.name, names)
         tx.execute(sa.update(schema.subscription).where(gone).values(removed_at=now))
-        tx.execute(sa.delete(schema.subscription_topic).where(among(tx, _has.subscription, names)))
+        for table in (schema.subscription_topic, schema.judgement, schema.saved_paper):
+            tx.execute(sa.delete(table).where(among(tx, table.c.subscription, names)))
 
 
 def _sync_topics(tx: Transaction, wanted: dict[str, Sequence[str]], now: datetime) -> bool:

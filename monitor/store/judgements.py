@@ -1,0 +1,173 @@
+"""Readers' answers to papers, and the papers that they saved: all that an order is learned from.
+
+A person has one verdict on a paper of a topic. The same again changes nothing, another one
+replaces it, and taking it back deletes the row. Of several people the sum counts.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.model import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement, Paper
+from monitor.store import schema
+from monitor.store.database import Transaction
+from monitor.store.inserts import insert_new, insert_or_update
+from monitor.store.raw_rows import fetch
+from monitor.store.sql import among
+
+_judgement = schema.judgement.c
+_saved = schema.saved_paper.c
+_item = schema.digest_item.c
+_digest = schema.digest.c
+_paper = schema.paper.c
+_match = schema.match.c
+_has = schema.subscription_topic.c
+
+
+def judge(tx: Transaction, answers: Iterable[Judgement]) -> int:
+    """Store answers, `SAVED` ones as saved papers; return how many say something new."""
+    answers = list(answers)
+    names = {one.subscription for one in answers}
+    known = {(_key(one), one.verdict) for name in names for one in listing(tx, name)}
+    new = [one for one in answers if (_key(one), one.verdict) not in known]
+    judged = [_row(one) | {"verdict": one.verdict} for one in new if one.verdict != SAVED]
+    insert_or_update(tx, schema.judgement, judged, ["verdict", "at", "how"])
+    insert_new(tx, schema.saved_paper, [_row(one) for one in new if one.verdict == SAVED])
+    return len(new)
+
+
+def take_back(
+    tx: Transaction, subscription: str, topics: Collection[str], paper_id: int, who: str
+) -> int:
+    """Delete a person's verdict on a paper, and that it is saved; return how many rows went."""
+    return sum(
+        tx.execute(
+            sa.delete(table).where(
+                table.c.subscription == subscription,
+                among(tx, table.c.topic, topics),
+                table.c.paper_id == paper_id,
+                table.c.who == who,
+            )
+        ).rowcount
+        for table in (schema.judgement, schema.saved_paper)
+    )
+
+
+def forget(tx: Transaction, subscription: str, topic: str | None = None) -> int:
+    """Delete all answers to the papers of a subscription, or of one of its topics."""
+    return sum(
+        tx.execute(
+            sa.delete(table).where(
+                table.c.subscription == subscription,
+                sa.true() if topic is None else table.c.topic == topic,
+            )
+        ).rowcount
+        for table in (schema.judgement, schema.saved_paper)
+    )
+
+
+def listing(tx: Transaction, subscription: str | None = None) -> list[Judgement]:
+    """Return all answers, or those of a subscription, oldest first."""
+    judged = _answers(schema.judgement, _judgement.verdict)
+    saved = _answers(schema.saved_paper, sa.literal(SAVED).label("verdict"))
+    both = sa.union_all(judged, saved).subquery()
+    whose = sa.true() if subscription is None else both.c.subscription == subscription
+    order = both.c.at, both.c.paper_id, both.c.topic, both.c.who, both.c.verdict
+    rows = tx.execute(sa.select(both).where(whose).order_by(*order))
+    return [
+        Judgement(one.subscription, one.topic, one.paper_id, one.who, one.verdict, one.at, one.how)
+        for one in rows
+    ]
+
+
+def _answers(table: sa.Table, verdict: sa.ColumnElement[str]) -> sa.Select[Any]:
+    one = table.c
+    return sa.select(one.subscription, one.topic, one.paper_id, one.who, verdict, one.at, one.how)
+
+
+def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, str]]:
+    """Return the verdicts on papers by topic, oldest first: of several people the sum.
+
+    A saved paper is wanted, unless the person said otherwise of it.
+    """
+    of_person: dict[tuple[str, int], dict[str, str]] = defaultdict(dict)
+    for one in listing(tx, subscription):
+        said = of_person.setdefault((one.topic, one.paper_id), {})
+        if one.verdict != SAVED:
+            said[one.who] = one.verdict
+        else:
+            said.setdefault(one.who, WANTED)
+    found: dict[str, dict[int, str]] = defaultdict(dict)
+    for (topic, paper_id), said in of_person.items():
+        total = sum(1 if verdict == WANTED else -1 for verdict in said.values())
+        found[topic][paper_id] = WANTED if total > 0 else UNWANTED if total < 0 else UNJUDGED
+    return dict(found)
+
+
+def shown(tx: Transaction, subscription: str, topic: str, limit: int) -> list[int]:
+    """Return the papers last shown in full under a topic of a subscription, oldest first."""
+    rows = fetch(
+        tx,
+        sa.select(_item.paper_id)
+        .join(schema.digest, _digest.id == _item.digest_id)
+        .where(_item.subscription == subscription, _item.shown_under == topic)
+        .order_by(_digest.due_at.desc(), _item.paper_id.desc())
+        .limit(limit),
+    )
+    return [id for (id,) in reversed(rows)]
+
+
+def texts(tx: Transaction, ids: Collection[int]) -> dict[int, Paper]:
+    """Return the titles and abstracts of papers by id, but for those that were purged."""
+    here = (among(tx, _paper.id, ids), _paper.purged_at.is_(None))
+    rows = fetch(tx, sa.select(_paper.id, _paper.title, _paper.abstract).where(*here))
+    return {id: Paper(title, abstract=abstract) for id, title, abstract in rows}
+
+
+def topics_of(tx: Transaction, paper_id: int) -> dict[str, list[str]]:
+    """Return by subscription its topics that a paper matches, or under which it was shown."""
+    matched = (
+        sa.select(_has.subscription, _has.topic)
+        .join(schema.match, _match.topic == _has.topic)
+        .where(_match.paper_id == paper_id)
+    )
+    was_shown = sa.select(_item.subscription, _item.shown_under).where(
+        _item.paper_id == paper_id, _item.shown_under.is_not(None)
+    )
+    found: dict[str, list[str]] = defaultdict(list)
+    for subscription, topic in sorted(map(tuple, tx.execute(matched.union(was_shown)))):
+        found[subscription].append(topic)
+    return dict(found)
+
+
+def is_judged(paper_id: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
+    """Whether anybody judged or saved a paper."""
+    judged = sa.exists().where(_judgement.paper_id == paper_id)
+    return sa.or_(judged, sa.exists().where(_saved.paper_id == paper_id))
+
+
+def move(tx: Transaction, into: Mapping[int, int]) -> None:
+    """Give the answers to papers to those that they were merged into; of two the last counts."""
+    for table in (schema.judgement, schema.saved_paper):
+        lost = among(tx, table.c.paper_id, into)
+        rows = tx.execute(sa.select(table).where(lost).order_by(table.c.at)).all()
+        for row in rows:
+            moved = row._asdict() | {"paper_id": into[row.paper_id]}
+            key = [table.c[name] == moved[name] for name in _KEY]
+            tx.execute(sa.delete(table).where(*key, table.c.at <= row.at))
+            insert_new(tx, table, [moved])
+
+
+_KEY = ("subscription", "topic", "paper_id", "who")
+
+
+def _key(one: Judgement) -> tuple[object, ...]:
+    return tuple(getattr(one, name) for name in _KEY)
+
+
+def _row(one: Judgement) -> dict[str, Any]:
+    return dict(zip(_KEY, _key(one), strict=True)) | {"at": one.at, "how": one.how}

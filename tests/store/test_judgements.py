@@ -1,0 +1,140 @@
+"""Readers' answers: once each, and there as long as the subscription is."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from monitor.model import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement
+from monitor.store import (
+    judgements,
+    merge_papers,
+    retention,
+    schema,
+    split_papers,
+)
+from monitor.store.database import Database
+from tests.store.scenes import (
+    DAY,
+    HOUR,
+    NOW,
+    arrive,
+    arxiv,
+    digest,
+    freeze,
+    match,
+    subscribe,
+    unsent,
+    watch,
+)
+
+
+def answer(
+    store: Database, paper: int, verdict: str, who: str = "ada", at=NOW, name: str = "lab"
+) -> int:
+    with store.writing() as tx:
+        return judgements.judge(tx, [Judgement(name, "t", paper, who, verdict, at, "test")])
+
+
+def verdicts(store: Database, name: str = "lab") -> dict[int, str]:
+    with store.reading() as tx:
+        return judgements.verdicts(tx, name).get("t", {})
+
+
+def test_twice_is_once_and_another_verdict_replaces_it(store: Database) -> None:
+    [paper] = arrive(store, "1")
+    assert answer(store, paper, WANTED) == 1
+    assert answer(store, paper, WANTED, at=NOW + HOUR) == 0
+    with store.reading() as tx:
+        assert [one.at for one in judgements.listing(tx)] == [NOW]
+    assert answer(store, paper, UNWANTED, at=NOW + HOUR) == 1
+    assert verdicts(store) == {paper: UNWANTED}
+
+
+def test_taking_back_deletes(store: Database) -> None:
+    [paper] = arrive(store, "1")
+    answer(store, paper, WANTED)
+    answer(store, paper, SAVED)
+    answer(store, paper, WANTED, who="bob")
+    with store.writing() as tx:
+        assert judgements.take_back(tx, "lab", ["t"], paper, "ada") == 2
+        assert judgements.take_back(tx, "lab", ["t"], paper, "ada") == 0
+        assert [one.who for one in judgements.listing(tx)] == ["bob"]
+
+
+def test_the_sum_of_several_people_counts_and_a_tie_is_unjudged(store: Database) -> None:
+    one, other, third = arrive(store, "1", "2", "3")
+    for who, verdict in (("ada", WANTED), ("bob", UNWANTED), ("eve", WANTED)):
+        answer(store, one, verdict, who)
+    answer(store, other, SAVED, "ada")
+    answer(store, other, UNWANTED, "bob")
+    answer(store, third, SAVED, "ada")
+    answer(store, third, UNWANTED, "ada")
+    assert verdicts(store) == {one: WANTED, other: UNJUDGED, third: UNWANTED}
+
+
+def test_answers_survive_a_merge_and_the_last_of_one_person_counts(store: Database) -> None:
+    kept, lost = arrive(store, "1", "2")
+    answer(store, kept, WANTED)
+    answer(store, lost, UNWANTED, at=NOW + HOUR)
+    answer(store, lost, WANTED, "bob")
+    answer(store, lost, SAVED, "bob")
+    with store.ingesting() as tx:
+        merge_papers.merge(tx, [(kept, lost, "the same")], NOW)
+        rows = {(one.paper_id, one.who, one.verdict) for one in judgements.listing(tx)}
+    assert rows == {(kept, "ada", UNWANTED), (kept, "bob", WANTED), (kept, "bob", SAVED)}
+
+
+def test_an_earlier_answer_to_the_other_paper_does_not_replace_a_later_one(
+    store: Database,
+) -> None:
+    kept, lost = arrive(store, "1", "2")
+    answer(store, lost, UNWANTED)
+    answer(store, kept, WANTED, at=NOW + HOUR)
+    with store.ingesting() as tx:
+        merge_papers.merge(tx, [(kept, lost, "the same")], NOW)
+    assert verdicts(store) == {kept: WANTED}
+
+
+def test_answers_count_for_both_papers_after_a_split(store: Database) -> None:
+    [paper] = arrive(store, "1")
+    answer(store, paper, WANTED)
+    with store.ingesting() as tx:
+        parted = split_papers.split(tx, paper, [], [], arxiv("1"), arxiv("2"), NOW)
+    assert verdicts(store) == {paper: WANTED, parted: WANTED}
+
+
+def test_a_judged_paper_keeps_its_text(store: Database) -> None:
+    papers = arrive(store, "1", "2", "3")
+    answer(store, papers[0], UNWANTED)
+    answer(store, papers[1], SAVED)
+    with store.writing() as tx:
+        tx.execute(sa.update(schema.change).values(matched_at=NOW))
+    with store.ingesting() as tx:
+        assert retention.purge(tx, NOW + DAY, None, NOW + DAY, 100) == 1
+        assert sorted(judgements.texts(tx, papers)) == papers[:2]
+
+
+def test_removing_a_subscription_drops_its_answers(store: Database) -> None:
+    subscribe(store, "lab", "ada")
+    [paper] = arrive(store, "1")
+    for name in ("lab", "ada"):
+        answer(store, paper, WANTED, name=name)
+        answer(store, paper, SAVED, name=name)
+    subscribe(store, "ada")
+    subscribe(store, "lab", "ada")
+    assert (verdicts(store, "lab"), verdicts(store, "ada")) == ({}, {paper: WANTED})
+
+
+def test_what_was_shown_in_full_is_known_by_topic_also_after_a_merge(store: Database) -> None:
+    subscribe(store, "lab")
+    watch(store, "t")
+    one, other = arrive(store, "1", "2")
+    match(store, one, other)
+    assert freeze(store, digest(unsent(store, "lab"), name="lab"))
+    with store.reading() as tx:
+        assert judgements.shown(tx, "lab", "t", 10) == [one, other]
+        assert judgements.shown(tx, "lab", "t", 1) == [other]
+        assert judgements.topics_of(tx, one) == {"lab": ["t"]}
+    with store.ingesting() as tx:
+        merge_papers.merge(tx, [(one, other, "the same")], NOW)
+        assert judgements.shown(tx, "lab", "t", 10) == [one]
