@@ -34,10 +34,14 @@ def paper_keywords(paper: Paper) -> frozenset[str]:
     """Return the keywords of a paper: each word as written and in its form."""
     found = _words(paper.title, paper.abstract)
     # Both sides of an abbreviation are cut out of the text, where they may be read differently.
-    found |= _words(*chain.from_iterable(find_definitions(paper.title, paper.abstract)))
-    found.update(_key(f"venue:{word}") for word in _words(paper.venue))
-    names = (name for written in paper.authors for name in spellings(written))
-    found.update(_key(f"author:{word}") for name in names for word in name.words)
+    if definitions := find_definitions(paper.title, paper.abstract):
+        found |= _words(*chain.from_iterable(definitions))
+    if paper.venue:
+        found.update(_key(f"venue:{word}") for word in _words(paper.venue))
+    names = {
+        word for written in paper.authors for name in spellings(written) for word in name.words
+    }
+    found.update(_key(f"author:{word}") for word in names)
     found.update(_key(f"category:{fold_label(value)}") for value in paper.categories)
     return frozenset(found)
 

@@ -28,8 +28,8 @@ class PersonName:
 @lru_cache(maxsize=4_096)
 def spellings(written: str) -> tuple[PersonName, ...]:
     """Return the name as written, and with its hyphens taken out (Xiao-Ming, Xiaoming)."""
-    names = (_parse(written), _parse(_HYPHEN.sub("", written)))
-    return tuple(dict.fromkeys(name for name in names if name is not None))
+    ways = dict.fromkeys((written, _HYPHEN.sub("", written)))
+    return tuple(dict.fromkeys(name for name in map(_parse, ways) if name is not None))
 
 
 def _parse(written: str) -> PersonName | None:

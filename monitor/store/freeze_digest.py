@@ -110,6 +110,8 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
         ~reaches_anyone(_digest.id),
     )
     ids = set(tx.scalars(earlier))
+    if not ids:
+        return
     its_deliveries = among(tx, _delivery.digest_id, ids)
     open_ones = sa.select(_delivery.digest_id, reaches_recipient()).where(its_deliveries)
     rows = tx.execute(open_ones.with_for_update())
