@@ -5,8 +5,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 FUZZ_SECONDS ?= 90
 SOAK_KILLS ?= 1000
+LIMITS ?= 10000
 
-.PHONY: demo test check format bench duel faults soak fuzz awkward month night same samples picture clean big
+.PHONY: demo test check format bench duel faults soak fuzz awkward month night limits same samples picture clean big
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -58,6 +59,9 @@ month: $(VENV)/.developing        ## thirty days on PostgreSQL, two schedulers a
 
 night: $(VENV)/.developing        ## a night of faults on the real service: each digest once, each fault noticed
 	$(BIN)/python -m tests.night
+
+limits: $(VENV)/.developing       ## LIMITS digests of all shapes against the limits of mail and pages
+	LIMITS=$(LIMITS) $(BIN)/python -m tests.channels.limits
 
 same: $(VENV)/.developing         ## precision and recall of duplicate detection on labelled pairs; close titles among 100,000
 	$(BIN)/python benchmarks/same.py

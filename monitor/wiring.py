@@ -10,10 +10,11 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from monitor import plugins
 from monitor.channels.base import Shared, open_channel
-from monitor.channels.email.channel import SMTP_SERVER, Mail
+from monitor.channels.email.channel import SMTP_SERVER, Mail, sender_address
 from monitor.channels.email.oauth import RefreshTokens, Tokens
 from monitor.channels.email.pool import Connections, MailServer
 from monitor.channels.email.sendmail import Sendmail
@@ -23,6 +24,7 @@ from monitor.clocks import clock_ahead
 from monitor.config import (
     Settings,
     SmtpSettings,
+    TopicSettings,
     synonyms_of,
     topics_of,
 )
@@ -30,7 +32,7 @@ from monitor.config.oauth_grant import grant_of
 from monitor.digest.render import JinjaTemplates
 from monitor.digest.schedule import parse_schedule
 from monitor.http.client import HttpClient
-from monitor.model import Channel, Clock, Templates
+from monitor.model import Channel, Clock, SectionRule, Templates
 from monitor.pipeline.active_config import InForce
 from monitor.pipeline.runtime import ConfiguredSource, Destination, Retention, Runtime, Subscription
 from monitor.store.database import Database
@@ -75,7 +77,6 @@ def open_runtime(
             channels=channels,
             tokens=tokens,
             timezone=settings.timezone,
-            sender=smtp.sender if smtp else "",
             resends=frozenset({SMTP_SERVER} if smtp and smtp.unknown == "resend" else ()),
             at_once={SMTP_SERVER: smtp.connections} if smtp else {},
             apart={SMTP_SERVER: 60 / smtp.per_minute} if smtp and smtp.per_minute else {},
@@ -83,6 +84,7 @@ def open_runtime(
             patience=Patience(**dict(settings.retry)),
             retention=Retention(**dict(settings.retention)),
             ahead=clock_ahead,
+            **_presentation(settings),
         )
 
 
@@ -115,6 +117,8 @@ def _sources(settings: Settings, client: HttpClient, clock: Clock) -> dict[str, 
             dated=kind.dated and not source.options.path,
             calendar=None if source.options.path else kind.calendar,
             every=source.every,
+            title=source.title,
+            search=getattr(kind, "search_site", ""),
         )
     return sources
 
@@ -198,7 +202,30 @@ def _subscription(settings: Settings, channels: dict[str, Channel], name: str) -
         full=subscription.max,
         quiet_send=subscription.quiet == "send",
         pause_until=subscription.pause_until,
+        title=subscription.title,
+        titles=subscription.titles,
     )
+
+
+def _presentation(settings: Settings) -> dict[str, Any]:
+    """Return what digests say beside their papers."""
+    return {
+        "sender": settings.smtp.sender if settings.smtp else "",
+        "sections": {name: _section(topic) for name, topic in settings.topics.items()},
+        "contact": _contact(settings),
+        "search": settings.search,
+    }
+
+
+def _section(topic: TopicSettings) -> SectionRule:
+    return SectionRule(topic.title or topic.name, topic.max, topic.weight)
+
+
+def _contact(settings: Settings) -> str:
+    """Return whom readers write to: the operator, or else the sender of mail."""
+    if settings.operator and settings.operator.email:
+        return settings.operator.email[0]
+    return sender_address(settings.smtp.sender) if settings.smtp else ""
 
 
 def _operator(settings: Settings, channels: dict[str, Channel]) -> tuple[Destination, ...]:

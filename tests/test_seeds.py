@@ -71,23 +71,25 @@ def test_each_subscriber_gets_every_matched_paper_once_by_mail_and_slack(
     recipients = Counter(mail.recipient for mail in smtp.received)
     assert recipients == {"ada@example.org": 1, "grace@example.org": 1}
     for mail in smtp.received:
-        text, html = bodies(mail)
-        assert [title for title in titles if squeezed(title) not in squeezed(text)] == []
-        assert [title for title in titles if squeezed(title) not in squeezed(unmarked(html))] == []
+        text, html, attached = bodies(mail)
+        for shown in (text, unmarked(html)):
+            all_of_it = squeezed(shown + attached)
+            assert [title for title in titles if squeezed(title) not in all_of_it] == []
         assert len(html.encode()) < 80 * 1024
     posted = squeezed("".join(json.dumps(post, ensure_ascii=False) for post in slack.posts))
     assert [title for title in titles if squeezed(title) not in posted.replace("&amp;", "&")] == []
     assert slack.pings == []
 
 
-def bodies(mail: Received) -> tuple[str, str]:
+def bodies(mail: Received) -> tuple[str, str, str]:
     message = email.message_from_bytes(mail.content, policy=email.policy.default)
     assert isinstance(message, EmailMessage)
     text = message.get_body(("plain",))
     html = message.get_body(("html",))
     assert text is not None
     assert html is not None
-    return text.get_content(), html.get_content()
+    [attached] = message.iter_attachments()
+    return text.get_content(), html.get_content(), attached.get_content()
 
 
 def unmarked(html: str) -> str:

@@ -22,6 +22,7 @@ from typing import Any
 from urllib.parse import quote
 
 from monitor.channels.base import Channel, ChannelOptions, Shared
+from monitor.channels.pages import numbered, render_pages
 from monitor.errors import MonitorError
 from monitor.model import Delivery, DeliveryState, Digest, Notice, Outcome, Rendered, Templates
 from monitor.private_files import FILE, create_file, make_folder
@@ -79,18 +80,24 @@ class Pages(Channel):
         return (str(self._folder),)
 
     def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
-        html = templates.render("web/digest.html.j2", digest=digest, full=digest.full)
-        title = f"{clean(digest.subscription)}, {digest.period.replace('T', ' ')}"
-        return (Rendered(0, {"html": html, "title": title, "papers": digest.papers}),)
+        pages = render_pages(digest, templates, page_name(digest.period))
+        title = f"{clean(digest.heading)}, {digest.period.replace('T', ' ')}"
+        body = {"html": pages[0], "title": title, "papers": digest.papers, "more": pages[1:]}
+        return (Rendered(0, body),)
 
     def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
         html = templates.render("web/notice.html.j2", notice=notice)
         return (Rendered(0, {"html": html, "title": clean(notice.subject), "papers": 0}),)
 
     def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome:
-        """Write the page, then the index; a page that stands is sent, whatever the index does."""
+        """Write the page, then the index; a page that stands is sent, whatever the index does.
+
+        Its further pages stand before it.
+        """
         page = self.page(delivery)
         try:
+            for further, content in _further(page, delivery):
+                _write(further, content, lambda: True, self._page_mode())
             if not _write(page, _content(delivery), commit_handoff, self._page_mode()):
                 error = "not written: another process has taken this delivery over"
                 return Outcome(DeliveryState.RETRY, error)
@@ -101,7 +108,10 @@ class Pages(Channel):
         return self._list_page(page)
 
     def reconcile(self, delivery: Delivery) -> Outcome | None:
-        """Look at the file: it is there in full or it is not; the index may still lack it."""
+        """Look at the file: it is there in full or it is not; the index may still lack it.
+
+        It is written after its further pages.
+        """
         page = self.page(delivery)
         try:
             written = page.read_bytes() == _content(delivery)
@@ -125,8 +135,7 @@ class Pages(Channel):
 
     def page(self, delivery: Delivery) -> Path:
         """Return where the page of a delivery stands."""
-        period = _file_name(delivery.period.replace(":", "-"))
-        return self._folder / _file_name(delivery.subscription) / f"{period}.html"
+        return self._folder / _file_name(delivery.subscription) / page_name(delivery.period)
 
     def _page_mode(self) -> int:
         if self._mode is not None:
@@ -189,6 +198,16 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _further(page: Path, delivery: Delivery) -> Iterator[tuple[Path, bytes]]:
+    for number, html in enumerate(delivery.rendered.body.get("more", ()), 2):
+        yield page.with_name(numbered(page.name, number)), html.encode("utf-8", "replace")
+
+
+def page_name(period: str) -> str:
+    """Return the name of the page of a digest, in the folder of its subscription."""
+    return f"{_file_name(period.replace(':', '-'))}.html"
 
 
 def _content(delivery: Delivery) -> bytes:

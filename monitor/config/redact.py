@@ -28,6 +28,7 @@ def masked(settings: Settings) -> dict[str, Any]:
         "contact": settings.contact,
         "synonyms": {word: list(others) for word, others in settings.synonyms.items()},
         "templates": str(settings.templates) if settings.templates else None,
+        "search": settings.search,
         "sources": {name: _of_kind(entry) for name, entry in settings.sources.items()},
         "topics": {name: _plain(entry) for name, entry in settings.topics.items()},
         "channels": {name: _of_kind(entry) for name, entry in settings.channels.items()},

@@ -113,6 +113,10 @@ News = Annotated[
 ]
 
 
+# What people call a topic, a source or a subscription; its name in the file when it is not set.
+Title = Annotated[str, AfterValidator(single_line), Field(max_length=100)]
+
+
 class SourceSettings(Section):
     """One source: where papers come from. `options` are those of its kind."""
 
@@ -120,6 +124,7 @@ class SourceSettings(Section):
     kind: Line
     every: Duration
     first_run: FirstRun | None = None
+    title: Title = ""
     options: SkipValidation[SerializeAsAny[SourceOptions]] = Field(repr=False)
 
 
@@ -127,7 +132,10 @@ Items = OneOrMore[Annotated[str, AfterValidator(_item)]]
 
 
 class TopicSettings(Section):
-    """One watch-topic; see docs/topics.md for the language of its query, and for its lists."""
+    """One watch-topic; see docs/topics.md for the language of its query, and for its lists.
+
+    Of the papers that a digest shows in full, a topic has a share by its `weight`, at most `max`.
+    """
 
     name: str
     query: Annotated[str, AfterValidator(_query)] = ""
@@ -140,6 +148,9 @@ class TopicSettings(Section):
     sources: OneOrMore[Annotated[str, AfterValidator(existing_source)]] = ()
     news: Annotated[News, SOME] = frozenset({ChangeKind.NEW})
     since: Duration = timedelta(days=7)
+    title: Title = ""
+    max: int | None = Field(None, ge=1, le=400)
+    weight: float = Field(1, gt=0, le=100, allow_inf_nan=False)
 
     @property
     def written(self) -> str:
@@ -170,13 +181,18 @@ class TopicSettings(Section):
 
 
 class SubscriptionSettings(DestinationSettings):
-    """Who receives which topics, how and when. `max` papers are shown in full."""
+    """Who receives which topics, how and when.
+
+    `max` papers are shown in full, and `titles` more in a line each.
+    """
 
     name: str
     topics: Annotated[OneOrMore[Annotated[str, AfterValidator(existing_topic)]], SOME]
     schedule: Annotated[Line, AfterValidator(_schedule)] = DEFAULT_SCHEDULE
     timezone: Zone = "UTC"
     max: int = Field(25, ge=1, le=400)
+    titles: int = Field(60, ge=0, le=400)
+    title: Title = ""
     quiet: Literal["skip", "send"] = "skip"
     pause_until: date | None = None
 
@@ -231,6 +247,7 @@ class General(Section):
         Annotated[OneOrMore[Annotated[Line, AfterValidator(_with_words)]], SOME],
     ] = Field(default_factory=dict)
     templates: Annotated[FilePath, AfterValidator(existing_folder)] | None = None
+    search: Literal["google-scholar", "arxiv"] = "google-scholar"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +266,7 @@ class Settings:
     contact: str
     synonyms: Mapping[str, tuple[str, ...]]
     templates: Path | None
+    search: str
     sources: Mapping[str, SourceSettings]
     topics: Mapping[str, TopicSettings]
     channels: Mapping[str, ChannelSettings]

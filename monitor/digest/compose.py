@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
-
-from msgspec import structs
 
 from monitor.digest.excerpt import LONG_TITLE
-from monitor.digest.latex_to_text import to_readable_text
 from monitor.digest.schedule import Slot
+from monitor.digest.shown import readable_title, shown, shown_title
 from monitor.model import (
+    AboutSubscription,
     Change,
     ChangeKind,
     Digest,
@@ -22,18 +20,18 @@ from monitor.model import (
     MatchReason,
     OtherTitle,
     Paper,
+    SectionRule,
+    SourceLabel,
     SourceReport,
     TopicWhy,
     UnsentMatch,
     best_papers,
+    share_places,
 )
-from monitor.text import clean
 
 CAPACITY = 400
-# A digest shows two sentences of an abstract, and looks for them in this many characters.
-MAX_ABSTRACT_LENGTH = 20_000
-# The longest titles have some five hundred characters.
-MAX_TITLE_LENGTH = 2_000
+_NO_RULE = SectionRule()
+_NO_LABEL = SourceLabel()
 
 Whys = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
 
@@ -54,20 +52,44 @@ class Draft:
     waiting: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """What topics and sources are called in a digest."""
+
+    rules: Mapping[str, SectionRule]
+    sources: Mapping[str, SourceLabel]
+
+    def titles_of(self, names: Sequence[str]) -> tuple[str, ...] | None:
+        """Return what people call some sources; nothing for the only one that there is."""
+        if len(self.sources) == 1 and all(name in self.sources for name in names):
+            return ()
+        return tuple([self._of(name).title or name for name in names])
+
+    def search_of(self, names: Sequence[str]) -> str:
+        return next((site for name in names if (site := self._of(name).search)), "")
+
+    def _of(self, name: str) -> SourceLabel:
+        return self.sources.get(name, _NO_LABEL)
+
+
 def draft(
     news: Sequence[UnsentMatch],
     full: int,
     late: datetime | None = None,
     capacity: int = CAPACITY,
+    rules: Mapping[str, SectionRule] = {},
+    sources: Mapping[str, SourceLabel] = {},
 ) -> Draft:
     """Choose the papers of a digest, their order, and the `full` best to show in full.
 
-    Papers beyond `capacity` wait for the next digest. What became news before `late` (after a long
-    outage) is listed by title only.
+    Both are shared among the topics by `rules`; `sources` are all that are read. Papers beyond
+    `capacity` wait for the next digest. What became news before `late` (after a long outage) is
+    listed by title only.
     """
     papers = sorted(_by_paper(news), key=_best_first)
-    kept = papers[:capacity]
-    groups = _sections([_title_of(found, late) for found in kept])
+    kept = _share(papers, capacity, rules) if len(papers) > capacity else papers
+    labels = _Labels(rules, sources)
+    groups = _sections([_title_of(found, late, labels) for found in kept], rules)
     return Draft(
         groups=groups,
         in_full=frozenset(entry.paper_id for entry in best_papers(groups, full)),
@@ -89,13 +111,14 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
     notes: Sequence[str],
     full: int,
     other_titles: Mapping[int, tuple[OtherTitle, ...]],
+    titles: int = 60,
+    about: AboutSubscription = AboutSubscription(),
 ) -> Digest:
     """Compose a digest of the papers of a draft.
 
-    `whys(topic, paper, sources)` returns why the topic matches the paper. It is called for the
-    papers in full, as the digest shows them, so that its spans are positions in the text shown.
-    (And for long titles, of which the part that matched is shown.) `other_titles` are those under
-    which papers were seen, by paper id.
+    `whys(topic, paper, sources)` returns why the topic matches a paper in full, or one with a long
+    title, as the digest shows it: its spans are positions in the text shown. `other_titles` are
+    those under which papers were seen, by paper id.
     """
     return Digest(
         subscription=subscription,
@@ -104,17 +127,24 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
         timezone=timezone,
         covers_from=covers_from,
         composed_at=composed_at,
-        groups=tuple(
-            replace(
-                group,
-                entries=tuple(_entry(one, draft, whys, other_titles) for one in group.entries),
-            )
-            for group in draft.groups
-        ),
+        groups=_explain_groups(draft, whys, other_titles),
         report=tuple(report),
         full=full,
         waiting=draft.waiting,
         notes=tuple(notes),
+        titles=titles,
+        about=about,
+    )
+
+
+def _explain_groups(
+    draft: Draft, whys: Whys, other_titles: Mapping[int, tuple[OtherTitle, ...]]
+) -> tuple[DigestSection, ...]:
+    return tuple(
+        replace(
+            group, entries=tuple(_entry(one, draft, whys, other_titles) for one in group.entries)
+        )
+        for group in draft.groups
     )
 
 
@@ -145,40 +175,6 @@ def explain_again(digest: Digest, whys: Whys) -> Digest:
     return replace(digest, groups=tuple(groups))
 
 
-def shown(paper: Paper) -> Paper:
-    """Return the paper as a digest shows it: clean Unicode, mathematics readable."""
-    return structs.replace(
-        shown_title(paper), abstract=_shown_abstract(paper.abstract[:MAX_ABSTRACT_LENGTH])
-    )
-
-
-def shown_title(paper: Paper) -> Paper:
-    """Return the paper as a digest lists it by title: without its abstract."""
-    return structs.replace(
-        paper,
-        title=_shown(paper.title[:MAX_TITLE_LENGTH]),
-        abstract="",
-        authors=_shown_authors(paper.authors),
-        venue=_shown(paper.venue),
-    )
-
-
-# Papers are in the digests of several subscriptions. A title takes some hundred bytes, an abstract
-# a few thousand.
-@lru_cache(maxsize=16_384)
-def _shown(text: str) -> str:
-    source = clean(text)
-    return clean(to_readable_text(source)) or source
-
-
-@lru_cache(maxsize=16_384)
-def _shown_authors(authors: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(_shown.__wrapped__, authors))
-
-
-_shown_abstract = lru_cache(maxsize=1_024)(_shown.__wrapped__)
-
-
 def _by_paper(news: Iterable[UnsentMatch]) -> list[list[UnsentMatch]]:
     papers: dict[int, list[UnsentMatch]] = defaultdict(list)
     for item in news:
@@ -193,7 +189,23 @@ def _best_first(found: Sequence[UnsentMatch]) -> tuple[float, float, int]:
     return (-best, -newest.timestamp(), -found[0].change.stored.id)
 
 
-def _title_of(found: Sequence[UnsentMatch], late: datetime | None) -> DigestPaper:
+def _share(
+    papers: Sequence[list[UnsentMatch]], count: int, rules: Mapping[str, SectionRule]
+) -> list[list[UnsentMatch]]:
+    """Return `count` of the papers, of each topic its share of the best, in their order."""
+    topics = [_topics(found)[0] for found in papers]
+    sizes = Counter(topics)
+    weights = [rules.get(topic, _NO_RULE).weight for topic in sizes]
+    left = dict(zip(sizes, share_places(count, list(sizes.values()), weights), strict=True))
+    kept = []
+    for topic, found in zip(topics, papers, strict=True):
+        if left[topic]:
+            left[topic] -= 1
+            kept.append(found)
+    return kept
+
+
+def _title_of(found: Sequence[UnsentMatch], late: datetime | None, labels: _Labels) -> DigestPaper:
     latest = _latest(found)
     return DigestPaper(
         paper_id=latest.stored.id,
@@ -203,8 +215,12 @@ def _title_of(found: Sequence[UnsentMatch], late: datetime | None) -> DigestPape
         first_seen=latest.stored.first_seen,
         sources=latest.sources,
         score=max(item.score for item in found),
-        matched=tuple(TopicWhy(topic, ()) for topic in _topics(found)),
+        matched=tuple(
+            TopicWhy(topic, (), labels.rules.get(topic, _NO_RULE).title) for topic in _topics(found)
+        ),
         late=late is not None and _arrival_time(latest) < late,
+        source_titles=labels.titles_of(latest.sources),
+        search=labels.search_of(latest.sources),
     )
 
 
@@ -220,10 +236,8 @@ def _explain(
     return replace(
         entry,
         paper=paper,
-        matched=tuple(TopicWhy(one.topic, why(one.topic)) for one in entry.matched),
-        also=tuple(
-            OtherTitle(_shown(other.title[:MAX_TITLE_LENGTH]), other.source) for other in also
-        ),
+        matched=tuple(replace(one, why=why(one.topic)) for one in entry.matched),
+        also=tuple(OtherTitle(readable_title(other.title), other.source) for other in also),
     )
 
 
@@ -250,9 +264,14 @@ def _topics(found: Sequence[UnsentMatch]) -> list[str]:
     return sorted(best, key=lambda topic: (-best[topic], topic))
 
 
-def _sections(entries: Sequence[DigestPaper]) -> tuple[DigestSection, ...]:
+def _sections(
+    entries: Sequence[DigestPaper], rules: Mapping[str, SectionRule]
+) -> tuple[DigestSection, ...]:
     """Entries come best first, so groups do, too."""
     groups: dict[str, list[DigestPaper]] = defaultdict(list)
     for entry in entries:
         groups[entry.matched[0].topic].append(entry)
-    return tuple(DigestSection(topic, tuple(members)) for topic, members in groups.items())
+    return tuple(
+        DigestSection(topic, tuple(members), rules.get(topic, _NO_RULE))
+        for topic, members in groups.items()
+    )

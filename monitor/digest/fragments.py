@@ -27,6 +27,13 @@ _READ_BY_FILTERS = {
     "headline": ("paper.title", "reasons"),
     "excerpt": ("paper.abstract", "reasons"),
     "found": ("matched",),
+    "links": ("addresses",),
+    "why": ("matched",),
+    "link": ("paper.title", "addresses", "search"),
+    "place": (
+        *("paper.venue", "paper.categories", "sources", "source_titles"),
+        *("paper.announced", "paper.published", "first_seen"),
+    ),
     "dated": ("paper.announced", "paper.published", "first_seen"),
 }
 

@@ -30,7 +30,7 @@ from jinja2 import (
 )
 from markupsafe import Markup, escape
 
-from monitor.digest import wording
+from monitor.digest import about, links, wording
 from monitor.digest.excerpt import Passage, excerpt, headline
 from monitor.digest.sandbox import Sandbox
 from monitor.errors import Fault, TemplateError
@@ -168,7 +168,7 @@ def slack_escape(text: str) -> str:
 def slack_link(text: str | Passage, url: str) -> Markup:
     """A link in mrkdwn, or only its text when the URL is not one that may be linked to."""
     label = clean(text.text if isinstance(text, Passage) else text)
-    target = slack_escape(wording.web_url(url).replace("|", "%7C"))
+    target = slack_escape(links.web_url(url).replace("|", "%7C"))
     if not target:
         return Markup(slack_escape(label))
     return Markup(f"<{target}|{slack_escape(label.replace('|', '¦'))}>")
@@ -243,6 +243,8 @@ def _lines(text: str | Passage, width: int = 78, indent: str = "", first: str = 
 
 _FILTERS: dict[str, Callable[..., Any]] = {
     "authors": wording.shorten_authors,
+    "because": about.because,
+    "contents": about.contents,
     "counted": wording.format_count,
     "dated": wording.format_date,
     "day": wording.format_day,
@@ -250,13 +252,21 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "found": wording.matched_topics,
     "headline": headline,
     "lines": _lines,
+    "link": links.paper_link,
+    "links": links.more_links,
     "moment": wording.format_moment,
+    "name": about.name_digest,
+    "notes": about.digest_notes,
+    "place": wording.place,
     "reading": wording.reading,
     "source_line": wording.source_line,
+    "stop_link": about.stop_link,
     "summary": wording.summary,
     "top": wording.top,
+    "was_read": about.what_was_read,
     "waiting": wording.waiting,
-    "web_url": wording.web_url,
+    "web_url": links.web_url,
+    "why": wording.why_line,
 }
 
 

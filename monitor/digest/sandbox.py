@@ -10,8 +10,9 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from monitor.digest.excerpt import Passage
 from monitor.digest.fragments import SharedTemplate, find_reads
+from monitor.digest.links import Link
 from monitor.digest.wording import Found
-from monitor.model import Digest, DigestPaper, DigestSection, OtherTitle, Paper
+from monitor.model import AboutSubscription, Digest, DigestPaper, DigestSection, OtherTitle, Paper
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
@@ -53,5 +54,8 @@ def _fields_of(value: type) -> frozenset[str]:
     return frozenset(names)
 
 
-_VALUES = (Digest, DigestSection, DigestPaper, Paper, OtherTitle, Passage, Found)
+_VALUES = (
+    *(Digest, DigestSection, DigestPaper, Paper, OtherTitle, AboutSubscription),
+    *(Passage, Found, Link),
+)
 _FIELDS = {value: _fields_of(value) for value in _VALUES}

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
-from functools import lru_cache
 from unicodedata import east_asian_width
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from monitor.model import Digest, DigestPaper, MatchReason, SourceReport, SourceWarning
+from monitor.model import Digest, DigestPaper, MatchReason, SourceReport, SourceWarning, TopicWhy
 from monitor.text import singular
 
 _LONGEST_NAME = 60
-_LONGEST_URL = 2_000
 _MOST_WORDS = 8
+# Of the line that says why a paper is there.
+_MOST_TOPICS, _MOST_TERMS, _LONGEST_TERM = 4, 3, 80
+_TEXTS = ("title", "abstract", "venue")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class Found:
 
     topic: str
     fields: tuple[tuple[str, str], ...]
+    title: str = ""
 
 
 # ── a paper ─────────────────────────────────────────────────────────────────────────
@@ -31,7 +32,7 @@ class Found:
 
 def shorten_authors(authors: Sequence[str]) -> str:
     """Return up to three names; of more, the first two, the last, and how many are left out."""
-    names = [_short(name, _LONGEST_NAME) for name in authors]
+    names = [shorten_text(name, _LONGEST_NAME) for name in authors]
     if len(names) <= 3:
         return ", ".join(names)
     more = f" +{len(names) - 3}"
@@ -41,40 +42,70 @@ def shorten_authors(authors: Sequence[str]) -> str:
 def matched_topics(entry: DigestPaper) -> tuple[Found, ...]:
     """Return every topic that found the paper, best first, with the words of each field."""
     return tuple(
-        Found(matched.topic, tuple((why.field, _words(why)) for why in matched.why if why.words))
+        Found(
+            matched.topic,
+            tuple((why.field, _words(why)) for why in matched.why if why.words),
+            matched.title or matched.topic,
+        )
         for matched in entry.matched
     )
+
+
+def why_line(entry: DigestPaper) -> str:
+    """Return in one line which topics found a paper, each with up to three of its terms.
+
+    `language agents: LLM, agent in title; tool use in abstract · RL`
+    """
+    named = [_why(matched) for matched in entry.matched[:_MOST_TOPICS]]
+    more = len(entry.matched) - len(named)
+    return " · ".join([*named, format_count(more, "more topic")] if more else named)
+
+
+def _why(matched: TopicWhy) -> str:
+    title = shorten_text(matched.title or matched.topic, _LONGEST_NAME)
+    left = _MOST_TERMS
+    fields: list[str] = []
+    named: set[str] = set()
+    for why in matched.why:
+        terms = {singular(term.casefold()): term for term in reversed(why.terms or why.words)}
+        fresh = [terms[key] for key in reversed(terms) if key not in named][:left]
+        named |= terms.keys()
+        left -= len(fresh)
+        if fresh:
+            words = ", ".join(shorten_text(term, _LONGEST_TERM) for term in fresh)
+            fields.append(
+                f"{words} in {why.field}" if why.field in _TEXTS else f"{why.field} {words}"
+            )
+    return f"{title}: {'; '.join(fields)}" if fields else title
 
 
 def _words(why: MatchReason) -> str:
     """The words as the paper writes them; of `agent` and `agents`, the one that came first."""
     distinct: dict[str, str] = {}
     for word in why.words:
-        distinct.setdefault(singular(word.casefold()), _short(word, _LONGEST_NAME))
+        distinct.setdefault(singular(word.casefold()), shorten_text(word, _LONGEST_NAME))
     words = list(distinct.values())
     return ", ".join(words[:_MOST_WORDS]) + (" …" if len(words) > _MOST_WORDS else "")
 
 
-def _short(text: str, limit: int) -> str:
+def shorten_text(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters, with an ellipsis where it was cut."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def place(entry: DigestPaper, zone: str) -> str:
+    """Return where and when a paper came out: venue, first categories, day, sources."""
+    paper = entry.paper
+    parts = [shorten_text(paper.venue, _LONGEST_NAME), ", ".join(paper.categories[:2])]
+    sources = entry.sources if entry.source_titles is None else entry.source_titles
+    parts += [format_date(entry, zone), ", ".join(sources)]
+    return " · ".join(filter(None, parts))
 
 
 def format_date(entry: DigestPaper, zone: str) -> str:
     """Return the day a paper was announced or published, or else the day it was first seen."""
     date = entry.paper.announced or entry.paper.published
     return _date(date, zone) if date else f"seen {_date(entry.first_seen, zone)}"
-
-
-@lru_cache(maxsize=4_096)  # asked twice for each paper that a digest shows
-def web_url(url: str) -> str:
-    """Return `url` when it is one that may be linked to (http or https, one word), or nothing."""
-    if len(url) > _LONGEST_URL or not url.isprintable() or any(letter.isspace() for letter in url):
-        return ""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ""
-    return url if parts.scheme in ("http", "https") and parts.hostname else ""
 
 
 def top(digest: Digest, count: int) -> tuple[DigestPaper, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from monitor.match.evaluate import View, matching_leaves, total_weight
 from monitor.match.idf import rarity
-from monitor.match.occurrences import Span
+from monitor.match.occurrences import Lattice, Span
 from monitor.match.tree import Author, Label, Leaf, Near, Query, Words, leaves
 from monitor.model import MatchReason
 
@@ -22,11 +22,12 @@ def explain(query: Query, view: View) -> tuple[MatchReason, ...]:
     """Return which words were found in which field, one reason a field, title first.
 
     Words are as the paper writes them, each once whatever its case; spans never cut a formula
-    and never overlap. What a topic excludes is not listed; authors, categories, sources and
-    announce types have words but no spans. Empty when the paper does not match the topic.
+    and never overlap. An abbreviation is not named where only a part of its long form matches,
+    but where nothing else does. What a topic excludes is not listed; authors, categories, sources
+    and announce types have words but no spans. Empty when the paper does not match the topic.
     """
     matched = matching_leaves(query.root, view)
-    texts = [_text_reason(field, matched, view) for field in _FIELDS]
+    texts = _text_reasons(query, matched, view)
     found: dict[str, list[str]] = {}
     for leaf in matched:
         if isinstance(leaf, Author):
@@ -37,16 +38,65 @@ def explain(query: Query, view: View) -> tuple[MatchReason, ...]:
     return tuple(why for why in (*texts, *others) if why.words)
 
 
-def _text_reason(field: str, matched: Sequence[Leaf], view: View) -> MatchReason:
-    terms = [leaf for leaf in matched if isinstance(leaf, Words | Near) and field in leaf.fields]
+def _text_reasons(query: Query, matched: Sequence[Leaf], view: View) -> list[MatchReason]:
+    terms = [leaf for leaf in matched if isinstance(leaf, Words | Near)]
+    weights = dict(query.weights)
+    terms.sort(key=lambda leaf: -weights.get(leaf, 1.0) * rarity(leaf))
+    named: set[int] = set()
+    reasons = [_text_reason(field, terms, view, named, whole=True) for field in _FIELDS]
+    if view.definitions and not any(why.words for why in reasons):
+        return [_text_reason(field, terms, view, named, whole=False) for field in _FIELDS]
+    return reasons
+
+
+def _text_reason(
+    field: str, terms: Sequence[Words | Near], view: View, named: set[int], whole: bool
+) -> MatchReason:
+    """Return the reason in one field; clauses whose position is not in `named` give its terms.
+
+    With `whole` abbreviations of which only a part of the long form matches are left out.
+    """
+    terms = [term for term in terms if field in term.fields]
     if not terms:
         return MatchReason(field, ())
     lattice = view.text(field)
-    found = sorted({span for term in terms for span in lattice.occurrences(term)})
+    found: set[Span] = set()
+    shown: list[str] = []
     formulas = [match.span() for match in _MATHS.finditer(lattice.text)]
-    whole = sorted(_widen(lattice.text, span, formulas) for span in found)
-    words = _distinct(" ".join(lattice.text[start:end].split()) for start, end in whole)
-    return MatchReason(field, words, _merge(whole))
+    for term in terms:
+        spans = _occurrences(term, lattice, whole and bool(view.definitions))
+        found.update(spans)
+        if spans and term.position not in named:
+            named.add(term.position)
+            shown.append(
+                _nearest(term, [_words_at(lattice.text, s, formulas) for s in spans], view)
+            )
+    widened = sorted(_widen(lattice.text, span, formulas) for span in sorted(found))
+    words = _distinct(" ".join(lattice.text[start:end].split()) for start, end in widened)
+    return MatchReason(field, words, _merge(widened), _distinct(shown))
+
+
+def _occurrences(term: Words | Near, lattice: Lattice, whole: bool) -> list[Span]:
+    """Return where a term stands; with `whole` not where it is inside an abbreviation's meaning."""
+    if isinstance(term, Near) or not whole:
+        return lattice.occurrences(term)
+    return sorted({one.span for one in lattice.found(term) if min(one.start, one.end) >= 0})
+
+
+def _words_at(text: str, span: Span, formulas: Sequence[Span]) -> str:
+    start, end = _widen(text, span, formulas)
+    return " ".join(text[start:end].split())
+
+
+def _nearest(term: Words | Near, written: Sequence[str], view: View) -> str:
+    """Return what is nearest to what a topic asks for: the same words, else the first found.
+
+    An abbreviation that the paper defines has its long form with it.
+    """
+    asked = " ".join(edge.key for edge in term.edges) if isinstance(term, Words) else ""
+    best = next((words for words in written if words.casefold() == asked), written[0])
+    long = dict(view.definitions).get(best)
+    return f"{best} ({long})" if long else best
 
 
 def _distinct(words: Iterable[str]) -> tuple[str, ...]:

@@ -23,18 +23,22 @@ from monitor.model.delivery import (
     Suppression,
 )
 from monitor.model.digests import (
+    AboutSubscription,
     Digest,
     DigestPaper,
     DigestSection,
     Notice,
     OtherTitle,
     Rendered,
+    SectionRule,
+    SourceLabel,
     SourceReport,
     SourceWarning,
     Templates,
     TopicWhy,
     UnsentMatch,
     best_papers,
+    share_places,
 )
 from monitor.model.identity import (
     Candidate,
@@ -84,6 +88,7 @@ __all__ = [
     "UNJUDGED",
     "UNWANTED",
     "WANTED",
+    "AboutSubscription",
     "Candidate",
     "Change",
     "ChangeKind",
@@ -119,9 +124,11 @@ __all__ = [
     "Run",
     "RunOutcome",
     "SearchExpr",
+    "SectionRule",
     "Sighting",
     "SightingText",
     "SourceDay",
+    "SourceLabel",
     "SourceReport",
     "SourceWarning",
     "State",
@@ -133,4 +140,5 @@ __all__ = [
     "TopicWhy",
     "UnsentMatch",
     "best_papers",
+    "share_places",
 ]

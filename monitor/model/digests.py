@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from heapq import heapify, heappop, heappush
 from typing import Protocol
 
 from monitor.errors import Fault
@@ -25,8 +26,11 @@ class UnsentMatch:
 
 @dataclass(frozen=True, slots=True)
 class TopicWhy:
+    """Why a topic matches a paper; `title` is what people call the topic."""
+
     topic: str
     why: tuple[MatchReason, ...]
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,9 @@ class DigestPaper:
     """One paper of a digest: it stands once, under its best topic, and names the others.
 
     One that is `late` came so long before its digest that its title is enough. `also` are other
-    titles under which it was seen.
+    titles under which it was seen. `source_titles` are what people call its sources, empty where
+    all papers have the same one, None as in older digests; `search` is the site (see
+    `monitor.digest.links`) on which it is searched for where nothing leads to it.
     """
 
     paper_id: int
@@ -55,6 +61,14 @@ class DigestPaper:
     matched: tuple[TopicWhy, ...]
     late: bool = False
     also: tuple[OtherTitle, ...] = ()
+    source_titles: tuple[str, ...] | None = None
+    search: str = ""
+
+    @property
+    def addresses(self) -> tuple[object, ...]:
+        """All that leads to it."""
+        paper = self.paper
+        return paper.url, paper.pdf_url, (*paper.keys.items(),), (*paper.links.items(),)
 
     @property
     def reasons(self) -> tuple[MatchReason, ...]:
@@ -63,11 +77,38 @@ class DigestPaper:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceLabel:
+    """What people call a source, and the site on which its papers are searched for."""
+
+    title: str = ""
+    search: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SectionRule:
+    """How a topic is shown: what people call it, and its share of the papers in full."""
+
+    title: str = ""
+    max: int | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class DigestSection:
-    """The papers of one topic, best first."""
+    """The papers of one topic, best first; `more` counts those that are not among `entries`."""
 
     topic: str
     entries: tuple[DigestPaper, ...]
+    rule: SectionRule = SectionRule()
+    more: int = 0
+
+    @property
+    def heading(self) -> str:
+        return self.rule.title or self.topic
+
+    @property
+    def papers(self) -> int:
+        return len(self.entries) + self.more
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +124,8 @@ class SourceWarning:
 class SourceReport:
     """What was read of one source between two digests.
 
-    `failing_since` and `error` are set while the last attempts failed.
+    `failing_since` and `error` are set while the last attempts failed. `title` is what people call
+    it.
     """
 
     source: str
@@ -93,6 +135,22 @@ class SourceReport:
     failing_since: datetime | None = None
     error: str = ""
     troubles: tuple[SourceWarning, ...] = ()
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AboutSubscription:
+    """What a digest says of its subscription, and whom a reader asks to be removed from it.
+
+    `topics` are the titles of all its topics. `shares_recipients`: somebody who gets its digests
+    gets those of another subscription, too.
+    """
+
+    title: str = ""
+    topics: tuple[str, ...] = ()
+    schedule: str = ""
+    contact: str = ""
+    shares_recipients: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +159,8 @@ class Digest:
 
     `period` is the scheduled local date (for cron, date and time; for `immediately`, a number);
     `covers_from` is when the last digest was due, None for the first; `waiting` counts papers
-    that did not fit and come next time; `notes` are sentences about faults (a parked topic).
+    that did not fit and come next time; `notes` are sentences about faults (a parked topic). The
+    `full` best papers are shown in full, and the `titles` next ones in a line each.
     """
 
     subscription: str
@@ -115,20 +174,57 @@ class Digest:
     full: int = 25
     waiting: int = 0
     notes: tuple[str, ...] = ()
+    titles: int = 60
+    about: AboutSubscription = AboutSubscription()
 
     @property
     def papers(self) -> int:
-        return sum(len(group.entries) for group in self.groups)
+        return sum(group.papers for group in self.groups)
+
+    @property
+    def heading(self) -> str:
+        return self.about.title or self.subscription
 
     def best(self, count: int) -> list[DigestPaper]:
-        """Return the `count` best papers, best first, but for those that are late."""
+        """Return the `count` papers to show in full, best first: see `best_papers`."""
         return best_papers(self.groups, count)
 
 
 def best_papers(groups: Iterable[DigestSection], count: int) -> list[DigestPaper]:
-    """Return the `count` best papers of all groups, best first, but for those that are late."""
-    entries = [entry for group in groups for entry in group.entries if not entry.late]
-    return sorted(entries, key=lambda entry: -entry.score)[:count]
+    """Return `count` papers, best first: of each group its share of the best. None is late."""
+    asked = [
+        (sorted((e for e in group.entries if not e.late), key=_descending), group.rule)
+        for group in groups
+    ]
+    sizes = [
+        len(entries) if rule.max is None else min(len(entries), rule.max) for entries, rule in asked
+    ]
+    shares = share_places(count, sizes, [rule.weight for _, rule in asked])
+    chosen = [e for (entries, _), share in zip(asked, shares, strict=True) for e in entries[:share]]
+    return sorted(chosen, key=_descending)
+
+
+def _descending(entry: DigestPaper) -> float:
+    return -entry.score
+
+
+def share_places(count: int, sizes: Sequence[int], weights: Sequence[float]) -> list[int]:
+    """Return how many of `count` places each of several lists gets, by weight.
+
+    What a list does not need goes to the others. Of two that are owed the same, the first is
+    served first.
+    """
+    shares = [0] * len(sizes)
+    if sum(sizes) <= count:
+        return list(sizes)
+    waiting = [(0.0, at) for at, size in enumerate(sizes) if size]
+    heapify(waiting)
+    for _ in range(count if waiting else 0):
+        _, at = heappop(waiting)
+        shares[at] += 1
+        if shares[at] < sizes[at]:
+            heappush(waiting, (shares[at] / weights[at], at))
+    return shares
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ class Paper(msgspec.Struct, frozen=True, gc=False):
     `RETRACTION`, `CORRECTION`, `CONCERN` and `COMMENT` mark a record about another paper, whose
     identifiers are in `about`, in the form of `keys`.
 
+    `links` are addresses of what belongs to it (code, project), `upvotes` those of its source.
+
     Dumps hold millions: a Struct of msgspec is made in a tenth of a frozen dataclass's time.
     """
 
@@ -49,6 +51,8 @@ class Paper(msgspec.Struct, frozen=True, gc=False):
     raw_id: str = ""
     type: str = ""
     about: Mapping[str, str | tuple[str, ...]] = {}
+    links: Mapping[str, str] = {}
+    upvotes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,11 +61,14 @@ class MatchReason:
     """Which words of a topic were found in which field.
 
     `words` are as the paper writes them; `spans` are (start, end) positions in that field's text.
+    `terms` are what stands for each part of the topic that an earlier field does not have, the
+    rarest first; abbreviations have their long form with them.
     """
 
     field: str
     words: tuple[str, ...]
     spans: tuple[tuple[int, int], ...] = ()
+    terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

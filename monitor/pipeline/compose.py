@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -15,7 +16,7 @@ from monitor.digest.schedule import Slot, late_before
 from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.identity.other_titles import other_titles
 from monitor.match import TopicIndex
-from monitor.model import Digest, OtherTitle
+from monitor.model import AboutSubscription, Digest, OtherTitle
 from monitor.pipeline import incidents
 from monitor.pipeline.due import (
     NextDue,
@@ -190,7 +191,10 @@ def _digest(
 ) -> Digest:
     with context.database.reading() as tx:
         news = unsent_matches.unsent(tx, subscription.name, now, known)
-        drafted = draft(news, subscription.full, _late(subscription, state, now))
+        late = _late(subscription, state, now)
+        drafted = draft(
+            news, subscription.full, late, rules=context.sections, sources=context.labels
+        )
         since = state.last_composed_at or now - FIRST_REPORT
         report = runs.report(tx, list(context.sources), since, now)
         also = _other_titles(tx, drafted)
@@ -203,10 +207,23 @@ def _digest(
         covers_from=state.last_composed_at,
         composed_at=now,
         whys=context.in_force.explain(context.topics),
-        report=report,
+        report=[replace(one, title=context.labels[one.source].title) for one in report],
         notes=_notes_on_parked_topics(index, subscription),
         full=subscription.full,
         other_titles=also,
+        titles=subscription.titles,
+        about=_about(context, subscription),
+    )
+
+
+def _about(context: ComposeContext, subscription: Subscription) -> AboutSubscription:
+    rules = context.sections
+    return AboutSubscription(
+        title=subscription.title if context.titles[subscription.title] == 1 else "",
+        topics=tuple(rules[name].title if name in rules else name for name in subscription.topics),
+        schedule=subscription.schedule_text,
+        contact=context.contact,
+        shares_recipients=subscription.name in context.sharing,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -14,7 +15,7 @@ from monitor.channels.email.sender_dns import Lookup, ask
 from monitor.channels.retry_policy import PATIENCE, Patience
 from monitor.digest.schedule import Schedule
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
-from monitor.model import Channel, Clock, FirstRun, Templates, Topic
+from monitor.model import Channel, Clock, FirstRun, SectionRule, SourceLabel, Templates, Topic
 from monitor.pipeline.active_config import InForce
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
@@ -29,7 +30,8 @@ OPERATOR = "@operator"
 class ConfiguredSource:
     """A source, what its first reading is worth, and when it publishes, where that is known.
 
-    It is read `every` so often at most, unless a person asks.
+    It is read `every` so often at most, unless a person asks. `title` is what people call it, and
+    `search` the site on which its papers without a link are found, where it has one of its own.
     """
 
     name: str
@@ -38,6 +40,8 @@ class ConfiguredSource:
     dated: bool
     calendar: Calendar | None = None
     every: timedelta = timedelta(hours=1)
+    title: str = ""
+    search: str = ""
 
     @property
     def is_folder(self) -> bool:
@@ -71,6 +75,8 @@ class Subscription:
     full: int
     quiet_send: bool
     pause_until: date | None = None
+    title: str = ""
+    titles: int = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +151,11 @@ class MatchContext(RecipientsContext):
 
 @dataclass(frozen=True, kw_only=True)
 class ComposeContext(MatchContext):
-    """`sender` is the From of mail; `unnotified` are the incidents whose notice failed."""
+    """`sender` is the From of mail; `unnotified` are the incidents whose notice failed.
+
+    `sections` says how topics are shown, by name; `contact` is the address that readers write to,
+    and `search` the site on which papers without a link are found.
+    """
 
     templates: Templates
     fallback_templates: Templates
@@ -153,6 +163,31 @@ class ComposeContext(MatchContext):
     sender: str = ""
     patience: Patience = PATIENCE
     unnotified: set[int] = field(default_factory=set)
+    sections: Mapping[str, SectionRule] = field(default_factory=dict)
+    contact: str = ""
+    search: str = ""
+
+    @cached_property
+    def labels(self) -> dict[str, SourceLabel]:
+        """What digests call each source, and where its papers are searched for."""
+        return {
+            name: SourceLabel(one.title, one.search or self.search)
+            for name, one in self.sources.items()
+        }
+
+    @cached_property
+    def titles(self) -> Counter[str]:
+        """How many subscriptions have each title: one that several have names none."""
+        return Counter(one.title for one in self.subscriptions)
+
+    @cached_property
+    def sharing(self) -> frozenset[str]:
+        """The subscriptions of which somebody gets mails of another one, too."""
+        names: dict[str, set[str]] = defaultdict(set)
+        for subscription, _, recipient in self.recipients:
+            if subscription != OPERATOR and "@" in recipient:
+                names[recipient].add(subscription)
+        return frozenset().union(*(some for some in names.values() if len(some) > 1))
 
 
 @dataclass(frozen=True, kw_only=True)

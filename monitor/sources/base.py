@@ -90,6 +90,7 @@ class Source(ABC):
     `dated`: `announced` and `published` of its papers are dates of announcement or first version,
     so a paper may count as older by them (never for `path:`). `repeats`: each reading repeats the
     last entries of the one before. `calendar`: when its service publishes; None to learn it.
+    `search_site`: where its papers without a link are searched for; see `monitor.digest.links`.
     """
 
     kind: ClassVar[str]
@@ -98,6 +99,7 @@ class Source(ABC):
     dated: ClassVar[bool] = True
     repeats: ClassVar[bool] = False
     calendar: ClassVar[Calendar | None] = None
+    search_site: ClassVar[str] = ""
 
     def __init__(
         self,

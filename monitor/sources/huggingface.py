@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 
 from monitor.model import FirstRun, Paper
 from monitor.sources.fields.identifiers import arxiv_id, keys_of
+from monitor.sources.fields.links import http_link
 from monitor.sources.formats.api.records import Listing
 from monitor.sources.formats.api.values import (
     NoPaperError,
@@ -18,6 +19,7 @@ from monitor.sources.formats.api.values import (
     many,
     member,
     names_of,
+    number,
     prose,
     raw,
     title_of,
@@ -26,6 +28,8 @@ from monitor.sources.formats.api.values import (
 from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageRequest
 
 PAGE_SIZE = 100
+# As many as a column of the store takes.
+MOST_UPVOTES = 2**31 - 1
 PAGES = "https://huggingface.co/papers/"
 
 
@@ -33,6 +37,7 @@ class HuggingFace(ApiSource):
     """Reads daily papers. `publishedAt` is the date of the paper; that of its list is not."""
 
     kind = "huggingface"
+    search_site = "huggingface"
     Options = ApiOptions
     default_first_run = FirstRun.DELIVER
     service = "Hugging Face"
@@ -57,6 +62,10 @@ class HuggingFace(ApiSource):
         if not name:
             raise NoPaperError("record has no id")
         arxiv = arxiv_id(name)
+        links = {
+            "code": http_link(raw(fields, "githubRepo"), ""),
+            "project": http_link(raw(fields, "projectPage"), ""),
+        }
         published = raw(fields, "publishedAt") or raw(record, "publishedAt")
         return Paper(
             title=title,
@@ -66,6 +75,8 @@ class HuggingFace(ApiSource):
             url=f"https://arxiv.org/abs/{arxiv}" if arxiv else f"{PAGES}{quote(name)}",
             keys=keys_of((("arxiv", arxiv),)),
             raw_id=prose(name),
+            links={name: link for name, link in links.items() if link},
+            upvotes=min(number(fields, "upvotes") or 0, MOST_UPVOTES) or None,
         )
 
     def following(self, listing: Listing, request: PageRequest) -> str:

@@ -25,6 +25,8 @@ _FILLED_FIELDS = (
     "categories",
     "version",
     "type",
+    "links",
+    "upvotes",
 )
 # Fields that topics are matched against: a paper that gains one may match more topics.
 _MATCHED_FIELDS = ("abstract", "authors", "venue", "categories")

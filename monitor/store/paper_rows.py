@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+import msgspec
+
 from monitor.model import Paper, Sighting, StoredPaper
 from monitor.store.paper_drafts import Draft
 from monitor.store.raw_rows import parse_list, parse_moment
 
 # The scheme of links, which are keys too. `Paper.url` has the link, `Paper.keys` leaves it out.
 LINK = "url"
+_LINKS = msgspec.json.Decoder(dict[str, str])
 
 
 def columns(draft: Draft | StoredPaper) -> dict[str, Any]:
@@ -36,6 +39,8 @@ def columns(draft: Draft | StoredPaper) -> dict[str, Any]:
         "withdrawn": paper.withdrawn,
         "purged_at": None,
         "type": paper.type or None,
+        "links": msgspec.json.encode(paper.links).decode() if paper.links else None,
+        "upvotes": paper.upvotes,
     }
 
 
@@ -78,6 +83,8 @@ class PaperRow(NamedTuple):
     withdrawn: bool | int
     purged_at: datetime | str | None
     type: str | None
+    links: str | None
+    upvotes: int | None
 
 
 def to_sighting(row: SightingRow) -> Sighting:
@@ -118,6 +125,8 @@ def to_stored_paper(row: PaperRow, keys: Sequence[tuple[str, str]]) -> StoredPap
         version=row.version,
         withdrawn=bool(row.withdrawn),
         type=row.type or "",
+        links=_LINKS.decode(row.links) if row.links else {},
+        upvotes=row.upvotes,
     )
     return StoredPaper(
         row.id,

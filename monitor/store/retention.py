@@ -53,7 +53,7 @@ def purge(
         return 0
     old = sa.select(_paper.id).where(here, sa.or_(*wanted), ~_is_needed(tx))
     ids = list(tx.scalars(old.order_by(_paper.id).limit(limit)))
-    gone = {"abstract": "", "categories": [], "pdf_url": "", "purged_at": now}
+    gone = {"abstract": "", "categories": [], "pdf_url": "", "links": sa.null(), "purged_at": now}
     tx.execute(sa.update(schema.paper).where(among(tx, _paper.id, ids)).values(gone))
     for table in (schema.digest_item, schema.change):
         tx.execute(sa.delete(table).where(among(tx, table.c.paper_id, ids)))

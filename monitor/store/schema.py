@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, In
 from monitor.store.sql import Id, Instant
 
 # The newest migration. A store with this version needs none, and Alembic is not imported.
-VERSION = "0017"
+VERSION = "0018"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -60,6 +60,8 @@ paper = Table(
     Column("withdrawn", Boolean, nullable=False),
     Column("purged_at", Instant),
     Column("type", Text),
+    Column("links", Text),
+    Column("upvotes", Integer),
     Index("ix_paper_first_seen_at", "first_seen_at"),
 )
 

@@ -119,6 +119,9 @@ class PlainTemplates:
     def slack_notice(self, _: str, *, notice: Notice) -> str:
         return escape("\n".join((notice.subject, *notice.lines)))
 
+    def mail_title_line(self, _: str, *, entry: DigestPaper, digest: Digest) -> str:
+        return f"- {entry.paper.title}\n"
+
     def page(self, name: str, **values: Any) -> str:
         lines = list(self.lines(**values))
         if ".html" not in name:
@@ -131,6 +134,7 @@ class PlainTemplates:
         full: int = 0,
         notice: Notice | None = None,
         pages: Sequence[Any] = (),
+        **_: Any,
     ) -> Sequence[str]:
         if notice is not None:
             return [notice.subject, *notice.lines]

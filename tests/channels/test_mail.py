@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.channels.email.channel import HTML_LIMIT, Mail, Mailbox, message_id
+from monitor.channels.email.channel import Mail, Mailbox, message_id
+from monitor.channels.email.render import ATTACHMENT_LIMIT, HTML_LIMIT, TEXT_LIMIT
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.retry_policy import Timeouts
 from monitor.errors import UsageError
-from monitor.model import Delivery, DeliveryState, Digest, Rendered
+from monitor.model import AboutSubscription, Delivery, DeliveryState, Digest, Json, Rendered
 from tests.channels.samples import HOSTILE, NOTICE, Commit, PlainTemplates, delivery, digest, entry
 from tests.servers.smtp import ScriptedSmtp
 
@@ -77,9 +78,10 @@ def test_the_message_byte_by_byte() -> None:
         "To: ada@example.org\r\n"
         "Date: Sat, 21 Nov 2026 08:00:00 +0000\r\n"
         "Message-ID: <0123456789abcdef01234567@example.org>\r\n"
-        "List-Id: <ada.example.org>\r\n"
+        'List-Id: "ada" <ada.example.org>\r\n'
         "Auto-Submitted: auto-generated\r\n"
-        "Subject: ada: 1 paper, 2026-11-21\r\n"
+        "Feedback-ID: ada:digest:paper-monitor\r\n"
+        "Subject: 1 paper: agents 1 =?utf-8?q?=C2=B7?= 21 Nov\r\n"
         "MIME-Version: 1.0\r\n"
         "Content-Type: multipart/alternative;\r\n"
         ' boundary="=_9bfb787c56930adc83b0fdf17a5c23e5"\r\n'
@@ -117,10 +119,13 @@ def test_text_comes_first_and_html_last() -> None:
 
 def test_subjects_are_unique_for_each_digest() -> None:
     issues = {
-        "ada: 3 papers, 2026-11-21": digest(),
-        "ada: no papers, 2026-11-21": digest(0),
-        "lab: 1 paper, 2026-11-21 09:30": digest(1, subscription="lab", period="2026-11-21T09:30"),
-        "ada: 3 papers, 2026-11-21 #17": digest(period="17"),
+        "3 papers: agents 3 · 21 Nov": digest(),
+        "No new papers · 21 Nov": digest(0),
+        "1 paper: agents 1 · 21 Nov 09:30": digest(1, period="2026-11-21T09:30"),
+        "3 papers: agents 3 · 21 Nov #17": digest(period="17"),
+        "3 papers for lab: agents 3 · 21 Nov": replace(
+            digest(subscription="lab"), about=AboutSubscription(shares_recipients=True)
+        ),
     }
     for subject, issue in issues.items():
         assert parsed(raw(rendered(issue)))["Subject"] == subject
@@ -135,25 +140,54 @@ def test_a_notice_names_its_time() -> None:
 
 
 @given(st.text(min_size=1, max_size=60), st.text(min_size=1, max_size=60))
-def test_list_ids_are_stable_distinct_and_plain(one: str, other: str) -> None:
+def test_E10_list_ids_are_stable_distinct_and_short(one: str, other: str) -> None:
     fields = [
         header_lines(raw(rendered(digest(subscription=name))))["List-Id"] for name in (one, other)
     ]
-    assert all(re.fullmatch(r"<[a-z0-9-]{1,63}\.example\.org>", field) for field in fields)
-    assert (fields[0] == fields[1]) == (one == other)
+    ids = [field[field.rindex("<") :] for field in fields]
+    assert all(re.fullmatch(r"<[a-z0-9-]{1,63}\.example\.org>", id) for id in ids)
+    assert (ids[0] == ids[1]) == (one == other)
+    assert all(len(field) <= 255 and field.isascii() and "=?" not in field for field in fields)
+
+
+def subscribed(**changes: Any) -> Digest:
+    """A digest that says why somebody gets it, and whom to write to."""
+    values: dict[str, Any] = {
+        "topics": ("agents", "RL"), "schedule": "weekdays 08:00", "contact": "ops+x@bücher.example",
+    } | changes  # fmt: skip
+    return replace(digest(subscription="Ädä & co"), about=AboutSubscription(**values))
 
 
 @pytest.mark.parametrize("host", ["x" * 60 + ".example.org", ".".join(["department"] * 20)])
 def test_E7_M16_what_machines_read_stands_in_clear_on_one_line(host: str) -> None:
     sender = f"Papers <papers@{host}>"
     minted = message_id("a-token", sender)
-    lines = header_lines(raw(sender=sender, message_id=minted, recipient=f"ada@{host}"))
+    part = rendered(subscribed())
+    lines = header_lines(raw(part, sender=sender, message_id=minted, recipient=f"ada@{host}"))
     assert len(minted) <= 60
-    for name in ("Message-ID", "List-Id", "To", "From"):
-        assert "=?" not in lines[name] and "\r\n" not in lines[name]
+    for name in ("Message-ID", "List-Id", "List-Unsubscribe", "Feedback-ID", "To", "From"):
+        assert lines[name].isascii() and "=?" not in lines[name] and "\r\n" not in lines[name]
     assert lines["Message-ID"] == minted
-    assert lines["List-Id"] == f"<ada.{host}>"
+    assert re.fullmatch(rf"<d-co-[0-9a-f]{{8}}\.{re.escape(host)}>", lines["List-Id"])
     assert lines["To"] == f"ada@{host}"
+    assert lines["List-Unsubscribe"] == (
+        "<mailto:ops+x@b%C3%BCcher.example?subject=Unsubscribe%20%C3%84d%C3%A4%20%26%20co>"
+    )
+
+
+def test_E9_mail_says_once_that_it_was_sent_by_a_program_and_by_whom() -> None:
+    [part] = channel().render_notice(NOTICE, PlainTemplates())
+    for content in (raw(), raw(part)):
+        head = content.partition(b"\r\n\r\n")[0]
+        assert head.count(b"\r\nAuto-Submitted: auto-generated\r\n") == 1
+    with ScriptedSmtp() as mx:
+        channel(mx.port).send(delivery(rendered()), Commit())
+        assert mx.received[0].sender == "papers@example.org"
+
+
+def test_a_mail_without_anybody_to_write_to_has_no_list_unsubscribe() -> None:
+    lines = header_lines(raw(rendered(subscribed(contact=""))))
+    assert "List-Unsubscribe" not in lines
 
 
 @given(st.text())
@@ -190,10 +224,10 @@ def test_M14_hostile_titles_and_names_are_cleaned_and_the_digest_goes_out() -> N
     assert "Bcc" not in lines
     assert set(lines) == {
         "From", "To", "Date", "Message-ID", "List-Id", "Auto-Submitted",
-        "Subject", "MIME-Version", "Content-Type",
+        "Feedback-ID", "Subject", "MIME-Version", "Content-Type",
     }  # fmt: skip
     subject = str(parsed(received.content)["Subject"])
-    assert subject.startswith("Re: Bcc: x@y gnp.😀") and len(subject) < 200
+    assert subject == "1 paper: agents 1 · 21 Nov"
     for part in parsed(received.content).iter_parts():
         assert "\x00" not in part.get_content() and "gnp.😀" in part.get_content()
 
@@ -208,31 +242,52 @@ def test_a_line_that_begins_with_a_dot_stays() -> None:
 # ── size ────────────────────────────────────────────────────────────────────────────
 
 
-def html_and_text(issue: Digest, padding: int) -> tuple[str, str]:
-    body = rendered(issue, padding).body
-    assert len(body["html"].encode()) <= HTML_LIMIT
-    return body["html"], body["text"]
+def bodies(issue: Digest, padding: int = 0) -> list[Json]:
+    """The bodies of the mails of a digest, each within its limits."""
+    found = [part.body for part in channel().render(issue, PlainTemplates(padding))]
+    for body in found:
+        assert len(body["html"].encode()) <= HTML_LIMIT
+        assert len(body["text"].encode()) <= TEXT_LIMIT
+        assert len(body.get("attachment", {}).get("text", "").encode()) <= ATTACHMENT_LIMIT
+    return found
 
 
-def test_M15_400_matches_stay_under_80_KB_and_none_is_lost() -> None:
-    html, text = html_and_text(digest(400, full=400), padding=2_000)
-    assert all(f"Paper {n}" in html and f"Paper {n}" in text for n in range(400))
-    assert html.count("x" * 2_000) >= 25
-    assert "412 papers read." in html
+def test_M15_400_matches_are_shown_or_counted_and_the_rest_is_attached() -> None:
+    [body] = bodies(digest(400), padding=500)
+    shown = [n for n in range(400) if f"<p>Paper {n}<" in body["html"].replace("x", "")]
+    assert shown == list(range(25 + 60))
+    assert "315 more papers are listed in the attached more-papers.txt." in body["html"]
+    listed = body["attachment"]["text"]
+    assert [n for n in range(400) if f"Paper {n}\n" in listed] == list(range(85, 400))
+    content = parsed(raw(Rendered(0, body)))
+    [attached] = content.iter_attachments()
+    assert attached.get_filename() == "more-papers.txt"
+    assert attached.get_content().replace("\r\n", "\n") == listed
+    assert content.get_body(("html",)).get_content().startswith("<!doctype html>")
 
 
 def test_M15_what_fits_is_left_as_it_is() -> None:
-    html, _ = html_and_text(digest(25), padding=2_000)
-    assert html.count("x" * 2_000) == 25
+    [body] = bodies(digest(25), padding=2_000)
+    assert body["html"].count("x" * 2_000) == 25
+    assert "attachment" not in body
 
 
-def test_M15_when_even_titles_are_too_many_the_best_stay_and_the_rest_are_counted() -> None:
-    issue = digest([entry(n, f"Paper {n} {'ü' * 1_000}") for n in range(400)])
-    html, text = html_and_text(issue, padding=0)
-    shown = [n for n in range(400) if f"Paper {n} " in html]
-    assert shown == list(range(len(shown))) and 30 < len(shown) < 400
-    assert f"{400 - len(shown)} more papers are in the text part" in html
-    assert all(f"Paper {n} " in text for n in range(400))
+def test_M15_where_papers_in_full_are_too_long_fewer_are() -> None:
+    [body] = bodies(digest(40, full=40), padding=5_000)
+    assert 5 < body["html"].count("x" * 5_000) == body["text"].count("x" * 5_000) < 15
+    assert all(f"Paper {n}" in body["html"] for n in range(40))
+
+
+def test_M15_lists_too_long_for_one_attachment_follow_in_numbered_mails() -> None:
+    papers = [entry(n, f"Paper {n} {'ü' * 1_000}") for n in range(400)]
+    found = bodies(digest(papers))
+    numbers = [body["subject"].partition("Nov")[2] for body in found]
+    assert numbers == ["", " (2 of 3)", " (3 of 3)"]
+    assert "part 2 of 3" in found[1]["text"].lower()
+    everything = "".join(body["html"] + body["attachment"]["text"] for body in found)
+    assert [n for n in range(400) if everything.count(f"Paper {n} ") != 1] == []
+    kinds = [part.get_content_type() for part in parsed(raw(Rendered(1, found[1]))).iter_parts()]
+    assert kinds == ["text/plain", "text/plain"]
 
 
 # ── addresses ───────────────────────────────────────────────────────────────────────

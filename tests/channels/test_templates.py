@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from monitor.channels.email.channel import HTML_LIMIT, Mail, Mailbox
+from monitor.channels.email.channel import Mail, Mailbox
+from monitor.channels.email.render import HTML_LIMIT, TEXT_LIMIT
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import Pages
 from monitor.channels.slack.channel import Slack
@@ -52,12 +53,16 @@ def test_M15_a_crowded_mail_is_under_its_limit_and_has_every_paper(
     templates: JinjaTemplates, crowded: Digest
 ) -> None:
     [part] = mail().render(crowded, templates)
-    assert len(part.body["html"].encode()) <= HTML_LIMIT
-    for text in (part.body["html"], " ".join(part.body["text"].split())):
-        assert [n for n in range(400) if f"part {n} " not in text] == []
+    html, text = part.body["html"], part.body["text"]
+    assert len(html.encode()) <= HTML_LIMIT and len(text.encode()) <= TEXT_LIMIT
+    listed = " ".join(part.body["attachment"]["text"].split())
+    for shown in (html, " ".join(text.split())):
+        in_mail = [n for n in range(400) if f"part {n} " in shown]
+        assert in_mail + [n for n in range(400) if f"part {n} " in listed] == list(range(400))
     sent = mail().message(delivery(part), Mailbox.parse("ada@example.org"))
     message = email.message_from_bytes(sent, policy=email.policy.default)
-    assert [p.get_content_type() for p in message.iter_parts()] == ["text/plain", "text/html"]
+    kinds = [p.get_content_type() for p in message.iter_parts()]
+    assert kinds == ["multipart/alternative", "text/plain"]
 
 
 def test_M14_W04_what_is_hostile_is_inert_in_every_channel(

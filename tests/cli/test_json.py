@@ -86,7 +86,7 @@ EVERY = [
             "id title keys first_seen news_at withdrawn joined rulings",
             sources=SIGHTINGS,
             changes=[keys("kind revision at matched_at why")],
-            topics=[keys("topic revision score", why=[keys("field words spans")])],
+            topics=[keys("topic revision score", why=[keys("field words spans terms")])],
             digests=[keys("subscription period revision")],
         ),
     ),
@@ -114,7 +114,7 @@ def test_each_command(lived: House, say: Say, line: str, status: Any, shape: Any
 def test_config_shows_the_sections_of_the_file(lived: House, say: Say):
     shown = say("config", "--json").json
     sections = "sources topics channels subscriptions operator smtp slack retry retention synonyms"
-    assert shown.keys() == keys(f"file store timezone contact templates {sections}").keys()
+    assert shown.keys() == keys(f"file store timezone contact templates search {sections}").keys()
 
 
 def test_config_on_a_terminal_is_yaml(lived: House, say: Say):

@@ -40,6 +40,8 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
         "matched": (TopicWhy("other", (OTHER,)),),
         "late": True,
         "also": (OtherTitle("Another title", "other"),),
+        "source_titles": ("Another source",),
+        "search": "arxiv",
     }
     assert {"paper", *changes} == {field.name for field in fields(DigestPaper)}
     texts = ("title", "abstract", "venue", "announce", "raw_id", "type")
@@ -55,6 +57,8 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
         "year": 1999,
         "version": 7,
         "withdrawn": True,
+        "links": {"code": "https://example.com/code"},
+        "upvotes": 7,
     }
     assert of_paper.keys() == set(Paper.__struct_fields__)
     papers = [structs.replace(one.paper, **{name: value}) for name, value in of_paper.items()]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec import structs
 
-from monitor.digest import wording
+from monitor.digest import links, wording
 from monitor.model import MatchReason, SourceReport, SourceWarning
 from tests.digest.samples import NOW, PAPER, digest, news
 
@@ -44,12 +44,12 @@ def test_authors_are_shortened(authors: tuple[str, ...], text: str) -> None:
     ],
 )
 def test_W04_only_http_urls_are_linked_to(url: str) -> None:
-    assert wording.web_url(url) == ""
+    assert links.web_url(url) == ""
 
 
 def test_a_doi_with_brackets_is_a_good_url() -> None:
     url = "https://doi.org/10.1002/(SICI)1097-0258(19980815)17:15<1661::AID-SIM968>3.0.CO;2-2"
-    assert wording.web_url(url) == url
+    assert links.web_url(url) == url
 
 
 @pytest.mark.parametrize(

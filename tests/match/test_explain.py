@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 
@@ -15,7 +17,14 @@ from tests.match import grammar
 
 
 def why(topic: str, title: str, abstract: str = "", **fields: object) -> tuple[MatchReason, ...]:
-    return explain(parse_query(topic), View(Paper(title, abstract, **fields)))  # type: ignore[arg-type]
+    """Why a topic matches, but for the terms that stand for its parts."""
+    found = explain(parse_query(topic), View(Paper(title, abstract, **fields)))  # type: ignore[arg-type]
+    return tuple(replace(one, terms=()) for one in found)
+
+
+def terms(topic: str, title: str, abstract: str = "") -> dict[str, tuple[str, ...]]:
+    found = explain(parse_query(topic), View(Paper(title, abstract)))
+    return {one.field: one.terms for one in found}
 
 
 def marked(topic: str, title: str) -> list[str]:
@@ -40,7 +49,11 @@ def test_words_are_shown_and_marked_in_the_spelling_of_the_paper() -> None:
     index = TopicIndex(
         {"any": 'behavior "modeling tumor"', "exact": "=Behavior", "other": "=behaviour"}
     )
-    assert {match.topic: match.why for match in index.match([paper])} == {
+    found = {
+        match.topic: tuple(replace(one, terms=()) for one in match.why)
+        for match in index.match([paper])
+    }
+    assert found == {
         "any": (
             MatchReason("title", ("Modelling Tumour", "Behaviours"), ((0, 16), (17, 27))),
             MatchReason("abstract", ("Behavior",), ((0, 8),)),
@@ -48,6 +61,33 @@ def test_words_are_shown_and_marked_in_the_spelling_of_the_paper() -> None:
         "exact": (MatchReason("abstract", ("Behavior",), ((0, 8),)),),
     }
     assert marked("anaemic", "An\u00e6mic or anemic") == ["An\u00e6mic", "anemic"]
+
+
+def test_each_part_of_a_topic_has_one_term_the_rarest_first_and_nearest_to_what_it_asks() -> None:
+    found = terms(
+        '"tool use" AND agent AND (gravel OR model)',
+        "A model of agents, each an agent",
+        "Tool use with gravel and models.",
+    )
+    assert found == {"title": ("agent", "model"), "abstract": ("Tool use", "gravel")}
+
+
+def test_an_abbreviation_that_stands_for_a_term_has_its_long_form_once() -> None:
+    text = "Multi-agent reinforcement learning (MARL) is hard. MARL scales."
+    assert terms("MARL", "MARL at scale", text)["title"] == (
+        "MARL (Multi-agent reinforcement learning)",
+    )
+
+
+def test_an_abbreviation_is_not_marked_where_only_a_part_of_its_long_form_matches() -> None:
+    text = "A dynamic LLM-agent network (DyLAN) of agents. DyLAN wins."
+    found = why("agent", "DyLAN teams", text)
+    assert [(one.field, one.words) for one in found] == [("abstract", ("agent", "agents"))]
+    assert why("title:agent", "DyLAN teams", text)[0].words == ("DyLAN",), "nothing else matches"
+    assert marked('"dynamic LLM-agent network"', "A dynamic LLM-agent network (DyLAN)") == [
+        "dynamic LLM-agent network",
+        "DyLAN",
+    ]
 
 
 def test_what_is_excluded_is_never_listed() -> None:

@@ -31,5 +31,5 @@ def test_a_long_title_that_is_listed_begins_shortly_before_its_match(house: Hous
         number, digest = digests.latest(tx, "lab")
         [mail] = digests.rendered_parts(tx, number)["email"]
     assert (digest.papers, digest.full) == (3, 1)
-    listed = re.findall(r"<li>(.*?)</li>", mail.body["html"], re.DOTALL)
+    listed = re.findall(r"<li><a[^>]*>(.*?)</a>", mail.body["html"], re.DOTALL)
     assert listed == [f"… Systems of Many Parts, {FILLER}by a Language Agent"] * 2

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from email.header import Header
 from email.utils import format_datetime, formataddr
@@ -20,7 +19,7 @@ from typing import Annotated
 import idna
 
 from monitor.channels.base import Channel, ChannelOptions, Shared
-from monitor.channels.email.mime import multipart
+from monitor.channels.email import mime, render
 from monitor.channels.email.pool import MailServer
 from monitor.channels.email.session import Letter
 from monitor.errors import UsageError
@@ -28,6 +27,7 @@ from monitor.model import (
     Delivery,
     DeliveryState,
     Digest,
+    Json,
     Notice,
     Outcome,
     Rendered,
@@ -42,14 +42,12 @@ __all__ = ["Mail", "Mailbox", "message_id"]
 # The outage group of all mail: there is one server.
 SMTP_SERVER = "smtp"
 
-# Gmail cuts off what is longer than about 102 KB, and the end of the digest with it.
-HTML_LIMIT = 80_000
-
 # Longer ones are folded into encoded words by some libraries, and then match nothing.
 MESSAGE_ID_LIMIT = 60
+LIST_ID_LIMIT = 255
 
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _SENDER = re.compile(r'\s*"?(?P<name>.*?)"?\s*<(?P<address>[^<>]*)>\s*')
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9 .,:;'()/&+-]{1,100}")
 _LOCAL_PART = re.compile(r'[^\s\x00-\x1f\x7f()<>\[\]:;@\\,"]{1,64}')
 
 
@@ -126,16 +124,10 @@ class Mail(Channel):
         return self._to
 
     def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
-        text = templates.render("mail/digest.txt.j2", digest=digest, full=digest.full)
-        html = _fitting(digest, templates)
-        body = _body(_subject(digest), text, html, digest.composed_at, digest.subscription)
-        return (Rendered(0, body),)
+        return render.render_digest(digest, templates)
 
     def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
-        text = templates.render("mail/notice.txt.j2", notice=notice)
-        html = templates.render("mail/notice.html.j2", notice=notice)
-        subject = f"{clean(notice.subject)[:180]} ({notice.at:%Y-%m-%d %H:%M} UTC)"
-        return (Rendered(0, _body(subject, text, html, notice.at, "@operator")),)
+        return render.render_notice(notice, templates)
 
     def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome:
         try:
@@ -163,17 +155,22 @@ class Mail(Channel):
         """
         body = delivery.rendered.body
         sent = format_datetime(datetime.fromisoformat(body["date"]))
+        label = _label(body["list"])
         lines = [
             f"From: {_format_mailbox(self._from_name, str(self._from))}",
             f"To: {recipient}",
             f"Date: {sent}",
             f"Message-ID: {delivery.message_id}",
-            f"List-Id: <{_label(body['list'])}.{self._from.domain}>",
+            f"List-Id: {_list_id(label, self._from.domain, body)}",
             "Auto-Submitted: auto-generated",
+            f"Feedback-ID: {label}:digest:paper-monitor",
         ]
+        if stop := body.get("stop"):
+            lines.append(f"List-Unsubscribe: <{stop}>")
         boundary = f"=_{hashlib.sha256(delivery.message_id.encode()).hexdigest()[:32]}"
-        return "".join(f"{line}\r\n" for line in lines).encode() + multipart(
-            body["subject"], body["text"], body["html"], boundary
+        head = "".join(f"{line}\r\n" for line in lines).encode()
+        return head + mime.multipart(
+            body["subject"], body["text"], body["html"] or None, boundary, body.get("attachment")
         )
 
 
@@ -205,68 +202,19 @@ def sender_domain(sender: str) -> str:
         return "localhost"
 
 
-def _body(subject: str, text: str, html: str, at: datetime, list_name: str) -> dict[str, str]:
-    return {
-        "subject": subject,
-        "text": _UNPRINTABLE.sub("", text.replace("\r\n", "\n")),
-        "html": _UNPRINTABLE.sub("", html.replace("\r\n", "\n")),
-        "date": at.isoformat(),
-        "list": list_name,
-    }
+def sender_address(sender: str) -> str:
+    """Return the address that mail is from, "" where there is none."""
+    try:
+        return str(_sender(sender)[1])
+    except UsageError:
+        return ""
 
 
-def _subject(digest: Digest) -> str:
-    """One for each digest, since mail programs fold repeats into one conversation."""
-    found = {0: "no papers", 1: "1 paper"}.get(digest.papers, f"{digest.papers} papers")
-    period = digest.period.replace("T", " ")
-    if period.isdigit():
-        period = f"{digest.due_at:%Y-%m-%d} #{period}"
-    return f"{clean(digest.subscription)[:100]}: {found}, {period}"
-
-
-def _fitting(digest: Digest, templates: Templates) -> str:
-    """Render the HTML within its limit: fewer papers in full, then fewer papers.
-
-    The text part of the same mail always has all of them.
-    """
-
-    def in_full(full: int) -> str:
-        return templates.render("mail/digest.html.j2", digest=digest, full=full)
-
-    def by_title(papers: int) -> str:
-        kept = _best(digest, papers)
-        return templates.render("mail/digest.html.j2", digest=kept, full=0)
-
-    html = in_full(digest.full)
-    if _fits(html):
-        return html
-    if _fits(html := in_full(0)):
-        return in_full(_most(in_full, min(digest.full, digest.papers)))
-    return by_title(_most(by_title, digest.papers))
-
-
-def _most(render: Callable[[int], str], limit: int) -> int:
-    """Return the largest number below `limit` for which `render` fits; 0 if none does."""
-    return bisect_right(range(1, limit), False, key=lambda n: not _fits(render(n)))
-
-
-def _fits(html: str) -> bool:
-    return len(html.encode("utf-8", "replace")) <= HTML_LIMIT
-
-
-def _best(digest: Digest, papers: int) -> Digest:
-    """Return the digest with only its best papers, and a note on where the others are."""
-    entries = [entry for group in digest.groups for entry in group.entries]
-    best = sorted(entries, key=lambda entry: (entry.late, -entry.score))[:papers]
-    kept = {entry.paper_id for entry in best}
-    groups = (
-        replace(group, entries=tuple(e for e in group.entries if e.paper_id in kept))
-        for group in digest.groups
-    )
-    note = f"{len(entries) - len(best)} more papers are in the text part of this mail."
-    return replace(
-        digest, groups=tuple(g for g in groups if g.entries), notes=(*digest.notes, note)
-    )
+def _list_id(label: str, domain: str, body: Json) -> str:
+    """Return a list's id (RFC 2919), after its name in quotes where that is plain and short."""
+    name, plain = str(body.get("title", "")), f"<{label}.{domain}>"
+    named = f'"{name}" {plain}'
+    return named if _PLAIN_NAME.fullmatch(name) and len(named) <= LIST_ID_LIMIT else plain
 
 
 def _label(name: str) -> str:

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import binascii
 import re
+from collections.abc import Iterable
 from email.policy import SMTP
 from functools import lru_cache
+
+from monitor.model import Json
 
 # Lines longer than this are encoded: RFC 5322 asks for 78 characters, and some servers break them.
 LINE = 78
@@ -26,19 +29,26 @@ _PLAIN_SUBJECT = re.compile(r"[!-~](?:[ -~]{0,66}[!-~])?")
 _TOO_LONG = re.compile(rb"[^\n]{%d}" % (LINE + 1))
 
 
-def multipart(subject: str, text: str, html: str, boundary: str) -> bytes:
-    """Return Subject, MIME headers and body of a mail in two forms, CRLF at each end of line."""
+def multipart(
+    subject: str, text: str, html: str | None, boundary: str, attachment: Json | None = None
+) -> bytes:
+    """Return Subject, MIME headers and body of a mail, CRLF at each end of line.
+
+    Text comes first and HTML, if there is some, last; an attachment is `name` and `text`.
+    """
+    parts = [_part(text, "plain"), *([] if html is None else [_part(html, "html")])]
+    content = parts[0] if len(parts) == 1 else _join("alternative", parts, boundary)
+    if attachment:
+        parts = [content, _part(attachment["text"], "plain", attachment["name"])]
+        content = _join("mixed", parts, f"{boundary}.2")
+    return _subject(subject) + b"MIME-Version: 1.0\r\n" + content
+
+
+def _join(kind: str, parts: Iterable[bytes], boundary: str) -> bytes:
     line = f"--{boundary}".encode()
-    return b"".join(
-        (
-            _subject(subject),
-            b"MIME-Version: 1.0\r\n",
-            f'Content-Type: multipart/alternative;\r\n boundary="{boundary}"\r\n\r\n'.encode(),
-            *(line, b"\r\n", _part(text, "plain")),
-            *(line, b"\r\n", _part(html, "html")),
-            *(line, b"--\r\n"),
-        )
-    )
+    head = f'Content-Type: multipart/{kind};\r\n boundary="{boundary}"\r\n\r\n'
+    pieces = (piece for part in parts for piece in (line, b"\r\n", part))
+    return b"".join((head.encode(), *pieces, line, b"--\r\n"))
 
 
 def _subject(subject: str) -> bytes:
@@ -49,14 +59,16 @@ def _subject(subject: str) -> bytes:
 
 
 @lru_cache(maxsize=KEPT)
-def _part(content: str, subtype: str) -> bytes:
+def _part(content: str, subtype: str, name: str = "") -> bytes:
     """Return a part with its headers; it ends with an end of line, as the next boundary wants."""
     encoding, body = _encode(content if content.endswith("\n") else f"{content}\n")
     head = (
         f'Content-Type: text/{subtype}; charset="utf-8"\r\n'
-        f"Content-Transfer-Encoding: {encoding}\r\n\r\n"
+        f"Content-Transfer-Encoding: {encoding}\r\n"
     )
-    return head.encode() + body + b"\r\n"
+    if name:
+        head += f'Content-Disposition: attachment; filename="{name}"\r\n'
+    return f"{head}\r\n".encode() + body + b"\r\n"
 
 
 def _encode(content: str) -> tuple[str, bytes]:

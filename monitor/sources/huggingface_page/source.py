@@ -85,6 +85,7 @@ class HuggingFacePage(Source):
     """Reads a saved list of papers: titles and abstracts, and the date of the list."""
 
     kind = "huggingface-page"
+    search_site = "huggingface"
     default_first_run = FirstRun.DELIVER
     dated = False  # the date of a list is not that of its papers
 

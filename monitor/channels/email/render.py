@@ -1,0 +1,121 @@
+"""Digests and notices as the bodies of mails, each within its limits: pure.
+
+The papers that do not fit follow as a list in a text attachment, and of very many in further mails.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime
+from functools import cache
+from itertools import zip_longest
+
+from monitor.digest.about import stop_link, subject
+from monitor.digest.layout import left_out, most_that_fit, shorten
+from monitor.digest.wording import format_count
+from monitor.model import Digest, DigestSection, Json, Notice, Rendered, Templates
+from monitor.text import clean
+
+# Gmail cuts off what is longer than about 102 KB, and the end of the digest with it.
+HTML_LIMIT = 80_000
+TEXT_LIMIT = 60_000
+ATTACHMENT_LIMIT = 250_000
+ATTACHMENT = "more-papers.txt"
+
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+
+def render_digest(digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
+    """Return the mail of a digest, and further ones where its list of papers is very long."""
+
+    @cache
+    def rendered(full: int, titles: int) -> tuple[str, str]:
+        shown = _noting(digest, shorten(digest, full, titles))
+        html = templates.render("mail/digest.html.j2", digest=shown, full=full)
+        return html, templates.render("mail/digest.txt.j2", digest=shown, full=full)
+
+    def fits(full: int, titles: int) -> bool:
+        html, text = rendered(full, titles)
+        return _size(html) <= HTML_LIMIT and _size(text) <= TEXT_LIMIT
+
+    full, titles = most_that_fit(fits, min(digest.full, digest.papers), digest.titles)
+    html, text = rendered(full, titles)
+    rest = left_out(digest, shorten(digest, full, titles))
+    lists = _in_pieces(_titles(digest, rest, templates)) if rest else []
+    first = _body(subject(digest), text, html, digest.composed_at, digest.subscription)
+    bodies = [first, *(_further(digest, part, len(lists)) for part in range(2, len(lists) + 1))]
+    about = {"stop": stop_link(digest), "title": clean(digest.heading)}
+    return tuple(
+        Rendered(part, {**body, **about, **_attachment(papers)})
+        for part, (body, papers) in enumerate(zip_longest(bodies, lists))
+    )
+
+
+def _attachment(papers: str | None) -> Json:
+    return {"attachment": {"name": ATTACHMENT, "text": papers}} if papers else {}
+
+
+def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
+    """Return the mail of a message to the operator."""
+    text = templates.render("mail/notice.txt.j2", notice=notice)
+    html = templates.render("mail/notice.html.j2", notice=notice)
+    title = f"{clean(notice.subject)[:180]} ({notice.at:%Y-%m-%d %H:%M} UTC)"
+    return (Rendered(0, _body(title, text, html, notice.at, "@operator")),)
+
+
+def _noting(digest: Digest, shown: Digest) -> Digest:
+    """Return what is shown with a note on where the other papers are."""
+    more = digest.papers - sum(len(group.entries) for group in shown.groups)
+    if not more:
+        return shown
+    are = "is" if more == 1 else "are"
+    note = f"{format_count(more, 'more paper')} {are} listed in the attached {ATTACHMENT}."
+    return replace(shown, notes=(note, *shown.notes))
+
+
+def _titles(digest: Digest, rest: Iterable[DigestSection], templates: Templates) -> Iterator[str]:
+    """Yield the headings and title lines of the papers that the mail does not show."""
+    for group in rest:
+        heading = f"{clean(group.heading)[:200]} ({len(group.entries)})"
+        yield f"{heading}\n{'-' * 78}\n\n"
+        for entry in group.entries:
+            line = templates.render("mail/title_line.txt.j2", entry=entry, digest=digest)
+            yield f"{_printable(line)}\n\n"
+
+
+def _in_pieces(lines: Iterable[str]) -> list[str]:
+    """Join lines into as few texts as their limit allows."""
+    pieces, size = [""], 0
+    for line in lines:
+        size += _size(line)
+        if size > ATTACHMENT_LIMIT and pieces[-1]:
+            pieces.append("")
+            size = _size(line)
+        pieces[-1] += line
+    return pieces
+
+
+def _further(digest: Digest, part: int, parts: int) -> Json:
+    text = f"Part {part} of {parts}: more papers are listed in the attached {ATTACHMENT}."
+    title = f"{subject(digest)} ({part} of {parts})"
+    return _body(title, text, "", digest.composed_at, digest.subscription)
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _body(title: str, text: str, html: str, at: datetime, list_name: str) -> Json:
+    return {
+        "subject": title,
+        "text": _printable(text),
+        "html": _printable(html),
+        "date": at.isoformat(),
+        "list": list_name,
+    }
+
+
+def _printable(text: str) -> str:
+    return _UNPRINTABLE.sub("", text.replace("\r\n", "\n"))

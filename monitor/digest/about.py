@@ -1,0 +1,186 @@
+"""What a digest says of itself: its subject, its contents, what was read, why a reader gets it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from urllib.parse import quote
+from zoneinfo import ZoneInfo
+
+from monitor.digest.wording import format_count, format_moment, shorten_text
+from monitor.model import Digest, SourceReport, SourceWarning
+from monitor.text import clean
+
+_LONGEST_HEADING = 60
+_IN_SUBJECT, _LONGEST_IN_SUBJECT = 3, 40
+_IN_CONTENTS = 12
+# Longer lists of sources, and of what is wrong, are counted.
+_NAMED_SOURCES = 3
+_MOST_NOTES = 8
+_LONGEST_NOTE = 400
+_NAMED_TOPICS = 4
+# Within a week a day is known by its name.
+_WEEK = timedelta(days=6)
+
+_WARNINGS = {
+    "stale": "{} has offered nothing new since {}.",
+    "thin": "{} has brought fewer papers than usual since {}.",
+    "silent": "{} has brought no papers since {}, longer than usual.",
+    "gap": "Some papers of {} from before {} may be missing.",
+    "held": "{} has repeated old papers since {}; its new ones will follow.",
+}
+_OTHER_WARNING = "{} has been out of order since {}."
+
+
+def subject(digest: Digest) -> str:
+    """`39 papers: language agents 32, RL 7 · 23 Nov`: another one for each digest of a day."""
+    count = format_count(digest.papers, "paper") if digest.papers else "No new papers"
+    owner = f" for {_short(digest.heading)}" if digest.about.shares_recipients else ""
+    counts = _counts(digest, _IN_SUBJECT, _LONGEST_IN_SUBJECT, ", ")
+    return f"{count}{owner}{': ' if counts else ''}{counts} · {_day_of(digest)}"
+
+
+def _day_of(digest: Digest) -> str:
+    """The day, with the time or number that tells several digests of a day apart."""
+    local = digest.due_at.astimezone(ZoneInfo(digest.timezone))
+    day = f"{local.day} {local:%b}"
+    if digest.period.isdigit():
+        return f"{day} #{digest.period}"
+    time = digest.period.partition("T")[2]
+    return f"{day} {time}" if time else day
+
+
+def name_digest(digest: Digest) -> str:
+    """Return the heading of a digest: its title, or how many papers it has."""
+    if digest.about.title:
+        return digest.about.title
+    return format_count(digest.papers, "new paper") if digest.papers else "No new papers"
+
+
+def contents(digest: Digest) -> str:
+    """`language agents 32 · RL 7`: the topics of a digest and their papers."""
+    return _counts(digest, _IN_CONTENTS, _LONGEST_HEADING, " · ")
+
+
+def _counts(digest: Digest, most: int, longest: int, between: str) -> str:
+    parts = [
+        f"{shorten_text(clean(group.heading), longest)} {group.papers:,}"
+        for group in digest.groups[:most]
+    ]
+    more = len(digest.groups) - most
+    return between.join([*parts, format_count(more, "more topic")] if more > 0 else parts)
+
+
+# ── what was read ───────────────────────────────────────────────────────────────────
+
+
+def what_was_read(digest: Digest) -> str:
+    """Return in one sentence what was read for a digest, and when."""
+    read = [source.last_read for source in digest.report if source.last_read]
+    if not read:
+        return "No source has been read yet."
+    covers = digest.covers_from
+    since = f" since {format_moment(covers, digest.timezone)}" if covers else ""
+    papers = format_count(sum(source.seen for source in digest.report), "paper")
+    new = sum(source.new for source in digest.report)
+    names = [_title(source) for source in digest.report]
+    sources = (
+        join_words(names) if len(names) <= _NAMED_SOURCES else format_count(len(names), "source")
+    )
+    return (
+        f"Read: {papers} from {sources}{since}, {new:,} new; "
+        f"last on {format_moment(max(read), digest.timezone)} ({digest.timezone})."
+    )
+
+
+def source_notes(digest: Digest) -> list[str]:
+    """Return what a reader should know of sources that fail, in plain words, details left out."""
+    found = [note for source in digest.report for note in _notes(source, digest)]
+    more = len(found) - _MOST_NOTES
+    if more > 0:
+        return [
+            *found[:_MOST_NOTES],
+            f"The same kind of trouble {_stand(more)} with other sources.",
+        ]
+    return found
+
+
+def _stand(more: int) -> str:
+    return "exists once more" if more == 1 else f"exists {more} times more"
+
+
+def _notes(source: SourceReport, digest: Digest) -> Iterator[str]:
+    name = _title(source)
+    if source.failing_since:
+        day = _day(source.failing_since, digest)
+        yield f"{name} could not be read since {day}; its papers will follow."
+    elif not source.last_read:
+        yield f"{name} has not been read yet."
+    for trouble in source.troubles:
+        yield _warning(trouble, name, digest)
+
+
+def _warning(trouble: SourceWarning, name: str, digest: Digest) -> str:
+    return _WARNINGS.get(trouble.kind, _OTHER_WARNING).format(name, _day(trouble.since, digest))
+
+
+def _day(at: datetime, digest: Digest) -> str:
+    """`Tuesday`, or of what is longer ago `3 Nov`."""
+    zone = ZoneInfo(digest.timezone)
+    local, now = at.astimezone(zone), digest.composed_at.astimezone(zone)
+    if now.date() - local.date() <= _WEEK:
+        return f"{local:%A}"
+    return f"{local.day} {local:%b}"
+
+
+def digest_notes(digest: Digest) -> list[str]:
+    """Return the notes of a digest and of its sources, none too long and not too many."""
+    notes = [shorten_text(clean(note), _LONGEST_NOTE) for note in digest.notes]
+    more = len(notes) - _MOST_NOTES
+    kept = [*notes[:_MOST_NOTES], f"And {format_count(more, 'more note')}."] if more > 0 else notes
+    return [*kept, *source_notes(digest)]
+
+
+# ── why a reader gets it ────────────────────────────────────────────────────────────
+
+
+def because(digest: Digest) -> str:
+    """Return why a reader gets a digest: subscription, topics, schedule; "" when nobody knows."""
+    about = digest.about
+    if not about.topics:
+        return ""
+    named = [_short(topic) for topic in about.topics[:_NAMED_TOPICS]]
+    more = len(about.topics) - len(named)
+    if more:
+        named.append(format_count(more, "more topic"))
+    who = (
+        f"of the subscription “{_short(about.title)}” to"
+        if about.title
+        else (f"{_short(digest.subscription)} is subscribed to")
+    )
+    return f"You get this because {who} {join_words(named)}, {about.schedule} {digest.timezone}."
+
+
+def stop_link(digest: Digest) -> str:
+    """Return a mailto link that asks for no more digests of a subscription, "" without an address.
+
+    RFC 6068: all that is not plain ASCII is percent-encoded.
+    """
+    contact = digest.about.contact
+    if not contact:
+        return ""
+    wanted = quote(f"Unsubscribe {_short(digest.subscription)}", errors="replace")
+    return f"mailto:{quote(contact, safe='@+')}?subject={wanted}"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def _title(source: SourceReport) -> str:
+    return _short(source.title or source.source)
+
+
+def _short(text: str) -> str:
+    return shorten_text(clean(text), _LONGEST_HEADING)

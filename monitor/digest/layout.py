@@ -1,0 +1,63 @@
+"""How much of a digest one message or page shows, and what is left for elsewhere: pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import replace
+
+from monitor.model import Digest, DigestPaper, DigestSection, share_places
+
+
+def shorten(digest: Digest, full: int, titles: int) -> Digest:
+    """Return a digest with `full` papers in full and `titles` more; each section counts the rest.
+
+    The titles, like the papers in full, are shared among the topics.
+    """
+    in_full = {entry.paper_id for entry in digest.best(full)}
+    others = [sum(e.paper_id not in in_full for e in group.entries) for group in digest.groups]
+    if sum(others) <= titles:
+        return digest
+    shares = share_places(titles, others, [group.rule.weight for group in digest.groups])
+    groups = (
+        _cut(group, in_full, share) for group, share in zip(digest.groups, shares, strict=True)
+    )
+    return replace(digest, groups=tuple(groups))
+
+
+def _cut(group: DigestSection, in_full: set[int], titles: int) -> DigestSection:
+    kept: list[DigestPaper] = []
+    for entry in group.entries:
+        if entry.paper_id in in_full:
+            kept.append(entry)
+        elif titles:
+            titles -= 1
+            kept.append(entry)
+    return replace(group, entries=tuple(kept), more=group.papers - len(kept))
+
+
+def left_out(digest: Digest, shown: Digest) -> tuple[DigestSection, ...]:
+    """Return what of a digest is not among the papers shown, in its order."""
+    there = {entry.paper_id for group in shown.groups for entry in group.entries}
+    groups = (
+        replace(group, entries=tuple(e for e in group.entries if e.paper_id not in there), more=0)
+        for group in digest.groups
+    )
+    return tuple(group for group in groups if group.entries)
+
+
+def most_that_fit(fits: Callable[[int, int], bool], full: int, titles: int) -> tuple[int, int]:
+    """Return how many papers in full and how many titles fit, at most `full` and `titles`.
+
+    Papers in full are given up first, then titles.
+    """
+    if fits(full, titles):
+        return full, titles
+    if fits(0, titles):
+        return _most(lambda count: fits(count, titles), full), titles
+    return 0, _most(lambda count: fits(0, count), titles)
+
+
+def _most(fits: Callable[[int], bool], limit: int) -> int:
+    """Return the largest number below `limit` that fits; 0 if none does."""
+    return bisect_right(range(1, limit), False, key=lambda count: not fits(count))

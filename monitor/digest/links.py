@@ -1,0 +1,103 @@
+"""Where a paper of a digest leads: its own page, what belongs to it, or a search for its title.
+
+A search link is made when a digest is rendered and is never stored as a paper's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import quote, quote_plus, urlsplit
+
+from monitor.model import DigestPaper, Paper
+
+_LONGEST_URL = 2_000
+# Search engines read no longer ones, and a title's beginning finds it.
+_LONGEST_QUERY = 200
+
+# Sites to search for a title, by their names in `DigestPaper.search`.
+_SITES = {
+    "google-scholar": ("Google Scholar", "https://scholar.google.com/scholar?q=%22{}%22"),
+    "arxiv": ("arXiv", "https://arxiv.org/search/?searchtype=title&query={}"),
+    "huggingface": ("Hugging Face", "https://huggingface.co/papers?q={}"),
+}
+_DEFAULT_SITE = "google-scholar"
+
+# Identifiers that lead to a paper, the best first, and to its PDF.
+_PAGES = {
+    "arxiv": "https://arxiv.org/abs/{}",
+    "openreview": "https://openreview.net/forum?id={}",
+    "doi": "https://doi.org/{}",
+    "pmid": "https://pubmed.ncbi.nlm.nih.gov/{}/",
+}
+_PDFS = {"arxiv": "https://arxiv.org/pdf/{}", "openreview": "https://openreview.net/pdf?id={}"}
+_NAMES = {"arxiv": "arXiv {}", "openreview": "OpenReview", "doi": "DOI {}", "pmid": "PubMed {}"}
+_LINK_NAMES = {"code": "code", "project": "project page"}
+_LONGEST_IDENTIFIER = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link and its words; `search` names the site when it is a search for the title."""
+
+    text: str
+    url: str
+    search: str = ""
+
+
+@lru_cache(maxsize=4_096)  # asked several times for each paper that a digest shows
+def web_url(url: str) -> str:
+    """Return `url` when it is one that may be linked to (http or https, one word), or nothing."""
+    if len(url) > _LONGEST_URL or not url.isprintable() or any(letter.isspace() for letter in url):
+        return ""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return url if parts.scheme in ("http", "https") and parts.hostname else ""
+
+
+def paper_link(entry: DigestPaper) -> Link:
+    """Return where the title of a paper leads: to the paper, or to a search for its title."""
+    title = entry.paper.title
+    if url := _page(entry.paper):
+        return Link(title, url)
+    name, address = _SITES.get(entry.search) or _SITES[_DEFAULT_SITE]
+    return Link(title, address.format(quote_plus(title[:_LONGEST_QUERY], errors="replace")), name)
+
+
+def more_links(entry: DigestPaper) -> tuple[Link, ...]:
+    """Return what else belongs to a paper: PDF, identifiers, code, where they are known."""
+    paper = entry.paper
+    shown: dict[str, str] = {}
+    if pdf := _pdf(paper):
+        shown["PDF"] = pdf
+    for scheme, value, url in _identifiers(paper.keys, _PAGES):
+        name = _NAMES[scheme].format(value)
+        shown[name if len(name) <= _LONGEST_IDENTIFIER else scheme.upper()] = url
+    for name, link in paper.links.items():
+        if url := web_url(link):
+            shown[_LINK_NAMES.get(name, name)] = url
+    return tuple(Link(text, url) for text, url in shown.items())
+
+
+def _page(paper: Paper) -> str:
+    known = (url for _, _, url in _identifiers(paper.keys, _PAGES))
+    return web_url(paper.url) or next(known, "") or web_url(paper.pdf_url)
+
+
+def _pdf(paper: Paper) -> str:
+    known = (url for _, _, url in _identifiers(paper.keys, _PDFS))
+    return web_url(paper.pdf_url) or next(known, "")
+
+
+def _identifiers(
+    keys: Mapping[str, str | tuple[str, ...]], addresses: Mapping[str, str]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the scheme, value and address of the first identifier of each scheme."""
+    for scheme, address in addresses.items():
+        values = keys.get(scheme, ())
+        value = values if isinstance(values, str) else next(iter(values), "")
+        if value and (url := web_url(address.format(quote(value, safe="/:()")))):
+            yield scheme, value, url
