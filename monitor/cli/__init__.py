@@ -22,6 +22,7 @@ from monitor.cli import (
     report_commands,
     run_commands,
     suppression_commands,
+    template_commands,
 )
 from monitor.errors import ConfigError, MonitorError, UsageError
 
@@ -58,6 +59,7 @@ app.add_typer(papers_commands.papers, name="papers", rich_help_panel=ASK)
 app.command(rich_help_panel=ASK)(report_commands.explain)
 app.command(rich_help_panel=ASK)(report_commands.preview)
 app.command(rich_help_panel=ASK)(report_commands.read)
+app.add_typer(template_commands.templates, name="templates", rich_help_panel=ASK)
 app.add_typer(report_commands.topics, name="topics", rich_help_panel=ASK)
 app.add_typer(admin_commands.deliveries, name="deliveries", rich_help_panel=OPERATE)
 app.add_typer(suppression_commands.suppressions, name="suppressions", rich_help_panel=OPERATE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -199,12 +200,23 @@ def explain(
         paper_output.explanation(explanation)
 
 
+class Form(StrEnum):
+    """How a digest may be written."""
+
+    PAGE = "page"
+    EMAIL = "email"
+    SLACK = "slack"
+
+
 def preview(
     subscription: Annotated[str, typer.Argument(metavar="SUBSCRIPTION", show_default=False)] = "",
     period: Annotated[
         str,
         typer.Option("--period", metavar="PERIOD", help="A past digest instead of the next one."),
     ] = "",
+    channel: Annotated[
+        Form, typer.Option("--channel", help="The form in which to write it.")
+    ] = Form.PAGE,
     browser: Annotated[
         bool, typer.Option("--open/--no-open", metavar="", help="Open the page in a browser.")
     ] = True,
@@ -212,18 +224,20 @@ def preview(
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a past or the next digest as a page in the browser. Sends nothing."""
+    """Show a past or the next digest as a page, a mail or a Slack message. Sends nothing."""
     from monitor.cli import json_output, run_output
     from monitor.commands.preview import preview as write_preview
 
     with open_configured(config, now, create=False) as app:
-        written = write_preview(app.runtime, subscription, period)
+        written = write_preview(app.runtime, subscription, period, channel.value)
     if as_json:
         emit(json_output.previews(written))
         return
     run_output.rehearsals(written)
     for one in written if browser else ():
-        typer.launch(Path(one.deliveries[0].reference).as_uri())
+        file = Path(one.deliveries[0].reference)
+        if file.suffix == ".html":
+            typer.launch(file.as_uri())
 
 
 def read(

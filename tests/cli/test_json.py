@@ -91,6 +91,8 @@ EVERY = [
         ),
     ),
     ("preview", 0, {"digests": [keys("subscription period papers path")]}),
+    ("preview lab --channel email", 0, {"digests": [keys("subscription period papers path")]}),
+    ("templates preview", 0, {"digests": [keys("subscription period papers path")]}),
     ("preview lab --no-open", 0, {"digests": [keys("subscription period papers path")]}),
     ("preview lab --period 2026-11-21", 0, {"digests": [keys("subscription period papers path")]}),
     ("doctor", ANYTHING, {"ok": ..., "checks": [keys("name ok message")]}),

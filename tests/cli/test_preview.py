@@ -1,0 +1,43 @@
+"""Digests and users' templates can be seen before anything is sent."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Say
+from tests.house import House
+
+
+def test_a_digest_is_written_as_mail_and_as_slack_messages(lived: House, say: Say) -> None:
+    lived.add("2.txt", ("Agents of Language", "A language that agents may speak."))
+    lived.ingest()
+    [mail] = say("preview", "lab", "--channel", "email", "--json").json["digests"]
+    page = Path(mail["path"])
+    assert "Agents of Language" in " ".join(page.read_text("utf-8").split())
+    sent = email.message_from_bytes(
+        page.with_suffix(".eml").read_bytes(), policy=email.policy.default
+    )
+    html = sent.get_body(("html",))
+    assert html is not None and "<h3" in html.get_content()
+    assert sent["Subject"].startswith(f"{mail['papers']} paper")
+    [slack] = say("preview", "lab", "--channel", "slack", "--json").json["digests"]
+    messages = json.loads(Path(slack["path"]).read_text("utf-8"))
+    assert all(message["text"] and message["blocks"] for message in messages)
+
+
+def test_templates_are_shown_with_the_sample_papers(lived: House, say: Say) -> None:
+    folder = lived.folder / "own"
+    (folder / "mail").mkdir(parents=True)
+    (folder / "mail" / "paper.html.j2").write_text("<h3>!! {{ entry.paper.title }}</h3>")
+    lived.settings["templates"] = str(folder)
+    lived.write()
+    heard = say("templates", "preview", "--no-open", "--json")
+    paths = [Path(one["path"]) for one in heard.json["digests"]]
+    assert {path.parent.parent.name for path in paths} == {"page", "email", "slack"}
+    [mail] = [path for path in paths if path.parts[-3:-1] == ("email", "agents-team")]
+    assert mail.read_text("utf-8").count("!! ") == 20
+    (folder / "mail" / "paper.html.j2").write_text("\n{{ entry.nothing }}")
+    assert say("templates", "preview", "--no-open").status == 1
