@@ -202,6 +202,7 @@ def _subscription(settings: Settings, channels: dict[str, Channel], name: str) -
         full=subscription.max,
         quiet_send=subscription.quiet == "send",
         pause_until=subscription.pause_until,
+        order=subscription.order,
         title=subscription.title,
         titles=subscription.titles,
     )

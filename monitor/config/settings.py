@@ -183,7 +183,8 @@ class TopicSettings(Section):
 class SubscriptionSettings(DestinationSettings):
     """Who receives which topics, how and when.
 
-    `max` papers are shown in full, and `titles` more in a line each.
+    `max` papers are shown in full, and `titles` more in a line each. `order` is that of a topic's
+    papers: as answers teach it, by the words found, or the newest first.
     """
 
     name: str
@@ -195,6 +196,7 @@ class SubscriptionSettings(DestinationSettings):
     title: Title = ""
     quiet: Literal["skip", "send"] = "skip"
     pause_until: date | None = None
+    order: Literal["learned", "words", "newest"] = "learned"
 
 
 class RetentionSettings(Section):

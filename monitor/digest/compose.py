@@ -34,6 +34,8 @@ _NO_RULE = SectionRule()
 _NO_LABEL = SourceLabel()
 
 Whys = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
+# Orders the papers of a topic, each with its latest change; the same papers come back.
+Order = Callable[[str, Sequence[tuple[DigestPaper, Change]]], Sequence[DigestPaper]]
 
 # When several pieces of news about a paper are due at once, the first of these is what it is.
 _PRECEDENCE = (ChangeKind.WITHDRAWN, ChangeKind.NEW, ChangeKind.OLDER, ChangeKind.REVISED)
@@ -79,17 +81,21 @@ def draft(
     capacity: int = CAPACITY,
     rules: Mapping[str, SectionRule] = {},
     sources: Mapping[str, SourceLabel] = {},
+    order: Order | None = None,
 ) -> Draft:
     """Choose the papers of a digest, their order, and the `full` best to show in full.
 
     Both are shared among the topics by `rules`; `sources` are all that are read. Papers beyond
     `capacity` wait for the next digest. What became news before `late` (after a long outage) is
-    listed by title only.
+    listed by title only. `order` is another order within each topic's group.
     """
     papers = sorted(_by_paper(news), key=_best_first)
     kept = _share(papers, capacity, rules) if len(papers) > capacity else papers
     labels = _Labels(rules, sources)
     groups = _sections([_title_of(found, late, labels) for found in kept], rules)
+    if order:
+        latest = {found[0].change.stored.id: _latest(found) for found in kept}
+        groups = tuple(_in_order(group, order, latest) for group in groups)
     return Draft(
         groups=groups,
         in_full=frozenset(entry.paper_id for entry in best_papers(groups, full)),
@@ -262,6 +268,11 @@ def _topics(found: Sequence[UnsentMatch]) -> list[str]:
     for item in found:
         best[item.topic] = max(item.score, best.get(item.topic, item.score))
     return sorted(best, key=lambda topic: (-best[topic], topic))
+
+
+def _in_order(group: DigestSection, order: Order, latest: Mapping[int, Change]) -> DigestSection:
+    listed = [(entry, latest[entry.paper_id]) for entry in group.entries]
+    return replace(group, entries=tuple(order(group.topic, listed)))
 
 
 def _sections(

@@ -29,6 +29,7 @@ _READ_BY_FILTERS = {
     "found": ("matched",),
     "links": ("addresses",),
     "why": ("matched",),
+    "order_reason": ("placed",),
     "link": ("paper.title", "addresses", "search"),
     "place": (
         *("paper.venue", "paper.categories", "sources", "source_titles"),

@@ -257,6 +257,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "moment": wording.format_moment,
     "name": about.name_digest,
     "notes": about.digest_notes,
+    "order_reason": wording.order_reason,
     "place": wording.place,
     "reading": wording.reading,
     "source_line": wording.source_line,

@@ -12,6 +12,7 @@ from monitor.model import Digest, DigestPaper, MatchReason, SourceReport, Source
 from monitor.text import singular
 
 _LONGEST_NAME = 60
+_LONGEST_TITLE = 160
 _MOST_WORDS = 8
 # Of the line that says why a paper is there.
 _MOST_TOPICS, _MOST_TERMS, _LONGEST_TERM = 4, 3, 80
@@ -100,6 +101,17 @@ def place(entry: DigestPaper, zone: str) -> str:
     sources = entry.sources if entry.source_titles is None else entry.source_titles
     parts += [format_date(entry, zone), ", ".join(sources)]
     return " · ".join(filter(None, parts))
+
+
+def order_reason(entry: DigestPaper) -> str:
+    """Return why readers' answers put a paper where it is: `like “Title”, which you marked`."""
+    placed = entry.placed
+    parts = ["likely"] if placed.likely else []
+    if placed.like:
+        parts.append(f"like “{shorten_text(placed.like, _LONGEST_TITLE)}”, which you marked")
+    if placed.words:
+        parts.append(f"words: {', '.join(placed.words)}")
+    return "; ".join(parts)
 
 
 def format_date(entry: DigestPaper, zone: str) -> str:

@@ -42,6 +42,26 @@ class OtherTitle:
 
 
 @dataclass(frozen=True, slots=True)
+class Placed:
+    """Where a paper stands in its group other than by its score, and why.
+
+    `standing` is the score whose place it takes, None where no other order is in use; `score` is
+    what readers' answers give it. It is `like` the title of a paper that was marked, by `words`
+    of its own. What is `likely` was mostly wanted so far; what is `folded` is listed by title.
+    """
+
+    standing: float | None = None
+    score: float = 0.0
+    like: str = ""
+    words: tuple[str, ...] = ()
+    likely: bool = False
+    folded: bool = False
+
+
+BY_SCORE = Placed()
+
+
+@dataclass(frozen=True, slots=True)
 class DigestPaper:
     """One paper of a digest: it stands once, under its best topic, and names the others.
 
@@ -63,6 +83,12 @@ class DigestPaper:
     also: tuple[OtherTitle, ...] = ()
     source_titles: tuple[str, ...] | None = None
     search: str = ""
+    placed: Placed = BY_SCORE
+
+    @property
+    def standing(self) -> float:
+        """What its place among the papers of all groups is decided by."""
+        return self.score if self.placed.standing is None else self.placed.standing
 
     @property
     def addresses(self) -> tuple[object, ...]:
@@ -191,9 +217,15 @@ class Digest:
 
 
 def best_papers(groups: Iterable[DigestSection], count: int) -> list[DigestPaper]:
-    """Return `count` papers, best first: of each group its share of the best. None is late."""
+    """Return `count` papers, best first: of each group its share of the best.
+
+    None is late or folded.
+    """
     asked = [
-        (sorted((e for e in group.entries if not e.late), key=_descending), group.rule)
+        (
+            sorted((e for e in group.entries if not (e.late or e.placed.folded)), key=_descending),
+            group.rule,
+        )
         for group in groups
     ]
     sizes = [
@@ -204,8 +236,12 @@ def best_papers(groups: Iterable[DigestSection], count: int) -> list[DigestPaper
     return sorted(chosen, key=_descending)
 
 
+def _may_be_in_full(entry: DigestPaper) -> bool:
+    return not (entry.late or entry.placed.folded)
+
+
 def _descending(entry: DigestPaper) -> float:
-    return -entry.score
+    return -entry.standing
 
 
 def share_places(count: int, sizes: Sequence[int], weights: Sequence[float]) -> list[int]:

@@ -29,6 +29,7 @@ from monitor.pipeline.due import (
 )
 from monitor.pipeline.freeze import OnFailure, freeze, log_failure, render
 from monitor.pipeline.notices import notify
+from monitor.pipeline.order import order_of
 from monitor.pipeline.render_again import failing, render_again
 from monitor.pipeline.runtime import ComposeContext, Destination, Subscription
 from monitor.store import incidents as stored_incidents
@@ -192,14 +193,20 @@ def _digest(
     with context.database.reading() as tx:
         news = unsent_matches.unsent(tx, subscription.name, now, known)
         late = _late(subscription, state, now)
+        order = order_of(tx, subscription, context.topics)
         drafted = draft(
-            news, subscription.full, late, rules=context.sections, sources=context.labels
+            news,
+            subscription.full,
+            late,
+            rules=context.sections,
+            sources=context.labels,
+            order=order.place if order else None,
         )
         since = state.last_composed_at or now - FIRST_REPORT
         report = runs.report(tx, list(context.sources), since, now)
         also = _other_titles(tx, drafted)
     index = context.in_force.index(context.topics)
-    return compose_digest(
+    composed = compose_digest(
         drafted,
         subscription=subscription.name,
         slot=slot,
@@ -214,6 +221,7 @@ def _digest(
         titles=subscription.titles,
         about=_about(context, subscription),
     )
+    return order.explain(composed) if order else composed
 
 
 def _about(context: ComposeContext, subscription: Subscription) -> AboutSubscription:

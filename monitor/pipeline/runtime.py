@@ -75,6 +75,7 @@ class Subscription:
     full: int
     quiet_send: bool
     pause_until: date | None = None
+    order: str = "learned"
     title: str = ""
     titles: int = 60
 

@@ -136,9 +136,7 @@ class Ranking:
         if not self.wanted:
             return Why((), (), 0.0, 0.0)
         found = features(paper)
-        shares = [
-            float(a) * _product(found, row) for a, row in zip(self._a, self._rows, strict=True)
-        ]
+        shares = (self._a * self._products_with(found)).tolist()
         papers = map(PaperShare, self.judged, shares[:-1])
         by_place = dict(zip(found.places.tolist(), self._shares(found).tolist(), strict=True))
         return Why(
@@ -150,15 +148,17 @@ class Ranking:
 
     def _solve(self) -> None:
         """Solve for `a`; note what each word weighs, and the sum of `a`."""
-        places = np.concatenate([row.places for row in self._rows])
-        weights = np.concatenate([row.weights for row in self._rows]).astype(np.float64)
         lengths = [len(row.places) for row in self._rows]
-        rows = np.repeat(np.arange(len(self._rows)), lengths)
-        self._places, columns = np.unique(places, return_inverse=True)
-        self._matrix = _products(rows, columns, weights, lengths) + 1.0
+        places = np.concatenate([row.places for row in self._rows])
+        self._places, self._columns = np.unique(places, return_inverse=True)
+        self._weights = np.concatenate([row.weights for row in self._rows]).astype(np.float64)
+        self._row_of = np.repeat(np.arange(len(self._rows)), lengths)
+        self._matrix = _products(self._row_of, self._columns, self._weights, lengths) + 1.0
         self._matrix[np.diag_indices(len(lengths))] += 1 / self._row_weights()
         self._a = np.linalg.solve(self._matrix, self._answers())
-        self._beta = np.bincount(columns, weights * self._a[rows], len(self._places))
+        self._beta = np.bincount(
+            self._columns, self._weights * self._a[self._row_of], len(self._places)
+        )
         self._base = float(self._a.sum())
 
     def _row_weights(self) -> Numbers:
@@ -177,6 +177,16 @@ class Ranking:
         at = np.minimum(np.searchsorted(self._places, found.places), len(self._places) - 1)
         shares: Numbers = self._beta[at] * (self._places[at] == found.places) * found.weights
         return shares
+
+    def _products_with(self, found: Features) -> Numbers:
+        """Return the products of a paper with all rows."""
+        here = np.zeros(len(self._places))
+        _, of_rows, of_paper = np.intersect1d(
+            self._places, found.places, assume_unique=True, return_indices=True
+        )
+        here[of_rows] = found.weights[of_paper]
+        shares = here[self._columns] * self._weights
+        return np.bincount(self._row_of, shares, len(self._rows)).astype(np.float64)
 
     @cached_property
     def _left_out(self) -> tuple[Numbers, NDArray[np.bool_]]:
@@ -210,11 +220,6 @@ def _products(
     products: Numbers = dense @ dense.T
     products[np.diag_indices(len(lengths))] = np.array(lengths) > 0
     return products
-
-
-def _product(one: Features, other: Features) -> float:
-    _, here, there = np.intersect1d(one.places, other.places, True, return_indices=True)
-    return float(one.weights[here].astype(np.float64) @ other.weights[there])
 
 
 def _word_shares(paper: Paper, by_place: dict[int, float]) -> list[WordShare]:
