@@ -19,8 +19,8 @@ from jinja2.environment import TemplateModule
 from jinja2.meta import find_undeclared_variables
 from jinja2.runtime import Context
 
-# How much output each template keeps. A title line has about 150 characters.
-_MOST_CHARACTERS = 2_000_000
+# How much output each template keeps. A title line has about 250 characters.
+_MOST_CHARACTERS = 4_000_000
 
 # What filters read of an entry; other filters get it whole.
 _READ_BY_FILTERS = {
