@@ -1,4 +1,4 @@
-"""`papers`: searched with the topic language, merged and split for good."""
+"""`papers`: searched with the topic language, rated, merged and split for good."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, open_configured
+from monitor.cli.rating_commands import rate, rated, save, saved
 from monitor.cli.report_commands import papers as search
 
 PAPER = "An id, identifier, link or title."
@@ -24,9 +25,11 @@ class Library(TyperGroup):
 
 
 papers = typer.Typer(
-    cls=Library, help="Search stored papers; merge duplicates and separate wrong merges."
+    cls=Library, help="Search and rate stored papers; merge duplicates and separate wrong merges."
 )
 papers.command("search")(search)
+for answer in (rate, save, rated, saved):
+    papers.command(answer.__name__)(answer)
 
 
 @papers.command()

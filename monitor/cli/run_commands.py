@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -113,6 +114,10 @@ def digest(
             "--dry-run", metavar="", help="Write the digests as pages; send and store nothing."
         ),
     ] = False,
+    order: Annotated[
+        Literal["learned", "words", "newest"] | None,
+        typer.Option("--order", show_default=False, help="Another order, with --dry-run only."),
+    ] = None,
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
@@ -122,12 +127,11 @@ def digest(
     from monitor.commands.preview import dry_run as rehearse
     from monitor.commands.upcoming import upcoming
 
-    if early and not names:
-        raise UsageError("--early needs at least one subscription name")
+    _refuse_unclear(names, early, dry_run, order)
     failed = Failures()
     with open_configured(config, now, create=not dry_run) as app:
         if dry_run:
-            sent = rehearse(app.runtime, names or (), early, failed.add)
+            sent = rehearse(app.runtime, names or (), early, failed.add, order)
         else:
             sent = app.digest(names or (), early, on_failure=failed.add)
         waiting = [] if as_json or sent or failed.found else upcoming(app.runtime, names or ())
@@ -136,6 +140,15 @@ def digest(
     else:
         run_output.digests(sent, failed.found, waiting, config, rehearsed=dry_run)
     finish(json_output.digests_ok(sent, failed.found, rehearsed=dry_run))
+
+
+def _refuse_unclear(
+    names: Sequence[str] | None, early: bool, dry_run: bool, order: str | None
+) -> None:
+    if early and not names:
+        raise UsageError("--early needs at least one subscription name")
+    if order and not dry_run:
+        raise UsageError("--order needs --dry-run", "`order:` of a subscription sets its order")
 
 
 def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:

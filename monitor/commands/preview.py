@@ -32,9 +32,16 @@ def dry_run(
     names: Sequence[str] = (),
     early: bool = False,
     on_failure: OnFailure = log_failure,
+    order: str | None = None,
 ) -> list[DigestReport]:
-    """Write what would be sent now as pages; send nothing and change nothing else."""
+    """Write what would be sent now as pages; send nothing and change nothing else.
+
+    `order` is another one than the subscriptions have.
+    """
     pages = _temporary_pages(runtime)
+    if order:
+        ordered = tuple(replace(one, order=order) for one in runtime.subscriptions)
+        runtime = replace(runtime, subscriptions=ordered)
     composed = rehearse(runtime, names, early=early, on_failure=on_failure)
     return [_write(runtime, pages, digest) for digest in composed]
 

@@ -52,6 +52,8 @@ EVERY = [
         {"papers": [keys("id title keys first_seen", sources=[keys("source document raw_id")])]},
     ),
     ("papers doubtful", 0, keys("doubtful joins unjudged")),
+    ("papers rated", 0, {"rated": ...}),
+    ("papers saved", 0, {"papers": ...}),
     (
         "topics try agents",
         0,

@@ -146,6 +146,8 @@ TRANSACTIONS = {
     "monitor.store.database.Database.probe": "probe",
     "monitor.store.refresh_tokens.KeptTokens.save": "refresh token",
     "monitor.store.restore._hold": "restored held",
+    "monitor.commands.ratings.rate": "rated",
+    "monitor.commands.ratings.forget": "ratings forgotten",
     "monitor.cli.suppression_commands.add": "suppression",
     "monitor.cli.suppression_commands.lift": "suppression lifted",
     "monitor.cli.suppression_commands.confirm": "suppressions confirmed",

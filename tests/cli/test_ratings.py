@@ -1,0 +1,93 @@
+"""`papers rate`, `save`, `rated`, `saved`: answers that are stored once, listed, and taken back."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Say
+from tests.house import AGENTS, FOLDING, House
+
+TITLE = AGENTS[0]
+
+
+@pytest.fixture
+def lab(house: House) -> House:
+    house.add("1.txt", AGENTS, FOLDING)
+    house.run()
+    return house
+
+
+def verdicts(say: Say) -> list[tuple[str, str]]:
+    return [
+        (one["title"], one["verdict"]) for one in say("papers", "rated", "--json").json["rated"]
+    ]
+
+
+def test_an_answer_is_stored_once_and_taken_back(lab: House, say: Say) -> None:
+    for _ in range(2):
+        assert say("papers", "rate", TITLE, "up").status == 0
+        assert verdicts(say) == [(TITLE, "wanted")]
+    assert "wanted" in say("papers", "rated").out
+    say("papers", "rate", TITLE, "down")
+    assert verdicts(say) == [(TITLE, "unwanted")]
+    say("papers", "rate", TITLE, "none")
+    assert verdicts(say) == []
+
+
+def test_a_paper_of_no_topic_needs_one_to_be_named(lab: House, say: Say) -> None:
+    refused = say("papers", "rate", FOLDING[0], "up")
+    assert (refused.status, "--topic" in refused.err) == (2, True)
+    assert say("papers", "rate", FOLDING[0], "up", "--topic", "agents").status == 0
+    assert verdicts(say) == [(FOLDING[0], "wanted")]
+
+
+def test_several_subscriptions_have_to_be_told_apart(lab: House, say: Say) -> None:
+    lab.settings["subscriptions"]["ada"] = {"topics": ["agents"], "channels": ["pages"]}
+    lab.run()
+    refused = say("papers", "rate", TITLE, "up")
+    assert (refused.status, "ada" in refused.err) == (2, True)
+    assert say("papers", "rate", TITLE, "up", "--subscription", "ada").status == 0
+    assert say("papers", "rate", TITLE, "up", "--subscription", "nobody").status == 2
+
+
+def test_saved_papers_are_listed_and_exported(lab: House, say: Say) -> None:
+    assert say("papers", "saved", "--json").json == {"papers": []}
+    say("papers", "save", TITLE)
+    [paper] = say("papers", "saved", "--json").json["papers"]
+    assert paper["title"] == TITLE
+    assert "Teaching" in say("papers", "saved", "--format", "bibtex").out
+    say("papers", "rate", TITLE, "none")
+    assert say("papers", "saved", "--json").json == {"papers": []}
+
+
+def test_a_library_and_a_table_are_rated(lab: House, say: Say) -> None:
+    library = lab.folder / "library.bib"
+    library.write_text(
+        f"@article{{a, title = {{{TITLE}}}, author = {{A. Lee}}, year = 2026}}\n"
+        "@article{b, title = {A paper that nobody has stored}, author = {B. Ray}, year = 2026}\n"
+    )
+    answer = say("papers", "rate", "--file", str(library), "--json").json
+    assert (answer["rated"], len(answer["left_out"])) == (1, 1)
+    assert verdicts(say) == [(TITLE, "wanted")]
+    table = lab.folder / "table.csv"
+    table.write_text(f'title,verdict,topic\n"{TITLE}",down,\n"{FOLDING[0]}",,agents\n')
+    assert say("papers", "rate", "--file", str(table)).status == 0
+    assert sorted(verdicts(say)) == [(FOLDING[0], "wanted"), (TITLE, "unwanted")]
+    table.write_text(f'title,verdict\n"{TITLE}",perhaps\n')
+    assert say("papers", "rate", "--file", str(table)).status == 2
+
+
+def test_forgetting_deletes_the_answers_of_a_subscription(lab: House, say: Say) -> None:
+    say("papers", "rate", TITLE, "up")
+    say("papers", "save", TITLE)
+    assert say("papers", "rated", "--forget").status == 2
+    assert say("papers", "rated", "--forget", "--subscription", "lab", "--json").json == {
+        "forgotten": 2
+    }
+    assert verdicts(say) == []
+
+
+def test_a_dry_run_shows_another_order(lab: House, say: Say) -> None:
+    say("papers", "rate", TITLE, "up")
+    assert say("digest", "lab", "--early", "--dry-run", "--order", "words").status == 0
+    assert say("digest", "lab", "--early", "--order", "words").status == 2
