@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -25,6 +26,8 @@ from monitor.text import words
 
 Verdict = Literal["wanted", "unwanted", "unjudged"]
 Numbers = NDArray[np.float64]
+
+_SHARE = itemgetter(1)
 
 MAX_JUDGED = 300
 MAX_UNJUDGED = 200
@@ -125,7 +128,7 @@ class Ranking:
         """Return whether a paper scores lower than nearly all that readers wanted."""
         return self.calibrated and self._f(features(paper)) < self._lowest_wanted
 
-    @property
+    @cached_property
     def calibrated(self) -> bool:
         """Whether there are enough answers of both kinds to speak of a single paper."""
         unwanted = sum(one.verdict == "unwanted" for one in self.judged)
@@ -140,8 +143,8 @@ class Ranking:
         papers = map(PaperShare, self.judged, shares[:-1])
         by_place = dict(zip(found.places.tolist(), self._shares(found).tolist(), strict=True))
         return Why(
-            papers=tuple(sorted((one for one in papers if one.share), key=_largest)),
-            words=tuple(sorted(_word_shares(paper, by_place), key=_largest)),
+            papers=tuple(sorted((one for one in papers if one.share), key=_SHARE, reverse=True)),
+            words=tuple(sorted(_word_shares(paper, by_place), key=_SHARE, reverse=True)),
             topic=shares[-1],
             base=self._base,
         )
@@ -181,10 +184,9 @@ class Ranking:
     def _products_with(self, found: Features) -> Numbers:
         """Return the products of a paper with all rows."""
         here = np.zeros(len(self._places))
-        _, of_rows, of_paper = np.intersect1d(
-            self._places, found.places, assume_unique=True, return_indices=True
-        )
-        here[of_rows] = found.weights[of_paper]
+        at = np.minimum(np.searchsorted(self._places, found.places), len(self._places) - 1)
+        shared = self._places[at] == found.places
+        here[at[shared]] = found.weights[shared]
         shares = here[self._columns] * self._weights
         return np.bincount(self._row_of, shares, len(self._rows)).astype(np.float64)
 
@@ -223,17 +225,17 @@ def _products(
 
 
 def _word_shares(paper: Paper, by_place: dict[int, float]) -> list[WordShare]:
-    """Name the places of a paper by the words that stand there first; a place counts once."""
-    left = dict(by_place)
-    found = []
-    for text in (paper.title, paper.abstract):
+    written = _written(paper.title, paper.abstract)
+    return [WordShare(word, share) for place, word in written if (share := by_place[place])]
+
+
+# The papers of a day are explained to many readers; about ten kilobytes each.
+@lru_cache(maxsize=1_024)
+def _written(title: str, abstract: str) -> tuple[tuple[int, str], ...]:
+    """Return the places of a paper, each with the word that stands there first."""
+    found: dict[int, str] = {}
+    for text in (title, abstract):
         for word in words(text):
             if word.end - word.start == 1 and counts_as_word(word.form):
-                share = left.pop(place_of(word.form), 0.0)
-                if share:
-                    found.append(WordShare(text[slice(*word.span)], share))
-    return found
-
-
-def _largest(one: PaperShare | WordShare) -> float:
-    return -one.share
+                found.setdefault(place_of(word.form), text[slice(*word.span)])
+    return tuple(found.items())
