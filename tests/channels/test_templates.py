@@ -11,6 +11,7 @@ from monitor.channels.email.channel import Mail, Mailbox
 from monitor.channels.email.render import HTML_LIMIT, TEXT_LIMIT
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import Pages
+from monitor.channels.slack.blocks import text_of
 from monitor.channels.slack.channel import Slack
 from monitor.digest.render import JinjaTemplates
 from monitor.model import DeliveryState, Digest, Outcome
@@ -94,7 +95,7 @@ def test_L03_a_crowded_digest_fits_slack_and_has_every_paper(
             outcome = ours.send(sent, Commit())
             assert outcome.state is DeliveryState.SENT, outcome.error
             parent = parent or outcome.reference
-        shown = "\n".join(b["text"]["text"] for post in slack.posts for b in post["blocks"])
+        shown = "\n".join(text_of(b) for post in slack.posts for b in post["blocks"])
     assert [n for n in range(400) if f"part {n} &amp;c." not in shown] == []
 
 

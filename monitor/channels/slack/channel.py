@@ -104,7 +104,7 @@ class Slack(Channel):
         return (self._recipient,)
 
     def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
-        return render.render_digest(digest, templates)
+        return render.render_digest(digest, templates, threaded=self._bot is not None)
 
     def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
         return render.render_notice(notice, templates)

@@ -1,18 +1,37 @@
-"""Digests and notices as Slack messages: pure."""
+"""Digests and notices as Slack messages: pure.
+
+A digest begins with a message that stands alone: how many papers there are, the best in full, and
+a line for each topic. All others follow in its thread.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from monitor.channels.slack import blocks
-from monitor.model import Digest, Json, Notice, Rendered, Templates
+from monitor.channels.slack.blocks import DIVIDER, Piece
+from monitor.digest.about import name_digest, subject
+from monitor.model import Digest, DigestPaper, Json, Notice, Rendered, Templates
 from monitor.text import clean
 
+# Papers that the first message shows in full, at most, and the room that each may take.
+IN_FIRST_MESSAGE = 5
 
-def render_digest(digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
-    papers = {0: "no papers", 1: "1 paper"}.get(digest.papers, f"{digest.papers} papers")
-    text = f"{clean(digest.subscription)[:100]}: {papers}, {digest.period.replace('T', ' ')}"
-    return _parts(blocks.messages(_sections(digest, templates), blocks.escape(text)))
+
+def render_digest(
+    digest: Digest, templates: Templates, *, threaded: bool = True
+) -> tuple[Rendered, ...]:
+    """Return the messages of a digest; `threaded` is whether the later ones are in a thread."""
+    text = blocks.escape(subject(digest))
+    if not digest.papers:
+        return _parts(blocks.messages([templates.render("slack/quiet.j2", digest=digest)], text))
+    best = digest.best(min(digest.full, IN_FIRST_MESSAGE))
+    for count in range(len(best), -1, -1):
+        shown = best[:count]
+        first = list(_first_message(digest, shown, templates, threaded))
+        if blocks.fits(first):
+            break
+    return _parts(blocks.thread(first, _others(digest, shown, templates), text))
 
 
 def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
@@ -21,19 +40,43 @@ def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
     return _parts(blocks.messages([text], subject))
 
 
-def _sections(digest: Digest, templates: Templates) -> Iterator[str]:
-    """Yield the best papers in full, the other papers of each topic as titles."""
+def _first_message(
+    digest: Digest, shown: Collection[DigestPaper], templates: Templates, threaded: bool
+) -> Iterator[Piece]:
+    yield blocks.header(clean(name_digest(digest)))
     yield templates.render("slack/header.j2", digest=digest, full=digest.full)
+    for entry in shown:
+        yield DIVIDER
+        yield templates.render("slack/paper.j2", entry=entry, digest=digest)
+    yield DIVIDER
+    below = digest.papers - len(shown)
+    values = {"digest": digest, "below": below, "threaded": threaded}
+    yield templates.render("slack/contents.j2", **values)
+    footer = templates.render("slack/footer.j2", digest=digest)
+    yield from map(blocks.context, blocks.cut(footer, blocks.SECTION_LIMIT))
+
+
+def _others(
+    digest: Digest, shown: Collection[DigestPaper], templates: Templates
+) -> Iterator[Piece]:
+    """Yield the papers that are not shown yet, by topic: the best in full, the others as titles."""
+    done = {entry.paper_id for entry in shown}
     in_full = {entry.paper_id for entry in digest.best(digest.full)}
     for group in digest.groups:
-        yield f"*{blocks.escape(clean(group.topic))}*"
-        short = [entry for entry in group.entries if entry.paper_id not in in_full]
-        for entry in group.entries:
+        left = [entry for entry in group.entries if entry.paper_id not in done]
+        if not left:
+            continue
+        yield DIVIDER
+        yield f"*{blocks.escape(clean(group.heading))}*"
+        for entry in left:
             if entry.paper_id in in_full:
-                yield templates.render("slack/paper.j2", entry=entry, digest=digest).strip()
-        lines = (templates.render("slack/title_line.j2", entry=e, digest=digest) for e in short)
-        yield from blocks.join_lines(line.strip() for line in lines)
-    yield templates.render("slack/footer.j2", digest=digest)
+                yield templates.render("slack/paper.j2", entry=entry, digest=digest)
+        lines = (
+            templates.render("slack/title_line.j2", entry=entry, digest=digest)
+            for entry in left
+            if entry.paper_id not in in_full
+        )
+        yield from blocks.join_lines(lines)
 
 
 def _parts(messages: list[Json]) -> tuple[Rendered, ...]:
