@@ -19,7 +19,7 @@ check: $(VENV)/.developing        ## style, types, imports and the documentation
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests/test_imports.py tests/test_words.py tests/test_docs.py tests/cli/test_docs.py tests/match/test_docs.py
+	$(BIN)/python -m pytest tests/test_imports.py tests/test_shape.py tests/test_words.py tests/test_docs.py tests/cli/test_docs.py tests/match/test_docs.py
 
 format: $(VENV)/.developing       ## fix what can be fixed of style
 	$(BIN)/ruff check --fix .
@@ -60,7 +60,7 @@ month: $(VENV)/.developing        ## thirty days on PostgreSQL, two schedulers a
 night: $(VENV)/.developing        ## a night of faults on the real service: each digest once, each fault noticed
 	$(BIN)/python -m tests.night
 
-limits: $(VENV)/.developing       ## LIMITS digests of all shapes against the limits of mail and pages
+limits: $(VENV)/.developing       ## LIMITS digests of all shapes against the limits of mail, pages and Slack
 	LIMITS=$(LIMITS) $(BIN)/python -m tests.channels.limits
 
 same: $(VENV)/.developing         ## precision and recall of duplicate detection on labelled pairs; close titles among 100,000

@@ -6,8 +6,11 @@ make limits                 10,000 of them, from new seeds each time
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,7 +19,9 @@ from monitor.channels.email import render as mail
 from monitor.channels.email.channel import Mail, Mailbox
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.pages import PAGE_LIMIT, render_pages
+from monitor.channels.slack.render import render_digest as render_slack
 from monitor.digest.render import JinjaTemplates
+from monitor.errors import Fault
 from monitor.model import (
     AboutSubscription,
     ChangeKind,
@@ -32,6 +37,7 @@ from monitor.model import (
     TopicWhy,
 )
 from tests.channels.samples import AT, HOSTILE, delivery
+from tests.servers.slack import is_valid, texts_of
 
 EXAMPLES = int(os.environ.get("LIMITS", "200"))
 TEMPLATES = JinjaTemplates()
@@ -141,6 +147,29 @@ def check_pages(made: Digest) -> None:
         assert (f"-page-{number + 1}.html" in page) == (number < len(pages))
 
 
+class Numbered:
+    """The shipped templates; each paper in Slack ends with its number."""
+
+    def render(self, name: str, **values: Any) -> str:
+        text = TEMPLATES.render(name, **values)
+        listed = name in ("slack/paper.j2", "slack/title_line.j2")
+        return f"{text} ⟦{values['entry'].paper_id}⟧" if listed else text
+
+    def faults(self) -> Sequence[Fault]:
+        return ()
+
+
+def check_slack(made: Digest) -> None:
+    messages = [part.body for part in render_slack(made, Numbered())]
+    for message in messages:
+        assert 0 < len(message["blocks"]) <= 45 and 0 < len(message["text"]) <= 4_000
+        assert all(map(is_valid, message["blocks"]))
+        assert sum(len(text) for block in message["blocks"] for text in texts_of(block)) <= 10_000
+    whole = "".join(text for m in messages for block in m["blocks"] for text in texts_of(block))
+    listed = re.findall(r"⟦(\d+)⟧", "".join(whole.split()))
+    assert sorted(map(int, listed)) == sorted(e.paper_id for g in made.groups for e in g.entries)
+
+
 @settings(
     max_examples=EXAMPLES,
     deadline=None,
@@ -152,6 +181,7 @@ def check_pages(made: Digest) -> None:
 def check_limits(made: Digest) -> None:
     check_mail(made)
     check_pages(made)
+    check_slack(made)
 
 
 if __name__ == "__main__":

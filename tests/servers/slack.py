@@ -41,15 +41,15 @@ class Fault:
         return cls(body=json.dumps({"ok": False, "error": code}))
 
 
-def _texts(block: dict[str, Any]) -> list[str]:
+def texts_of(block: dict[str, Any]) -> list[str]:
     if block["type"] == "context":
         return [element["text"] for element in block["elements"]]
     return [block["text"]["text"]] if "text" in block else []
 
 
-def _is_valid(block: dict[str, Any]) -> bool:
+def is_valid(block: dict[str, Any]) -> bool:
     """Whether a block has the form of its type, and no more than that may hold."""
-    lengths = [len(text) for text in _texts(block)]
+    lengths = [len(text) for text in texts_of(block)]
     match block["type"]:
         case "divider":
             return block == {"type": "divider"}
@@ -141,10 +141,10 @@ class SlackServer:
 
     def refusal(self, request: dict[str, Any]) -> str:
         blocks = request.get("blocks") or []
-        texts = [text for block in blocks for text in _texts(block)]
+        texts = [text for block in blocks for text in texts_of(block)]
         if not request.get("text"):
             return "no_text"
-        if len(blocks) > 50 or not all(map(_is_valid, blocks)):
+        if len(blocks) > 50 or not all(map(is_valid, blocks)):
             return "invalid_blocks"
         if sum(map(len, texts)) > self.most_characters:
             return "msg_blocks_too_long"
