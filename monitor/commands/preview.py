@@ -114,7 +114,7 @@ def _write_mail(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
 
 def _write_slack(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
     """Write the messages of a digest as Slack gets them."""
-    slack = Slack("slack", webhook="https://hooks.slack.example/preview")
+    slack = Slack("slack", channel="#preview", token="not used")
     parts = slack.render(digest, runtime.templates)
     stem = _stem(folder, digest)
     file = stem.with_name(f"{stem.name}.json")
