@@ -132,7 +132,9 @@ def _facts(paper: Explanation) -> Iterator[tuple[str, str]]:
     if not paper.digests:
         yield "Digests", "not in any digest yet"
     for digest in paper.digests:
-        yield "Digest", f"{digest.subscription}, {digest.period}"
+        place = f", place {digest.place}" if digest.place else ""
+        because = f": {digest.reason}" if digest.reason else ""
+        yield "Digest", f"{digest.subscription}, {digest.period}{place}{because}"
 
 
 def doubtful(doubts: Doubts, command: str) -> None:

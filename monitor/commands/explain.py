@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from monitor.digest.wording import order_reason
 from monitor.errors import UsageError
 from monitor.identity.keys import identifiers
 from monitor.match import build_index
@@ -32,9 +33,13 @@ class MatchedTopic:
 
 @dataclass(frozen=True, slots=True)
 class SentDigest:
+    """A digest with the paper: its place in its topic's group, and why answers put it there."""
+
     subscription: str
     period: str
     revision: int
+    place: int | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ def explain(runtime: Runtime, reference: str) -> Explanation:
         origin = papers.origin(tx, stored.id)
         assert origin is not None, "the paper was found in this very transaction"
         matched = matches.of_paper(tx, stored.id)
-        sent = digests.of_paper(tx, stored.id)
+        sent = [_sent(tx, stored.id, *row) for row in digests.of_paper(tx, stored.id)]
         joined = merge_papers.into(tx, stored.id)
         rulings = identity_rulings.of_names(
             tx, identity_rulings.names_of(tx, [stored.id])[stored.id]
@@ -107,10 +112,21 @@ def explain(runtime: Runtime, reference: str) -> Explanation:
             )
             for row in matched
         ),
-        digests=tuple(SentDigest(*row) for row in sent),
+        digests=tuple(sent),
         joined=tuple(Joined(id, at, why) for id, why, at in joined),
         rulings=tuple(Ruling(*row) for row in rulings),
     )
+
+
+def _sent(
+    tx: Transaction, paper_id: int, subscription: str, period: str, revision: int
+) -> SentDigest:
+    digest = digests.of_period(tx, subscription, period)
+    for group in digest.groups if digest else ():
+        for place, entry in enumerate(group.entries, 1):
+            if entry.paper_id == paper_id:
+                return SentDigest(subscription, period, revision, place, order_reason(entry))
+    return SentDigest(subscription, period, revision)
 
 
 def find_paper(tx: Transaction, reference: str) -> StoredPaper:

@@ -89,7 +89,7 @@ EVERY = [
             sources=SIGHTINGS,
             changes=[keys("kind revision at matched_at why")],
             topics=[keys("topic revision score", why=[keys("field words spans terms")])],
-            digests=[keys("subscription period revision")],
+            digests=[keys("subscription period revision place reason")],
         ),
     ),
     ("preview", 0, {"digests": [keys("subscription period papers path")]}),

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from monitor.commands.explain import explain
 from monitor.commands.preview import dry_run
 from monitor.model import SAVED, UNWANTED, WANTED, Digest, Judgement
 from monitor.store import digests, judgements, papers
@@ -76,6 +77,15 @@ def test_papers_like_the_marked_ones_come_first_and_the_digest_says_why(lab: Hou
     said = f"{first.paper.title} {first.paper.abstract}"
     assert all(re.search(rf"\b{word}\b", said) for word in first.placed.words)
     assert {entry.paper_id for entry in digest(lab).best(2)} >= {first.paper_id}
+
+
+def test_explain_shows_place_and_reason(lab: House):
+    answer(lab, ROBOTS[1][0], WANTED)
+    lab.add("2.txt", *NEXT)
+    lab.next_morning()
+    with lab.opened() as app:
+        [sent] = explain(app.runtime, NEXT[2][0]).digests
+    assert (sent.place, sent.reason.startswith(f"like “{ROBOTS[1][0]}”")) == (1, True)
 
 
 def test_the_same_papers_are_in_it_with_any_order(lab: House):
