@@ -83,7 +83,10 @@ def test_a_channel_that_cannot_render_stops_no_other_and_follows_when_it_can(
         both.add("2.txt", SECOND)
         both.next_morning()
         both.run()
-    assert mails(smtp) == ["lab: 1 paper, 2026-11-21", "lab: 1 paper, 2026-11-22"]
+    assert mails(smtp) == [
+        "1 paper: agents 1 =?utf-8?q?=C2=B7?= 21 Nov",
+        "1 paper: agents 1 =?utf-8?q?=C2=B7?= 22 Nov",
+    ]
     assert pages(both) == []
     both.run()
     both.run()
@@ -141,7 +144,7 @@ def test_a_recipient_who_left_meanwhile_gets_nothing(both: House, smtp: Scripted
         both.run()
     both.settings["subscriptions"]["lab"]["email"] = ["ada@example.org"]
     both.run()
-    assert mails(smtp) == ["lab: 1 paper, 2026-11-21"]
+    assert mails(smtp) == ["1 paper: agents 1 =?utf-8?q?=C2=B7?= 21 Nov"]
     assert mails(smtp, "bob@example.org") == []
 
 
@@ -156,7 +159,10 @@ def test_when_all_channels_fail_nothing_is_frozen_and_it_is_composed_again(
     assert failed.keys() == {"lab"}
     assert "subscription lab has not been composed" in problems(both)[0]
     both.run()
-    assert (mails(smtp), pages(both)) == (["lab: 1 paper, 2026-11-21"], ["2026-11-21.html"])
+    assert (mails(smtp), pages(both)) == (
+        ["1 paper: agents 1 =?utf-8?q?=C2=B7?= 21 Nov"],
+        ["2026-11-21.html"],
+    )
 
 
 def test_a_template_that_fails_on_a_digest_is_a_problem_until_it_works(house: House):
