@@ -10,6 +10,7 @@ written once. A template that does anything else (calls, includes, whole values)
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMapping
+from contextlib import suppress
 from operator import attrgetter
 from types import CodeType
 from typing import Any
@@ -118,6 +119,17 @@ class SharedTemplate(Template):
             template._written, template._characters = {}, 0
             template.root_render_func = template._write_once
         return template
+
+    def render(self, *args: Any, **kwargs: Any) -> str:
+        """Return what is written already, without a context for it."""
+        values = dict(*args, **kwargs)
+        written = None
+        if self.root_render_func == self._write_once:
+            with suppress(AttributeError, KeyError, TypeError):
+                written = self._written.get(
+                    tuple([read(values[name]) for name, read in self._reads])
+                )
+        return super().render(values) if written is None else written
 
     def make_module(
         self,

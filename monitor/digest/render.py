@@ -39,6 +39,9 @@ from monitor.text import clean
 
 Escape = Callable[[str], str]
 
+# Hundreds of lines are rendered alone for one digest, as fresh as its other templates.
+_LINE = "title_line."
+
 
 class JinjaTemplates:
     """`monitor.model.Templates` from files; the user's folder, if any, comes first.
@@ -69,7 +72,8 @@ class JinjaTemplates:
         """Return the template `name` written out with `values`; raises TemplateError."""
         try:
             environment = self._environment_of(name)
-            environment.drop_changed()
+            if not name.partition("/")[2].startswith(_LINE):
+                environment.drop_changed()
             text = environment.get_template(name).render(values).strip()
             if name.startswith("mail/") and name.endswith(".html.j2"):
                 text = self._inliner.inline(text)
