@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from monitor.digest.excerpt import LONG_TITLE
+from monitor.digest.revision import describe_revision
 from monitor.digest.schedule import Slot
 from monitor.digest.shown import readable_title, shown, shown_title
 from monitor.model import (
@@ -17,6 +18,7 @@ from monitor.model import (
     Digest,
     DigestPaper,
     DigestSection,
+    EarlierText,
     MatchReason,
     OtherTitle,
     Paper,
@@ -52,6 +54,16 @@ class Draft:
     in_full: frozenset[int]
     news: Mapping[int, Sequence[UnsentMatch]]
     waiting: int
+
+    @property
+    def revisions(self) -> dict[int, int]:
+        """The revisions among the papers in full, by paper."""
+        return {
+            entry.paper_id: entry.revision
+            for group in self.groups
+            for entry in group.entries
+            if entry.kind is ChangeKind.REVISED and entry.paper_id in self.in_full
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +129,7 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
     notes: Sequence[str],
     full: int,
     other_titles: Mapping[int, tuple[OtherTitle, ...]],
+    earlier: Mapping[int, EarlierText] = {},
     titles: int = 60,
     about: AboutSubscription = AboutSubscription(),
 ) -> Digest:
@@ -124,7 +137,7 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
 
     `whys(topic, paper, sources)` returns why the topic matches a paper in full, or one with a long
     title, as the digest shows it: its spans are positions in the text shown. `other_titles` are
-    those under which papers were seen, by paper id.
+    those under which papers were seen, and `earlier` what revised papers said before, by paper id.
     """
     return Digest(
         subscription=subscription,
@@ -133,7 +146,7 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
         timezone=timezone,
         covers_from=covers_from,
         composed_at=composed_at,
-        groups=_explain_groups(draft, whys, other_titles),
+        groups=_explain_groups(draft, whys, other_titles, earlier),
         report=tuple(report),
         full=full,
         waiting=draft.waiting,
@@ -144,28 +157,25 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
 
 
 def _explain_groups(
-    draft: Draft, whys: Whys, other_titles: Mapping[int, tuple[OtherTitle, ...]]
-) -> tuple[DigestSection, ...]:
-    return tuple(
-        replace(
-            group, entries=tuple(_entry(one, draft, whys, other_titles) for one in group.entries)
-        )
-        for group in draft.groups
-    )
-
-
-def _entry(
-    listed: DigestPaper,
     draft: Draft,
     whys: Whys,
     other_titles: Mapping[int, tuple[OtherTitle, ...]],
-) -> DigestPaper:
-    in_full = listed.paper_id in draft.in_full
-    if not in_full and len(listed.paper.title) <= LONG_TITLE:
-        return listed
-    source = _latest(draft.news[listed.paper_id]).stored.paper
-    explained = _explain(listed, source, whys, other_titles.get(listed.paper_id, ()))
-    return explained if in_full else replace(explained, paper=listed.paper)
+    earlier: Mapping[int, EarlierText],
+) -> tuple[DigestSection, ...]:
+    def entry(listed: DigestPaper) -> DigestPaper:
+        in_full = listed.paper_id in draft.in_full
+        if not in_full and len(listed.paper.title) <= LONG_TITLE:
+            return listed
+        source = _latest(draft.news[listed.paper_id]).stored.paper
+        explained = _explain(listed, source, whys, other_titles.get(listed.paper_id, ()))
+        if not in_full:
+            return replace(explained, paper=listed.paper)
+        if listed.kind is not ChangeKind.REVISED:
+            return explained
+        revised = describe_revision(earlier.get(listed.paper_id), source)
+        return replace(explained, revised=revised)
+
+    return tuple(replace(group, entries=tuple(map(entry, group.entries))) for group in draft.groups)
 
 
 def explain_again(digest: Digest, whys: Whys) -> Digest:

@@ -31,6 +31,7 @@ _READ_BY_FILTERS = {
     "links": ("addresses",),
     "why": ("matched",),
     "order_reason": ("placed",),
+    "what_changed": ("revised",),
     "link": ("paper.title", "addresses", "search"),
     "place": (
         *("paper.venue", "paper.categories", "sources", "source_titles"),

@@ -269,6 +269,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "summary": wording.summary,
     "top": wording.top,
     "was_read": about.what_was_read,
+    "what_changed": wording.what_changed,
     "waiting": wording.waiting,
     "web_url": links.web_url,
     "why": wording.why_line,

@@ -103,6 +103,23 @@ def place(entry: DigestPaper, zone: str) -> str:
     return " · ".join(filter(None, parts))
 
 
+def what_changed(entry: DigestPaper) -> str:
+    """Return what a revision changed: `version 3 after 2; abstract: 3 sentences changed`."""
+    revised = entry.revised
+    if revised is None:
+        return ""
+    parts = [f"version {revised.version}"] if revised.version else []
+    if parts and revised.version_before:
+        parts = [f"{parts[0]} after {revised.version_before}"]
+    if revised.title_before:
+        parts.append(f"title before: “{shorten_text(revised.title_before, _LONGEST_TITLE)}”")
+    if revised.sentences:
+        parts.append(f"abstract: {format_count(revised.sentences, 'sentence')} changed")
+    elif revised.sentences == 0 and not revised.title_before:
+        parts.append("title and abstract unchanged")
+    return "; ".join(parts)
+
+
 def order_reason(entry: DigestPaper) -> str:
     """Return why readers' answers put a paper where it is: `like “Title”, which you marked`."""
     placed = entry.placed

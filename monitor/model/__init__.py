@@ -27,10 +27,12 @@ from monitor.model.digests import (
     Digest,
     DigestPaper,
     DigestSection,
+    EarlierText,
     Notice,
     OtherTitle,
     Placed,
     Rendered,
+    Revision,
     SectionRule,
     SourceLabel,
     SourceReport,
@@ -39,7 +41,6 @@ from monitor.model.digests import (
     TopicWhy,
     UnsentMatch,
     best_papers,
-    share_places,
 )
 from monitor.model.identity import (
     Candidate,
@@ -52,6 +53,7 @@ from monitor.model.identity import (
     StoredPaper,
 )
 from monitor.model.judgements import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement
+from monitor.model.shares import share_places
 from monitor.model.sources import (
     COMMENT,
     CONCERN,
@@ -106,6 +108,7 @@ __all__ = [
     "DumpChunk",
     "DumpCursor",
     "DumpReading",
+    "EarlierText",
     "Effect",
     "FirstRun",
     "IncomingPaper",
@@ -123,6 +126,7 @@ __all__ = [
     "Reading",
     "Rejected",
     "Rendered",
+    "Revision",
     "Run",
     "RunOutcome",
     "SearchExpr",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from heapq import heapify, heappop, heappush
 from typing import Protocol
 
 from monitor.errors import Fault
 from monitor.model.clock import Json
 from monitor.model.identity import ChangeKind
+from monitor.model.shares import share_places
 from monitor.model.sources import Paper
 from monitor.model.topics import Change, MatchReason
 
@@ -42,6 +42,29 @@ class OtherTitle:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierText:
+    """What a paper said before a revision."""
+
+    title: str
+    abstract: str
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """What a revision changed, as far as it is known.
+
+    `title_before` is empty where the title is the same; `sentences` counts those of the abstract
+    that are new, gone or different, None where the text before is not kept.
+    """
+
+    version: int | None = None
+    version_before: int | None = None
+    title_before: str = ""
+    sentences: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Placed:
     """Where a paper stands in its group other than by its score, and why.
 
@@ -68,7 +91,8 @@ class DigestPaper:
     One that is `late` came so long before its digest that its title is enough. `also` are other
     titles under which it was seen. `source_titles` are what people call its sources, empty where
     all papers have the same one, None as in older digests; `search` is the site (see
-    `monitor.digest.links`) on which it is searched for where nothing leads to it.
+    `monitor.digest.links`) on which it is searched for where nothing leads to it. `revised` says of
+    a revision shown in full what it changed.
     """
 
     paper_id: int
@@ -84,6 +108,7 @@ class DigestPaper:
     source_titles: tuple[str, ...] | None = None
     search: str = ""
     placed: Placed = BY_SCORE
+    revised: Revision | None = None
 
     @property
     def standing(self) -> float:
@@ -242,25 +267,6 @@ def _may_be_in_full(entry: DigestPaper) -> bool:
 
 def _descending(entry: DigestPaper) -> float:
     return -entry.standing
-
-
-def share_places(count: int, sizes: Sequence[int], weights: Sequence[float]) -> list[int]:
-    """Return how many of `count` places each of several lists gets, by weight.
-
-    What a list does not need goes to the others. Of two that are owed the same, the first is
-    served first.
-    """
-    shares = [0] * len(sizes)
-    if sum(sizes) <= count:
-        return list(sizes)
-    waiting = [(0.0, at) for at, size in enumerate(sizes) if size]
-    heapify(waiting)
-    for _ in range(count if waiting else 0):
-        _, at = heappop(waiting)
-        shares[at] += 1
-        if shares[at] < sizes[at]:
-            heappush(waiting, (shares[at] / weights[at], at))
-    return shares
 
 
 @dataclass(frozen=True, slots=True)

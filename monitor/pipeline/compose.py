@@ -32,8 +32,8 @@ from monitor.pipeline.notices import notify
 from monitor.pipeline.order import order_of
 from monitor.pipeline.render_again import failing, render_again
 from monitor.pipeline.runtime import ComposeContext, Destination, Subscription
+from monitor.store import earlier_texts, matches, papers, runs, unsent_matches
 from monitor.store import incidents as stored_incidents
-from monitor.store import matches, papers, runs, unsent_matches
 from monitor.store.database import Transaction
 from monitor.store.subscriptions import SubscriptionState
 
@@ -192,20 +192,19 @@ def _digest(
 ) -> Digest:
     with context.database.reading() as tx:
         news = unsent_matches.unsent(tx, subscription.name, now, known)
-        late = _late(subscription, state, now)
         order = order_of(tx, subscription, context.topics)
         drafted = draft(
             news,
             subscription.full,
-            late,
+            _late(subscription, state, now),
             rules=context.sections,
             sources=context.labels,
             order=order.place if order else None,
         )
         since = state.last_composed_at or now - FIRST_REPORT
-        report = runs.report(tx, list(context.sources), since, now)
+        report = runs.report(tx, context.sources, since, now)
         also = _other_titles(tx, drafted)
-    index = context.in_force.index(context.topics)
+        earlier = earlier_texts.before(tx, drafted.revisions)
     composed = compose_digest(
         drafted,
         subscription=subscription.name,
@@ -215,9 +214,10 @@ def _digest(
         composed_at=now,
         whys=context.in_force.explain(context.topics),
         report=[replace(one, title=context.labels[one.source].title) for one in report],
-        notes=_notes_on_parked_topics(index, subscription),
+        notes=_notes_on_parked_topics(context.in_force.index(context.topics), subscription),
         full=subscription.full,
         other_titles=also,
+        earlier=earlier,
         titles=subscription.titles,
         about=_about(context, subscription),
     )

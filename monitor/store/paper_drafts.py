@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from monitor.model import ChangeKind, Decision, Effect, Paper, StoredPaper
+from monitor.model import ChangeKind, Decision, EarlierText, Effect, Paper, StoredPaper
 
 # Fields that any source may fill if they are empty. Only a revision changes what is there.
 _FILLED_FIELDS = (
@@ -39,7 +39,7 @@ class Draft:
     """A paper as it will be stored. `kind` and `why` describe the news, None if there is none.
 
     `seen`: this source has shown it before. `wider`: a known paper gains a source or words, so
-    that more topics may match its earlier news.
+    that more topics may match its earlier news. `before` is the text that a revision replaced.
     """
 
     id: int
@@ -54,6 +54,7 @@ class Draft:
     seen: bool = False
     wider: bool = False
     purged: bool = False
+    before: EarlierText | None = None
 
 
 def fold(
@@ -116,7 +117,9 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
         draft.wider = draft.wider or not draft.seen or _gains_words(before, draft.paper)
     draft.seen = True
     if is_news and not draft.is_new:
-        draft.revision += draft.kind is None
+        if draft.kind is None:
+            draft.revision += 1
+            draft.before = EarlierText(before.title, before.abstract, before.version)
         if draft.kind is not ChangeKind.WITHDRAWN:
             draft.kind, draft.why = decision.kind, decision.why
         draft.changed = True

@@ -55,7 +55,7 @@ def purge(
     ids = list(tx.scalars(old.order_by(_paper.id).limit(limit)))
     gone = {"abstract": "", "categories": [], "pdf_url": "", "links": sa.null(), "purged_at": now}
     tx.execute(sa.update(schema.paper).where(among(tx, _paper.id, ids)).values(gone))
-    for table in (schema.digest_item, schema.change):
+    for table in (schema.digest_item, schema.change, schema.earlier_text):
         tx.execute(sa.delete(table).where(among(tx, table.c.paper_id, ids)))
     search.mark(tx, ids)
     return len(ids)

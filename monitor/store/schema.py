@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, In
 from monitor.store.sql import Id, Instant
 
 # The newest migration. A store with this version needs none, and Alembic is not imported.
-VERSION = "0018"
+VERSION = "0019"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -63,6 +63,16 @@ paper = Table(
     Column("links", Text),
     Column("upvotes", Integer),
     Index("ix_paper_first_seen_at", "first_seen_at"),
+)
+
+# The texts that the last revisions of a paper replaced, compressed.
+earlier_text = Table(
+    "earlier_text",
+    metadata,
+    _paper(primary_key=True),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    Column("packed", sa.LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 # Papers that the search index does not have yet. The index itself, `paper_words`, differs between

@@ -9,7 +9,16 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from monitor.model import Decision, IncomingPaper
-from monitor.store import changes, common, notices, paper_index, schema, search, sighting_texts
+from monitor.store import (
+    changes,
+    common,
+    earlier_texts,
+    notices,
+    paper_index,
+    schema,
+    search,
+    sighting_texts,
+)
 from monitor.store.database import Transaction
 from monitor.store.inserts import insert_all, insert_or_update, insert_plain
 from monitor.store.paper_drafts import Draft, fold
@@ -59,6 +68,7 @@ def apply(
     _write_keys_and_notices(tx, ids, decisions)
     _write_sightings(tx, source, document, ids, decisions, now)
     changes.write(tx, drafts, now)
+    earlier_texts.write(tx, drafts)
     search.mark(tx, [draft.id for draft in drafts if draft.is_new or draft.changed])
     return ids
 

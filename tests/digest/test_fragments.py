@@ -11,7 +11,16 @@ from msgspec import structs
 
 from monitor.digest import fragments
 from monitor.digest.render import JinjaTemplates
-from monitor.model import ChangeKind, DigestPaper, MatchReason, OtherTitle, Paper, Placed, TopicWhy
+from monitor.model import (
+    ChangeKind,
+    DigestPaper,
+    MatchReason,
+    OtherTitle,
+    Paper,
+    Placed,
+    Revision,
+    TopicWhy,
+)
 from monitor.resources import resource
 from tests.digest.samples import NOW, PAPER, digest, news
 
@@ -42,6 +51,7 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
         "also": (OtherTitle("Another title", "other"),),
         "source_titles": ("Another source",),
         "search": "arxiv",
+        "revised": Revision(2, 1),
         "placed": Placed(1.0, 2.0, "A marked paper", ("word",), likely=True),
     }
     assert {"paper", *changes} == {field.name for field in fields(DigestPaper)}

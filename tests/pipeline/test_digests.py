@@ -13,7 +13,7 @@ from monitor.clocks import clock_ahead
 from monitor.commands.preview import dry_run
 from monitor.commands.status import status
 from monitor.errors import UsageError
-from monitor.model import ChangeKind, DeliveryState, Digest, Topic
+from monitor.model import ChangeKind, DeliveryState, Digest, Revision, Topic
 from monitor.pipeline.compose import compose
 from monitor.pipeline.match import match
 from monitor.store import deliveries, digests, matches, papers, runs
@@ -185,7 +185,10 @@ def test_news_asks_for_revisions(house: House):
     assert house.next_morning() == {"lab": 1}
     with house.opened() as app, app.runtime.database.reading() as tx:
         _, digest = digests.latest(tx, "lab")
-    assert digest.groups[0].entries[0].kind is ChangeKind.REVISED
+    [entry] = digest.groups[0].entries
+    assert (entry.kind, entry.revised) == (ChangeKind.REVISED, Revision(sentences=1))
+    page = (house.folder / f"pages/lab/{digest.period}.html").read_text()
+    assert "abstract: 1 sentence changed" in page
 
 
 def test_a_quiet_day_is_recorded_and_writes_to_nobody(house: House):

@@ -1,0 +1,48 @@
+"""The last texts of revised papers: what a revision changed is said in digests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import sqlalchemy as sa
+
+from monitor.model import ChangeKind, EarlierText
+from monitor.store import schema
+from monitor.store.database import Transaction
+from monitor.store.inserts import insert_new
+from monitor.store.packed import pack, unpack
+from monitor.store.paper_drafts import Draft
+from monitor.store.sql import among
+
+KEPT = 3
+
+_text = schema.earlier_text.c
+
+
+def write(tx: Transaction, drafts: Iterable[Draft]) -> None:
+    """Keep the texts that revisions replace, the last of each paper."""
+    replaced = [
+        {"paper_id": draft.id, "revision": draft.revision - 1, "packed": pack(draft.before)}
+        for draft in drafts
+        if draft.kind is ChangeKind.REVISED and draft.before is not None
+    ]
+    if not replaced:
+        return
+    insert_new(tx, schema.earlier_text, replaced)
+    old = _text.revision <= sa.bindparam("newest") - KEPT
+    gone = sa.delete(schema.earlier_text).where(_text.paper_id == sa.bindparam("of"), old)
+    tx.execute(gone, [{"of": row["paper_id"], "newest": row["revision"]} for row in replaced])
+
+
+def before(tx: Transaction, revisions: Mapping[int, int]) -> dict[int, EarlierText]:
+    """Return the text before a revision of each paper, where it is kept."""
+    rows = tx.execute(
+        sa.select(schema.earlier_text)
+        .where(among(tx, _text.paper_id, revisions))
+        .order_by(_text.revision)
+    )
+    return {
+        row.paper_id: unpack(row.packed, EarlierText)
+        for row in rows
+        if row.revision < revisions[row.paper_id]
+    }
