@@ -5,25 +5,30 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from monitor.app import open_app
 from monitor.channels.email.channel import Mail
 from monitor.channels.email.smtp import SmtpServer
+from monitor.channels.pages import render_pages
 from monitor.clocks import clock_at
 from monitor.config import load
 from monitor.demo import demo
 from monitor.digest.render import JinjaTemplates
 from monitor.model import Digest
 from monitor.store import digests
+from tests.channels.samples import digest, entry
 from tests.house import SATURDAY
 from tests.patience import PATIENCE
 
 WIDTHS = (375, 700)
 SCHEMES = ("light", "dark")
+TAGS = "all => all.map(one => one.tagName)"
 
 
 @pytest.fixture(scope="module")
@@ -95,3 +100,47 @@ def lightness(view: Page, element: str, colour: str) -> float:
     result = view.evaluate(f"getComputedStyle({element}).{colour}.match(/[0-9.]+/g).map(Number)")
     red, green, blue = result[:3]
     return float(0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255
+
+
+@pytest.fixture(scope="module")
+def second_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page with the titles that the first one of a long digest has no room for."""
+    folder = tmp_path_factory.mktemp("long")
+    entries = [entry(number, f"Paper {number} on planning") for number in range(400)]
+    pages = render_pages(digest(entries, full=25), JinjaTemplates(), "2026-11-21.html")
+    for number, html in enumerate(pages):
+        (folder / f"{number}.html").write_text(html, encoding="utf-8")
+    return folder / "1.html"
+
+
+@pytest.mark.parametrize("what", ["page", "second page", "mail", "index"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_axe_finds_nothing_serious(
+    browser: Browser, shown: dict[str, Path], second_page: Path, what: str, scheme: str
+):
+    view = browser.new_page(viewport={"width": 375, "height": 800}, color_scheme=scheme)
+    view.goto((shown | {"second page": second_page})[what].as_uri())
+    found = Axe().run(view).response["violations"]
+    serious = [
+        (one["id"], node["target"], node.get("failureSummary"))
+        for one in found
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]
+    view.close()
+    assert serious == []
+
+
+@pytest.mark.parametrize("what", ["page", "mail"])
+def test_headings_and_links_come_in_the_order_in_which_they_are_read(
+    browser: Browser, shown: dict[str, Path], what: str
+):
+    """One heading of the first level, none skipped; each title's link follows its heading."""
+    view = browser.new_page()
+    view.goto(shown[what].as_uri())
+    levels = [int(tag[1]) for tag in view.eval_on_selector_all("h1,h2,h3,h4", TAGS)]
+    links = view.eval_on_selector_all("a[href]", "all => all.map(one => one.tabIndex)")
+    view.close()
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert set(links) == {0}
