@@ -63,7 +63,8 @@ HOMES: dict[str, tuple[str, ...]] = {
     "httpx": ("http/*",),
     "idna": ("channels/email/channel.py",),
     "jinja2": ("digest/fragments.py", "digest/render.py", "digest/sandbox.py"),
-    "markupsafe": ("digest/render.py",),
+    "latex2mathml": ("digest/mathml.py",),
+    "markupsafe": ("digest/mathml.py", "digest/render.py"),
     "nh3": ("sources/fields/markup.py",),
     "numpy": (
         "commands/topic_width.py",

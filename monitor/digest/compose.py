@@ -10,7 +10,7 @@ from datetime import datetime
 from monitor.digest.excerpt import LONG_TITLE
 from monitor.digest.revision import describe_revision
 from monitor.digest.schedule import Slot
-from monitor.digest.shown import readable_title, shown, shown_title
+from monitor.digest.shown import formulas_of, readable_title, shown, shown_title
 from monitor.model import (
     AboutSubscription,
     Change,
@@ -252,6 +252,7 @@ def _explain(
     return replace(
         entry,
         paper=paper,
+        formulas=formulas_of(source.title, source.abstract),
         matched=tuple(replace(one, why=why(one.topic)) for one in entry.matched),
         also=tuple(OtherTitle(readable_title(other.title), other.source) for other in also),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from monitor.text.latex import (
     LETTERS,
@@ -47,17 +47,26 @@ def to_readable_text(text: str) -> str:
     """Return `text` with its formulas, accents and commands as plain Unicode."""
     if not any(sign in text for sign in _LETTERS_OF_SIGNS) or not _SIGNS.search(text):
         return text
-    parts: list[str] = []
-    start = 0
-    while found := _MATHS.search(text, start):
+    return "".join(_prose(prose) + _formula(formula) for prose, formula in _split(text))
+
+
+def find_formulas(text: str) -> list[tuple[str, str]]:
+    """Return the formulas of `text`, each as readable Unicode and in LaTeX."""
+    formulas = dict.fromkeys(formula for _, formula in _split(text) if formula)
+    return [(_formula(formula), formula) for formula in formulas]
+
+
+def _split(text: str) -> Iterator[tuple[str, str]]:
+    """Yield pieces of prose, each with the formula behind it; the last has none."""
+    start = at = 0
+    while found := _MATHS.search(text, at):
         inner = found["display"] or found["inline"] or found["round"] or found["square"] or ""
         if found["inline"] and not _is_maths(inner, text[found.end() : found.end() + 1]):
-            parts.append(_prose(text[start : found.start()]) + "$")
-            start = found.start() + 1
+            at = found.start() + 1
             continue
-        parts += [_prose(text[start : found.start()]), _formula(inner)]
-        start = found.end()
-    return "".join(parts) + _prose(text[start:])
+        yield text[start : found.start()], inner
+        start = at = found.end()
+    yield text[start:], ""
 
 
 def _is_maths(inner: str, following: str) -> bool:

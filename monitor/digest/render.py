@@ -32,6 +32,7 @@ from markupsafe import Markup, escape
 
 from monitor.digest import about, links, wording
 from monitor.digest.excerpt import Passage, excerpt, headline
+from monitor.digest.mathml import put_formulas
 from monitor.digest.sandbox import Sandbox
 from monitor.errors import Fault, TemplateError
 from monitor.resources import resource
@@ -253,6 +254,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "dated": wording.format_date,
     "day": wording.format_day,
     "excerpt": excerpt,
+    "formulas": put_formulas,
     "found": wording.matched_topics,
     "headline": headline,
     "lines": _lines,

@@ -6,8 +6,8 @@ from functools import lru_cache
 
 from msgspec import structs
 
-from monitor.digest.latex_to_text import to_readable_text
-from monitor.model import Paper
+from monitor.digest.latex_to_text import find_formulas, to_readable_text
+from monitor.model import Formula, Paper
 from monitor.text import clean
 
 # A digest shows two sentences of an abstract, and looks for them in this many characters.
@@ -53,3 +53,10 @@ def _shown_authors(authors: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _shown_abstract = lru_cache(maxsize=1_024)(_shown.__wrapped__)
+
+
+@lru_cache(maxsize=1_024)
+def formulas_of(title: str, abstract: str) -> tuple[Formula, ...]:
+    """Return the formulas of a paper that more than one sign stands for in the text shown."""
+    found = find_formulas(clean(f"{title[:MAX_TITLE_LENGTH]} {abstract[:MAX_ABSTRACT_LENGTH]}"))
+    return tuple(Formula(text, tex) for text, tex in found if len(text) > 1)

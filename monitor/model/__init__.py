@@ -27,12 +27,11 @@ from monitor.model.digests import (
     Digest,
     DigestPaper,
     DigestSection,
-    EarlierText,
+    Formula,
     Notice,
     OtherTitle,
     Placed,
     Rendered,
-    Revision,
     SectionRule,
     SourceLabel,
     SourceReport,
@@ -53,6 +52,7 @@ from monitor.model.identity import (
     StoredPaper,
 )
 from monitor.model.judgements import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement
+from monitor.model.revisions import EarlierText, Revision
 from monitor.model.shares import share_places
 from monitor.model.sources import (
     COMMENT,
@@ -111,6 +111,7 @@ __all__ = [
     "EarlierText",
     "Effect",
     "FirstRun",
+    "Formula",
     "IncomingPaper",
     "Json",
     "Judgement",

@@ -10,6 +10,7 @@ from typing import Protocol
 from monitor.errors import Fault
 from monitor.model.clock import Json
 from monitor.model.identity import ChangeKind
+from monitor.model.revisions import Revision
 from monitor.model.shares import share_places
 from monitor.model.sources import Paper
 from monitor.model.topics import Change, MatchReason
@@ -42,26 +43,11 @@ class OtherTitle:
 
 
 @dataclass(frozen=True, slots=True)
-class EarlierText:
-    """What a paper said before a revision."""
+class Formula:
+    """A formula of a title or abstract: as the text shown has it, and in LaTeX."""
 
-    title: str
-    abstract: str
-    version: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """What a revision changed, as far as it is known.
-
-    `title_before` is empty where the title is the same; `sentences` counts those of the abstract
-    that are new, gone or different, None where the text before is not kept.
-    """
-
-    version: int | None = None
-    version_before: int | None = None
-    title_before: str = ""
-    sentences: int | None = None
+    text: str
+    tex: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +95,7 @@ class DigestPaper:
     search: str = ""
     placed: Placed = BY_SCORE
     revised: Revision | None = None
+    formulas: tuple[Formula, ...] = ()
 
     @property
     def standing(self) -> float:

@@ -14,6 +14,7 @@ from monitor.digest.render import JinjaTemplates
 from monitor.model import (
     ChangeKind,
     DigestPaper,
+    Formula,
     MatchReason,
     OtherTitle,
     Paper,
@@ -52,6 +53,7 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
         "source_titles": ("Another source",),
         "search": "arxiv",
         "revised": Revision(2, 1),
+        "formulas": (Formula("policy", "p_1"),),
         "placed": Placed(1.0, 2.0, "A marked paper", ("word",), likely=True),
     }
     assert {"paper", *changes} == {field.name for field in fields(DigestPaper)}
