@@ -33,7 +33,7 @@ from tests.fleet import Fleet, fleet, paper
 from tests.house import SATURDAY, House
 from tests.patience import wait
 from tests.servers import postgres
-from tests.servers.smtp import Patient, ScriptedSmtp
+from tests.servers.smtp import Patient, Received, ScriptedSmtp
 
 SCHEDULES = {
     "berlin": ("daily 08:00", "Europe/Berlin"),
@@ -48,7 +48,8 @@ NUDGE = timedelta(minutes=1)
 REPLICAS, WORKERS = 2, 3
 # Seconds within which a process is killed after the calendar has moved.
 WITHIN = 1.5
-SUBJECT = re.compile(r"(\w+): (?:no|\d+) papers?, (.+)")
+# The day at the end of a subject, and the time where a day has several digests.
+SUBJECT = re.compile(r".* · (?P<day>\d+ \w+)(?: (?P<time>\d\d:\d\d))?")
 
 Digest = tuple[str, str]
 
@@ -211,11 +212,14 @@ def parsed(content: bytes) -> email.message.EmailMessage:
     return email.message_from_bytes(content, policy=email.policy.default)
 
 
-def digest_of(mail: object) -> Digest:
-    subject = parsed(mail.content)["Subject"]  # type: ignore[attr-defined]
+def digest_of(mail: Received) -> Digest:
+    """Each subscription has one recipient, of its name."""
+    subject = parsed(mail.content)["Subject"]
     found = SUBJECT.fullmatch(str(subject))
     assert found, subject
-    return found[1], found[2].replace(" ", "T")
+    day = datetime.strptime(f"{found['day']} {SATURDAY.year}", "%d %b %Y").date()
+    period = f"{day}T{found['time']}" if found["time"] else str(day)
+    return mail.recipient.partition("@")[0], period
 
 
 def message_id(content: bytes) -> str:

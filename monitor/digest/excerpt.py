@@ -14,11 +14,10 @@ from monitor.text import clean, sentences
 
 Span = tuple[int, int]
 
-TITLE_LIMIT = 300
+# A longer title begins shortly before its first match.
+LONG_TITLE = 300
 EXCERPT_LIMIT = 420
 _LEAD_IN = 120
-# A longer title begins shortly before its first match.
-LONG_TITLE = TITLE_LIMIT - _LEAD_IN
 _GAP = " … "
 # Abstracts have fewer sentences, and sentences fewer characters.
 _MOST_READ = 60
@@ -38,7 +37,7 @@ def headline(entry: DigestPaper) -> Passage:
     title, places = _field(entry, "title", entry.paper.title)
     if len(title) <= LONG_TITLE:
         return Passage(title, tuple(places))
-    return _cut(title, places, (0, len(title)), TITLE_LIMIT)
+    return _cut(title, places, (0, len(title)), LONG_TITLE)
 
 
 def excerpt(entry: DigestPaper) -> Passage:

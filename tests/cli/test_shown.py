@@ -80,7 +80,7 @@ def test_explain_tells_the_whole_story(lived: House, say: Say):
     result = rows(say("explain", "Teaching language agents to plan together").out)
     assert result[0] == ["Teaching Language Agents to Plan Together"]
     assert [row[0] for row in result[1:]] == ["Paper", "Source", "News", "Topic", "Digest"]
-    assert result[-1] == ["Digest", "lab, 2026-11-21"]
+    assert result[-1] == ["Digest", "lab, 2026-11-21, place 1"]
 
 
 def test_markup_in_a_title_is_text(house: House, say: Say):

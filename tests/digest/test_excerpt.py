@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from monitor.digest.excerpt import EXCERPT_LIMIT, TITLE_LIMIT, Passage, excerpt, headline
+from monitor.digest.excerpt import EXCERPT_LIMIT, LONG_TITLE, Passage, excerpt, headline
 from monitor.model import ChangeKind, DigestPaper, MatchReason, Paper, TopicWhy
 from tests.digest.samples import NOW, PAPER, digest, news
 
@@ -99,7 +99,7 @@ def test_a_long_sentence_is_cut_around_its_match() -> None:
 
 def test_M14_a_title_of_2000_characters_is_cut() -> None:
     passage = headline(entry_of("x", ("policy",), title="policy " * 300))
-    assert len(passage.text) <= TITLE_LIMIT + 2
+    assert len(passage.text) <= LONG_TITLE + 2
     assert set(marked(passage)) == {"policy"}
 
 
