@@ -166,6 +166,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     ),
     "typer": ("cli/*",),
     "uuid": ("channels/file.py",),
+    "webbrowser": ("cli/terminal.py",),
     "xxhash": ("identity/keys.py", "sources/jsonl/decompress.py"),
     "yaml": ("cli/report_output.py", "config/yaml_positions.py"),
 }

@@ -226,6 +226,7 @@ def preview(
 ) -> None:
     """Show a past or the next digest as a page, a mail or a Slack message. Sends nothing."""
     from monitor.cli import json_output, run_output
+    from monitor.cli.terminal import open_pages
     from monitor.commands.preview import preview as write_preview
 
     with open_configured(config, now, create=False) as app:
@@ -234,10 +235,8 @@ def preview(
         emit(json_output.previews(written))
         return
     run_output.rehearsals(written)
-    for one in written if browser else ():
-        file = Path(one.deliveries[0].reference)
-        if file.suffix == ".html":
-            typer.launch(file.as_uri())
+    if browser:
+        open_pages(one.deliveries[0].reference for one in written)
 
 
 def read(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,6 +22,7 @@ def preview(
 ) -> None:
     """Write digests of the sample papers as pages, mails and Slack messages. Sends nothing."""
     from monitor.cli import json_output, run_output
+    from monitor.cli.terminal import open_pages
     from monitor.commands.preview import preview_templates
     from monitor.config import load
     from monitor.log import set_up_logging
@@ -33,6 +33,5 @@ def preview(
         emit(json_output.previews(written))
         return
     run_output.rehearsals(written)
-    for file in (Path(one.deliveries[0].reference) for one in written):
-        if browser and file.suffix == ".html":
-            typer.launch(file.as_uri())
+    if browser:
+        open_pages(one.deliveries[0].reference for one in written)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -69,6 +69,15 @@ def with_mark(mark: Text, text: str) -> Table:
 def file_link(path: str, style: str = "") -> Text:
     """A path that terminals open."""
     return Text(path, f"{style} link {Path(path).absolute().as_uri()}") if path else Text("–")
+
+
+def open_pages(paths: Iterable[str]) -> None:
+    """Open pages in the browser, where there is one: a server mostly has none."""
+    import webbrowser  # takes a while, and most commands open nothing
+
+    for path in map(Path, paths):
+        if path.suffix == ".html":
+            webbrowser.open(path.absolute().as_uri())
 
 
 def at(moment: datetime | None, zone: str = "") -> str:

@@ -41,3 +41,16 @@ def test_templates_are_shown_with_the_sample_papers(lived: House, say: Say) -> N
     assert mail.read_text("utf-8").count("!! ") == 20
     (folder / "mail" / "paper.html.j2").write_text("\n{{ entry.nothing }}")
     assert say("templates", "preview", "--no-open").status == 1
+
+
+def test_pages_open_in_the_browser_and_without_one_nothing_is_said(
+    lived: House, tmp_path: Path
+) -> None:
+    opened = tmp_path / "opened.txt"
+    script = tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\necho "$1" >> {opened}\n', encoding="utf-8")
+    script.chmod(0o755)
+    shown = lived.command("preview", "lab", env={"BROWSER": f"{script} %s"})
+    assert opened.read_text("utf-8").startswith("file:///")
+    alone = lived.command("preview", "lab", env={"PATH": str(tmp_path), "DISPLAY": ""})
+    assert (shown.status, alone.status, alone.err) == (0, 0, "")
