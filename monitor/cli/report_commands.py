@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -22,7 +22,10 @@ from monitor.cli.options import (
     open_to_read,
     pointing,
 )
-from monitor.errors import ConfigError, Fault, UsageError
+from monitor.errors import ConfigError, Fault
+
+if TYPE_CHECKING:
+    from monitor.commands.export import Format
 
 topics = typer.Typer(help="Test a topic on the stored papers before using it.")
 
@@ -98,13 +101,8 @@ def papers(
         ),
     ] = None,
     format_: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            show_default=False,
-            help="Write them as bibtex, ris, csv or json.",
-        ),
+        Literal["bibtex", "ris", "csv", "json"] | None,
+        typer.Option("--format", show_default=False, help="Write them for other programs."),
     ] = None,
     config: Config = CONFIG,
     now: Now = None,
@@ -125,17 +123,14 @@ def papers(
         paper_output.papers(found)
 
 
-def _export(query: str, limit: int | None, format_: str, config: Path, now: str | None) -> None:
+def _export(query: str, limit: int | None, format_: Format, config: Path, now: str | None) -> None:
     """Write papers for other programs; say on stderr that there are more."""
-    from monitor.commands.export import FORMATS, MAX_PAPERS, export
+    from monitor.commands.export import MAX_PAPERS, export
     from monitor.commands.search import search as find
 
-    chosen = next((one for one in FORMATS if one == format_), None)
-    if chosen is None:
-        raise UsageError(f"--format: {format_!r} is not one of {', '.join(FORMATS)}")
     with open_to_read(config, now) as app, pointing(query):
         found = find(app.runtime, query, limit or MAX_PAPERS)
-    for piece in export(found.papers, chosen):
+    for piece in export(found.papers, format_):
         sys.stdout.write(piece)
     if found.more:
         typer.echo(f"These are the newest {len(found.papers):,}; --limit shows more.", err=True)

@@ -154,7 +154,7 @@ def replace_all(tx: Transaction, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def rows(tx: Transaction) -> list[dict[str, Any]]:
-    """Return all rows, for `replace_all`. None where the store is of a version before they were."""
+    """Return all rows, for `replace_all`; none of a store from a version without suppressions."""
     if not sa.inspect(tx).has_table(schema.suppression.name):
         return []
     return [dict(row) for row in tx.execute(sa.select(schema.suppression)).mappings()]

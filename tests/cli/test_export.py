@@ -121,4 +121,4 @@ def test_a_search_is_exported(lab: House, say: Say, format_: str) -> None:
 def test_an_unknown_format_is_refused(lab: House, say: Say) -> None:
     refused = say("papers", "--format", "word")
     assert (refused.status, refused.out) == (2, "")
-    assert "'word' is not one of bibtex, ris, csv, json" in refused.err
+    assert "'word' is not one of" in refused.err
