@@ -38,7 +38,8 @@ DeliveryId = Annotated[
 @deliveries.command("list")
 def list_(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """List the deliveries, newest first."""
-    from monitor.cli import json_output, run_output
+    from monitor.cli import run_output
+    from monitor.commands import json_output
     from monitor.store import deliveries as stored_deliveries
 
     with open_to_read(config, now) as app, app.runtime.database.reading() as tx:
@@ -85,7 +86,8 @@ def resolve(
 
 
 def _report(app: App, id_: int, as_json: bool) -> None:
-    from monitor.cli import json_output, run_output
+    from monitor.cli import run_output
+    from monitor.commands import json_output
     from monitor.model import DeliveryState
     from monitor.store import deliveries as stored_deliveries
 
@@ -108,7 +110,8 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check the installation and explain how to fix problems."""
-    from monitor.cli import json_output, report_output
+    from monitor.cli import report_output
+    from monitor.commands import json_output
 
     checks = _alive(config) if alive else _examine(config, now)
     if as_json:
@@ -178,7 +181,8 @@ def send_test(
     as_json: AsJson = False,
 ) -> None:
     """Send a test message to the recipients of all subscriptions, or of those named."""
-    from monitor.cli import json_output, run_output
+    from monitor.cli import run_output
+    from monitor.commands import json_output
     from monitor.commands.send_test import send_test as send
 
     with open_or_empty(config, now) as app:

@@ -40,7 +40,8 @@ def merge(
     as_json: AsJson = False,
 ) -> None:
     """Permanently merge duplicate papers. Papers already sent are not sent again."""
-    from monitor.cli import json_output, paper_output
+    from monitor.cli import paper_output
+    from monitor.commands import json_output
     from monitor.commands.identity import merge as corrected
     from monitor.commands.search import Searched
 
@@ -69,7 +70,8 @@ def split(
     as_json: AsJson = False,
 ) -> None:
     """Permanently separate a record that was wrongly merged."""
-    from monitor.cli import json_output, paper_output
+    from monitor.cli import paper_output
+    from monitor.commands import json_output
     from monitor.commands.identity import split as corrected
     from monitor.commands.search import Searched
 
@@ -84,7 +86,8 @@ def split(
 @papers.command()
 def doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """List merges that the current rules would reject, with a command to undo each."""
-    from monitor.cli import json_output, paper_output
+    from monitor.cli import paper_output
+    from monitor.commands import json_output
     from monitor.commands.doubtful_joins import doubtful as judged
 
     with open_configured(config, now) as app:

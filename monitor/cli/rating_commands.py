@@ -132,7 +132,8 @@ def saved(
     as_json: AsJson = False,
 ) -> None:
     """List saved papers, the last saved first."""
-    from monitor.cli import json_output, paper_output
+    from monitor.cli import paper_output
+    from monitor.commands import json_output
     from monitor.commands.export import export
     from monitor.commands.ratings import saved as kept
     from monitor.commands.search import Searched

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from monitor.cli.json_output import Answer
 from monitor.cli.terminal import console, table
+from monitor.commands.json_output import Answer
 
 if TYPE_CHECKING:
     from monitor.commands.ratings import Rated

@@ -32,7 +32,8 @@ topics = typer.Typer(help="Test a topic on the stored papers before using it.")
 
 def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
     """Check the configuration, topics and templates, and report every error."""
-    from monitor.cli import json_output, report_output
+    from monitor.cli import report_output
+    from monitor.commands import json_output
     from monitor.config import load
     from monitor.store.sqlite_files import is_missing
 
@@ -77,7 +78,8 @@ def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
 
 def status(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """Show the state of sources, subscriptions and deliveries, and why a digest was not sent."""
-    from monitor.cli import json_output, report_output
+    from monitor.cli import report_output
+    from monitor.commands import json_output
     from monitor.commands.status import status as findstatus
 
     with open_to_read(config, now) as app:
@@ -109,7 +111,8 @@ def papers(
     as_json: AsJson = False,
 ) -> None:
     """Search stored papers with the topic language, newest first."""
-    from monitor.cli import json_output, paper_output
+    from monitor.cli import paper_output
+    from monitor.commands import json_output
     from monitor.commands.search import search as find
 
     if format_ is not None:
@@ -159,7 +162,8 @@ def try_(
     as_json: AsJson = False,
 ) -> None:
     """Show which stored papers a query or topic would have matched."""
-    from monitor.cli import json_output, paper_output
+    from monitor.cli import paper_output
+    from monitor.commands import json_output
     from monitor.commands.search import find_topic, read_query
     from monitor.commands.search import try_topic as find
 
@@ -184,7 +188,8 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show where a paper came from, why it was new, what it matched and where it was sent."""
-    from monitor.cli import json_output, paper_output
+    from monitor.cli import paper_output
+    from monitor.commands import json_output
     from monitor.commands.explain import explain as findexplanation
 
     with open_to_read(config, now) as app:
@@ -220,8 +225,9 @@ def preview(
     as_json: AsJson = False,
 ) -> None:
     """Show a past or the next digest as a page, a mail or a Slack message. Sends nothing."""
-    from monitor.cli import json_output, run_output
+    from monitor.cli import run_output
     from monitor.cli.terminal import open_pages
+    from monitor.commands import json_output
     from monitor.commands.preview import preview as write_preview
 
     with open_configured(config, now, create=False) as app:
@@ -247,8 +253,8 @@ def read(
     as_json: AsJson = False,
 ) -> None:
     """Read files as a source of this kind would. Stores nothing."""
-    from monitor.cli import json_output, paper_output
-    from monitor.commands import read_files
+    from monitor.cli import paper_output
+    from monitor.commands import json_output, read_files
 
     readings = read_files.read(kind, files, config, moment(now))
     if as_json:

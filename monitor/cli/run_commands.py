@@ -82,7 +82,8 @@ def ingest(
     as_json: AsJson = False,
 ) -> None:
     """Read all sources, or those named, and match new papers."""
-    from monitor.cli import json_output, run_output, terminal
+    from monitor.cli import run_output, terminal
+    from monitor.commands import json_output
     from monitor.model import FirstRun
 
     if accept and not names:
@@ -123,15 +124,15 @@ def digest(
     as_json: AsJson = False,
 ) -> None:
     """Compose and send the digests that are due."""
-    from monitor.cli import json_output, run_output
-    from monitor.commands.preview import dry_run as rehearse
+    from monitor.cli import run_output
+    from monitor.commands import json_output, preview
     from monitor.commands.upcoming import upcoming
 
     _refuse_unclear(names, early, dry_run, order)
     failed = Failures()
     with open_configured(config, now, create=not dry_run) as app:
         if dry_run:
-            sent = rehearse(app.runtime, names or (), early, failed.add, order)
+            sent = preview.dry_run(app.runtime, names or (), early, failed.add, order)
         else:
             sent = app.digest(names or (), early, on_failure=failed.add)
         waiting = [] if as_json or sent or failed.found else upcoming(app.runtime, names or ())
@@ -153,7 +154,8 @@ def _refuse_unclear(
 
 def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """Run `ingest` and `digest` once, for use with cron."""
-    from monitor.cli import json_output, run_output, terminal
+    from monitor.cli import run_output, terminal
+    from monitor.commands import json_output
     from monitor.commands.upcoming import upcoming
 
     failed = Failures()

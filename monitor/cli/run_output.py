@@ -16,7 +16,7 @@ from monitor.model import Delivery, DeliveryState, Run, RunOutcome, Suppression
 
 if TYPE_CHECKING:
     from monitor.app import DigestReport
-    from monitor.cli.json_output import Failure
+    from monitor.commands.json_output import Failure
     from monitor.commands.send_test import SentTest
     from monitor.commands.upcoming import Upcoming
     from monitor.demo import Played

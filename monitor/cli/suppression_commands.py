@@ -107,7 +107,8 @@ def confirm(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -
 
 
 def _show(app: App, recipient: str | None, as_json: bool) -> None:
-    from monitor.cli import json_output, run_output
+    from monitor.cli import run_output
+    from monitor.commands import json_output
     from monitor.store import suppressions as stored
 
     with app.runtime.database.reading() as tx:

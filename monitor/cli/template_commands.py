@@ -21,8 +21,9 @@ def preview(
     as_json: AsJson = False,
 ) -> None:
     """Write digests of the sample papers as pages, mails and Slack messages. Sends nothing."""
-    from monitor.cli import json_output, run_output
+    from monitor.cli import run_output
     from monitor.cli.terminal import open_pages
+    from monitor.commands import json_output
     from monitor.commands.preview import preview_templates
     from monitor.config import load
     from monitor.log import set_up_logging

@@ -8,7 +8,7 @@ alembic.command
 encodings.idna
 monitor.app
 monitor.cli
-monitor.cli.json_output
+monitor.commands.json_output
 monitor.cli.terminal
 monitor.digest.render
 monitor.log
