@@ -91,47 +91,47 @@ def _words(whys: Sequence[MatchReason]) -> str:
     return "; ".join(f"{why.field}: {', '.join(why.words)}" for why in whys)
 
 
-def explanation(paper: Explanation) -> None:
-    console.print(f"[bold]{escape(paper.title)}[/]\n")
+def explanation(found: Explanation) -> None:
+    console.print(f"[bold]{escape(found.paper.title)}[/]\n")
     grid = Table.grid(padding=(0, 3))
     grid.add_column(style="dim")
     grid.add_column(overflow="fold")
-    for label, text in _facts(paper):
+    for label, text in _facts(found):
         grid.add_row(label, Text(text))
     console.print(grid)
 
 
-def _facts(paper: Explanation) -> Iterator[tuple[str, str]]:
+def _facts(found: Explanation) -> Iterator[tuple[str, str]]:
     yield (
         "Paper",
-        f"{paper.id}, first seen {at(paper.first_seen)}"
-        + (", withdrawn" if paper.withdrawn else ""),
+        f"{found.id}, first seen {at(found.first_seen)}"
+        + (", withdrawn" if found.paper.withdrawn else ""),
     )
-    for scheme, value in paper.keys.items():
+    for scheme, value in found.paper.keys.items():
         for one in (value,) if isinstance(value, str) else value:
             yield "Identifier", f"{scheme}:{one}"
-    for seen in paper.sources:
+    for seen in found.sources:
         document = f", {seen.document}" if seen.document else ""
         title = f", “{seen.text.title}”" if seen.text else ""
         because = f": {seen.why}" if seen.why else ""
         yield "Source", f"{seen.source}{document}, {at(seen.first_seen)}{title}{because}"
-    for joined in paper.joined:
+    for joined in found.joined:
         yield "Joined", f"paper {joined.id}, {at(joined.at)}: {joined.why}"
-    for ruling in paper.rulings:
+    for ruling in found.rulings:
         yield "Ruling", f"{ruling.one} and {ruling.other} are {ruling.verdict}, {at(ruling.at)}"
-    if not paper.changes:
+    if not found.changes:
         yield "News", "none: it was there when its source was first read"
-    for change in paper.changes:
+    for change in found.changes:
         yield "News", f"{change.kind}, {at(change.at)}" + (f": {change.why}" if change.why else "")
-    if not paper.topics:
+    if not found.topics:
         yield "Topics", "no topic matched"
-    for topic in paper.topics:
+    for topic in found.topics:
         # The words may be gone: the paper reads otherwise now than when the topic met it.
-        found = f", {_words(topic.why)}" if topic.why else ""
-        yield "Topic", f"{topic.topic} (score {topic.score:.2f}){found}"
-    if not paper.digests:
+        words = f", {_words(topic.why)}" if topic.why else ""
+        yield "Topic", f"{topic.topic} (score {topic.score:.2f}){words}"
+    if not found.digests:
         yield "Digests", "not in any digest yet"
-    for digest in paper.digests:
+    for digest in found.digests:
         place = f", place {digest.place}" if digest.place else ""
         because = f": {digest.reason}" if digest.reason else ""
         yield "Digest", f"{digest.subscription}, {digest.period}{place}{because}"

@@ -41,14 +41,14 @@ def merge(
 ) -> None:
     """Permanently merge duplicate papers. Papers already sent are not sent again."""
     from monitor.cli import paper_output
-    from monitor.commands import json_output
+    from monitor.commands import paper_json
     from monitor.commands.identity import merge as corrected
     from monitor.commands.search import Searched
 
     with open_configured(config, now, create=False) as app:
         one = corrected(app.runtime, wanted)
     if as_json:
-        emit(json_output.papers([one]))
+        emit(paper_json.papers([one]))
     else:
         paper_output.papers(Searched((one,)))
 
@@ -71,14 +71,14 @@ def split(
 ) -> None:
     """Permanently separate a record that was wrongly merged."""
     from monitor.cli import paper_output
-    from monitor.commands import json_output
+    from monitor.commands import paper_json
     from monitor.commands.identity import split as corrected
     from monitor.commands.search import Searched
 
     with open_configured(config, now, create=False) as app:
         both = corrected(app.runtime, paper, what, title)
     if as_json:
-        emit(json_output.papers(both))
+        emit(paper_json.papers(both))
     else:
         paper_output.papers(Searched(both))
 
@@ -87,7 +87,7 @@ def split(
 def doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     """List merges that the current rules would reject, with a command to undo each."""
     from monitor.cli import paper_output
-    from monitor.commands import json_output
+    from monitor.commands import paper_json
     from monitor.commands.doubtful_joins import doubtful as judged
 
     with open_configured(config, now) as app:
@@ -96,6 +96,6 @@ def doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) 
     if config != CONFIG:
         command += f" --config {shlex.quote(str(config))}"
     if as_json:
-        emit(json_output.doubtful(found, command))
+        emit(paper_json.doubtful(found, command))
     else:
         paper_output.doubtful(found, command)

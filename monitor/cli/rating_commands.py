@@ -133,7 +133,7 @@ def saved(
 ) -> None:
     """List saved papers, the last saved first."""
     from monitor.cli import paper_output
-    from monitor.commands import json_output
+    from monitor.commands import paper_json
     from monitor.commands.export import export
     from monitor.commands.ratings import saved as kept
     from monitor.commands.search import Searched
@@ -144,7 +144,7 @@ def saved(
         for piece in export(found, format_):
             sys.stdout.write(piece)
     elif as_json:
-        emit(json_output.papers(found))
+        emit(paper_json.papers(found))
     else:
         paper_output.papers(Searched(found))
 

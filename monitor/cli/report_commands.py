@@ -112,7 +112,7 @@ def papers(
 ) -> None:
     """Search stored papers with the topic language, newest first."""
     from monitor.cli import paper_output
-    from monitor.commands import json_output
+    from monitor.commands import paper_json
     from monitor.commands.search import search as find
 
     if format_ is not None:
@@ -121,7 +121,7 @@ def papers(
     with open_to_read(config, now) as app, pointing(query):
         found = find(app.runtime, query, limit if as_json else limit or 50)
     if as_json:
-        emit(json_output.papers(found.papers))
+        emit(paper_json.papers(found.papers))
     else:
         paper_output.papers(found)
 
@@ -189,13 +189,13 @@ def explain(
 ) -> None:
     """Show where a paper came from, why it was new, what it matched and where it was sent."""
     from monitor.cli import paper_output
-    from monitor.commands import json_output
+    from monitor.commands import paper_json
     from monitor.commands.explain import explain as findexplanation
 
     with open_to_read(config, now) as app:
         explanation = findexplanation(app.runtime, paper)
     if as_json:
-        emit(json_output.plain(explanation))
+        emit(paper_json.explanation(explanation))
     else:
         paper_output.explanation(explanation)
 
@@ -254,11 +254,11 @@ def read(
 ) -> None:
     """Read files as a source of this kind would. Stores nothing."""
     from monitor.cli import paper_output
-    from monitor.commands import json_output, read_files
+    from monitor.commands import paper_json, read_files
 
     readings = read_files.read(kind, files, config, moment(now))
     if as_json:
-        emit({"documents": [json_output.document(str(file), found) for file, found in readings]})
+        emit({"documents": [paper_json.document(str(file), found) for file, found in readings]})
     else:
         paper_output.documents(readings)
     finish(all(not found.error for _, found in readings))

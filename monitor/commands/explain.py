@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -69,11 +68,9 @@ class Explanation:
     """
 
     id: int
-    title: str
-    keys: Mapping[str, str | tuple[str, ...]]
+    paper: Paper
     first_seen: datetime
     news_at: datetime | None
-    withdrawn: bool
     sources: tuple[Sighting, ...]
     changes: tuple[ChangeRow, ...]
     topics: tuple[MatchedTopic, ...]
@@ -99,11 +96,9 @@ def explain(runtime: Runtime, reference: str) -> Explanation:
     sources = [sighting.source for sighting in origin.sightings]
     return Explanation(
         id=stored.id,
-        title=stored.paper.title,
-        keys=stored.paper.keys,
+        paper=stored.paper,
         first_seen=stored.first_seen,
         news_at=stored.news_at,
-        withdrawn=stored.paper.withdrawn,
         sources=origin.sightings,
         changes=origin.changes,
         topics=tuple(

@@ -20,6 +20,7 @@ from bibtexparser.entrypoint import write_string
 from bibtexparser.library import Library
 from bibtexparser.model import Entry, Field
 
+from monitor.commands.paper_json import found_paper
 from monitor.commands.search import FoundPaper
 from monitor.model import Paper
 
@@ -205,30 +206,8 @@ def _harmless(cell: str) -> str:
 def _json(found: Iterable[FoundPaper]) -> Iterator[str]:
     yield '{"papers": ['
     for number, one in enumerate(found):
-        yield ("," if number else "") + "\n" + json.dumps(describe(one), ensure_ascii=False)
+        yield ("," if number else "") + "\n" + json.dumps(found_paper(one), ensure_ascii=False)
     yield "\n]}\n"
-
-
-def describe(one: FoundPaper) -> dict[str, Any]:
-    """Return a paper as JSON shows it; a value that is not known is null or empty."""
-    stored, paper = one.stored, one.stored.paper
-    return {
-        "id": stored.id,
-        "title": paper.title,
-        "authors": list(paper.authors),
-        "abstract": paper.abstract,
-        "published": paper.published.isoformat() if paper.published else None,
-        "venue": paper.venue,
-        "url": paper.url,
-        "pdf_url": paper.pdf_url,
-        "categories": list(paper.categories),
-        "keys": dict(paper.keys),
-        "first_seen": stored.first_seen.isoformat(),
-        "sources": [
-            {"source": seen.source, "document": seen.document, "raw_id": seen.raw_id}
-            for seen in one.sightings
-        ],
-    }
 
 
 def _type(paper: Paper) -> tuple[str, str]:

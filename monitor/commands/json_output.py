@@ -1,4 +1,4 @@
-"""The JSON of each command, exactly as scripts may rely on it."""
+"""The JSON of each command, exactly as scripts may rely on it; `paper_json` has that of papers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import structs
 
 from monitor.errors import Fault
-from monitor.model import Delivery, DeliveryState, Paper, Reading, Run, RunOutcome, Suppression
+from monitor.model import Delivery, DeliveryState, Paper, Run, RunOutcome, Suppression
 
 if TYPE_CHECKING:
     from monitor.app import DigestReport
-    from monitor.commands.doubtful_joins import Doubts
     from monitor.commands.heartbeat import Check
-    from monitor.commands.search import Comparison, FoundPaper, Sample, Trial
+    from monitor.commands.search import Comparison, Sample, Trial
     from monitor.commands.send_test import SentTest
     from monitor.commands.status import Status
 
@@ -132,44 +131,6 @@ def suppressions(listed: Iterable[Suppression]) -> Answer:
     return {"suppressions": [plain(one) for one in listed]}
 
 
-def document(file: str, reading: Reading) -> Answer:
-    return {
-        "file": file,
-        "error": reading.error or None,
-        "papers": [paper(one) for one in reading.papers],
-        "rejected": [{"where": part.where, "why": part.why} for part in reading.rejected],
-    }
-
-
-def paper(paper: Paper) -> Answer:
-    """Return a paper as it was read. `published` is a day, or a year alone ("2014");
-    without any date, the day of the announcement.
-    """
-    year = f"{paper.year}" if paper.year else None
-    return {
-        "title": paper.title,
-        "abstract": paper.abstract,
-        "authors": list(paper.authors),
-        "published": iso(paper.published) or year or iso(paper.announced),
-        "updated": iso(paper.updated),
-        "url": paper.url,
-        "keys": {scheme: keys(value) for scheme, value in paper.keys.items()},
-        "categories": list(paper.categories),
-        "type": paper.type,
-        "about": {scheme: keys(value) for scheme, value in paper.about.items()},
-        "announce": paper.announce,
-        "version": paper.version,
-        "withdrawn": paper.withdrawn,
-    }
-
-
-def keys(value: str | Sequence[str]) -> str | list[str]:
-    """One value of a scheme stands alone, several as a list."""
-    if isinstance(value, str):
-        return value
-    return value[0] if len(value) == 1 else list(value)
-
-
 def iso(at: datetime | None) -> str | None:
     return at.isoformat() if at else None
 
@@ -179,50 +140,6 @@ def faults(found: Sequence[Fault], warnings: Sequence[Fault]) -> Answer:
         "ok": not found,
         "faults": [_plain(fault) for fault in found],
         "warnings": [_plain(warning) for warning in warnings],
-    }
-
-
-def papers(found: Iterable[FoundPaper]) -> Answer:
-    return {
-        "papers": [
-            {
-                "id": one.stored.id,
-                "title": one.stored.paper.title,
-                "keys": {s: keys(value) for s, value in one.stored.paper.keys.items()},
-                "first_seen": iso(one.stored.first_seen),
-                "sources": [
-                    {"source": s.source, "document": s.document, "raw_id": s.raw_id}
-                    for s in one.sightings
-                ],
-            }
-            for one in found
-        ]
-    }
-
-
-def doubtful(doubts: Doubts, command: str) -> Answer:
-    return {
-        "doubtful": [
-            {
-                "paper": one.paper_id,
-                "title": one.title,
-                "records": [
-                    {
-                        "source": seen.source,
-                        "raw_id": seen.raw_id,
-                        "title": seen.text.title if seen.text else None,
-                    }
-                    for seen in one.doubt.records
-                ],
-                "reason": one.doubt.reason,
-                "recognised": one.doubt.why or None,
-                "judged": one.doubt.judged,
-                "split": one.command(command),
-            }
-            for one in doubts.found
-        ],
-        "joins": doubts.joins,
-        "unjudged": doubts.unjudged,
     }
 
 

@@ -20,6 +20,7 @@ READ = keys(
     "title abstract authors published updated url keys categories type about announce version"
     " withdrawn"
 )
+TEXT = "title abstract authors venue published categories url pdf_url keys"
 SIGHTINGS = [
     keys(
         "source raw_id version announce fingerprint first_seen last_seen document past why",

@@ -15,6 +15,7 @@ from tests.cli.shapes import (
     READ,
     RUNS,
     SIGHTINGS,
+    TEXT,
     WHY,
     differences,
     keys,
@@ -49,7 +50,7 @@ EVERY = [
     (
         "papers",
         0,
-        {"papers": [keys("id title keys first_seen", sources=[keys("source document raw_id")])]},
+        {"papers": [keys(f"id first_seen {TEXT}", sources=[keys("source document raw_id")])]},
     ),
     ("papers doubtful", 0, keys("doubtful joins unjudged")),
     ("papers rated", 0, {"rated": ...}),
@@ -85,7 +86,7 @@ EVERY = [
         "explain 1",
         0,
         keys(
-            "id title keys first_seen news_at withdrawn joined rulings",
+            f"id first_seen news_at withdrawn joined rulings {TEXT}",
             sources=SIGHTINGS,
             changes=[keys("kind revision at matched_at why")],
             topics=[keys("topic revision score", why=[keys("field words spans terms")])],
@@ -206,6 +207,25 @@ def test_a_script_that_has_no_utf_8_reads_the_same(house: House):
     said = house.command("papers", "--json", env={"PYTHONIOENCODING": "ascii"})
     assert said.out.isascii()
     assert said.json["papers"][0]["title"] == "Gödel Agents"
+
+
+def test_papers_and_explain_say_the_same_of_a_paper(house: House, say: Say):
+    Path("dumps").mkdir(exist_ok=True)
+    Path("dumps/one.bib").write_text(
+        "@article{a, title={Plans}, author={Doe, Jane}, year=2014, journal={J}, abstract={We plan.}"
+        ", doi={10.1000/7}, url={https://papers.example.org/7}}"
+    )
+    house.settings["sources"]["page"] = {"kind": "bibtex", "path": "dumps/*.bib"}
+    house.ingest()
+    [found] = say("papers", "--json").json["papers"]
+    text = {name: found[name] for name in TEXT.split()}
+    assert text == {
+        "title": "Plans", "abstract": "We plan.", "authors": ["Jane Doe"], "venue": "J",
+        "published": "2014", "categories": [], "url": "https://papers.example.org/7",
+        "pdf_url": "", "keys": {"doi": "10.1000/7"},
+    }  # fmt: skip
+    explained = say("explain", "1", "--json").json
+    assert text == {name: explained[name] for name in TEXT.split()}
 
 
 def test_all_papers_in_json_and_as_many_as_asked_for(lived: House, say: Say):

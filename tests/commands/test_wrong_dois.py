@@ -43,7 +43,7 @@ def test_the_doi_names_both_and_each_arxiv_id_its_own(app: App) -> None:
     read(app.runtime.database, "arxiv", GRAPHS, ROOTS)
     for number, paper in enumerate((GRAPHS, ROOTS), 1):
         result = explain(app.runtime, f"arxiv:{paper.keys['arxiv']}")
-        assert (result.id, result.keys) == (number, paper.keys)
+        assert (result.id, result.paper.keys) == (number, paper.keys)
     with pytest.raises(UsageError, match="several papers match"):
         explain(app.runtime, DOI)
 
@@ -58,4 +58,4 @@ def test_a_person_may_merge_them_and_split_them_again(app: App) -> None:
     assert second.stored.paper.keys == {"arxiv": "2601.00002"}
     read(store, "arxiv", GRAPHS, ROOTS, now=NOW + DAY)
     assert len(ids(store)) == 2
-    assert explain(app.runtime, "arxiv:2601.00002").title == ROOTS.title
+    assert explain(app.runtime, "arxiv:2601.00002").paper.title == ROOTS.title
