@@ -20,6 +20,7 @@ PACKAGE = ROOT / "monitor"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("service", "demo", "testing"),
+    ("web",),
     ("commands",),
     ("app",),
     ("wiring",),
@@ -64,7 +65,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "idna": ("channels/email/channel.py",),
     "jinja2": ("digest/fragments.py", "digest/render.py", "digest/sandbox.py"),
     "latex2mathml": ("digest/mathml.py",),
-    "markupsafe": ("digest/mathml.py", "digest/render.py"),
+    "markupsafe": ("digest/mathml.py", "digest/render.py", "web/plots.py"),
     "nh3": ("sources/fields/markup.py",),
     "numpy": (
         "commands/topic_width.py",
@@ -204,6 +205,7 @@ PURE = (
     "pipeline/source_silence.py",
     "rank/*",
     "text/*",
+    "web/plots.py",
 )
 IMPURE_MODULES = {
     "glob",

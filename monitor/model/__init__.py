@@ -13,6 +13,7 @@ from monitor.model.clock import (
     Clock,
     Json,
 )
+from monitor.model.day_counts import DayCount, UsualCount
 from monitor.model.delivery import (
     Channel,
     Delivery,
@@ -97,6 +98,7 @@ __all__ = [
     "ChangeKind",
     "Channel",
     "Clock",
+    "DayCount",
     "Decision",
     "Delivery",
     "DeliveryState",
@@ -146,6 +148,7 @@ __all__ = [
     "Topic",
     "TopicWhy",
     "UnsentMatch",
+    "UsualCount",
     "best_papers",
     "share_places",
 ]
