@@ -205,6 +205,7 @@ PURE = (
     "pipeline/source_silence.py",
     "rank/*",
     "text/*",
+    "web/atom.py",
     "web/plots.py",
 )
 IMPURE_MODULES = {

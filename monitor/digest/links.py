@@ -61,7 +61,7 @@ def web_url(url: str) -> str:
 def paper_link(entry: DigestPaper) -> Link:
     """Return where the title of a paper leads: to the paper, or to a search for its title."""
     title = entry.paper.title
-    if url := _page(entry.paper):
+    if url := page_url(entry.paper):
         return Link(title, url)
     name, address = _SITES.get(entry.search) or _SITES[_DEFAULT_SITE]
     return Link(title, address.format(quote_plus(title[:_LONGEST_QUERY], errors="replace")), name)
@@ -71,7 +71,7 @@ def more_links(entry: DigestPaper) -> tuple[Link, ...]:
     """Return what else belongs to a paper: PDF, identifiers, code, where they are known."""
     paper = entry.paper
     shown: dict[str, str] = {}
-    if pdf := _pdf(paper):
+    if pdf := pdf_url(paper):
         shown["PDF"] = pdf
     for scheme, value, url in _identifiers(paper.keys, _PAGES):
         name = _NAMES[scheme].format(value)
@@ -82,12 +82,14 @@ def more_links(entry: DigestPaper) -> tuple[Link, ...]:
     return tuple(Link(text, url) for text, url in shown.items())
 
 
-def _page(paper: Paper) -> str:
+def page_url(paper: Paper) -> str:
+    """Return the address of a paper's own page, "" where none is known."""
     known = (url for _, _, url in _identifiers(paper.keys, _PAGES))
     return web_url(paper.url) or next(known, "") or web_url(paper.pdf_url)
 
 
-def _pdf(paper: Paper) -> str:
+def pdf_url(paper: Paper) -> str:
+    """Return the address of a paper's PDF, "" where none is known."""
     known = (url for _, _, url in _identifiers(paper.keys, _PDFS))
     return web_url(paper.pdf_url) or next(known, "")
 

@@ -1,0 +1,153 @@
+"""Papers as an Atom 1.0 feed (RFC 4287), and when a reader has it already. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import format_datetime, parsedate_to_datetime
+from hashlib import sha256
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from monitor.digest.links import page_url, pdf_url
+from monitor.model import Paper
+from monitor.sources.fields.encoding import is_xml_character
+
+_ATOM = "http://www.w3.org/2005/Atom"
+# The year of the first feed, which with the host makes a tag URI (RFC 4151) that nobody else has.
+_SINCE = "2026"
+_GENERATOR = "Paper Monitor"
+
+
+@dataclass(frozen=True, slots=True)
+class FeedPaper:
+    """A paper of a feed: `updated` is when it was last news, `page` its address on our pages."""
+
+    id: int
+    paper: Paper
+    updated: datetime
+    page: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A feed and its papers, newest first.
+
+    `name` stays the same for ever, as in "topic/marl", and so does `host`; `address` is where the
+    feed is read, `page` the page with the same papers. `began` is the date of an empty feed.
+    """
+
+    title: str
+    name: str
+    host: str
+    address: str
+    page: str
+    began: datetime
+    papers: tuple[FeedPaper, ...] = ()
+
+    @property
+    def updated(self) -> datetime:
+        return max((one.updated for one in self.papers), default=self.began)
+
+
+@dataclass(frozen=True, slots=True)
+class Validators:
+    """What an answer says of its version: `ETag` and `Last-Modified`."""
+
+    etag: str
+    last_modified: str
+
+
+def write_feed(feed: Feed) -> bytes:
+    """Return the feed as XML in UTF-8."""
+    root = Element("feed", {"xmlns": _ATOM})
+    _text(root, "id", _tag(feed, f"feed/{feed.name}"))
+    _text(root, "title", feed.title)
+    _text(root, "updated", _moment(feed.updated))
+    # The author of papers without one: RFC 4287, 4.1.1, wants one.
+    _author(root, _GENERATOR)
+    _text(root, "generator", _GENERATOR)
+    _link(root, "self", feed.address, "application/atom+xml")
+    _link(root, "alternate", feed.page, "text/html")
+    for one in feed.papers:
+        _entry(SubElement(root, "entry"), feed, one)
+    written: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+    return written
+
+
+def _entry(entry: Element, feed: Feed, one: FeedPaper) -> None:
+    paper = one.paper
+    _text(entry, "id", _tag(feed, f"paper/{one.id}"))
+    _text(entry, "title", paper.title)
+    _text(entry, "updated", _moment(one.updated))
+    if paper.published:
+        _text(entry, "published", _moment(paper.published))
+    for name in paper.authors:
+        _author(entry, name)
+    _link(entry, "alternate", page_url(paper) or one.page, "text/html")
+    _link(entry, "related", pdf_url(paper), "application/pdf")
+    for category in paper.categories:
+        SubElement(entry, "category", {"term": _permitted(category)})
+    # Without a link a summary is wanted even where there is nothing to say (RFC 4287, 4.1.2).
+    _text(entry, "summary", paper.abstract)
+
+
+def _text(parent: Element, name: str, text: str) -> None:
+    SubElement(parent, name).text = _permitted(text)
+
+
+def _author(parent: Element, name: str) -> None:
+    _text(SubElement(parent, "author"), "name", name)
+
+
+def _link(parent: Element, relation: str, address: str, kind: str) -> None:
+    if address:
+        SubElement(parent, "link", {"rel": relation, "href": _permitted(address), "type": kind})
+
+
+def _tag(feed: Feed, name: str) -> str:
+    return f"tag:{feed.host},{_SINCE}:{name}"
+
+
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _permitted(text: str) -> str:
+    """Leave out what XML does not permit: controls and halves of surrogate pairs."""
+    return "".join(letter for letter in text if is_xml_character(ord(letter)))
+
+
+def validators(content: bytes, updated: datetime) -> Validators:
+    """Return the validators of a feed's bytes. A silent correction of a text changes the ETag."""
+    etag = f'"{sha256(content).hexdigest()[:32]}"'
+    return Validators(etag, format_datetime(updated.astimezone(UTC), usegmt=True))
+
+
+def is_unchanged(current: Validators, if_none_match: str, if_modified_since: str) -> bool:
+    """Return whether a conditional request is answered by 304 (RFC 9110, 13.2.2).
+
+    Both are the headers of the request, "" where it has none. An ETag decides over a date.
+    """
+    if if_none_match:
+        return any(_matches(one, current.etag) for one in _etags(if_none_match))
+    if not if_modified_since:
+        return False
+    try:
+        return parsedate_to_datetime(current.last_modified) <= _aware(if_modified_since)
+    except ValueError:
+        return False
+
+
+def _etags(header: str) -> Iterator[str]:
+    return (one.strip() for one in header.split(","))
+
+
+def _matches(candidate: str, etag: str) -> bool:
+    """Proxies that compress make an ETag weak; the feed is the same."""
+    return candidate == "*" or candidate.removeprefix("W/") == etag
+
+
+def _aware(date: str) -> datetime:
+    at = parsedate_to_datetime(date)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
