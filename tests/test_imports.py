@@ -92,6 +92,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "store/sqlite_files.py",
         "wiring.py",
     ),
+    "prometheus_client": ("commands/metrics.py",),
     "procrastinate": ("service/job_queue.py", "service/workers.py"),
     "psycopg": (),
     "pydantic": ("channels/*", "config/*", "setting_types.py", "sources/*", "testing/*"),

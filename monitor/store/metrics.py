@@ -1,0 +1,64 @@
+"""Counts of what is stored and what waits, cheap enough to be asked for every few seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from monitor.model import DeliveryState
+from monitor.store import schema
+from monitor.store.database import Transaction
+from monitor.store.matches import OF_CHANGE
+
+_change = schema.change.c
+_delivery = schema.delivery.c
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCounts:
+    """What is stored; `matches` are those of the changes since a time.
+
+    What waits: changes for topics, papers for the search index, deliveries for their time (the
+    oldest since `oldest_delivery`), and jobs for workers.
+    """
+
+    papers: int
+    digests: int
+    matches: int
+    unmatched: int
+    unsearched: int
+    undelivered: int
+    oldest_delivery: datetime | None
+    jobs: int
+
+
+def count(tx: Transaction, since: datetime) -> StoreCounts:
+    """Count what is stored and what waits."""
+    waits = _delivery.state.in_((DeliveryState.PLANNED, DeliveryState.RETRY))
+    undelivered = sa.select(sa.func.count(), sa.func.min(_delivery.created_at)).where(waits)
+    waiting, oldest = tx.execute(undelivered).one()
+    recent = sa.select(sa.func.count()).select_from(schema.change).where(_change.at >= since)
+    return StoreCounts(
+        papers=_count(tx, schema.paper),
+        digests=_count(tx, schema.digest),
+        matches=tx.scalar(recent.join(schema.match, OF_CHANGE)) or 0,
+        unmatched=_count(tx, schema.change, _change.matched_at.is_(None)),
+        unsearched=_count(tx, schema.unsearched),
+        undelivered=waiting,
+        oldest_delivery=oldest,
+        jobs=_jobs(tx),
+    )
+
+
+def _count(tx: Transaction, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> int:
+    return tx.scalar(sa.select(sa.func.count()).select_from(table).where(*conditions)) or 0
+
+
+def _jobs(tx: Transaction) -> int:
+    """Count the jobs that no worker has taken; only PostgreSQL has a queue, once it is used."""
+    if tx.dialect.name != "postgresql" or not sa.inspect(tx).has_table("procrastinate_jobs"):
+        return 0
+    todo = sa.text("SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo'")
+    return tx.scalar(todo) or 0

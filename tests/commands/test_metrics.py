@@ -1,0 +1,127 @@
+"""What Prometheus is given: read with its own parser, equal to what the store has."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from monitor.commands.heartbeat import SERVICE
+from monitor.commands.metrics import CONTENT_TYPE, metrics
+from monitor.store import heartbeats
+from tests.house import AGENTS, BANDITS, FOLDING, House
+from tests.servers.smtp import Drop, ScriptedSmtp
+
+OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
+AT = datetime(2026, 11, 21, tzinfo=UTC)
+Values = dict[tuple[str, ...], float]
+
+
+def in_order(labels: dict[str, str]) -> list[str]:
+    return [labels[name] for name in sorted(labels)]
+
+
+def scraped(house: House) -> Values:
+    """Return values by the name and the labels' values, in the order of the labels' names."""
+    with house.opened() as app:
+        text = metrics(app.runtime).decode()
+    return {
+        (
+            sample.name.removeprefix("paper_monitor_"),
+            *dict(sorted(sample.labels.items())).values(),
+        ): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_a_day_of_the_service(house: House, smtp: ScriptedSmtp) -> None:
+    house.by_mail(smtp.port)
+    house.add("1.txt", AGENTS, BANDITS)
+    house.run()
+    house.clock.move(hours=2)
+    house.add("2.txt", FOLDING)
+    smtp.script["rcpt"].append("550 5.1.1 nobody of that name")
+    house.run()
+    found = scraped(house)
+    assert found["runs", "ok", "page"] == 2
+    assert found["run_papers", "new", "page"] == found["papers",] == 3
+    assert found["matches",] == found["digests",] == 1
+    assert found["deliveries", "failed"] == 1 and found["deliveries", "sent"] == 0
+    assert found["source_failing", "page"] == 0
+    assert found["source_last_read_timestamp_seconds", "page"] == house.clock.at.timestamp()
+    assert found["process_resident_memory_bytes",] > 2**20
+
+
+def test_runs_of_earlier_days_are_not_counted(house: House) -> None:
+    house.add("1.txt", AGENTS)
+    house.ingest()
+    house.clock.move(hours=25)
+    found = scraped(house)
+    assert ("runs", "ok", "page") not in found and found["papers",] == 1
+
+
+def test_what_waits_is_counted(house: House, smtp: ScriptedSmtp) -> None:
+    house.by_mail(smtp.port)
+    house.add("1.txt", AGENTS)
+    house.run()
+    smtp.script["rcpt"].append("451 4.2.1 come again")
+    house.clock.move(hours=2)
+    house.run()
+    house.clock.move(minutes=1)
+    found = scraped(house)
+    assert found["queue_length", "deliver"] == found["deliveries", "retry"] == 1
+    assert found["delivery_wait_seconds",] == 60
+    assert found["queue_length", "match"] == found["queue_length", "search"] == 0
+
+
+def test_a_failing_source_and_its_incident(house: House) -> None:
+    house.settings["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
+    house.ingest()
+    found = scraped(house)
+    assert found["source_failing", "gone"] == found["incidents", "failing"] == 1
+    assert ("source_last_read_timestamp_seconds", "gone") not in found
+
+
+def test_the_service_and_an_empty_store(house: House) -> None:
+    empty = scraped(house)
+    assert empty["papers",] == 0 and ("service_beat_timestamp_seconds",) not in empty
+    with house.opened() as app, app.runtime.database.writing() as tx:
+        heartbeats.beat(tx, SERVICE, AT)
+    assert scraped(house)["service_beat_timestamp_seconds",] == AT.timestamp()
+
+
+def test_no_label_names_a_recipient(house: House, smtp: ScriptedSmtp) -> None:
+    house.by_mail(smtp.port, unknown="hold")
+    house.add("1.txt", AGENTS)
+    house.run()
+    smtp.script["dot"].append(Drop())
+    house.clock.move(hours=2)
+    house.run()
+    with house.opened() as app:
+        [(_, _, recipient)] = {one for one in app.runtime.recipients if one[0] == "lab"}
+        text = metrics(app.runtime).decode()
+    assert 'deliveries{state="unknown"} 1.0' in text
+    assert recipient not in text and "@" not in text and "lab" not in text
+
+
+def test_a_name_with_quotes_is_read_as_it_is(house: House) -> None:
+    house.settings["sources"]['a "b"\\c'] = house.settings["sources"].pop("page")
+    house.add("1.txt", AGENTS)
+    house.ingest()
+    assert scraped(house)["runs", "ok", 'a "b"\\c'] == 1
+
+
+def test_each_metric_is_in_the_documentation(house: House) -> None:
+    house.add("1.txt", AGENTS)
+    house.ingest()
+    with house.opened() as app:
+        with app.runtime.database.writing() as tx:
+            heartbeats.beat(tx, SERVICE, AT)
+        families = text_string_to_metric_families(metrics(app.runtime).decode())
+    names = {one.name for one in families if not one.name.startswith("process_")}
+    table = re.findall(r"^\| `(paper_monitor_\w+)`", OPERATIONS.read_text("utf-8"), re.MULTILINE)
+    assert set(table) == names
+    assert CONTENT_TYPE.startswith("text/plain; version=")
