@@ -88,7 +88,7 @@ def counts(tx: Transaction) -> dict[DeliveryState, int]:
 
 def select(tx: Transaction, condition: sa.ColumnElement[bool]) -> list[Delivery]:
     """Return the deliveries for which a condition holds, in the order they were planned."""
-    bodies = (_rendered.body, _rendered.packed)
+    bodies = (_rendered.body, _rendered.packed, _digest.packed.label("content"))
     rows = tx.execute(_query(*bodies).where(condition).order_by(_delivery.id))
     return [_to_delivery(row) for row in rows]
 
@@ -99,7 +99,7 @@ def select_without_bodies(tx: Transaction, condition: sa.ColumnElement[bool]) ->
     return [_to_delivery(row) for row in rows]
 
 
-_NO_BODIES = (sa.null().label("body"), sa.null().label("packed"))
+_NO_BODIES = tuple(sa.null().label(name) for name in ("body", "packed", "content"))
 
 
 def _query(*bodies: sa.ColumnElement[Any]) -> sa.Select[Any]:

@@ -109,7 +109,8 @@ def latest(tx: Transaction, subscription: str) -> tuple[int, Digest] | None:
 def rendered_parts(tx: Transaction, digest_id: int) -> dict[str, tuple[Rendered, ...]]:
     """Return the parts of a digest by channel, as they were frozen."""
     rows = tx.execute(
-        sa.select(schema.rendered)
+        sa.select(schema.rendered, _digest.packed.label("content"))
+        .join(schema.digest, _digest.id == _rendered.digest_id)
         .where(_rendered.digest_id == digest_id)
         .order_by(_rendered.channel, _rendered.part)
     )

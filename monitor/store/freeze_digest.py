@@ -14,7 +14,7 @@ from monitor.store import papers, schema
 from monitor.store.database import Transaction
 from monitor.store.digest_state import has_content, reaches_anyone, reaches_recipient
 from monitor.store.inserts import insert_new, insert_plain
-from monitor.store.packed import pack
+from monitor.store.packed import pack, pack_body
 from monitor.store.sql import among
 
 _digest = schema.digest.c
@@ -66,12 +66,13 @@ def freeze(
     """
     attempt = tx.begin_nested()
     is_subscription = _wait_for_other_composers(tx, digest.subscription)
-    digest_id = _insert_digest(tx, digest)
+    content = pack(digest)
+    digest_id = _insert_digest(tx, digest, content)
     if digest_id is not None:
         if is_subscription:
             _supersede(tx, digest.subscription, digest_id, now)
         if _take_items(tx, digest, digest_id):
-            _plan(tx, digest_id, rendered, planned, now)
+            _plan(tx, digest_id, _parts(digest_id, rendered, content), planned, now)
             attempt.commit()
             return digest_id
     attempt.rollback()
@@ -85,7 +86,7 @@ def _wait_for_other_composers(tx: Transaction, subscription: str) -> bool:
     return tx.execute(lock).first() is not None
 
 
-def _insert_digest(tx: Transaction, digest: Digest) -> int | None:
+def _insert_digest(tx: Transaction, digest: Digest, content: bytes) -> int | None:
     row = {
         "subscription": digest.subscription,
         "period": digest.period,
@@ -93,7 +94,7 @@ def _insert_digest(tx: Transaction, digest: Digest) -> int | None:
         "composed_at": digest.composed_at,
         "papers": digest.papers,
         "content": {},
-        "packed": pack(digest),
+        "packed": content,
     }
     if not insert_new(tx, schema.digest, [row]):
         return None
@@ -167,18 +168,13 @@ def _shown_under(digest: Digest) -> dict[int, str]:
 def _plan(
     tx: Transaction,
     digest_id: int,
-    rendered: Mapping[str, Sequence[Rendered]],
+    parts: list[dict[str, Any]],
     planned: Iterable[Planned],
     now: datetime,
 ) -> None:
-    parts = [
-        _part(digest_id, channel, part.part, {}, pack(part.body))
-        for channel, texts in rendered.items()
-        for part in texts
-    ]
     planned = list(planned)
     failed = {one.channel: one.error for one in planned if one.error}
-    parts += [
+    parts = parts + [
         _part(digest_id, channel, 0, {UNRENDERED: error}) for channel, error in failed.items()
     ]
     rows = [
@@ -202,6 +198,16 @@ def _plan(
         tx.execute(sa.insert(schema.rendered), parts)
     if rows:
         tx.execute(sa.insert(schema.delivery), rows)
+
+
+def _parts(
+    digest_id: int, rendered: Mapping[str, Sequence[Rendered]], content: bytes | None
+) -> list[dict[str, Any]]:
+    return [
+        _part(digest_id, channel, part.part, {}, pack_body(part.body, content))
+        for channel, texts in rendered.items()
+        for part in texts
+    ]
 
 
 def _part(
@@ -246,7 +252,8 @@ def add_text(
     place = (_rendered.digest_id == one.digest_id, _rendered.channel == one.channel)
     stands = sa.exists().where(_digest.id == one.digest_id, _digest.superseded_at.is_(None))
     first = sa.update(schema.rendered).where(*place, _rendered.part == 0, _lacks_text(), stands)
-    if tx.execute(first.values(body={}, packed=pack(rendered[0].body))).rowcount != 1:
+    content = tx.scalar(sa.select(_digest.packed).where(_digest.id == one.digest_id))
+    if tx.execute(first.values(body={}, packed=pack_body(rendered[0].body, content))).rowcount != 1:
         return 0
     waits = (
         sa.update(schema.delivery)
@@ -257,5 +264,6 @@ def add_text(
     )
     count = tx.execute(waits).rowcount
     later = [to for to in planned if to.part > 0]
-    _plan(tx, one.digest_id, {one.channel: rendered[1:]}, later, now)
+    parts = _parts(one.digest_id, {one.channel: rendered[1:]}, content)
+    _plan(tx, one.digest_id, parts, later, now)
     return count + len(later)

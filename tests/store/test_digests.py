@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from dataclasses import replace
@@ -33,6 +34,7 @@ from monitor.store import (
 )
 from monitor.store.database import Database
 from monitor.store.freeze_digest import Planned
+from monitor.store.packed import ZstdError, pack
 from tests.patience import PATIENCE
 from tests.store.scenes import (
     DAY,
@@ -586,6 +588,32 @@ def test_what_an_earlier_release_froze_is_read_as_it_was(store: Database) -> Non
         4,
         datetime(2026, 11, 18, 23, tzinfo=UTC),
     )
+
+
+def test_what_a_digest_says_takes_little_room_in_its_body(store: Database) -> None:
+    titles = [hashlib.sha256(str(n).encode()).hexdigest() for n in range(50)]
+    body = {"text": "\n".join(titles)}
+    made = replace(digest([]), notes=tuple(titles))
+    planned = [Planned("email", "ada@example.org", 0, "<1@papers.example>")]
+    with store.writing() as tx:
+        freeze_digest.freeze(tx, made, {"email": [Rendered(0, body)]}, planned, NOW)
+        size = tx.scalar(sa.select(sa.func.length(schema.rendered.c.packed)))
+        assert size is not None and size < len(pack(body)) / 5
+        [part] = digests.rendered_parts(tx, 1)["email"]
+        assert part.body == deliveries.get(tx, 1).rendered.body == body
+        other = pack(replace(made, notes=tuple(reversed(titles))))
+        tx.execute(sa.update(schema.digest).values(packed=other))
+        with pytest.raises(ZstdError):  # never a body that is wrong
+            digests.rendered_parts(tx, 1)
+
+
+def test_a_body_of_a_version_that_compressed_it_alone_is_read(store: Database) -> None:
+    digest_id = freeze(store, digest([]))
+    assert digest_id is not None
+    with store.writing() as tx:
+        tx.execute(sa.update(schema.rendered).values(packed=pack({"text": "as it was"})))
+        [part] = digests.rendered_parts(tx, digest_id)["email"]
+        assert part.body == deliveries.get(tx, 1).rendered.body == {"text": "as it was"}
 
 
 # ── what a channel could not render ─────────────────────────────────────────────────
