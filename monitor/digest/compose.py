@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from msgspec import structs
+
 from monitor.digest.excerpt import LONG_TITLE
 from monitor.digest.revision import describe_revision
 from monitor.digest.schedule import Slot
@@ -169,11 +171,11 @@ def _explain_groups(
         source = _latest(draft.news[listed.paper_id]).stored.paper
         explained = _explain(listed, source, whys, other_titles.get(listed.paper_id, ()))
         if not in_full:
-            return replace(explained, paper=listed.paper)
+            return structs.replace(explained, paper=listed.paper)
         if listed.kind is not ChangeKind.REVISED:
             return explained
         revised = describe_revision(earlier.get(listed.paper_id), source)
-        return replace(explained, revised=revised)
+        return structs.replace(explained, revised=revised)
 
     return tuple(replace(group, entries=tuple(map(entry, group.entries))) for group in draft.groups)
 
@@ -185,7 +187,7 @@ def explain_again(digest: Digest, whys: Whys) -> Digest:
     def entry(one: DigestPaper) -> DigestPaper:
         if one.paper_id in in_full:
             return _explain(one, one.paper, whys, one.also)
-        return replace(one, paper=shown_title(one.paper))
+        return structs.replace(one, paper=shown_title(one.paper))
 
     groups = (replace(group, entries=tuple(map(entry, group.entries))) for group in digest.groups)
     return replace(digest, groups=tuple(groups))
@@ -249,11 +251,11 @@ def _explain(
         found = whys(topic, paper, entry.sources)
         return found or _without_spans(whys(topic, source, entry.sources))
 
-    return replace(
+    return structs.replace(
         entry,
         paper=paper,
         formulas=formulas_of(source.title, source.abstract),
-        matched=tuple(replace(one, why=why(one.topic)) for one in entry.matched),
+        matched=tuple(structs.replace(one, why=why(one.topic)) for one in entry.matched),
         also=tuple(OtherTitle(readable_title(other.title), other.source) for other in also),
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from jinja2 import nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from msgspec import Struct
 
 from monitor.digest.excerpt import Passage
 from monitor.digest.fragments import SharedTemplate, find_reads
@@ -49,9 +50,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return super().getitem(obj, argument)
 
 
-def _fields_of(value: type) -> frozenset[str]:
-    names = value.__struct_fields__ if value is Paper else [f.name for f in fields(value)]
-    return frozenset(names)
+def _fields_of(value: Any) -> frozenset[str]:
+    if issubclass(value, Struct):
+        return frozenset(value.__struct_fields__)
+    return frozenset(field.name for field in fields(value))
 
 
 _VALUES = (

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+import msgspec
+
 from monitor.errors import Fault
 from monitor.model.clock import Json
 from monitor.model.identity import ChangeKind
@@ -25,8 +27,7 @@ class UnsentMatch:
     change: Change
 
 
-@dataclass(frozen=True, slots=True)
-class TopicWhy:
+class TopicWhy(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why a topic matches a paper; `title` is what people call the topic."""
 
     topic: str
@@ -70,8 +71,7 @@ class Placed:
 BY_SCORE = Placed()
 
 
-@dataclass(frozen=True, slots=True)
-class DigestPaper:
+class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     """One paper of a digest: it stands once, under its best topic, and names the others.
 
     One that is `late` came so long before its digest that its title is enough. `also` are other
@@ -79,6 +79,8 @@ class DigestPaper:
     all papers have the same one, None as in older digests; `search` is the site (see
     `monitor.digest.links`) on which it is searched for where nothing leads to it. `revised` says of
     a revision shown in full what it changed.
+
+    A day has tens of thousands: a Struct, as `Paper` is. Fields as usual are not stored.
     """
 
     paper_id: int

@@ -17,7 +17,7 @@ CONCERN = "expression of concern"
 COMMENT = "comment"
 
 
-class Paper(msgspec.Struct, frozen=True, gc=False):
+class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A paper as one record of one source describes it. Only the title is required.
 
     `keys` maps a scheme (arxiv, doi, openreview, pmid, s2, ...) to a value or a tuple of

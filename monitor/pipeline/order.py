@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from monitor.digest.excerpt import excerpt, headline
 from monitor.digest.shown import shown_title
 from monitor.match.topics import parse_topic
@@ -135,7 +137,7 @@ def _by(
     scored = [(entry, placed(entry, change)) for entry, change in listed]
     scored.sort(key=lambda one: -one[1].score)
     return [
-        replace(entry, placed=replace(place, standing=standing))
+        structs.replace(entry, placed=replace(place, standing=standing))
         for (entry, place), standing in zip(scored, standings, strict=True)
     ]
 
@@ -162,4 +164,5 @@ def _explained(ranking: Ranking, entry: DigestPaper) -> DigestPaper:
         "",
     )
     words = [one.word for one in why.words if one.share > 0 and one.word in shown]
-    return replace(entry, placed=replace(entry.placed, like=like, words=tuple(words[:MAX_WORDS])))
+    placed = replace(entry.placed, like=like, words=tuple(words[:MAX_WORDS]))
+    return structs.replace(entry, placed=placed)

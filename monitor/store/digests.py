@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 import sqlalchemy as sa
+from msgspec import structs
 
 from monitor.model import Digest, DigestPaper, Paper, Rendered
 from monitor.store import papers, schema
@@ -44,10 +45,10 @@ def remove_texts(tx: Transaction, digest_id: int) -> None:
         return
     listed = _map_papers(
         digest,
-        lambda entry: replace(
+        lambda entry: structs.replace(
             entry,
             paper=_NO_TEXT,
-            matched=tuple(replace(topic, why=()) for topic in entry.matched),
+            matched=tuple(structs.replace(topic, why=()) for topic in entry.matched),
             also=(),
         ),
     )
@@ -69,7 +70,7 @@ def _with_papers(tx: Transaction, digest: Digest) -> Digest:
 
     def filled(entry: DigestPaper) -> DigestPaper:
         stored = now.get(entry.paper_id)
-        return replace(entry, paper=stored.paper if stored else _MERGED)
+        return structs.replace(entry, paper=stored.paper if stored else _MERGED)
 
     return replace(_map_papers(digest, filled), notes=(*digest.notes, TEXTS_REMOVED))
 

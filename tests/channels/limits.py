@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from monitor.channels.email import render as mail
 from monitor.channels.email.channel import Mail, Mailbox
@@ -85,7 +85,7 @@ def digests(draw: st.DrawFn) -> Digest:
     groups = []
     for topic in range(topics):
         numbers = range(topic * each, (topic + 1) * each)
-        entries = (replace(kinds[n % len(kinds)], paper_id=n, score=-n) for n in numbers)
+        entries = (structs.replace(kinds[n % len(kinds)], paper_id=n, score=-n) for n in numbers)
         name = f"{draw(TEXTS)[:100]} {topic}" if topic < 5 else f"topic {topic}"
         weight, most = draw(st.sampled_from([(1.0, None), (5.0, None), (0.1, 3)]))
         groups.append(DigestSection(name, tuple(entries), SectionRule(name, most, weight)))

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from monitor.channels.slack.blocks import text_of
 from monitor.channels.slack.channel import Slack
@@ -93,7 +94,7 @@ def test_L03_a_long_digest_goes_on_in_the_thread_and_loses_nothing(slack: SlackS
 
 
 def test_the_best_papers_are_in_full_and_the_others_by_title(slack: SlackServer) -> None:
-    issue = digest([replace(entry(n), score=float(n)) for n in range(4)], full=2)
+    issue = digest([structs.replace(entry(n), score=float(n)) for n in range(4)], full=2)
     send(bot(slack), issue)
     text = shown(slack)
     assert "• <https://papers.example.org/1|Paper 1>" in text
@@ -103,8 +104,8 @@ def test_the_best_papers_are_in_full_and_the_others_by_title(slack: SlackServer)
 def test_the_first_message_stands_alone_and_the_others_are_in_its_thread(
     slack: SlackServer,
 ) -> None:
-    papers = digest([replace(entry(n), score=100.0 - n) for n in range(12)], full=8)
-    rest = DigestSection("bandits", (replace(entry(99), score=0.5),))
+    papers = digest([structs.replace(entry(n), score=100.0 - n) for n in range(12)], full=8)
+    rest = DigestSection("bandits", (structs.replace(entry(99), score=0.5),))
     send(bot(slack), replace(papers, groups=(*papers.groups, rest)))
     first, reply = slack.posts
     assert [block["type"] for block in first["blocks"]] == [

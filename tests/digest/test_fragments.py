@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
         "formulas": (Formula("policy", "p_1"),),
         "placed": Placed(1.0, 2.0, "A marked paper", ("word",), likely=True),
     }
-    assert {"paper", *changes} == {field.name for field in fields(DigestPaper)}
+    assert {"paper", *changes} == set(DigestPaper.__struct_fields__)
     texts = ("title", "abstract", "venue", "announce", "raw_id", "type")
     times = ("published", "updated", "announced")
     of_paper: dict[str, object] = {
@@ -77,10 +77,10 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
     papers = [structs.replace(one.paper, **{name: value}) for name, value in of_paper.items()]
     return [
         one,
-        *(replace(one, **{name: value}) for name, value in changes.items()),
-        *(replace(one, paper=paper) for paper in papers),
-        replace(one, matched=(TopicWhy("other", one.matched[0].why),)),
-        replace(one, matched=(TopicWhy(one.matched[0].topic, ()),)),
+        *(structs.replace(one, **{name: value}) for name, value in changes.items()),
+        *(structs.replace(one, paper=paper) for paper in papers),
+        structs.replace(one, matched=(TopicWhy("other", one.matched[0].why),)),
+        structs.replace(one, matched=(TopicWhy(one.matched[0].topic, ()),)),
     ]
 
 
@@ -153,7 +153,7 @@ def test_what_is_kept_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(fragments, "_MOST_CHARACTERS", 100)
     templates = write(tmp_path, a="{{ entry.paper.title }}")
     for number in range(50):
-        one = replace(entry(), paper=Paper(title=f"{number:020}"))
+        one = structs.replace(entry(), paper=Paper(title=f"{number:020}"))
         assert templates.render("a.txt.j2", entry=one) == f"{number:020}"
         [template] = templates._text.cache.values()
         assert sum(map(len, template._written.values())) <= 100

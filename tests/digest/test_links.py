@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from msgspec import structs
 
@@ -16,7 +14,7 @@ TITLE = "Agents & “plans” for 100% of café robots"
 
 
 def link_of(paper: Paper, search: str = "") -> tuple[str, str]:
-    found = paper_link(replace(digest([news(paper)]).groups[0].entries[0], search=search))
+    found = paper_link(structs.replace(digest([news(paper)]).groups[0].entries[0], search=search))
     return found.url, found.search
 
 

@@ -76,10 +76,10 @@ def test_the_words_found_are_named_once_and_not_without_end() -> None:
     words = ("Agents", "agent", "AGENT", *(f"w{n}" for n in range(20)))
     made = digest([news()])
     entry = made.groups[0].entries[0]
-    matched = replace(
+    matched = structs.replace(
         entry.matched[0], why=(MatchReason("abstract", words), MatchReason("source", ()))
     )
-    (found,) = wording.matched_topics(replace(entry, matched=(matched,)))
+    (found,) = wording.matched_topics(structs.replace(entry, matched=(matched,)))
     assert found.fields == (("abstract", "Agents, w0, w1, w2, w3, w4, w5, w6 …"),)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from msgspec import structs
 
 from monitor.model import (
     ChangeKind,
@@ -239,7 +240,7 @@ def test_a_frozen_digest_comes_back_as_it_was(store: Database) -> None:
     made = digest(unsent(store))
     [group] = made.groups
     why = (TopicWhy("t", (MatchReason("title", ("nets",), ((2, 6),)),)),)
-    entry = replace(
+    entry = structs.replace(
         group.entries[0],
         matched=why,
         paper=Paper("β-nets", keys={"doi": ("a", "b"), "arxiv": "1"}, updated=NOW),
