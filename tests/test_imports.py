@@ -193,6 +193,7 @@ PURE = (
     "diff/*",
     "digest/about.py",
     "digest/compose.py",
+    "digest/draft.py",
     "digest/excerpt.py",
     "digest/latex_to_text.py",
     "digest/layout.py",

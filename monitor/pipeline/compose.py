@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 import structlog
 
 from monitor.channels.retry_policy import rest
-from monitor.digest.compose import Draft, draft
 from monitor.digest.compose import compose as compose_digest
+from monitor.digest.draft import Draft, draft
 from monitor.digest.schedule import Slot, late_before
 from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.identity.other_titles import other_titles

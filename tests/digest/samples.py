@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from monitor.digest.compose import compose, draft
+from monitor.digest.compose import compose
+from monitor.digest.draft import draft
 from monitor.digest.schedule import Slot
 from monitor.model import (
     Change,

@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
-from monitor.digest.compose import compose, draft
+from monitor.digest.compose import compose
+from monitor.digest.draft import draft
 from monitor.digest.schedule import Slot
 from monitor.model import ChangeKind, Digest, MatchReason, Paper, TopicWhy
 from tests.digest.samples import NOW, PAPER, REPORT, digest, find, news

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.digest.compose import draft
+from monitor.digest.draft import draft
 from monitor.digest.layout import left_out, most_that_fit, shorten
 from monitor.model import Digest, SectionRule, share_places
 from tests.digest.samples import digest, news
