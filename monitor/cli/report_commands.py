@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -129,14 +130,16 @@ def papers(
 def _export(query: str, limit: int | None, format_: Format, config: Path, now: str | None) -> None:
     """Write papers for other programs; say on stderr that there are more."""
     from monitor.commands.export import MAX_PAPERS, export
-    from monitor.commands.search import search as find
+    from monitor.commands.find_papers import find_all
 
+    most = limit or MAX_PAPERS
     with open_to_read(config, now) as app, pointing(query):
-        found = find(app.runtime, query, limit or MAX_PAPERS)
-    for piece in export(found.papers, format_):
-        sys.stdout.write(piece)
-    if found.more:
-        typer.echo(f"These are the newest {len(found.papers):,}; --limit shows more.", err=True)
+        found = find_all(app.runtime, query, most=most + 1)
+        for piece in export(islice(found, most), format_):
+            sys.stdout.write(piece)
+        has_more = next(found, None) is not None
+    if has_more:
+        typer.echo(f"These are the newest {most:,}; --limit shows more.", err=True)
 
 
 @topics.command("try")

@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from heapq import nlargest
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from msgspec import structs
-
-from monitor.commands.unseen_words import newest_papers, no_paper_has
-from monitor.match import (
-    Match,
-    Query,
-    TopicIndex,
-    build_prefilter,
-    find_unseen_words,
-    parse_query,
-    parse_topic,
-    search_expression,
+from monitor.commands.stored_matches import (
+    load_page,
+    match_pages,
+    name_pages,
+    source_names,
+    with_latest_announce,
 )
-from monitor.match.tree import Label, every_leaf
-from monitor.model import MatchReason, Paper, SearchExpr, Sighting, StoredPaper, Topic
+from monitor.commands.unseen_words import newest_papers, no_paper_has
+from monitor.match import Query, TopicIndex, find_unseen_words, parse_query, parse_topic
+from monitor.model import MatchReason, Sighting, StoredPaper, Topic
 from monitor.store import papers
-from monitor.store import search as search_index
 from monitor.store.database import Transaction
 
 if TYPE_CHECKING:
     from monitor.pipeline.runtime import Runtime
 
-PAGE = 100
-LONGEST_PAGE = 2_000
-# So many are named at once after the first page: to begin again costs the more the rarer they are.
-AT_ONCE = 20_000
 SAMPLE = 10
 # The best are looked for among so many of the newest: a score takes longer than a match.
 SCORED = 500
@@ -69,7 +59,7 @@ def search(runtime: Runtime, query: str, limit: int | None = None) -> Searched:
     """
     parsed = parse_query(query, runtime.synonyms) if query.strip() else None
     with runtime.database.reading() as tx:
-        pages = _match_pages(tx, parsed) if parsed else ()
+        pages = match_pages(tx, parsed) if parsed else ()
         matching = (one for _, page in pages for one, _ in page) if parsed else _every(tx)
         found = list(islice(matching, None if limit is None else limit + 1))
         shown = found[:limit]
@@ -79,60 +69,7 @@ def search(runtime: Runtime, query: str, limit: int | None = None) -> Searched:
 
 
 def _every(tx: Transaction) -> Iterator[StoredPaper]:
-    return chain.from_iterable(page for _, page in _pages(tx, None))
-
-
-def _match_pages(
-    tx: Transaction, query: Query
-) -> Iterator[tuple[list[int], list[tuple[StoredPaper, Match]]]]:
-    """Yield page by page what the index names, and those of its papers that match."""
-    index = TopicIndex({"": query})
-    asks = _needs_sightings(query)
-    for ids, page in _pages(tx, search_expression(query.root), build_prefilter(query.root)):
-        seen = papers.sightings(tx, [stored.id for stored in page]) if asks else {}
-        page_papers = [
-            _with_latest_announce(stored.paper, seen.get(stored.id, ())) for stored in page
-        ]
-        sources = [_sources(seen.get(stored.id, ())) for stored in page]
-        yield ids, [(page[hit.position], hit) for hit in index.match(page_papers, sources=sources)]
-
-
-def _pages(
-    tx: Transaction, wanted: SearchExpr | None, may: Callable[[str, str], bool] | None = None
-) -> Iterator[tuple[list[int], list[StoredPaper]]]:
-    """Yield the papers that may have the terms, in ever longer pages.
-
-    A paper that the cheap check `may` excludes is not loaded.
-    """
-    for ids in _ids(tx, wanted):
-        kept = {id for id, *text in papers.texts(tx, ids) if may(*text)} if may else set(ids)
-        stored = papers.load(tx, kept) if kept else {}
-        yield ids, [stored[id] for id in ids if id in stored and not stored[id].purged]
-
-
-def _ids(tx: Transaction, wanted: SearchExpr | None) -> Iterator[list[int]]:
-    """Yield what the index names, in ever longer pages; it is queried again for each `AT_ONCE`."""
-    below, most, size = None, PAGE, PAGE
-    while ids := search_index.newest(tx, wanted, below, most):
-        below, most = ids[-1], AT_ONCE
-        while ids:
-            yield ids[:size]
-            ids, size = ids[size:], min(2 * size, LONGEST_PAGE)
-
-
-def _needs_sightings(query: Query) -> bool:
-    fields = {leaf.field for leaf in every_leaf(query.root) if isinstance(leaf, Label)}
-    return not fields.isdisjoint(("source", "announce"))
-
-
-def _sources(seen: Sequence[Sighting]) -> tuple[str, ...]:
-    return tuple(sorted({sighting.source for sighting in seen}))
-
-
-def _with_latest_announce(paper: Paper, seen: Sequence[Sighting]) -> Paper:
-    """A paper's `announce` is what the source that saw it last said of it."""
-    last = max(seen, key=lambda sighting: sighting.last_seen, default=None)
-    return structs.replace(paper, announce=last.announce) if last else paper
+    return chain.from_iterable(load_page(tx, ids) for ids in name_pages(tx, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +196,7 @@ def _find_matches(tx: Transaction, query: Query) -> TrialMatches:
     """Find the papers that a query matches: all, or the newest if there are very many."""
     days: dict[int, date] = {}
     looked_up = since = 0
-    for ids, page in _match_pages(tx, query):
+    for ids, page in match_pages(tx, query):
         days |= {stored.id: stored.first_seen.date() for stored, _ in page}
         looked_up += len(ids)
         if len(days) >= MOST_MET or looked_up >= MOST_NAMED:
@@ -275,8 +212,8 @@ def _best(tx: Transaction, query: Query, ids: Iterable[int]) -> tuple[Sample, ..
     stored = papers.load(tx, newest)
     seen = papers.sightings(tx, newest)
     index = TopicIndex({"": query})
-    candidates = [_with_latest_announce(stored[id].paper, seen.get(id, ())) for id in newest]
-    hits = list(index.match(candidates, sources=[_sources(seen.get(id, ())) for id in newest]))
+    candidates = [with_latest_announce(stored[id].paper, seen.get(id, ())) for id in newest]
+    hits = list(index.match(candidates, sources=[source_names(seen.get(id, ())) for id in newest]))
     best = nlargest(SAMPLE, hits, key=lambda hit: (hit.score, newest[hit.position]))
     return tuple(Sample(hit.paper.title, hit.why) for hit in best)
 

@@ -53,6 +53,7 @@ from monitor.model.identity import (
     StoredPaper,
 )
 from monitor.model.judgements import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement
+from monitor.model.paper_filters import PaperFilter
 from monitor.model.revisions import EarlierText, Revision
 from monitor.model.shares import share_places
 from monitor.model.sources import (
@@ -125,6 +126,7 @@ __all__ = [
     "OtherTitle",
     "Outcome",
     "Paper",
+    "PaperFilter",
     "Placed",
     "Reading",
     "Rejected",

@@ -1,0 +1,184 @@
+"""Pages of papers: what a plain reading of the whole store finds, in as many pages as it takes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import sqlalchemy as sa
+
+from monitor.commands import find_papers
+from monitor.commands.find_papers import find_all, find_page
+from monitor.errors import QueryError
+from monitor.match import paper_keywords
+from monitor.match.synonyms import NO_SYNONYMS
+from monitor.model import ChangeKind, PaperFilter
+from monitor.pipeline.runtime import Runtime
+from monitor.store import papers, schema, search
+from monitor.store.database import Database
+from monitor.store.opening import open_store
+from tests.store.scenes import arxiv, ingest, new
+
+START = datetime(2026, 11, 1, tzinfo=UTC)
+PAPERS = 90
+KINDS = (ChangeKind.REVISED, ChangeKind.WITHDRAWN)
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Database]:
+    """Ninety papers of three sources, four hours apart; some words, topics and changes are rare."""
+    database = open_store(url)
+    dice = random.Random(5)
+    for number in range(1, PAPERS + 1):
+        words = ["agents", *dice.choices(["bandits", "plans", "zebra"], [5, 5, 1], k=2)]
+        source = dice.choices(["feed", "dump", "page"], [8, 8, 1])[0]
+        one = new(arxiv(f"26{number:04}", " ".join(words)))
+        ingest(database, one, source=source, now=START + timedelta(hours=4 * number))
+    with database.writing() as tx:
+        for number in range(1, PAPERS + 1):
+            at = START + timedelta(hours=4 * number)
+            for topic in dice.sample(["wide", "wider", "rare"], k=dice.choice([0, 1, 2])):
+                if topic != "rare" or number < 20:
+                    row = {"topic": topic, "paper_id": number, "revision": 1, "score": 1.0}
+                    tx.execute(sa.insert(schema.match), [row | {"matched_at": at}])
+            if number % 7 == 0:
+                row = {"paper_id": number, "revision": 2, "kind": KINDS[number % 2], "why": ""}
+                tx.execute(sa.insert(schema.change), [row | {"at": at}])
+        purged = sa.update(schema.paper).where(schema.paper.c.id == 44)
+        tx.execute(purged.values(purged_at=START))
+    yield database
+    database.close()
+
+
+@pytest.fixture(params=["small batches", "large batches"])
+def runtime(
+    request: pytest.FixtureRequest, store: Database, monkeypatch: pytest.MonkeyPatch
+) -> Runtime:
+    if request.param == "small batches":
+        for name, count in (("PAGE", 2), ("AT_ONCE", 9), ("_LONGEST_BATCH", 4)):
+            monkeypatch.setattr(find_papers, name, count)
+    return of(store)
+
+
+def of(store: Database) -> Runtime:
+    return cast("Runtime", SimpleNamespace(database=store, synonyms=NO_SYNONYMS))
+
+
+def index(store: Database) -> None:
+    with store.ingesting() as tx:
+        found = papers.load(tx, search.waiting(tx, 1_000))
+        search.save(tx, [(id, paper_keywords(stored.paper)) for id, stored in found.items()])
+
+
+def expected(store: Database, word: str, wanted: PaperFilter) -> list[int]:
+    """Read every paper, and ask everything of each."""
+    with store.reading() as tx:
+        stored = papers.load(tx, range(1, PAPERS + 1))
+        sources = papers.sources(tx, stored)
+        matched = tx.execute(sa.select(schema.match.c.paper_id, schema.match.c.topic))
+        topics = {(id, topic) for id, topic in matched}
+        changes = tx.execute(sa.select(schema.change.c.paper_id, schema.change.c.kind))
+        kinds = {(id, kind) for id, kind in changes}
+    return [
+        id
+        for id, one in sorted(stored.items(), reverse=True)
+        if word in one.paper.title
+        and not one.purged
+        and wanted.source in ("", *sources[id])
+        and (not wanted.topic or (id, wanted.topic) in topics)
+        and (not wanted.kind or (id, wanted.kind) in kinds)
+        and (not wanted.since or one.first_seen >= wanted.since)
+        and (not wanted.until or one.first_seen < wanted.until)
+    ]
+
+
+def turned(runtime: Runtime, query: str, wanted: PaperFilter, limit: int) -> list[int]:
+    """Turn the pages to the last, which is the only one that may be short."""
+    found, below = [], None
+    while True:
+        page = find_page(runtime, query, wanted, below, limit)
+        found += [hit.found.stored.id for hit in page.hits]
+        below = page.cursor
+        if below is None:
+            return found
+        assert len(page.hits) == limit or page.is_cut
+
+
+WANTED: dict[str, dict[str, Any]] = {
+    "all": {},
+    "a source": {"source": "feed"},
+    "a rare source": {"source": "page"},
+    "an unknown source": {"source": "none"},
+    "a topic": {"topic": "wide"},
+    "a rare topic": {"topic": "rare"},
+    "a kind": {"kind": ChangeKind.REVISED},
+    "new": {"kind": ChangeKind.NEW},
+    "a few days": {"since": START + timedelta(days=3), "until": START + timedelta(days=5)},
+    "until a day": {"until": START + timedelta(days=4, hours=4)},
+    "before all": {"until": START - timedelta(days=9)},
+    "after all": {"since": START + timedelta(days=99)},
+    "all at once": {
+        "source": "dump",
+        "topic": "wider",
+        "kind": ChangeKind.NEW,
+        "since": START + timedelta(days=2),
+    },
+}
+
+
+@pytest.mark.parametrize("word", ["", "zebra"])
+@pytest.mark.parametrize("name", WANTED)
+def test_pages_have_what_a_plain_reading_finds(runtime: Runtime, name: str, word: str) -> None:
+    wanted = PaperFilter(**WANTED[name])
+    plain = expected(runtime.database, word, wanted)
+    assert turned(runtime, word, wanted, 4) == plain
+    index(runtime.database)
+    assert turned(runtime, word, wanted, 7) == plain
+    assert [one.stored.id for one in find_all(runtime, word, wanted, most=5)] == plain[:5]
+
+
+def test_the_conditions_are_met_by_some_and_not_by_all(store: Database) -> None:
+    """The papers above would not tell a filter that does nothing."""
+    for name, fields in WANTED.items():
+        count = len(expected(store, "", PaperFilter(**fields)))
+        assert name in ("all", "new", "an unknown source", "before all", "after all") or (
+            0 < count < PAPERS / 1.5
+        )
+
+
+def test_a_page_that_would_take_long_ends_before(
+    store: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(find_papers, "MOST_LOOKED_AT", 3)
+    monkeypatch.setattr(find_papers, "PAGE", 2)
+    monkeypatch.setattr(find_papers, "_LONGEST_BATCH", 2)
+    page = find_page(of(store), "zebra", limit=50)
+    assert page.is_cut and page.cursor is not None and page.cursor > 1
+    assert turned(of(store), "zebra", PaperFilter(), 50) == expected(store, "zebra", PaperFilter())
+
+
+def test_a_page_that_has_a_new_paper_behind_it_repeats_none(store: Database) -> None:
+    first = find_page(of(store), limit=5)
+    ingest(store, new(arxiv("269999", "agents at last")), now=START + timedelta(days=40))
+    second = find_page(of(store), below=first.cursor, limit=5)
+    ids = [hit.found.stored.id for hit in (*first.hits, *second.hits)]
+    assert all(one > other for one, other in pairwise(ids)) and PAPERS + 1 not in ids
+
+
+def test_a_hit_says_which_words_matched_and_who_has_it(store: Database) -> None:
+    hit = find_page(of(store), "zebra", limit=1).hits[0]
+    assert [(why.field, why.words) for why in hit.why] == [("title", ("zebra",))]
+    assert len(hit.found.sightings) == 1
+    assert find_page(of(store), limit=1).hits[0].why == ()
+
+
+def test_a_faulty_query_is_refused_before_anything_is_written(store: Database) -> None:
+    with pytest.raises(QueryError):
+        find_page(of(store), '"unclosed')
+    with pytest.raises(QueryError):
+        find_all(of(store), '"unclosed', most=10)
