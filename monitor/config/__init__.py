@@ -34,6 +34,7 @@ from monitor.config.settings import (
     topics_of,
 )
 from monitor.config.validate import InForce, build, build_for_reading, store_of
+from monitor.config.web_settings import WebSettings
 from monitor.errors import ConfigError, Fault
 from monitor.resources import resource
 from monitor.setting_types import Secret
@@ -48,6 +49,7 @@ __all__ = [
     "SourceSettings",
     "SubscriptionSettings",
     "TopicSettings",
+    "WebSettings",
     "check",
     "load",
     "load_for_reading",

@@ -34,6 +34,7 @@ from monitor.config.settings import (
     SubscriptionSettings,
     TopicSettings,
 )
+from monitor.config.web_settings import WebSettings, written_web
 from monitor.config.yaml_positions import Path as Where
 from monitor.config.zones import zone
 from monitor.errors import UsageError
@@ -99,6 +100,11 @@ class EntryValidator(SectionValidator):
     def section(self, name: str, model: type[S]) -> S | None:
         raw = self.values.get(name)
         return None if raw is None else self.piece(model, (name,), raw)
+
+    def web(self) -> WebSettings | None:
+        """Return where pages are served, None for `web: off`."""
+        raw = written_web(self.values.get("web"))
+        return None if raw is None else self.piece(WebSettings, ("web",), raw)
 
     def entries(self, section: str, build: Callable[[Where, Any], M | None]) -> dict[str, M]:
         raw = self.values.get(section)

@@ -29,6 +29,8 @@ def masked(settings: Settings) -> dict[str, Any]:
         "synonyms": {word: list(others) for word, others in settings.synonyms.items()},
         "templates": str(settings.templates) if settings.templates else None,
         "search": settings.search,
+        "public_url": settings.public_url,
+        "secret_key": [str(key) for key in settings.secret_key],
         "sources": {name: _of_kind(entry) for name, entry in settings.sources.items()},
         "topics": {name: _plain(entry) for name, entry in settings.topics.items()},
         "channels": {name: _of_kind(entry) for name, entry in settings.channels.items()},
@@ -37,6 +39,7 @@ def masked(settings: Settings) -> dict[str, Any]:
     for section in ("operator", "smtp", "slack", "retry", "retention"):
         entry = getattr(settings, section)
         shown[section] = _plain(entry) if entry else None
+    shown["web"] = _plain(settings.web) if settings.web else "off"
     for where, text in settings.as_written.items():
         _put(shown, where, text)
     return shown

@@ -18,11 +18,12 @@ from monitor.config.channel_settings import (
 from monitor.config.kinds import channel_options, source_options
 from monitor.config.settings import (
     General,
-    RetentionSettings,
     SourceSettings,
     SubscriptionSettings,
     TopicSettings,
 )
+from monitor.config.store_settings import RetentionSettings
+from monitor.config.web_settings import WebSettings
 
 Schema = dict[str, Any]
 
@@ -43,6 +44,7 @@ def schema() -> Schema:
         "retention": _object(RetentionSettings),
         "smtp": _object(SmtpSettings),
         "slack": _object(SlackSettings),
+        "web": {"anyOf": [_object(WebSettings), {"enum": [False, "off"]}]},
     }
     return {
         "$schema": _DIALECT,

@@ -26,6 +26,7 @@ SECTIONS = (
     "slack",
     "retry",
     "retention",
+    "web",
 )
 
 

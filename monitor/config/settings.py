@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -38,6 +37,8 @@ from monitor.config.section import (
     existing_source,
     existing_topic,
 )
+from monitor.config.store_settings import DEFAULT_STORE, RetentionSettings, StoreUrl
+from monitor.config.web_settings import Keys, PublicUrl, WebSettings
 from monitor.config.yaml_positions import Place
 from monitor.config.zones import Zone
 from monitor.digest.schedule import parse_schedule
@@ -52,13 +53,12 @@ from monitor.setting_types import (
     FilePath,
     Line,
     OneOrMore,
+    Secret,
     one_or_more,
-    resolve_path,
     single_line,
 )
 from monitor.sources.base import SourceOptions
 
-DEFAULT_STORE = "sqlite:///data/monitor.db"
 DEFAULT_SCHEDULE = "daily 08:00"
 
 
@@ -199,49 +199,16 @@ class SubscriptionSettings(DestinationSettings):
     order: Literal["learned", "words", "newest"] = "learned"
 
 
-class RetentionSettings(Section):
-    """How long what is known is kept; papers are kept for ever unless an age or a number is set."""
-
-    papers: Duration | None = None
-    count: int | None = Field(None, ge=1)
-    matches: Duration = timedelta(days=180)
-    bodies: Duration = timedelta(days=90)
-    runs: Duration = timedelta(days=365)
-
-
-def _store(url: str, info: ValidationInfo) -> str:
-    """Make a relative SQLite path absolute; the messages never show the URL."""
-    scheme, _, rest = url.partition("://")
-    if scheme == "sqlite":
-        path = rest.removeprefix("/")
-        if not rest.startswith("/") or path in ("", ":memory:") or path.startswith("file:"):
-            raise ValueError("needs a file, as in sqlite:///data/monitor.db")
-        return f"sqlite:///{resolve_path(context_of(info).folder, path)}"
-    if scheme in ("postgresql", "postgres", "postgresql+psycopg") and _is_address(rest):
-        return f"postgresql+psycopg://{rest}"
-    raise ValueError(f"should be {DEFAULT_STORE} or postgresql+psycopg://user@host/database")
-
-
 def _with_words(text: str) -> str:
     if not term(text).edges:
         raise ValueError(f"there is no word in “{text}”")
     return text
 
 
-def _is_address(rest: str) -> bool:
-    try:
-        parts = urlsplit(f"//{rest}")
-        return bool(parts.path.strip("/")) and parts.port != 0
-    except ValueError:
-        return False
-
-
 class General(Section):
     """The settings that stand at the top of the file by themselves."""
 
-    store: Annotated[Line, AfterValidator(_store)] = Field(
-        DEFAULT_STORE, repr=False, validate_default=True
-    )
+    store: StoreUrl = Field(DEFAULT_STORE, repr=False, validate_default=True)
     timezone: Zone = "UTC"
     contact: Annotated[str, AfterValidator(single_line)] = ""
     synonyms: dict[
@@ -250,6 +217,8 @@ class General(Section):
     ] = Field(default_factory=dict)
     templates: Annotated[FilePath, AfterValidator(existing_folder)] | None = None
     search: Literal["google-scholar", "arxiv"] = "google-scholar"
+    public_url: PublicUrl | None = None
+    secret_key: Keys = Field((), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,6 +238,8 @@ class Settings:
     synonyms: Mapping[str, tuple[str, ...]]
     templates: Path | None
     search: str
+    public_url: str | None
+    secret_key: tuple[Secret, ...] = field(repr=False)
     sources: Mapping[str, SourceSettings]
     topics: Mapping[str, TopicSettings]
     channels: Mapping[str, ChannelSettings]
@@ -278,6 +249,7 @@ class Settings:
     slack: SlackSettings | None
     retry: RetrySettings
     retention: RetentionSettings
+    web: WebSettings | None
     warnings: tuple[Fault, ...] = ()
     as_written: Mapping[tuple[str | int, ...], str] = field(default_factory=dict, repr=False)
     raw_topics: Mapping[str, Any] = field(default_factory=dict, repr=False)

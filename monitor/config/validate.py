@@ -18,10 +18,10 @@ from monitor.config.files import Written
 from monitor.config.section import EVERY_TOPIC
 from monitor.config.settings import (
     General,
-    RetentionSettings,
     Settings,
     SubscriptionSettings,
 )
+from monitor.config.store_settings import RetentionSettings
 from monitor.config.warnings import doubt
 
 # The queries of the topics that a store has in force, by name.
@@ -76,6 +76,7 @@ def _sections(validator: EntryValidator) -> dict[str, Any]:
         "slack": validator.section("slack", SlackSettings),
         "retry": validator.section("retry", RetrySettings) or RetrySettings(),
         "retention": validator.section("retention", RetentionSettings) or RetentionSettings(),
+        "web": validator.web(),
     }
 
 
@@ -110,6 +111,7 @@ def build_for_reading(
         slack=None,
         retry=RetrySettings(),
         retention=RetentionSettings(),
+        web=None,
         parked=written.parked,
     )
 

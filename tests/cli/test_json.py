@@ -118,8 +118,11 @@ def test_each_command(lived: House, say: Say, line: str, status: Any, shape: Any
 
 def test_config_shows_the_sections_of_the_file(lived: House, say: Say):
     shown = say("config", "--json").json
-    sections = "sources topics channels subscriptions operator smtp slack retry retention synonyms"
-    assert shown.keys() == keys(f"file store timezone contact templates search {sections}").keys()
+    sections = (
+        "sources topics channels subscriptions operator smtp slack retry retention synonyms web"
+    )
+    top = "file store timezone contact templates search public_url secret_key"
+    assert shown.keys() == keys(f"{top} {sections}").keys()
 
 
 def test_config_on_a_terminal_is_yaml(lived: House, say: Say):
