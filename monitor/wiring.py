@@ -17,6 +17,7 @@ from monitor.channels.base import Shared, open_channel
 from monitor.channels.email.channel import SMTP_SERVER, Mail, sender_address
 from monitor.channels.email.oauth import RefreshTokens, Tokens
 from monitor.channels.email.pool import Connections, MailServer
+from monitor.channels.email.reader_links import ReaderLinks
 from monitor.channels.email.sendmail import Sendmail
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.retry_policy import Patience, Timeouts
@@ -35,6 +36,8 @@ from monitor.http.client import HttpClient
 from monitor.model import Channel, Clock, SectionRule, Templates
 from monitor.pipeline.active_config import InForce
 from monitor.pipeline.runtime import ConfiguredSource, Destination, Retention, Runtime, Subscription
+from monitor.signing import KeyRing
+from monitor.store import signing_keys
 from monitor.store.database import Database
 from monitor.store.locks import Owner
 from monitor.store.opening import open_store
@@ -61,7 +64,8 @@ def open_runtime(
         templates = JinjaTemplates(settings.templates)
         smtp, synonyms = settings.smtp, synonyms_of(settings)
         tokens = _tokens(smtp, client, KeptTokens(database, clock))
-        channels = _channels(settings, templates, tokens, stack)
+        keys = _keys(settings, database, clock)
+        channels = _channels(settings, templates, tokens, keys, stack)
         yield Runtime(
             database=database,
             owner=owner,
@@ -76,14 +80,13 @@ def open_runtime(
             operator=_operator(settings, channels),
             channels=channels,
             tokens=tokens,
+            keys=keys,
             timezone=settings.timezone,
-            resends=frozenset({SMTP_SERVER} if smtp and smtp.unknown == "resend" else ()),
-            at_once={SMTP_SERVER: smtp.connections} if smtp else {},
-            apart={SMTP_SERVER: 60 / smtp.per_minute} if smtp and smtp.per_minute else {},
             mark=_credentials_hash(settings),
             patience=Patience(**dict(settings.retry)),
             retention=Retention(**dict(settings.retention)),
             ahead=clock_ahead,
+            **_limits(smtp),
             **_presentation(settings),
         )
 
@@ -97,6 +100,15 @@ def _http_client(settings: Settings, database: Database, clock: Clock) -> HttpCl
         memory=Servers(database, clock),
         downloads=database.path.parent if database.path else None,
     )
+
+
+def _keys(settings: Settings, database: Database, clock: Clock) -> KeyRing:
+    """Return the keys that sign links; the store's own is made when a link first needs one."""
+    written = tuple(key.reveal() for key in settings.secret_key)
+    own = signing_keys.load(database)
+    if not own and not written and settings.public_url:
+        own = signing_keys.make(database, clock)
+    return KeyRing((*written, *([own] if own else ())))
 
 
 def _gates(database: Database) -> Path:
@@ -127,16 +139,21 @@ def _sources(settings: Settings, client: HttpClient, clock: Clock) -> dict[str, 
 
 
 def _channels(
-    settings: Settings, templates: Templates, tokens: Tokens | None, stack: ExitStack
+    settings: Settings,
+    templates: Templates,
+    tokens: Tokens | None,
+    keys: KeyRing,
+    stack: ExitStack,
 ) -> dict[str, Channel]:
     """Return all channels by name."""
+    links = ReaderLinks(settings.public_url, keys) if settings.public_url else None
     smtp, slack = settings.smtp, settings.slack
     server = (
         Connections([_mail_server(smtp, tokens) for _ in range(smtp.connections)]) if smtp else None
     )
     token = slack.token.reveal() if slack else ""
-    shared = Shared(templates, server, token, slack.base_url if slack else "")
-    channels: dict[str, Channel] = {EMAIL: Mail(EMAIL, (), server)} if server else {}
+    shared = Shared(templates, server, token, slack.base_url if slack else "", links)
+    channels: dict[str, Channel] = {EMAIL: Mail(EMAIL, (), server, links)} if server else {}
     for name, channel in settings.channels.items():
         kind = plugins.channel_class(channel.kind)
         channels[name] = open_channel(kind, name, channel.options, shared)
@@ -171,6 +188,17 @@ def _tokens(smtp: SmtpSettings | None, client: HttpClient, kept: RefreshTokens) 
         return None
     chosen = smtp.oauth.token_url is not None  # by the operator, perhaps in their own network
     return Tokens(grant_of(smtp, smtp.oauth), partial(client.post_form, allow_private=chosen), kept)
+
+
+def _limits(smtp: SmtpSettings | None) -> dict[str, Any]:
+    """Return how many mails are sent at a time, how far apart, and whether one is sent again."""
+    if smtp is None:
+        return {}
+    return {
+        "resends": frozenset({SMTP_SERVER} if smtp.unknown == "resend" else ()),
+        "at_once": {SMTP_SERVER: smtp.connections},
+        "apart": {SMTP_SERVER: 60 / smtp.per_minute} if smtp.per_minute else {},
+    }
 
 
 def _credentials_hash(settings: Settings) -> str:

@@ -162,10 +162,12 @@ def because(digest: Digest) -> str:
 
 
 def stop_link(digest: Digest) -> str:
-    """Return a mailto link that asks for no more digests of a subscription, "" without an address.
+    """Return where a reader stops the digests of a subscription, "" where there is no way.
 
-    RFC 6068: all that is not plain ASCII is percent-encoded.
+    It is a page, or else a mailto link (RFC 6068: all that is not plain ASCII is percent-encoded).
     """
+    if digest.about.stop_url:
+        return digest.about.stop_url
     contact = digest.about.contact
     if not contact:
         return ""

@@ -183,7 +183,8 @@ class AboutSubscription:
     """What a digest says of its subscription, and whom a reader asks to be removed from it.
 
     `topics` are the titles of all its topics. `shares_recipients`: somebody who gets its digests
-    gets those of another subscription, too.
+    gets those of another subscription, too. `stop_url` and `view_url` are pages where a reader
+    stops the digests and sees this one, empty where there are none.
     """
 
     title: str = ""
@@ -191,6 +192,8 @@ class AboutSubscription:
     schedule: str = ""
     contact: str = ""
     shares_recipients: bool = False
+    stop_url: str = ""
+    view_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

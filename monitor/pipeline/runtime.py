@@ -17,6 +17,7 @@ from monitor.digest.schedule import Schedule
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.model import Channel, Clock, FirstRun, SectionRule, SourceLabel, Templates, Topic
 from monitor.pipeline.active_config import InForce
+from monitor.signing import KeyRing
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
 from monitor.store.database import Database
@@ -218,9 +219,11 @@ class CleanupContext(StageContext):
 class Runtime(IngestContext, ComposeContext, DeliverContext, CleanupContext):
     """Everything that has a lifetime, opened and closed by `monitor.wiring`: each stage's context.
 
-    `dns` returns the texts at a name; `tokens` are those of a mail account without a password.
+    `dns` returns the texts at a name; `tokens` are those of a mail account without a password;
+    `keys` sign the links that readers get.
     """
 
     synonyms: Synonyms = NO_SYNONYMS
     dns: Lookup = ask
     tokens: Tokens | None = None
+    keys: KeyRing = field(default_factory=lambda: KeyRing(()))

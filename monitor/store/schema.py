@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, In
 from monitor.store.sql import Id, Instant
 
 # The newest migration. A store with this version needs none, and Alembic is not imported.
-VERSION = "0019"
+VERSION = "0020"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -470,6 +470,15 @@ line = Table(
     Column("name", Text, primary_key=True),
     Column("unclear", Integer, nullable=False),
     sqlite_with_rowid=False,
+)
+
+# The key that signs links, where the configuration names none; its only row is 1.
+signing_key = Table(
+    "signing_key",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("key", Text, nullable=False),
+    Column("made_at", Instant, nullable=False),
 )
 
 # The last refresh token of each mail account; a backup has none unless it is asked for.

@@ -21,6 +21,7 @@ import idna
 from monitor.channels.base import Channel, ChannelOptions, Shared
 from monitor.channels.email import mime, render
 from monitor.channels.email.pool import MailServer
+from monitor.channels.email.reader_links import ReaderLinks
 from monitor.channels.email.session import Letter
 from monitor.errors import UsageError
 from monitor.model import (
@@ -108,23 +109,30 @@ class Mail(Channel):
     kind = "email"
     Options = EmailOptions
 
-    def __init__(self, name: str, to: Sequence[str], server: MailServer) -> None:
+    def __init__(
+        self,
+        name: str,
+        to: Sequence[str],
+        server: MailServer,
+        links: ReaderLinks | None = None,
+    ) -> None:
         """Raises UsageError when the server's `sender` is no address."""
         self.name = name
         self.outage_group = SMTP_SERVER
         self._to = tuple(to)
         self._server = server
+        self._links = links
         self._from_name, self._from = _sender(server.sender)
 
     @classmethod
     def open(cls, name: str, options: EmailOptions, shared: Shared) -> Mail:
-        return cls(name, options.to, shared.smtp)
+        return cls(name, options.to, shared.smtp, shared.links)
 
     def recipients(self) -> tuple[str, ...]:
         return self._to
 
     def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
-        return render.render_digest(digest, templates)
+        return render.render_digest(digest, templates, self._links)
 
     def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
         return render.render_notice(notice, templates)
@@ -154,6 +162,8 @@ class Mail(Channel):
         since `EmailMessage` would encode a long one.
         """
         body = delivery.rendered.body
+        if self._links:
+            body = self._links.fill(body, delivery.recipient)
         sent = format_datetime(datetime.fromisoformat(body["date"]))
         label = _label(body["list"])
         lines = [
@@ -165,13 +175,21 @@ class Mail(Channel):
             "Auto-Submitted: auto-generated",
             f"Feedback-ID: {label}:digest:paper-monitor",
         ]
-        if stop := body.get("stop"):
-            lines.append(f"List-Unsubscribe: <{stop}>")
+        lines += _stop_headers(body)
         boundary = f"=_{hashlib.sha256(delivery.message_id.encode()).hexdigest()[:32]}"
         head = "".join(f"{line}\r\n" for line in lines).encode()
         return head + mime.multipart(
             body["subject"], body["text"], body["html"] or None, boundary, body.get("attachment")
         )
+
+
+def _stop_headers(body: Json) -> list[str]:
+    """Return how a mail program stops the digests: by a page, by a mail (RFC 2369, RFC 8058)."""
+    ways = [way for way in (body.get("one_click"), body.get("stop")) if way]
+    headers = [f"List-Unsubscribe: {', '.join(f'<{way}>' for way in ways)}"] if ways else []
+    if str(body.get("one_click", "")).startswith("https:"):
+        headers.append("List-Unsubscribe-Post: List-Unsubscribe=One-Click")
+    return headers
 
 
 def _sender(sender: str) -> tuple[str, Mailbox]:

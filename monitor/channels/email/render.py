@@ -12,6 +12,7 @@ from datetime import datetime
 from functools import cache
 from itertools import zip_longest
 
+from monitor.channels.email.reader_links import ReaderLinks
 from monitor.digest.about import stop_link, subject
 from monitor.digest.layout import left_out, most_that_fit, shorten
 from monitor.digest.wording import format_count
@@ -27,8 +28,17 @@ ATTACHMENT = "more-papers.txt"
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
-def render_digest(digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
-    """Return the mail of a digest, and further ones where its list of papers is very long."""
+def render_digest(
+    digest: Digest, templates: Templates, links: ReaderLinks | None = None
+) -> tuple[Rendered, ...]:
+    """Return the mail of a digest, and further ones where its list of papers is very long.
+
+    With `links` it has places for those of each recipient.
+    """
+    about: Json = {"stop": stop_link(digest), "title": clean(digest.heading)}
+    if links:
+        about = {**about, "links": links.describe(digest)}
+        digest = links.leave_places(digest)
 
     @cache
     def rendered(full: int, titles: int) -> tuple[str, str]:
@@ -46,7 +56,6 @@ def render_digest(digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
     lists = _in_pieces(_titles(digest, rest, templates)) if rest else []
     first = _body(subject(digest), text, html, digest.composed_at, digest.subscription)
     bodies = [first, *(_further(digest, part, len(lists)) for part in range(2, len(lists) + 1))]
-    about = {"stop": stop_link(digest), "title": clean(digest.heading)}
     return tuple(
         Rendered(part, {**body, **about, **_attachment(papers)})
         for part, (body, papers) in enumerate(zip_longest(bodies, lists))

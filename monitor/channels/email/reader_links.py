@@ -1,0 +1,67 @@
+"""Links of a mail that are another one for each recipient: to stop it, and to see it as a page.
+
+A digest is rendered once for all its recipients. It has places where these links go, and each
+recipient's are put in when the mail is handed over; the digest's row names the key that signs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+
+from monitor.model import Digest, Json
+from monitor.signing import KeyRing
+
+STOP, VIEW = "stop", "view"
+# Where the pages of these links are.
+PATHS = {STOP: "/u/", VIEW: "/v/"}
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderLinks:
+    """What the links of readers begin with, and what signs them."""
+
+    base: str
+    keys: KeyRing
+
+    def leave_places(self, digest: Digest) -> Digest:
+        """Return a digest with its links, in which a place stands for the token."""
+        urls = {
+            purpose: f"{self.base}{path}{self._place(purpose, digest)}"
+            for purpose, path in PATHS.items()
+        }
+        about = replace(digest.about, stop_url=urls[STOP], view_url=urls[VIEW])
+        return replace(digest, about=about)
+
+    def describe(self, digest: Digest) -> Json:
+        """Return what is stored to fill the places of a digest."""
+        places = {purpose: self._place(purpose, digest) for purpose in PATHS}
+        return {
+            "base": self.base,
+            "key": self.keys.current,
+            "subscription": digest.subscription,
+            "period": digest.period,
+            "places": places,
+        }
+
+    def fill(self, body: Json, recipient: str) -> Json:
+        """Return a stored body with the links of a recipient: always the same."""
+        links = body.get("links")
+        if not links:
+            return body
+        filled = dict(body)
+        for purpose, place in links["places"].items():
+            token = self._token(purpose, links, recipient)
+            filled |= {part: filled[part].replace(place, token) for part in ("text", "html")}
+        url = f"{links['base']}{PATHS[STOP]}{self._token(STOP, links, recipient)}"
+        return filled | {"one_click": url}
+
+    def _token(self, purpose: str, links: Json, recipient: str) -> str:
+        of_digest = () if purpose == STOP else (links["period"],)
+        names = (links["subscription"], *of_digest, recipient)
+        return self.keys.sign(purpose, *names, key=links["key"])
+
+    def _place(self, purpose: str, digest: Digest) -> str:
+        """A text as long as a token, which no paper can have: nobody else knows the key."""
+        signed = self.keys.sign("place", purpose, digest.subscription, digest.period)
+        return hashlib.sha512(signed.encode()).hexdigest()
