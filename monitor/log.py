@@ -68,7 +68,7 @@ def _quieten_libraries() -> None:
 
     httpx logs whole URLs at INFO, and with them the secrets in the addresses of webhooks and APIs.
     """
-    for talkative in ("httpx", "httpcore", "slack_sdk", "alembic"):
+    for talkative in ("httpx", "httpcore", "slack_sdk", "alembic", "uvicorn"):
         logging.getLogger(talkative).setLevel(logging.WARNING)
     # APScheduler warns of jobs that were woken while they ran; their next tick is soon enough.
     # A queue whose server is down logs a traceback for each connection; `Outages` logs it once.

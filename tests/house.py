@@ -69,6 +69,7 @@ class House:
             "topics": {"agents": {"query": "language AND agent"}},
             "channels": {"pages": {"kind": "file", "path": "pages/"}},
             "subscriptions": {"lab": {"topics": ["*"], "channels": ["pages"]}},
+            "web": "off",
         }
         (folder / "dumps").mkdir()
 

@@ -32,6 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("sources", "diff", "match", "digest", "store"),
     ("identity",),
     ("http", "text", "clocks", "resources", "log"),
+    ("signing",),
     ("setting_types",),
     ("model",),
     ("private_files",),
@@ -63,6 +64,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "httpcore": ("http/*",),
     "httpx": ("http/*",),
     "idna": ("channels/email/channel.py",),
+    "itsdangerous": ("signing.py",),
     "jinja2": ("digest/fragments.py", "digest/render.py", "digest/sandbox.py"),
     "latex2mathml": ("digest/mathml.py",),
     "markupsafe": ("digest/mathml.py", "digest/render.py", "web/plots.py"),
@@ -108,6 +110,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "commands/send_test.py",
         "pipeline/freeze.py",
         "store/locks.py",
+        "store/signing_keys.py",
     ),
     "shutil": ("commands/doctor.py", "commands/problems.py", "demo.py", "store/restore.py"),
     "signal": ("channels/email/sendmail.py", "service/process.py"),
@@ -117,7 +120,12 @@ HOMES: dict[str, tuple[str, ...]] = {
         "channels/email/session.py",
         "channels/email/smtp.py",
     ),
-    "socket": ("channels/email/session.py", "commands/heartbeat.py", "http/dialing.py"),
+    "socket": (
+        "channels/email/session.py",
+        "commands/heartbeat.py",
+        "http/dialing.py",
+        "web/server.py",
+    ),
     "sqlalchemy": ("store/*",),
     "sqlite3": ("store/database.py", "store/engine.py"),
     "ssl": (
@@ -127,6 +135,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "http/dialing.py",
         "http/exchange.py",
     ),
+    "starlette": ("web/*",),
     "subprocess": ("channels/email/sendmail.py", "sources/sandbox.py"),
     "tempfile": (
         "channels/email/sendmail.py",
@@ -149,6 +158,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "sources/sandbox.py",
         "store/group_commit.py",
         "testing/sources.py",
+        "web/server.py",
     ),
     "time": (
         "channels/email/oauth.py",
@@ -165,8 +175,10 @@ HOMES: dict[str, tuple[str, ...]] = {
         "service/scheduler.py",
         "sources/feed/xml_feed.py",
         "sources/sandbox.py",
+        "web/guard.py",
     ),
     "typer": ("cli/*",),
+    "uvicorn": ("web/server.py",),
     "uuid": ("channels/file.py",),
     "webbrowser": ("cli/terminal.py",),
     "xxhash": ("identity/keys.py", "sources/jsonl/decompress.py"),
@@ -176,11 +188,11 @@ HOMES: dict[str, tuple[str, ...]] = {
 ANYWHERE = {
     "__future__", "abc", "array", "ast", "base64", "binascii", "bisect", "bz2", "calendar",
     "codecs", "collections", "contextlib", "csv", "dataclasses", "datetime", "difflib", "email",
-    "enum", "errno", "fnmatch", "functools", "gc", "glob", "gzip", "hashlib", "heapq", "html",
-    "importlib", "io", "ipaddress", "itertools", "json", "logging", "math", "msgspec", "operator",
-    "pathlib", "pickle", "queue", "re", "shlex", "stat", "statistics", "string", "structlog",
-    "sys", "textwrap", "traceback", "types", "typing", "unicodedata", "urllib", "xml", "zlib",
-    "zoneinfo",
+    "enum", "errno", "fnmatch", "functools", "gc", "glob", "gzip", "hashlib", "heapq", "hmac",
+    "html", "importlib", "io", "ipaddress", "itertools", "json", "logging", "math", "msgspec",
+    "operator", "pathlib", "pickle", "queue", "re", "shlex", "stat", "statistics", "string",
+    "structlog", "sys", "textwrap", "traceback", "types", "typing", "unicodedata", "urllib",
+    "xml", "zlib", "zoneinfo",
 }  # fmt: skip
 # Packages and files that decide: they read no file, no clock and no chance.
 PURE = (
@@ -206,8 +218,11 @@ PURE = (
     "model/*",
     "pipeline/source_silence.py",
     "rank/*",
+    "signing.py",
     "text/*",
     "web/atom.py",
+    "web/access.py",
+    "web/configuration.py",
     "web/plots.py",
 )
 IMPURE_MODULES = {

@@ -173,8 +173,14 @@ def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> No
     finish(json_output.runs_ok(runs) and json_output.digests_ok(sent, failed.found))
 
 
-def serve(config: Config = CONFIG, now: Now = None) -> None:
-    """Run as a service: read sources and send digests on schedule."""
+def serve(
+    pages: Annotated[
+        bool, typer.Option("--pages/--no-pages", metavar="", help="Serve the pages, too.")
+    ] = True,
+    config: Config = CONFIG,
+    now: Now = None,
+) -> None:
+    """Run as a service: read sources, send digests on schedule, and serve the pages."""
     import logging
 
     from monitor.clocks import clock_at
@@ -182,7 +188,31 @@ def serve(config: Config = CONFIG, now: Now = None) -> None:
     from monitor.service.scheduler import Service
 
     set_up_logging(logging.INFO)
-    Service(config, clock_at(moment(now), running=True)).run()
+    Service(config, clock_at(moment(now), running=True), with_pages=pages).run()
+
+
+def web(
+    listen: Annotated[
+        str,
+        typer.Option(
+            "--listen",
+            metavar="HOST:PORT",
+            show_default=False,
+            help="Another address than that of the configuration.",
+        ),
+    ] = "",
+    config: Config = CONFIG,
+    now: Now = None,
+) -> None:
+    """Serve the pages alone, beside a service with `--no-pages` or on another address."""
+    import logging
+
+    from monitor.clocks import clock_at
+    from monitor.log import set_up_logging
+    from monitor.service.pages import Pages
+
+    set_up_logging(logging.INFO)
+    Pages(config, clock_at(moment(now), running=True), listen).run()
 
 
 def worker(config: Config = CONFIG, now: Now = None) -> None:

@@ -59,13 +59,21 @@ def preview(
         composed = rehearse(runtime, names, early=True)
         folder = _temporary_folder()
         return [write(runtime, folder, digest) for digest in composed]
+    return [write(runtime, _temporary_folder(), past_digest(runtime, name, period))]
+
+
+def past_digest(runtime: Runtime, name: str, period: str) -> Digest:
+    """Return a digest as it was frozen, its matches explained again where that was removed.
+
+    Raises UsageError where there is none.
+    """
     with runtime.database.reading() as tx:
         digest = digests.of_period(tx, name, period)
     if digest is None:
         raise UsageError(f"there is no digest of {name!r} for {period!r}")
     if digests.TEXTS_REMOVED in digest.notes:
-        digest = explain_again(digest, runtime.in_force.explain(runtime.topics))
-    return [write(runtime, _temporary_folder(), digest)]
+        return explain_again(digest, runtime.in_force.explain(runtime.topics))
+    return digest
 
 
 def preview_templates(templates: Path | None, now: datetime | None) -> list[DigestReport]:

@@ -52,13 +52,10 @@ def stored_problems(
     return problems
 
 
-def present_problems(runtime: Runtime) -> list[str]:
-    """Return what is wrong outside the store's records; opens a transaction to write."""
-    return [
-        *_list_parked(runtime),
-        *_list_template_faults(runtime),
-        *_find_unwritable(runtime.database),
-    ]
+def present_problems(runtime: Runtime, *, probe: bool = True) -> list[str]:
+    """Return what is wrong outside the store's records; with `probe` the store is written to."""
+    unwritable = _find_unwritable(runtime.database) if probe else ()
+    return [*_list_parked(runtime), *_list_template_faults(runtime), *unwritable]
 
 
 def _list_incidents(tx: Transaction, runtime: Runtime, now: datetime) -> Iterator[str]:

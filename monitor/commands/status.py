@@ -73,8 +73,11 @@ class Last:
     deliveries: tuple[Delivery, ...]
 
 
-def status(runtime: Runtime) -> Status:
-    """Return the state of everything: what was recorded, and what is wrong now."""
+def status(runtime: Runtime, *, probe: bool = True) -> Status:
+    """Return the state of everything: what was recorded, and what is wrong now.
+
+    With `probe`, whether the store can be written is tried.
+    """
     now = runtime.clock.now()
     with runtime.database.reading() as tx:
         last = {run.source: run for run in runs.last_runs(tx)}
@@ -88,7 +91,7 @@ def status(runtime: Runtime) -> Status:
         )
         read = {report.source: report for report in _read(tx, runtime, now)}
         problems = stored_problems(tx, runtime, states, now)
-    problems += present_problems(runtime)
+    problems += present_problems(runtime, probe=probe)
     return Status(
         ok=not problems,
         sources=tuple(_source(name, last.get(name), read[name]) for name in runtime.sources),

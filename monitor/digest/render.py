@@ -90,7 +90,8 @@ class JinjaTemplates:
         """
         if self._user_dir is None:
             return []
-        shipped = set(_templates_in(resource("templates")))
+        # The pages of the service are no templates of users.
+        shipped = {n for n in _templates_in(resource("templates")) if not n.startswith("pages/")}
         own = set(_templates_in(self._user_dir))
         found: list[Fault] = []
         named: set[str] = set()
@@ -270,6 +271,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "stop_link": about.stop_link,
     "summary": wording.summary,
     "top": wording.top,
+    "verbatim": escape,
     "was_read": about.what_was_read,
     "what_changed": wording.what_changed,
     "waiting": wording.waiting,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from monitor.app import App
 from monitor.commands.heartbeat import SERVICE, end_of_life, living_workers, sign_of_life
-from monitor.errors import StoreBusyError, StoreError
+from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.model import Clock
 from monitor.pipeline import flow
 from monitor.pipeline.flow import Step, Task
@@ -54,9 +54,12 @@ LINE = "line "
 class Service(Running):
     """The running service; where another one serves the same SQLite store, it stands by."""
 
-    def __init__(self, path: Path, clock: Clock, tick: timedelta = TICK) -> None:
+    def __init__(
+        self, path: Path, clock: Clock, tick: timedelta = TICK, *, with_pages: bool = True
+    ) -> None:
         super().__init__(path, clock)
         self.tick = tick
+        self.with_pages = with_pages
 
     def run(self) -> None:
         """Serve, and until the place is free stand by, with nothing open: then take it over."""
@@ -73,9 +76,11 @@ class Service(Running):
                 return
 
     def work(self, app: App) -> None:
-        with _place(app) as place, open_queue(app.runtime.database) as queue:
+        with _place(app) as place, open_queue(app.runtime.database) as queue, ExitStack() as stack:
             jobs = _Jobs(app, self.clock, self.tick, lambda: self._look(app, place), queue)
             jobs.start()
+            if self.with_pages and app.settings.web:
+                _open_pages(app, stack)
             self._announce(app)
             while not self._wake.wait(self.tick.total_seconds()):
                 jobs.wake_late_jobs()
@@ -104,6 +109,16 @@ def _place(app: App) -> Iterator[ServiceLock | None]:
         return
     with service_lock(app.runtime.database) as place:
         yield place
+
+
+def _open_pages(app: App, stack: ExitStack) -> None:
+    """Serve the pages until `stack` is closed; where their address is taken, do without them."""
+    from monitor.web.server import serving_pages
+
+    try:
+        stack.enter_context(serving_pages(app.settings, app.runtime))
+    except MonitorError as fault:
+        log.warning("pages not served", error=fault.message, hint=fault.hint)
 
 
 class _Jobs:

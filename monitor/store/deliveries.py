@@ -72,6 +72,12 @@ def listing(tx: Transaction, states: Collection[DeliveryState] | None = None) ->
     return select_without_bodies(tx, condition)
 
 
+def newest(tx: Transaction, limit: int) -> list[Delivery]:
+    """Return the newest deliveries, newest first, without their bodies."""
+    rows = tx.execute(_query(*_NO_BODIES).order_by(_delivery.id.desc()).limit(limit))
+    return [_to_delivery(row) for row in rows]
+
+
 def open_on(tx: Transaction, channels: Collection[str]) -> list[int]:
     """Return the digests with deliveries that wait for these channels, oldest first."""
     if not channels:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
@@ -13,6 +15,7 @@ from msgspec import structs
 from monitor.model import Digest, DigestPaper, Paper, Rendered
 from monitor.store import papers, schema
 from monitor.store.database import Transaction
+from monitor.store.deliveries import WAITING
 from monitor.store.packed import body_of, pack, unpack
 from monitor.store.sql import among
 
@@ -97,6 +100,65 @@ def headings(tx: Transaction, ids: Iterable[int]) -> dict[int, Heading]:
     columns = sa.select(_digest.id, _digest.subscription, _digest.period, _digest.papers)
     rows = tx.execute(columns.where(among(tx, _digest.id, ids)))
     return {id: Heading(*heading) for id, *heading in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A digest as the archive lists it."""
+
+    id: int
+    subscription: str
+    period: str
+    due_at: datetime
+    papers: int
+    superseded: bool
+
+
+def newest(
+    tx: Transaction, subscriptions: Collection[str], limit: int, before: int | None = None
+) -> list[Listed]:
+    """Return the newest digests of subscriptions, newest first; from below the id `before`."""
+    wanted = [among(tx, _digest.subscription, subscriptions)]
+    if before is not None:
+        wanted.append(_digest.id < before)
+    rows = tx.execute(_listed().where(*wanted).order_by(_digest.id.desc()).limit(limit))
+    return [Listed(*row) for row in rows]
+
+
+def neighbours(
+    tx: Transaction, subscription: str, period: str
+) -> tuple[Listed | None, Listed | None]:
+    """Return the digests of a subscription just before and after one."""
+    own = (_digest.subscription == subscription, _digest.period == period)
+    id_ = sa.select(_digest.id).where(*own).scalar_subquery()
+    same = _listed().where(_digest.subscription == subscription)
+    older = tx.execute(same.where(_digest.id < id_).order_by(_digest.id.desc()).limit(1))
+    newer = tx.execute(same.where(_digest.id > id_).order_by(_digest.id).limit(1))
+    found = [next((Listed(*row) for row in rows), None) for rows in (older, newer)]
+    return found[0], found[1]
+
+
+def oldest_open(tx: Transaction) -> Listed | None:
+    """Return the digest that was due first of those with a delivery that is not over."""
+    rows = tx.execute(
+        _listed()
+        .join(schema.delivery, schema.delivery.c.digest_id == _digest.id)
+        .where(schema.delivery.c.state.in_(WAITING))
+        .order_by(_digest.due_at)
+        .limit(1)
+    )
+    return next((Listed(*row) for row in rows), None)
+
+
+def _listed() -> sa.Select[Any]:
+    return sa.select(
+        _digest.id,
+        _digest.subscription,
+        _digest.period,
+        _digest.due_at,
+        _digest.papers,
+        _digest.superseded_at.is_not(None),
+    )
 
 
 def latest(tx: Transaction, subscription: str) -> tuple[int, Digest] | None:

@@ -46,3 +46,10 @@ def before(tx: Transaction, revisions: Mapping[int, int]) -> dict[int, EarlierTe
         for row in rows
         if row.revision < revisions[row.paper_id]
     }
+
+
+def of_paper(tx: Transaction, paper_id: int) -> dict[int, EarlierText]:
+    """Return the texts of a paper that are kept, by revision, the oldest first."""
+    wanted = sa.select(schema.earlier_text).where(_text.paper_id == paper_id)
+    rows = tx.execute(wanted.order_by(_text.revision))
+    return {row.revision: unpack(row.packed, EarlierText) for row in rows}

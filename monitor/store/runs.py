@@ -97,7 +97,7 @@ def last_runs(tx: Transaction) -> list[Run]:
     newest = (
         sa.select(sa.func.max(_run.id)).where(_run.finished_at.is_not(None)).group_by(_run.source)
     )
-    return _runs(tx, sa.select(schema.run).where(_run.id.in_(newest)).order_by(_run.source))
+    return load(tx, sa.select(schema.run).where(_run.id.in_(newest)).order_by(_run.source))
 
 
 def last_read(tx: Transaction, source: str) -> datetime | None:
@@ -123,7 +123,7 @@ def reads(tx: Transaction, source: str, limit: int = 20) -> list[datetime]:
 def since(tx: Transaction, after: datetime, until: datetime) -> list[Run]:
     """Return the runs that finished after one moment and not after another, in order."""
     in_time = (_run.finished_at > after, _run.finished_at <= until)
-    return _runs(tx, sa.select(schema.run).where(*in_time).order_by(_run.id))
+    return load(tx, sa.select(schema.run).where(*in_time).order_by(_run.id))
 
 
 def report(
@@ -188,7 +188,7 @@ def _counts(run: Run) -> dict[str, Any]:
     }
 
 
-def _runs(tx: Transaction, query: sa.Select[Any]) -> list[Run]:
+def load(tx: Transaction, query: sa.Select[Any]) -> list[Run]:
     return [
         Run(
             source=row.source,

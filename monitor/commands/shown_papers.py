@@ -1,0 +1,94 @@
+"""Stored papers as pages and feeds show them: like those of a digest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from msgspec import structs
+
+from monitor.digest.revision import describe_revision
+from monitor.match import Query, TopicIndex
+from monitor.model import (
+    ChangeKind,
+    DigestPaper,
+    EarlierText,
+    Revision,
+    SourceLabel,
+    StoredPaper,
+    TopicWhy,
+)
+from monitor.pipeline.runtime import Runtime
+from monitor.store import papers
+from monitor.store.database import Transaction
+
+
+def show_papers(
+    runtime: Runtime, tx: Transaction, found: Sequence[StoredPaper], query: Query | None = None
+) -> list[DigestPaper]:
+    """Return stored papers as entries; with a query, with the words that it matched."""
+    sources = papers.sources(tx, [one.id for one in found])
+    entries = [_entry(runtime, one, sources.get(one.id, ())) for one in found]
+    return entries if query is None else _explained(query, entries)
+
+
+def show_paper(
+    runtime: Runtime,
+    stored: StoredPaper,
+    sources: tuple[str, ...],
+    matched: Iterable[TopicWhy] = (),
+) -> DigestPaper:
+    """Return one stored paper as an entry, with why its topics match it."""
+    return _entry(runtime, stored, sources, tuple(matched))
+
+
+def _entry(
+    runtime: Runtime,
+    stored: StoredPaper,
+    sources: tuple[str, ...],
+    matched: tuple[TopicWhy, ...] = (),
+) -> DigestPaper:
+    labels = [runtime.labels.get(name, SourceLabel()) for name in sources]
+    return DigestPaper(
+        paper_id=stored.id,
+        revision=stored.revision,
+        kind=ChangeKind.WITHDRAWN if stored.paper.withdrawn else ChangeKind.NEW,
+        paper=stored.paper,
+        first_seen=stored.first_seen,
+        sources=sources,
+        score=0.0,
+        matched=matched,
+        source_titles=tuple(
+            label.title or name for name, label in zip(sources, labels, strict=True)
+        ),
+        search=next((label.search for label in labels if label.search), runtime.search),
+    )
+
+
+def _explained(query: Query, entries: Sequence[DigestPaper]) -> list[DigestPaper]:
+    index = TopicIndex({"": query})
+    hits = {
+        hit.position: hit.why
+        for hit in index.match(
+            [one.paper for one in entries], sources=[one.sources for one in entries]
+        )
+    }
+    return [
+        replace(one, matched=(TopicWhy("", hits[place]),)) if place in hits else one
+        for place, one in enumerate(entries)
+    ]
+
+
+def describe_revisions(
+    texts: Mapping[int, EarlierText], stored: StoredPaper
+) -> dict[int, Revision]:
+    """Return what each revision changed whose text before is kept, by its number."""
+    paper = stored.paper
+    after = [*texts.values(), EarlierText(paper.title, paper.abstract, paper.version)][1:]
+    return {
+        number + 1: describe_revision(
+            before,
+            structs.replace(paper, title=now.title, abstract=now.abstract, version=now.version),
+        )
+        for (number, before), now in zip(texts.items(), after, strict=True)
+    }

@@ -1,0 +1,78 @@
+"""The pages as one application: its routes, and what it shows to whom."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from monitor.config import Settings
+from monitor.pipeline.runtime import Runtime
+from monitor.web.access import AccessRules
+from monitor.web.guard import Guard
+from monitor.web.pages import (
+    api,
+    deliveries,
+    digests,
+    papers,
+    reader,
+    session,
+    sources,
+    static,
+    today,
+    topics,
+)
+from monitor.web.site import Site, show_problem
+
+PAGES = (today, digests, papers, topics, sources, deliveries, session, reader, api, static)
+
+
+def open_site(settings: Settings, runtime: Runtime) -> Site:
+    """Return what pages show, and to whom, as a configuration says."""
+    url = settings.public_url or ""
+    return Site(
+        runtime=runtime,
+        rules=access_rules(settings),
+        url=url,
+        titles={one.name: one.title or one.name for one in runtime.subscriptions},
+        source_titles={name: one.title or name for name, one in runtime.sources.items()},
+    )
+
+
+def access_rules(settings: Settings) -> AccessRules:
+    """Return who may see and do what, as a configuration says."""
+    web = settings.web
+    host = urlsplit(settings.public_url or "").hostname or ""
+    if web is None:
+        return AccessRules(host=host)
+    return AccessRules(
+        host=host,
+        token=web.token.reveal() if web.token else "",
+        user_header=(web.user_header or "").lower(),
+        operators=frozenset(address.lower() for address in web.operators),
+        proxies=tuple(ipaddress.ip_network(one) for one in web.trusted_proxies),
+    )
+
+
+def make_application(site: Site) -> Starlette:
+    """Return the ASGI application of a site."""
+    application = Starlette(
+        routes=[route for part in PAGES for route in part.ROUTES],
+        middleware=[Middleware(Guard)],
+        exception_handlers={HTTPException: _on_http_error},
+    )
+    application.state.site = site
+    return application
+
+
+def _on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if request.url.path.startswith("/api/"):
+        return JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
+    message = "There is no such page." if error.status_code == 404 else error.detail
+    return show_problem(request, error.status_code, message)

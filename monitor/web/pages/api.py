@@ -1,0 +1,80 @@
+"""`/api/v1/`: the JSON of the commands that read, at matching addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from monitor.commands import json_output, paper_json
+from monitor.commands.explain import explain
+from monitor.commands.search import find_topic, search, try_topic
+from monitor.commands.status import status
+from monitor.errors import QueryError, UsageError
+from monitor.store import deliveries, suppressions
+from monitor.web.site import site_of
+
+MOST, USUAL = 10_000, 1_000
+
+Answer = dict[str, Any]
+
+
+def _json(find: Callable[[Request], Answer]) -> Callable[[Request], Response]:
+    """Return an endpoint that answers with JSON; what is refused is said in `error`."""
+
+    def answer(request: Request) -> Response:
+        try:
+            return JSONResponse(find(request))
+        except QueryError as error:
+            return JSONResponse({"error": str(error), "position": error.position}, 400)
+        except UsageError as error:
+            return JSONResponse({"error": str(error)}, 404)
+
+    return answer
+
+
+def get_status(request: Request) -> Answer:
+    return json_output.status(status(site_of(request).runtime, probe=False))
+
+
+def get_papers(request: Request) -> Answer:
+    """Return the papers that `q` finds, newest first; `limit` is 1,000 when it is not given."""
+    query, limit = request.query_params.get("q", ""), request.query_params.get("limit", "")
+    most = min(int(limit), MOST) if limit.isdecimal() and limit != "0" else USUAL
+    return paper_json.papers(search(site_of(request).runtime, query, most).papers)
+
+
+def get_paper(request: Request) -> Answer:
+    return paper_json.explanation(explain(site_of(request).runtime, request.path_params["id"]))
+
+
+def get_trial(request: Request) -> Answer:
+    runtime, query = site_of(request).runtime, request.query_params.get("q", "")
+    return json_output.trial(try_topic(runtime, find_topic(runtime, query) or query))
+
+
+def get_deliveries(request: Request) -> Answer:
+    with site_of(request).runtime.database.reading() as tx:
+        return json_output.deliveries(deliveries.newest(tx, MOST))
+
+
+def get_suppressions(request: Request) -> Answer:
+    runtime = site_of(request).runtime
+    with runtime.database.reading() as tx:
+        return json_output.suppressions(suppressions.listing(tx, runtime.clock.now()))
+
+
+ROUTES = [
+    Route(f"/api/v1/{path}", _json(find))
+    for path, find in (
+        ("status", get_status),
+        ("papers", get_papers),
+        ("explain/{id}", get_paper),
+        ("topics/try", get_trial),
+        ("deliveries", get_deliveries),
+        ("suppressions", get_suppressions),
+    )
+]

@@ -1,0 +1,84 @@
+"""`/deliveries`: what was sent, failed, waits or is unknown, and who gets nothing."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from monitor.errors import UsageError
+from monitor.model import DeliveryState
+from monitor.pipeline.settle_deliveries import resolve
+from monitor.store import deliveries, suppressions, uncertain_deliveries
+from monitor.web.forms import form, operator_only
+from monitor.web.site import Form, go, show, site_of
+
+NEWEST = 200
+
+
+def all_deliveries(request: Request) -> Response:
+    """List the newest deliveries, those that need a person first, and the suppressions."""
+    runtime = site_of(request).runtime
+    now = runtime.clock.now()
+    with runtime.database.reading() as tx:
+        counts = deliveries.counts(tx)
+        unknown = uncertain_deliveries.listing(tx)
+        newest = deliveries.newest(tx, NEWEST)
+        suppressed = suppressions.listing(tx, now)
+    return show(
+        request,
+        "deliveries",
+        counts=counts,
+        unknown=unknown,
+        newest=newest,
+        suppressed=suppressed,
+        retried=(DeliveryState.FAILED, DeliveryState.RETRY, DeliveryState.SUPPRESSED),
+        names=[one.name for one in runtime.subscriptions],
+    )
+
+
+def settle(request: Request, fields: Form) -> Response:
+    """Mark an unknown delivery as sent, or have it sent again."""
+    fate = fields.get("fate")
+    if fate not in ("sent", "resend"):
+        raise UsageError("nothing was chosen", "choose “it arrived” or “send it again”")
+    resolve(
+        site_of(request).runtime, request.path_params["id"], "sent" if fate == "sent" else "resend"
+    )
+    return go("/deliveries")
+
+
+def send_again(request: Request, fields: Form) -> Response:
+    """Have a failed, waiting or suppressed delivery sent at the next opportunity."""
+    runtime = site_of(request).runtime
+    with runtime.database.writing() as tx:
+        uncertain_deliveries.retry(tx, request.path_params["id"], runtime.clock.now())
+    return go("/deliveries")
+
+
+def suppress(request: Request, fields: Form) -> Response:
+    """Send somebody nothing more of a subscription, or of all."""
+    runtime, recipient = site_of(request).runtime, fields.get("recipient", "").strip()
+    if not recipient:
+        raise UsageError("nobody was named", "give an address, or a recipient of a channel")
+    with runtime.database.writing() as tx:
+        suppressions.suppress(
+            tx, recipient, fields.get("subscription", ""), runtime.clock.now(), how="operator"
+        )
+    return go("/deliveries")
+
+
+def lift(request: Request, fields: Form) -> Response:
+    """Send somebody digests again."""
+    with site_of(request).runtime.database.writing() as tx:
+        suppressions.lift(tx, fields.get("recipient", ""), fields.get("subscription", ""))
+    return go("/deliveries")
+
+
+ROUTES = [
+    Route("/deliveries", all_deliveries),
+    Route("/deliveries/{id:int}/settle", form(operator_only(settle)), methods=["POST"]),
+    Route("/deliveries/{id:int}/retry", form(operator_only(send_again)), methods=["POST"]),
+    Route("/deliveries/suppress", form(operator_only(suppress)), methods=["POST"]),
+    Route("/deliveries/lift", form(operator_only(lift)), methods=["POST"]),
+]

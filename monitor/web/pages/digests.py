@@ -1,0 +1,73 @@
+"""`/digests`: the archive, and one digest as a page, as mail and as text."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from monitor.channels.email.render import render_digest
+from monitor.commands.preview import past_digest
+from monitor.errors import UsageError
+from monitor.model import Digest
+from monitor.store import digests
+from monitor.web.guard import POLICY_OF_DOCUMENTS
+from monitor.web.site import show, show_problem, site_of, subscriptions_of
+
+PAGE = 50
+
+
+def archive(request: Request) -> Response:
+    """List the digests, newest first."""
+    names = [one.name for one in subscriptions_of(request)]
+    chosen = request.query_params.get("subscription", "")
+    before = _number(request.query_params.get("before", ""))
+    wanted = [chosen] if chosen in names else names
+    with site_of(request).runtime.database.reading() as tx:
+        found = digests.newest(tx, wanted, PAGE + 1, before)
+    return show(
+        request,
+        "digests",
+        found=found[:PAGE],
+        older=found[PAGE - 1].id if len(found) > PAGE else None,
+        names=names,
+        chosen=chosen,
+        titles=site_of(request).titles,
+    )
+
+
+def one_digest(request: Request) -> Response:
+    """Show a digest as a page, with the ones before and after it; or as the mail it was."""
+    name, period = request.path_params["subscription"], request.path_params["period"]
+    if name not in {one.name for one in subscriptions_of(request)}:
+        return show_problem(request, 404, f"There is no subscription “{name}”.")
+    runtime = site_of(request).runtime
+    try:
+        digest = past_digest(runtime, name, period)
+    except UsageError as error:
+        return show_problem(request, 404, error.message)
+    form = request.query_params.get("as", "page")
+    if form in ("mail", "text"):
+        return _as_mail(request, digest, form)
+    with runtime.database.reading() as tx:
+        older, newer = digests.neighbours(tx, name, period)
+    return show(request, "digest", digest=digest, full=digest.full, older=older, newer=newer)
+
+
+def _as_mail(request: Request, digest: Digest, form: str) -> Response:
+    """Return a digest as mail programs show it, or its plain text."""
+    mail = render_digest(digest, site_of(request).runtime.templates)[0].body
+    if form == "text":
+        return PlainTextResponse(mail["text"])
+    headers = {"content-security-policy": POLICY_OF_DOCUMENTS}
+    return HTMLResponse(mail["html"], headers=headers)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < 19 else None
+
+
+ROUTES = [
+    Route("/digests", archive),
+    Route("/digests/{subscription}/{period}", one_digest),
+]

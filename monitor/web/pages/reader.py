@@ -1,0 +1,88 @@
+"""`/u/TOKEN` and `/v/TOKEN`: what the links in a reader's mail open, without a login.
+
+A token opens only what it names. RFC 8058: a mail program stops the digests by a POST without
+cookies, in either encoding of forms; it is answered with 200, again and also when all is gone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from monitor.channels.email.reader_links import STOP, VIEW
+from monitor.channels.pages import render_pages
+from monitor.commands.preview import past_digest
+from monitor.commands.reader_wishes import LINK, ONE_CLICK, Standing, Wish, grant, standing
+from monitor.digest.wording import format_count
+from monitor.errors import UsageError
+from monitor.web.forms import form
+from monitor.web.guard import POLICY_OF_DOCUMENTS
+from monitor.web.site import Form, show, show_problem, site_of
+
+_INVALID = "This link is not valid. It may have been cut off: copy it whole from the mail."
+
+# Further pages of a long digest are named after the first: see `render_pages`.
+_PAGE = re.compile(r"(?P<token>.*?)(?:-page-(?P<page>\d{1,4})\.html)?", re.DOTALL)
+
+
+def show_stop(request: Request) -> Response:
+    """Show what a reader gets, and the buttons that change it; nothing is changed by looking."""
+    names = _names(request, STOP, 2)
+    if names is None:
+        return show_problem(request, 404, _INVALID)
+    return _show_standing(request, standing(site_of(request).runtime, names[0], names[1]))
+
+
+def change(request: Request, fields: Form) -> Response:
+    """Stop, pause or resume the digests of a reader."""
+    names = _names(request, STOP, 2)
+    if names is None:
+        return show_problem(request, 404, _INVALID)
+    one_click = fields.get("List-Unsubscribe", "").lower() == "one-click"
+    wish = Wish.STOP if one_click else next((w for w in Wish if w == fields.get("wish")), None)
+    if wish is None:
+        return show_problem(request, 400, "Nothing was chosen, and nothing was changed.")
+    how = ONE_CLICK if one_click else LINK
+    now = grant(site_of(request).runtime, names[0], names[1], wish, how)
+    return _show_standing(request, now, done=True)
+
+
+def _show_standing(request: Request, now: Standing, done: bool = False) -> Response:
+    title = site_of(request).titles.get(now.subscription, now.subscription)
+    return show(request, "stop", standing=now, title=title, done=done)
+
+
+def show_digest(request: Request) -> Response:
+    """Show the digest that a mail brought, as a page."""
+    written = _PAGE.fullmatch(request.path_params["token"])
+    token, number = written.group("token", "page") if written else ("", None)
+    names = _names(request, VIEW, 3, token)
+    if names is None:
+        return show_problem(request, 404, _INVALID)
+    runtime = site_of(request).runtime
+    try:
+        digest = past_digest(runtime, names[0], names[1])
+    except UsageError as error:
+        return show_problem(request, 404, error.message)
+    pages = render_pages(digest, runtime.templates, token)
+    place = int(number or 1) - 1
+    if place >= len(pages):
+        return show_problem(request, 404, f"This digest has {format_count(len(pages), 'page')}.")
+    return HTMLResponse(pages[place], headers={"content-security-policy": POLICY_OF_DOCUMENTS})
+
+
+def _names(request: Request, purpose: str, count: int, token: str = "") -> tuple[str, ...] | None:
+    """Return what the token in the address names, None where it is not one of ours."""
+    keys = site_of(request).runtime.keys
+    names = keys.read(purpose, token or request.path_params["token"]) if keys.keys else None
+    return names if names and len(names) == count else None
+
+
+ROUTES = [
+    Route("/u/{token}", show_stop),
+    Route("/u/{token}", form(change), methods=["POST"]),
+    Route("/v/{token}", show_digest),
+]

@@ -1,0 +1,77 @@
+"""`/`, `/status` and `/healthz`: how things are now."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from monitor.commands.heartbeat import vital_signs
+from monitor.commands.status import status
+from monitor.store import digests, runs
+from monitor.web.site import show, site_of, subscriptions_of, viewer_of
+
+NEWEST = 12
+
+
+def today(request: Request) -> Response:
+    """Show what came in, what was sent, what is due when, trouble, and the newest digests."""
+    site, viewer = site_of(request), viewer_of(request)
+    names = [one.name for one in subscriptions_of(request)]
+    with site.runtime.database.reading() as tx:
+        newest = digests.newest(tx, names, NEWEST)
+    report = status(site.runtime, probe=False) if viewer.is_operator else None
+    return show(
+        request,
+        "today",
+        report=report,
+        newest=newest,
+        titles=site.titles,
+        source_titles=site.source_titles,
+    )
+
+
+def show_status(request: Request) -> Response:
+    report = status(site_of(request).runtime, probe=False)
+    return show(request, "status", report=report)
+
+
+def health(request: Request) -> Response:
+    """Answer 503 where the scheduler is dead or the store cannot be written, and for nothing else.
+
+    Somebody who is logged in also gets the names.
+    """
+    runtime = site_of(request).runtime
+    checks = vital_signs(runtime.database)
+    ok = all(check.ok for check in checks)
+    answer: dict[str, object] = {
+        "ok": ok,
+        "checks": [{"name": one.name, "ok": one.ok, "message": one.message} for one in checks],
+    }
+    if ok:
+        answer |= _ages(request)
+    return JSONResponse(answer, 200 if ok else 503)
+
+
+def _ages(request: Request) -> dict[str, object]:
+    """Return the age in seconds of each source's last good run, and of the oldest late digest."""
+    runtime, is_known = site_of(request).runtime, viewer_of(request).is_known
+    now = datetime.now(UTC)
+    with runtime.database.reading() as tx:
+        read = {name: runs.last_read(tx, name) for name in runtime.sources}
+        due = digests.oldest_open(tx)
+    ages = {name: round((now - at).total_seconds()) if at else None for name, at in read.items()}
+    late = round((now - due.due_at).total_seconds()) if due else None
+    if not is_known:
+        return {"sources": list(ages.values()), "oldest_overdue_digest": late}
+    named = {"subscription": due.subscription, "age": late} if due else None
+    return {"sources": ages, "oldest_overdue_digest": named}
+
+
+ROUTES = [
+    Route("/", today),
+    Route("/status", show_status),
+    Route("/healthz", health),
+]

@@ -1,0 +1,120 @@
+"""`/topics` and `/try`: what topics find, and what a new one would have found."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from monitor.commands.search import Trial, find_topic, search, try_topic
+from monitor.commands.shown_papers import show_papers
+from monitor.config.messages import pointed
+from monitor.errors import QueryError
+from monitor.match import parse_query, parse_topic
+from monitor.model import DayCount, DigestPaper
+from monitor.store import topic_history
+from monitor.web.configuration import topic_yaml
+from monitor.web.plots import plot_days
+from monitor.web.site import show, show_problem, site_of
+
+NEWEST = 20
+# A longer query is refused before it is read.
+LONGEST = 4_000
+
+
+def all_topics(request: Request) -> Response:
+    """List the topics, with how many papers each matched lately, and who has them."""
+    runtime = site_of(request).runtime
+    with runtime.database.reading() as tx:
+        counts = topic_history.recent_counts(tx, runtime.clock.now())
+    faults = runtime.in_force.errors(runtime.topics)
+    return show(
+        request,
+        "topics",
+        topics=runtime.topics,
+        sections=runtime.sections,
+        counts=counts,
+        faults={name: fault.message for name, fault in faults.items()},
+    )
+
+
+def one_topic(request: Request) -> Response:
+    """Show what a topic finds: papers a day, how wide it is, the newest matches."""
+    runtime, name = site_of(request).runtime, request.path_params["name"]
+    topic = find_topic(runtime, name)
+    if topic is None:
+        return show_problem(request, 404, f"There is no topic “{name}”.")
+    heading = runtime.sections[name].title if name in runtime.sections else name
+    subscribers = [one.name for one in runtime.subscriptions if name in one.topics]
+    try:
+        parsed = parse_topic(topic)
+    except QueryError as error:
+        fault = pointed(topic.query, error)
+        return show(request, "topic", topic=topic, heading=heading, fault=fault, trial=None)
+    trial = try_topic(runtime, topic)
+    with runtime.database.reading() as tx:
+        entries = show_papers(runtime, tx, topic_history.newest_papers(tx, name, NEWEST), parsed)
+    return show(
+        request,
+        "topic",
+        topic=topic,
+        heading=heading,
+        fault="",
+        trial=trial,
+        plot=_plot(trial, heading),
+        entries=entries,
+        subscribers=subscribers,
+    )
+
+
+def try_query(request: Request) -> Response:
+    """Show what a query would have found, and the lines that make a topic of it."""
+    runtime, query = site_of(request).runtime, request.query_params.get("q", "").strip()
+    fault, trial = "", None
+    entries: list[DigestPaper] = []
+    if len(query) > LONGEST:
+        fault = f"A query has at most {LONGEST:,} characters here."
+    elif query:
+        try:
+            trial, entries = _find(request, query)
+        except QueryError as error:
+            fault = pointed(query, error)
+    part = "try_results" if request.query_params.get("part") == "results" else "try"
+    return show(
+        request,
+        part,
+        query=query,
+        fault=fault,
+        trial=trial,
+        plot=_plot(trial, "What it would have found") if trial else "",
+        entries=entries,
+        yaml=topic_yaml(query, runtime.topics) if trial else "",
+    )
+
+
+def _find(request: Request, query: str) -> tuple[Trial, list[DigestPaper]]:
+    runtime = site_of(request).runtime
+    parsed = parse_query(query, runtime.synonyms)
+    trial = try_topic(runtime, query)
+    found = [one.stored for one in search(runtime, query, NEWEST).papers]
+    with runtime.database.reading() as tx:
+        return trial, show_papers(runtime, tx, found, parsed)
+
+
+def _plot(trial: Trial, title: str) -> str:
+    """Return the matches by the day on which they were first seen, quiet days among them."""
+    counts = {date.fromisoformat(one.day): one.papers for one in trial.per_day}
+    if not counts:
+        return ""
+    first, last = min(counts), max(counts)
+    days = (first + timedelta(days=number) for number in range((last - first).days + 1))
+    return plot_days([DayCount(day, counts.get(day, 0)) for day in days], title)
+
+
+ROUTES = [
+    Route("/topics", all_topics),
+    Route("/topics/{name}", one_topic),
+    Route("/try", try_query),
+]

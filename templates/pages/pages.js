@@ -1,0 +1,50 @@
+"use strict";
+// Pages work without this: it tries a topic as one types, and copies lines of configuration.
+
+const form = document.querySelector("form[data-try]");
+if (form) {
+  const input = form.elements.q;
+  const results = document.getElementById("results");
+  let wanted = input.value;
+  let shown = input.value;
+  let busy = false;
+
+  // One request at a time: what was typed meanwhile is asked for when it is answered.
+  const ask = async () => {
+    if (busy || wanted === shown) return;
+    busy = true;
+    const query = wanted;
+    try {
+      const answer = await fetch(`/try?part=results&q=${encodeURIComponent(query)}`);
+      if (answer.ok) {
+        results.innerHTML = await answer.text();
+        history.replaceState(null, "", query ? `/try?q=${encodeURIComponent(query)}` : "/try");
+        offerCopies();
+      }
+    } finally {
+      shown = query;
+      busy = false;
+      if (wanted !== shown) ask();
+    }
+  };
+  let timer;
+  input.addEventListener("input", () => {
+    wanted = input.value;
+    clearTimeout(timer);
+    timer = setTimeout(ask, 250);
+  });
+}
+
+function offerCopies() {
+  for (const lines of document.querySelectorAll("[data-copy]")) {
+    if (lines.nextElementSibling || !navigator.clipboard) continue;
+    const button = document.createElement("button");
+    button.textContent = "Copy";
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(lines.textContent);
+      button.textContent = "Copied";
+    });
+    lines.after(button);
+  }
+}
+offerCopies();

@@ -1,0 +1,277 @@
+"""The pages of a real installation, asked for over HTTP."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+import sqlalchemy as sa
+
+from monitor.app import App
+from monitor.commands.heartbeat import SERVICE
+from monitor.model import DeliveryState
+from monitor.store import deliveries, heartbeats, incidents, schema
+from tests.house import AGENTS, House
+from tests.web.conftest import TOKEN, links, pages, public_pages
+
+OWN = {"Sec-Fetch-Site": "same-origin"}
+PATHS = (
+    "/",
+    "/status",
+    "/digests",
+    "/papers",
+    "/papers?q=agent",
+    "/topics",
+    "/try",
+    "/try?q=agent",
+    "/sources",
+    "/deliveries",
+    "/healthz",
+    "/api/v1/status",
+    "/api/v1/papers",
+    "/api/v1/deliveries",
+    "/api/v1/suppressions",
+    "/api/v1/topics/try?q=agent",
+)
+
+
+def rows(app: App) -> dict[str, list[Any]]:
+    """Return all that is stored, but for signs of life."""
+    tables = [one for one in schema.metadata.sorted_tables if one.name != "heartbeat"]
+    with app.runtime.database.reading() as tx:
+        return {one.name: sorted(map(repr, tx.execute(sa.select(one)))) for one in tables}
+
+
+def beat(app: App, at: datetime) -> None:
+    """Let the scheduler give a sign of life."""
+    with app.runtime.database.writing() as tx:
+        heartbeats.beat(tx, SERVICE, at)
+
+
+def crawl(client: httpx.Client, start: tuple[str, ...]) -> dict[str, httpx.Response]:
+    """Follow every link from some pages, by GET and HEAD, as a scanner does."""
+    found: dict[str, httpx.Response] = {}
+    waiting = [*start]
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        client.head(path)
+        found[path] = client.get(path)
+        if "html" in found[path].headers.get("content-type", ""):
+            waiting += links(found[path].text)
+    return found
+
+
+def test_W01_a_scanner_that_follows_every_link_finds_pages_and_changes_nothing(lived: House):
+    with pages(lived) as (app, client):
+        beat(app, datetime.now(UTC))
+        before = rows(app)
+        found = crawl(client, PATHS)
+        assert {
+            path: one.status_code for path, one in found.items() if one.status_code != 200
+        } == {}
+        assert any(path.startswith("/digests/lab/") for path in found)
+        assert "/papers/1" in found
+        assert "/sources/page" in found
+        assert "/topics/agents" in found
+        assert rows(app) == before
+
+
+def test_an_empty_installation_shows_on_each_page_what_would_be_there(house: House):
+    house.settings |= {"sources": {}, "topics": {}, "channels": {}, "subscriptions": {}}
+    with pages(house) as (_, client):
+        # No service has ever run here: that alone is no health.
+        shown = {path: client.get(path) for path in PATHS if path != "/healthz"}
+    assert {path: one.status_code for path, one in shown.items() if one.status_code != 200} == {}
+    assert "arxiv: {kind: arxiv" in shown["/"].text
+    assert "language-agents: {query:" in shown["/topics"].text
+    assert "kind: feed" in shown["/sources"].text
+
+
+def test_every_answer_has_the_headers_that_keep_a_page_to_itself(asked: httpx.Client):
+    for path in ("/", "/nothing", "/digests", "/u/forged", "/healthz", "/api/v1/status"):
+        headers = asked.get(path).headers
+        assert headers["content-security-policy"].startswith("default-src 'none'")
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-robots-tag"] == "noindex, nofollow"
+        assert headers["cache-control"] == "no-store"
+        assert headers["referrer-policy"] == ("no-referrer" if path[:3] == "/u/" else "same-origin")
+    assert "server" not in asked.get("/").headers
+
+
+def test_no_page_has_style_or_script_within_it(asked: httpx.Client):
+    for path, answer in crawl(asked, PATHS).items():
+        if "as=mail" not in path and "html" in answer.headers["content-type"]:
+            assert not re.search(
+                r"<script(?! src=\"/static/)|<style|\sstyle=|\son[a-z]+=", answer.text
+            ), path
+
+
+def test_a_fault_of_a_query_is_shown_under_it_with_its_place(asked: httpx.Client):
+    for path in ("/papers", "/try"):
+        shown = asked.get(path, params={"q": "(agent OR"})
+        assert shown.status_code == 200
+        assert "(agent OR\n" in shown.text
+        assert re.search(r"\n +\^", shown.text)
+
+
+def test_a_tried_topic_can_be_copied_and_says_what_no_paper_has(asked: httpx.Client):
+    shown = asked.get("/try", params={"q": "agent OR 'zyzzyva"}).text
+    assert "zyzzyva" in shown
+    shown = asked.get("/try", params={"q": "language AND agent"}).text
+    assert "topics:\n  language-agent:\n    query: &#39;language AND agent&#39;" in shown
+    part = asked.get("/try", params={"q": "agent", "part": "results"}).text
+    assert "<html" not in part
+    assert "<mark>" in part
+
+
+def test_a_paper_shows_where_it_was_seen_and_the_words_that_matched(asked: httpx.Client):
+    [number] = {
+        path
+        for path in links(asked.get("/papers", params={"q": "agent"}).text)
+        if path.startswith("/papers/")
+    }
+    shown = asked.get(number).text
+    assert AGENTS[0] in re.sub("<[^>]*>", "", shown)
+    assert "<mark>" in shown
+    assert "1.txt" in shown or "page" in shown
+    assert "/topics/agents" in shown
+    assert "/digests/lab/" in shown
+
+
+def test_an_unknown_delivery_is_settled_once(lived: House):
+    with pages(lived) as (app, client):
+        with app.runtime.database.writing() as tx:
+            tx.execute(sa.update(schema.delivery).values(state=DeliveryState.UNKNOWN))
+            [delivery] = deliveries.listing(tx)
+        assert "It arrived" in client.get("/deliveries").text
+        path = f"/deliveries/{delivery.id}/settle"
+        assert client.post(path, data={"fate": "sent"}).status_code == 403
+        assert client.post(path, data={"fate": "sent"}, headers=OWN).status_code == 303
+        after = rows(app)
+        assert client.post(path, data={"fate": "sent"}, headers=OWN).status_code == 409
+        assert rows(app) == after
+        with app.runtime.database.reading() as tx:
+            assert deliveries.get(tx, delivery.id).state is DeliveryState.SENT
+
+
+def test_papers_are_joined_and_split_by_an_operator(lived: House):
+    with pages(lived) as (app, client):
+        done = client.post("/papers/1/merge", data={"other": "2"}, headers=OWN)
+        assert done.headers["location"] == "/papers/1"
+        assert client.get("/papers/2").status_code == 200
+        after = rows(app)
+        assert client.post("/papers/1/merge", data={"other": "2"}, headers=OWN).status_code == 409
+        assert rows(app) == after
+
+
+def test_a_suppression_is_added_and_lifted(lived: House):
+    with pages(lived) as (_, client):
+        form = {"recipient": "bob@example.org", "subscription": "lab"}
+        assert client.post("/deliveries/suppress", data=form, headers=OWN).status_code == 303
+        assert "bob@example.org" in client.get("/deliveries").text
+        assert client.post("/deliveries/lift", data=form, headers=OWN).status_code == 303
+        assert "bob@example.org" not in client.get("/deliveries").text
+
+
+def test_times_are_shown_in_the_zone_that_the_viewer_chose(asked: httpx.Client):
+    assert "Asia/Tokyo" not in asked.get("/").text
+    chosen = asked.post("/zone", data={"zone": "Asia/Tokyo", "next": "/status"}, headers=OWN)
+    assert chosen.headers["location"] == "/status"
+    assert "Asia/Tokyo" in asked.get("/").text
+    assert asked.post("/zone", data={"zone": "Atlantis"}, headers=OWN).status_code == 409
+    onward = asked.post("/zone", data={"zone": "", "next": "//evil.example"}, headers=OWN)
+    assert onward.headers["location"] == "/"
+
+
+def test_somebody_logs_in_with_the_token_and_out_again(lived: House):
+    with public_pages(lived) as (_, client):
+        assert client.get("/papers").headers["location"] == "/login?next=/papers"
+        wrong = client.post("/login", data={"token": "a guess"}, headers=OWN)
+        assert wrong.status_code == 403
+        right = client.post("/login", data={"token": TOKEN, "next": "/papers"}, headers=OWN)
+        assert right.headers["location"] == "/papers"
+        cookie = right.headers["set-cookie"]
+        assert {"HttpOnly", "Secure", "SameSite=lax"} <= {one.strip() for one in cookie.split(";")}
+        assert TOKEN not in cookie
+        session = {"Cookie": cookie.partition(";")[0]}
+        assert client.get("/papers", headers=session).status_code == 200
+        assert client.get("/api/v1/status").status_code == 401
+        bearer = {"Authorization": f"Bearer {TOKEN}"}
+        assert client.get("/api/v1/status", headers=bearer).status_code == 200
+
+
+def test_who_guesses_the_token_too_often_has_to_wait(lived: House):
+    with public_pages(lived) as (_, client):
+        guesses = [
+            client.post("/login", data={"token": f"guess {n}"}, headers=OWN) for n in range(21)
+        ]
+        assert [one.status_code for one in guesses] == [403] * 20 + [429]
+        assert client.post("/login", data={"token": TOKEN}, headers=OWN).status_code == 429
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_long_form_is_refused(asked: httpx.Client, chunked: bool):
+    body = b"fate=" + b"x" * 70_000
+    content: Any = iter([body]) if chunked else body
+    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = asked.post("/deliveries/1/settle", content=content, headers=OWN | kind)
+    assert answer.status_code in (400, 413)
+
+
+def test_no_secret_is_on_any_page(lived: House):
+    lived.by_mail(25, "ada@example.org", username="papers", password="hunter2 hunter2")
+    lived.settings["smtp"]["tls"] = "starttls"
+    lived.settings["secret_key"] = ["the first key of all", "the second key of all"]
+    with public_pages(lived) as (_, client):
+        client.headers["Authorization"] = f"Bearer {TOKEN}"
+        for path, answer in crawl(client, PATHS).items():
+            for secret in ("hunter2", TOKEN, "key of all"):
+                assert secret not in answer.text, path
+
+
+def test_W08_health_is_red_when_the_scheduler_has_died(lived: House):
+    with pages(lived) as (app, client):
+        beat(app, datetime.now(UTC))
+        assert client.get("/healthz").status_code == 200
+        beat(app, datetime.now(UTC) - timedelta(minutes=10))
+        assert client.get("/healthz").status_code == 503
+        # Nothing else turns it red: a source that fails is no illness of the service.
+        beat(app, datetime.now(UTC))
+        with app.runtime.database.writing() as tx:
+            incidents.open_incident(tx, "source page", incidents.FAILING, datetime.now(UTC), "503")
+        assert client.get("/healthz").status_code == 200
+        assert "source page has been failing" in client.get("/status").text
+
+
+def test_health_names_sources_only_to_who_is_logged_in(lived: House):
+    with public_pages(lived) as (app, client):
+        assert client.get("/healthz").status_code == 503  # no service has ever run
+        beat(app, datetime.now(UTC))
+        anybody = client.get("/healthz")
+        assert anybody.status_code == 200
+        assert isinstance(anybody.json()["sources"], list)
+        assert "lab" not in anybody.text
+        operator = client.get("/healthz", headers={"Authorization": f"Bearer {TOKEN}"})
+        assert operator.json()["sources"].keys() == {"page"}
+
+
+def test_a_reader_sees_the_subscriptions_that_list_their_address(lived: House):
+    lived.by_mail(25, "ada@example.org")
+    other = {"topics": ["*"], "email": ["bob@example.org"]}
+    lived.settings["subscriptions"]["other"] = other
+    proxy = {"user_header": "Remote-User", "trusted_proxies": ["127.0.0.1"]}
+    with public_pages(lived, **proxy) as (_, client):
+        bob = {"Remote-User": "bob@example.org"}
+        ada = {"Remote-User": "Ada@example.org"}
+        [path] = {one for one in links(client.get("/digests", headers=ada).text) if "/lab/" in one}
+        assert client.get(path, headers=ada).status_code == 200
+        assert client.get(path, headers=bob).status_code == 404
+        assert "/lab/" not in client.get("/", headers=bob).text
+        assert client.get("/deliveries", headers=bob).status_code == 403
+        refused = client.post("/papers/1/merge", data={"other": "2"}, headers=bob | OWN)
+        assert refused.status_code == 403

@@ -1,0 +1,240 @@
+"""The links in a reader's mail: what they open, and that only our own are accepted."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import re
+from collections.abc import Iterator
+from email.message import EmailMessage
+
+import httpx
+import pytest
+
+from monitor.app import App
+from monitor.commands.reader_wishes import Wish, grant, standing
+from monitor.signing import KeyRing
+from monitor.store import suppressions
+from tests.house import AGENTS, FOLDING, House
+from tests.servers.smtp import Kept, ScriptedSmtp
+from tests.web.conftest import PUBLIC, public_pages
+from tests.web.test_pages import rows
+
+KEY = "a key of this installation"
+ADA, BOB = "ada@example.org", "bob@example.org"
+
+
+@pytest.fixture
+def mailed(house: House, smtp: ScriptedSmtp) -> House:
+    """Ada and Bob got a digest by mail, with links to pages."""
+    house.by_mail(smtp.port, ADA, BOB)
+    house.settings |= {"public_url": PUBLIC, "secret_key": [KEY]}
+    house.add("1.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+    assert house.run() == {"lab": 1}
+    return house
+
+
+@pytest.fixture
+def asked(mailed: House) -> Iterator[tuple[App, httpx.Client]]:
+    with public_pages(mailed) as opened:
+        yield opened
+
+
+def mails(smtp: ScriptedSmtp) -> dict[str, EmailMessage]:
+    return {one.recipient: parsed(one.content) for one in smtp.received}
+
+
+def parsed(content: bytes) -> EmailMessage:
+    message = email.message_from_bytes(content, policy=email.policy.default)
+    assert isinstance(message, EmailMessage)
+    return message
+
+
+def stop_path(mail: EmailMessage) -> str:
+    found = re.match(rf"<{PUBLIC}(/u/[^>]+)>", str(mail["List-Unsubscribe"]))
+    assert found
+    return found[1]
+
+
+def test_E5_one_https_address_of_this_reader_and_list_and_the_header_for_one_click(
+    mailed: House, smtp: ScriptedSmtp
+):
+    both = mails(smtp)
+    assert both.keys() == {ADA, BOB}
+    for mail in both.values():
+        assert [
+            len(mail.get_all(one, [])) for one in ("List-Unsubscribe", "List-Unsubscribe-Post")
+        ] == [1, 1]
+        assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+        assert str(mail["List-Unsubscribe"]).count("https:") == 1
+        assert "mailto:papers@example.org" in str(mail["List-Unsubscribe"])
+    assert stop_path(both[ADA]) != stop_path(both[BOB])
+
+
+def test_E5_without_https_there_is_no_one_click(house: House, smtp: ScriptedSmtp):
+    house.by_mail(smtp.port)
+    house.settings |= {"public_url": "http://papers.lan", "secret_key": [KEY]}
+    house.add("1.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+    house.run()
+    mail = mails(smtp)[ADA]
+    assert "http://papers.lan/u/" in str(mail["List-Unsubscribe"])
+    assert mail["List-Unsubscribe-Post"] is None
+
+
+def test_M16_a_long_address_to_unsubscribe_stands_in_one_clear_line(
+    mailed: House, smtp: ScriptedSmtp
+):
+    for mail in smtp.received:
+        [line] = [
+            one for one in mail.content.split(b"\r\n") if one.startswith(b"List-Unsubscribe:")
+        ]
+        assert line.isascii()
+        assert b"=?" not in line
+        assert 60 < len(line) < 998
+        assert line.endswith(b">")
+
+
+def test_the_mail_leads_to_the_same_pages_in_both_of_its_parts(mailed: House, smtp: ScriptedSmtp):
+    mail = mails(smtp)[ADA]
+    text, html = (mail.get_body((kind,)).get_content() for kind in ("plain", "html"))
+    assert f"{PUBLIC}{stop_path(mail)}" in text
+    assert html.count(f'href="{PUBLIC}{stop_path(mail)}"') == 2
+    assert f"{PUBLIC}/v/" in text
+    assert html.index("view in browser") < html.index("<h1")
+
+
+def test_E8_opening_a_link_changes_nothing(asked: tuple[App, httpx.Client], smtp: ScriptedSmtp):
+    app, client = asked
+    before = rows(app)
+    for mail in mails(smtp).values():
+        html = mail.get_body(("html",)).get_content()
+        for path in re.findall(rf'href="{PUBLIC}([^"]+)"', html):
+            assert client.head(path).status_code == 200
+            assert client.get(path).status_code == 200
+    assert rows(app) == before
+
+
+@pytest.mark.parametrize("encoding", ["urlencoded", "multipart"])
+def test_W02_E6_one_click_is_answered_with_200_in_both_encodings_and_again(
+    mailed: House, smtp: ScriptedSmtp, encoding: str
+):
+    path, form = stop_path(mails(smtp)[ADA]), {"List-Unsubscribe": "One-Click"}
+    sent = (
+        {"data": form}
+        if encoding == "urlencoded"
+        else {"files": {k: (None, v) for k, v in form.items()}}
+    )
+    with public_pages(mailed) as (app, client):
+        assert client.post(path, **sent).status_code == 200
+        after = rows(app)
+        assert client.post(path, **sent).status_code == 200
+        assert rows(app) == after
+        with app.runtime.database.reading() as tx:
+            [row] = suppressions.listing(tx, app.runtime.clock.now())
+        assert (row.recipient, row.subscription, row.until, row.how) == (
+            ADA,
+            "lab",
+            None,
+            "one-click",
+        )
+    del mailed.settings["subscriptions"]["lab"]
+    mailed.settings["subscriptions"]["other"] = {"topics": ["*"], "email": [BOB]}
+    with public_pages(mailed) as (_, client):
+        assert client.post(path, **sent).status_code == 200
+
+
+def test_who_stops_gets_nothing_more_and_the_others_do(mailed: House, smtp: ScriptedSmtp):
+    with public_pages(mailed) as (_, client):
+        client.post(stop_path(mails(smtp)[ADA]), data={"wish": "stop"})
+    smtp.received.clear()
+    mailed.add("2.txt", FOLDING, ("New Language Agents", "An agent of language."))
+    mailed.next_morning()
+    assert [one.recipient for one in smtp.received] == [BOB]
+
+
+def test_W03_a_token_that_was_tampered_with_or_is_for_another_purpose_is_refused(
+    asked: tuple[App, httpx.Client], smtp: ScriptedSmtp
+):
+    app, client = asked
+    good = stop_path(mails(smtp)[ADA]).removeprefix("/u/")
+    foreign = KeyRing(("a key of another installation",)).sign("stop", "lab", ADA)
+    html = mails(smtp)[ADA].get_body(("html",)).get_content()
+    view = re.search(rf"{PUBLIC}/v/([^\"]+)", html)
+    assert view
+    forged = [good[:-1], good[:-1] + ("A" if good[-1] != "A" else "B"), good[1:], foreign, view[1]]
+    forged += ["", "a", "a.b", "é", good.replace(".", "..", 1), "%00", "A" * 5000]
+    before = rows(app)
+    for token in forged:
+        for answer in (
+            client.get(f"/u/{token}"),
+            client.post(f"/u/{token}", data={"wish": "stop"}),
+        ):
+            assert 400 <= answer.status_code < 500, token
+    assert client.get(f"/v/{good}").status_code == 404
+    assert rows(app) == before
+
+
+def test_W03_links_of_a_retired_key_are_read_until_it_is_removed(mailed: House, smtp: ScriptedSmtp):
+    path = stop_path(mails(smtp)[ADA])
+    mailed.settings["secret_key"] = ["a newer key than the last", KEY]
+    with public_pages(mailed) as (_, client):
+        assert client.get(path).status_code == 200
+    mailed.settings["secret_key"] = ["a newer key than the last"]
+    with public_pages(mailed) as (_, client):
+        assert client.get(path).status_code == 404
+
+
+def test_another_key_between_two_attempts_changes_no_byte_of_a_mail(
+    house: House, smtp: ScriptedSmtp
+):
+    house.by_mail(smtp.port)
+    house.settings |= {"public_url": PUBLIC, "secret_key": [KEY]}
+    house.add("1.txt", AGENTS)
+    house.run()
+    house.clock.move(days=1)
+    smtp.script["dot"].append(Kept())
+    house.run()
+    house.settings["secret_key"] = ["a newer key than the last", KEY]
+    house.settings["public_url"] = "https://elsewhere.example.org"
+    house.clock.move(hours=1)
+    house.run()
+    first, second = (one.content for one in smtp.received)
+    assert first == second
+    assert f"{PUBLIC}/u/".encode() in second
+
+
+def test_a_key_is_made_once_where_none_is_written(house: House, smtp: ScriptedSmtp):
+    house.by_mail(smtp.port)
+    house.settings["public_url"] = PUBLIC
+    with house.opened() as app:
+        [made] = app.runtime.keys.keys
+    with house.opened() as app:
+        assert app.runtime.keys.keys == (made,)
+    house.settings["secret_key"] = [KEY]
+    with house.opened() as app:
+        assert app.runtime.keys.keys == (KEY, made)
+
+
+def test_a_pause_ends_by_itself_and_can_be_taken_back(mailed: House):
+    with mailed.opened() as app:
+        runtime = app.runtime
+        paused = grant(runtime, "lab", ADA, Wish.WEEK)
+        assert paused.until is not None
+        assert standing(runtime, "lab", ADA.upper()).until == paused.until
+        assert grant(runtime, "lab", ADA, Wish.RESUME).suppression is None
+        grant(runtime, "lab", ADA, Wish.MONTH)
+        mailed.clock.move(days=31)
+        assert standing(runtime, "lab", ADA).suppression is None
+
+
+def test_a_reader_cannot_undo_what_the_operator_has_set(mailed: House):
+    with mailed.opened() as app:
+        runtime = app.runtime
+        with runtime.database.writing() as tx:
+            suppressions.suppress(tx, ADA, "lab", runtime.clock.now(), how="operator")
+        assert grant(runtime, "lab", ADA, Wish.RESUME).suppression
+        assert grant(runtime, "lab", ADA, Wish.WEEK).until is None
