@@ -176,9 +176,6 @@ def _freeze(
         return []
     now, ways = digest.composed_at, _ways(subscription, digest)
     frozen = freeze(context, digest, ways, render(context, ways, digest), now)
-    with context.database.writing() as tx:
-        subject = incidents.subscription(subscription.name)
-        stored_incidents.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
     return [frozen] if frozen is not None else []
 
 

@@ -7,7 +7,7 @@ rendered from the frozen digest when the fault is fixed: see `render_again.py`.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -111,13 +111,19 @@ def error_text(fault: Exception | None) -> str:
     return f"not rendered: {str(fault) or type(fault).__name__}" if fault else ""
 
 
-def record_rendering(tx: Transaction, context: ComposeContext, forms: Forms, now: datetime) -> None:
-    """Open and end the incidents of channels and templates, in a transaction of the caller."""
+def record_rendering(
+    tx: Transaction,
+    context: ComposeContext,
+    forms: Forms,
+    now: datetime,
+    wrong: Collection[str],
+) -> None:
+    """Open and end the incidents of channels and templates, in a transaction of the caller.
+
+    `wrong` are the subjects of open incidents.
+    """
     for name, fault in forms.errors.items():
         record_failure(tx, context, name, error_text(fault), now)
-    if not forms.replaced:
-        return
-    wrong = {one.subject for one in stored_incidents.open_incidents(tx)}
     for name, error in forms.replaced.items():
         subject = incidents.templates(name)
         if error:
@@ -143,12 +149,18 @@ def freeze(
     forms: Forms,
     now: datetime,
 ) -> int | None:
-    """Store a digest and plan its deliveries. Returns its id, None when it is stored already."""
-    planned = plan(context, ways, forms)
+    """Store a digest and plan its deliveries. Returns its id, None when it is stored already.
+
+    Either way the incident of a subscription that could not be composed ends.
+    """
+    planned, subject = plan(context, ways, forms), incidents.subscription(digest.subscription)
     with context.database.writing() as tx:
         frozen = freeze_digest.freeze(tx, digest, forms.parts, planned, now)
+        wrong = {one.subject for one in stored_incidents.open_incidents(tx)}
         if frozen is not None:
-            record_rendering(tx, context, forms, now)
+            record_rendering(tx, context, forms, now, wrong)
+        if subject in wrong:
+            stored_incidents.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
     if frozen is not None:
         log.info(
             "digest",

@@ -112,7 +112,6 @@ TRANSACTIONS = {
     "monitor.pipeline.compose._ask_about_the_clock": "clock",
     "monitor.pipeline.due.set_next_due": "next due",
     "monitor.pipeline.freeze.freeze": "digest",
-    "monitor.pipeline.compose._freeze": "composed well",
     "monitor.pipeline.compose._record_failure": "composed badly",
     "monitor.pipeline.notices.notify": "operator told",
     "monitor.pipeline.incidents.note_outage": "outage",
