@@ -1,6 +1,7 @@
 """Topics: a language to write them in, and an index that finds the papers they match.
 
 query, tokens, term_parser, list_syntax, synonyms   text to tree
+parts                                               a tree's terms, each by itself
 tree, evaluate, occurrences, explain                what a tree means; the reference evaluation
 index                                               thousands of topics on a batch of papers
 keywords, text_prefilter                            searching stored papers
@@ -9,6 +10,7 @@ warnings, too_broad, unseen_words, foreign_syntax   likely mistakes in a topic
 
 from monitor.match.index import NO_FILTERING, Match, TopicIndex
 from monitor.match.keywords import paper_keywords, search_expression
+from monitor.match.parts import QueryPart, split_parts
 from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
 from monitor.match.text_prefilter import build_prefilter
@@ -20,6 +22,7 @@ __all__ = [
     "NO_FILTERING",
     "Match",
     "Query",
+    "QueryPart",
     "Synonyms",
     "TopicIndex",
     "TopicIndexCache",
@@ -30,4 +33,5 @@ __all__ = [
     "parse_query",
     "parse_topic",
     "search_expression",
+    "split_parts",
 ]

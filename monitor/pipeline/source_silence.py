@@ -10,13 +10,13 @@ known, weekends and holidays do not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import pairwise
-from statistics import median
+from statistics import median, quantiles
 
-from monitor.model import SourceDay
+from monitor.model import DayCount, SourceDay, UsualCount
 from monitor.sources.calendar import DAY, Calendar
 
 STALE = "stale"
@@ -89,17 +89,26 @@ class _Judge:
 
     def _thin(self, judged: date) -> Iterator[tuple[str, str]]:
         brought = self._day(judged)
-        peers = [day for at, day in self._same_weekday(judged) if day.fresh]
-        if len(peers) < NEEDED or not brought.fresh:
+        peers = self._peers(judged)
+        if not peers or not brought.fresh:
             return
         usual = median(day.fresh for day in peers)
         if not self._asked_as_ever(brought, [day.asked for day in peers]):
             return
-        if usual >= WORTH_COUNTING and brought.fresh < usual * FEW:
+        if self._is_far_below(brought, peers):
             rule = f"as a rule {usual:,.0f} on a {judged:%A}"
             yield THIN, f"on {judged:%A %d %B} it brought {brought.fresh:,}, {rule}"
         else:
             yield THIN, NOTHING_WRONG
+
+    def _is_far_below(self, day: SourceDay, peers: Sequence[SourceDay]) -> bool:
+        usual = median(one.fresh for one in peers)
+        return usual >= WORTH_COUNTING and day.fresh < usual * FEW
+
+    def _peers(self, day: date) -> list[SourceDay]:
+        """Return the last days of a weekday before that brought papers; none if they are few."""
+        peers = [one for _, one in self._same_weekday(day) if one.fresh]
+        return peers if len(peers) >= NEEDED else []
 
     def _asked_as_ever(self, day: SourceDay, others: list[int]) -> bool:
         """Whether it was us who missed papers: where a day has an hour, one answer has all."""
@@ -123,6 +132,20 @@ class _Judge:
         """Count the days between two on which papers could have come, and were asked for."""
         between = (at for at, day in self.days.items() if start < at < end and day.asked)
         return sum(self._counts(at) and self._judged_at(at) <= self.now for at in between)
+
+    # ── beside what is usual ──
+
+    def compare(self, day: date) -> DayCount:
+        brought, peers = self._day(day), self._peers(day)
+        was_read = brought.asked or not self._counts(day)
+        is_thin = (
+            bool(peers)
+            and self._can_judge(day)
+            and self._asked_as_ever(brought, [one.asked for one in peers])
+            and self._is_far_below(brought, peers)
+        )
+        papers = brought.fresh if was_read else None
+        return DayCount(day, papers, _usual([one.fresh for one in peers]), is_thin)
 
     # ── days ──
 
@@ -161,6 +184,26 @@ class _Judge:
     def _judged_at(self, day: date) -> datetime:
         """Without a known hour a day can be judged when it is over."""
         return self.calendar.complete_at(day) if self.calendar else start_of(day + DAY, None)
+
+
+def compare_days(
+    days: Mapping[date, SourceDay], first: date, now: datetime, calendar: Calendar | None, most: int
+) -> tuple[DayCount, ...]:
+    """Return the last days up to today, `most` at the most, each beside what is usual.
+
+    The day of the first reading, which may have brought years, counts only while it is the last.
+    """
+    today = day_of(now, calendar)
+    begin = max(min(first + DAY, today), today - DAY * (most - 1))
+    judge = _Judge(days, first, now, calendar)
+    return tuple(judge.compare(begin + DAY * n) for n in range((today - begin).days + 1))
+
+
+def _usual(counts: Sequence[int]) -> UsualCount | None:
+    if not counts:
+        return None
+    low, middle, high = quantiles(counts, n=4, method="inclusive")
+    return UsualCount(low, middle, high)
 
 
 def day_of(at: datetime, calendar: Calendar | None) -> date:

@@ -99,6 +99,12 @@ def open_incidents_and_gaps(tx: Transaction) -> list[Incident]:
     return _incidents(tx, sa.or_(_incident.ended_at.is_(None), _incident.kind == GAP))
 
 
+def of_subject(tx: Transaction, subject: str, since: datetime) -> list[Incident]:
+    """Return the incidents of a subject that were open at a time or later, the newest first."""
+    lasted = sa.or_(_incident.ended_at.is_(None), _incident.ended_at >= since)
+    return _incidents(tx, sa.and_(_incident.subject == subject, lasted))[::-1]
+
+
 def open_error(tx: Transaction, subject: str, kind: str) -> str:
     """Return the error of an open incident, "" if there is none."""
     return tx.scalar(sa.select(_incident.error).where(*_open(subject, kind))) or ""

@@ -15,6 +15,7 @@ from monitor.store import heartbeats, papers, schema, subscriptions
 from monitor.store.changes import matched_since, reopen
 from monitor.store.database import Transaction
 from monitor.store.inserts import bind_value, insert_or_update, insert_plain
+from monitor.store.raw_rows import fetch, parse_moment
 from monitor.store.sql import among, earlier
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "mark",
     "matched_news",
     "matched_since",
+    "moments",
     "newest",
     "of_paper",
     "queries",
@@ -188,6 +190,13 @@ def replace_unsent(
         of_topics = among(tx, _match.topic, names)
         tx.execute(sa.delete(schema.match).where(of_topics, again.exists()))
     _insert(tx, matches, now)
+
+
+def moments(tx: Transaction, topic: str, since: datetime) -> list[tuple[int, datetime]]:
+    """Return the papers that a topic matched since a time, with the time of each change."""
+    query = sa.select(_match.paper_id, _change.at).join_from(schema.match, schema.change, OF_CHANGE)
+    rows = fetch(tx, query.where(_match.topic == topic, _change.at >= since))
+    return [(paper_id, parse_moment(at)) for paper_id, at in rows]
 
 
 def of_paper(tx: Transaction, paper_id: int) -> list[MatchRow]:

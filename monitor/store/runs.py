@@ -100,6 +100,21 @@ def last_runs(tx: Transaction) -> list[Run]:
     return load(tx, sa.select(schema.run).where(_run.id.in_(newest)).order_by(_run.source))
 
 
+def latest(
+    tx: Transaction, source: str, limit: int, *, only_faulty_since: datetime | None = None
+) -> list[Run]:
+    """Return the last finished runs of a source, newest first.
+
+    Or those since a time that had an error, or rejected something.
+    """
+    wanted = [_run.source == source, _run.finished_at.is_not(None)]
+    if only_faulty_since:
+        is_faulty = sa.or_(_run.error != "", _run.rejected > 0)
+        wanted += [is_faulty, _run.started_at >= only_faulty_since]
+    query = sa.select(schema.run).where(*wanted).order_by(_run.id.desc())
+    return load(tx, query.limit(limit))
+
+
 def last_read(tx: Transaction, source: str) -> datetime | None:
     """Return when a source was last read, even partly; None until its first reading is complete."""
     if first_read(tx, source) is None:

@@ -53,5 +53,10 @@ def _last_read_had_papers(tx: Transaction, source: str) -> bool:
 def history(tx: Transaction, source: str, after: date) -> Mapping[date, SourceDay]:
     """Return the counted days of a source, and delete those up to `after`."""
     tx.execute(sa.delete(schema.source_day).where(_day.source == source, _day.day <= after))
+    return stored(tx, source)
+
+
+def stored(tx: Transaction, source: str) -> Mapping[date, SourceDay]:
+    """Return the counted days of a source."""
     rows = tx.execute(sa.select(schema.source_day).where(_day.source == source))
     return {row.day: SourceDay(row.asked, row.offered, row.fresh) for row in rows}

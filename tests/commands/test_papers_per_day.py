@@ -1,0 +1,143 @@
+"""Numbers of papers by day, beside what is usual, and what became of a source's runs."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import sqlalchemy as sa
+
+from monitor.commands.papers_per_day import count_of_source, count_of_topic
+from monitor.commands.source_history import source_history
+from monitor.commands.topic_parts import PartCount, count_parts
+from monitor.model import DayCount, UsualCount
+from monitor.store import schema
+from tests.house import AGENTS, BANDITS, FOLDING, House
+
+DAY = timedelta(days=1)
+# A Saturday, as the house's clock.
+TODAY = date(2026, 11, 21)
+
+
+def lived(house: House, fresh: dict[date, int], *, unasked: tuple[date, ...] = ()) -> None:
+    """The source was first read ten weeks ago, and has brought thirty papers on each weekday."""
+    first = TODAY - 70 * DAY
+    rows = []
+    for n in range(71):
+        day = first + n * DAY
+        usual = (28 + day.isocalendar().week % 5) if day.weekday() < 5 else 0
+        brought = 5_000 if n == 0 else fresh.get(day, usual)
+        if day not in unasked:
+            rows.append({"day": day, "asked": 24, "offered": True, "fresh": brought})
+    with house.opened() as app, app.runtime.database.writing() as tx:
+        at = datetime(first.year, first.month, first.day, tzinfo=UTC)
+        tx.execute(sa.insert(schema.source), [{"name": "page", "first_read_at": at}])
+        tx.execute(sa.insert(schema.source_day), [{"source": "page"} | row for row in rows])
+
+
+def of_source(house: House, days: int = 90) -> dict[date, DayCount]:
+    with house.opened() as app:
+        return {one.day: one for one in count_of_source(app.runtime, "page", days)}
+
+
+def test_a_source_beside_what_its_weekdays_bring(house: House) -> None:
+    lived(house, {})
+    found = of_source(house)
+    friday = found[TODAY - DAY]
+    assert (friday.papers, friday.is_thin) == (30, False)
+    assert friday.usual == UsualCount(28.75, 29.5, 31.25)
+    assert found[TODAY] == DayCount(TODAY, 0)  # a Saturday, on which nothing ever comes
+    # The first reading brought years; it is no day like others.
+    assert min(found) == TODAY - 69 * DAY and max(found) == TODAY
+    assert len(of_source(house, 7)) == 7
+
+
+def test_a_thin_day_and_an_empty_one_are_marked_and_a_gap_is_none(house: House) -> None:
+    thin, empty, gap = (TODAY - n * DAY for n in (9, 10, 11))
+    lived(house, {thin: 3, empty: 0, TODAY - 2 * DAY: 8}, unasked=(gap,))
+    found = of_source(house)
+    assert [day for day, one in found.items() if one.is_thin] == [empty, thin]
+    assert (found[thin].papers, found[empty].papers, found[gap].papers) == (3, 0, None)
+    # Eight of thirty are more than a quarter.
+    assert found[TODAY - 2 * DAY].papers == 8
+
+
+def test_a_day_that_is_not_over_is_not_thin(house: House) -> None:
+    house.clock.move(days=2, hours=1)
+    lived(house, {})
+    today = TODAY + 2 * DAY
+    with house.opened() as app, app.runtime.database.writing() as tx:
+        row = {"source": "page", "day": today, "asked": 24, "offered": True, "fresh": 1}
+        tx.execute(sa.insert(schema.source_day), [row])
+    assert of_source(house)[today].is_thin is False
+    house.clock.move(days=1)
+    assert of_source(house)[today].is_thin is True
+
+
+def test_a_source_that_was_never_read_has_no_days(house: House) -> None:
+    assert of_source(house) == {}
+
+
+def test_the_first_day_is_shown_while_it_is_the_only_one(house: House) -> None:
+    house.add("1.txt", AGENTS, BANDITS)
+    house.ingest()
+    assert list(of_source(house).values()) == [DayCount(TODAY, 2)]
+
+
+def test_the_days_of_a_topic_begin_with_its_first_match(house: House) -> None:
+    house.add("1.txt", AGENTS, BANDITS)
+    house.run()
+    house.clock.move(days=2)
+    house.add("2.txt", ("Language of Agents", "An agent has a language."), FOLDING)
+    house.run()
+    with house.opened() as app:
+        found = count_of_topic(app.runtime, "agents")
+        assert [(one.day.day, one.papers) for one in found] == [(21, 1), (22, 0), (23, 1)]
+        assert [one.papers for one in count_of_topic(app.runtime, "agents", 1)] == [1]
+        assert count_of_topic(app.runtime, "none") == ()
+
+
+def test_what_a_source_rejected_and_why_it_failed(house: House) -> None:
+    house.settings["sources"]["page"] = {"kind": "jsonl", "path": "dumps/*.jsonl"}
+    (house.folder / "dumps" / "1.jsonl").write_text('{"title": "Plans"}\n{"abstract": "none"}\n')
+    house.ingest()
+    house.clock.move(hours=1)
+    (house.folder / "dumps" / "2.jsonl").write_text('{"title": "Goals"}\n')
+    house.ingest()
+    with house.opened() as app:
+        history = source_history(app.runtime, "page")
+    assert [run.document for run in history.runs][:2] == ["2.jsonl", "1.jsonl"]
+    [faulty] = history.faulty
+    assert (faulty.document, faulty.rejected) == ("1.jsonl", 1)
+    assert faulty.set_aside[0].why == "record has no title" and history.incidents == ()
+
+
+def test_an_incident_stays_in_the_history_after_its_end(house: House) -> None:
+    house.settings["sources"]["page"]["path"] = "nowhere/*.txt"
+    house.ingest()
+    house.settings["sources"]["page"]["path"] = "dumps/*.txt"
+    house.add("1.txt", AGENTS)
+    house.clock.move(days=1)
+    house.ingest()
+    with house.opened() as app:
+        history = source_history(app.runtime, "page")
+        house.clock.move(days=31)
+        later = source_history(app.runtime, "page")
+    [incident] = history.incidents
+    assert incident.kind == "failing" and incident.ended is not None
+    assert "there is no folder" in history.faulty[0].error
+    assert (later.incidents, later.faulty, len(later.runs)) == ((), (), 2)
+
+
+def test_the_parts_of_a_topic_and_how_many_papers_each_matches(house: House) -> None:
+    house.add("1.txt", AGENTS, BANDITS, FOLDING)
+    house.ingest()
+    with house.opened() as app:
+        counts = count_parts(app.runtime, "agents")
+        assert counts.parts == (
+            PartCount("language", 0, 1),
+            PartCount("agent", 13, 1),
+        )
+        assert (counts.papers, counts.looked_at) == (1, 3)
+        excluding = count_parts(app.runtime, "exploration OR agents -harm", 2)
+        assert excluding.looked_at == 2
+        assert [(one.text, one.is_excluded) for one in excluding.parts][-1] == ("harm", True)
