@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from msgspec import structs
 
@@ -74,7 +73,7 @@ def _explained(query: Query, entries: Sequence[DigestPaper]) -> list[DigestPaper
         )
     }
     return [
-        replace(one, matched=(TopicWhy("", hits[place]),)) if place in hits else one
+        structs.replace(one, matched=(TopicWhy("", hits[place]),)) if place in hits else one
         for place, one in enumerate(entries)
     ]
 
