@@ -61,7 +61,10 @@ def grant(
     before = standing(runtime, subscription, recipient)
     if wish is Wish.RESUME and before.may_resume:
         with runtime.database.writing() as tx:
-            suppressions.lift(tx, recipient, subscription)
+            if before.until is None:
+                suppressions.lift(tx, recipient, subscription)
+            else:  # a pause that ends early: what it withheld is listed in the next digest
+                suppressions.end_pause(tx, recipient, subscription, now)
     elif wish is not Wish.RESUME and _is_more(before, wish):
         until = now + _PAUSES[wish] if wish in _PAUSES else None
         with runtime.database.writing() as tx:

@@ -18,6 +18,7 @@ from monitor.identity.other_titles import other_titles
 from monitor.match import TopicIndex
 from monitor.model import AboutSubscription, Digest, OtherTitle
 from monitor.pipeline import incidents
+from monitor.pipeline.catch_up import add_missed
 from monitor.pipeline.due import (
     NextDue,
     chosen,
@@ -175,7 +176,9 @@ def _freeze(
     if early and not digest.papers:
         return []
     now, ways = digest.composed_at, _ways(subscription, digest)
-    frozen = freeze(context, digest, ways, render(context, ways, digest), now)
+    forms = render(context, ways, digest)
+    add_missed(context, ways, digest, forms)
+    frozen = freeze(context, digest, ways, forms, now)
     return [frozen] if frozen is not None else []
 
 

@@ -41,12 +41,13 @@ class Forms:
     """A digest in the form of each channel that could render it.
 
     `errors` are those of channels that could not; `replaced` says of each channel what was wrong
-    with the user's template, "" for nothing.
+    with the user's template, "" for nothing. `only` names the one recipient of a channel's part.
     """
 
     parts: dict[str, tuple[Rendered, ...]] = field(default_factory=dict)
     errors: dict[str, Exception] = field(default_factory=dict)
     replaced: dict[str, str] = field(default_factory=dict)
+    only: dict[tuple[str, int], str] = field(default_factory=dict)
 
 
 def render(context: ComposeContext, ways: Sequence[Destination], digest: Digest) -> Forms:
@@ -103,6 +104,7 @@ def plan(context: ComposeContext, ways: Sequence[Destination], forms: Forms) -> 
             )
             for to in way.recipients
             for number in numbers
+            if forms.only.get((way.channel, number), to) == to
         ]
     return planned
 

@@ -69,6 +69,12 @@ def lift(tx: Transaction, recipient: str, subscription: str) -> bool:
     return tx.execute(sa.delete(schema.suppression).where(*one)).rowcount == 1
 
 
+def end_pause(tx: Transaction, recipient: str, subscription: str, now: datetime) -> None:
+    """End a suppression that has an end now; since when it was is kept, for what was withheld."""
+    one = (_row.address == address_of(recipient), _row.subscription == subscription)
+    tx.execute(sa.update(schema.suppression).where(*one, _row.until > now).values(until=now))
+
+
 def listing(tx: Transaction, now: datetime, recipient: str | None = None) -> list[Suppression]:
     """Return the suppressions in force, oldest first: all, or those of a recipient."""
     whose = sa.true() if recipient is None else _row.address == address_of(recipient)

@@ -238,3 +238,49 @@ def test_a_reader_cannot_undo_what_the_operator_has_set(mailed: House):
             suppressions.suppress(tx, ADA, "lab", runtime.clock.now(), how="operator")
         assert grant(runtime, "lab", ADA, Wish.RESUME).suppression
         assert grant(runtime, "lab", ADA, Wish.WEEK).until is None
+
+
+def test_what_came_during_a_pause_is_listed_beside_the_first_digest_after_it(
+    mailed: House, smtp: ScriptedSmtp
+):
+    with mailed.opened() as app:
+        grant(app.runtime, "lab", ADA, Wish.WEEK)
+    smtp.received.clear()
+    mailed.add("2.txt", ("Agents of Speech", "A language agent that speaks."))
+    mailed.next_morning()
+    mailed.add("3.txt", ("Agents of Sight", "A language agent that sees."))
+    mailed.next_morning()
+    assert [one.recipient for one in smtp.received] == [BOB, BOB]
+    mailed.clock.move(days=7)
+    smtp.received.clear()
+    mailed.add("4.txt", ("Agents of Touch", "A language agent that feels."))
+    mailed.run()
+    got = [(one.recipient, parsed(one.content)) for one in smtp.received]
+    assert sorted(name for name, _ in got) == [ADA, ADA, BOB]
+    both = [mail.get_body(("plain",)).get_content() for name, mail in got if name == ADA]
+    [today] = [text for text in both if "Agents of Touch" in text]
+    [missed] = [text for text in both if "Agents of Speech" in text]
+    assert "Agents of Sight" in missed
+    assert "while your digests were paused" in missed
+    assert "A language agent that" not in missed
+    assert "Agents of Speech" not in today
+    # Once is enough.
+    smtp.received.clear()
+    mailed.add("5.txt", ("Agents of Taste", "A language agent that tastes."))
+    mailed.next_morning()
+    assert sorted(one.recipient for one in smtp.received) == [ADA, BOB]
+
+
+def test_a_pause_that_is_taken_back_keeps_nothing_back(mailed: House, smtp: ScriptedSmtp):
+    with mailed.opened() as app:
+        grant(app.runtime, "lab", ADA, Wish.MONTH)
+    mailed.add("2.txt", ("Agents of Speech", "A language agent that speaks."))
+    mailed.next_morning()
+    with mailed.opened() as app:
+        grant(app.runtime, "lab", ADA, Wish.RESUME)
+    smtp.received.clear()
+    mailed.add("3.txt", ("Agents of Sight", "A language agent that sees."))
+    mailed.next_morning()
+    texts = [one.content.decode() for one in smtp.received if one.recipient == ADA]
+    assert [text.count("Agents of Speech") > 0 for text in texts].count(True) == 1
+    assert len(texts) == 2

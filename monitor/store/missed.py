@@ -1,0 +1,61 @@
+"""Digests that a recipient did not get because of a pause, which has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from monitor.model import DeliveryState
+from monitor.store import schema
+from monitor.store.database import Transaction
+from monitor.store.digest_state import reaches_recipient
+from monitor.store.sql import among
+from monitor.store.suppressions import ALL, address_of
+
+_delivery = schema.delivery.c
+_digest = schema.digest.c
+_row = schema.suppression.c
+
+
+def with_ended_pause(
+    tx: Transaction, subscription: str, recipients: Collection[str], now: datetime
+) -> list[str]:
+    """Return the recipients who had paused a subscription, and get it again."""
+    addresses = {address_of(recipient) for recipient in recipients}
+    ended = tx.scalars(
+        sa.select(_row.address).where(
+            among(tx, _row.address, addresses),
+            _row.subscription.in_((ALL, subscription)),
+            _row.until <= now,
+        )
+    )
+    found = set(ended)
+    return [recipient for recipient in recipients if address_of(recipient) in found]
+
+
+def list_missed(tx: Transaction, subscription: str, channel: str, recipient: str) -> list[int]:
+    """Return the digests withheld from a recipient since the last one they got.
+
+    Those that nobody else got either are left out: their papers are in a later digest.
+    """
+    own = sa.and_(
+        _digest.subscription == subscription,
+        _delivery.channel == channel,
+        _delivery.recipient == recipient,
+        _delivery.part == 0,
+    )
+    joined = sa.select(_delivery.digest_id).join(schema.digest, _digest.id == _delivery.digest_id)
+    last = tx.scalar(
+        joined.where(own, reaches_recipient()).order_by(_delivery.digest_id.desc()).limit(1)
+    )
+    withheld = joined.where(
+        own,
+        _delivery.digest_id > (last or 0),
+        _delivery.state == DeliveryState.SUPPRESSED,
+        _delivery.withheld_at.is_not(None),
+        _digest.superseded_at.is_(None),
+        _digest.papers > 0,
+    )
+    return sorted(tx.scalars(withheld))
