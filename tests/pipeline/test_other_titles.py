@@ -181,14 +181,12 @@ def test_a_title_that_likeness_has_put_in_the_place_of_another_names_the_first(
     ],
 )
 def test_every_channel_shows_it(template: str, line: str) -> None:
-    from dataclasses import replace as with_
-
     from tests.digest.samples import digest, news
 
     made = digest([news()])
-    entry = with_(made.groups[0].entries[0], also=(OtherTitle("A <b> title", "journal"),))
+    entry = replace(made.groups[0].entries[0], also=(OtherTitle("A <b> title", "journal"),))
     assert line in JinjaTemplates().render(template, entry=entry, digest=made)
-    plain = JinjaTemplates().render(template, entry=with_(entry, also=()), digest=made)
+    plain = JinjaTemplates().render(template, entry=replace(entry, also=()), digest=made)
     assert "also seen as" not in plain
 
 
