@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import structs
 
-from monitor.digest.draft import Draft, latest_change
+from monitor.digest.draft import Draft
 from monitor.digest.excerpt import LONG_TITLE
 from monitor.digest.revision import describe_revision
 from monitor.digest.schedule import Slot
@@ -79,7 +79,7 @@ def _explain_groups(
         in_full = listed.paper_id in draft.in_full
         if not in_full and len(listed.paper.title) <= LONG_TITLE:
             return listed
-        source = latest_change(draft.news[listed.paper_id]).stored.paper
+        source = draft.latest[listed.paper_id].stored.paper
         explained = _explain(listed, source, whys, other_titles.get(listed.paper_id, ()))
         if not in_full:
             return structs.replace(explained, paper=listed.paper)

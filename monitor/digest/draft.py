@@ -6,6 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
+from operator import attrgetter
+
+import msgspec
 
 from monitor.digest.shown import shown_title
 from monitor.model import (
@@ -35,12 +39,12 @@ _PRECEDENCE = (ChangeKind.WITHDRAWN, ChangeKind.NEW, ChangeKind.OLDER, ChangeKin
 class Draft:
     """The papers of a digest by topic; those `in_full` are not yet explained.
 
-    `news` has what is unsent of each paper; `waiting` counts papers that did not fit.
+    `latest` is the newest change of each; `waiting` counts papers that did not fit.
     """
 
     groups: tuple[DigestSection, ...]
     in_full: frozenset[int]
-    news: Mapping[int, Sequence[UnsentMatch]]
+    latest: Mapping[int, Change]
     waiting: int
 
     @property
@@ -54,24 +58,46 @@ class Draft:
         }
 
 
-@dataclass(frozen=True, slots=True)
+class _News(msgspec.Struct, frozen=True):
+    """All that is news about one paper; its topics come best first."""
+
+    latest: Change
+    at: datetime
+    kind: ChangeKind
+    score: float
+    topics: tuple[str, ...]
+
+    @property
+    def rank(self) -> tuple[float, datetime, int]:
+        """The best score is the highest; of equals, the newest."""
+        return self.score, self.at, self.latest.stored.id
+
+
 class _Labels:
-    """What topics and sources are called in a digest."""
+    """What topics and sources are called in a digest, looked up once for all of its papers."""
 
-    rules: Mapping[str, SectionRule]
-    sources: Mapping[str, SourceLabel]
+    def __init__(
+        self, rules: Mapping[str, SectionRule], sources: Mapping[str, SourceLabel]
+    ) -> None:
+        self._rules = rules
+        self._sources = sources
+        self.topic = cache(self._topic)
+        self.titles_and_search = cache(self._titles_and_search)
 
-    def titles_of(self, names: Sequence[str]) -> tuple[str, ...] | None:
-        """Return what people call some sources; nothing for the only one that there is."""
-        if len(self.sources) == 1 and all(name in self.sources for name in names):
-            return ()
-        return tuple([self._of(name).title or name for name in names])
+    def _topic(self, name: str) -> TopicWhy:
+        return TopicWhy(name, (), self._rules.get(name, _NO_RULE).title)
 
-    def search_of(self, names: Sequence[str]) -> str:
-        return next((site for name in names if (site := self._of(name).search)), "")
+    def _titles_and_search(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+        """Return what people call some sources, and where papers of theirs are searched for.
 
-    def _of(self, name: str) -> SourceLabel:
-        return self.sources.get(name, _NO_LABEL)
+        The only source that there is is not named.
+        """
+        labels = [self._sources.get(name, _NO_LABEL) for name in names]
+        search = next((label.search for label in labels if label.search), "")
+        if len(self._sources) == 1 and all(name in self._sources for name in names):
+            return (), search
+        titles = (label.title or name for label, name in zip(labels, names, strict=True))
+        return tuple(titles), search
 
 
 def draft(
@@ -89,17 +115,17 @@ def draft(
     `capacity` wait for the next digest. What became news before `late` (after a long outage) is
     listed by title only. `order` is another order within each topic's group.
     """
-    papers = sorted(_by_paper(news), key=_best_first)
+    papers = sorted(map(_gather, _by_paper(news)), key=attrgetter("rank"), reverse=True)
     kept = _share(papers, capacity, rules) if len(papers) > capacity else papers
     labels = _Labels(rules, sources)
-    groups = _sections([_title_of(found, late, labels) for found in kept], rules)
+    groups = _sections([_title_of(one, late, labels) for one in kept], rules)
+    latest = {one.latest.stored.id: one.latest for one in kept}
     if order:
-        latest = {found[0].change.stored.id: latest_change(found) for found in kept}
         groups = tuple(_in_order(group, order, latest) for group in groups)
     return Draft(
         groups=groups,
         in_full=frozenset(entry.paper_id for entry in best_papers(groups, full)),
-        news={found[0].change.stored.id: found for found in kept},
+        latest=latest,
         waiting=len(papers) - len(kept),
     )
 
@@ -111,64 +137,62 @@ def _by_paper(news: Iterable[UnsentMatch]) -> list[list[UnsentMatch]]:
     return list(papers.values())
 
 
-def _best_first(found: Sequence[UnsentMatch]) -> tuple[float, float, int]:
-    """Best score first; of equals, the newest."""
-    best = max(item.score for item in found)
-    newest = max(item.change.at for item in found)
-    return (-best, -newest.timestamp(), -found[0].change.stored.id)
-
-
-def _share(
-    papers: Sequence[list[UnsentMatch]], count: int, rules: Mapping[str, SectionRule]
-) -> list[list[UnsentMatch]]:
-    """Return `count` of the papers, of each topic its share of the best, in their order."""
-    topics = [_topics(found)[0] for found in papers]
-    sizes = Counter(topics)
-    weights = [rules.get(topic, _NO_RULE).weight for topic in sizes]
-    left = dict(zip(sizes, share_places(count, list(sizes.values()), weights), strict=True))
-    kept = []
-    for topic, found in zip(topics, papers, strict=True):
-        if left[topic]:
-            left[topic] -= 1
-            kept.append(found)
-    return kept
-
-
-def _title_of(found: Sequence[UnsentMatch], late: datetime | None, labels: _Labels) -> DigestPaper:
-    latest = latest_change(found)
-    return DigestPaper(
-        paper_id=latest.stored.id,
-        revision=latest.revision,
+def _gather(found: Sequence[UnsentMatch]) -> _News:
+    if len(found) == 1:  # as most are
+        change = found[0].change
+        return _News(change, change.at, change.kind, found[0].score, (found[0].topic,))
+    return _News(
+        latest=max(found, key=lambda item: item.change.revision).change,
+        at=max(item.change.at for item in found),
         kind=min((item.change.kind for item in found), key=_PRECEDENCE.index),
-        paper=shown_title(latest.stored.paper),
-        first_seen=latest.stored.first_seen,
-        sources=latest.sources,
         score=max(item.score for item in found),
-        matched=tuple(
-            TopicWhy(topic, (), labels.rules.get(topic, _NO_RULE).title) for topic in _topics(found)
-        ),
-        late=late is not None and _arrival_time(latest) < late,
-        source_titles=labels.titles_of(latest.sources),
-        search=labels.search_of(latest.sources),
+        topics=_topics(found),
     )
 
 
-def latest_change(found: Sequence[UnsentMatch]) -> Change:
-    return max(found, key=lambda item: item.change.revision).change
+def _topics(found: Sequence[UnsentMatch]) -> tuple[str, ...]:
+    """The topics that found a paper, best first."""
+    best: dict[str, float] = {}
+    for item in found:
+        best[item.topic] = max(item.score, best.get(item.topic, item.score))
+    return tuple(sorted(best, key=lambda topic: (-best[topic], topic)))
+
+
+def _share(papers: Sequence[_News], count: int, rules: Mapping[str, SectionRule]) -> list[_News]:
+    """Return `count` of the papers, of each topic its share of the best, in their order."""
+    sizes = Counter(one.topics[0] for one in papers)
+    weights = [rules.get(topic, _NO_RULE).weight for topic in sizes]
+    left = dict(zip(sizes, share_places(count, list(sizes.values()), weights), strict=True))
+    kept = []
+    for one in papers:
+        if left[one.topics[0]]:
+            left[one.topics[0]] -= 1
+            kept.append(one)
+    return kept
+
+
+def _title_of(one: _News, late: datetime | None, labels: _Labels) -> DigestPaper:
+    stored = one.latest.stored
+    titles, search = labels.titles_and_search(one.latest.sources)
+    return DigestPaper(
+        paper_id=stored.id,
+        revision=one.latest.revision,
+        kind=one.kind,
+        paper=shown_title(stored.paper),
+        first_seen=stored.first_seen,
+        sources=one.latest.sources,
+        score=one.score,
+        matched=tuple(map(labels.topic, one.topics)),
+        late=late is not None and _arrival_time(one.latest) < late,
+        source_titles=titles,
+        search=search,
+    )
 
 
 def _arrival_time(change: Change) -> datetime:
     """Return when a paper became news; when it was announced during an outage, that time."""
     announced = change.stored.paper.announced
     return min(announced, change.at) if announced and change.kind is ChangeKind.NEW else change.at
-
-
-def _topics(found: Sequence[UnsentMatch]) -> list[str]:
-    """The topics that found a paper, best first."""
-    best: dict[str, float] = {}
-    for item in found:
-        best[item.topic] = max(item.score, best.get(item.topic, item.score))
-    return sorted(best, key=lambda topic: (-best[topic], topic))
 
 
 def _in_order(group: DigestSection, order: Order, latest: Mapping[int, Change]) -> DigestSection:

@@ -237,9 +237,13 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     room = width - len(indent)
     if text and text.isascii() and len(text) <= room:
         return [indent + text]
+    words = text.split(" ")
+    widths = list(map(len if text.isascii() else _columns, words))
+    if max(widths) > room:
+        words = _pieces(words, room)
+        widths = list(map(_columns, words))
     lines, line, used = [], "", 0
-    for word in _pieces(text.split(" "), room):
-        columns = _columns(word)
+    for word, columns in zip(words, widths, strict=True):
         if line and used + 1 + columns > room:
             lines.append(indent + line)
             line, used = "", 0

@@ -18,8 +18,7 @@ from monitor.model.sources import Paper
 from monitor.model.topics import Change, MatchReason
 
 
-@dataclass(frozen=True, slots=True)
-class UnsentMatch:
+class UnsentMatch(msgspec.Struct, frozen=True):
     """An unsent match with all that a digest may show of it."""
 
     topic: str

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
+import msgspec
+
 from monitor.model.identity import ChangeKind, StoredPaper
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """A piece of news waiting to be matched, with the paper as it now stands."""
 
     stored: StoredPaper

@@ -236,7 +236,7 @@ def _about(context: ComposeContext, subscription: Subscription) -> AboutSubscrip
 
 
 def _other_titles(tx: Transaction, drafted: Draft) -> dict[int, tuple[OtherTitle, ...]]:
-    titles = {id: drafted.news[id][0].change.stored.paper.title for id in drafted.in_full}
+    titles = {id: drafted.latest[id].stored.paper.title for id in drafted.in_full}
     seen = papers.sightings_with_text(tx, papers.recognised(tx, titles))
     return {id: found for id, some in seen.items() if (found := other_titles(titles[id], some))}
 

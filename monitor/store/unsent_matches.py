@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -36,7 +35,7 @@ def unsent(
     of_change = _change.paper_id, _change.revision, _change.kind, _change.at
     wanted = _unsent(tx, sa.select(*of_change, _match.topic, _match.score), subscription, now)
     ordered = wanted.order_by(_change.paper_id, _change.revision, _match.topic)
-    return _news(tx, list(map(_Row._make, fetch(tx, ordered))), known)
+    return _news(tx, fetch(tx, ordered), known)
 
 
 def has_fresh(tx: Transaction, subscription: str, now: datetime) -> bool:
@@ -89,33 +88,32 @@ def _item_of_match(subscription: str) -> sa.Select[Any]:
     )
 
 
-class _Row(NamedTuple):
-    """A match and its change, as the driver returns them."""
+class _Newest(NamedTuple):
+    """A change as `matches.load` reads it from a row."""
 
     paper_id: int
     revision: int
     kind: str
-    at: datetime | str
-    topic: str
-    score: float
+    at: datetime
 
 
 def _news(
-    tx: Transaction, rows: Sequence[_Row], known: matches.PapersRead | None
+    tx: Transaction, rows: Sequence[tuple[Any, ...]], known: matches.PapersRead | None
 ) -> list[UnsentMatch]:
     newest = _newest_with_first_kind(rows)
     changes = {change.stored.id: change for change in matches.load(tx, newest, known)}
-    scores: dict[tuple[int, str], float] = defaultdict(float)
-    for row in rows:
-        place = row.paper_id, row.topic
-        scores[place] = max(scores[place], row.score)
-    return [UnsentMatch(topic, score, changes[id]) for (id, topic), score in sorted(scores.items())]
+    scores: dict[tuple[int, str], float] = {}
+    for paper_id, _, _, _, topic, score in rows:
+        place = paper_id, topic
+        scores[place] = max(scores.get(place, 0.0), score)
+    return [UnsentMatch(topic, scores[id, topic], changes[id]) for id, topic in sorted(scores)]
 
 
-def _newest_with_first_kind(rows: Sequence[_Row]) -> list[_Row]:
+def _newest_with_first_kind(rows: Sequence[tuple[Any, ...]]) -> list[_Newest]:
     """Return one change of each paper; `rows` are in the order of revisions."""
-    first = {row.paper_id: row.kind for row in reversed(rows)}
-    newest = {row.paper_id: row for row in rows}
-    return [
-        row._replace(kind=first[row.paper_id], at=parse_moment(row.at)) for row in newest.values()
-    ]
+    first: dict[int, str] = {}
+    newest: dict[int, _Newest] = {}
+    for paper_id, revision, kind, at, _, _ in rows:
+        kind = first.setdefault(paper_id, kind)
+        newest[paper_id] = _Newest(paper_id, revision, kind, parse_moment(at))
+    return list(newest.values())

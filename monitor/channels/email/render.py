@@ -91,19 +91,20 @@ def _titles(digest: Digest, rest: Iterable[DigestSection], templates: Templates)
         yield f"{heading}\n{'-' * 78}\n\n"
         for entry in group.entries:
             line = templates.render("mail/title_line.txt.j2", entry=entry, digest=digest)
-            yield f"{_printable(line)}\n\n"
+            yield f"{line}\n\n"
 
 
 def _in_pieces(lines: Iterable[str]) -> list[str]:
     """Join lines into as few texts as their limit allows."""
-    pieces, size = [""], 0
+    pieces: list[list[str]] = [[]]
+    size = 0
     for line in lines:
         size += _size(line)
         if size > ATTACHMENT_LIMIT and pieces[-1]:
-            pieces.append("")
+            pieces.append([])
             size = _size(line)
-        pieces[-1] += line
-    return pieces
+        pieces[-1].append(line)
+    return [_printable("".join(piece)) for piece in pieces]
 
 
 def _further(digest: Digest, part: int, parts: int) -> Json:
