@@ -13,6 +13,9 @@ from monitor.store import papers, search
 
 # The newest papers speak for all: to look at so many takes about half a second.
 LOOKED_AT = 5_000
+NEARLY_ALL = 0.9
+# Fewer papers say little about a part.
+_ENOUGH = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,10 @@ class PartCounts:
     parts: tuple[PartCount, ...]
     papers: int
     looked_at: int
+
+    def is_everywhere(self, part: PartCount) -> bool:
+        """Return whether a part says next to nothing: nearly every paper matches it."""
+        return self.looked_at >= _ENOUGH and part.papers >= NEARLY_ALL * self.looked_at
 
 
 def count_parts(runtime: Runtime, query: str, most: int = LOOKED_AT) -> PartCounts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
@@ -10,11 +10,14 @@ import sqlalchemy as sa
 from monitor.model import StoredPaper
 from monitor.store import papers, schema
 from monitor.store.database import Transaction
+from monitor.store.matches import OF_CHANGE
+from monitor.store.sql import among
 
 LATELY = timedelta(days=7)
 
 _match = schema.match.c
 _paper = schema.paper.c
+_change = schema.change.c
 
 
 def recent_counts(tx: Transaction, now: datetime) -> Mapping[str, int]:
@@ -33,3 +36,23 @@ def newest_papers(tx: Transaction, topic: str, limit: int) -> list[StoredPaper]:
     newest = list(tx.scalars(ids.order_by(_match.paper_id.desc()).limit(limit)))
     stored = papers.load(tx, newest)
     return [stored[id] for id in newest if id in stored]
+
+
+def newest_news(
+    tx: Transaction, topics: Collection[str], since: datetime, limit: int
+) -> list[tuple[StoredPaper, datetime]]:
+    """Return the papers whose changes since a time some topics matched, with the time of the last.
+
+    The newest change comes first.
+    """
+    matched = sa.exists().where(OF_CHANGE, among(tx, _match.topic, topics))
+    rows = tx.execute(
+        sa.select(_change.paper_id, sa.func.max(_change.at).label("last"))
+        .where(_change.at >= since, matched)
+        .group_by(_change.paper_id)
+        .order_by(sa.desc("last"), _change.paper_id.desc())
+        .limit(limit)
+    )
+    last = {row.paper_id: row.last for row in rows}
+    stored = papers.load(tx, last)
+    return [(stored[id], at) for id, at in last.items() if id in stored and not stored[id].purged]

@@ -19,6 +19,9 @@ from monitor.web.pages import (
     api,
     deliveries,
     digests,
+    exports,
+    feeds,
+    metrics,
     papers,
     reader,
     session,
@@ -29,7 +32,22 @@ from monitor.web.pages import (
 )
 from monitor.web.site import Site, show_problem
 
-PAGES = (today, digests, papers, topics, sources, deliveries, session, reader, api, static)
+# Exports have addresses that digests and papers would take for one of theirs.
+PAGES = (
+    today,
+    exports,
+    feeds,
+    metrics,
+    digests,
+    papers,
+    topics,
+    sources,
+    deliveries,
+    session,
+    reader,
+    api,
+    static,
+)
 
 
 def open_site(settings: Settings, runtime: Runtime) -> Site:

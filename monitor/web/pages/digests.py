@@ -12,6 +12,8 @@ from monitor.errors import UsageError
 from monitor.model import Digest
 from monitor.store import digests
 from monitor.web.guard import POLICY_OF_DOCUMENTS
+from monitor.web.pages.exports import FORMATS
+from monitor.web.pages.feeds import SUBSCRIPTION, feed_path
 from monitor.web.site import show, show_problem, site_of, subscriptions_of
 
 PAGE = 50
@@ -23,6 +25,7 @@ def archive(request: Request) -> Response:
     chosen = request.query_params.get("subscription", "")
     before = _number(request.query_params.get("before", ""))
     wanted = [chosen] if chosen in names else names
+    feed = feed_path(request, SUBSCRIPTION, wanted[0]) if len(wanted) == 1 else ""
     with site_of(request).runtime.database.reading() as tx:
         found = digests.newest(tx, wanted, PAGE + 1, before)
     return show(
@@ -32,6 +35,7 @@ def archive(request: Request) -> Response:
         older=found[PAGE - 1].id if len(found) > PAGE else None,
         names=names,
         chosen=chosen,
+        feed=feed,
         titles=site_of(request).titles,
     )
 
@@ -51,7 +55,15 @@ def one_digest(request: Request) -> Response:
         return _as_mail(request, digest, form)
     with runtime.database.reading() as tx:
         older, newer = digests.neighbours(tx, name, period)
-    return show(request, "digest", digest=digest, full=digest.full, older=older, newer=newer)
+    return show(
+        request,
+        "digest",
+        digest=digest,
+        full=digest.full,
+        older=older,
+        newer=newer,
+        endings=FORMATS,
+    )
 
 
 def _as_mail(request: Request, digest: Digest, form: str) -> Response:

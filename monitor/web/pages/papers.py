@@ -7,8 +7,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from monitor.commands.explain import Explanation, explain, find_paper
+from monitor.commands.find_papers import PapersPage, find_page
 from monitor.commands.identity import merge, split
-from monitor.commands.search import search
 from monitor.commands.shown_papers import describe_revisions, show_paper, show_papers
 from monitor.config.messages import pointed
 from monitor.errors import QueryError, UsageError
@@ -17,26 +17,43 @@ from monitor.model import DigestPaper, TopicWhy
 from monitor.pipeline.runtime import Runtime
 from monitor.store import earlier_texts
 from monitor.web.forms import form, operator_only
+from monitor.web.pages.exports import FORMATS
+from monitor.web.search_form import KINDS, read_search, wanted_by
 from monitor.web.site import Form, go, path_to, show, show_problem, site_of, subscriptions_of
 
-PAGE = 25
+# A list of more topics would be longer than the page.
+MOST_LISTED = 200
 
 
-def find_papers(request: Request) -> Response:
-    """Search in the language of topics, newest first."""
-    runtime, query = site_of(request).runtime, request.query_params.get("q", "").strip()
-    fault = ""
-    more = False
+def search_papers(request: Request) -> Response:
+    """Search in the language of topics, newest first, page by page."""
+    site, search = site_of(request), read_search(request)
+    runtime, fault = site.runtime, ""
+    page = PapersPage(())
     entries: list[DigestPaper] = []
     try:
-        parsed = parse_query(query, runtime.synonyms) if query else None
-        result = search(runtime, query, PAGE)
-        more = result.more
+        parsed = parse_query(search.q, runtime.synonyms) if search.q else None
+        page = find_page(runtime, search.q, wanted_by(request, search), search.cursor)
+        found = [hit.found.stored for hit in page.hits]
         with runtime.database.reading() as tx:
-            entries = show_papers(runtime, tx, [one.stored for one in result.papers], parsed)
+            entries = show_papers(runtime, tx, found, parsed)
     except QueryError as error:
-        fault = pointed(query, error)
-    return show(request, "papers", query=query, entries=entries, more=more, fault=fault)
+        fault = pointed(search.q, error)
+    except UsageError as error:
+        fault = f"{error.message}; {error.hint}"
+    return show(
+        request,
+        "papers",
+        search=search,
+        entries=entries,
+        page=page,
+        fault=fault,
+        sources=site.source_titles,
+        topics=[one.name for one in runtime.topics[: MOST_LISTED + 1]],
+        most_listed=MOST_LISTED,
+        kinds=KINDS,
+        endings=FORMATS,
+    )
 
 
 def one_paper(request: Request) -> Response:
@@ -89,7 +106,7 @@ def split_paper(request: Request, fields: Form) -> Response:
 
 
 ROUTES = [
-    Route("/papers", find_papers),
+    Route("/papers", search_papers),
     Route("/papers/{id}", one_paper),
     Route("/papers/{id}/merge", form(operator_only(merge_papers)), methods=["POST"]),
     Route("/papers/{id}/split", form(operator_only(split_paper)), methods=["POST"]),

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import date, timedelta
-from zoneinfo import ZoneInfo
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from monitor.commands.papers_per_day import count_of_source
+from monitor.commands.source_history import source_history
 from monitor.commands.status import status
 from monitor.model import DayCount
+from monitor.pipeline.runtime import ConfiguredSource
 from monitor.setting_types import duration
-from monitor.store import incidents, runs, source_history
+from monitor.store import runs
 from monitor.web.plots import plot_days
-from monitor.web.site import show, show_problem, site_of, zone_of
+from monitor.web.site import show, show_problem, site_of
 
-DAYS = timedelta(days=60)
 RUNS = 50
 
 
@@ -31,39 +29,29 @@ def all_sources(request: Request) -> Response:
 def one_source(request: Request) -> Response:
     """Show what a source brought on each day, its runs, gaps, rejected records and errors."""
     site, name = site_of(request), request.path_params["name"]
-    runtime, zone = site.runtime, zone_of(request)
+    runtime = site.runtime
     if name not in runtime.sources:
         return show_problem(request, 404, f"There is no source “{name}”.")
-    now, source = runtime.clock.now(), runtime.sources[name]
+    source = runtime.sources[name]
+    history = source_history(runtime, name, RUNS)
     with runtime.database.reading() as tx:
-        past = source_history.last_runs(tx, name, RUNS)
-        days = source_history.new_papers_by_day(tx, name, now - DAYS, zone)
         last = runs.last_start(tx, name)
-        troubles = [
-            one for one in incidents.open_incidents_and_gaps(tx) if one.subject == f"source {name}"
-        ]
     return show(
         request,
         "source",
         source_name=name,
         heading=site.source_titles.get(name, name),
         source=source,
-        runs=past,
-        plot=_plot(days, runtime.clock.now().astimezone(ZoneInfo(zone)).date(), zone),
+        history=history,
+        plot=_plot(count_of_source(runtime, name), source),
         every=duration(source.every),
         next_run=last + source.every if last else None,
-        troubles=troubles,
     )
 
 
-def _plot(counts: Mapping[date, int], today: date, zone: str) -> str:
-    """Return the new papers of each day since the first reading shown; a gap was not read."""
-    if not counts:
-        return ""
-    first = min(counts)
-    days = (first + timedelta(days=number) for number in range((today - first).days + 1))
-    shown = [DayCount(day, counts.get(day)) for day in days]
-    return plot_days(shown, "New papers a day", axis=f"day ({zone})")
+def _plot(days: tuple[DayCount, ...], source: ConfiguredSource) -> str:
+    zone = source.calendar.zone if source.calendar else "UTC"
+    return plot_days(days, "New papers a day", axis=f"day ({zone})")
 
 
 ROUTES = [

@@ -10,18 +10,22 @@ from starlette.routing import Route
 
 from monitor.commands.search import Trial, find_topic, search, try_topic
 from monitor.commands.shown_papers import show_papers
+from monitor.commands.topic_parts import count_parts
 from monitor.config.messages import pointed
 from monitor.errors import QueryError
 from monitor.match import parse_query, parse_topic
 from monitor.model import DayCount, DigestPaper
 from monitor.store import topic_history
 from monitor.web.configuration import topic_yaml
+from monitor.web.pages.feeds import TOPIC, feed_path
 from monitor.web.plots import plot_days
 from monitor.web.site import show, show_problem, site_of
 
 NEWEST = 20
 # A longer query is refused before it is read.
 LONGEST = 4_000
+# The parts of what is typed are counted among so many of the newest papers: it has to be fast.
+TRIED = 2_000
 
 
 def all_topics(request: Request) -> Response:
@@ -66,6 +70,8 @@ def one_topic(request: Request) -> Response:
         plot=_plot(trial, heading),
         entries=entries,
         subscribers=subscribers,
+        parts=count_parts(runtime, name),
+        feed=feed_path(request, TOPIC, name),
     )
 
 
@@ -90,6 +96,7 @@ def try_query(request: Request) -> Response:
         trial=trial,
         plot=_plot(trial, "What it would have found") if trial else "",
         entries=entries,
+        parts=count_parts(runtime, query, TRIED) if trial else None,
         yaml=topic_yaml(query, runtime.topics) if trial else "",
     )
 

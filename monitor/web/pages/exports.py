@@ -1,0 +1,91 @@
+"""`/papers.bib` and the like: what a search found, or a digest has, for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from monitor.commands.export import MAX_PAPERS, Format, export
+from monitor.commands.find_papers import find_all
+from monitor.commands.preview import past_digest
+from monitor.commands.search import FoundPaper
+from monitor.errors import QueryError, UsageError
+from monitor.model import Digest
+from monitor.pipeline.runtime import Runtime
+from monitor.store import merge_papers, papers
+from monitor.web.search_form import read_search, wanted_by
+from monitor.web.site import show_problem, site_of, subscriptions_of
+
+# By the ending of the address.
+FORMATS: dict[str, tuple[Format, str]] = {
+    "bib": ("bibtex", "application/x-bibtex; charset=utf-8"),
+    "ris": ("ris", "application/x-research-info-systems; charset=utf-8"),
+    "csv": ("csv", "text/csv; charset=utf-8"),
+    "json": ("json", "application/json"),
+}
+_AT_ONCE = 200
+
+
+def export_search(request: Request, ending: str) -> Response:
+    """Return the newest papers that a search finds."""
+    search = read_search(request)
+    try:
+        wanted = wanted_by(request, search)
+        found = find_all(site_of(request).runtime, search.q, wanted, most=MAX_PAPERS)
+    except QueryError as error:
+        return show_problem(request, 400, str(error), error.hint)
+    except UsageError as error:
+        return show_problem(request, 400, error.message, error.hint)
+    return _stream(found, ending, "papers")
+
+
+def export_digest(request: Request, ending: str) -> Response:
+    """Return the papers of a digest, in its order."""
+    name, period = request.path_params["subscription"], request.path_params["period"]
+    if name not in {one.name for one in subscriptions_of(request)}:
+        return show_problem(request, 404, f"There is no subscription “{name}”.")
+    runtime = site_of(request).runtime
+    try:
+        digest = past_digest(runtime, name, period)
+    except UsageError as error:
+        return show_problem(request, 404, error.message)
+    return _stream(_papers_of(runtime, digest), ending, "digest")
+
+
+def _papers_of(runtime: Runtime, digest: Digest) -> Iterator[FoundPaper]:
+    """Yield the papers of a digest as they are stored now, each once."""
+    ids = list(dict.fromkeys(one.paper_id for group in digest.groups for one in group.entries))
+    for start in range(0, min(len(ids), MAX_PAPERS), _AT_ONCE):
+        some = ids[start : start + _AT_ONCE]
+        with runtime.database.reading() as tx:
+            now = list(dict.fromkeys(merge_papers.led_to(tx, id) for id in some))
+            stored, seen = papers.load(tx, now), papers.sightings(tx, now)
+        yield from (FoundPaper(stored[id], seen.get(id, ())) for id in now if id in stored)
+
+
+def _stream(found: Iterator[FoundPaper], ending: str, name: str) -> Response:
+    format_, media_type = FORMATS[ending]
+    headers = {"content-disposition": f'attachment; filename="{name}.{ending}"'}
+    return StreamingResponse(export(found, format_), media_type=media_type, headers=headers)
+
+
+Endpoint = Callable[[Request], Response]
+
+
+def _of(handle: Callable[[Request, str], Response], ending: str) -> Endpoint:
+    def answer(request: Request) -> Response:
+        return handle(request, ending)
+
+    return answer
+
+
+ROUTES = [
+    *(Route(f"/papers.{one}", _of(export_search, one)) for one in FORMATS),
+    *(
+        Route(f"/digests/{{subscription}}/{{period}}.{one}", _of(export_digest, one))
+        for one in FORMATS
+    ),
+]

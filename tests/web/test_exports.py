@@ -1,0 +1,147 @@
+"""What other programs read: metrics, feeds, and papers as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import feedparser
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from monitor.commands import find_papers
+from monitor.web.pages import exports
+from tests.house import AGENTS, BANDITS, FOLDING, House
+from tests.web.conftest import TOKEN, links, pages, public_pages
+
+OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
+PROXY: dict[str, Any] = {"user_header": "Remote-User", "trusted_proxies": ["127.0.0.1"]}
+
+
+def feed_of(client: httpx.Client, page: str, headers: dict[str, str] | None = None) -> str:
+    """Return the one link to a feed that a page has."""
+    [path] = {one for one in links(client.get(page, headers=headers).text) if "/feed/" in one}
+    return path
+
+
+def titles(answer: httpx.Response) -> list[str]:
+    return [entry.title for entry in feedparser.parse(answer.content).entries]
+
+
+def test_prometheus_reads_metrics(asked: httpx.Client) -> None:
+    answer = asked.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=")
+    found = {one.name: one.samples for one in text_string_to_metric_families(answer.text)}
+    assert found["paper_monitor_papers"][0].value == 3
+
+
+def test_metrics_are_for_operators(lived: House) -> None:
+    with public_pages(lived, **PROXY) as (_, client):
+        assert client.get("/metrics", headers=OPERATOR).status_code == 200
+        assert client.get("/metrics", headers={"Remote-User": "a@example.org"}).status_code == 403
+        assert client.get("/metrics").status_code == 303
+
+
+def test_the_feed_of_a_topic_and_of_a_subscription(asked: httpx.Client) -> None:
+    of_topic = asked.get(feed_of(asked, "/topics/agents"))
+    assert of_topic.headers["content-type"] == "application/atom+xml; charset=utf-8"
+    assert titles(of_topic) == [AGENTS[0]]
+    assert titles(asked.get(feed_of(asked, "/digests"))) == [AGENTS[0]]
+    parsed = feedparser.parse(of_topic.content)
+    assert not parsed.bozo and parsed.feed.links[0].href.endswith("/feed/topic/agents.atom")
+    assert asked.get("/feed/topic/none.atom").status_code == 404
+    assert asked.get("/feed/none.atom").status_code == 404
+
+
+def test_a_feed_is_sent_again_only_when_it_has_something_new(house: House) -> None:
+    house.add("1.txt", AGENTS)
+    house.run()
+    with pages(house) as (_, client):
+        first = client.get("/feed/topic/agents.atom")
+        known = {"If-None-Match": first.headers["etag"]}
+        again = client.get("/feed/topic/agents.atom", headers=known)
+        assert (again.status_code, again.content) == (304, b"")
+        since = {"If-Modified-Since": first.headers["last-modified"]}
+        assert client.get("/feed/topic/agents.atom", headers=since).status_code == 304
+        house.clock.move(hours=1)
+        house.add("2.txt", ("Agents of Language", "A language that agents may speak."))
+        house.run()
+        later = client.get("/feed/topic/agents.atom", headers=known | since)
+        assert titles(later) == ["Agents of Language", AGENTS[0]]
+
+
+def test_a_feed_has_the_news_of_a_month(house: House) -> None:
+    house.add("1.txt", AGENTS)
+    house.run()
+    house.clock.move(days=31)
+    with pages(house) as (_, client):
+        empty = client.get("/feed/topic/agents.atom")
+        assert empty.status_code == 200 and titles(empty) == []
+        known = {"If-None-Match": empty.headers["etag"]}
+        assert client.get("/feed/topic/agents.atom", headers=known).status_code == 304
+
+
+def test_W03_a_token_opens_the_feed_that_it_names_and_no_other(lived: House) -> None:
+    lived.settings["topics"]["bandits"] = {"query": "bandit"}
+    with public_pages(lived, **PROXY) as (app, client):
+        agents = feed_of(client, "/topics/agents", OPERATOR)
+        own = feed_of(client, "/digests", OPERATOR)
+        keys = app.runtime.keys
+        assert titles(client.get(agents)) == [AGENTS[0]]
+        assert client.get(own).status_code == 200
+        token = agents.partition("token=")[2]
+        wrong = keys.sign("stop", "topic", "bandits")
+        for path in (
+            "/feed/topic/bandits.atom",
+            f"/feed/topic/bandits.atom?token={token}",
+            f"/feed/topic/bandits.atom?token={wrong}",
+            f"/feed/lab.atom?token={token}",
+            f"/feed/lab.atom?token={keys.sign('feed', 'topic', 'lab')}",
+            f"/feed/topic/agents.atom?token={token[:-1]}",
+        ):
+            assert client.get(path).status_code == 403, path
+        reader = {"Remote-User": "stranger@example.org"}
+        assert client.get("/feed/lab.atom", headers=reader).status_code == 404
+        assert client.get("/feed/topic/bandits.atom", headers=reader).status_code == 200
+
+
+@pytest.mark.parametrize("ending", ["bib", "ris", "csv", "json"])
+def test_a_search_is_exported_with_its_parameters(asked: httpx.Client, ending: str) -> None:
+    [path] = {one for one in links(asked.get("/papers?q=exploration").text) if ending in one}
+    answer = asked.get(path)
+    assert BANDITS[0] in answer.text and AGENTS[0] not in answer.text
+    assert answer.headers["content-disposition"] == f'attachment; filename="papers.{ending}"'
+    nothing = asked.get(f"/papers.{ending}?source=none")
+    assert nothing.status_code == 200 and BANDITS[0] not in nothing.text
+    assert asked.get(f"/papers.{ending}?q=(agents").status_code == 400
+    assert asked.get(f"/papers.{ending}?since=yesterday").status_code == 400
+
+
+def test_a_digest_is_exported_in_its_order(asked: httpx.Client) -> None:
+    [digest] = {one for one in links(asked.get("/digests").text) if "/lab/" in one}
+    [path] = {one for one in links(asked.get(digest).text) if one.endswith(".csv")}
+    rows = list(csv.DictReader(io.StringIO(asked.get(path).text)))
+    assert [row["title"] for row in rows] == [AGENTS[0]]
+    assert asked.get("/digests/lab/none.csv").status_code == 404
+
+
+def test_an_export_of_another_reader_is_not_found(lived: House) -> None:
+    lived.by_mail(25, "ada@example.org")
+    with public_pages(lived, **PROXY) as (_, client):
+        ada, bob = ({"Remote-User": f"{name}@example.org"} for name in ("ada", "bob"))
+        [digest] = {
+            one for one in links(client.get("/digests", headers=ada).text) if "/lab/" in one
+        }
+        assert client.get(f"{digest}.csv", headers=ada).status_code == 200
+        assert client.get(f"{digest}.csv", headers=bob).status_code == 404
+
+
+def test_an_export_ends_after_so_many_papers(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.add("1.txt", AGENTS, BANDITS, FOLDING)
+    house.run()
+    monkeypatch.setattr(exports, "MAX_PAPERS", 2)
+    monkeypatch.setattr(find_papers, "_EXPORTED_AT_ONCE", 1)
+    with pages(house) as (_, client):
+        assert len(client.get("/papers.json").json()["papers"]) == 2

@@ -1,0 +1,131 @@
+"""The search with its filters and pages, and what sources and topics show of their numbers."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import httpx
+import sqlalchemy as sa
+
+from monitor.store import schema
+from tests.house import AGENTS, BANDITS, House
+from tests.web.conftest import links, pages
+
+
+def found(answer: httpx.Response) -> list[str]:
+    """Return the titles of the papers on a page."""
+    return [re.sub("<[^>]*>", "", one) for one in re.findall(r"<h3>(.*?)</h3>", answer.text)]
+
+
+def cells(row: str) -> tuple[str, list[str]]:
+    """Return the first cell of a row of a table, and the others."""
+    first, *others = [one.strip() for one in re.findall(r">([^<>]+)<", row) if one.strip()]
+    return first, others
+
+
+def many(house: House, count: int = 60) -> None:
+    for day in range(2):
+        papers = [
+            (
+                f"Language Agents Number {n}",
+                f"The agents of number {n} speak a language, {n} times.",
+            )
+            for n in range(day, count, 2)
+        ]
+        house.add(f"{day}.txt", *papers)
+        house.run()
+        house.clock.move(days=1)
+
+
+def test_the_pages_of_a_search_have_each_paper_once(house: House) -> None:
+    many(house)
+    with pages(house) as (_, client):
+        titles: list[str] = []
+        path = "/papers?q=agent&source=page"
+        for _ in range(3):
+            answer = client.get(path)
+            titles += found(answer)
+            older = [one for one in links(answer.text) if "after=" in one and "/papers?" in one]
+            path = older[0] if older else ""
+        assert path == "" and len(titles) == len(set(titles)) == 60
+
+
+def test_filters_are_kept_and_shown(house: House) -> None:
+    many(house, 8)
+    with pages(house) as (_, client):
+        days = "since=2026-11-21&until=2026-11-21"
+        answer = client.get(f"/papers?{days}&topic=agents&kind=new&source=page")
+        assert sorted(found(answer)) == [f"Language Agents Number {n}" for n in (0, 2, 4, 6)]
+        assert "<option selected>new</option>" in answer.text
+        assert 'value="2026-11-21"' in answer.text
+        assert found(client.get("/papers?kind=revised")) == []
+        assert "No stored paper matches this" in client.get("/papers?source=none").text
+        assert "is not a day" in client.get("/papers?since=tomorrow").text
+        assert "is not a kind of news" in client.get("/papers?kind=older").text
+        assert len(found(client.get("/papers?after=nonsense"))) == 8
+
+
+def test_a_day_is_that_of_the_viewer(house: House) -> None:
+    house.add("1.txt", AGENTS)
+    house.run()  # at 06:00 UTC
+    with pages(house) as (_, client):
+        assert len(found(client.get("/papers?until=2026-11-20"))) == 0
+        honolulu = {"Cookie": "zone=Pacific/Honolulu"}
+        assert len(found(client.get("/papers?until=2026-11-20", headers=honolulu))) == 1
+
+
+def test_a_source_shows_a_thin_day_and_what_it_rejected(house: House) -> None:
+    house.settings["sources"]["page"] = {"kind": "jsonl", "path": "dumps/*.jsonl"}
+    (house.folder / "dumps" / "1.jsonl").write_text('{"title": "Plans"}\n{"abstract": "no"}\n')
+    house.ingest()
+    with pages(house) as (app, client):
+        today = house.clock.now().date()
+        first = house.clock.now() - timedelta(days=70)
+        rows = [
+            {
+                "source": "page",
+                "day": today - timedelta(days=n),
+                "asked": 24,
+                "offered": True,
+                "fresh": 2 if n == 7 else 30,
+            }
+            for n in range(1, 60)
+        ]
+        with app.runtime.database.writing() as tx:
+            tx.execute(sa.update(schema.source).values(first_read_at=first))
+            tx.execute(sa.insert(schema.source_day), rows)
+        shown = client.get("/sources/page").text
+    assert f"Far fewer than usual on {today - timedelta(days=7)}." in shown
+    assert 'class="usual"' in shown
+    assert "1 record rejected" in shown and "record has no title" in shown
+
+
+def test_an_incident_that_is_over_is_in_the_history_of_a_source(house: House) -> None:
+    path = house.settings["sources"]["page"]["path"]
+    house.settings["sources"]["page"]["path"] = "nowhere/*.txt"
+    house.ingest()
+    with pages(house) as (_, client):
+        assert "failing since" in client.get("/sources/page").text
+    house.settings["sources"]["page"]["path"] = path
+    house.add("1.txt", AGENTS)
+    house.clock.move(days=1)
+    house.ingest()
+    with pages(house) as (_, client):
+        shown = client.get("/sources/page").text
+        assert "failing since" not in shown and "failing from" in shown
+
+
+def test_a_topic_and_a_trial_show_what_each_part_matches(house: House) -> None:
+    many(house, 30)
+    house.add("2.txt", BANDITS)
+    house.run()
+    house.settings["topics"]["agents"]["query"] = "language AND (agents OR zyzzyva) -bandits"
+    with pages(house) as (_, client):
+        for path in ("/topics/agents", "/try?q=language (agents OR zyzzyva) -bandits"):
+            shown = client.get(path).text
+            rows = dict(map(cells, re.findall(r"<tr>.*<code>.*</tr>", shown)))
+            assert rows["language"] == ["30", "matches nearly every paper"]
+            assert rows["zyzzyva"] == ["0", "matches none"]
+            assert rows["bandits"] == ["1", "excluded"]
+        assert "Its parts" not in client.get("/try?q=language").text
