@@ -1,0 +1,201 @@
+"""Pages in a browser: what people do with them, with JavaScript and without."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+
+import httpx
+import pytest
+import sqlalchemy as sa
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from monitor.app import App
+from monitor.model import DeliveryState
+from monitor.signing import KeyRing
+from monitor.store import deliveries, schema, suppressions
+from tests.house import AGENTS, House
+from tests.patience import PATIENCE
+from tests.web.conftest import pages
+
+KEY = "a key of this installation"
+EVERY_PAGE = (
+    "/",
+    "/status",
+    "/digests",
+    "/digests/lab/2026-11-21",
+    "/papers",
+    "/papers?q=agent",
+    "/papers?q=(agent",
+    "/papers/1",
+    "/topics",
+    "/topics/agents",
+    "/try",
+    "/try?q=agent",
+    "/sources",
+    "/sources/page",
+    "/deliveries",
+    "/login",
+    "/nothing",
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if not chromium and os.environ.get("CI"):
+        pytest.fail("pages must be looked at here, and Chromium is not installed")
+    if not chromium:
+        pytest.skip("PAGES ARE NOT LOOKED AT: Chromium is not installed")
+    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    quiet += ["--disable-dev-shm-usage"]  # a container has little of it
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=chromium, args=quiet, timeout=PATIENCE * 1000
+        )
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def site(lived: House) -> Iterator[tuple[App, httpx.Client]]:
+    lived.settings["secret_key"] = [KEY]
+    with pages(lived) as opened:
+        yield opened
+
+
+@pytest.fixture(params=[True, False], ids=["script", "no script"])
+def page(
+    request: pytest.FixtureRequest, browser: Browser, site: tuple[App, httpx.Client]
+) -> Iterator[Page]:
+    context = browser.new_context(base_url=str(site[1].base_url), java_script_enabled=request.param)
+    context.set_default_timeout(PATIENCE * 1000)
+    yield context.new_page()
+    context.close()
+
+
+def test_a_digest_is_opened_from_the_archive(page: Page):
+    page.goto("/")
+    page.get_by_role("navigation").get_by_role("link", name="Digests").click()
+    page.get_by_role("link", name=re.compile("^lab,")).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("1 new paper")
+    expect(page.get_by_role("heading", level=3)).to_contain_text(AGENTS[0])
+    page.get_by_role("link", name="As mail").click()
+    expect(page.get_by_role("link", name=AGENTS[0])).to_be_visible()
+
+
+def test_a_search_leads_to_a_paper_and_its_versions(page: Page):
+    page.goto("/papers")
+    page.get_by_role("searchbox").fill("title:agent")
+    page.get_by_role("searchbox").press("Enter")
+    page.get_by_role("link", name=AGENTS[0]).click()
+    expect(page.get_by_role("heading", name=re.compile("^Versions"))).to_be_visible()
+    expect(page.get_by_role("listitem").filter(has_text=re.compile("^new,"))).to_be_visible()
+    page.get_by_role("link", name="agents", exact=True).click()
+    expect(page).to_have_url(re.compile("/topics/agents$"))
+
+
+def test_a_topic_is_tried_and_taken_over(page: Page):
+    page.goto("/try")
+    page.get_by_role("searchbox").fill("language AND agent")
+    page.get_by_role("searchbox").press("Enter")
+    expect(page.locator(".count")).to_contain_text("1 paper")
+    page.get_by_text("As configuration").click()
+    expect(page.locator("pre[data-copy]")).to_have_text(
+        re.compile("topics:.*query: 'language AND agent'", re.DOTALL)
+    )
+
+
+def test_a_topic_is_tried_while_it_is_typed(browser: Browser, site: tuple[App, httpx.Client]):
+    context = browser.new_context(base_url=str(site[1].base_url))
+    page = context.new_page()
+    asked: list[str] = []
+    page.on(
+        "request",
+        lambda request: asked.append(request.url) if "part=results" in request.url else None,
+    )
+    page.goto("/try")
+    page.get_by_role("searchbox").press_sequentially("agent")
+    expect(page.locator(".count")).to_contain_text("paper")
+    expect(page.locator("mark").first).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/try\?q=agent$"))
+    assert len(asked) < len("agent")
+    context.close()
+
+
+def test_an_unknown_delivery_is_settled(page: Page, site: tuple[App, httpx.Client]):
+    app, _ = site
+    with app.runtime.database.writing() as tx:
+        tx.execute(sa.update(schema.delivery).values(state=DeliveryState.UNKNOWN))
+    page.goto("/deliveries")
+    page.get_by_role("button", name="It arrived").click()
+    expect(page.get_by_role("button", name="It arrived")).to_have_count(0)
+    with app.runtime.database.reading() as tx:
+        assert {one.state for one in deliveries.listing(tx)} == {DeliveryState.SENT}
+
+
+def test_a_reader_stops_pauses_and_resumes(page: Page, site: tuple[App, httpx.Client]):
+    app, _ = site
+
+    def suppressed() -> int:
+        with app.runtime.database.reading() as tx:
+            return suppressions.count(tx, app.runtime.clock.now())
+
+    page.goto("/u/" + KeyRing((KEY,)).sign("stop", "lab", "ada@example.org"))
+    expect(page.get_by_role("status")).to_contain_text("You get these digests")
+    for button, words, count in (
+        ("Pause for a week", "You get none until", 1),
+        ("Get them again", "You get these digests", 0),
+        ("Unsubscribe", "You get no more of these digests", 1),
+        ("Get them again", "You get these digests", 0),
+    ):
+        page.get_by_role("button", name=button).click()
+        expect(page.get_by_role("status")).to_contain_text(words)
+        assert suppressed() == count
+
+
+def test_times_are_shown_in_another_zone(page: Page):
+    page.goto("/status")
+    page.get_by_label("Times in").fill("Asia/Tokyo")
+    page.get_by_role("button", name="Change").click()
+    expect(page).to_have_url(re.compile("/status$"))
+    expect(page.get_by_label("Times in")).to_have_value("Asia/Tokyo")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [375, 1600])
+def test_no_page_is_too_wide_or_shuts_anybody_out(
+    browser: Browser, site: tuple[App, httpx.Client], width: int, scheme: str
+):
+    context = browser.new_context(
+        base_url=str(site[1].base_url),
+        viewport={"width": width, "height": 800},
+        color_scheme=scheme,  # type: ignore[arg-type]
+        bypass_csp=True,  # for axe, which brings its own script
+    )
+    page = context.new_page()
+    foreign: list[str] = []
+    page.on("request", lambda request: foreign.append(request.url))
+    stop = "/u/" + KeyRing((KEY,)).sign("stop", "lab", "ada@example.org")
+    for path in (*EVERY_PAGE, stop):
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        serious = [
+            (one["id"], [node["html"] for node in one["nodes"]])
+            for one in Axe().run(page).response["violations"]
+            if one["impact"] in ("serious", "critical")
+        ]
+        assert serious == [], path
+    assert {httpx.URL(one).netloc for one in foreign} == {site[1].base_url.netloc}
+    context.close()
+
+
+def test_the_skip_link_is_the_first_that_the_keyboard_reaches(page: Page):
+    page.goto("/papers")
+    page.keyboard.press("Tab")
+    expect(page.locator(":focus")).to_have_text("Skip to the content")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("#content$"))
