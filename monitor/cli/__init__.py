@@ -40,9 +40,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-# Objects. Looking for cycles among all modules and topics as often as Python does takes a tenth of
-# the time of most commands, and finds few.
-GC_THRESHOLD = 100_000
+# Objects: more than a command that only looks makes of its imports. Looking for cycles among all
+# modules and topics as often as Python does takes a tenth of the time of most commands, and finds
+# few.
+GC_THRESHOLD = 200_000
 
 START, WORK, ASK, OPERATE = "Start", "Work", "Ask", "Operate"
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from functools import lru_cache
 from xml.etree import ElementTree
 
-from latex2mathml.converter import convert
 from markupsafe import Markup, escape
 
 from monitor.model import Formula
@@ -57,6 +56,8 @@ def to_mathml(tex: str) -> str:
     """Return a formula as MathML, "" if it cannot be converted, or not to MathML alone."""
     if len(tex) > _LONGEST:
         return ""
+    from latex2mathml.converter import convert  # its tables take long to import
+
     try:
         math = ElementTree.fromstring(convert(tex))
     except Exception:  # the converter raises errors of many kinds; the formula stays in Unicode
