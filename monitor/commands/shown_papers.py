@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import structs
 
 from monitor.digest.revision import describe_revision
-from monitor.match import Query, TopicIndex
+from monitor.digest.shown import formulas_of, shown
+from monitor.match import Query, TopicIndex, build_index
 from monitor.model import (
     ChangeKind,
     DigestPaper,
@@ -32,34 +33,45 @@ def show_papers(
 
 
 def show_paper(
-    runtime: Runtime,
-    stored: StoredPaper,
-    sources: tuple[str, ...],
-    matched: Iterable[TopicWhy] = (),
+    runtime: Runtime, stored: StoredPaper, sources: tuple[str, ...], topics: Iterable[str]
 ) -> DigestPaper:
-    """Return one stored paper as an entry, with why its topics match it."""
-    return _entry(runtime, stored, sources, tuple(matched))
+    """Return one stored paper as an entry, with why these topics match it as it is now."""
+    entry = _entry(runtime, stored, sources)
+    wanted = set(topics)
+    index = build_index(topic for topic in runtime.topics if topic.name in wanted)
+    matched = tuple(
+        TopicWhy(
+            topic.name, index.why(topic.name, entry.paper, sources), _title(runtime, topic.name)
+        )
+        for topic in runtime.topics
+        if topic.name in wanted
+    )
+    return structs.replace(entry, matched=matched)
+
+
+def _title(runtime: Runtime, topic: str) -> str:
+    return runtime.sections[topic].title if topic in runtime.sections else topic
 
 
 def _entry(
     runtime: Runtime,
     stored: StoredPaper,
     sources: tuple[str, ...],
-    matched: tuple[TopicWhy, ...] = (),
 ) -> DigestPaper:
     labels = [runtime.labels.get(name, SourceLabel()) for name in sources]
     return DigestPaper(
         paper_id=stored.id,
         revision=stored.revision,
         kind=ChangeKind.WITHDRAWN if stored.paper.withdrawn else ChangeKind.NEW,
-        paper=stored.paper,
+        paper=shown(stored.paper),
         first_seen=stored.first_seen,
         sources=sources,
         score=0.0,
-        matched=matched,
+        matched=(),
         source_titles=tuple(
             label.title or name for name, label in zip(sources, labels, strict=True)
         ),
+        formulas=formulas_of(stored.paper.title, stored.paper.abstract),
         search=next((label.search for label in labels if label.search), runtime.search),
     )
 

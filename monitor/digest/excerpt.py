@@ -40,6 +40,12 @@ def headline(entry: DigestPaper) -> Passage:
     return _cut(title, places, (0, len(title)), LONG_TITLE)
 
 
+def whole_abstract(entry: DigestPaper) -> Passage:
+    """Return all of the abstract with what matched in it."""
+    abstract, places = _field(entry, "abstract", entry.paper.abstract)
+    return Passage(abstract, tuple(places))
+
+
 def excerpt(entry: DigestPaper) -> Passage:
     """Return the sentence of the abstract that says what the authors did, and at most one more.
 

@@ -27,6 +27,7 @@ _MOST_CHARACTERS = 4_000_000
 _READ_BY_FILTERS = {
     "headline": ("paper.title", "reasons"),
     "excerpt": ("paper.abstract", "reasons"),
+    "whole_abstract": ("paper.abstract", "reasons"),
     "found": ("matched",),
     "links": ("addresses",),
     "why": ("matched",),

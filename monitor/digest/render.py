@@ -31,7 +31,7 @@ from jinja2 import (
 from markupsafe import Markup, escape
 
 from monitor.digest import about, links, wording
-from monitor.digest.excerpt import Passage, excerpt, headline
+from monitor.digest.excerpt import Passage, excerpt, headline, whole_abstract
 from monitor.digest.mathml import put_formulas
 from monitor.digest.sandbox import Sandbox
 from monitor.errors import Fault, TemplateError
@@ -276,6 +276,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "what_changed": wording.what_changed,
     "waiting": wording.waiting,
     "web_url": links.web_url,
+    "whole_abstract": whole_abstract,
     "why": wording.why_line,
 }
 

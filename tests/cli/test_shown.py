@@ -30,11 +30,12 @@ def test_the_demo_says_what_it_did_and_what_to_open(house: House, say: Say):
         ["reading-group", "33", "pages/reading-group/2026-11-23.html"],
         ["Open this page in a browser:"],
         [str(house.folder / "play/pages/index.html")],
+        ["or run `paper-monitor serve` there and open http://127.0.0.1:8080"],
     ]
     assert (result.status, result.err) == (0, "")
     again = say("demo", "play", "--now", "2026-11-21T10:00")
     assert rows(again.out)[0] == ["No new papers: all 229 were read before."]
-    assert len(rows(again.out)) == 3
+    assert len(rows(again.out)) == 4
 
 
 def test_a_row_is_a_line_however_long(house: House, say: Say):

@@ -6,15 +6,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from monitor.commands.explain import Explanation, explain, find_paper
+from monitor.commands.explain import explain, find_paper
 from monitor.commands.find_papers import PapersPage, find_page
 from monitor.commands.identity import merge, split
 from monitor.commands.shown_papers import describe_revisions, show_paper, show_papers
 from monitor.config.messages import pointed
 from monitor.errors import QueryError, UsageError
 from monitor.match import parse_query
-from monitor.model import DigestPaper, TopicWhy
-from monitor.pipeline.runtime import Runtime
+from monitor.model import DigestPaper
 from monitor.store import earlier_texts
 from monitor.web.forms import form, operator_only
 from monitor.web.pages.exports import FORMATS
@@ -72,19 +71,10 @@ def one_paper(request: Request) -> Response:
         request,
         "one_paper",
         known=known,
-        entry=show_paper(runtime, stored, sources, _why(runtime, known)),
+        entry=show_paper(runtime, stored, sources, (one.topic for one in known.topics)),
         revisions=describe_revisions(texts, stored),
         digests=[one for one in known.digests if one.subscription in shown],
     )
-
-
-def _why(runtime: Runtime, known: Explanation) -> list[TopicWhy]:
-    """Return why topics match a paper as it is now, each by what people call it."""
-    newest = {one.topic: one for one in known.topics}
-    return [
-        TopicWhy(name, one.why, runtime.sections[name].title if name in runtime.sections else name)
-        for name, one in newest.items()
-    ]
 
 
 def merge_papers(request: Request, fields: Form) -> Response:
