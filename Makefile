@@ -6,8 +6,14 @@ BIN    := $(VENV)/bin
 FUZZ_SECONDS ?= 90
 SOAK_KILLS ?= 1000
 LIMITS ?= 10000
+# What builds the wheel, as in pyproject.toml.
+BACKEND := hatchling>=1.26
+# For every platform and every Python that we run on; the files name no index.
+UPGRADE ?=
+LOCK := $(BIN)/uv pip compile $(UPGRADE) --quiet --no-header --universal --python-version 3.11 \
+    --generate-hashes --no-emit-index-url --no-emit-find-links
 
-.PHONY: demo test check format bench duel faults soak fuzz awkward month night limits same samples picture clean big
+.PHONY: demo test check format bench duel faults soak fuzz awkward month night limits same samples picture clean big lock sbom audit image
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -76,12 +82,31 @@ big: $(VENV)/.developing          ## a dump of two million lines, killed twice o
 picture: $(VENV)/.developing      ## the README's pictures, from real output
 	$(BIN)/python docs/pictures/make.py
 
+lock: $(VENV)/.releasing          ## requirements/: what the image contains, with hashes
+	$(LOCK) --extra scale --output-file requirements/image.txt pyproject.toml
+	echo '$(BACKEND)' | $(LOCK) --output-file requirements/build.txt -
+
+sbom: $(VENV)/.releasing          ## sbom.json: the Python packages of the image, in CycloneDX
+	$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \
+	    --output-format JSON --output-file sbom.json requirements/image.txt
+
+audit: $(VENV)/.releasing         ## known vulnerabilities of what the image contains
+	$(BIN)/python -m tests.audit
+
+image: $(VENV)/.releasing         ## the Dockerfile checked by hadolint, and built
+	$(BIN)/hadolint Dockerfile
+	docker build --tag paper-monitor .
+
 clean:                            ## remove what the other targets made
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.releasing: $(VENV)/.developing
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
 	touch $@
 
 $(VENV)/.developing: $(VENV)/.installed

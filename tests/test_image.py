@@ -13,10 +13,13 @@ from typing import Any
 import pytest
 import typer
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from monitor.cli import app
 from monitor.config import load, starter
 from monitor.http import client
+from tests.audit import report
 
 ROOT = Path(__file__).parent.parent
 DATA = "/data"
@@ -83,7 +86,67 @@ def test_the_image_takes_all_that_the_wheel_is_made_of():
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
     about = [project["project"]["readme"], *project["project"]["license-files"]]
     needed = {"pyproject.toml", *about, *wheel["packages"], *wheel["force-include"]}
-    assert set(copied()) == needed
+    assert set(copied()) == needed | {"requirements"}
+
+
+def locked(name: str) -> dict[str, list[str]]:
+    """The versions that requirements/ has of each package; each is held to have a hash."""
+    text = (ROOT / "requirements" / name).read_text()
+    assert not re.search(r"://|--(extra-)?index-url|--find-links", text)
+    found: dict[str, list[str]] = {}
+    for entry in re.split(r"\n(?=\S)", re.sub(r" *# .*", "", text).strip()):
+        first, *hashes = entry.splitlines()
+        pinned = re.match(r"([a-z0-9-]+)(?:\[[a-z,]+\])?==(\S+)", first)
+        assert pinned, first
+        assert any(one.strip().startswith("--hash=sha256:") for one in hashes), first
+        found.setdefault(pinned[1], []).append(pinned[2])
+    return found
+
+
+def test_the_image_is_locked_to_what_the_project_needs():
+    """After a change of dependencies, `make lock`."""
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = pyproject["project"]
+    image, build = locked("image.txt"), locked("build.txt")
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["scale"]]
+    for lock, lines in ((image, wanted), (build, pyproject["build-system"]["requires"])):
+        for one in map(Requirement, lines):
+            versions = lock.get(canonicalize_name(one.name), [])
+            assert versions, f"{one.name} is not locked"
+            assert all(version in one.specifier for version in versions), one
+    assert not {"pytest", "mypy", "pip"} & image.keys()
+
+
+def test_nothing_is_installed_without_a_hash():
+    """But for the wheel that the image builds itself, without a network."""
+    runs = [rest for name, rest in instructions() if name == "RUN"]
+    installs = [one for run in runs for one in run.split("&&") if re.search(r"\binstall\b.*-", one)]
+    pip = [one for one in installs if "pip" in one]
+    assert len(pip) == 3
+    assert all("--require-hashes" in one or "--no-index" in one for one in pip)
+    assert all(
+        "--no-build-isolation" in one
+        for run in runs
+        for one in run.split("&&")
+        if "pip wheel" in one
+    )
+
+
+def test_the_base_may_be_pinned():
+    bases = [rest.split()[0] for name, rest in instructions() if name == "FROM"]
+    assert bases == ["${BASE}"] * 2
+    [argument] = [rest for name, rest in instructions() if name == "ARG"]
+    default = argument.removeprefix("BASE=")
+    assert compose()["build"]["args"] == {"BASE": f"${{PAPER_MONITOR_BASE:-{default}}}"}
+
+
+def test_an_audit_without_answers_is_no_good_one(capsys: pytest.CaptureFixture[str]):
+    good = {"name": "one", "version": "1", "vulns": []}
+    bad = {"name": "two", "version": "2", "vulns": [{"id": "PYSEC-1"}]}
+    unknown = {"name": "three", "skip_reason": "not found"}
+    assert [report([good]), report([good, bad]), report([good, unknown])] == [0, 1, 2]
+    assert report([bad, unknown]) == 1
+    assert "two 2: PYSEC-1" in capsys.readouterr().out
 
 
 def test_the_build_sees_what_it_copies_and_nothing_of_a_working_copy():
@@ -136,7 +199,9 @@ def test_the_service_may_do_no_more_than_it_needs(service: dict[str, Any]):
     assert [mount.partition(":")[0] for mount in service["tmpfs"]] == ["/tmp"]
     assert service["mem_limit"]
     assert service["pids_limit"]
-    assert not {"privileged", "cap_add", "ports", "network_mode", "pid"} & service.keys()
+    assert not {"privileged", "cap_add", "network_mode", "pid"} & service.keys()
+    # Pages are published to this machine alone.
+    assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
 
 
 @pytest.mark.parametrize("service", [compose(), *many().values()])
@@ -162,7 +227,7 @@ def test_the_service_has_time_to_end(service: dict[str, Any]):
 def test_no_secret_is_in_the_files():
     for name in compose()["environment"]:
         assert re.fullmatch(r"[A-Z_]+", name), f"{name}: only the name, its value is the user's"
-    assert not [rest for name, rest in instructions() if name == "ARG"]
+    assert [rest[:5] for name, rest in instructions() if name == "ARG"] == ["BASE="]
 
 
 def test_many_machines_are_replicas_workers_and_the_database_that_they_wait_for():
@@ -176,6 +241,21 @@ def test_many_machines_are_replicas_workers_and_the_database_that_they_wait_for(
         assert services[name]["environment"]["SMTP_PASSWORD"] is None  # its value is the user's
     assert "pg_isready" in services["db"]["healthcheck"]["test"]
     assert services["db"]["environment"]["POSTGRES_PASSWORD"].startswith("${DB_PASSWORD:?")
+
+
+def test_pages_listen_where_the_port_is_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """As docs/docker.md has them: with a token, so that not everybody on the host sees them."""
+    [lines] = re.findall(r"```yaml\n(public_url:.*?)```", GUIDE, re.DOTALL)
+    monkeypatch.setenv("WEB_TOKEN", "a token of the operator")
+    assert "WEB_TOKEN" in compose()["environment"]
+    file = tmp_path / "monitor.yaml"
+    file.write_text(starter() + lines)
+    settings = load(file)
+    assert settings.web is not None and settings.web.token
+    inside = settings.web.listen.rpartition(":")
+    assert inside[0] == "0.0.0.0" and last("EXPOSE") == inside[2]
+    assert compose()["ports"] == [f"127.0.0.1:8080:{inside[2]}"]
+    assert settings.public_url == "http://localhost:8080"
 
 
 GUIDE = (ROOT / "docs" / "docker.md").read_text()
