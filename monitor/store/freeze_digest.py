@@ -15,7 +15,8 @@ from monitor.store.database import Transaction
 from monitor.store.digest_state import has_content, reaches_anyone, reaches_recipient
 from monitor.store.inserts import insert_new, insert_plain
 from monitor.store.packed import pack, pack_body
-from monitor.store.sql import among
+from monitor.store.raw_rows import fetch_for
+from monitor.store.sql import among, one_of
 
 _digest = schema.digest.c
 _item = schema.digest_item.c
@@ -102,15 +103,18 @@ def _insert_digest(tx: Transaction, digest: Digest, content: bytes) -> int | Non
     return tx.scalar(sa.select(_digest.id).where(*place))
 
 
+# The digests that reached nobody before a new one: built once, as it is asked for each digest.
+_EARLIER = sa.select(_digest.id).where(
+    _digest.subscription == sa.bindparam("subscription"),
+    _digest.id != sa.bindparam("id"),
+    _digest.superseded_at.is_(None),
+    ~reaches_anyone(_digest.id),
+)
+
+
 def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime) -> None:
     """Supersede digests that reached nobody. Their deliveries are locked first: none is claimed."""
-    earlier = sa.select(_digest.id).where(
-        _digest.subscription == subscription,
-        _digest.id != digest_id,
-        _digest.superseded_at.is_(None),
-        ~reaches_anyone(_digest.id),
-    )
-    ids = set(tx.scalars(earlier))
+    ids = set(tx.scalars(_EARLIER, {"subscription": subscription, "id": digest_id}))
     if not ids:
         return
     its_deliveries = among(tx, _delivery.digest_id, ids)
@@ -138,12 +142,8 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
     entries = {e.paper_id: e.revision for group in digest.groups for e in group.entries}
     if not papers.exist(tx, entries):
         return False
-    earlier = tx.execute(
-        sa.select(_item.paper_id, _item.revision).where(
-            _item.subscription == digest.subscription, among(tx, _item.paper_id, entries)
-        )
-    )
-    if any(row.revision >= entries[row.paper_id] for row in earlier):
+    earlier = fetch_for(tx, _items_of_papers, list(entries), subscription=digest.subscription)
+    if any(revision >= entries[paper_id] for paper_id, revision in earlier):
         return False
     shown = _shown_under(digest)
     rows = [
@@ -152,6 +152,12 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
     ]
     names = ("subscription", "paper_id", "revision", "digest_id", "shown_under")
     return insert_plain(tx, schema.digest_item, names, rows) == len(rows)
+
+
+def _items_of_papers(dialect: str) -> sa.Select[Any]:
+    of_subscription = _item.subscription == sa.bindparam("subscription")
+    of_papers = one_of(dialect, _item.paper_id)
+    return sa.select(_item.paper_id, _item.revision).where(of_subscription, of_papers)
 
 
 def _shown_under(digest: Digest) -> dict[int, str]:

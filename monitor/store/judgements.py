@@ -72,12 +72,10 @@ def forget(tx: Transaction, subscription: str, topic: str | None = None) -> int:
 
 def listing(tx: Transaction, subscription: str | None = None) -> list[Judgement]:
     """Return all answers, or those of a subscription, oldest first."""
-    judged = _answers(schema.judgement, _judgement.verdict)
-    saved = _answers(schema.saved_paper, sa.literal(SAVED).label("verdict"))
-    both = sa.union_all(judged, saved).subquery()
-    whose = sa.true() if subscription is None else both.c.subscription == subscription
-    order = both.c.at, both.c.paper_id, both.c.topic, both.c.who, both.c.verdict
-    rows = tx.execute(sa.select(both).where(whose).order_by(*order))
+    if subscription is None:
+        rows = tx.execute(_ALL_ANSWERS)
+    else:
+        rows = tx.execute(_ANSWERS_OF_ONE, {"subscription": subscription})
     return [
         Judgement(one.subscription, one.topic, one.paper_id, one.who, one.verdict, one.at, one.how)
         for one in rows
@@ -87,6 +85,17 @@ def listing(tx: Transaction, subscription: str | None = None) -> list[Judgement]
 def _answers(table: sa.Table, verdict: sa.ColumnElement[str]) -> sa.Select[Any]:
     one = table.c
     return sa.select(one.subscription, one.topic, one.paper_id, one.who, verdict, one.at, one.how)
+
+
+_BOTH = sa.union_all(
+    _answers(schema.judgement, _judgement.verdict),
+    _answers(schema.saved_paper, sa.literal(SAVED).label("verdict")),
+).subquery()
+_ALL_ANSWERS = sa.select(_BOTH).order_by(
+    _BOTH.c.at, _BOTH.c.paper_id, _BOTH.c.topic, _BOTH.c.who, _BOTH.c.verdict
+)
+# For each digest: built once, since SQLAlchemy takes longer to build it than it takes.
+_ANSWERS_OF_ONE = _ALL_ANSWERS.where(_BOTH.c.subscription == sa.bindparam("subscription"))
 
 
 def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, str]]:

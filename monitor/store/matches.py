@@ -157,7 +157,7 @@ def look_back(tx: Transaction, topics: Sequence[Topic], now: datetime) -> dict[s
 
 def _waiting(tx: Transaction, names: Iterable[str], since: timedelta) -> sa.Select[Any]:
     """Select the oldest unsent change that each topic matched."""
-    start = earlier(tx, _has.since, sa.literal(int(since.total_seconds())))
+    start = earlier(tx.dialect.name, _has.since, sa.literal(int(since.total_seconds())))
     return (
         sa.select(_match.topic, sa.func.min(_change.at))
         .join_from(schema.match, schema.change, OF_CHANGE)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
+from functools import cache
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -11,7 +13,7 @@ from monitor.model import DeliveryState
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.digest_state import reaches_recipient
-from monitor.store.sql import among
+from monitor.store.sql import one_of, values_parameter
 from monitor.store.suppressions import ALL, address_of
 
 _delivery = schema.delivery.c
@@ -23,16 +25,21 @@ def with_ended_pause(
     tx: Transaction, subscription: str, recipients: Collection[str], now: datetime
 ) -> list[str]:
     """Return the recipients who had paused a subscription, and get it again."""
-    addresses = {address_of(recipient) for recipient in recipients}
-    ended = tx.scalars(
-        sa.select(_row.address).where(
-            among(tx, _row.address, addresses),
-            _row.subscription.in_((ALL, subscription)),
-            _row.until <= now,
-        )
-    )
+    dialect, addresses = tx.dialect.name, map(address_of, recipients)
+    parameters = {"subscription": subscription, "now": now}
+    ended = tx.scalars(_ended(dialect), values_parameter(dialect, addresses) | parameters)
     found = set(ended)
     return [recipient for recipient in recipients if address_of(recipient) in found]
+
+
+# For each digest: built once, since SQLAlchemy takes longer to build it than it takes.
+@cache
+def _ended(dialect: str) -> sa.Select[Any]:
+    return sa.select(_row.address).where(
+        one_of(dialect, _row.address),
+        _row.subscription.in_((ALL, sa.bindparam("subscription"))),
+        _row.until <= sa.bindparam("now"),
+    )
 
 
 def list_missed(tx: Transaction, subscription: str, channel: str, recipient: str) -> list[int]:

@@ -67,8 +67,12 @@ def get(tx: Transaction, paper_id: int) -> StoredPaper | None:
 
 def exist(tx: Transaction, ids: Collection[int]) -> bool:
     """Return whether all these papers exist, and keep them until the transaction ends."""
-    rows = sa.select(_paper.id).where(among(tx, _paper.id, ids))
-    return len(fetch(tx, rows.with_for_update(key_share=True, read=True))) == len(ids)
+    return len(fetch_for(tx, _existing, list(ids))) == len(ids)
+
+
+def _existing(dialect: str) -> sa.Select[Any]:
+    rows = sa.select(_paper.id).where(one_of(dialect, _paper.id))
+    return rows.with_for_update(key_share=True, read=True)
 
 
 def by_key(tx: Transaction, scheme: str, value: str) -> StoredPaper | None:

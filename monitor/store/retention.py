@@ -77,7 +77,7 @@ def _is_needed(tx: Transaction) -> sa.ColumnElement[bool]:
         .join(schema.topic, _topic.name == _match.topic)
         .where(
             _match.paper_id == _paper.id,
-            _change.at >= earlier(tx, _has.since, _topic.since_seconds),
+            _change.at >= earlier(tx.dialect.name, _has.since, _topic.since_seconds),
             ~sent,
         )
         .correlate(schema.paper)

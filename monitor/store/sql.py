@@ -121,10 +121,10 @@ def to_json(value: Any) -> str:
 
 
 def earlier(
-    tx: sa.Connection, moment: sa.ColumnElement[datetime], seconds: sa.ColumnElement[int]
+    dialect: str, moment: sa.ColumnElement[datetime], seconds: sa.ColumnElement[int]
 ) -> sa.ColumnElement[datetime]:
     """Return a time some seconds before another; SQLite cuts it to whole seconds."""
-    if tx.dialect.name == "sqlite":
+    if dialect == "sqlite":
         back = sa.literal("-").concat(sa.cast(seconds, sa.Text)).concat(" seconds")
         return sa.func.strftime("%Y-%m-%d %H:%M:%S", moment, back, type_=Instant())
     return moment - sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)

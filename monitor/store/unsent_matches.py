@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -32,57 +33,63 @@ def unsent(
     carry the newest change with the kind of the first, so that a paper never sent is new. Sending
     a revision also sends the earlier ones. `known` are papers read for other subscriptions.
     """
+    parameters = {"subscription": subscription, "now": now}
+    return _news(tx, fetch(tx, _all_unsent(tx.dialect.name), parameters), known)
+
+
+# SQLAlchemy takes as long to build this query as SQLite to answer it for a small digest.
+@cache
+def _all_unsent(dialect: str) -> sa.Select[Any]:
     of_change = _change.paper_id, _change.revision, _change.kind, _change.at
-    wanted = _unsent(tx, sa.select(*of_change, _match.topic, _match.score), subscription, now)
-    ordered = wanted.order_by(_change.paper_id, _change.revision, _match.topic)
-    return _news(tx, fetch(tx, ordered), known)
+    wanted = _unsent(dialect, sa.select(*of_change, _match.topic, _match.score))
+    return wanted.order_by(_change.paper_id, _change.revision, _match.topic)
 
 
 def has_fresh(tx: Transaction, subscription: str, now: datetime) -> bool:
     """Return whether a subscription has an unsent match that is in no digest."""
-    one = _unsent(tx, sa.select(_change.paper_id), subscription, now, fresh=True).limit(1)
-    return tx.execute(one).first() is not None
+    one = _unsent(tx.dialect.name, sa.select(_change.paper_id), fresh=True).limit(1)
+    return tx.execute(one, {"subscription": subscription, "now": now}).first() is not None
 
 
 def waiting(tx: Transaction, subscription: str, now: datetime) -> int:
     """Return how many papers are unsent."""
     papers = sa.select(sa.func.count(_change.paper_id.distinct()))
-    return tx.scalar(_unsent(tx, papers, subscription, now)) or 0
+    parameters = {"subscription": subscription, "now": now}
+    return tx.scalar(_unsent(tx.dialect.name, papers), parameters) or 0
 
 
 def waits_since(tx: Transaction, subscription: str, now: datetime) -> datetime | None:
     """Return the time of the oldest match that is in no digest, None if there is none."""
     oldest = sa.select(sa.func.min(_match.matched_at)).select_from(schema.change)
-    since: datetime | None = tx.scalar(_unsent(tx, oldest, subscription, now, fresh=True))
+    wanted = _unsent(tx.dialect.name, oldest, fresh=True)
+    since: datetime | None = tx.scalar(wanted, {"subscription": subscription, "now": now})
     return since
 
 
-def _unsent(
-    tx: Transaction,
-    columns: sa.Select[Any],
-    subscription: str,
-    now: datetime,
-    fresh: bool = False,
-) -> sa.Select[Any]:
-    """Select from the unsent changes and matches of active topics."""
-    since = sa.case((_has.since < now, _has.since), else_=sa.literal(now, Instant))
-    stands = _item_of_match(subscription)
+def _unsent(dialect: str, columns: sa.Select[Any], fresh: bool = False) -> sa.Select[Any]:
+    """Select from the unsent changes and matches of active topics.
+
+    The parameters are `subscription` and `now`.
+    """
+    now = sa.bindparam("now", type_=Instant)
+    since = sa.case((_has.since < now, _has.since), else_=now)
+    stands = _item_of_match()
     sent = stands if fresh else stands.where(reaches_anyone(_item.digest_id))
     return (
         columns.join(schema.match, matches.OF_CHANGE)
         .join(schema.subscription_topic, _has.topic == _match.topic)
         .join(schema.topic, _topic.name == _match.topic)
         .where(
-            _has.subscription == subscription,
-            sa.or_(_change.at >= earlier(tx, since, _topic.since_seconds), stands.exists()),
+            _has.subscription == sa.bindparam("subscription"),
+            sa.or_(_change.at >= earlier(dialect, since, _topic.since_seconds), stands.exists()),
             ~sent.exists(),
         )
     )
 
 
-def _item_of_match(subscription: str) -> sa.Select[Any]:
+def _item_of_match() -> sa.Select[Any]:
     return sa.select(_item.paper_id).where(
-        _item.subscription == subscription,
+        _item.subscription == sa.bindparam("subscription"),
         _item.paper_id == _match.paper_id,
         _item.revision >= _match.revision,
     )
