@@ -243,6 +243,7 @@ def _presentation(settings: Settings) -> dict[str, Any]:
         "sections": {name: _section(topic) for name, topic in settings.topics.items()},
         "contact": _contact(settings),
         "search": settings.search,
+        "public_url": settings.public_url or "",
     }
 
 

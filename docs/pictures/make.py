@@ -1,4 +1,4 @@
-"""The pictures of the documentation, from real output: the sample dumps as pages and mails.
+"""The pictures of the documentation, from real output: digests, mails, Slack, and pages.
 
     make picture
 
@@ -14,32 +14,16 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
-import yaml
+from pages import photograph_pages
 from playwright.sync_api import Browser, sync_playwright
+from scenes import REVISED, write_many, write_papers, write_scenes
 from slack_page import draw_messages
-
-from monitor.resources import resource
 
 HERE = Path(__file__).parent
 # A Monday, so that the digests have a date that does not change from picture to picture.
-NOW = "2026-03-16T07:00+00:00"
+BEFORE, NOW = "2026-03-15T07:00+00:00", "2026-03-16T07:00+00:00"
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
-AGENTS = ["web-and-gui-agents", "teams-of-language-models", "planning", "embodied-agents"]
-# What else there is to be seen: a mail that is crowded, one of many topics, of one paper, of none.
-TOPICS = {
-    "wide": {"title": "Agents and models", "query": "agent OR model OR learning"},
-    "one": {"title": "Auctions", "query": 'title:"auction arena"'},
-    "none": {"title": "Gravel", "query": "gravel AND robot AND opera"},
-}
-SUBSCRIPTIONS: dict[str, dict[str, Any]] = {
-    "agents": {"title": "Agents", "topics": AGENTS, "max": 20},
-    "crowded": {"title": "Everything", "topics": ["wide", "planning"]},
-    "topics": {"title": "All topics", "topics": [*AGENTS, "surveys", "agent-safety", "rl-methods"]},
-    "one": {"title": "Auctions", "topics": ["one"]},
-    "none": {"title": "Gravel", "topics": ["none"], "quiet": "send"},
-}
 
 
 def main() -> None:
@@ -47,36 +31,34 @@ def main() -> None:
         chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
         _set_up(Path(folder))
-        pages, mails = _preview(folder, "page"), _preview(folder, "email")
-        slack = _draw_slack(_preview(folder, "slack")["agents"])
-        photograph(browser, slack, "slack", width=680, height=1000)
-        photograph(browser, pages["agents"], "digest", width=860, height=1000)
-        photograph(browser, pages["agents"], "digest-phone", width=390, height=844, dark=True)
-        second = pages["crowded"].with_name(f"{pages['crowded'].stem}-page-2.html")
-        photograph(browser, second, "second-page", width=860, height=700)
-        for dark in (False, True):
-            name = "mail-dark" if dark else "mail"
-            photograph(browser, mails["agents"], name, width=700, height=1000, dark=dark)
-            photograph(browser, mails["agents"], f"{name}-phone", width=375, height=812, dark=dark)
-        photograph(browser, mails["agents"], "mail-end", width=700, height=700, end=True)
-        for name in ("crowded", "topics", "one", "none"):
-            if name in mails:
-                photograph(browser, mails[name], f"mail-{name}", width=700, height=800)
+        _photograph_digests(browser, folder)
+        photograph_pages(browser, Path(folder))
         browser.close()
 
 
+def _photograph_digests(browser: Browser, folder: str) -> None:
+    pages, mails = _preview(folder, "page"), _preview(folder, "email")
+    slack = _draw_slack(_preview(folder, "slack")["agents"])
+    photograph(browser, slack, "slack", width=680, height=1000)
+    photograph(browser, pages["agents"], "digest", width=860, height=1000)
+    photograph(browser, pages["agents"], "digest-phone", width=390, height=844, dark=True)
+    second = pages["crowded"].with_name(f"{pages['crowded'].stem}-page-2.html")
+    photograph(browser, second, "second-page", width=860, height=700)
+    for dark in (False, True):
+        name = "mail-dark" if dark else "mail"
+        photograph(browser, mails["agents"], name, width=700, height=1000, dark=dark)
+        photograph(browser, mails["agents"], f"{name}-phone", width=375, height=812, dark=dark)
+    photograph(browser, mails["agents"], "mail-end", width=700, height=700, end=True)
+    for name in ("crowded", "topics", "one", "none", "few", "many", "revised"):
+        photograph(browser, mails[name], f"mail-{name}", width=700, height=800)
+
+
 def _set_up(folder: Path) -> None:
-    """Lay the sample dumps and a configuration into a folder, and read them."""
-    for seed in resource("seeds").glob("*.txt"):
-        shutil.copyfile(seed, folder / seed.name)
-    settings = yaml.safe_load((resource("seeds") / "monitor.yaml").read_text(encoding="utf-8"))
-    settings["topics"] |= TOPICS
-    settings["subscriptions"] = {
-        name: one | {"email": "ada@example.org", "schedule": "weekdays 08:00"}
-        for name, one in SUBSCRIPTIONS.items()
-    }
-    settings["smtp"] = {"host": "localhost", "tls": "none", "from": "Papers <papers@example.org>"}
-    (folder / "monitor.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    """Read the samples, and on the next day a dump of 400 papers and a revision."""
+    write_scenes(folder)
+    _run(folder, "ingest", now=BEFORE)
+    write_many(folder / "many.jsonl", json.loads(_run(folder, "papers", "--json"))["papers"])
+    write_papers(folder / "plans-2.jsonl", [REVISED])
     _run(folder, "ingest")
 
 
@@ -91,8 +73,8 @@ def _draw_slack(messages: Path) -> Path:
     return drawn
 
 
-def _run(folder: Path, *words: str) -> str:
-    command = [sys.executable, "-m", "monitor", *words, "--now", NOW]
+def _run(folder: Path, *words: str, now: str = NOW) -> str:
+    command = [sys.executable, "-m", "monitor", *words, "--now", now]
     done = subprocess.run(command, check=True, cwd=folder, stdout=subprocess.PIPE)
     return done.stdout.decode()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from monitor.app import DigestReport, open_app
 from monitor.channels.email.channel import Mail, Mailbox
+from monitor.channels.email.reader_links import ReaderLinks
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import Pages, page_name
 from monitor.channels.slack.channel import Slack
@@ -107,7 +108,8 @@ def _write_page(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
 def _write_mail(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
     """Write each mail of a digest as it goes to the server, and its HTML for a browser."""
     server = SmtpServer("localhost", 0, sender=runtime.sender or "Papers <papers@example.org>")
-    mail = Mail("email", ("you@example.org",), server)
+    links = ReaderLinks(runtime.public_url, runtime.keys) if runtime.public_url else None
+    mail = Mail("email", ("you@example.org",), server, links)
     stem = _stem(folder, digest)
     parts = mail.render(digest, runtime.templates)
     for part in parts:
@@ -116,7 +118,8 @@ def _write_mail(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
         message = mail.message(delivery, Mailbox.parse(delivery.recipient))
         stem.with_name(f"{stem.name}{number}.eml").write_bytes(message)
     page = stem.with_name(f"{stem.name}.html")
-    page.write_text(parts[0].body["html"], encoding="utf-8")
+    shown = links.fill(parts[0].body, mail.recipients()[0]) if links else parts[0].body
+    page.write_text(shown["html"], encoding="utf-8")
     return _report(digest, mail, parts[0], page)
 
 

@@ -220,10 +220,11 @@ class Runtime(IngestContext, ComposeContext, DeliverContext, CleanupContext):
     """Everything that has a lifetime, opened and closed by `monitor.wiring`: each stage's context.
 
     `dns` returns the texts at a name; `tokens` are those of a mail account without a password;
-    `keys` sign the links that readers get.
+    `keys` sign the links that readers get, which begin with `public_url`.
     """
 
     synonyms: Synonyms = NO_SYNONYMS
     dns: Lookup = ask
     tokens: Tokens | None = None
+    public_url: str = ""
     keys: KeyRing = field(default_factory=lambda: KeyRing(()))

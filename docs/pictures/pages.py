@@ -1,0 +1,113 @@
+"""Pictures of the pages: a small installation that has run for a month, and is served."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import yaml
+from playwright.sync_api import Browser
+from scenes import AGENTS
+
+from monitor.resources import resource
+
+HERE = Path(__file__).parent
+END = datetime(2026, 3, 16, 9, tzinfo=UTC)
+DAYS = 28
+# Papers a day by weekday, and a Thursday on which most were missing.
+A_DAY, THIN_DAY = (10, 12, 11, 10, 9, 0, 0), 24
+PICTURES = {
+    "pages-today": ("/", 900, 760, False),
+    "pages-papers": ("/papers?q=%22language+model%22+AND+plan", 900, 800, False),
+    "pages-paper": ("/papers/3", 900, 900, False),
+    "pages-try": ("/try?q=title:agent+AND+memory", 900, 800, False),
+    "pages-source": ("/sources/daily-page", 900, 760, False),
+    "pages-topic": ("/topics/planning", 900, 800, True),
+    "pages-phone": ("/digests/agents/2026-03-16", 375, 812, True),
+}
+
+
+def photograph_pages(browser: Browser, folder: Path) -> None:
+    """Let an installation run for four weeks, serve its pages, and take pictures of them."""
+    home = folder / "month"
+    home.mkdir()
+    with _served(home) as address:
+        for name, (path, width, height, dark) in PICTURES.items():
+            view = browser.new_page(
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if dark else "light",
+            )
+            view.goto(f"{address}{path}")
+            view.screenshot(path=HERE / f"{name}.png")
+            view.close()
+
+
+@contextmanager
+def _served(home: Path) -> Iterator[str]:
+    _live(home)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        listen = f"127.0.0.1:{probe.getsockname()[1]}"
+    command = [*_command("web", "--listen", listen), "--now", END.isoformat()]
+    pages = subprocess.Popen(command, cwd=home, stderr=subprocess.PIPE, text=True)
+    assert pages.stderr
+    try:
+        for line in pages.stderr:
+            if "pages served" in line:
+                break
+        yield f"http://{listen}"
+    finally:
+        pages.terminate()
+        pages.wait()
+
+
+def _live(home: Path) -> None:
+    """Give out the papers of the samples day by day, and send a digest each working day."""
+    settings = yaml.safe_load((resource("seeds") / "monitor.yaml").read_text(encoding="utf-8"))
+    (home / "dumps").mkdir()
+    settings["sources"]["daily-page"] = {
+        "kind": "jsonl",
+        "path": "dumps/*.jsonl",
+        "first_run": "deliver",
+        "title": "Daily papers",
+    }
+    settings["subscriptions"] = {
+        "agents": {
+            "title": "Agents",
+            "topics": AGENTS,
+            "channels": ["pages"],
+            "schedule": "weekdays 08:00",
+        }
+    }
+    (home / "monitor.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    papers = iter(_sample_papers())
+    for number in range(DAYS):
+        now = END - timedelta(days=DAYS - 1 - number)
+        count = 1 if number == THIN_DAY else A_DAY[now.weekday()]
+        lines = [json.dumps(one) for _, one in zip(range(count), papers, strict=False)]
+        if lines:
+            (home / f"dumps/{now:%Y-%m-%d}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        subprocess.run(
+            [*_command("run"), "--now", now.isoformat()], check=True, cwd=home, capture_output=True
+        )
+
+
+def _sample_papers() -> list[dict[str, object]]:
+    dumps = sorted(str(seed) for seed in resource("seeds").glob("*.txt"))
+    done = subprocess.run(
+        _command("read", "huggingface-page", *dumps, "--json"), check=True, capture_output=True
+    )
+    papers = [one for file in json.loads(done.stdout)["documents"] for one in file["papers"]]
+    return [
+        {"title": one["title"], "abstract": one["abstract"], "keys": one["keys"]} for one in papers
+    ]
+
+
+def _command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "monitor", *words]
