@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from monitor.commands.search import FoundPaper
 from monitor.commands.stored_matches import AT_ONCE, PAGE, QueryMatcher, load_page
 from monitor.match import Match, parse_query
-from monitor.model import MatchReason, PaperFilter, StoredPaper
+from monitor.model import ChangeKind, MatchReason, PaperFilter, StoredPaper
 from monitor.store import paper_filters, papers
 from monitor.store import search as search_index
 from monitor.store.database import Transaction
@@ -34,10 +34,15 @@ _EXPORTED_AT_ONCE = 200
 
 @dataclass(frozen=True, slots=True)
 class PaperHit:
-    """A paper that was found, and which of its words the query matched."""
+    """A paper that was found, and its match with the query; None where there is no query."""
 
     found: FoundPaper
-    why: tuple[MatchReason, ...] = ()
+    match: Match | None = None
+
+    @property
+    def why(self) -> tuple[MatchReason, ...]:
+        """Which words the query matched, worked out when it is asked for."""
+        return self.match.why if self.match else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +136,7 @@ def _batches(
         if not ids:
             return
         at, named = ids[-1], named + len(ids)
-        kept = paper_filters.keep(tx, wanted, ids)
+        kept = ids if wanted == EVERY else paper_filters.keep(tx, wanted, ids)
         while len(kept) > size:
             yield kept[size - 1], named, kept[:size]
             kept, size = kept[size:], min(2 * size, _LONGEST_BATCH)
@@ -148,7 +153,7 @@ def _named(
     most = AT_ONCE if number else PAGE
     if matcher and matcher.expression:
         return search_index.newest(tx, matcher.expression, below, most)
-    if wanted.topic or number > 1:
+    if wanted.topic or wanted.kind not in (None, ChangeKind.NEW) or number > 1:
         return paper_filters.newest(tx, wanted, below, most)
     return search_index.newest(tx, None, below, most)
 
@@ -162,7 +167,4 @@ def _match(tx: Transaction, matcher: QueryMatcher | None, ids: list[int]) -> Mat
 
 def _hits(tx: Transaction, found: Matches) -> list[PaperHit]:
     seen = papers.sightings(tx, [stored.id for stored, _ in found])
-    return [
-        PaperHit(FoundPaper(stored, seen.get(stored.id, ())), match.why if match else ())
-        for stored, match in found
-    ]
+    return [PaperHit(FoundPaper(stored, seen.get(stored.id, ())), match) for stored, match in found]

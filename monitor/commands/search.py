@@ -30,9 +30,6 @@ SAMPLE = 10
 # The best are looked for among so many of the newest: a score takes longer than a match.
 SCORED = 500
 WIDE_SHARE = 0.05
-# A topic is tried on the newest papers that are so many: that takes a few seconds.
-MOST_MET = 5_000
-MOST_NAMED = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +38,18 @@ class FoundPaper:
 
     stored: StoredPaper
     sightings: tuple[Sighting, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """On how many of the newest papers a topic is tried: until so many match, or may match."""
+
+    matching: int = 5_000
+    named: int = 50_000
+
+
+# Takes a few seconds in a very large store.
+FAR = Reach()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +118,11 @@ class Trial:
 
 
 def try_topic(
-    runtime: Runtime, query: str | Topic, beside: Query | None = None, threshold: float = 0.0
+    runtime: Runtime,
+    query: str | Topic,
+    beside: Query | None = None,
+    threshold: float = 0.0,
+    reach: Reach = FAR,
 ) -> Trial:
     """Try a query or a topic on all papers stored, beside another one where it is given.
 
@@ -120,31 +133,37 @@ def try_topic(
     else:
         parsed = parse_topic(replace(query, threshold=threshold or query.threshold))
     with runtime.database.reading() as tx:
-        found = _find_matches(tx, parsed)
-        theirs = _find_matches(tx, beside) if beside else None
+        found = _find_matches(tx, parsed, reach)
+        theirs = _find_matches(tx, beside, reach) if beside else None
         days = Counter(f"{day:%Y-%m-%d}" for day in found.days.values())
-        warnings = [*map(str, parsed.warnings)]
-        if not found.total:
-            warnings.append("the store is empty; run `paper-monitor run` to read the sources")
-        if not isinstance(query, str):
-            warnings.insert(0, tried_as_topic(query))
-        newest = newest_papers(tx)
-        for words in find_unseen_words({query: parsed}, newest).values() if newest else ():
-            warnings.append(no_paper_has(words, len(newest)))
-        if found.share > WIDE_SHARE:
-            warnings.append(too_wide(found.share))
-        if found.since:
-            warnings.append(
-                f"only the newest {found.looked_at:,} papers were searched: "
-                "the count and the share are estimated from them"
-            )
         return Trial(
             papers=found.papers,
             share=found.share,
             per_day=tuple(Day(day, count) for day, count in sorted(days.items())),
             sample=_best(tx, parsed, found.days),
-            warnings=tuple(warnings),
+            warnings=tuple(_warnings(tx, query, parsed, found)),
             compare=_comparison(tx, parsed, beside, found, theirs) if beside and theirs else None,
+        )
+
+
+def _warnings(
+    tx: Transaction, query: str | Topic, parsed: Query, found: TrialMatches
+) -> Iterator[str]:
+    """Yield what a trial says of a query that is probably not intended, and of its own reach."""
+    if not isinstance(query, str):
+        yield tried_as_topic(query)
+    yield from map(str, parsed.warnings)
+    if not found.total:
+        yield "the store is empty; run `paper-monitor run` to read the sources"
+    newest = newest_papers(tx)
+    for words in find_unseen_words({query: parsed}, newest).values() if newest else ():
+        yield no_paper_has(words, len(newest))
+    if found.share > WIDE_SHARE:
+        yield too_wide(found.share)
+    if found.since:
+        yield (
+            f"only the newest {found.looked_at:,} papers were searched: "
+            "the count and the share are estimated from them"
         )
 
 
@@ -192,14 +211,14 @@ class TrialMatches:
         return round(self.share * self.total)
 
 
-def _find_matches(tx: Transaction, query: Query) -> TrialMatches:
+def _find_matches(tx: Transaction, query: Query, reach: Reach) -> TrialMatches:
     """Find the papers that a query matches: all, or the newest if there are very many."""
     days: dict[int, date] = {}
     looked_up = since = 0
     for ids, page in match_pages(tx, query):
         days |= {stored.id: stored.first_seen.date() for stored, _ in page}
         looked_up += len(ids)
-        if len(days) >= MOST_MET or looked_up >= MOST_NAMED:
+        if len(days) >= reach.matching or looked_up >= reach.named:
             since = ids[-1]
             break
     total = papers.count(tx)
@@ -213,9 +232,14 @@ def _best(tx: Transaction, query: Query, ids: Iterable[int]) -> tuple[Sample, ..
     seen = papers.sightings(tx, newest)
     index = TopicIndex({"": query})
     candidates = [with_latest_announce(stored[id].paper, seen.get(id, ())) for id in newest]
-    hits = list(index.match(candidates, sources=[source_names(seen.get(id, ())) for id in newest]))
-    best = nlargest(SAMPLE, hits, key=lambda hit: (hit.score, newest[hit.position]))
-    return tuple(Sample(hit.paper.title, hit.why) for hit in best)
+    sources = [source_names(seen.get(id, ())) for id in newest]
+    at, _, scores = index.scores(candidates, sources=sources)
+    scored = zip(scores.tolist(), at.tolist(), strict=True)
+    best = nlargest(SAMPLE, scored, key=lambda one: (one[0], newest[one[1]]))
+    return tuple(
+        Sample(candidates[place].title, index.why("", candidates[place], sources[place]))
+        for _, place in best
+    )
 
 
 def _comparison(

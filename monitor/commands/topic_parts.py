@@ -39,6 +39,11 @@ class PartCounts:
     papers: int
     looked_at: int
 
+    @property
+    def share(self) -> float:
+        """Return which part of the papers looked at the whole query matches."""
+        return self.papers / self.looked_at if self.looked_at >= _ENOUGH else 0.0
+
     def is_everywhere(self, part: PartCount) -> bool:
         """Return whether a part says next to nothing: nearly every paper matches it."""
         return self.looked_at >= _ENOUGH and part.papers >= NEARLY_ALL * self.looked_at

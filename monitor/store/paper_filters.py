@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 
-from monitor.model import PaperFilter
+from monitor.model import ChangeKind, PaperFilter
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.raw_rows import fetch
@@ -52,10 +52,16 @@ def _narrowest(
     if wanted.topic:
         return _match.paper_id, (_match.topic == wanted.topic,)
     if wanted.kind:
-        return _change.paper_id, (_change.kind == wanted.kind,)
+        return _change.paper_id, (_change.kind == wanted.kind, *_rare(wanted.kind))
     if wanted.source:
         return _sighting.paper_id, (_sighting.source == wanted.source,)
     return _paper.id, ()
+
+
+def _rare(kind: ChangeKind) -> tuple[sa.ColumnElement[bool], ...]:
+    """Return the condition of the index of rare kinds, as it is written there."""
+    is_rare = _change.kind != sa.literal_column(f"'{ChangeKind.NEW}'")
+    return () if kind is ChangeKind.NEW else (is_rare,)
 
 
 def keep(tx: Transaction, wanted: PaperFilter, ids: Sequence[int]) -> list[int]:

@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, In
 from monitor.store.sql import Id, Instant
 
 # The newest migration. A store with this version needs none, and Alembic is not imported.
-VERSION = "0020"
+VERSION = "0021"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -63,6 +63,7 @@ paper = Table(
     Column("links", Text),
     Column("upvotes", Integer),
     Index("ix_paper_first_seen_at", "first_seen_at"),
+    _partial("ix_paper_purged", "id", where="purged_at IS NOT NULL"),
 )
 
 # The texts that the last revisions of a paper replaced, compressed.
@@ -181,6 +182,7 @@ change = Table(
     Column("at", Instant, nullable=False),
     Column("matched_at", Instant),
     Index("ix_change_at", "at"),
+    _partial("ix_change_kind", "kind", "paper_id", where="kind <> 'new'"),
     _partial("ix_change_unmatched", "paper_id", "revision", where="matched_at IS NULL"),
 )
 

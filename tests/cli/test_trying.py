@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.commands import search as questions
-from monitor.commands.search import search, try_topic
+from monitor.commands.search import Reach, search, try_topic
 from monitor.match import parse_query
 from monitor.store import search as search_index
 from tests.cli.conftest import Say
@@ -132,15 +131,13 @@ def test_check_warns_of_a_topic_that_meets_too_much_of_what_is_stored(house: Hou
     assert "matches 98% of the stored papers" in say("check").err
 
 
-def test_a_very_wide_topic_is_tried_on_the_newest_papers(
-    house: House, say: Say, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_very_wide_topic_is_tried_on_the_newest_papers(house: House, say: Say):
     house.add("1.txt", *((f"Agents of kind {n}", f"Work of {n}.") for n in range(300)))
     say("ingest")
-    monkeypatch.setattr(questions, "MOST_MET", 100)
+    reach = Reach(matching=100)
     with house.opened() as app:
-        result = try_topic(app.runtime, "agents", parse_query("work"))
-        whole = try_topic(app.runtime, "kind 299 OR kind 7")
+        result = try_topic(app.runtime, "agents", parse_query("work"), reach=reach)
+        whole = try_topic(app.runtime, "kind 299 OR kind 7", reach=reach)
     assert (result.papers, result.share) == (300, 1.0)
     assert sum(day.papers for day in result.per_day) == 100
     assert result.warnings[-1].startswith("only the newest 100 papers were searched")

@@ -28,7 +28,7 @@ from monitor.web.site import (
 PURPOSE = "feed"
 SUBSCRIPTION, TOPIC = "subscription", "topic"
 LATELY = timedelta(days=30)
-NEWEST = 100
+NEWEST = 50
 _TYPE = "application/atom+xml; charset=utf-8"
 
 

@@ -8,7 +8,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from monitor.commands.search import Trial, find_topic, search, try_topic
+from monitor.commands.papers_per_day import count_of_topic
+from monitor.commands.search import (
+    WIDE_SHARE,
+    Reach,
+    Trial,
+    find_topic,
+    search,
+    too_wide,
+    try_topic,
+)
 from monitor.commands.shown_papers import show_papers
 from monitor.commands.topic_parts import count_parts
 from monitor.config.messages import pointed
@@ -24,8 +33,10 @@ from monitor.web.site import show, show_problem, site_of
 NEWEST = 20
 # A longer query is refused before it is read.
 LONGEST = 4_000
-# The parts of what is typed are counted among so many of the newest papers: it has to be fast.
+# Parts are counted among so many of the newest papers, so that a page is made at once.
 TRIED = 2_000
+# Who types waits: what is found is estimated from fewer papers than on the command line.
+TYPED = Reach(matching=1_000, named=20_000)
 
 
 def all_topics(request: Request) -> Response:
@@ -45,7 +56,10 @@ def all_topics(request: Request) -> Response:
 
 
 def one_topic(request: Request) -> Response:
-    """Show what a topic finds: papers a day, how wide it is, the newest matches."""
+    """Show what a topic finds: papers a day, how wide it and its parts are, the newest matches.
+
+    All of it comes from what is stored of its matches, and from the newest papers.
+    """
     runtime, name = site_of(request).runtime, request.path_params["name"]
     topic = find_topic(runtime, name)
     if topic is None:
@@ -56,8 +70,8 @@ def one_topic(request: Request) -> Response:
         parsed = parse_topic(topic)
     except QueryError as error:
         fault = pointed(topic.query, error)
-        return show(request, "topic", topic=topic, heading=heading, fault=fault, trial=None)
-    trial = try_topic(runtime, topic)
+        return show(request, "topic", topic=topic, heading=heading, fault=fault)
+    parts = count_parts(runtime, name, TRIED)
     with runtime.database.reading() as tx:
         entries = show_papers(runtime, tx, topic_history.newest_papers(tx, name, NEWEST), parsed)
     return show(
@@ -66,11 +80,12 @@ def one_topic(request: Request) -> Response:
         topic=topic,
         heading=heading,
         fault="",
-        trial=trial,
-        plot=_plot(trial, heading),
+        plot=plot_days(count_of_topic(runtime, name), "News for it on each day"),
         entries=entries,
         subscribers=subscribers,
-        parts=count_parts(runtime, name),
+        parts=parts,
+        warnings=[*map(str, parsed.warnings)],
+        width=too_wide(parts.share) if parts.share > WIDE_SHARE else "",
         feed=feed_path(request, TOPIC, name),
     )
 
@@ -104,7 +119,7 @@ def try_query(request: Request) -> Response:
 def _find(request: Request, query: str) -> tuple[Trial, list[DigestPaper]]:
     runtime = site_of(request).runtime
     parsed = parse_query(query, runtime.synonyms)
-    trial = try_topic(runtime, query)
+    trial = try_topic(runtime, query, reach=TYPED)
     found = [one.stored for one in search(runtime, query, NEWEST).papers]
     with runtime.database.reading() as tx:
         return trial, show_papers(runtime, tx, found, parsed)
