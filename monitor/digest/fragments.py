@@ -133,6 +133,10 @@ class SharedTemplate(Template):
                 )
         return super().render(values) if written is None else written
 
+    def release(self) -> None:
+        """Let go of what was written, when the digests that share it are done."""
+        self._written, self._characters = {}, 0
+
     def make_module(
         self,
         vars: dict[str, Any] | None = None,

@@ -82,6 +82,11 @@ class JinjaTemplates:
             raise _with_location(name, error) from error
         return text
 
+    def release(self) -> None:
+        """Let go of what was written once for the digests of a run."""
+        for environment in (self._html, self._text, self._slack):
+            environment.release()
+
     def faults(self) -> list[Fault]:
         """Compile the user's templates and return their faults, with file and line.
 
@@ -93,8 +98,7 @@ class JinjaTemplates:
         # The pages of the service are no templates of users.
         shipped = {n for n in _templates_in(resource("templates")) if not n.startswith("pages/")}
         own = set(_templates_in(self._user_dir))
-        found: list[Fault] = []
-        named: set[str] = set()
+        found, named = list[Fault](), set[str]()
         for name in sorted(own):
             wanted, faults = self._compile(name)
             named |= {one.name for one in wanted}

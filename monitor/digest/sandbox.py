@@ -38,6 +38,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if not all(template.is_up_to_date for template in self.cache.values()):
             self.cache.clear()
 
+    def release(self) -> None:
+        """Let go of what templates wrote once for several digests."""
+        assert self.cache is not None
+        for template in list(self.cache.values()):
+            assert isinstance(template, SharedTemplate)
+            template.release()
+
     def getattr(self, obj: Any, attribute: str) -> Any:
         if attribute in _FIELDS.get(type(obj), ()):
             return getattr(obj, attribute)

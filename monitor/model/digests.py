@@ -282,6 +282,9 @@ class Templates(Protocol):
 
     def render(self, name: str, **values: object) -> str: ...
 
+    def release(self) -> None:
+        """Let go of what is kept for the digests of one run."""
+
     def faults(self) -> Sequence[Fault]:
         """Return what is wrong with the user's templates, as far as it shows without a digest."""
         ...

@@ -46,6 +46,10 @@ class InForce:
             self._explained = topics, cached_explain(self.index(topics))
         return self._explained[1]
 
+    def release(self) -> None:
+        """Let go of the explanations of a run: later digests have other papers."""
+        self._explained = None
+
     def difference(
         self, tx: Transaction, topics: tuple[Topic, ...]
     ) -> tuple[Sequence[Topic], Sequence[str]]:

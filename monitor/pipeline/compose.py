@@ -74,7 +74,13 @@ def compose(
     with context.database.reading() as tx:
         resting, unrendered = _failing(tx, now, patient)
         looked_at = may_be_due(tx, selected, None if early else now, resting, every=not names)
-    done = _compose_each(context, looked_at, now, early, on_failure, on_digest)
+    try:
+        done = _compose_each(context, looked_at, now, early, on_failure, on_digest)
+    finally:
+        # A service would else keep what it wrote of papers that few later digests have.
+        context.templates.release()
+        context.fallback_templates.release()
+        context.in_force.release()
     try:
         render_again(context, selected, unrendered, on_failure)
         notify(context)

@@ -95,6 +95,9 @@ class PlainTemplates:
     def __init__(self, padding: int = 0) -> None:
         self.padding = padding
 
+    def release(self) -> None:
+        pass
+
     def faults(self) -> list[Fault]:
         return []
 

@@ -157,3 +157,13 @@ def test_what_is_kept_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert templates.render("a.txt.j2", entry=one) == f"{number:020}"
         [template] = templates._text.cache.values()
         assert sum(map(len, template._written.values())) <= 100
+
+
+def test_what_was_written_is_let_go_of_when_the_digests_of_a_run_are_done() -> None:
+    templates = JinjaTemplates()
+    line = templates.render("mail/title_line.txt.j2", entry=entry(), digest=digest())
+    template = templates._text.get_template("mail/title_line.txt.j2")
+    assert template._written
+    templates.release()
+    assert not template._written
+    assert templates.render("mail/title_line.txt.j2", entry=entry(), digest=digest()) == line
