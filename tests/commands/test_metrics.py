@@ -10,6 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from monitor.commands.heartbeat import SERVICE
 from monitor.commands.metrics import CONTENT_TYPE, metrics
+from monitor.pipeline.flow import Step, Task
+from monitor.service.job_queue import open_queue
 from monitor.store import heartbeats
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.servers.smtp import Drop, ScriptedSmtp
@@ -75,6 +77,16 @@ def test_what_waits_is_counted(house: House, smtp: ScriptedSmtp) -> None:
     assert found["queue_length", "deliver"] == found["deliveries", "retry"] == 1
     assert found["delivery_wait_seconds",] == 60
     assert found["queue_length", "match"] == found["queue_length", "search"] == 0
+
+
+def test_jobs_that_no_worker_has_taken_are_counted(house: House, postgres_url: str) -> None:
+    house.settings["store"] = postgres_url
+    assert scraped(house)["queue_length", "jobs"] == 0
+    with house.opened() as app, open_queue(app.runtime.database) as queue:
+        assert queue is not None
+        queue.put(Task(Step.MATCH))
+        queue.put(Task(Step.INGEST, "page"))
+    assert scraped(house)["queue_length", "jobs"] == 2
 
 
 def test_a_failing_source_and_its_incident(house: House) -> None:
