@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import socket
 import ssl
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,12 +22,14 @@ from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import sqlalchemy as sa
 import trustme
 import yaml
 
 from monitor.model import Delivery, DeliveryState
-from monitor.store import deliveries, uncertain_deliveries
+from monitor.signing import KeyRing
+from monitor.store import deliveries, suppressions, uncertain_deliveries
 from monitor.store.database import Database
 from tests.faults import process
 from tests.faults.points import Order
@@ -50,6 +53,7 @@ OPEN = (
 )
 FIRST_REFRESH_TOKEN = "refresh-token-1"
 READERS = ("ada@example.org", "grace@example.org")
+CLICKER, KEY = "turing@example.org", "a key of this installation"
 CROWD = tuple(f"reader-{number}@example.org" for number in range(8))
 SENTENCES = (
     "We train language agents that share their plans in writing. On four benchmarks they need "
@@ -197,6 +201,19 @@ def mailed(stage: Stage, folder: Path) -> Copies:
     return found
 
 
+def mailed_and_clicked(stage: Stage, folder: Path) -> Copies:
+    """Count papers by reader, and the wish of somebody who clicked."""
+    found = mailed(stage, folder)
+    database = opened(folder)
+    try:
+        with database.reading() as tx:
+            kept = suppressions.listing(tx, MORNING + timedelta(days=2), CLICKER)
+    finally:
+        database.close()
+    found.update((one.recipient, one.subscription) for one in kept if one.until is None)
+    return found
+
+
 def posted(stage: Stage, folder: Path) -> Copies:
     found: Copies = Counter()
     for post in stage.slack.posts:
@@ -229,7 +246,7 @@ class Scene:
     name: str
     points: tuple[str, ...]
     arrived: Callable[[Stage, Path], Copies]
-    expected: Mapping[str, Sequence[int]]
+    expected: Mapping[str, Sequence[int | str]]
     window: frozenset[str] = frozenset()
     held: bool = False
     connections: int = 1
@@ -384,6 +401,66 @@ class Serving(ByMail):
         return states[DeliveryState.SENT] == len(READERS) and not any(states[one] for one in OPEN)
 
 
+class WithPages(Serving):
+    """The service with its pages: somebody stops another subscription at the moment of the digest.
+
+    Where the click is not answered, it comes again.
+    """
+
+    def prepare(self, house: House, stage: Stage) -> None:
+        super().prepare(house, stage)
+        house.settings |= {"public_url": "https://papers.example.org", "secret_key": [KEY]}
+        other = {"topics": ["*"], "email": [CLICKER], "schedule": "monthly 1 08:00"}
+        house.settings["subscriptions"]["other"] = other
+
+    def act(self, folder: Path, order: Order) -> int:
+        client, result = self._pages(folder), []
+        running = process.start(folder, "serve", "--now", at(self.now), order=order)
+        seconds = FULL_FOR if order.harm == "full" else PATIENCE
+
+        def is_over() -> bool:
+            if not result and _click(client):
+                result.append(True)
+            return not running.is_alive() or (bool(result) and self._is_done(folder))
+
+        with suppress(AssertionError):
+            wait(is_over, seconds)
+        running.terminate()
+        return process.ended(running)
+
+    def recover(self, folder: Path) -> None:
+        client = self._pages(folder)
+        running = process.start(folder, "web", "--now", at(self.now))
+        wait(lambda: _click(client))
+        running.terminate()
+        process.ended(running)
+        super().recover(folder)
+
+    def _pages(self, folder: Path) -> httpx.Client:
+        """Give the pages a free port, and return what asks for them."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            listen = f"127.0.0.1:{probe.getsockname()[1]}"
+        config = folder / "monitor.yaml"
+        result = yaml.safe_load(config.read_text("utf-8"))
+        result["web"] = {"listen": listen, "token": KEY}
+        config.write_text(yaml.safe_dump(result, sort_keys=False), encoding="utf-8")
+        host = {"Host": "papers.example.org", "Authorization": f"Bearer {KEY}"}
+        return httpx.Client(base_url=f"http://{listen}", headers=host, timeout=PATIENCE)
+
+
+def _click(client: httpx.Client) -> bool:
+    """Look at some pages, and stop a subscription by a link; say whether that was answered."""
+    token = KeyRing((KEY,)).sign("stop", "other", CLICKER)
+    try:
+        for path in ("/", "/deliveries", "/papers?q=agents", f"/u/{token}"):
+            client.get(path)
+        answer = client.post(f"/u/{token}", data={"List-Unsubscribe": "One-Click"})
+    except httpx.HTTPError:
+        return False
+    return answer.status_code == 200
+
+
 class NewStore(ByMail):
     """A store that is made on the first morning; the first digest is due on the second."""
 
@@ -496,6 +573,13 @@ SCENES: dict[str, Scene] = {
             connections=4,
         ),
         Serving("serve", ("service", "heartbeat"), mailed, MAIL, words=("serve",)),
+        WithPages(
+            "serve, with pages",
+            ("wish",),
+            mailed_and_clicked,
+            {**MAIL, CLICKER: ("other",)},
+            words=("serve",),
+        ),
         NewStore("new store", ("migration", "owner", "topics"), mailed, MAIL),
         BackedUp("backup", ("backup",), mailed, MAIL, words=("backup", "copy.db")),
         WithoutAccount("mail by lmtp", ("smtp",), mailed, BOTH, AFTER_THE_DOT),
