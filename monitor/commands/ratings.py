@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from monitor.commands.explain import find_paper
@@ -42,10 +41,11 @@ class RatedFile:
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """The subscription and the topic that answers are for, "" where the paper says it."""
+    """Who answers, for which subscription and topic: "" where the paper says it."""
 
     subscription: str = ""
     topic: str = ""
+    who: str = OPERATOR
 
 
 def rate(
@@ -56,11 +56,16 @@ def rate(
         paper = find_paper(tx, reference)
         name, topics = _addressed(runtime, tx, paper.id, whose)
         if verdict == "none":
-            judgements.take_back(tx, name, topics, paper.id, OPERATOR)
+            judgements.take_back(tx, name, topics, paper.id, whose.who)
         else:
             now = runtime.clock.now()
-            rows = [_judgement(name, topic, paper.id, verdict, now, how) for topic in topics]
-            judgements.judge(tx, rows)
+            judgements.judge(
+                tx,
+                [
+                    Judgement(name, topic, paper.id, whose.who, VERDICTS[verdict], now, how)
+                    for topic in topics
+                ],
+            )
         return tuple(
             Rated(one, paper.paper.title)
             for one in judgements.listing(tx, name)
@@ -75,7 +80,7 @@ def rate_file(runtime: Runtime, file: Path, whose: Whose) -> RatedFile:
     """
     rated, left_out = 0, []
     for references, verdict, topic in _lines(file):
-        own = Whose(whose.subscription, topic or whose.topic)
+        own = replace(whose, topic=topic or whose.topic)
         try:
             rate(runtime, _stored(runtime, references), verdict, own, how="file")
             rated += 1
@@ -96,6 +101,16 @@ def rated(runtime: Runtime, whose: Whose) -> tuple[Rated, ...]:
     return tuple(Rated(one, stored[one.paper_id].paper.title) for one in reversed(found))
 
 
+def answers_of(runtime: Runtime, paper_id: int, who: str) -> dict[str, list[str]]:
+    """Return what somebody answered to a paper, by subscription."""
+    found: dict[str, list[str]] = {}
+    with runtime.database.reading() as tx:
+        for one in judgements.listing(tx):
+            if one.paper_id == paper_id and one.who == who:
+                found.setdefault(one.subscription, []).append(one.verdict)
+    return found
+
+
 def forget(runtime: Runtime, whose: Whose) -> int:
     """Delete the answers of a subscription, or of one of its topics. Raises UsageError."""
     if not whose.subscription:
@@ -104,19 +119,20 @@ def forget(runtime: Runtime, whose: Whose) -> int:
         return judgements.forget(tx, whose.subscription, whose.topic or None)
 
 
-def saved(runtime: Runtime, subscription: str = "") -> tuple[FoundPaper, ...]:
-    """Return the saved papers of a subscription, or of all, the last saved first."""
+def saved(runtime: Runtime, subscription: str = "", who: str = "") -> tuple[FoundPaper, ...]:
+    """Return the papers saved for a subscription, or for all, the last saved first.
+
+    With `who`, only those that this person saved.
+    """
     with runtime.database.reading() as tx:
-        found = judgements.listing(tx, subscription or None)
-        ids = list(dict.fromkeys(one.paper_id for one in reversed(found) if one.verdict == SAVED))
+        found = [
+            one
+            for one in judgements.listing(tx, subscription or None)
+            if one.verdict == SAVED and who in ("", one.who)
+        ]
+        ids = list(dict.fromkeys(one.paper_id for one in reversed(found)))
         stored, sightings = papers.load(tx, ids), papers.sightings(tx, ids)
     return tuple(FoundPaper(stored[id], sightings.get(id, ())) for id in ids)
-
-
-def _judgement(
-    name: str, topic: str, paper_id: int, verdict: str, now: datetime, how: str
-) -> Judgement:
-    return Judgement(name, topic, paper_id, OPERATOR, VERDICTS[verdict], now, how)
 
 
 def _addressed(

@@ -182,8 +182,8 @@ class AboutSubscription:
     """What a digest says of its subscription, and whom a reader asks to be removed from it.
 
     `topics` are the titles of all its topics. `shares_recipients`: somebody who gets its digests
-    gets those of another subscription, too. `stop_url` and `view_url` are pages where a reader
-    stops the digests and sees this one, empty where there are none.
+    gets those of another subscription, too. `stop_url`, `view_url` and `rate_url` are pages where a
+    reader stops the digests, sees this one and answers, empty where there are none.
     """
 
     title: str = ""
@@ -193,6 +193,7 @@ class AboutSubscription:
     shares_recipients: bool = False
     stop_url: str = ""
     view_url: str = ""
+    rate_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,6 +150,29 @@ def oldest_open(tx: Transaction) -> Listed | None:
     return next((Listed(*row) for row in rows), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The topic under which a digest showed a paper in full, and when the digest was due."""
+
+    topic: str
+    due_at: datetime
+
+
+def shown_under(tx: Transaction, subscription: str, period: str, paper_id: int) -> Shown | None:
+    """Return where a digest showed a paper; None where it listed the title alone, or has it not."""
+    row = tx.execute(
+        sa.select(_item.shown_under, _digest.due_at)
+        .join(schema.digest, _item.digest_id == _digest.id)
+        .where(
+            _digest.subscription == subscription,
+            _digest.period == period,
+            _item.paper_id == paper_id,
+            _item.shown_under.is_not(None),
+        )
+    ).first()
+    return Shown(*row) if row else None
+
+
 def _listed() -> sa.Select[Any]:
     return sa.select(
         _digest.id,

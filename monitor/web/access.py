@@ -17,7 +17,16 @@ SESSION = "paper-monitor"
 SIGNED = ("/u/", "/v/", "/r/")
 OPEN = (*SIGNED, "/feed/", "/static/", "/healthz", "/login")
 # What readers may see who are no operators, and post to.
-FOR_READERS = ("/digests", "/papers", "/topics", "/try", "/zone", "/logout", "/api/v1/papers")
+FOR_READERS = (
+    "/digests",
+    "/papers",
+    "/saved",
+    "/topics",
+    "/try",
+    "/zone",
+    "/logout",
+    "/api/v1/papers",
+)
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network

@@ -266,6 +266,7 @@ def test_C4_templates_quote_their_attributes_and_have_no_scripts(name: str) -> N
             "digest|stop_link",
             "digest.about.stop_url",
             "digest.about.view_url",
+            "digest.about.rate_url",
             "here",
             "feed",
         )

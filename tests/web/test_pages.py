@@ -275,3 +275,28 @@ def test_a_reader_sees_the_subscriptions_that_list_their_address(lived: House):
         assert client.get("/deliveries", headers=bob).status_code == 403
         refused = client.post("/papers/1/merge", data={"other": "2"}, headers=bob | OWN)
         assert refused.status_code == 403
+
+
+def test_who_is_logged_in_answers_on_the_page_of_a_paper_and_finds_what_they_saved(lived: House):
+    lived.by_mail(25, "ada@example.org")
+    proxy = {
+        "user_header": "Remote-User",
+        "trusted_proxies": ["127.0.0.1"],
+        "operators": ["op@example.org"],
+    }
+    with public_pages(lived, **proxy) as (_, client):
+        ada, bob, op = ({"Remote-User": f"{one}@example.org"} for one in ("ada", "bob", "op"))
+        form = {"subscription": "lab", "verdict": "up"}
+        assert client.post("/papers/1/rate", data=form, headers=bob | OWN).status_code == 404
+        for verdict in ("up", "save"):
+            given = client.post(
+                "/papers/1/rate", data=form | {"verdict": verdict}, headers=ada | OWN
+            )
+            assert given.headers["location"] == "/papers/1"
+        assert "you want more like this" in client.get("/papers/1", headers=ada).text
+        assert "you want more like this" not in client.get("/papers/1", headers=op).text
+        assert AGENTS[0] in re.sub("<[^>]*>", "", client.get("/saved", headers=ada).text)
+        assert AGENTS[0] in re.sub("<[^>]*>", "", client.get("/saved", headers=op).text)
+        assert "Nothing is saved yet" in client.get("/saved", headers=bob).text
+        assert "title = {" in client.get("/saved.bib", headers=ada).text
+        assert "title" not in client.get("/saved.bib", headers=bob).text

@@ -14,7 +14,7 @@ import pytest
 from monitor.app import App
 from monitor.commands.reader_wishes import Wish, grant, standing
 from monitor.signing import KeyRing
-from monitor.store import suppressions
+from monitor.store import judgements, suppressions
 from tests.house import AGENTS, FOLDING, House
 from tests.servers.smtp import Kept, ScriptedSmtp
 from tests.web.conftest import PUBLIC, public_pages
@@ -284,3 +284,69 @@ def test_a_pause_that_is_taken_back_keeps_nothing_back(mailed: House, smtp: Scri
     texts = [one.content.decode() for one in smtp.received if one.recipient == ADA]
     assert [text.count("Agents of Speech") > 0 for text in texts].count(True) == 1
     assert len(texts) == 2
+
+
+def thumbs(mail: EmailMessage) -> dict[str, str]:
+    """Return where "more like this" and "less like this" lead, for the only paper of a mail."""
+    html = mail.get_body(("html",)).get_content()
+    return {
+        words: path
+        for path, words in re.findall(rf'href="{PUBLIC}(/r/[^"]+)"[^>]*>(\w+) like', html)
+    }
+
+
+def verdicts(app: App) -> list[tuple[str, str, str, str]]:
+    with app.runtime.database.reading() as tx:
+        return [(j.who, j.topic, j.verdict, j.how) for j in judgements.listing(tx)]
+
+
+def test_a_reader_answers_by_a_link_and_takes_it_back(
+    asked: tuple[App, httpx.Client], smtp: ScriptedSmtp
+):
+    app, client = asked
+    paths = thumbs(mails(smtp)[ADA])
+    assert "More like this" in client.get(paths["more"]).text
+    for _ in range(2):  # twice is once
+        assert client.post(paths["more"], data={"verdict": "up"}).status_code == 200
+        assert verdicts(app) == [(ADA, "agents", "wanted", "link")]
+    assert client.post(paths["less"], data={"verdict": "down"}).status_code == 200
+    client.post(thumbs(mails(smtp)[BOB])["more"], data={"verdict": "save"})
+    assert verdicts(app) == [(ADA, "agents", "unwanted", "link"), (BOB, "agents", "saved", "link")]
+    assert "Take it back" in client.get(paths["more"]).text
+    assert BOB not in client.get(paths["more"]).text
+    client.post(paths["more"], data={"verdict": "none"})
+    assert verdicts(app) == [(BOB, "agents", "saved", "link")]
+
+
+def test_W03_a_link_to_answer_opens_only_papers_of_its_digest_and_for_ninety_days(
+    mailed: House, smtp: ScriptedSmtp
+):
+    more = thumbs(mails(smtp)[ADA])["more"]
+    token = more.split("/")[2]
+    with public_pages(mailed) as (app, client):
+        stop = stop_path(mails(smtp)[ADA]).removeprefix("/u/")
+        foreign = [f"/r/{token}/99/more", f"/r/{token[:-2]}/1/more", f"/r/{stop}/1/more"]
+        for path in (*foreign, f"/u/{token}", f"/v/{token}"):
+            assert client.get(path).status_code == 404
+            assert client.post(path, data={"verdict": "up", "wish": "stop"}).status_code in (
+                404,
+                405,
+            )
+        assert client.post(more, data={"verdict": "best"}).status_code == 400
+        mailed.clock.move(days=89)
+        assert client.get(more).status_code == 200
+        mailed.clock.move(days=2)
+        assert client.get(more).status_code == 404
+        assert client.post(more, data={"verdict": "up"}).status_code == 404
+        assert verdicts(app) == []
+
+
+def test_the_page_of_a_mail_has_the_readers_own_links_to_answer(
+    asked: tuple[App, httpx.Client], smtp: ScriptedSmtp
+):
+    _, client = asked
+    mail = mails(smtp)[BOB]
+    html = mail.get_body(("html",)).get_content()
+    view = re.search(rf'href="{PUBLIC}(/v/[^"]+)"', html)
+    assert view
+    assert thumbs(mail)["more"] in client.get(view[1]).text

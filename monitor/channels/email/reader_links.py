@@ -1,4 +1,4 @@
-"""Links of a mail that are another one for each recipient: to stop it, and to see it as a page.
+"""Links of a mail that are another one for each recipient: to stop it, see it as a page, answer.
 
 A digest is rendered once for all its recipients. It has places where these links go, and each
 recipient's are put in when the mail is handed over; the digest's row names the key that signs.
@@ -7,14 +7,15 @@ recipient's are put in when the mail is handed over; the digest's row names the 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from monitor.model import Digest, Json
 from monitor.signing import KeyRing
 
-STOP, VIEW = "stop", "view"
+STOP, VIEW, RATE = "stop", "view", "rate"
 # Where the pages of these links are.
-PATHS = {STOP: "/u/", VIEW: "/v/"}
+PATHS = {STOP: "/u/", VIEW: "/v/", RATE: "/r/"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +27,17 @@ class ReaderLinks:
 
     def leave_places(self, digest: Digest) -> Digest:
         """Return a digest with its links, in which a place stands for the token."""
-        urls = {
-            purpose: f"{self.base}{path}{self._place(purpose, digest)}"
-            for purpose, path in PATHS.items()
-        }
-        about = replace(digest.about, stop_url=urls[STOP], view_url=urls[VIEW])
-        return replace(digest, about=about)
+        urls = {purpose: self._url(purpose, self._place(purpose)) for purpose in PATHS}
+        return _with_links(digest, urls)
+
+    def sign_answers(self, digest: Digest, recipient: str) -> Digest:
+        """Return a digest with the links by which this recipient answers, and no others."""
+        token = self.keys.sign(RATE, digest.subscription, digest.period, recipient)
+        return _with_links(digest, {RATE: self._url(RATE, token)})
 
     def describe(self, digest: Digest) -> Json:
         """Return what is stored to fill the places of a digest."""
-        places = {purpose: self._place(purpose, digest) for purpose in PATHS}
+        places = {purpose: self._place(purpose) for purpose in PATHS}
         return {
             "base": self.base,
             "key": self.keys.current,
@@ -61,7 +63,19 @@ class ReaderLinks:
         names = (links["subscription"], *of_digest, recipient)
         return self.keys.sign(purpose, *names, key=links["key"])
 
-    def _place(self, purpose: str, digest: Digest) -> str:
+    def _url(self, purpose: str, token: str) -> str:
+        return f"{self.base}{PATHS[purpose]}{token}"
+
+    def _place(self, purpose: str) -> str:
         """A text as long as a token, which no paper can have: nobody else knows the key."""
-        signed = self.keys.sign("place", purpose, digest.subscription, digest.period)
-        return hashlib.sha512(signed.encode()).hexdigest()
+        return hashlib.sha512(self.keys.sign("place", purpose).encode()).hexdigest()
+
+
+def _with_links(digest: Digest, urls: Mapping[str, str]) -> Digest:
+    about = replace(
+        digest.about,
+        stop_url=urls.get(STOP, ""),
+        view_url=urls.get(VIEW, ""),
+        rate_url=urls.get(RATE, ""),
+    )
+    return replace(digest, about=about)

@@ -39,7 +39,7 @@ def export_search(request: Request, ending: str) -> Response:
         return show_problem(request, 400, str(error), error.hint)
     except UsageError as error:
         return show_problem(request, 400, error.message, error.hint)
-    return _stream(found, ending, "papers")
+    return stream(found, ending, "papers")
 
 
 def export_digest(request: Request, ending: str) -> Response:
@@ -52,7 +52,7 @@ def export_digest(request: Request, ending: str) -> Response:
         digest = past_digest(runtime, name, period)
     except UsageError as error:
         return show_problem(request, 404, error.message)
-    return _stream(_papers_of(runtime, digest), ending, "digest")
+    return stream(_papers_of(runtime, digest), ending, "digest")
 
 
 def _papers_of(runtime: Runtime, digest: Digest) -> Iterator[FoundPaper]:
@@ -66,7 +66,7 @@ def _papers_of(runtime: Runtime, digest: Digest) -> Iterator[FoundPaper]:
         yield from (FoundPaper(stored[id], seen.get(id, ())) for id in now if id in stored)
 
 
-def _stream(found: Iterator[FoundPaper], ending: str, name: str) -> Response:
+def stream(found: Iterator[FoundPaper], ending: str, name: str) -> Response:
     format_, media_type = FORMATS[ending]
     headers = {"content-disposition": f'attachment; filename="{name}.{ending}"'}
     return StreamingResponse(export(found, format_), media_type=media_type, headers=headers)

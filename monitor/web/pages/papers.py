@@ -9,16 +9,26 @@ from starlette.routing import Route
 from monitor.commands.explain import explain, find_paper
 from monitor.commands.find_papers import PapersPage, find_page
 from monitor.commands.identity import merge, split
+from monitor.commands.ratings import answers_of
 from monitor.commands.shown_papers import describe_revisions, show_paper, show_papers
 from monitor.config.messages import pointed
 from monitor.errors import QueryError, UsageError
 from monitor.match import parse_query
 from monitor.model import DigestPaper
 from monitor.store import earlier_texts
-from monitor.web.forms import form, operator_only
+from monitor.web.forms import form, operator_only, who
 from monitor.web.pages.exports import FORMATS
 from monitor.web.search_form import KINDS, read_search, wanted_by
-from monitor.web.site import Form, go, path_to, show, show_problem, site_of, subscriptions_of
+from monitor.web.site import (
+    Form,
+    go,
+    path_to,
+    show,
+    show_problem,
+    site_of,
+    subscriptions_of,
+    viewer_of,
+)
 
 # A list of more topics would be longer than the page.
 MOST_LISTED = 200
@@ -66,13 +76,17 @@ def one_paper(request: Request) -> Response:
         stored = find_paper(tx, str(known.id))
         texts = earlier_texts.of_paper(tx, known.id)
     sources = tuple(sorted({sighting.source for sighting in known.sources}))
-    shown = {one.name for one in subscriptions_of(request)}
+    shown = {one.name: one for one in subscriptions_of(request)}
+    topics = {one.topic for one in known.topics}
     return show(
         request,
         "one_paper",
         known=known,
         entry=show_paper(runtime, stored, sources, (one.topic for one in known.topics)),
         revisions=describe_revisions(texts, stored),
+        answers=answers_of(runtime, known.id, who(viewer_of(request))),
+        asked=[name for name, one in shown.items() if topics.intersection(one.topics)],
+        titles=site_of(request).titles,
         digests=[one for one in known.digests if one.subscription in shown],
     )
 

@@ -1,4 +1,4 @@
-"""`/u/TOKEN` and `/v/TOKEN`: what the links in a reader's mail open, without a login.
+"""`/u/TOKEN`, `/v/TOKEN`, `/r/TOKEN/...`: what the links in a reader's mail open, without a login.
 
 A token opens only what it names. RFC 8058: a mail program stops the digests by a POST without
 cookies, in either encoding of forms; it is answered with 200, again and also when all is gone.
@@ -12,9 +12,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from monitor.channels.email.reader_links import STOP, VIEW
+from monitor.channels.email.reader_links import RATE, STOP, VIEW, ReaderLinks
 from monitor.channels.pages import render_pages
 from monitor.commands.preview import past_digest
+from monitor.commands.reader_answers import Asked, answer, ask
 from monitor.commands.reader_wishes import LINK, ONE_CLICK, Standing, Wish, grant, standing
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
@@ -67,11 +68,46 @@ def show_digest(request: Request) -> Response:
         digest = past_digest(runtime, names[0], names[1])
     except UsageError as error:
         return show_problem(request, 404, error.message)
-    pages = render_pages(digest, runtime.templates, token)
+    links = ReaderLinks(site_of(request).url, runtime.keys)
+    pages = render_pages(links.sign_answers(digest, names[2]), runtime.templates, token)
     place = int(number or 1) - 1
     if place >= len(pages):
         return show_problem(request, 404, f"This digest has {format_count(len(pages), 'page')}.")
     return HTMLResponse(pages[place], headers={"content-security-policy": POLICY_OF_DOCUMENTS})
+
+
+def show_question(request: Request) -> Response:
+    """Show a paper with the button for an answer; nothing is changed by looking."""
+    asked = _ask(request)
+    return asked if isinstance(asked, Response) else _show_answers(request, asked)
+
+
+def take_answer(request: Request, fields: Form) -> Response:
+    """Store an answer to a paper, or take it back."""
+    asked, verdict = _ask(request), fields.get("verdict", "")
+    if isinstance(asked, Response):
+        return asked
+    if verdict not in ("up", "down", "save", "none"):
+        return show_problem(request, 400, "Nothing was chosen, and nothing was changed.")
+    answer(site_of(request).runtime, asked, request.path_params["paper"], verdict)
+    return _show_answers(request, _ask(request), done=True)
+
+
+def _ask(request: Request) -> Asked | Response:
+    names = _names(request, RATE, 3)
+    if names is None:
+        return show_problem(request, 404, _INVALID)
+    try:
+        return ask(site_of(request).runtime, names, request.path_params["paper"])
+    except UsageError as error:
+        return show_problem(request, 404, error.message, error.hint)
+
+
+def _show_answers(request: Request, asked: Asked | Response, done: bool = False) -> Response:
+    if isinstance(asked, Response):
+        return asked
+    more = request.path_params["direction"] == "more"
+    return show(request, "answer", asked=asked, more=more, done=done)
 
 
 def _names(request: Request, purpose: str, count: int, token: str = "") -> tuple[str, ...] | None:
@@ -85,4 +121,6 @@ ROUTES = [
     Route("/u/{token}", show_stop),
     Route("/u/{token}", form(change), methods=["POST"]),
     Route("/v/{token}", show_digest),
+    Route("/r/{token}/{paper:int}/{direction}", show_question),
+    Route("/r/{token}/{paper:int}/{direction}", form(take_answer), methods=["POST"]),
 ]
