@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from monitor.config import Settings
 from monitor.pipeline.runtime import Runtime
 from monitor.web.access import AccessRules
+from monitor.web.costly import KeptAnswers
 from monitor.web.guard import Guard
 from monitor.web.pages import (
     api,
@@ -87,6 +88,7 @@ def make_application(site: Site) -> Starlette:
         exception_handlers={HTTPException: _on_http_error},
     )
     application.state.site = site
+    application.state.kept = KeptAnswers()
     return application
 
 

@@ -300,3 +300,28 @@ def test_who_is_logged_in_answers_on_the_page_of_a_paper_and_finds_what_they_sav
         assert "Nothing is saved yet" in client.get("/saved", headers=bob).text
         assert "title = {" in client.get("/saved.bib", headers=ada).text
         assert "title" not in client.get("/saved.bib", headers=bob).text
+
+
+def test_topics_are_listed_page_by_page(lived: House):
+    lived.settings["topics"] |= {f"topic-{n}": {"query": f"word{n}"} for n in range(600)}
+    with pages(lived) as (_, client):
+        found, path = [], "/topics"
+        while path:
+            shown = client.get(path).text
+            assert len(shown) < 100_000
+            found += re.findall(r'href="/topics/([^"?]+)"', shown)
+            later = re.search(r'href="(/topics\?after=\d+)">Later', shown)
+            path = later[1] if later else ""
+        assert len(found) == len(set(found)) == 601
+
+
+def test_a_costly_answer_is_kept_until_a_form_may_have_changed_it(lived: House):
+    with pages(lived) as (app, client):
+        assert "source page has been failing" not in client.get("/status").text
+        with app.runtime.database.writing() as tx:
+            now = datetime.now(UTC)
+            incidents.open_incident(tx, "source page", incidents.FAILING, now, "503")
+        assert "source page has been failing" not in client.get("/status").text
+        assert "source page has been failing" in client.get("/status?other").text
+        client.post("/zone", data={"zone": ""}, headers=OWN)
+        assert "source page has been failing" in client.get("/status").text

@@ -16,6 +16,7 @@ from monitor.errors import QueryError, UsageError
 from monitor.match import parse_query
 from monitor.model import DigestPaper
 from monitor.store import earlier_texts
+from monitor.web.costly import costly
 from monitor.web.forms import form, operator_only, who
 from monitor.web.pages.exports import FORMATS
 from monitor.web.search_form import KINDS, read_search, wanted_by
@@ -110,7 +111,7 @@ def split_paper(request: Request, fields: Form) -> Response:
 
 
 ROUTES = [
-    Route("/papers", search_papers),
+    Route("/papers", costly(search_papers)),
     Route("/papers/{id}", one_paper),
     Route("/papers/{id}/merge", form(operator_only(merge_papers)), methods=["POST"]),
     Route("/papers/{id}/split", form(operator_only(split_paper)), methods=["POST"]),

@@ -13,6 +13,7 @@ from monitor.model import DayCount
 from monitor.pipeline.runtime import ConfiguredSource
 from monitor.setting_types import duration
 from monitor.store import runs
+from monitor.web.costly import costly
 from monitor.web.plots import plot_days
 from monitor.web.site import show, show_problem, site_of
 
@@ -55,6 +56,6 @@ def _plot(days: tuple[DayCount, ...], source: ConfiguredSource) -> str:
 
 
 ROUTES = [
-    Route("/sources", all_sources),
-    Route("/sources/{name}", one_source),
+    Route("/sources", costly(all_sources)),
+    Route("/sources/{name}", costly(one_source)),
 ]

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from monitor.commands.heartbeat import vital_signs
 from monitor.commands.status import status
 from monitor.store import digests, runs
+from monitor.web.costly import costly
 from monitor.web.site import show, site_of, subscriptions_of, viewer_of
 
 NEWEST = 12
@@ -71,7 +72,7 @@ def _ages(request: Request) -> dict[str, object]:
 
 
 ROUTES = [
-    Route("/", today),
-    Route("/status", show_status),
+    Route("/", costly(today)),
+    Route("/status", costly(show_status)),
     Route("/healthz", health),
 ]

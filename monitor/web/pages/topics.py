@@ -26,10 +26,13 @@ from monitor.match import parse_query, parse_topic
 from monitor.model import DayCount, DigestPaper
 from monitor.store import topic_history
 from monitor.web.configuration import topic_yaml
+from monitor.web.costly import costly
 from monitor.web.pages.feeds import TOPIC, feed_path
 from monitor.web.plots import plot_days
 from monitor.web.site import show, show_problem, site_of
 
+# Topics on a page: a list of more would be slow to load.
+LISTED = 250
 NEWEST = 20
 # A longer query is refused before it is read.
 LONGEST = 4_000
@@ -40,15 +43,20 @@ TYPED = Reach(matching=1_000, named=20_000)
 
 
 def all_topics(request: Request) -> Response:
-    """List the topics, with how many papers each matched lately, and who has them."""
+    """List the topics, page by page, with how many papers each matched lately."""
     runtime = site_of(request).runtime
+    after = request.query_params.get("after", "")
+    start = int(after) if after.isdecimal() and len(after) < 9 else 0
     with runtime.database.reading() as tx:
         counts = topic_history.recent_counts(tx, runtime.clock.now())
     faults = runtime.in_force.errors(runtime.topics)
     return show(
         request,
         "topics",
-        topics=runtime.topics,
+        topics=runtime.topics[start : start + LISTED],
+        count=len(runtime.topics),
+        earlier=max(start - LISTED, 0) if start else None,
+        later=start + LISTED if start + LISTED < len(runtime.topics) else None,
         sections=runtime.sections,
         counts=counts,
         faults={name: fault.message for name, fault in faults.items()},
@@ -136,7 +144,7 @@ def _plot(trial: Trial, title: str) -> str:
 
 
 ROUTES = [
-    Route("/topics", all_topics),
-    Route("/topics/{name}", one_topic),
-    Route("/try", try_query),
+    Route("/topics", costly(all_topics)),
+    Route("/topics/{name}", costly(one_topic)),
+    Route("/try", costly(try_query)),
 ]
