@@ -153,16 +153,8 @@ def _placed(ranking: Ranking, entry: DigestPaper, change: Change) -> Placed:
 
 def _explained(ranking: Ranking, entry: DigestPaper) -> DigestPaper:
     """Name the marked paper that counts most, and the words that do in the text shown."""
-    why = ranking.why(entry.paper)
     shown = set(_WORD.findall(f"{headline(entry).text}\n{excerpt(entry).text}"))
-    like = next(
-        (
-            shown_title(one.judged.paper).title
-            for one in why.papers
-            if one.judged.verdict == WANTED and one.share > 0
-        ),
-        "",
-    )
-    words = [one.word for one in why.words if one.share > 0 and one.word in shown]
-    placed = replace(entry.placed, like=like, words=tuple(words[:MAX_WORDS]))
+    reason = ranking.reason(entry.paper, shown, MAX_WORDS)
+    like = shown_title(reason.like.paper).title if reason.like else ""
+    placed = replace(entry.placed, like=like, words=reason.words)
     return structs.replace(entry, placed=placed)
