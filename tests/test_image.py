@@ -243,19 +243,49 @@ def test_many_machines_are_replicas_workers_and_the_database_that_they_wait_for(
     assert services["db"]["environment"]["POSTGRES_PASSWORD"].startswith("${DB_PASSWORD:?")
 
 
-def test_pages_listen_where_the_port_is_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """As docs/docker.md has them: with a token, so that not everybody on the host sees them."""
-    [lines] = re.findall(r"```yaml\n(public_url:.*?)```", GUIDE, re.DOTALL)
-    monkeypatch.setenv("WEB_TOKEN", "a token of the operator")
-    assert "WEB_TOKEN" in compose()["environment"]
+def test_pages_are_on_with_a_token_alone_where_the_port_is_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The file that `init` writes needs no change: compose.yaml passes on what is in .env."""
     file = tmp_path / "monitor.yaml"
-    file.write_text(starter() + lines)
+    file.write_text(starter())
+    for name, text in passed_on({}).items():
+        monkeypatch.setenv(name, text)
+    assert load(file).public_url is None
+
+    for name, text in passed_on({"WEB_TOKEN": "a token of the operator"}).items():
+        monkeypatch.setenv(name, text)
     settings = load(file)
     assert settings.web is not None and settings.web.token
+    assert settings.web.token.reveal() == "a token of the operator"
     inside = settings.web.listen.rpartition(":")
     assert inside[0] == "0.0.0.0" and last("EXPOSE") == inside[2]
     assert compose()["ports"] == [f"127.0.0.1:8080:{inside[2]}"]
     assert settings.public_url == "http://localhost:8080"
+
+    monkeypatch.setenv(
+        "PAPER_MONITOR_PUBLIC_URL",
+        passed_on({"WEB_TOKEN": "t", "PUBLIC_URL": "https://papers.example.org"})[
+            "PAPER_MONITOR_PUBLIC_URL"
+        ],
+    )
+    assert load(file).public_url == "https://papers.example.org"
+
+
+def passed_on(variables: dict[str, str]) -> dict[str, str]:
+    """The environment of the container, as Compose puts these variables into `${NAME:-...}`."""
+    inner = re.compile(r"\$\{([A-Z_]+):([-+])([^${}]*)\}")
+
+    def put(found: re.Match[str]) -> str:
+        value = variables.get(found[1], "")
+        return found[3] if bool(value) == (found[2] == "+") else value
+
+    filled = {}
+    for name, text in compose()["environment"].items():
+        while text and inner.search(text):
+            text = inner.sub(put, text)
+        filled[name] = variables.get(name, "") if text is None else text
+    return filled
 
 
 GUIDE = (ROOT / "docs" / "docker.md").read_text()

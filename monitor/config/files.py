@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from monitor.config.environment import Environment
@@ -21,6 +22,13 @@ T = TypeVar("T")
 
 # What an included file may hold.
 SHARED = ("sources", "topics", "channels", "subscriptions")
+
+# Settings that the environment may give where the file does not have them, as a container's does.
+FROM_ENVIRONMENT: Mapping[Where, str] = {
+    ("public_url",): "PAPER_MONITOR_PUBLIC_URL",
+    ("web", "listen"): "PAPER_MONITOR_LISTEN",
+    ("web", "token"): "PAPER_MONITOR_TOKEN",
+}
 
 _STORE = re.compile(r"""\bstore["']?\s*:""")
 _BEGIN = "“paper-monitor init” creates one to start from"
@@ -91,7 +99,7 @@ def dotted(where: Where) -> str:
 def read(file: Path, variables: Mapping[str, str]) -> Written:
     """Read a configuration file with all that it includes; faults are in the result."""
     environment = Environment(variables)
-    written = _read_one(file, environment)
+    written = _read_one(file, environment, FROM_ENVIRONMENT)
     if written.faults and not written.values:
         _salvage_store(written, environment)
     for included in _list_included(written, written.values.pop("include", None)):
@@ -128,6 +136,8 @@ def fingerprint(file: Path, variables: Mapping[str, str]) -> str:
             files[str(included.absolute())] = _bytes(included)
     for content in tuple(files.values()):
         environment.fill(content.decode(errors="replace"))
+    for name in FROM_ENVIRONMENT.values():
+        environment.fill(f"${{{name}}}")
     digest = hashlib.sha256()
     for name, content in sorted((files | environment.files).items()):
         digest.update(f"{name}\0{len(content)}\0".encode())
@@ -143,14 +153,20 @@ def _bytes(file: Path) -> bytes:
         return b""
 
 
-def _read_one(file: Path, environment: Environment) -> Written:
-    """Read one file and put its variables in; without values when there is no using it."""
+def _read_one(
+    file: Path, environment: Environment, defaults: Mapping[Where, str] = MappingProxyType({})
+) -> Written:
+    """Read one file and put its variables in; without values when there is no using it.
+
+    `defaults` names variables for settings that are not in the file.
+    """
     written = Written(file)
     page = _page(written)
     written.places = page.places
     for where, line, message in page.problems:
         written.faults.append(Fault(str(file), line, dotted(where), message))
     if isinstance(page.value, dict):
+        _add_references(page.value, defaults, environment.variables)
         written.values = _fill(written, (), page.value, environment)
     elif not page.problems:
         said = "is empty" if page.value is None else "contains no settings (name: value)"
@@ -189,6 +205,22 @@ def _fill(written: Written, where: Where, value: Value, environment: Environment
     if filled.problems:
         written.settled.add(where)
     return filled.text
+
+
+def _add_references(
+    values: dict[str, Any], defaults: Mapping[Where, str], variables: Mapping[str, str]
+) -> None:
+    """Add `${NAME}` for each of these settings that is missing and whose variable is set."""
+    for (*sections, setting), name in defaults.items():
+        if not (variables.get(name) or variables.get(f"{name}_FILE")):
+            continue
+        inner: Any = values
+        for section in sections:
+            if inner.get(section) is None:
+                inner[section] = {}
+            inner = inner[section]
+        if isinstance(inner, dict) and inner.get(setting) is None:
+            inner[setting] = f"${{{name}}}"
 
 
 def _list_included(written: Written, patterns: object) -> Iterator[Path]:

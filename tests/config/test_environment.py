@@ -214,3 +214,47 @@ def test_watch_sees_the_file_its_includes_and_its_secrets(write: Write, tmp_path
     path.unlink()
     seen.append(config.watch(path, variables))
     assert len(set(seen)) == len(seen)
+
+
+PAGES = {
+    "PAPER_MONITOR_PUBLIC_URL": "https://papers.example.org",
+    "PAPER_MONITOR_LISTEN": "0.0.0.0:9000",
+    "PAPER_MONITOR_TOKEN": f"{SECRET}-and-long",
+}
+
+
+def test_where_pages_are_may_come_from_the_environment(load: Load) -> None:
+    settings = load("contact: c", PAGES)
+    assert settings.public_url == "https://papers.example.org"
+    assert settings.web is not None and settings.web.listen == "0.0.0.0:9000"
+    assert settings.web.token is not None
+    assert settings.web.token.reveal() == PAGES["PAPER_MONITOR_TOKEN"]
+
+
+def test_what_the_file_says_of_pages_comes_first(load: Load) -> None:
+    written = "public_url: https://b.example.org\nweb: {listen: 127.0.0.1:8081}"
+    settings = load(written, PAGES)
+    assert settings.public_url == "https://b.example.org"
+    assert settings.web is not None and settings.web.listen == "127.0.0.1:8081"
+    assert settings.web.token is not None
+    assert load("web: off", PAGES).web is None
+
+
+def test_empty_variables_of_pages_count_as_unset(load: Load) -> None:
+    settings = load("contact: c", dict.fromkeys(PAGES, ""))
+    assert settings.public_url is None
+    assert settings.web is not None and settings.web.listen == "127.0.0.1:8080"
+
+
+def test_a_token_of_the_environment_is_named_and_not_shown(faults: Faults) -> None:
+    (found,) = faults("contact: c", {"PAPER_MONITOR_TOKEN": "short"})
+    assert "web.token" in found and "short" not in found
+
+
+def test_a_changed_file_with_the_token_is_noticed(write: Write, tmp_path: Path) -> None:
+    secret = tmp_path / "token"
+    secret.write_text("one that is long enough")
+    file, variables = write("contact: c"), {"PAPER_MONITOR_TOKEN_FILE": str(secret)}
+    before = config.watch(file, variables)
+    secret.write_text("two that is long enough")
+    assert config.watch(file, variables) != before
