@@ -4,9 +4,11 @@
     python benchmarks/web.py --papers 200000 --folder kept
 
 The store has papers from a seed (see `search.py`), in its search index, with 1,000 topics, their
-matches, 60 days of runs and a digest. `paper-monitor serve` runs on it and reads dumps of 2,000 new
-papers, one without requests and one during them. Each page is asked for 500 times, 8 at a time, by
-this process; the times are what the client waits. A folder that is named is kept, and used again.
+matches, 60 days of runs and a digest. `paper-monitor serve` runs on it and reads dumps of 2,000
+new papers, three without requests and three during them, in turn. Each page is asked for 500
+times, 8 at a time, by this process; the times are what the client waits. No two searches or tried
+topics are the same, so that none is answered from memory. A folder that is named is kept, and used
+again.
 """
 
 from __future__ import annotations
@@ -50,20 +52,23 @@ BATCH = 5_000
 DAYS = 60
 SOURCE = "dump"
 WAIT = 600.0
+READINGS = 3
+# What stands in braces is worked out for the n-th request.
 PAGES = {
     "/": "/",
     "/digests": "/digests",
     "a digest": "",
     "/papers": "/papers",
-    "/papers?q=, a rare word": "/papers?q=w30000",
-    "/papers?q=, a common word": "/papers?q=w20",
-    "/papers?q=, a phrase": "/papers?q=%22w100+w200%22",
-    "/papers?q=, three parts": "/papers?q=w400+AND+(w500+OR+w600)+-w10",
-    "/papers/ID": "/papers/1000",
+    "/papers?q=, a rare word": "/papers?q=w{30000+n}",
+    "/papers?q=, a common word": "/papers?q=w{20+n}",
+    "/papers?q=, a phrase": "/papers?q=%22w{100+n}+w{200+n}%22",
+    "/papers?q=, three parts": "/papers?q=w{400+n}+AND+(w{500+n}+OR+w{600+n})+-w10",
+    "/papers/ID": "/papers/{1000+n}",
     "/topics": "/topics",
-    "/topics/NAME": "/topics/topic-7",
-    "/try?q=, a rare word": "/try?q=w30000",
-    "/try?q=, a common word": "/try?q=w20",
+    "/topics/NAME": "/topics/topic-{n}",
+    "/try?q=, a rare word": "/try?q=w{30000+n}",
+    "/try?q=, a common word": "/try?q=w{20+n}",
+    "/try?q=, the same": "/try?q=w2000",
     "/sources": "/sources",
     "/sources/NAME": f"/sources/{SOURCE}",
     "/deliveries": "/deliveries",
@@ -189,20 +194,23 @@ def _measure(folder: Path, port: int, count: int, times: int) -> int:
     try:
         client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60)
         _wait_for(client)
-        quiet = _ingest(folder, count, "quiet")
-        stopping = threading.Event()
-        busy: list[float] = []
-        beside = threading.Thread(target=_ask_until, args=(client, stopping))
-        beside.start()
-        busy.append(_ingest(folder, count, "busy"))
-        stopping.set()
-        beside.join()
+        quiet, busy = [], []
+        for number in range(READINGS):
+            quiet.append(_ingest(folder, count, f"quiet-{number}"))
+            stopping = threading.Event()
+            beside = threading.Thread(target=_ask_until, args=(client, stopping))
+            beside.start()
+            busy.append(_ingest(folder, count, f"busy-{number}"))
+            stopping.set()
+            beside.join()
+        print(f"memory of serve before the pages are asked for: {_resident(service.pid):,.0f} MB")
         missed = _ask_all(client, times, folder, count)
         memory = _resident(service.pid)
     finally:
         service.terminate()
         service.wait()
-    print(f"\nreading {DUMP:,} papers: {quiet:.1f} s without requests, {busy[0]:.1f} s with")
+    without, beside_them = statistics.median(quiet), statistics.median(busy)
+    print(f"\nreading {DUMP:,} papers: {without:.2f} s without requests, {beside_them:.2f} s with")
     print(f"resident memory of serve: {memory:,.0f} MB")
     return missed
 
@@ -229,9 +237,10 @@ def _ask_all(client: httpx.Client, times: int, folder: Path, count: int) -> int:
 def _ask(client: httpx.Client, path: str, times: int) -> tuple[list[float], int]:
     """Return the milliseconds of each answer, and the size of the last in bytes."""
 
-    def one(_: int) -> tuple[float, int]:
+    def one(number: int) -> tuple[float, int]:
+        address = _numbered(path, number)
         began = time.perf_counter()
-        answer = client.get(path)
+        answer = client.get(address)
         answer.raise_for_status()
         return (time.perf_counter() - began) * 1000, len(answer.content)
 
@@ -240,13 +249,22 @@ def _ask(client: httpx.Client, path: str, times: int) -> tuple[list[float], int]
     return [took for took, _ in answers], answers[-1][1]
 
 
+def _numbered(path: str, number: int) -> str:
+    """Put the n-th number into a path, as in `/papers/{1000+n}`."""
+
+    def put(found: re.Match[str]) -> str:
+        return str(int(found[1] or 0) + number)
+
+    return re.sub(r"\{(?:(\d+)\+)?n\}", put, path)
+
+
 def _ask_until(client: httpx.Client, stopping: threading.Event) -> None:
     """Ask for one page after another, as eight visitors would, each with a pause to read."""
     paths = [path for path in PAGES.values() if path]
 
     def visit(number: int) -> None:
-        for path in itertools.cycle(paths[number:] + paths[:number]):
-            client.get(path)
+        for turn, path in enumerate(itertools.cycle(paths[number:] + paths[:number])):
+            client.get(_numbered(path, number + AT_ONCE * turn))
             if stopping.wait(1):
                 return
 

@@ -25,6 +25,7 @@ class InForce:
     def __init__(self) -> None:
         self._standing: TopicIndexCache | None = None
         self._topics: tuple[Topic, ...] = ()
+        self._errors: tuple[tuple[Topic, ...], Mapping[Hashable, QueryError]] | None = None
         self._explained: tuple[tuple[Topic, ...], Explain] | None = None
         self._mark: datetime | None = None
         self._subscribed: tuple[Sequence[Subscribed], datetime | None] = ((), None)
@@ -38,7 +39,9 @@ class InForce:
         """Return why topics cannot be parsed, by name. Makes no index: NumPy takes long to load."""
         if self._standing:
             return self._standing.index(topics).errors
-        return find_errors(topics)
+        if self._errors is None or self._errors[0] is not topics:
+            self._errors = topics, find_errors(topics)
+        return self._errors[1]
 
     def explain(self, topics: tuple[Topic, ...]) -> Explain:
         """Return what says why one of these topics matches a paper."""

@@ -16,6 +16,9 @@ from monitor.store.database import Transaction
 log = structlog.get_logger()
 
 BATCH = 500
+# Seconds between two transactions: without a pause the same thread would take the store's only
+# writing connection again at once, however long others have waited for it.
+PAUSE = 0.005
 
 
 def upkeep(context: CleanupContext) -> None:
@@ -35,7 +38,7 @@ def upkeep(context: CleanupContext) -> None:
 
 def _all(context: StageContext, what: str, step: Callable[[Transaction], int]) -> None:
     total = 0
-    while not context.stopping.is_set():
+    while not context.stopping.wait(PAUSE):
         with context.database.ingesting() as tx:
             done = step(tx)
         total += done
@@ -48,7 +51,7 @@ def _all(context: StageContext, what: str, step: Callable[[Transaction], int]) -
 def fill_blocks(context: StageContext) -> None:
     """Give papers that an older version stored the keys of near titles, before any is read."""
     filled = 0
-    while not context.stopping.is_set():
+    while not context.stopping.wait(PAUSE):
         with context.database.ingesting() as tx:
             old = retention.without_blocks(tx, BATCH)
             keys = [(id, replace(with_keys(paper), keys=())) for id, paper in old]

@@ -57,7 +57,9 @@ def changes_to_match(tx: Transaction, limit: int) -> list[Change]:
 
 def unmatched_since(tx: Transaction) -> datetime | None:
     """Return the time of the oldest change that waits to be matched, None if there is none."""
-    oldest = sa.select(sa.func.min(_change.at)).where(_change.matched_at.is_(None))
+    # Grouped, since for a plain minimum SQLite walks through the index by time from its start.
+    waits = _change.matched_at.is_(None)
+    oldest = sa.select(sa.func.min(_change.at)).where(waits).group_by(_change.matched_at)
     since: datetime | None = tx.scalar(oldest)
     return since
 

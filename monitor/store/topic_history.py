@@ -14,6 +14,8 @@ from monitor.store.matches import OF_CHANGE
 from monitor.store.sql import among
 
 LATELY = timedelta(days=7)
+# Papers seldom change more often than this within a feed.
+_CHANGES_EACH = 10
 
 _match = schema.match.c
 _paper = schema.paper.c
@@ -22,7 +24,12 @@ _change = schema.change.c
 
 def recent_counts(tx: Transaction, now: datetime) -> Mapping[str, int]:
     """Return how many papers first seen in the last seven days each topic matched."""
-    first = tx.scalar(sa.select(sa.func.min(_paper.id)).where(_paper.first_seen_at > now - LATELY))
+    first = tx.scalar(
+        sa.select(_paper.id)
+        .where(_paper.first_seen_at > now - LATELY)
+        .order_by(_paper.first_seen_at, _paper.id)
+        .limit(1)
+    )
     if first is None:
         return {}
     counted = sa.select(_match.topic, sa.func.count(_match.paper_id.distinct()))
@@ -47,12 +54,14 @@ def newest_news(
     """
     matched = sa.exists().where(OF_CHANGE, among(tx, _match.topic, topics))
     rows = tx.execute(
-        sa.select(_change.paper_id, sa.func.max(_change.at).label("last"))
+        sa.select(_change.paper_id, _change.at)
         .where(_change.at >= since, matched)
-        .group_by(_change.paper_id)
-        .order_by(sa.desc("last"), _change.paper_id.desc())
-        .limit(limit)
+        .order_by(_change.at.desc(), _change.paper_id.desc())
+        .limit(_CHANGES_EACH * limit)
     )
-    last = {row.paper_id: row.last for row in rows}
+    last: dict[int, datetime] = {}
+    for row in rows:
+        if len(last) < limit:
+            last.setdefault(row.paper_id, row.at)
     stored = papers.load(tx, last)
     return [(stored[id], at) for id, at in last.items() if id in stored and not stored[id].purged]

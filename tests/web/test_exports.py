@@ -65,9 +65,10 @@ def test_a_feed_is_sent_again_only_when_it_has_something_new(house: House) -> No
         assert (again.status_code, again.content) == (304, b"")
         since = {"If-Modified-Since": first.headers["last-modified"]}
         assert client.get("/feed/topic/agents.atom", headers=since).status_code == 304
-        house.clock.move(hours=1)
-        house.add("2.txt", ("Agents of Language", "A language that agents may speak."))
-        house.run()
+    house.clock.move(hours=1)
+    house.add("2.txt", ("Agents of Language", "A language that agents may speak."))
+    house.run()
+    with pages(house) as (_, client):
         later = client.get("/feed/topic/agents.atom", headers=known | since)
         assert titles(later) == ["Agents of Language", AGENTS[0]]
 

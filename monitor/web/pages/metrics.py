@@ -7,6 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from monitor.commands.metrics import CONTENT_TYPE, metrics
+from monitor.web.costly import costly
 from monitor.web.site import site_of
 
 
@@ -16,4 +17,4 @@ def show_metrics(request: Request) -> Response:
     return Response(content, headers={"content-type": CONTENT_TYPE})
 
 
-ROUTES = [Route("/metrics", show_metrics)]
+ROUTES = [Route("/metrics", costly(show_metrics))]

@@ -37,7 +37,7 @@ NEWEST = 20
 # A longer query is refused before it is read.
 LONGEST = 4_000
 # Parts are counted among so many of the newest papers, so that a page is made at once.
-TRIED = 2_000
+TRIED = 1_000
 # Who types waits: what is found is estimated from fewer papers than on the command line.
 TYPED = Reach(matching=1_000, named=20_000)
 
