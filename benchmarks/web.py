@@ -194,13 +194,13 @@ def _measure(folder: Path, port: int, count: int, times: int) -> int:
     try:
         client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60)
         _wait_for(client)
-        quiet, busy = [], []
+        quiet, busy, run = [], [], f"{time.time():.0f}"
         for number in range(READINGS):
-            quiet.append(_ingest(folder, count, f"quiet-{number}"))
+            quiet.append(_ingest(folder, count, f"{run}-quiet-{number}"))
             stopping = threading.Event()
             beside = threading.Thread(target=_ask_until, args=(client, stopping))
             beside.start()
-            busy.append(_ingest(folder, count, f"busy-{number}"))
+            busy.append(_ingest(folder, count, f"{run}-busy-{number}"))
             stopping.set()
             beside.join()
         print(f"memory of serve before the pages are asked for: {_resident(service.pid):,.0f} MB")

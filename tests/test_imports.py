@@ -176,7 +176,6 @@ HOMES: dict[str, tuple[str, ...]] = {
         "sources/feed/xml_feed.py",
         "sources/sandbox.py",
         "web/costly.py",
-        "web/guard.py",
     ),
     "typer": ("cli/*",),
     "uvicorn": ("web/server.py",),

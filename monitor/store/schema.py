@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, In
 from monitor.store.sql import Id, Instant
 
 # The newest migration. A store with this version needs none, and Alembic is not imported.
-VERSION = "0021"
+VERSION = "0022"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -481,6 +481,16 @@ signing_key = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("key", Text, nullable=False),
     Column("made_at", Instant, nullable=False),
+)
+
+# Attempts to log in to the pages in the last hour; `address` is a hash of whose they were.
+login_attempt = Table(
+    "login_attempt",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("address", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    Index("ix_login_attempt_address", "address", "at"),
 )
 
 # The last refresh token of each mail account; a backup has none unless it is asked for.

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections import OrderedDict, deque
-from collections.abc import Callable
 from urllib.parse import quote
 
 import structlog
@@ -20,8 +17,6 @@ log = structlog.get_logger()
 
 # No form of ours is longer.
 LONGEST_BODY = 64 * 1024
-# Attempts to log in from one address in an hour; so many addresses are remembered.
-LOGINS, HOUR, ADDRESSES = 20, 3600.0, 10_000
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
@@ -39,7 +34,6 @@ class Guard:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.logins = Attempts(LOGINS, HOUR)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -76,8 +70,6 @@ class Guard:
         length = request.headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > LONGEST_BODY:
             return Refusal(413, "This request is longer than any form here.")
-        if request.url.path == "/login" and request.method == "POST" and not self.logins.may(peer):
-            return Refusal(429, "Too many attempts to log in. Wait an hour, and try again.")
         return None
 
 
@@ -144,27 +136,3 @@ def _with_headers(request: Request, send: Send) -> Send:
         await send(message)
 
     return write
-
-
-class Attempts:
-    """How often each address may try something in a time: the last ones are remembered."""
-
-    def __init__(
-        self, most: int, seconds: float, now: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.most = most
-        self.seconds = seconds
-        self.now = now
-        self._times: OrderedDict[str, deque[float]] = OrderedDict()
-
-    def may(self, address: str) -> bool:
-        """Count an attempt, and return whether it is not one too many."""
-        now = self.now()
-        times = self._times.setdefault(address, deque(maxlen=self.most))
-        self._times.move_to_end(address)
-        if len(self._times) > ADDRESSES:
-            self._times.popitem(last=False)
-        if len(times) == self.most and now - times[0] < self.seconds:
-            return False
-        times.append(now)
-        return True

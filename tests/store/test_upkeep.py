@@ -31,6 +31,6 @@ def test_a_writer_that_waits_comes_between_the_steps_of_upkeep(store: Database) 
         return 0 if came.is_set() or steps == 200 else 1
 
     context = SimpleNamespace(database=store, stopping=threading.Event())
-    cleanup._all(cast(Any, context), "papers", step)
+    cleanup._all(cast("Any", context), "papers", step)
     other.join()
     assert steps < 200

@@ -8,9 +8,10 @@ from starlette.routing import Route
 
 from monitor.config.zones import zone as valid_zone
 from monitor.errors import UsageError
+from monitor.store import login_attempts
 from monitor.web.access import SESSION, is_token
 from monitor.web.forms import form
-from monitor.web.site import ZONE, Form, go, show, site_of
+from monitor.web.site import ZONE, Form, go, show, show_problem, site_of
 
 MONTH, YEAR = 30 * 86_400, 365 * 86_400
 
@@ -21,6 +22,9 @@ def show_login(request: Request) -> Response:
 
 def log_in(request: Request, fields: Form) -> Response:
     site, onward = site_of(request), fields.get("next", "/")
+    if not _may_try(request):
+        message = "Too many attempts to log in. Wait an hour, and try again."
+        return show_problem(request, 429, message)
     if not site.rules.token or not is_token(site.rules, fields.get("token", "").strip()):
         return show(request, "login", 403, next=onward, wrong=True)
     answer = go(_own_path(onward))
@@ -33,6 +37,12 @@ def log_in(request: Request, fields: Form) -> Response:
         secure=site.is_https,
     )
     return answer
+
+
+def _may_try(request: Request) -> bool:
+    runtime, peer = site_of(request).runtime, request.client.host if request.client else ""
+    with runtime.database.writing() as tx:
+        return login_attempts.may_try(tx, peer, runtime.clock.now())
 
 
 def log_out(request: Request, fields: Form) -> Response:
