@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import weakref
 from collections.abc import Hashable
 
 import numpy as np
@@ -32,6 +34,20 @@ TOPICS = st.lists(grammar.topics, max_size=8)
 def pairs(index: TopicIndex, batch: list[tuple[Paper, tuple[str, ...]]]) -> list[tuple[int, int]]:
     found = index.match([paper for paper, _ in batch], [seen for _, seen in batch])
     return [(match.position, match.topic) for match in found]
+
+
+def test_an_index_is_freed_without_a_search_for_cycles() -> None:
+    """Each query of a page has an index of its own, which holds megabytes."""
+    gc.disable()
+    try:
+        index = TopicIndex({"": parse_query("agents")})
+        index.match([Paper("Language agents")], [()])
+        freed = weakref.ref(index)
+        reader = weakref.ref(index._engine._leaves._reader)
+        del index
+        assert freed() is None and reader() is None
+    finally:
+        gc.enable()
 
 
 @settings(max_examples=300, deadline=None)

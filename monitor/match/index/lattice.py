@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+from weakref import proxy
 
 from monitor.match.index.arrays import Column
 from monitor.match.index.pieces import Cut, Lattices, Pieces
@@ -137,7 +138,12 @@ class Reader:
         return self._numbers.get(form) or self._number(form)
 
     def _no_pieces(self) -> Pieces:
-        return Pieces(self._simple, lambda piece: self.number_words(words_of_piece(piece)))
+        # A proxy, so that a reader is freed, with its many megabytes, as soon as it is let go.
+        own = proxy(self)
+        return Pieces(
+            lambda piece: own._simple(piece),
+            lambda piece: own.number_words(words_of_piece(piece)),
+        )
 
     def _forget(self) -> None:
         """Forget what was only read in papers."""
