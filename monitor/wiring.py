@@ -152,7 +152,14 @@ def _channels(
         Connections([_mail_server(smtp, tokens) for _ in range(smtp.connections)]) if smtp else None
     )
     token = slack.token.reveal() if slack else ""
-    shared = Shared(templates, server, token, slack.base_url if slack else "", links)
+    shared = Shared(
+        templates,
+        server,
+        token,
+        slack.base_url if slack else "",
+        slack_answers=settings.takes_slack_answers,
+        links=links,
+    )
     channels: dict[str, Channel] = {EMAIL: Mail(EMAIL, (), server, links)} if server else {}
     for name, channel in settings.channels.items():
         kind = plugins.channel_class(channel.kind)

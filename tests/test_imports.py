@@ -48,7 +48,12 @@ HOMES: dict[str, tuple[str, ...]] = {
     "backports": ("sources/jsonl/decompress.py", "store/packed.py"),
     "bibtexparser": ("commands/export.py", "sources/bibtex/entries.py"),
     "compression": ("sources/jsonl/decompress.py", "store/packed.py"),
-    "concurrent": ("pipeline/deliver.py", "service/workers.py", "web/costly.py"),
+    "concurrent": (
+        "channels/slack/socket_mode.py",
+        "pipeline/deliver.py",
+        "service/workers.py",
+        "web/costly.py",
+    ),
     "cronsim": ("digest/schedule.py",),
     "cryptography": ("channels/email/oauth.py",),
     "css_inline": ("digest/render.py",),
@@ -114,7 +119,12 @@ HOMES: dict[str, tuple[str, ...]] = {
     ),
     "shutil": ("commands/doctor.py", "commands/problems.py", "demo.py", "store/restore.py"),
     "signal": ("channels/email/sendmail.py", "service/process.py"),
-    "slack_sdk": ("channels/slack/clients.py", "channels/slack/history.py"),
+    "slack_sdk": (
+        "channels/slack/clients.py",
+        "channels/slack/history.py",
+        "channels/slack/signature.py",
+        "channels/slack/socket_mode.py",
+    ),
     "smtplib": (
         "channels/email/login.py",
         "channels/email/session.py",
@@ -173,6 +183,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "pipeline/run_recorder.py",
         "pipeline/rate_limit.py",
         "service/scheduler.py",
+        "service/slack_listener.py",
         "sources/feed/xml_feed.py",
         "sources/sandbox.py",
         "web/costly.py",
@@ -192,7 +203,7 @@ ANYWHERE = {
     "html", "importlib", "io", "ipaddress", "itertools", "json", "logging", "math", "msgspec",
     "operator", "pathlib", "pickle", "queue", "re", "shlex", "stat", "statistics", "string",
     "structlog", "sys", "textwrap", "traceback", "types", "typing", "unicodedata", "urllib",
-    "xml", "zlib", "zoneinfo",
+    "weakref", "xml", "zlib", "zoneinfo",
 }  # fmt: skip
 # Packages and files that decide: they read no file, no clock and no chance.
 PURE = (
@@ -201,6 +212,7 @@ PURE = (
     "channels/retry_policy.py",
     "channels/slack/blocks.py",
     "channels/slack/errors.py",
+    "channels/slack/menus.py",
     "channels/slack/render.py",
     "diff/*",
     "digest/about.py",

@@ -36,13 +36,15 @@ class Shared:
     """What channels of one configuration share: templates, the mail server, the Slack bot.
 
     `smtp` is a `monitor.channels.email.pool.Connections`; `slack_token` is empty without a bot.
-    `links` are a `monitor.channels.email.reader_links.ReaderLinks`, None without pages to link to.
+    `slack_answers` is whether somebody takes what is chosen in menus of Slack. `links` are a
+    `monitor.channels.email.reader_links.ReaderLinks`, None without pages to link to.
     """
 
     templates: Templates
     smtp: Any = None
     slack_token: str = ""
     slack_url: str = ""
+    slack_answers: bool = False
     links: Any = None
 
 

@@ -28,7 +28,8 @@ PAGE_OF_RESULTS = 25
 # A page looks at so many papers' texts at most, and asks the indexes for so many ids.
 MOST_LOOKED_AT = 2_500
 MOST_NAMED = 60_000
-_LONGEST_BATCH = 800
+# Most searches fill a page from the first batch.
+_FIRST_BATCH, _LONGEST_BATCH = 40, 800
 _EXPORTED_AT_ONCE = 200
 
 
@@ -130,7 +131,7 @@ def _batches(
     """
     first, end = paper_filters.id_bounds(tx, wanted)
     at = end if below is None else min(end, below)
-    size, named = PAGE, 0
+    size, named = _FIRST_BATCH, 0
     for number in count():
         ids = [id for id in _named(tx, wanted, matcher, at, number) if id >= first]
         if not ids:

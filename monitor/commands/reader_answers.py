@@ -1,4 +1,4 @@
-"""What a reader answers by a link of a mail: more or less like a paper of that digest."""
+"""What a reader answers to a paper of a digest, by a link of a mail or a menu in Slack."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from monitor.errors import UsageError
 from monitor.pipeline.runtime import Runtime
 from monitor.store import digests, papers
 
-# A link works so long after its digest was due.
+# Answers are taken so long after the digest was due.
 VALID = timedelta(days=90)
 
 
@@ -24,7 +24,7 @@ class Asked:
 
 
 def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
-    """Return what a link is about: `names` are its subscription, period and recipient.
+    """Return what an answer is about: `names` are the subscription, the period and who answers.
 
     Raises UsageError for a paper that the digest did not show in full, and for an old digest.
     """
@@ -35,7 +35,9 @@ def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
     if shown is None or stored is None:
         raise UsageError("this paper is not in that digest")
     if runtime.clock.now() > shown.due_at + VALID:
-        raise UsageError("this link is too old", f"links work for {VALID.days} days")
+        raise UsageError(
+            "this digest is too old to answer", f"answers are taken for {VALID.days} days"
+        )
     whose = Whose(subscription, shown.topic, recipient)
     mine = tuple(
         one
@@ -45,6 +47,6 @@ def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
     return Asked(stored.paper.title, whose, mine)
 
 
-def answer(runtime: Runtime, asked: Asked, paper_id: int, verdict: str) -> None:
+def answer(runtime: Runtime, asked: Asked, paper_id: int, verdict: str, how: str = "link") -> None:
     """Store an answer, or take it back with "none". Raises UsageError."""
-    rate(runtime, str(paper_id), verdict, asked.whose, how="link")
+    rate(runtime, str(paper_id), verdict, asked.whose, how)

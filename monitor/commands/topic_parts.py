@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from monitor.commands.search import read_query
 from monitor.commands.stored_matches import load_page, source_names, with_latest_announce
-from monitor.match import TopicIndex, split_parts
+from monitor.match import Query, TopicIndex, search_expression, split_parts
 from monitor.pipeline.runtime import Runtime
 from monitor.store import papers, search
+from monitor.store.database import Transaction
 
 # The newest papers speak for all: to look at so many takes about half a second.
 LOOKED_AT = 5_000
@@ -55,7 +57,8 @@ def count_parts(runtime: Runtime, query: str, most: int = LOOKED_AT) -> PartCoun
     parts = split_parts(whole)
     index = TopicIndex({-1: whole, **{number: part.query for number, part in enumerate(parts)}})
     with runtime.database.reading() as tx:
-        page = load_page(tx, search.newest(tx, None, None, most))
+        newest = search.newest(tx, None, None, most)
+        page = load_page(tx, _named(tx, [whole, *(part.query for part in parts)], newest))
         seen = papers.sightings(tx, [stored.id for stored in page])
     texts = [with_latest_announce(one.paper, seen.get(one.id, ())) for one in page]
     sources = [source_names(seen.get(one.id, ())) for one in page]
@@ -67,5 +70,19 @@ def count_parts(runtime: Runtime, query: str, most: int = LOOKED_AT) -> PartCoun
             for number, part in enumerate(parts)
         ),
         papers=counts[-1],
-        looked_at=len(page),
+        looked_at=len(newest),
     )
+
+
+def _named(tx: Transaction, queries: Iterable[Query], newest: list[int]) -> list[int]:
+    """Return those of the newest papers that one of the queries may match: few where all are rare.
+
+    The search index names them; all are returned where it has nothing to look for.
+    """
+    named: set[int] = set()
+    for query in queries:
+        expression = search_expression(query.root)
+        if expression is None:
+            return newest
+        named |= set(search.newest(tx, expression, None, len(newest)))
+    return [id for id in newest if id in named]

@@ -256,6 +256,14 @@ class Settings:
     places: Mapping[str, Place] = field(default_factory=dict, repr=False)
     parked: Mapping[str, Fault] = field(default_factory=dict)
 
+    @property
+    def takes_slack_answers(self) -> bool:
+        """Whether somebody hears what is chosen in a menu of Slack."""
+        slack = self.slack
+        if slack is None:
+            return False
+        return bool(slack.app_token or (slack.signing_secret and self.public_url and self.web))
+
 
 def synonyms_of(settings: Settings) -> Synonyms:
     """Return the words that mean the same in every topic."""

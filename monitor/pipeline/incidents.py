@@ -25,6 +25,8 @@ CLOCK = "clock"
 
 STORE = "store"
 
+SLACK_ANSWERS = "answers in Slack"
+
 JUMPED = "jumped"
 FAILING = "failing"
 HELD = "held"
@@ -97,6 +99,7 @@ def subjects(context: MatchContext, living: Iterable[tuple[str, str, str]]) -> s
     """
     return {
         CONFIGURATION,
+        SLACK_ANSWERS,
         suppressions.LIST,
         *([CLOCK] if clock_jumped(context) else []),
         *map(source, context.sources),

@@ -34,6 +34,7 @@ from monitor.pipeline.ingest import is_being_read, is_due
 from monitor.service.job_queue import Queue, open_queue
 from monitor.service.outages import Outages
 from monitor.service.process import Running
+from monitor.service.slack_listener import listening
 from monitor.store.locks import ServiceLock, service_lock
 
 log = structlog.get_logger()
@@ -81,6 +82,8 @@ class Service(Running):
             jobs.start()
             if self.with_pages and app.settings.web:
                 _open_pages(app, stack)
+            if app.settings.slack and app.settings.slack.app_token:
+                stack.enter_context(listening(app.settings.slack, app.runtime))
             self._announce(app)
             while not self._wake.wait(self.tick.total_seconds()):
                 jobs.wake_late_jobs()

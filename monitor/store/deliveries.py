@@ -86,6 +86,18 @@ def open_on(tx: Transaction, channels: Collection[str]) -> list[int]:
     return sorted(tx.scalars(sa.select(_delivery.digest_id).where(*waits).distinct()))
 
 
+def has_reached(tx: Transaction, subscription: str, period: str, place: str) -> bool:
+    """Return whether a digest was delivered where references begin with `place`."""
+    of_digest = _digest.subscription == subscription, _digest.period == period
+    found = tx.execute(
+        sa.select(_delivery.id)
+        .join(schema.digest, _digest.id == _delivery.digest_id)
+        .where(*of_digest, _delivery.reference.startswith(place, autoescape=True))
+        .limit(1)
+    )
+    return found.first() is not None
+
+
 def counts(tx: Transaction) -> dict[DeliveryState, int]:
     """Return how many deliveries are in each state, without the states that have none."""
     rows = tx.execute(sa.select(_delivery.state, sa.func.count()).group_by(_delivery.state))

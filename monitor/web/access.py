@@ -13,8 +13,10 @@ from monitor.signing import KeyRing
 
 # The cookie that stands for `web.token`.
 SESSION = "paper-monitor"
+# How Slack's requests begin, which it signs.
+SLACK = "/slack/"
 # What stands at the start of a path that needs no login: its token names what it opens.
-SIGNED = ("/u/", "/v/", "/r/")
+SIGNED = ("/u/", "/v/", "/r/", SLACK)
 OPEN = (*SIGNED, "/feed/", "/static/", "/healthz", "/login")
 # What readers may see who are no operators, and post to.
 FOR_READERS = (

@@ -27,12 +27,13 @@ from monitor.web.pages import (
     ratings,
     reader,
     session,
+    slack,
     sources,
     static,
     today,
     topics,
 )
-from monitor.web.site import Site, show_problem
+from monitor.web.site import Site, SlackRequests, show_problem
 
 # Exports have addresses that digests and papers would take for one of theirs.
 PAGES = (
@@ -48,6 +49,7 @@ PAGES = (
     deliveries,
     session,
     reader,
+    slack,
     api,
     static,
 )
@@ -62,7 +64,17 @@ def open_site(settings: Settings, runtime: Runtime) -> Site:
         url=url,
         titles={one.name: one.title or one.name for one in runtime.subscriptions},
         source_titles={name: one.title or name for name, one in runtime.sources.items()},
+        slack=_slack_requests(settings, runtime),
     )
+
+
+def _slack_requests(settings: Settings, runtime: Runtime) -> SlackRequests | None:
+    slack = settings.slack
+    if slack is None or slack.signing_secret is None or not settings.public_url:
+        return None
+    from monitor.commands.slack_answers import SlackAnswers
+
+    return SlackRequests(slack.signing_secret.reveal(), SlackAnswers(runtime, slack).take)
 
 
 def access_rules(settings: Settings) -> AccessRules:

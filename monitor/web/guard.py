@@ -10,13 +10,13 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from monitor.errors import MonitorError
-from monitor.web.access import SESSION, SIGNED, Asked, Refusal, Role, Viewer, admit
+from monitor.web.access import SESSION, SIGNED, SLACK, Asked, Refusal, Role, Viewer, admit
 from monitor.web.site import show_problem, site_of
 
 log = structlog.get_logger()
 
-# No form of ours is longer.
-LONGEST_BODY = 64 * 1024
+# No form of ours is longer; Slack sends the whole message with what was chosen in it.
+LONGEST_BODY, LONGEST_OF_SLACK = 64 * 1024, 1024 * 1024
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
@@ -47,7 +47,7 @@ class Guard:
             return
         answer = _with_headers(request, send)
         try:
-            await self.app(scope, _limited(receive), answer)
+            await self.app(scope, _limited(receive, _longest(request)), answer)
         except Exception as error:  # one page that fails stops no other
             log.error("page failed", path=_route_of(request), error=str(error), exc_info=error)
             await _failed(request, error)(scope, receive, answer)
@@ -68,7 +68,7 @@ class Guard:
             return admitted
         request.state.viewer = admitted
         length = request.headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > LONGEST_BODY:
+        if not length.isdecimal() or int(length) > _longest(request):
             return Refusal(413, "This request is longer than any form here.")
         return None
 
@@ -102,9 +102,12 @@ def _kind_of(path: str) -> str:
     return next((f"{one}…" for one in SIGNED if path.startswith(one)), path)
 
 
-def _limited(receive: Receive) -> Receive:
+def _longest(request: Request) -> int:
+    return LONGEST_OF_SLACK if request.url.path.startswith(SLACK) else LONGEST_BODY
+
+
+def _limited(receive: Receive, left: int) -> Receive:
     """Cut off a body without a length that is too long, as if the client were gone."""
-    left = LONGEST_BODY
 
     async def read() -> Message:
         nonlocal left

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import structlog
 import uvicorn
-from anyio.to_thread import current_default_thread_limiter
 
 from monitor.config import Settings, WebSettings
 from monitor.errors import MonitorError
@@ -26,14 +25,6 @@ GRACE = 3
 MOST_AT_ONCE = 100
 IDLE = 15
 BACKLOG = 128
-# Python does one thing at a time: more threads would only take more turns from the service.
-THREADS = 4
-
-
-class _Server(uvicorn.Server):
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        current_default_thread_limiter().total_tokens = THREADS
-        await super().startup(sockets)
 
 
 @contextmanager
@@ -60,7 +51,7 @@ def serving_pages(settings: Settings, runtime: Runtime, listen: str = "") -> Ite
             timeout_graceful_shutdown=GRACE,
             ws="none",
         )
-        server = _Server(config)
+        server = uvicorn.Server(config)
         # Signals are taken on the main thread alone, so uvicorn leaves them to the service.
         thread = threading.Thread(
             target=server.run, kwargs={"sockets": [listening]}, name="pages", daemon=True

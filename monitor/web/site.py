@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import quote, urlencode
 
@@ -21,6 +21,14 @@ Page = Callable[[Request], Response]
 
 
 @dataclass(frozen=True, slots=True)
+class SlackRequests:
+    """The secret that Slack signs its requests with, and who takes what is chosen in a menu."""
+
+    secret: str = field(repr=False)
+    take: Callable[[object], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
     """The pages of one installation: what they show, who may see it, where they are.
 
@@ -32,6 +40,7 @@ class Site:
     url: str
     titles: Mapping[str, str]
     source_titles: Mapping[str, str]
+    slack: SlackRequests | None = None
 
     @property
     def is_https(self) -> bool:

@@ -147,6 +147,8 @@ TRANSACTIONS = {
     "monitor.store.restore._hold": "restored held",
     "monitor.commands.reader_wishes.grant": "wish",
     "monitor.store.signing_keys.make": "signing key",
+    "monitor.service.slack_listener._State._begin": "slack away",
+    "monitor.service.slack_listener._State._end": "slack back",
     "monitor.web.pages.session._may_try": "attempt to log in",
     "monitor.web.pages.deliveries.send_again": "sent again by page",
     "monitor.web.pages.deliveries.suppress": "suppression by page",

@@ -21,6 +21,8 @@ from urllib.parse import parse_qs, urlparse
 from tests.patience import wait
 
 TOKEN = "xoxb-test-token"
+APP_TOKEN = "xapp-test-token"
+TEAM = "T0LAB"
 HOOK = "/services/T0/B0/a-secret-path"
 WHOLE_MESSAGE = 13_200
 _CONTROL = re.compile(r"<[!@#][^>]*>")
@@ -50,6 +52,10 @@ def texts_of(block: dict[str, Any]) -> list[str]:
 def is_valid(block: dict[str, Any]) -> bool:
     """Whether a block has the form of its type, and no more than that may hold."""
     lengths = [len(text) for text in texts_of(block)]
+    if not 0 < len(block.get("block_id", "x")) <= 255:
+        return False
+    if "accessory" in block and not (block["type"] == "section" and is_menu(block["accessory"])):
+        return False
     match block["type"]:
         case "divider":
             return block == {"type": "divider"}
@@ -60,6 +66,23 @@ def is_valid(block: dict[str, Any]) -> bool:
         case "context":
             return 0 < len(lengths) <= 10 and all(0 < length <= 3000 for length in lengths)
     return False
+
+
+def is_menu(element: dict[str, Any]) -> bool:
+    """Whether an element is an overflow menu within its limits."""
+    options = element.get("options", [])
+    return (
+        element["type"] == "overflow"
+        and 0 < len(element["action_id"]) <= 255
+        and 1 <= len(options) <= 5
+        and all(
+            one["text"]["type"] == "plain_text"
+            and 0 < len(one["text"]["text"]) <= 75
+            and 0 < len(one["value"]) <= 150
+            for one in options
+        )
+        and len({one["value"] for one in options}) == len(options)
+    )
 
 
 class _Server(ThreadingHTTPServer):
@@ -95,6 +118,9 @@ class SlackServer:
     page: int = 200
     kept: int = 0
     scopes: str | None = None
+    whispers: list[dict[str, Any]] = field(default_factory=list)
+    # Where Socket Mode listens: see `slack_socket`.
+    socket_url: str = ""
 
     def __enter__(self) -> Self:
         handler = type("Handler", (_Handler,), {"slack": self})
@@ -144,7 +170,8 @@ class SlackServer:
         texts = [text for block in blocks for text in texts_of(block)]
         if not request.get("text"):
             return "no_text"
-        if len(blocks) > 50 or not all(map(is_valid, blocks)):
+        ids = [block["block_id"] for block in blocks if "block_id" in block]
+        if len(blocks) > 50 or not all(map(is_valid, blocks)) or len(set(ids)) < len(ids):
             return "invalid_blocks"
         if sum(map(len, texts)) > self.most_characters:
             return "msg_blocks_too_long"
@@ -153,7 +180,7 @@ class SlackServer:
     def listed(self, method: str, request: dict[str, str]) -> dict[str, Any]:
         match method:
             case "auth.test":
-                return {"ok": True, "team": "lab"}
+                return {"ok": True, "team": "lab", "team_id": TEAM}
             case "conversations.list":
                 found = [{"id": i, "name": name} for name, i in self.channels.items()]
                 return self.paged("channels", found, request)
@@ -212,8 +239,15 @@ class _Handler(BaseHTTPRequestHandler):
         return 200, "application/json", json.dumps(self._method(path.removeprefix("/api/"), raw))
 
     def _method(self, method: str, raw: str) -> dict[str, Any]:
+        if method == "apps.connections.open":
+            if self.headers["Authorization"] != f"Bearer {APP_TOKEN}":
+                return {"ok": False, "error": "invalid_auth"}
+            return {"ok": True, "url": self.slack.socket_url}
         if self.headers["Authorization"] != f"Bearer {TOKEN}":
             return {"ok": False, "error": "invalid_auth"}
+        if method == "chat.postEphemeral":
+            self.slack.whispers.append(json.loads(raw))
+            return {"ok": True}
         if method == "chat.postMessage":
             return self.slack.post(json.loads(raw))
         query = parse_qs(raw) | parse_qs(urlparse(self.path).query)

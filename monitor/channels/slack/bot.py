@@ -47,6 +47,19 @@ class Bot:
             return f"the app may not post: give it the scope {POSTING_SCOPE}, and install it again"
         return ""
 
+    def team(self) -> str:
+        """Return the id of the bot's workspace, "" where Slack does not say it."""
+        answer = send_request(lambda: self._client.ask("auth.test", json={}), self._token)
+        return "" if isinstance(answer, Outcome) else str(answer.data.get("team_id", ""))
+
+    def whisper(self, channel: str, user: str, text: str) -> str:
+        """Say something that only one person in a channel sees; return the error, or ""."""
+        arguments = {"channel": channel, "user": user, "text": text}
+        answer = send_request(
+            lambda: self._client.ask("chat.postEphemeral", json=arguments), self._token
+        )
+        return answer.error if isinstance(answer, Outcome) else answer.code
+
     def find(self, delivery: Delivery) -> Outcome | None:
         """Return SENT if the delivery is there, RETRY if it is not, None if nobody can tell."""
         thread = delivery.parent.rpartition(":")[2]

@@ -75,9 +75,14 @@ class Slack(Channel):
         base_url: str = BASE_URL,
         webhook: str = "",
         timeout: int = 30,
+        menus: bool = False,
     ) -> None:
-        """Raises UsageError when neither a webhook nor a channel with a token is given."""
+        """With `menus`, papers in full have one to answer with: somebody must take the answers.
+
+        Raises UsageError when neither a webhook nor a channel with a token is given.
+        """
         self.name = name
+        self._menus = menus
         self._bot: Bot | None = None
         self._poster: Poster
         if webhook:
@@ -97,14 +102,23 @@ class Slack(Channel):
         if options.webhook:
             return cls(name, webhook=options.webhook.reveal())
         url = shared.slack_url or BASE_URL
-        return cls(name, channel=options.channel or "", token=shared.slack_token, base_url=url)
+        return cls(
+            name,
+            channel=options.channel or "",
+            token=shared.slack_token,
+            base_url=url,
+            menus=shared.slack_answers,
+        )
 
     def recipients(self) -> tuple[str, ...]:
         """The channel's name; for a webhook this channel's own, since its URL is a secret."""
         return (self._recipient,)
 
     def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
-        return render.render_digest(digest, templates, threaded=self._bot is not None)
+        threaded = self._bot is not None
+        return render.render_digest(
+            digest, templates, threaded=threaded, menus=threaded and self._menus
+        )
 
     def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
         return render.render_notice(notice, templates)

@@ -23,8 +23,8 @@ from monitor.model import Json
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
 # The SDK logs whole requests, webhook URLs among them, at DEBUG: its logger is silenced.
-_SILENT = logging.getLogger("monitor.channels.slack.clients.sdk")
-_SILENT.setLevel(logging.CRITICAL + 1)
+SILENT = logging.getLogger("monitor.channels.slack.clients.sdk")
+SILENT.setLevel(logging.CRITICAL + 1)
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -57,7 +57,7 @@ class ApiClient(WebClient):
 
     def __init__(self, token: str, base_url: str, timeout: int) -> None:
         super().__init__(
-            token, base_url=base_url, timeout=timeout, retry_handlers=[], logger=_SILENT
+            token, base_url=base_url, timeout=timeout, retry_handlers=[], logger=SILENT
         )
 
     def ask(
@@ -84,7 +84,7 @@ class HookClient(WebhookClient):
     """slack_sdk's client of an incoming webhook; a redirect is an answer with its status."""
 
     def __init__(self, url: str, timeout: int) -> None:
-        super().__init__(url, timeout, retry_handlers=[], logger=_SILENT)
+        super().__init__(url, timeout, retry_handlers=[], logger=SILENT)
 
     def ask(self, body: Json) -> Answer:
         """Post a message; Slack answers with one word."""

@@ -1,0 +1,77 @@
+"""The menu beside a paper, with which anyone in a channel answers, and what Slack says of it: pure.
+
+The block around a menu names the digest and the paper, its options only what may be answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from monitor.model import Digest, DigestPaper, Json
+
+# By these names Slack hands back what was chosen: messages in channels have them for years.
+ACTION = "paper-monitor-answer"
+_BLOCK = "paper"
+_BLOCK_ID_LIMIT = 255
+# The answers by the verdicts of `paper-monitor papers rate`.
+CHOICES = {
+    "up": "More like this",
+    "down": "Less like this",
+    "save": "Save",
+    "none": "Take back",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """What somebody chose in a menu: `verdict` is one of `CHOICES`."""
+
+    team: str
+    channel: str
+    user: str
+    subscription: str
+    period: str
+    paper_id: int
+    verdict: str
+
+
+def add_menu(section: Json, entry: DigestPaper, digest: Digest) -> Json:
+    """Return a section with the menu of its paper; without one where its name would be too long."""
+    block_id = f"{_BLOCK}|{entry.paper_id}|{digest.period}|{digest.subscription}"
+    if len(block_id) > _BLOCK_ID_LIMIT:
+        return section
+    options = [
+        {"text": {"type": "plain_text", "text": text}, "value": verdict}
+        for verdict, text in CHOICES.items()
+    ]
+    menu = {"type": "overflow", "action_id": ACTION, "options": options}
+    return {**section, "block_id": block_id, "accessory": menu}
+
+
+def read_press(payload: object) -> Press | None:
+    """Return what was pressed as Slack's `block_actions` says it; None for anything else."""
+    try:
+        return _read(payload)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return None  # another app's block, or a form that Slack did not have when this was written
+
+
+def _read(payload: Any) -> Press | None:
+    action: Mapping[str, Any] = payload["actions"][0]
+    if payload["type"] != "block_actions" or action["action_id"] != ACTION:
+        return None
+    kind, paper_id, period, subscription = action["block_id"].split("|", 3)
+    verdict = action["selected_option"]["value"]
+    if kind != _BLOCK or verdict not in CHOICES:
+        return None
+    return Press(
+        team=str(payload["team"]["id"]),
+        channel=str(payload["channel"]["id"]),
+        user=str(payload["user"]["id"]),
+        subscription=subscription,
+        period=period,
+        paper_id=int(paper_id),
+        verdict=verdict,
+    )

@@ -1,0 +1,71 @@
+"""Socket Mode: a connection that we open, on which Slack says what was chosen in a menu.
+
+So nothing of ours needs a public address. The SDK speaks the protocol; when to connect again is
+decided by `monitor.service.slack_listener`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import structlog
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.socket_mode.builtin.client import SocketModeClient
+from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.socket_mode.response import SocketModeResponse
+
+from monitor.channels.slack.clients import SILENT, ApiClient
+
+log = structlog.get_logger()
+
+TIMEOUT = 30
+_ACKNOWLEDGING = 2
+
+
+class SocketMode:
+    """One connection. `take` gets the payload of each interaction, one at a time.
+
+    Slack is answered before: it waits three seconds, and then sends the same again.
+    """
+
+    def __init__(self, app_token: str, base_url: str, take: Callable[[Any], None]) -> None:
+        self._take = take
+        self._taking = ThreadPoolExecutor(1, thread_name_prefix="slack answers")
+        self._client = SocketModeClient(
+            app_token,
+            logger=SILENT,
+            web_client=ApiClient("", base_url, TIMEOUT),
+            auto_reconnect_enabled=False,
+            concurrency=_ACKNOWLEDGING,
+        )
+        self._client.socket_mode_request_listeners.append(self._on_request)
+
+    @property
+    def is_connected(self) -> bool:
+        return self._client.is_connected()
+
+    def connect(self) -> str:
+        """Connect, and return why that failed, or ""."""
+        try:
+            self._client.connect_to_new_endpoint()
+        except SlackApiError as error:
+            return str(error.response.get("error", "refused"))
+        except (OSError, SlackClientError, ValueError) as error:
+            return str(error) or type(error).__name__
+        return "" if self.is_connected else "the connection could not be made"
+
+    def close(self) -> None:
+        """Disconnect; what was acknowledged is still taken."""
+        self._client.close()
+        self._taking.shutdown()
+
+    def _on_request(self, client: Any, request: SocketModeRequest) -> None:
+        try:
+            client.send_socket_mode_response(SocketModeResponse(request.envelope_id))
+        except (OSError, SlackClientError) as error:
+            # Slack sends it again on another connection; taken twice, it is one answer.
+            log.info("slack not acknowledged", error=str(error))
+        if request.type == "interactive":
+            self._taking.submit(self._take, request.payload)

@@ -1,0 +1,74 @@
+"""What people choose in the menus of Slack, stored as their answers.
+
+A press comes by Socket Mode or by a signed request. Slack may send it twice, and anybody in the
+channel may press; each person counts once.
+"""
+
+from __future__ import annotations
+
+import structlog
+
+from monitor.channels.slack.blocks import escape
+from monitor.channels.slack.bot import Bot
+from monitor.channels.slack.menus import Press, read_press
+from monitor.commands.reader_answers import answer, ask
+from monitor.config import SlackSettings
+from monitor.errors import StoreError, UsageError
+from monitor.pipeline.runtime import Runtime
+from monitor.store import deliveries
+from monitor.text import clean
+
+log = structlog.get_logger()
+
+TIMEOUT = 30
+_REPLIES = {
+    "up": "Papers like “{}” will come first.",
+    "down": "Papers like “{}” will come last.",
+    "save": "“{}” is saved.",
+    "none": "Your answer to “{}” is taken back.",
+}
+_TITLE_LIMIT = 200
+
+
+class SlackAnswers:
+    """Takes presses for one workspace, that of the bot's token."""
+
+    def __init__(self, runtime: Runtime, slack: SlackSettings) -> None:
+        self._runtime = runtime
+        self._bot = Bot(slack.token.reveal(), slack.base_url, TIMEOUT)
+        self._team = ""
+
+    def take(self, payload: object) -> None:
+        """Store what a press says, and say so to who pressed. Raises nothing."""
+        press = read_press(payload)
+        if press is None:
+            log.info("slack press ignored", reason="it is not from a menu of a digest")
+            return
+        try:
+            reply = self._store(press)
+        except UsageError as fault:
+            log.info("slack press refused", subscription=press.subscription, reason=fault.message)
+            reply = f"Nothing was changed: {fault.message}."
+        except StoreError as fault:
+            log.warning("slack answer not stored", error=str(fault))
+            reply = "Your answer could not be stored. Try again in a minute."
+        error = self._bot.whisper(press.channel, press.user, reply)
+        if error:
+            log.info("slack press not confirmed", error=error)
+
+    def _store(self, press: Press) -> str:
+        self._check_place(press)
+        who = f"slack:{press.team}:{press.user}"
+        asked = ask(self._runtime, (press.subscription, press.period, who), press.paper_id)
+        answer(self._runtime, asked, press.paper_id, press.verdict, how="slack")
+        return _REPLIES[press.verdict].format(escape(clean(asked.title)[:_TITLE_LIMIT]))
+
+    def _check_place(self, press: Press) -> None:
+        """Raise UsageError unless the digest was sent to the channel that the press came from."""
+        self._team = self._team or self._bot.team()
+        if press.team != self._team:
+            raise UsageError("this digest was not sent to this workspace")
+        with self._runtime.database.reading() as tx:
+            place = f"{press.channel}:"
+            if not deliveries.has_reached(tx, press.subscription, press.period, place):
+                raise UsageError("this digest was not sent to this channel")

@@ -1,0 +1,301 @@
+"""Answers given in Slack: menus, Socket Mode, signed requests, against a stand-in of Slack."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+
+from monitor.app import App
+from monitor.channels.slack.menus import CHOICES, read_press
+from monitor.commands.ratings import Whose, rated, saved
+from monitor.commands.status import status
+from monitor.service import slack_listener
+from monitor.service.slack_listener import listening
+from tests.house import AGENTS, FOLDING, House
+from tests.patience import wait
+from tests.servers.slack import APP_TOKEN, TEAM, TOKEN, SlackServer
+from tests.servers.slack_socket import ACKNOWLEDGED_WITHIN, SlackSocket, press, socket_mode
+from tests.web.conftest import public_pages
+
+SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
+
+
+@pytest.fixture
+def slack() -> Iterator[SlackServer]:
+    with SlackServer() as running:
+        yield running
+
+
+@pytest.fixture
+def socket(slack: SlackServer) -> Iterator[SlackSocket]:
+    with socket_mode(slack) as running:
+        yield running
+
+
+@pytest.fixture
+def lab(house: House, slack: SlackServer) -> House:
+    """A house that sends to a channel of Slack, and takes answers from there."""
+    house.settings["slack"] = {
+        "token": TOKEN,
+        "base_url": slack.base_url,
+        "app_token": APP_TOKEN,
+        "signing_secret": SECRET,
+    }
+    house.settings["channels"]["team"] = {"kind": "slack", "channel": "#papers"}
+    house.settings["subscriptions"]["lab"]["channels"] = ["team"]
+    return house
+
+
+def send_digest(house: House) -> None:
+    house.add("1.txt", AGENTS, FOLDING)
+    house.run()
+    house.next_morning()
+
+
+def menus(slack: SlackServer) -> list[dict[str, Any]]:
+    return [b["accessory"] for post in slack.posts for b in post["blocks"] if "accessory" in b]
+
+
+def answers(app: App) -> list[tuple[str, str, str]]:
+    return [
+        (one.judgement.who, one.judgement.verdict, one.judgement.how)
+        for one in rated(app.runtime, Whose("lab"))
+    ]
+
+
+# ── menus ───────────────────────────────────────────────────────────────────────────
+
+
+def test_each_paper_in_full_has_a_menu(lab: House, slack: SlackServer) -> None:
+    send_digest(lab)
+    [menu] = menus(slack)
+    assert [one["text"]["text"] for one in menu["options"]] == list(CHOICES.values())
+
+
+@pytest.mark.parametrize("settings", [("app_token",), ("signing_secret",), ()])
+def test_menus_are_shown_only_where_somebody_takes_answers(
+    lab: House, slack: SlackServer, settings: tuple[str, ...]
+) -> None:
+    """A signing secret alone is not enough: without `public_url` Slack cannot reach us."""
+    for name in {"app_token", "signing_secret"} - set(settings):
+        del lab.settings["slack"][name]
+    send_digest(lab)
+    assert bool(menus(slack)) == (settings == ("app_token",))
+
+
+def test_what_is_no_press_of_ours_is_left_alone(lab: House, slack: SlackServer) -> None:
+    send_digest(lab)
+    good = press(slack.posts[0], "up")
+    assert read_press(good) is not None
+    action = good["actions"][0]
+    for other in (
+        None,
+        [],
+        {},
+        good | {"type": "view_submission"},
+        good | {"actions": []},
+        good | {"actions": [action | {"action_id": "another-app"}]},
+        good | {"actions": [action | {"block_id": "paper|x|y|z"}]},
+        good | {"actions": [action | {"block_id": "paper|1"}]},
+        good | {"actions": [action | {"selected_option": {"value": "drop table"}}]},
+        good | {"channel": None},
+    ):
+        assert read_press(other) is None
+
+
+# ── Socket Mode ─────────────────────────────────────────────────────────────────────
+
+
+def test_S14_a_press_is_acknowledged_at_once_and_stored(
+    lab: House, slack: SlackServer, socket: SlackSocket
+) -> None:
+    send_digest(lab)
+    with lab.opened() as app, listening(app.settings.slack, app.runtime):
+        with app.runtime.database.writing():  # the store is busy: the answer has to wait
+            envelope = socket.press(press(slack.posts[0], "up"))
+        wait(lambda: slack.whispers)
+        assert answers(app) == [(f"slack:{TEAM}:U0ADA", "wanted", "slack")]
+    assert socket.acknowledged[envelope] < ACKNOWLEDGED_WITHIN
+    [whisper] = slack.whispers
+    assert whisper["user"] == "U0ADA" and whisper["channel"] == slack.posts[0]["channel"]
+    assert whisper["text"] == f"Papers like “{AGENTS[0]}” will come first."
+
+
+def test_S14_a_press_survives_a_connection_that_breaks(
+    lab: House, slack: SlackServer, socket: SlackSocket
+) -> None:
+    """It breaks twice: Slack sends the press again on the next connection."""
+    send_digest(lab)
+    socket.breaks = 2
+    with lab.opened() as app, listening(app.settings.slack, app.runtime):
+        socket.press(press(slack.posts[0], "down"))
+        wait(lambda: slack.whispers)
+        assert [verdict for _, verdict, _ in answers(app)] == ["unwanted"]
+    assert socket.made >= 3
+
+
+def test_S14_the_connection_moves_when_slack_asks_for_it(
+    lab: House, slack: SlackServer, socket: SlackSocket
+) -> None:
+    send_digest(lab)
+    with lab.opened() as app, listening(app.settings.slack, app.runtime):
+        wait(lambda: socket.connections)
+        socket.move()
+        wait(lambda: socket.made == 2)
+        socket.press(press(slack.posts[0], "save"))
+        wait(lambda: slack.whispers)
+        assert [one.stored.paper.title for one in saved(app.runtime, "lab")] == [AGENTS[0]]
+
+
+def test_S13_a_press_that_comes_twice_is_one_answer_and_can_be_taken_back(
+    lab: House, slack: SlackServer, socket: SlackSocket
+) -> None:
+    send_digest(lab)
+    post = slack.posts[0]
+    with lab.opened() as app, listening(app.settings.slack, app.runtime):
+        for payload in (
+            press(post, "up"),
+            press(post, "up"),
+            press(post, "up", user={"id": "U0GRACE"}),
+        ):
+            socket.press(payload)
+        wait(lambda: len(slack.whispers) == 3)
+        people = sorted(who for who, _, _ in answers(app))
+        assert people == [f"slack:{TEAM}:U0ADA", f"slack:{TEAM}:U0GRACE"]
+        socket.press(press(post, "none"))
+        wait(lambda: len(slack.whispers) == 4)
+        assert [who for who, _, _ in answers(app)] == [f"slack:{TEAM}:U0GRACE"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"team": {"id": "T0OTHER"}}, "this digest was not sent to this workspace"),
+        ({"channel": {"id": "C0OTHER"}}, "this digest was not sent to this channel"),
+    ],
+)
+def test_a_press_from_elsewhere_changes_nothing(
+    lab: House, slack: SlackServer, socket: SlackSocket, changed: dict[str, Any], reason: str
+) -> None:
+    send_digest(lab)
+    with lab.opened() as app, listening(app.settings.slack, app.runtime):
+        socket.press(press(slack.posts[0], "up", **changed))
+        wait(lambda: slack.whispers)
+        assert answers(app) == []
+    assert slack.whispers[0]["text"] == f"Nothing was changed: {reason}."
+
+
+def test_a_paper_that_the_digest_did_not_show_cannot_be_answered(
+    lab: House, slack: SlackServer, socket: SlackSocket
+) -> None:
+    send_digest(lab)
+    payload = press(slack.posts[0], "up")
+    block = payload["actions"][0]["block_id"].split("|")
+    payload["actions"][0]["block_id"] = "|".join([block[0], "2", *block[2:]])
+    with lab.opened() as app, listening(app.settings.slack, app.runtime):
+        socket.press(payload)
+        wait(lambda: slack.whispers)
+        assert answers(app) == []
+
+
+def test_a_token_that_slack_refuses_is_a_problem_in_status(
+    lab: House, slack: SlackServer, socket: SlackSocket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slack_listener, "BRIEF", 0.0)
+    monkeypatch.setattr(slack_listener, "WAITS", (0.02,))
+    lab.settings["slack"]["app_token"] = "xapp-revoked"
+    with lab.opened() as app:
+        with listening(app.settings.slack, app.runtime):
+            wait(lambda: any("answers in Slack" in one for one in status(app.runtime).problems))
+        [problem] = [one for one in status(app.runtime).problems if "Slack" in one]
+        assert "invalid_auth" in problem
+    lab.settings["slack"]["app_token"] = APP_TOKEN
+    with lab.opened() as app, listening(app.settings.slack, app.runtime):
+        wait(lambda: not any("Slack" in one for one in status(app.runtime).problems))
+
+
+# ── signed requests ─────────────────────────────────────────────────────────────────
+
+
+def signed(
+    payload: dict[str, Any], secret: str = SECRET, at: str | None = None, **headers: str
+) -> dict[str, Any]:
+    """Return what httpx posts for a press that Slack signed."""
+    body = urlencode({"payload": json.dumps(payload)}).encode()
+    stamp = at if at is not None else str(int(time.time()))
+    known = hmac.new(secret.encode(), b"v0:" + stamp.encode() + b":" + body, hashlib.sha256)
+    given = {
+        "Content-Type": "application/x-www-form-urlencoded",
+        "X-Slack-Request-Timestamp": stamp,
+        "X-Slack-Signature": f"v0={known.hexdigest()}",
+    }
+    return {"content": body, "headers": given | headers}
+
+
+@pytest.fixture
+def asked(lab: House) -> Iterator[tuple[App, httpx.Client]]:
+    send_digest(lab)
+    with public_pages(lab) as (app, client):
+        yield app, client
+
+
+def test_S12_a_signed_press_is_stored_and_a_replay_changes_nothing(
+    asked: tuple[App, httpx.Client], slack: SlackServer
+) -> None:
+    app, client = asked
+    request = signed(press(slack.posts[0], "up"))
+    for count in (1, 2):
+        assert client.post("/slack/actions", **request).status_code == 200
+        wait(lambda: len(slack.whispers) == count)  # noqa: B023
+        assert answers(app) == [(f"slack:{TEAM}:U0ADA", "wanted", "slack")]
+
+
+def test_L07_a_request_that_slack_did_not_sign_just_now_is_refused(
+    asked: tuple[App, httpx.Client], slack: SlackServer
+) -> None:
+    app, client = asked
+    payload, now = press(slack.posts[0], "up"), int(time.time())
+    good = signed(payload)
+    for forged in (
+        signed(payload, secret="another secret"),
+        signed(payload, at=str(now - 361)),
+        signed(payload, at=str(now + 361)),
+        signed(payload, at="abc"),
+        signed(payload, at=""),
+        good | {"content": good["content"] + b"&x=1"},
+        good | {"content": b"payload=\xff\xfe"},
+        good | {"headers": good["headers"] | {"X-Slack-Signature": "v0=é".encode()}},
+        good | {"headers": {"Content-Type": "application/x-www-form-urlencoded"}},
+    ):
+        assert client.post("/slack/actions", **forged).status_code == 401
+    assert client.get("/slack/actions").status_code == 405
+    assert client.post("/slack/actions", **signed({"type": "x"})).status_code == 200
+    assert answers(app) == [] and slack.whispers == []
+
+
+def test_a_whole_message_of_slack_is_not_too_long(
+    asked: tuple[App, httpx.Client], slack: SlackServer
+) -> None:
+    app, client = asked
+    payload = press(slack.posts[0], "up", message={"text": "x" * 200_000})
+    assert client.post("/slack/actions", **signed(payload)).status_code == 200
+    wait(lambda: answers(app))
+    huge = signed(press(slack.posts[0], "up", message={"text": "x" * 2_000_000}))
+    assert client.post("/slack/actions", **huge).status_code == 413
+
+
+def test_without_a_signing_secret_nothing_is_taken(lab: House, slack: SlackServer) -> None:
+    send_digest(lab)
+    del lab.settings["slack"]["signing_secret"]
+    with public_pages(lab) as (app, client):
+        request = signed(press(slack.posts[0], "up"))
+        assert client.post("/slack/actions", **request).status_code == 404
+        assert answers(app) == []
