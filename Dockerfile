@@ -21,7 +21,7 @@ RUN pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels 
 # Of the libraries, what a run imports is compiled: all of it would be a quarter of the image.
 RUN /opt/paper-monitor/bin/paper-monitor demo /tmp/demo \
     && /opt/paper-monitor/bin/python -c "import monitor.web.server, monitor.service.workers, \
-        monitor.channels.slack.clients, monitor.http.client, monitor.sources.feed.xml_feed, \
+        monitor.channels.slack.socket_mode, monitor.commands.slack_answers, monitor.http.client, monitor.sources.feed.xml_feed, \
         monitor.commands.doctor, monitor.commands.export, procrastinate, psycopg_pool"
 
 FROM ${BASE}
