@@ -42,6 +42,7 @@ bench: $(VENV)/.developing        ## each stage timed beside alternatives; misse
 	-$(BIN)/python benchmarks/mail.py
 	-$(BIN)/python benchmarks/deliver.py
 	-$(BIN)/python benchmarks/compose.py
+	-$(BIN)/python benchmarks/order.py
 	-$(BIN)/python benchmarks/day.py
 
 duel: $(VENV)/.developing         ## a million pairs of topic and paper: the index against plain evaluation

@@ -54,6 +54,12 @@ def excerpt(entry: DigestPaper) -> Passage:
     of what matched. An ellipsis stands in each gap, and where a sentence was cut.
     """
     abstract, places = _field(entry, "abstract", entry.paper.abstract)
+    return _excerpt(abstract, tuple(places))
+
+
+# A paper is shown to several subscribers, each in several forms.
+@lru_cache(maxsize=1_024)
+def _excerpt(abstract: str, places: tuple[Span, ...]) -> Passage:
     bounds, alone = _value_sentences(abstract)
     words = [len(_words_in(abstract, places, span)) for span in bounds]
     values = [_value(value, hits) for value, hits in zip(alone, words, strict=True)]
@@ -75,8 +81,7 @@ def excerpt(entry: DigestPaper) -> Passage:
     return _join(cut[min(cut)], cut[max(cut)], " " if abs(first - second) == 1 else _GAP)
 
 
-# A paper is shown to several subscribers, each in several forms.
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=1_024)  # several topics match a paper
 def _value_sentences(text: str) -> tuple[tuple[Span, ...], tuple[float, ...]]:
     """Return the sentences of a text, and how much each says of what the authors did."""
     bounds = tuple(sentences(text)[:_MOST_READ])

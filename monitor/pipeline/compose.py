@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -30,7 +30,7 @@ from monitor.pipeline.due import (
 )
 from monitor.pipeline.freeze import OnFailure, freeze, log_failure, render
 from monitor.pipeline.notices import notify
-from monitor.pipeline.order import order_of
+from monitor.pipeline.order import JudgedPapers, order_of
 from monitor.pipeline.render_again import failing, render_again
 from monitor.pipeline.runtime import ComposeContext, Destination, Subscription
 from monitor.store import earlier_texts, matches, papers, runs, unsent_matches
@@ -44,6 +44,14 @@ OnDigest = Callable[[Digest], object]
 
 # A first digest has no period before it: it accounts for what was read in this time.
 FIRST_REPORT = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was read for one subscription and serves the next ones of the same run."""
+
+    papers: matches.PapersRead = field(default_factory=matches.PapersRead)
+    judged: JudgedPapers = field(default_factory=JudgedPapers)
 
 
 def raise_store_error(failed: Mapping[str, Exception]) -> None:
@@ -102,7 +110,7 @@ def _compose_each(
     """Compose what is due of some subscriptions; note when the others are due."""
     done: list[int] = []
     later: list[NextDue] = []
-    known = matches.PapersRead()
+    known = _Known()
     for subscription, state in looked_at:
         try:
             if digest := _due(context, subscription, state, now, early, known):
@@ -166,7 +174,7 @@ def _due(
     state: SubscriptionState,
     now: datetime,
     early: bool,
-    known: matches.PapersRead,
+    known: _Known,
 ) -> Digest | None:
     """Compose the digest of a subscription if one is due."""
     if now <= pause_end(subscription):
@@ -194,11 +202,11 @@ def _digest(
     state: SubscriptionState,
     slot: Slot,
     now: datetime,
-    known: matches.PapersRead,
+    known: _Known,
 ) -> Digest:
     with context.database.reading() as tx:
-        news = unsent_matches.unsent(tx, subscription.name, now, known)
-        order = order_of(tx, subscription, context.topics)
+        news = unsent_matches.unsent(tx, subscription.name, now, known.papers)
+        order = order_of(tx, subscription, context.topics, known.judged)
         drafted = draft(
             news,
             subscription.full,

@@ -7,7 +7,7 @@ full does not depend on it: within a group, the k-th paper takes the place of th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from monitor.model import (
     Change,
     Digest,
     DigestPaper,
+    Paper,
     Placed,
     Topic,
 )
@@ -33,7 +34,7 @@ from monitor.store import judgements
 from monitor.store.database import Transaction
 
 if TYPE_CHECKING:
-    from monitor.rank import Ranking, Verdict
+    from monitor.rank import Judged, Ranking, Verdict
 
 _VERDICTS: dict[str, Verdict] = {WANTED: "wanted", UNWANTED: "unwanted", UNJUDGED: "unjudged"}
 _WORD = re.compile(r"\w+")
@@ -41,6 +42,8 @@ LEARNED, NEWEST = "learned", "newest"
 MAX_WORDS = 3
 # Papers shown without an answer count for little; so many of the last are looked at.
 MAX_SHOWN = 500
+# About 500 bytes each beyond the words, which are kept for the next run.
+MAX_READ = 32_768
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +60,9 @@ class Order:
     def place(self, topic: str, listed: Sequence[tuple[DigestPaper, Change]]) -> list[DigestPaper]:
         """Return the papers of a topic in this order."""
         if self.newest:
-            return _by(listed, lambda _, change: Placed(score=change.at.timestamp()))
+            return _by(listed, [Placed(score=change.at.timestamp()) for _, change in listed])
         if ranking := self.rankings.get(topic):
-            return _by(listed, lambda entry, change: _placed(ranking, entry, change))
+            return _by(listed, _placed(ranking, listed))
         return [entry for entry, _ in listed]
 
     def explain(self, digest: Digest) -> Digest:
@@ -80,7 +83,32 @@ class Order:
         return replace(digest, groups=tuple(groups), notes=(*digest.notes, note))
 
 
-def order_of(tx: Transaction, subscription: Subscription, topics: Sequence[Topic]) -> Order | None:
+class JudgedPapers:
+    """Judged papers read in one run: several subscriptions have answered the same."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Paper, bytes]] = {}
+
+    def read(self, tx: Transaction, verdicts: Mapping[int, Verdict]) -> list[Judged]:
+        """Return papers with their verdicts, but for those whose text was purged."""
+        from monitor.rank import Judged, count_words  # loads NumPy
+
+        missing = [id for id in verdicts if id not in self._known]
+        if len(self._known) + len(missing) > MAX_READ:
+            self._known, missing = {}, list(verdicts)
+        texts = judgements.texts(tx, missing) if missing else {}
+        for id, (title, abstract) in texts.items():
+            self._known[id] = Paper(title), count_words(title, abstract)
+        return [
+            Judged(known[0], verdict, known[1])
+            for id, verdict in verdicts.items()
+            if (known := self._known.get(id))
+        ]
+
+
+def order_of(
+    tx: Transaction, subscription: Subscription, topics: Sequence[Topic], papers: JudgedPapers
+) -> Order | None:
     """Return the order of a subscription's papers, None for that by score."""
     if subscription.order == NEWEST:
         return Order(newest=True)
@@ -95,7 +123,7 @@ def order_of(tx: Transaction, subscription: Subscription, topics: Sequence[Topic
         return None
     by_name = {topic.name: topic for topic in topics if topic.name in answers}
     rankings = {
-        name: _ranking(tx, subscription.name, topic, answers[name])
+        name: _ranking(tx, subscription.name, topic, answers[name], papers)
         for name, topic in by_name.items()
     }
     given = [verdict for name in rankings for verdict in answers[name].values()]
@@ -103,18 +131,18 @@ def order_of(tx: Transaction, subscription: Subscription, topics: Sequence[Topic
 
 
 def _ranking(
-    tx: Transaction, subscription: str, topic: Topic, verdicts: Mapping[int, str]
+    tx: Transaction,
+    subscription: str,
+    topic: Topic,
+    verdicts: Mapping[int, str],
+    papers: JudgedPapers,
 ) -> Ranking:
-    from monitor.rank import Judged, learn  # loads NumPy
+    from monitor.rank import learn  # loads NumPy
 
     silent = judgements.shown(tx, subscription, topic.name, MAX_SHOWN)
     said: dict[int, Verdict] = {id: "unjudged" for id in silent if id not in verdicts}
     said |= {id: _VERDICTS[verdict] for id, verdict in verdicts.items()}
-    texts = judgements.texts(tx, said)
-    return learn(
-        [Judged(texts[id], verdict) for id, verdict in said.items() if id in texts],
-        words_of(topic),
-    )
+    return learn(papers.read(tx, said), words_of(topic))
 
 
 @lru_cache(maxsize=1_024)
@@ -129,32 +157,34 @@ def words_of(topic: Topic) -> tuple[str, ...]:
 
 
 def _by(
-    listed: Sequence[tuple[DigestPaper, Change]],
-    placed: Callable[[DigestPaper, Change], Placed],
+    listed: Sequence[tuple[DigestPaper, Change]], placed: Sequence[Placed]
 ) -> list[DigestPaper]:
     """Order papers by the scores that they are `placed` with; equal ones stay as they are."""
     standings = sorted((entry.score for entry, _ in listed), reverse=True)
-    scored = [(entry, placed(entry, change)) for entry, change in listed]
-    scored.sort(key=lambda one: -one[1].score)
+    scored = sorted(zip(listed, placed, strict=True), key=lambda one: -one[1].score)
     return [
         structs.replace(entry, placed=replace(place, standing=standing))
-        for (entry, place), standing in zip(scored, standings, strict=True)
+        for ((entry, _), place), standing in zip(scored, standings, strict=True)
     ]
 
 
-def _placed(ranking: Ranking, entry: DigestPaper, change: Change) -> Placed:
-    paper = change.stored.paper
-    return Placed(
-        score=ranking.score(paper, entry.score),
-        likely=ranking.likely(paper),
-        folded=ranking.folds(paper),
-    )
+def _placed(ranking: Ranking, listed: Sequence[tuple[DigestPaper, Change]]) -> list[Placed]:
+    papers = [change.stored.paper for _, change in listed]
+    return [
+        Placed(score=one.score, likely=one.likely, folded=one.folds)
+        for one in ranking.place(papers, [entry.score for entry, _ in listed])
+    ]
 
 
 def _explained(ranking: Ranking, entry: DigestPaper) -> DigestPaper:
     """Name the marked paper that counts most, and the words that do in the text shown."""
-    shown = set(_WORD.findall(f"{headline(entry).text}\n{excerpt(entry).text}"))
+    shown = _words_of(headline(entry).text) | _words_of(excerpt(entry).text)
     reason = ranking.reason(entry.paper, shown, MAX_WORDS)
     like = shown_title(reason.like.paper).title if reason.like else ""
     placed = replace(entry.placed, like=like, words=reason.words)
     return structs.replace(entry, placed=placed)
+
+
+@lru_cache(maxsize=2_048)  # a paper is shown to several subscribers
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text))

@@ -2,6 +2,7 @@
 
 features   a paper as weights of its words
 learn      a ranking from judged papers; what it says of a paper, and why
+values     judged papers, and what a ranking says
 word_counts.z   in how many of 10,000 papers each word stands (`benchmarks/count_words.py`)
 
     ranking = learn([Judged(paper, "wanted"), Judged(other, "unwanted")], ["agent", "model"])
@@ -9,17 +10,20 @@ word_counts.z   in how many of 10,000 papers each word stands (`benchmarks/count
     ranking.why(paper).papers
 """
 
-from monitor.rank.features import Features, features
-from monitor.rank.learn import Judged, PaperShare, Ranking, Verdict, Why, WordShare, learn
+from monitor.rank.features import Features, count_words, features
+from monitor.rank.learn import Ranking, learn
+from monitor.rank.values import Judged, PaperShare, Place, Verdict, Why, WordShare
 
 __all__ = [
     "Features",
     "Judged",
     "PaperShare",
+    "Place",
     "Ranking",
     "Verdict",
     "Why",
     "WordShare",
+    "count_words",
     "features",
     "learn",
 ]

@@ -3,15 +3,19 @@
 A weight is (1 + log count) x idf, where words of the title count twice. A word is known by a hash
 of its form (`monitor.text`), and the weights of a paper are scaled to a vector of length 1, so
 that long abstracts count no more than short ones.
+
+Counting the words of a paper takes longer than all else that is done with it. So its counts are
+kept, four bytes a word, under a hash of its text; weights are made of the counts of many at once.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from hashlib import blake2b
 from importlib.resources import files
-from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -19,17 +23,21 @@ from numpy.typing import NDArray
 
 from monitor.match.too_broad import STOP_WORDS
 from monitor.model import Paper
-from monitor.text import cut, form_of, words_of_piece
+from monitor.text import cut, form_of, words, words_of_piece
 
 PLACES = 1 << 18
 # How many papers the shipped counts are from.
 COUNTED_PAPERS = 10_000
-# About 800 bytes each, so some 50 MB: the papers judged by all readers of an installation, and
-# those of a day.
-MAX_KEPT = 65_536
+# A word and its count are one number of 31 bits.
+_COUNT_BITS = 13
+_MAX_COUNT = (1 << _COUNT_BITS) - 1
+# About 500 bytes each, so some 65 MB: the papers judged by all readers of an installation.
+MAX_KEPT = 131_072
+# The papers of a day, which each of many readers' orders looks at; about two kilobytes each.
+MAX_WEIGHED = 4_096
 
 Places = NDArray[np.int32]
-Weights = NDArray[np.float32]
+Weights = NDArray[np.float64]
 
 
 class Features(NamedTuple):
@@ -39,45 +47,80 @@ class Features(NamedTuple):
     weights: Weights
 
 
+class Rows(NamedTuple):
+    """The words of several papers, one after another: the number of the paper, place and weight."""
+
+    numbers: NDArray[np.int64]
+    places: Places
+    weights: Weights
+
+
+@lru_cache(maxsize=MAX_WEIGHED)
+def _features(title: str, abstract: str) -> Features:
+    _, places, weights = weigh([count_words(title, abstract)])
+    return Features(places, weights)
+
+
 def features(paper: Paper) -> Features:
     """Return the words of a paper as weights; those of recent papers are kept."""
-    return _of_text(paper.title, paper.abstract)
+    return _features(paper.title, paper.abstract)
 
 
-@lru_cache(maxsize=MAX_KEPT)
-def _of_text(title: str, abstract: str) -> Features:
-    return weigh([*forms(title) * 2, *forms(abstract)])
+_kept: dict[bytes, bytes] = {}
 
 
-def weigh(found: Iterable[str]) -> Features:
-    """Return words, each as often as it counts, as weights of length 1 together."""
-    counts: dict[int, int] = {}
-    for form in found:
-        place = place_of(form)
-        counts[place] = counts.get(place, 0) + 1
-    idf = _idf()
-    weights = {place: (1 + log(count)) * idf[place] for place, count in counts.items()}
-    length = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
-    places = sorted(weights)
-    return Features(
-        np.array(places, np.int32),
-        np.array([weights[place] / length for place in places], np.float32),
-    )
+def count_words(title: str, abstract: str) -> bytes:
+    """Return how often each word of a paper counts, packed for `weigh`; recent ones are kept."""
+    text = f"{title}\0{abstract}".encode("utf-8", "surrogatepass")
+    key = blake2b(text, digest_size=16).digest()
+    if (counts := _kept.get(key)) is None:
+        if len(_kept) >= MAX_KEPT:
+            _kept.clear()
+        counts = _kept[key] = pack([*_places_in(title)] * 2 + [*_places_in(abstract)])
+    return counts
 
 
-def forms(text: str) -> list[str]:
-    """Return the words of a text in order, in the singular, without stop words and letters."""
-    pieces = cut(text).lower().decode("utf-8", "surrogatepass").split()
-    return [form for piece in pieces for form in _of_piece(piece)]
+def pack(places: Iterable[int]) -> bytes:
+    """Return places of words, each as often as it counts, as counts for `weigh`."""
+    codes = [
+        place << _COUNT_BITS | min(count, _MAX_COUNT) for place, count in Counter(places).items()
+    ]
+    return np.array(sorted(codes), np.int32).tobytes()
+
+
+def weigh(counts: Sequence[bytes]) -> Rows:
+    """Return the words of papers as weights, those of each paper of length 1 together."""
+    codes = np.frombuffer(b"".join(counts), np.int32)
+    numbers = np.repeat(np.arange(len(counts)), [len(one) // 4 for one in counts])
+    idf, of_count = _tables()
+    places = codes >> _COUNT_BITS
+    weights = of_count[codes & _MAX_COUNT] * idf[places]
+    lengths = np.sqrt(np.bincount(numbers, weights * weights, len(counts)))
+    # A paper may have words that are in all papers alone: they weigh nothing.
+    return Rows(numbers, places, weights / np.where(lengths, lengths, 1.0)[numbers])
+
+
+def places_of(texts: Iterable[str]) -> list[int]:
+    """Return the places of the words of some texts in order."""
+    return [place for text in texts for place in _places_in(text)]
+
+
+def _places_in(text: str) -> Iterator[int]:
+    for piece in cut(text).lower().split():
+        yield from _places_of_piece(piece)
 
 
 @lru_cache(maxsize=65_536)
-def _of_piece(piece: str) -> tuple[str, ...]:
-    if piece.isascii() and piece.isalnum():
-        found: tuple[str, ...] = (form_of(piece),)
+def _places_of_piece(piece: bytes) -> tuple[int, ...]:
+    return tuple(map(place_of, forms_of_piece(piece)))
+
+
+def forms_of_piece(piece: bytes) -> tuple[str, ...]:
+    """Return the words of a piece of a text, in the singular, without stop words and letters."""
+    if piece.isalnum():
+        found: tuple[str, ...] = (form_of(piece.decode()),)
     else:
-        read = words_of_piece(piece.encode("utf-8", "surrogatepass"))
-        found = tuple(word.form for word in read if word.end - word.start == 1)
+        found = tuple(word.form for word in words_of_piece(piece) if word.end - word.start == 1)
     return tuple(form for form in found if counts_as_word(form))
 
 
@@ -85,14 +128,26 @@ def counts_as_word(form: str) -> bool:
     return len(form) > 1 and form not in STOP_WORDS
 
 
-@lru_cache(maxsize=65_536)
 def place_of(form: str) -> int:
     return zlib.crc32(form.encode("utf-8", "surrogatepass")) % PLACES
 
 
+# The papers of a day are explained to many readers; about ten kilobytes each.
+@lru_cache(maxsize=1_024)
+def written_words(title: str, abstract: str) -> dict[int, str]:
+    """Return the places of a paper, each with the word that stands there first."""
+    found: dict[int, str] = {}
+    for text in (title, abstract):
+        for word in words(text):
+            if word.end - word.start == 1 and counts_as_word(word.form):
+                found.setdefault(place_of(word.form), text[slice(*word.span)])
+    return found
+
+
 @cache
-def _idf() -> list[float]:
+def _tables() -> tuple[Weights, Weights]:
+    """Return the idf of each place, and what each count of a word in a paper counts."""
     packed = files("monitor.rank").joinpath("word_counts.z").read_bytes()
-    counts = np.frombuffer(zlib.decompress(packed), "<u2")
-    idf: list[float] = np.log((1 + COUNTED_PAPERS) / (1.0 + counts)).tolist()
-    return idf
+    in_papers = np.frombuffer(zlib.decompress(packed), "<u2")
+    idf = np.log((1 + COUNTED_PAPERS) / (1.0 + in_papers))
+    return idf, np.concatenate([[0.0], 1 + np.log(np.arange(1, _MAX_COUNT + 1))])

@@ -12,20 +12,25 @@ it exactly. Nothing that is learned is stored: the judgements are enough to lear
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice
 from operator import itemgetter
-from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from monitor.model import Paper
-from monitor.rank.features import Features, counts_as_word, features, forms, place_of, weigh
-from monitor.text import words
+from monitor.rank.features import (
+    Features,
+    count_words,
+    features,
+    pack,
+    places_of,
+    weigh,
+    written_words,
+)
+from monitor.rank.values import Judged, PaperShare, Place, Reason, Verdict, Why, WordShare
 
-Verdict = Literal["wanted", "unwanted", "unjudged"]
 Numbers = NDArray[np.float64]
 
 _SHARE = itemgetter(1)
@@ -47,45 +52,6 @@ _LIKELY_OF_NEAREST = 7
 _FOLDED_SHARE = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A paper that was shown to a reader, and the answer; "unjudged" is none."""
-
-    paper: Paper
-    verdict: Verdict
-
-
-class PaperShare(NamedTuple):
-    """How much a judged paper adds to a score, by the words that it shares."""
-
-    judged: Judged
-    share: float
-
-
-class WordShare(NamedTuple):
-    """How much a word adds to a score; `word` as the paper writes it first."""
-
-    word: str
-    share: float
-
-
-class Reason(NamedTuple):
-    """The wanted paper that speaks most for a paper, if any, and the words that do most."""
-
-    like: Judged | None
-    words: tuple[str, ...]
-
-
-class Why(NamedTuple):
-    """What a score is made of: the shares of papers, topic and base add up to f, as do those
-    of words and base; the largest come first."""
-
-    papers: tuple[PaperShare, ...]
-    words: tuple[WordShare, ...]
-    topic: float
-    base: float
-
-
 def learn(judged: Sequence[Judged], topic_words: Sequence[str]) -> Ranking:
     """Learn a ranking from judged papers, oldest first, and the words of a topic.
 
@@ -102,9 +68,7 @@ class Ranking:
     def __init__(self, judged: Sequence[Judged], topic_words: Sequence[str]) -> None:
         self.judged = tuple(judged)
         self.wanted = sum(one.verdict == "wanted" for one in judged)
-        self._last: tuple[Features, float] | None = None
-        self._rows = [features(one.paper) for one in judged]
-        self._rows.append(weigh(form for text in topic_words for form in forms(text)))
+        self._topic = pack(places_of(topic_words))
         if self.wanted:
             self._solve()
 
@@ -113,10 +77,7 @@ class Ranking:
 
         As long as no paper is wanted this is the lexical score.
         """
-        if not self.wanted:
-            return lexical
-        fades = _LEXICAL_SHARE / (self.wanted + _LEXICAL_FADES)
-        return self._f(features(paper)) + fades * lexical / _MAX_LEXICAL
+        return self.place([paper], [lexical])[0].score
 
     def likely(self, paper: Paper) -> bool:
         """Return whether readers wanted most of the judged papers with scores like this one's.
@@ -124,18 +85,28 @@ class Ranking:
         A paper in the lower half of the judged ones never is: what scored low was not shown in
         full, so that few such papers are judged, and of those many that were wanted.
         """
-        if not self.calibrated:
-            return False
-        score = self._f(features(paper))
-        if score < self._median:
-            return False
-        scores, wanted = self._left_out
-        nearest = np.argsort(np.abs(scores - score), kind="stable")[:_NEAREST]
-        return int(wanted[nearest].sum()) >= _LIKELY_OF_NEAREST
+        return self.place([paper], [0.0])[0].likely
 
     def folds(self, paper: Paper) -> bool:
         """Return whether a paper scores lower than nearly all that readers wanted."""
-        return self.calibrated and self._f(features(paper)) < self._lowest_wanted
+        return self.place([paper], [0.0])[0].folds
+
+    def place(self, papers: Sequence[Paper], lexical: Sequence[float]) -> list[Place]:
+        """Return `score`, `likely` and `folds` of each paper, as if it were asked about alone."""
+        if not self.wanted or not papers:
+            return [Place(one, False, False) for one in lexical]
+        fades = _LEXICAL_SHARE / (self.wanted + _LEXICAL_FADES)
+        learned = self._f(papers)
+        scores = (learned + fades * np.array(lexical) / _MAX_LEXICAL).tolist()
+        if not self.calibrated:
+            return [Place(one, False, False) for one in scores]
+        known, wanted = self._left_out
+        apart = np.abs(known - learned[:, np.newaxis])
+        nearest = np.argsort(apart, axis=1, kind="stable")[:, :_NEAREST]
+        likely = wanted[nearest].sum(axis=1) >= _LIKELY_OF_NEAREST
+        likely &= learned >= self._median
+        folds = learned < self._lowest_wanted
+        return list(map(Place, scores, likely.tolist(), folds.tolist()))
 
     @cached_property
     def calibrated(self) -> bool:
@@ -150,9 +121,12 @@ class Ranking:
         found = features(paper)
         shares = (self._a * self._products_with(found)).tolist()
         papers = map(PaperShare, self.judged, shares[:-1])
-        by_place = dict(zip(found.places.tolist(), self._shares(found).tolist(), strict=True))
-        written = _written(paper.title, paper.abstract).items()
-        words = (WordShare(word, by_place[place]) for place, word in written if by_place[place])
+        at, shared, weights = self._find(found)
+        of_words = zip(
+            found.places[shared].tolist(), (self._beta[at] * weights).tolist(), strict=True
+        )
+        written = written_words(paper.title, paper.abstract)
+        words = (WordShare(written[place], share) for place, share in of_words if share)
         return Why(
             papers=tuple(sorted((one for one in papers if one.share), key=_SHARE, reverse=True)),
             words=tuple(sorted(words, key=_SHARE, reverse=True)),
@@ -168,30 +142,32 @@ class Ranking:
         if not self.wanted:
             return Reason(None, ())
         found = features(paper)
-        shares = self._wanted_shares(found)
+        at, shared, weights = self._find(found)
+        numbers, table = self._wanted_words
+        shares = self._a[numbers] * (weights @ table[at])
         best = int(shares.argmax())
-        of_words = self._shares(found)
-        order = np.argsort(-of_words, kind="stable")[: int((of_words > 0).sum())]
-        written = _written(paper.title, paper.abstract)
-        words = (written[place] for place in found.places[order].tolist())
+        of_words = self._beta[at] * weights
+        order = np.argsort(-of_words, kind="stable")[: np.count_nonzero(of_words > 0)]
+        written = written_words(paper.title, paper.abstract)
+        words = (written[place] for place in found.places[shared[order]].tolist())
         return Reason(
-            self.judged[best] if shares[best] > 0 else None,
+            self.judged[numbers[best]] if shares[best] > 0 else None,
             tuple(islice((word for word in words if word in shown), most)),
         )
 
     def _solve(self) -> None:
         """Solve for `a`; note what each word weighs, and the sum of `a`."""
-        lengths = [len(row.places) for row in self._rows]
-        places = np.concatenate([row.places for row in self._rows])
+        counts = [
+            one.words or count_words(one.paper.title, one.paper.abstract) for one in self.judged
+        ]
+        self._row_of, places, self._weights = weigh([*counts, self._topic])
         self._places, self._columns = np.unique(places, return_inverse=True)
-        self._weights = np.concatenate([row.weights for row in self._rows]).astype(np.float64)
-        self._row_of = np.repeat(np.arange(len(self._rows)), lengths)
-        self._matrix = _products(self._row_of, self._columns, self._weights, lengths) + 1.0
-        self._matrix[np.diag_indices(len(lengths))] += 1 / self._row_weights()
+        size = len(self.judged) + 1
+        self._matrix = _products(self._row_of, self._columns, self._weights, size) + 1.0
+        self._matrix[np.diag_indices(size)] += 1 / self._row_weights()
         self._a = np.linalg.solve(self._matrix, self._answers())
-        self._beta = np.bincount(
-            self._columns, self._weights * self._a[self._row_of], len(self._places)
-        )
+        shares = self._weights * self._a[self._row_of]
+        self._beta = np.bincount(self._columns, shares, len(self._places))
         self._base = float(self._a.sum())
 
     def _row_weights(self) -> Numbers:
@@ -200,44 +176,41 @@ class Ranking:
     def _answers(self) -> Numbers:
         return np.array([*(1.0 if one.verdict == "wanted" else -1.0 for one in self.judged), 1.0])
 
-    def _f(self, found: Features) -> float:
-        """Return f(x). The last one is kept: each paper is asked about three times in a row."""
-        if self._last is None or self._last[0] is not found:
-            self._last = found, float(self._shares(found).sum()) + self._base
-        return self._last[1]
+    def _f(self, papers: Sequence[Paper]) -> Numbers:
+        """Return f(x) of each paper. Words are added in order: no other paper changes a bit."""
+        found = [features(paper) for paper in papers]
+        every = Features(*map(np.concatenate, zip(*found, strict=True)))
+        at, shared, weights = self._find(every)
+        numbers = np.repeat(np.arange(len(found)), [len(one.places) for one in found])
+        shares = self._beta[at] * weights
+        sums = np.bincount(numbers[shared], shares, len(found)).astype(np.float64)
+        return sums + self._base
 
-    def _shares(self, found: Features) -> Numbers:
-        """Return what each word of a paper adds to its score."""
-        if not len(self._places):
-            return np.zeros(len(found.places))
-        at = np.minimum(np.searchsorted(self._places, found.places), len(self._places) - 1)
-        shares: Numbers = self._beta[at] * (self._places[at] == found.places) * found.weights
-        return shares
+    def _find(self, found: Features) -> tuple[NDArray[np.int64], NDArray[np.int64], Numbers]:
+        """Return the columns of words that judged papers have; which words; their weights."""
+        at = self._places.searchsorted(found.places)
+        here = np.append(self._places, -1).take(at) == found.places
+        shared = np.flatnonzero(here)
+        return at[shared], shared, found.weights[shared]
 
     def _products_with(self, found: Features) -> Numbers:
         """Return the products of a paper with all rows."""
+        at, _, weights = self._find(found)
         here = np.zeros(len(self._places))
-        at = np.minimum(np.searchsorted(self._places, found.places), len(self._places) - 1)
-        shared = self._places[at] == found.places
-        here[at[shared]] = found.weights[shared]
+        here[at] = weights
         shares = here[self._columns] * self._weights
-        return np.bincount(self._row_of, shares, len(self._rows)).astype(np.float64)
-
-    def _wanted_shares(self, found: Features) -> Numbers:
-        """Return what each row adds to the score of a paper, 0 for all but wanted papers."""
-        columns, weights, rows = self._wanted_words
-        here = np.zeros(len(self._places))
-        at = np.minimum(np.searchsorted(self._places, found.places), len(self._places) - 1)
-        shared = self._places[at] == found.places
-        here[at[shared]] = found.weights[shared]
-        products = np.bincount(rows, here[columns] * weights, len(self._rows))
-        return np.asarray(self._a * products, np.float64)
+        return np.bincount(self._row_of, shares, len(self.judged) + 1).astype(np.float64)
 
     @cached_property
-    def _wanted_words(self) -> tuple[NDArray[np.int64], Numbers, NDArray[np.int64]]:
-        """The columns, weights and rows of the words of wanted papers."""
-        of_wanted = np.append(self._is_wanted, False)[self._row_of]
-        return self._columns[of_wanted], self._weights[of_wanted], self._row_of[of_wanted]
+    def _wanted_words(self) -> tuple[NDArray[np.int64], Numbers]:
+        """The numbers of wanted papers, and a table of their words."""
+        numbers = np.flatnonzero(self._is_wanted)
+        column_of = np.full(len(self.judged) + 1, -1)
+        column_of[numbers] = np.arange(len(numbers))
+        here = column_of[self._row_of] >= 0
+        table = np.zeros((len(self._places), len(numbers)))
+        table[self._columns[here], column_of[self._row_of[here]]] = self._weights[here]
+        return numbers, table
 
     @cached_property
     def _left_out(self) -> tuple[Numbers, NDArray[np.bool_]]:
@@ -256,37 +229,28 @@ class Ranking:
 
     @cached_property
     def _median(self) -> float:
-        return float(np.median(self._left_out[0]))
+        scores = np.sort(self._left_out[0])
+        return float(scores[(len(scores) - 1) // 2] + scores[len(scores) // 2]) / 2
 
     @cached_property
     def _lowest_wanted(self) -> float:
         scores, wanted = self._left_out
-        return float(np.quantile(scores[wanted], _FOLDED_SHARE))
+        lowest = np.sort(scores[wanted])
+        return float(np.interp(_FOLDED_SHARE * (len(lowest) - 1), np.arange(len(lowest)), lowest))
 
 
 def _products(
-    rows: NDArray[np.int64], columns: NDArray[np.int64], weights: Numbers, lengths: Sequence[int]
+    rows: NDArray[np.int64], columns: NDArray[np.int64], weights: Numbers, size: int
 ) -> Numbers:
     """Return the products of all rows with each other.
 
     A word that only one row has counts in no product but that of the row with itself, which is 1.
     """
-    shared = (np.bincount(columns) > 1)[columns]
-    used, columns = np.unique(columns[shared], return_inverse=True)
-    dense = np.zeros((len(lengths), len(used)))
-    dense[rows[shared], columns] = weights[shared]
-    products: Numbers = dense @ dense.T
-    products[np.diag_indices(len(lengths))] = np.array(lengths) > 0
+    used = np.bincount(columns) > 1
+    shared = used[columns]
+    # Half of the time of 64 bits, and exact to six digits.
+    dense = np.zeros((size, np.count_nonzero(used)), np.float32)
+    dense[rows[shared], (np.cumsum(used) - 1)[columns[shared]]] = weights[shared]
+    products = (dense @ dense.T).astype(np.float64)
+    products[np.diag_indices(size)] = np.bincount(rows, minlength=size) > 0
     return products
-
-
-# The papers of a day are explained to many readers; about ten kilobytes each.
-@lru_cache(maxsize=1_024)
-def _written(title: str, abstract: str) -> dict[int, str]:
-    """Return the places of a paper, each with the word that stands there first."""
-    found: dict[int, str] = {}
-    for text in (title, abstract):
-        for word in words(text):
-            if word.end - word.start == 1 and counts_as_word(word.form):
-                found.setdefault(place_of(word.form), text[slice(*word.span)])
-    return found

@@ -12,12 +12,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.model import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement, Paper
+from monitor.model import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.inserts import insert_new, insert_or_update
-from monitor.store.raw_rows import fetch
-from monitor.store.sql import among
+from monitor.store.raw_rows import fetch_for
+from monitor.store.sql import among, one_of
 
 _judgement = schema.judgement.c
 _saved = schema.saved_paper.c
@@ -82,20 +82,30 @@ def listing(tx: Transaction, subscription: str | None = None) -> list[Judgement]
     ]
 
 
-def _answers(table: sa.Table, verdict: sa.ColumnElement[str]) -> sa.Select[Any]:
+def _answers(
+    table: sa.Table, verdict: sa.ColumnElement[str], subscription: sa.ColumnElement[str] | None
+) -> sa.Select[Any]:
     one = table.c
-    return sa.select(one.subscription, one.topic, one.paper_id, one.who, verdict, one.at, one.how)
+    every = sa.select(one.subscription, one.topic, one.paper_id, one.who, verdict, one.at, one.how)
+    return every if subscription is None else every.where(one.subscription == subscription)
 
 
-_BOTH = sa.union_all(
-    _answers(schema.judgement, _judgement.verdict),
-    _answers(schema.saved_paper, sa.literal(SAVED).label("verdict")),
-).subquery()
-_ALL_ANSWERS = sa.select(_BOTH).order_by(
-    _BOTH.c.at, _BOTH.c.paper_id, _BOTH.c.topic, _BOTH.c.who, _BOTH.c.verdict
-)
-# For each digest: built once, since SQLAlchemy takes longer to build it than it takes.
-_ANSWERS_OF_ONE = _ALL_ANSWERS.where(_BOTH.c.subscription == sa.bindparam("subscription"))
+def _both(subscription: sa.ColumnElement[str] | None = None) -> sa.Subquery:
+    """All answers, or those of one subscription; each table is asked for those alone."""
+    saved = sa.literal(SAVED).label("verdict")
+    return sa.union_all(
+        _answers(schema.judgement, _judgement.verdict, subscription),
+        _answers(schema.saved_paper, saved, subscription),
+    ).subquery()
+
+
+def _in_order(both: sa.Subquery) -> sa.Select[Any]:
+    one = both.c
+    return sa.select(both).order_by(one.at, one.paper_id, one.topic, one.who, one.verdict)
+
+
+_ALL_ANSWERS = _in_order(_both())
+_ANSWERS_OF_ONE = _in_order(_both(sa.bindparam("subscription")))
 
 
 def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, str]]:
@@ -104,12 +114,12 @@ def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, str]]:
     A saved paper is wanted, unless the person said otherwise of it.
     """
     of_person: dict[tuple[str, int], dict[str, str]] = defaultdict(dict)
-    for one in listing(tx, subscription):
-        said = of_person.setdefault((one.topic, one.paper_id), {})
-        if one.verdict != SAVED:
-            said[one.who] = one.verdict
+    for topic, paper_id, who, verdict in fetch_for(tx, _verdicts, (), subscription=subscription):
+        said = of_person.setdefault((topic, paper_id), {})
+        if verdict != SAVED:
+            said[who] = verdict
         else:
-            said.setdefault(one.who, WANTED)
+            said.setdefault(who, WANTED)
     found: dict[str, dict[int, str]] = defaultdict(dict)
     for (topic, paper_id), said in of_person.items():
         total = sum(1 if verdict == WANTED else -1 for verdict in said.values())
@@ -117,24 +127,39 @@ def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, str]]:
     return dict(found)
 
 
+def _verdicts(dialect: str) -> sa.Select[Any]:
+    both = _both(sa.bindparam("subscription"))
+    one = both.c
+    return _in_order(both).with_only_columns(one.topic, one.paper_id, one.who, one.verdict)
+
+
 def shown(tx: Transaction, subscription: str, topic: str, limit: int) -> list[int]:
     """Return the papers last shown in full under a topic of a subscription, oldest first."""
-    rows = fetch(
-        tx,
-        sa.select(_item.paper_id)
-        .join(schema.digest, _digest.id == _item.digest_id)
-        .where(_item.subscription == subscription, _item.shown_under == topic)
-        .order_by(_digest.due_at.desc(), _item.paper_id.desc())
-        .limit(limit),
-    )
+    rows = fetch_for(tx, _shown, (), subscription=subscription, topic=topic, limit=limit)
     return [id for (id,) in reversed(rows)]
 
 
-def texts(tx: Transaction, ids: Collection[int]) -> dict[int, Paper]:
+def _shown(dialect: str) -> sa.Select[Any]:
+    return (
+        sa.select(_item.paper_id)
+        .join(schema.digest, _digest.id == _item.digest_id)
+        .where(
+            _item.subscription == sa.bindparam("subscription"),
+            _item.shown_under == sa.bindparam("topic"),
+        )
+        .order_by(_digest.due_at.desc(), _item.paper_id.desc())
+        .limit(sa.bindparam("limit"))
+    )
+
+
+def texts(tx: Transaction, ids: Collection[int]) -> dict[int, tuple[str, str]]:
     """Return the titles and abstracts of papers by id, but for those that were purged."""
-    here = (among(tx, _paper.id, ids), _paper.purged_at.is_(None))
-    rows = fetch(tx, sa.select(_paper.id, _paper.title, _paper.abstract).where(*here))
-    return {id: Paper(title, abstract=abstract) for id, title, abstract in rows}
+    return {id: (title, abstract) for id, title, abstract in fetch_for(tx, _texts, ids)}
+
+
+def _texts(dialect: str) -> sa.Select[Any]:
+    here = (one_of(dialect, _paper.id), _paper.purged_at.is_(None))
+    return sa.select(_paper.id, _paper.title, _paper.abstract).where(*here)
 
 
 def topics_of(tx: Transaction, paper_id: int) -> dict[str, list[str]]:

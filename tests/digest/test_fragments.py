@@ -28,7 +28,7 @@ from tests.digest.samples import NOW, PAPER, digest, news
 OF_A_PAPER = sorted(
     path.relative_to(resource("templates")).as_posix()
     for path in resource("templates").rglob("*.j2")
-    if path.name.startswith(("paper.", "title_line."))
+    if path.name.startswith(("paper.", "found.", "title_line."))
 )
 OTHER = MatchReason("title", ("agent",), ((17, 22),))
 
@@ -132,8 +132,11 @@ def test_only_what_reads_known_fields_is_written_once(tmp_path: Path, text: str,
     assert count_writing(templates, "a.txt.j2", **values)[1] == times
 
 
-def test_title_lines_are_written_once():
+def test_papers_and_title_lines_are_written_once():
+    """But for what a mail says to one reader alone: why the paper is here, and how to answer."""
     for name in OF_A_PAPER:
+        if name.startswith("mail/paper."):
+            continue
         templates = JinjaTemplates()
         template = templates._environment_of(name).get_template(name)
         assert template.root_render_func.__name__ == "_write_once", name

@@ -425,7 +425,7 @@ def test_the_fallback_of_the_shipped_templates_is_themselves() -> None:
 def test_every_template_and_filter_is_documented() -> None:
     docs = (resource("templates").parent / "docs" / "templates.md").read_text()
     named = set(re.findall(r"[\w/]+\.(?:html\.|txt\.)?j2", docs))
-    parts = re.compile(r"(layout|paper|title_line|footer)\.(html|txt)\.j2$")
+    parts = re.compile(r"(layout|paper|found|title_line|footer)\.(html|txt)\.j2$")
     assert {name for name in ALL if not parts.search(name) and name[:6] != "pages/"} <= named
     filters = {*render._FILTERS, "mark", "slack_link"}
     assert not [name for name in filters if not re.search(rf"\|{name}\b|\|{name}\(", docs)]
