@@ -66,9 +66,9 @@ def do(
             if _ingest(runtime, task.of):
                 follow(Task(Step.MATCH))
         case Step.MATCH:
-            match(runtime)
+            _match(runtime)
         case Step.COMPOSE:
-            match(runtime)
+            _match(runtime)
             for chunk in find_chunks(runtime, share):
                 follow(Task(Step.COMPOSE_SOME, str(chunk)))
         case Step.COMPOSE_SOME:
@@ -92,6 +92,11 @@ def _ingest(runtime: Runtime, source: str) -> bool:
     return True
 
 
+def _match(runtime: Runtime) -> None:
+    with runtime.busy:
+        match(runtime)
+
+
 def _compose(
     runtime: Runtime, chunk: int, follow: Callable[[Task], object], share: int | None
 ) -> None:
@@ -101,7 +106,8 @@ def _compose(
         if not names:
             return
     failed: dict[str, Exception] = {}
-    composed = compose(runtime, names, patient=True, on_failure=failed.__setitem__)
+    with runtime.busy:
+        composed = compose(runtime, names, patient=True, on_failure=failed.__setitem__)
     if composed:
         for line in runtime.lines:
             follow(Task(Step.DELIVER, line))

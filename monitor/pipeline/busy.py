@@ -1,0 +1,33 @@
+"""Whether the stages are at work that takes the processor, so that others may give way to it.
+
+Python runs one thread at a time: pages that are asked for all the time would take most turns.
+"""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+
+
+class Busy:
+    """True while at least one block that it guards runs, on whatever thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def __bool__(self) -> bool:
+        return self._count > 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._count += 1
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._lock:
+            self._count -= 1
