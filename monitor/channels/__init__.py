@@ -1,1 +1,1 @@
-"""The ways out: a channel is `render` (pure) and `send` (I/O); `policy` says when to try again."""
+"""Channels: `render` (pure) and `send` (I/O); `retry_policy` decides when to try again."""

@@ -1,13 +1,13 @@
 """monitor.yaml to Settings.
 
-yaml_lines     text to plain values that know their line      (jsonl_lines: a line an entry)
-environment    ${NAME} and NAME_FILE
-files          the file, and those it includes          -> Written
-settings       what may be set                (fields: how each value is written)
-build          Written to Settings, or faults (words: how a fault is said)
-doubts         legal, but hardly meant
-masked         the configuration, to be shown
-schema         the same, for editors
+yaml_positions      text to plain values that know their line (include_jsonl: a line an entry)
+environment         ${NAME} and NAME_FILE
+files               the file, and those it includes           -> Written
+settings            what may be set (*_settings: each section)
+validate            Written to Settings, or faults (messages: how a fault is worded)
+warnings            valid, but probably not intended
+redact              the configuration, with secrets masked
+schema              the settings for editors, as JSON Schema
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What the door stands on: addresses, dialling, bodies and the hosts' gates."""
+"""HTTP: one client for all sources, which addresses it may reach, and limits for each host."""
