@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import random
 import re
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from monitor.commands.explain import explain
 from monitor.commands.preview import dry_run
-from monitor.model import SAVED, UNWANTED, WANTED, Digest, Judgement
-from monitor.store import digests, judgements, papers
+from monitor.config import load
+from monitor.model import SAVED, UNWANTED, WANTED, Digest, Judgement, Placed
+from monitor.pipeline.dry_run import rehearse
+from monitor.store import digests, judgements, papers, retention
+from monitor.store.restore import restore
 from monitor.text import title_key
 from tests.house import House
 
@@ -105,6 +111,79 @@ def test_the_same_papers_are_in_it_with_any_order(lab: House):
     lab.run()
     assert sorted(titles(lab)) == sorted(title for title, _ in NEXT)
     assert not any(e.placed.like for group in digest(lab).groups for e in group.entries)
+
+
+def composed(house: House, order: str = "learned") -> Digest:
+    """Compose what comes next, and undo it."""
+    house.settings["subscriptions"]["lab"]["order"] = order
+    with house.opened() as app:
+        [one] = rehearse(app.runtime, early=True)
+    return one
+
+
+def listed(one: Digest) -> list[str]:
+    return [entry.paper.title for group in one.groups for entry in group.entries]
+
+
+def standings(one: Digest) -> list[tuple[str, Placed]]:
+    return [(entry.paper.title, entry.placed) for group in one.groups for entry in group.entries]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_answers_leave_the_papers_of_a_digest_as_they_are(lab: House, seed: int):
+    lab.add("2.txt", *NEXT)
+    lab.ingest()
+    by_words = listed(composed(lab, "words"))
+    dice, orders = random.Random(seed), set()
+    for _ in range(4):
+        for who in ("ada", "bob"):
+            for title, _ in dice.sample([*ROBOTS, *MARKETS], 3):
+                answer(lab, title, dice.choice([WANTED, UNWANTED, SAVED]), who)
+        orders.add(tuple(listed(composed(lab))))
+    assert {tuple(sorted(order)) for order in orders} == {tuple(sorted(by_words))}
+    assert orders != {tuple(by_words)}
+
+
+def test_the_same_store_gives_the_same_bytes(lab: House):
+    """Whatever a process starts with: its hashes of texts, and the threads of NumPy."""
+    for (title, _), verdict in zip([*ROBOTS, *MARKETS], [WANTED, UNWANTED] * 3, strict=True):
+        answer(lab, title, verdict)
+    lab.add("2.txt", *NEXT)
+    lab.ingest()
+    line = ["digest", "lab", "--early", "--dry-run", "--json", "--now", "2026-11-22T09:00:00Z"]
+    pages = set()
+    for seed in ("1", "2"):
+        said = lab.command(*line, env={"PYTHONHASHSEED": seed, "OPENBLAS_NUM_THREADS": seed})
+        [one] = said.json["digests"]
+        [written] = one["deliveries"]
+        pages.add(Path(written["recipient"]).read_bytes())
+    assert len(pages) == 1
+    assert b"which you marked" in pages.pop()
+
+
+@pytest.mark.usefixtures("on_sqlite")
+def test_a_restored_backup_orders_as_the_store_did(lab: House, tmp_path: Path):
+    """Also where the texts of older papers are deleted since: those of judged ones are kept."""
+    for (title, _), verdict in zip(ROBOTS, (WANTED, UNWANTED, SAVED), strict=True):
+        answer(lab, title, verdict)
+    lab.add("2.txt", *NEXT)
+    lab.ingest()
+    before = composed(lab)
+    assert any(entry.placed.like for group in before.groups for entry in group.entries)
+    with lab.opened() as app:
+        app.runtime.database.backup(tmp_path / "backup.db")
+    with lab.opened() as app, app.runtime.database.writing() as tx:
+        assert judgements.forget(tx, "lab") == 3
+    assert standings(composed(lab)) != standings(before)
+    restore(load(lab.config).store, tmp_path / "backup.db", lab.clock.now())
+    assert standings(composed(lab)) == standings(before)
+    with lab.opened() as app, app.runtime.database.ingesting() as tx:
+        later = lab.clock.now() + timedelta(days=365)
+        assert retention.purge(tx, later, None, later, 100) == len(MARKETS)
+    # What was shown and not answered is gone, and counts no longer; answers do.
+    first, was_first = standings(composed(lab))[0], standings(before)[0]
+    assert (first[0], first[1].like) == (was_first[0], was_first[1].like)
+    assert composed(lab).notes == before.notes == ("Ordered by 3 papers you marked.",)
 
 
 def test_less_alone_and_ties_do_not_reorder(lab: House):
