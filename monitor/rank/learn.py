@@ -68,6 +68,7 @@ class Ranking:
     def __init__(self, judged: Sequence[Judged], topic_words: Sequence[str]) -> None:
         self.judged = tuple(judged)
         self.wanted = sum(one.verdict == "wanted" for one in judged)
+        self._fades = _LEXICAL_SHARE / (self.wanted + _LEXICAL_FADES)
         self._topic = pack(places_of(topic_words))
         if self.wanted:
             self._solve()
@@ -77,7 +78,9 @@ class Ranking:
 
         As long as no paper is wanted this is the lexical score.
         """
-        return self.place([paper], [lexical])[0].score
+        if not self.wanted:
+            return lexical
+        return float(self._f([paper])[0]) + self._fades * lexical / _MAX_LEXICAL
 
     def likely(self, paper: Paper) -> bool:
         """Return whether readers wanted most of the judged papers with scores like this one's.
@@ -95,9 +98,8 @@ class Ranking:
         """Return `score`, `likely` and `folds` of each paper, as if it were asked about alone."""
         if not self.wanted or not papers:
             return [Place(one, False, False) for one in lexical]
-        fades = _LEXICAL_SHARE / (self.wanted + _LEXICAL_FADES)
         learned = self._f(papers)
-        scores = (learned + fades * np.array(lexical) / _MAX_LEXICAL).tolist()
+        scores = (learned + self._fades * np.array(lexical) / _MAX_LEXICAL).tolist()
         if not self.calibrated:
             return [Place(one, False, False) for one in scores]
         known, wanted = self._left_out
@@ -162,6 +164,7 @@ class Ranking:
         ]
         self._row_of, places, self._weights = weigh([*counts, self._topic])
         self._places, self._columns = np.unique(places, return_inverse=True)
+        self._with_end = np.append(self._places, -1)  # what is after all has no place
         size = len(self.judged) + 1
         self._matrix = _products(self._row_of, self._columns, self._weights, size) + 1.0
         self._matrix[np.diag_indices(size)] += 1 / self._row_weights()
@@ -179,9 +182,12 @@ class Ranking:
     def _f(self, papers: Sequence[Paper]) -> Numbers:
         """Return f(x) of each paper. Words are added in order: no other paper changes a bit."""
         found = [features(paper) for paper in papers]
-        every = Features(*map(np.concatenate, zip(*found, strict=True)))
+        if len(found) == 1:
+            numbers, every = np.zeros(len(found[0].places), np.int64), found[0]
+        else:
+            numbers = np.repeat(np.arange(len(found)), [len(one.places) for one in found])
+            every = Features(*map(np.concatenate, zip(*found, strict=True)))
         at, shared, weights = self._find(every)
-        numbers = np.repeat(np.arange(len(found)), [len(one.places) for one in found])
         shares = self._beta[at] * weights
         sums = np.bincount(numbers[shared], shares, len(found)).astype(np.float64)
         return sums + self._base
@@ -189,7 +195,7 @@ class Ranking:
     def _find(self, found: Features) -> tuple[NDArray[np.int64], NDArray[np.int64], Numbers]:
         """Return the columns of words that judged papers have; which words; their weights."""
         at = self._places.searchsorted(found.places)
-        here = np.append(self._places, -1).take(at) == found.places
+        here = self._with_end.take(at) == found.places
         shared = np.flatnonzero(here)
         return at[shared], shared, found.weights[shared]
 

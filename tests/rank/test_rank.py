@@ -72,6 +72,9 @@ def test_a_score_depends_on_no_other_paper_of_the_day(judged, day, seed):
     order = random.Random(seed).sample(range(len(day)), len(day))
     together = {n: ranking.score(day[n], 1.0).hex() for n in order}
     assert [together[n] for n in range(len(day))] == alone
+    places = ranking.place(day, [1.0] * len(day))
+    assert [one.score.hex() for one in places] == alone
+    assert [one[1:] for one in places] == [(ranking.likely(p), ranking.folds(p)) for p in day]
 
 
 def test_scores_left_out_are_those_without_the_judgement():
