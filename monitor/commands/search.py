@@ -11,6 +11,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from monitor.commands.stored_matches import (
+    QueryMatcher,
     load_page,
     match_pages,
     name_pages,
@@ -18,7 +19,7 @@ from monitor.commands.stored_matches import (
     with_latest_announce,
 )
 from monitor.commands.unseen_words import newest_papers, no_paper_has
-from monitor.match import Query, TopicIndex, find_unseen_words, parse_query, parse_topic
+from monitor.match import Query, find_unseen_words, parse_query, parse_topic
 from monitor.model import MatchReason, Sighting, StoredPaper, Topic
 from monitor.store import papers
 from monitor.store.database import Transaction
@@ -68,7 +69,7 @@ def search(runtime: Runtime, query: str, limit: int | None = None) -> Searched:
     """
     parsed = parse_query(query, runtime.synonyms) if query.strip() else None
     with runtime.database.reading() as tx:
-        pages = match_pages(tx, parsed) if parsed else ()
+        pages = match_pages(tx, QueryMatcher(parsed)) if parsed else ()
         matching = (one for _, page in pages for one, _ in page) if parsed else _every(tx)
         found = list(islice(matching, None if limit is None else limit + 1))
         shown = found[:limit]
@@ -140,9 +141,9 @@ def try_topic(
             papers=found.papers,
             share=found.share,
             per_day=tuple(Day(day, count) for day, count in sorted(days.items())),
-            sample=_best(tx, parsed, found.days),
+            sample=_best(tx, found, found.days),
             warnings=tuple(_warnings(tx, query, parsed, found)),
-            compare=_comparison(tx, parsed, beside, found, theirs) if beside and theirs else None,
+            compare=_comparison(tx, beside, found, theirs) if beside and theirs else None,
         )
 
 
@@ -191,12 +192,13 @@ def read_query(runtime: Runtime, query: str) -> Query:
 
 @dataclass(frozen=True, slots=True)
 class TrialMatches:
-    """When each matching paper was first seen, by its id; the newest first.
+    """When each paper that `matcher` matches was first seen, by its id; the newest first.
 
     `since` is the id of the oldest paper that was looked at, 0 for all; `looked_at` and `total`
     count the papers from there on, and all that are stored.
     """
 
+    matcher: QueryMatcher
     days: Mapping[int, date]
     since: int
     looked_at: int
@@ -213,24 +215,25 @@ class TrialMatches:
 
 def _find_matches(tx: Transaction, query: Query, reach: Reach) -> TrialMatches:
     """Find the papers that a query matches: all, or the newest if there are very many."""
+    matcher = QueryMatcher(query)
     days: dict[int, date] = {}
     looked_up = since = 0
-    for ids, page in match_pages(tx, query):
+    for ids, page in match_pages(tx, matcher):
         days |= {stored.id: stored.first_seen.date() for stored, _ in page}
         looked_up += len(ids)
         if len(days) >= reach.matching or looked_up >= reach.named:
             since = ids[-1]
             break
     total = papers.count(tx)
-    return TrialMatches(days, since, papers.count(tx, since) if since else total, total)
+    return TrialMatches(matcher, days, since, papers.count(tx, since) if since else total, total)
 
 
-def _best(tx: Transaction, query: Query, ids: Iterable[int]) -> tuple[Sample, ...]:
+def _best(tx: Transaction, found: TrialMatches, ids: Iterable[int]) -> tuple[Sample, ...]:
     """Return the best of the newest matching papers, and why they matched."""
     newest = sorted(ids, reverse=True)[:SCORED]
     stored = papers.load(tx, newest)
     seen = papers.sightings(tx, newest)
-    index = TopicIndex({"": query})
+    index = found.matcher.index
     candidates = [with_latest_announce(stored[id].paper, seen.get(id, ())) for id in newest]
     sources = [source_names(seen.get(id, ())) for id in newest]
     at, _, scores = index.scores(candidates, sources=sources)
@@ -243,7 +246,7 @@ def _best(tx: Transaction, query: Query, ids: Iterable[int]) -> tuple[Sample, ..
 
 
 def _comparison(
-    tx: Transaction, parsed: Query, beside: Query, found: TrialMatches, theirs: TrialMatches
+    tx: Transaction, beside: Query, found: TrialMatches, theirs: TrialMatches
 ) -> Comparison:
     since = max(found.since, theirs.since)
     ours, others = ({id for id in one.days if id >= since} for one in (found, theirs))
@@ -253,6 +256,6 @@ def _comparison(
         papers=theirs.papers,
         gained=len(gained),
         lost=len(lost),
-        gained_sample=_best(tx, parsed, gained),
-        lost_sample=_best(tx, beside, lost),
+        gained_sample=_best(tx, found, gained),
+        lost_sample=_best(tx, theirs, lost),
     )

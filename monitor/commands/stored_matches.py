@@ -24,12 +24,15 @@ Matches = list[tuple[StoredPaper, Match]]
 
 
 class QueryMatcher:
-    """A query that is matched with stored papers, page by page."""
+    """A query that is matched with stored papers, page by page.
+
+    `index` has only this query, under the name "". It keeps what each word means.
+    """
 
     def __init__(self, query: Query) -> None:
         self.expression = search_expression(query.root)
         self._may = build_prefilter(query.root)
-        self._index = TopicIndex({"": query})
+        self.index = TopicIndex({"": query})
         fields = {leaf.field for leaf in every_leaf(query.root) if isinstance(leaf, Label)}
         self._needs_sightings = not fields.isdisjoint(("source", "announce"))
 
@@ -40,12 +43,11 @@ class QueryMatcher:
         seen = papers.sightings(tx, asked) if asked else {}
         texts = [with_latest_announce(one.paper, seen.get(one.id, ())) for one in page]
         sources = [source_names(seen.get(one.id, ())) for one in page]
-        return [(page[hit.position], hit) for hit in self._index.match(texts, sources=sources)]
+        return [(page[hit.position], hit) for hit in self.index.match(texts, sources=sources)]
 
 
-def match_pages(tx: Transaction, query: Query) -> Iterator[tuple[list[int], Matches]]:
+def match_pages(tx: Transaction, matcher: QueryMatcher) -> Iterator[tuple[list[int], Matches]]:
     """Yield page by page what the index names, and those of its papers that match."""
-    matcher = QueryMatcher(query)
     for ids in name_pages(tx, matcher.expression):
         yield ids, matcher.match(tx, ids)
 
