@@ -20,7 +20,7 @@ from monitor.commands.status import status
 from monitor.service import slack_listener
 from monitor.service.slack_listener import listening
 from tests.house import AGENTS, FOLDING, House
-from tests.patience import wait
+from tests.patience import PATIENCE, wait
 from tests.servers.slack import APP_TOKEN, TEAM, TOKEN, SlackServer
 from tests.servers.slack_socket import ACKNOWLEDGED_WITHIN, SlackSocket, press, socket_mode
 from tests.web.conftest import public_pages
@@ -204,6 +204,20 @@ def test_a_paper_that_the_digest_did_not_show_cannot_be_answered(
         socket.press(payload)
         wait(lambda: slack.whispers)
         assert answers(app) == []
+
+
+def test_the_service_listens_and_lets_go_when_it_ends(
+    lab: House, slack: SlackServer, socket: SlackSocket
+) -> None:
+    service = lab.process("serve")
+    try:
+        wait(lambda: socket.connections)
+        service.terminate()
+        _, logged = service.communicate(timeout=PATIENCE)
+    finally:
+        service.kill()
+    assert service.returncode == 0 and "slack connected" in logged
+    wait(lambda: not socket.connections)
 
 
 def test_a_token_that_slack_refuses_is_a_problem_in_status(
