@@ -4,7 +4,7 @@
     python benchmarks/order.py --papers papers.jsonl.gz
 
 Each subscription has a topic with 20 new papers, and answers to `--judged` papers drawn from
-10,000, half of them wanted; `--shown` more were shown without an answer. All digests are composed
+9,000, half of them wanted; `--shown` more were shown without an answer. All digests are composed
 and frozen, none is sent, each time in a process of its own and with a copy of the same store:
 
     words    `order: words`
@@ -48,7 +48,7 @@ from monitor.pipeline.compose import compose
 from monitor.store import schema
 from monitor.store.database import Database
 
-OLD_PAPERS = 10_000
+OLD_PAPERS = 9_000
 TOPICS, PAPERS = 40, 20
 # Seconds of processor and MB that the order may add.
 MUST = {"cold": (20.0, 100.0), "kept": (3.0, 100.0)}

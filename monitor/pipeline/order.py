@@ -6,7 +6,6 @@ full does not depend on it: within a group, the k-th paper takes the place of th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from monitor.rank import Judged, Ranking, Verdict
 
 _VERDICTS: dict[str, Verdict] = {WANTED: "wanted", UNWANTED: "unwanted", UNJUDGED: "unjudged"}
-_WORD = re.compile(r"\w+")
 LEARNED, NEWEST = "learned", "newest"
 MAX_WORDS = 3
 # Papers shown without an answer count for little; so many of the last are looked at.
@@ -178,13 +176,10 @@ def _placed(ranking: Ranking, listed: Sequence[tuple[DigestPaper, Change]]) -> l
 
 def _explained(ranking: Ranking, entry: DigestPaper) -> DigestPaper:
     """Name the marked paper that counts most, and the words that do in the text shown."""
-    shown = _words_of(headline(entry).text) | _words_of(excerpt(entry).text)
+    from monitor.rank import written_words  # loads NumPy
+
+    shown = written_words(headline(entry).text, excerpt(entry).text)
     reason = ranking.reason(entry.paper, shown, MAX_WORDS)
     like = shown_title(reason.like.paper).title if reason.like else ""
     placed = replace(entry.placed, like=like, words=reason.words)
     return structs.replace(entry, placed=placed)
-
-
-@lru_cache(maxsize=2_048)  # a paper is shown to several subscribers
-def _words_of(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text))

@@ -10,7 +10,7 @@ word_counts.z   in how many of 10,000 papers each word stands (`benchmarks/count
     ranking.why(paper).papers
 """
 
-from monitor.rank.features import Features, count_words, features
+from monitor.rank.features import Features, count_words, features, written_words
 from monitor.rank.learn import Ranking, learn
 from monitor.rank.values import Judged, PaperShare, Place, Verdict, Why, WordShare
 
@@ -26,4 +26,5 @@ __all__ = [
     "count_words",
     "features",
     "learn",
+    "written_words",
 ]

@@ -132,10 +132,10 @@ def place_of(form: str) -> int:
     return zlib.crc32(form.encode("utf-8", "surrogatepass")) % PLACES
 
 
-# The papers of a day are explained to many readers; about ten kilobytes each.
-@lru_cache(maxsize=1_024)
+# The papers of a day are explained to many readers; about five kilobytes each.
+@lru_cache(maxsize=2_048)
 def written_words(title: str, abstract: str) -> dict[int, str]:
-    """Return the places of a paper, each with the word that stands there first."""
+    """Return the places of the words of a title and a text, each with the word as first written."""
     found: dict[int, str] = {}
     for text in (title, abstract):
         for word in words(text):

@@ -11,7 +11,7 @@ it exactly. Nothing that is learned is stored: the judgements are enough to lear
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from operator import itemgetter
@@ -136,25 +136,24 @@ class Ranking:
             base=self._base,
         )
 
-    def reason(self, paper: Paper, shown: Container[str], most: int) -> Reason:
+    def reason(self, paper: Paper, shown: Mapping[int, str], most: int) -> Reason:
         """Return what speaks most for a paper, as `why` does, in a fraction of its time.
 
-        `words` are at most so many of those that are `shown`.
+        `words` are at most so many of those that are `shown`, by `written_words`.
         """
         if not self.wanted:
             return Reason(None, ())
         found = features(paper)
         at, shared, weights = self._find(found)
         numbers, table = self._wanted_words
-        shares = self._a[numbers] * (weights @ table[at])
+        shares = self._a[numbers] * (table[:, at] @ weights.astype(np.float32))
         best = int(shares.argmax())
         of_words = self._beta[at] * weights
         order = np.argsort(-of_words, kind="stable")[: np.count_nonzero(of_words > 0)]
-        written = written_words(paper.title, paper.abstract)
-        words = (written[place] for place in found.places[shared[order]].tolist())
+        words = map(shown.get, found.places[shared[order]].tolist())
         return Reason(
             self.judged[numbers[best]] if shares[best] > 0 else None,
-            tuple(islice((word for word in words if word in shown), most)),
+            tuple(islice(filter(None, words), most)),
         )
 
     def _solve(self) -> None:
@@ -208,14 +207,13 @@ class Ranking:
         return np.bincount(self._row_of, shares, len(self.judged) + 1).astype(np.float64)
 
     @cached_property
-    def _wanted_words(self) -> tuple[NDArray[np.int64], Numbers]:
+    def _wanted_words(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The numbers of wanted papers, and a table of their words."""
         numbers = np.flatnonzero(self._is_wanted)
-        column_of = np.full(len(self.judged) + 1, -1)
-        column_of[numbers] = np.arange(len(numbers))
-        here = column_of[self._row_of] >= 0
-        table = np.zeros((len(self._places), len(numbers)))
-        table[self._columns[here], column_of[self._row_of[here]]] = self._weights[here]
+        here = np.flatnonzero(np.append(self._is_wanted, False)[self._row_of])
+        rows = np.searchsorted(numbers, self._row_of[here])
+        table = np.zeros((len(numbers), len(self._places)), np.float32)
+        table[rows, self._columns[here]] = self._weights[here]
         return numbers, table
 
     @cached_property
