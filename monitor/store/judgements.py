@@ -22,7 +22,6 @@ from monitor.store.sql import among, one_of
 _judgement = schema.judgement.c
 _saved = schema.saved_paper.c
 _item = schema.digest_item.c
-_digest = schema.digest.c
 _paper = schema.paper.c
 _match = schema.match.c
 _has = schema.subscription_topic.c
@@ -142,12 +141,11 @@ def shown(tx: Transaction, subscription: str, topic: str, limit: int) -> list[in
 def _shown(dialect: str) -> sa.Select[Any]:
     return (
         sa.select(_item.paper_id)
-        .join(schema.digest, _digest.id == _item.digest_id)
         .where(
             _item.subscription == sa.bindparam("subscription"),
             _item.shown_under == sa.bindparam("topic"),
         )
-        .order_by(_digest.due_at.desc(), _item.paper_id.desc())
+        .order_by(_item.digest_id.desc(), _item.paper_id.desc())
         .limit(sa.bindparam("limit"))
     )
 

@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, In
 from monitor.store.sql import Id, Instant
 
 # The newest migration. A store with this version needs none, and Alembic is not imported.
-VERSION = "0022"
+VERSION = "0023"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -420,6 +420,14 @@ digest_item = Table(
     Column("shown_under", Text),
     Index("ix_digest_item_digest_id", "digest_id"),
     Index("ix_digest_item_paper_id", "paper_id"),
+    # The papers last shown under a topic are read for each digest, however many there were.
+    _partial(
+        "ix_digest_item_shown",
+        "subscription",
+        "shown_under",
+        "digest_id",
+        where="shown_under IS NOT NULL",
+    ),
     sqlite_with_rowid=False,
 )
 
