@@ -141,10 +141,10 @@ def _examine(config: Path, now: str | None) -> list[Check]:
     from monitor.store.opening import is_there
 
     with open_or_empty(config, now) as app:
-        store, files = app.settings.store, [app.settings.file]
+        store, files, slack = app.settings.store, [app.settings.file], app.settings.slack
         if is_there(store):
-            return examine(app.runtime, files)
-        return before_first_run(app.runtime, str(Database(store)), files)
+            return examine(app.runtime, files, slack)
+        return before_first_run(app.runtime, str(Database(store)), files, slack)
 
 
 @mail.callback()

@@ -11,6 +11,7 @@ from monitor.channels.email import sender_dns
 from monitor.channels.email.channel import SMTP_SERVER, sender_domain
 from monitor.commands.heartbeat import SERVICE, Check, service, store, workers
 from monitor.commands.problems import is_sent_again
+from monitor.config import SlackSettings
 from monitor.model import Channel, DeliveryState, Run, RunOutcome
 from monitor.pipeline.runtime import Runtime
 from monitor.private_files import can_be_read_by_all
@@ -26,7 +27,9 @@ FSYNC = (
 )
 
 
-def doctor(runtime: Runtime, files: Sequence[Path] = ()) -> list[Check]:
+def doctor(
+    runtime: Runtime, files: Sequence[Path] = (), slack: SlackSettings | None = None
+) -> list[Check]:
     """Look at everything that is needed: the store, the ways out, the sources, the service.
 
     A service that never ran on this store is no fault: some have a cron of their own. `files`,
@@ -39,18 +42,35 @@ def doctor(runtime: Runtime, files: Sequence[Path] = ()) -> list[Check]:
     ]
     store_file = [runtime.database.path] if runtime.database.path else []
     machine = [*workers(runtime.database), *_disk(runtime), _clock(runtime)]
-    return [*own, *machine, _permissions([*store_file, *files]), *_outside(runtime)]
+    private = _permissions([*store_file, *files])
+    return [*own, *machine, private, *_outside(runtime, slack)]
 
 
-def before_first_run(runtime: Runtime, place: str, files: Sequence[Path] = ()) -> list[Check]:
+def before_first_run(
+    runtime: Runtime,
+    place: str,
+    files: Sequence[Path] = (),
+    slack: SlackSettings | None = None,
+) -> list[Check]:
     """Look at what can be looked at while there is no store yet at `place`."""
     missing = Check("store", True, f"there is no store yet at {place}: {CREATED_BY}")
-    return [missing, _permissions(files), *_outside(runtime)]
+    return [missing, _permissions(files), *_outside(runtime, slack)]
 
 
-def _outside(runtime: Runtime) -> list[Check]:
+def _outside(runtime: Runtime, slack: SlackSettings | None) -> list[Check]:
     ways = [check for name, channel in runtime.channels.items() for check in _way(name, channel)]
-    return [*_templates(runtime), *ways, *_senders(runtime), *_sources_read(runtime)]
+    answers = _slack_answers(slack)
+    return [*_templates(runtime), *ways, *answers, *_senders(runtime), *_sources_read(runtime)]
+
+
+def _slack_answers(slack: SlackSettings | None) -> list[Check]:
+    """Answers have a token of their own: one that is wrong stops no digest."""
+    if slack is None or slack.app_token is None:
+        return []
+    from monitor.channels.slack import socket_mode  # the SDK's client is needed here alone
+
+    fault = socket_mode.check(slack.app_token.reveal(), slack.base_url)
+    return [Check("slack answers", not fault, fault or "Socket Mode can connect")]
 
 
 def _way(name: str, channel: Channel) -> list[Check]:

@@ -18,7 +18,7 @@ from monitor.commands.heartbeat import SERVICE, WORKER, Check, sign_of_life, wor
 from monitor.store import heartbeats
 from tests.house import AGENTS, House
 from tests.servers.dns import names
-from tests.servers.slack import TOKEN, SlackServer
+from tests.servers.slack import APP_TOKEN, TOKEN, SlackServer
 from tests.servers.smtp import ScriptedSmtp
 
 LAB = "lab.institute.edu"
@@ -166,6 +166,23 @@ def test_a_token_that_may_not_post_is_said(
     check = examined(house)["channel team"]
     assert check.ok is ok
     assert ok or "chat:write" in check.message
+
+
+@pytest.mark.parametrize(
+    "token, says", [(APP_TOKEN, "can connect"), ("xapp-old", "slack.app_token is wrong")]
+)
+def test_whether_socket_mode_can_connect_is_said(
+    house: House, slack: SlackServer, token: str, says: str
+) -> None:
+    """A fault of it is none of the channel's: digests are still posted."""
+    house.settings["slack"] = {"token": TOKEN, "base_url": slack.base_url, "app_token": token}
+    house.settings["channels"]["team"] = {"kind": "slack", "channel": "C0PAPERS1"}
+    house.run()
+    command = house.command("doctor", "--json")
+    checks = {one["name"]: one for one in command.json["checks"]}
+    assert says in checks["slack answers"]["message"] and token not in str(checks)
+    assert checks["slack answers"]["ok"] is (token == APP_TOKEN)
+    assert checks["channel team"]["ok"]
 
 
 def test_a_killed_worker_is_no_fault_while_another_does_its_work(house: House) -> None:

@@ -17,11 +17,35 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
 from monitor.channels.slack.clients import SILENT, ApiClient
+from monitor.channels.slack.errors import send_request
+from monitor.model import Outcome
 
 log = structlog.get_logger()
 
 TIMEOUT = 30
 _ACKNOWLEDGING = 2
+_HINTS = {
+    "invalid_auth": "slack.app_token is wrong",
+    "not_allowed_token_type": "slack.app_token is no app-level token",
+    "token_revoked": "slack.app_token was revoked",
+    "missing_scope": "the app-level token needs the scope connections:write",
+    "ratelimited": "Slack allows about one attempt a minute: try again then",
+}
+
+
+def check(app_token: str, base_url: str) -> str:
+    """Ask for an address to connect to, and return the problem, or "".
+
+    No connection is made: Slack would send it answers that the service waits for.
+    """
+    client = ApiClient(app_token, base_url, TIMEOUT)
+    answer = send_request(lambda: client.ask("apps.connections.open", json={}), app_token)
+    if isinstance(answer, Outcome):
+        return answer.error
+    if answer.data.get("ok") is True:
+        return ""
+    reason = answer.code or f"HTTP {answer.status}"
+    return f"{reason} ({_HINTS[reason]})" if reason in _HINTS else reason
 
 
 class SocketMode:
