@@ -66,6 +66,8 @@ class SlackAnswers:
     def _check_place(self, press: Press) -> None:
         """Raise UsageError unless the digest was sent to the channel that the press came from."""
         self._team = self._team or self._bot.team()
+        if not self._team:
+            raise UsageError("Slack does not say which workspace this is; try again in a minute")
         if press.team != self._team:
             raise UsageError("this digest was not sent to this workspace")
         with self._runtime.database.reading() as tx:

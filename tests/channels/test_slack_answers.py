@@ -12,9 +12,11 @@ from urllib.parse import urlencode
 
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
 from monitor.app import App
 from monitor.channels.slack.menus import CHOICES, read_press
+from monitor.channels.slack.socket_mode import SocketMode
 from monitor.commands.ratings import Whose, rated, saved
 from monitor.commands.status import status
 from monitor.service import slack_listener
@@ -191,6 +193,44 @@ def test_a_press_from_elsewhere_changes_nothing(
         wait(lambda: slack.whispers)
         assert answers(app) == []
     assert slack.whispers[0]["text"] == f"Nothing was changed: {reason}."
+
+
+def test_a_press_is_not_stored_while_slack_does_not_say_whose_workspace_it_is(
+    lab: House, slack: SlackServer, socket: SlackSocket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked again with the next press."""
+    send_digest(lab)
+    payload = press(slack.posts[0], "up")
+    with lab.opened() as app, listening(app.settings.slack, app.runtime):
+        with monkeypatch.context() as broken:
+            broken.setattr(slack, "listed", lambda *_: {"ok": False, "error": "internal_error"})
+            socket.press(payload)
+            wait(lambda: slack.whispers)
+            assert answers(app) == [] and "try again in a minute" in slack.whispers[0]["text"]
+        socket.press(payload)
+        wait(lambda: len(slack.whispers) == 2)
+        assert len(answers(app)) == 1
+
+
+def test_an_answer_that_fails_is_in_the_log_and_stops_no_other(
+    slack: SlackServer, socket: SlackSocket
+) -> None:
+    taken: list[int] = []
+
+    def take(payload: dict[str, int]) -> None:
+        taken.append(1 // payload["divisor"])
+
+    connection = SocketMode(APP_TOKEN, slack.base_url, take)
+    try:
+        assert connection.connect() == ""
+        with capture_logs() as logs:
+            socket.press({"divisor": 0})
+            socket.press({"divisor": 1})
+            wait(lambda: taken)
+    finally:
+        connection.close()
+    assert taken == [1]
+    assert [one["event"] for one in logs] == ["slack answer failed"]
 
 
 def test_a_paper_that_the_digest_did_not_show_cannot_be_answered(

@@ -92,4 +92,10 @@ class SocketMode:
             # Slack sends it again on another connection; taken twice, it is one answer.
             log.info("slack not acknowledged", error=str(error))
         if request.type == "interactive":
-            self._taking.submit(self._take, request.payload)
+            self._taking.submit(self._take_next, request.payload)
+
+    def _take_next(self, payload: Any) -> None:
+        try:
+            self._take(payload)
+        except Exception as error:  # one answer that fails stops no other, and nobody waits for it
+            log.error("slack answer failed", error=str(error), exc_info=error)
