@@ -28,6 +28,7 @@ import sqlalchemy as sa
 from monitor.commands.search import search, try_topic
 from monitor.match import TopicIndex, parse_query
 from monitor.match.synonyms import NO_SYNONYMS
+from monitor.pipeline.busy import Busy
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.search_index import make_searchable
 from monitor.store import papers, schema
@@ -111,7 +112,9 @@ def measure(store: Database, count: int) -> bool:
     stopping = threading.Event()
     parts = cast(
         "Runtime",
-        SimpleNamespace(database=store, stopping=stopping, topics=(), synonyms=NO_SYNONYMS),
+        SimpleNamespace(
+            database=store, stopping=stopping, topics=(), synonyms=NO_SYNONYMS, busy=Busy()
+        ),
     )
     began = time.perf_counter()
     make_searchable(parts)

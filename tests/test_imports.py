@@ -179,6 +179,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "commands/mail_login.py",
         "http/client.py",
         "http/host_limits.py",
+        "pipeline/busy.py",
         "pipeline/ingest.py",
         "pipeline/read_dump.py",
         "pipeline/run_recorder.py",

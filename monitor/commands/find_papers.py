@@ -85,7 +85,9 @@ def find_all(
 
 
 def _matcher(runtime: Runtime, query: str) -> QueryMatcher | None:
-    return QueryMatcher(parse_query(query, runtime.synonyms)) if query.strip() else None
+    if not query.strip():
+        return None
+    return QueryMatcher(parse_query(query, runtime.synonyms), runtime.busy)
 
 
 def _pages(

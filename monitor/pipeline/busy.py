@@ -6,6 +6,7 @@ Python runs one thread at a time: pages that are asked for all the time would ta
 from __future__ import annotations
 
 import threading
+import time
 from types import TracebackType
 
 
@@ -13,14 +14,23 @@ class Busy:
     """True while at least one block that it guards runs, on whatever thread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._change = threading.Condition()
         self._count = 0
 
     def __bool__(self) -> bool:
         return self._count > 0
 
+    def wait(self, most: float) -> float:
+        """Wait while it is true, for `most` seconds at most; return how long that was."""
+        if not self or most <= 0:
+            return 0.0
+        began = time.monotonic()
+        with self._change:
+            self._change.wait_for(lambda: not self, most)
+        return time.monotonic() - began
+
     def __enter__(self) -> None:
-        with self._lock:
+        with self._change:
             self._count += 1
 
     def __exit__(
@@ -29,5 +39,6 @@ class Busy:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with self._lock:
+        with self._change:
             self._count -= 1
+            self._change.notify_all()

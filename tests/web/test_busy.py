@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import httpx
 import pytest
 
 from monitor.app import App
+from monitor.commands.stored_matches import PATIENCE as PATIENCE_OF_SEARCH
+from monitor.commands.stored_matches import QueryMatcher
+from monitor.match import parse_query
 from monitor.pipeline.busy import Busy
 from monitor.web.server import serving_pages
 from tests.house import House
@@ -58,3 +62,38 @@ def test_storing_papers_is_work_that_pages_give_way_to(house: House) -> None:
         busy = Counted()
         App(app.settings, replace(app.runtime, busy=busy)).ingest()
     assert busy.begun and not busy
+
+
+def test_a_search_waits_between_its_pages_and_goes_on_after_a_moment(house: House) -> None:
+    """It was busy all the time: the search is answered all the same."""
+    house.add("1.txt", ("Agents of Language", "A language that agents may speak."))
+    house.run()
+    with house.opened() as app:
+        asked: list[float] = []
+        matcher = QueryMatcher(parse_query("agents"), Asked(asked))
+        with app.runtime.database.reading() as tx:
+            for _ in range(3):
+                assert len(matcher.match(tx, [1])) == 1
+    assert asked == [PATIENCE_OF_SEARCH, pytest.approx(PATIENCE_OF_SEARCH / 2), 0.0]
+
+
+class Asked(Busy):
+    """Busy for half of the time that a search would wait; `asked` says for how long it would."""
+
+    def __init__(self, asked: list[float]) -> None:
+        super().__init__()
+        self.asked = asked
+
+    def wait(self, most: float) -> float:
+        self.asked.append(most)
+        return PATIENCE_OF_SEARCH / 2
+
+
+def test_waiting_ends_with_the_work() -> None:
+    busy, waited = Busy(), []
+    with busy:
+        other = threading.Thread(target=lambda: waited.append(busy.wait(PATIENCE)))
+        other.start()
+    other.join()
+    assert waited and waited[0] < PATIENCE
+    assert busy.wait(PATIENCE) == 0.0
