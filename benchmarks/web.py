@@ -5,7 +5,7 @@
 
 The store has papers from a seed (see `search.py`), in its search index, with 1,000 topics, their
 matches, 60 days of runs and a digest. `paper-monitor serve` runs on it and reads dumps of 2,000
-new papers, five without requests and five during them, in turn. Each page is asked for 500
+new papers, three without requests and three during them, in turn. Each page is asked for 500
 times, 8 at a time, by this process; the times are what the client waits. No two searches or tried
 topics are the same, so that none is answered from memory. Topics are tried by one client, as one
 person types them. A folder that is named is kept, and used again.
@@ -52,7 +52,7 @@ BATCH = 5_000
 DAYS = 60
 SOURCE = "dump"
 WAIT = 600.0
-READINGS = 5
+READINGS = 3
 # What stands in braces is worked out for the n-th request.
 PAGES = {
     "/": "/",
@@ -108,7 +108,13 @@ def _write_configuration(folder: Path, port: int) -> None:
     reader = {"topics": list(topics)[:20], "channels": ["pages"], "schedule": "daily 08:00"}
     settings = {
         "store": "sqlite:///monitor.db",
-        "sources": {SOURCE: {"kind": "jsonl", "path": "dumps/*.jsonl", "first_run": "deliver"}},
+        "sources": {
+            SOURCE: {
+                "kind": "jsonl",
+                "path": "dumps/*.jsonl",
+                "first_run": "deliver",
+            }
+        },
         "topics": topics,
         "channels": {"pages": {"kind": "file", "path": "pages/"}},
         "subscriptions": {"reader": reader},

@@ -27,21 +27,35 @@ Prefilter = Callable[[str, str], bool]
 
 
 def build_prefilter(node: Node) -> Prefilter | None:
-    """Return a test of (title, abstract) that is true where they match a tree; None for no test."""
+    """Return a test of (title, abstract) that is true where they match a tree; None for no test.
+
+    A single word is tested only where it is the whole tree: among others it would take longer than
+    it saves, since the search index names few papers without it.
+    """
+    if isinstance(node, Words) and node.length == 1:
+        return _of_phrase(node)
+    return _build(node)
+
+
+def _build(node: Node) -> Prefilter | None:
     match node:
         case And(children):
-            tests = [test for test in map(build_prefilter, children) if test]
+            tests = [test for test in map(_build, children) if test]
             return _all(tests) if tests else None
         case Or(children):
-            some = [build_prefilter(child) for child in children]
+            some = [_build(child) for child in children]
             tests = [test for test in some if test]
             return _any(tests) if len(tests) == len(some) else None
-        case Words() if node.length > 1 and "venue" not in node.fields:
-            return _test([node], lambda chains: b"|".join(map(_phrase, chains[0])))
+        case Words() if node.length > 1:
+            return _of_phrase(node)
         case Near(_, (one, other)) if one.length == other.length == 1:
             return _test([one, other], lambda chains: _near(chains[0], chains[1], node.distance))
         case _:
             return None
+
+
+def _of_phrase(term: Words) -> Prefilter | None:
+    return _test([term], lambda chains: b"|".join(map(_phrase, chains[0])))
 
 
 def _all(tests: Sequence[Prefilter]) -> Prefilter:
