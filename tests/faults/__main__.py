@@ -125,7 +125,7 @@ def _counts(result: Verdict) -> Counter[str]:
             result.store: 1,
             "cells": 1,
             "lost": result.lost if not result.held else 0,
-            "window" if result.window else "outside": result.repeated,
+            "window" if result.window or result.under_way else "outside": result.repeated,
             "unknown": result.unknown,
             "stuck": result.stuck,
         }
