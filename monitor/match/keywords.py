@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import chain, combinations
 from math import comb
 
@@ -26,44 +25,58 @@ MAX_KEYWORD_LENGTH = 200
 # `2 of (a, b, c)` searches for every pair; with more combinations than this, for any one option.
 MAX_COMBINATIONS = 20
 
-_SHORT = 64  # bytes of a piece of which the words are kept
+_SHORT = 64  # bytes of a piece of which the keywords are kept
+_MOST_PIECES = 49_152
 _UNHELD = re.compile("[\x00-\x20\"'\x7f]")
 
 
-def paper_keywords(paper: Paper) -> frozenset[str]:
-    """Return the keywords of a paper: each word as written and in its form."""
-    found = _words(paper.title, paper.abstract)
+def paper_keywords(paper: Paper) -> str:
+    """Return the keywords of a paper, separated by spaces: each word as written and in its form.
+
+    Some stand there several times.
+    """
+    found = [_of_texts(paper.title, paper.abstract)]
     # Both sides of an abbreviation are cut out of the text, where they may be read differently.
     if definitions := find_definitions(paper.title, paper.abstract):
-        found |= _words(*chain.from_iterable(definitions))
+        found.append(_of_texts(*chain.from_iterable(definitions)))
     if paper.venue:
-        found.update(_key(f"venue:{word}") for word in _words(paper.venue))
+        found += [_key(f"venue:{word}") for word in _of_texts(paper.venue).split()]
     names = {
         word for written in paper.authors for name in spellings(written) for word in name.words
     }
-    found.update(_key(f"author:{word}") for word in names)
-    found.update(_key(f"category:{fold_label(value)}") for value in paper.categories)
-    return frozenset(found)
+    found += [_key(f"author:{word}") for word in names]
+    found += [_key(f"category:{fold_label(value)}") for value in paper.categories]
+    return " ".join(found)
 
 
-def _words(*texts: str) -> set[str]:
-    pieces = set(b"".join(map(cut, texts)).lower().decode("utf-8", "surrogatepass").split(" "))
-    simple = {one for one in pieces if one.isalnum() and one.isascii() and len(one) <= _SHORT}
-    return simple.union(map(form_of, simple), *map(_of_piece, pieces - simple))
+def _of_texts(*texts: str) -> str:
+    pieces = set(b"".join(map(cut, texts)).lower().split(b" "))
+    pieces.discard(b"")
+    return " ".join(map(_pieces.__getitem__, pieces))
 
 
-def _of_piece(piece: str) -> tuple[str, ...]:
-    return _of_short_piece(piece) if len(piece) <= _SHORT else _read_piece(piece)
+class _Pieces(dict[bytes, str]):
+    """The keywords of each piece of a text, worked out once for many papers: about 10 MB."""
+
+    def __missing__(self, piece: bytes) -> str:
+        found = _of_piece(piece)
+        if len(piece) <= _SHORT:
+            if len(self) >= _MOST_PIECES:
+                self.clear()
+            self[piece] = found
+        return found
 
 
-def _read_piece(piece: str) -> tuple[str, ...]:
-    read = words_of_piece(piece.encode("utf-8", "surrogatepass"))
-    forms = {form for word in read for form in (word.form, word.word)}
-    return tuple({_key(form) for form in forms})
+_pieces = _Pieces()
 
 
-# About 10 MB. A piece that is one word is not here: `form_of` keeps words for all who read.
-_of_short_piece = lru_cache(maxsize=16_384)(_read_piece)
+def _of_piece(piece: bytes) -> str:
+    if piece.isalnum() and len(piece) <= _SHORT:  # one word of ASCII
+        word = piece.decode()
+        form = form_of(word)
+        return word if word == form else f"{word} {form}"
+    forms = {form for word in words_of_piece(piece) for form in (word.form, word.word)}
+    return " ".join(map(_key, forms))
 
 
 def _key(text: str) -> str:

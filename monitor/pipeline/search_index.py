@@ -7,7 +7,7 @@ from monitor.pipeline.runtime import StageContext
 from monitor.store import papers, search
 
 # So many papers take about a tenth of a second, for which an ingest may have to wait.
-BATCH = 200
+BATCH = 500
 
 
 def make_searchable(context: StageContext, most: int | None = None) -> int:

@@ -9,7 +9,7 @@ also keeps its old keywords.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import sqlalchemy as sa
 
@@ -33,15 +33,17 @@ def waiting(tx: Transaction, limit: int) -> list[int]:
     return list(tx.scalars(sa.select(_waiting.paper_id).order_by(_waiting.paper_id).limit(limit)))
 
 
-def save(tx: Transaction, rows: Sequence[tuple[int, Collection[str]]]) -> None:
-    """Index papers. `tx` comes from `Database.ingesting` and has also read them."""
+def save(tx: Transaction, rows: Sequence[tuple[int, str]]) -> None:
+    """Index papers by their keywords, which spaces separate.
+
+    `tx` comes from `Database.ingesting` and has also read the papers.
+    """
     if not rows:
         return
     if tx.dialect.name == "sqlite":
-        texts = [(id, " ".join(sorted(keywords))) for id, keywords in rows]
-        tx.exec_driver_sql("INSERT INTO paper_words (rowid, words) VALUES (?, ?)", texts)
+        tx.exec_driver_sql("INSERT INTO paper_words (rowid, words) VALUES (?, ?)", list(rows))
     else:
-        words = [{"id": id, "words": sorted(keywords)} for id, keywords in rows]
+        words = [{"id": id, "words": list({*keywords.split(" ")} - {""})} for id, keywords in rows]
         tx.execute(_SAVE, words)
     done = among(tx, _waiting.paper_id, [id for id, _ in rows])
     tx.execute(sa.delete(schema.unsearched).where(done))
