@@ -36,6 +36,8 @@ def write(tx: Transaction, drafts: Iterable[Draft]) -> None:
 
 def before(tx: Transaction, revisions: Mapping[int, int]) -> dict[int, EarlierText]:
     """Return the text before a revision of each paper, where it is kept."""
+    if not revisions:  # as in most digests
+        return {}
     rows = tx.execute(
         sa.select(schema.earlier_text)
         .where(among(tx, _text.paper_id, revisions))

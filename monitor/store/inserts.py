@@ -17,8 +17,14 @@ def insert_new(tx: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]
     """Insert rows except those whose key exists; return how many were inserted."""
     if not rows:
         return 0
-    insert = _insert(tx, table).on_conflict_do_nothing()
+    insert = _insert_new(tx.dialect.name, table)
     return tx.execute(insert, rows, execution_options={"preserve_rowcount": True}).rowcount
+
+
+# For each digest: built once, since SQLAlchemy takes longer to build it than it takes.
+@cache
+def _insert_new(dialect: str, table: sa.Table) -> Any:
+    return _insert(dialect, table).on_conflict_do_nothing()
 
 
 def bind_value(tx: sa.Connection, column: sa.ColumnElement[Any], value: Any) -> Any:
@@ -89,7 +95,7 @@ def _insert_with_rows(
 
     PostgreSQL gets all rows in one JSON text, which takes half as long as row by row.
     """
-    insert, several = _insert(tx, table), list(rows.values())
+    insert, several = _insert(tx.dialect.name, table), list(rows.values())
     if tx.dialect.name == "sqlite" or len(several) == 1:
         return insert, several
     names = tuple(several[0])
@@ -117,8 +123,8 @@ def _rows_of_json(table: sa.Table, names: tuple[str, ...]) -> sa.Select[Any]:
     return sa.select(*columns.c)
 
 
-def _insert(tx: sa.Connection, table: sa.Table) -> Any:
-    if tx.dialect.name == "sqlite":
+def _insert(dialect: str, table: sa.Table) -> Any:
+    if dialect == "sqlite":
         return sqlite.insert(table)
     from sqlalchemy.dialects import postgresql  # with several drivers: it takes long to import
 

@@ -51,6 +51,8 @@ def _row_of(keyed: IncomingPaper) -> dict[str, Any]:
 
 def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[tuple[int, str, str], SightingText]:
     """Return the texts of records by paper, source and the source's own id."""
+    if not (ids := set(ids)):
+        return {}
     rows = tx.execute(sa.select(schema.sighting_text).where(among(tx, _text.paper_id, ids)))
     return {
         (row.paper_id, row.source, row.raw_id): SightingText(

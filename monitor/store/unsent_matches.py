@@ -47,8 +47,13 @@ def _all_unsent(dialect: str) -> sa.Select[Any]:
 
 def has_fresh(tx: Transaction, subscription: str, now: datetime) -> bool:
     """Return whether a subscription has an unsent match that is in no digest."""
-    one = _unsent(tx.dialect.name, sa.select(_change.paper_id), fresh=True).limit(1)
-    return tx.execute(one, {"subscription": subscription, "now": now}).first() is not None
+    parameters = {"subscription": subscription, "now": now}
+    return tx.execute(_one_fresh(tx.dialect.name), parameters).first() is not None
+
+
+@cache
+def _one_fresh(dialect: str) -> sa.Select[Any]:
+    return _unsent(dialect, sa.select(_change.paper_id), fresh=True).limit(1)
 
 
 def waiting(tx: Transaction, subscription: str, now: datetime) -> int:
