@@ -129,7 +129,8 @@ def fingerprint(paper: Paper) -> str:
 
 # Signs with a meaning in LaTeX or HTML. A text without them needs no clean-up.
 _MARKED_UP = frozenset(b"\\${}<&")
-_SIGNS = bytes(b for b in range(128) if not chr(b).isalnum() and b not in _MARKED_UP)
+_ALL_SIGNS = bytes(b for b in range(128) if not chr(b).isalnum())
+_SIGNS = _ALL_SIGNS.translate(None, bytes(_MARKED_UP))
 _SMALL = bytes(range(256)).lower()
 
 
@@ -139,7 +140,10 @@ def _letters(text: str) -> bytes:
         letters = text.encode().translate(_SMALL, _SIGNS)
         if letters.isalnum() or not letters:  # nothing marked up was left in it
             return letters
-    return "".join(filter(str.isalnum, plain(text).casefold())).encode()
+    words = plain(text)
+    if words.isascii():
+        return words.encode().translate(None, _ALL_SIGNS)
+    return "".join(filter(str.isalnum, words.casefold())).encode()
 
 
 _SUBTITLE = re.compile(r"\s*[:?!–—-]")

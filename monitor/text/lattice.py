@@ -186,4 +186,5 @@ def plain(text: str) -> str:
     text = text[:MAX_TEXT_LENGTH]
     if is_plain(text):
         return " ".join(_ASCII_PART.findall(text.lower()))
-    return " ".join(match.group() for match in _PART.finditer(fold(text).text))
+    folded = folded_text(text)
+    return " ".join((_ASCII_PART if folded.isascii() else _PART).findall(folded))
