@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -36,7 +36,11 @@ def _patterns(letter: str, spaceless: str) -> tuple[re.Pattern[str], re.Pattern[
 _ASCII_CHAIN, _ASCII_PART = _patterns("[a-z0-9]", "")
 
 
-_CHAIN, _PART = _patterns(_LETTER, rf"[{_SPACELESS}]|")
+@cache
+def _unicode_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Compiled for the first text that needs them: it takes as long as to import a library."""
+    return _patterns(_LETTER, rf"[{_SPACELESS}]|")
+
 
 _JOINT = re.compile(r"[-'_^]")
 
@@ -72,7 +76,7 @@ def words(text: str) -> tuple[Word, ...]:
 
 def _lattice(folded: Folded) -> tuple[Word, ...]:
     text, starts, ends = folded
-    chains, single = (_ASCII_CHAIN, _ASCII_PART) if text.isascii() else (_CHAIN, _PART)
+    chains, single = (_ASCII_CHAIN, _ASCII_PART) if text.isascii() else _unicode_patterns()
     found: list[Word] = []
     position = 0
     for chain in chains.finditer(text):
@@ -187,4 +191,5 @@ def plain(text: str) -> str:
     if is_plain(text):
         return " ".join(_ASCII_PART.findall(text.lower()))
     folded = folded_text(text)
-    return " ".join((_ASCII_PART if folded.isascii() else _PART).findall(folded))
+    part = _ASCII_PART if folded.isascii() else _unicode_patterns()[1]
+    return " ".join(part.findall(folded))

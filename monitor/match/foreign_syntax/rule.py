@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 QUOTES = '"“”„«»'
@@ -26,7 +28,8 @@ class Found(NamedTuple):
 Rewrite = Callable[[Found], str]
 
 
-class Rule(NamedTuple):
+@dataclass(frozen=True)
+class Rule:
     """One kind of syntax: what is wrong with it, and what to do.
 
     `message` and `hint` may name {found} and the groups of the pattern; the fault stands at the
@@ -34,11 +37,17 @@ class Rule(NamedTuple):
     quotes, too; only what stands outside is ever rewritten.
     """
 
-    pattern: re.Pattern[str]
+    written: str
     message: str
     hint: str = ""
     rewrite: Rewrite | None = None
     in_phrases: bool = False
+    capitals: bool = False
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled for the first topic that needs it, as few do: not at each start."""
+        return re.compile(self.written, re.NOFLAG if self.capitals else re.IGNORECASE)
 
 
 def rule(
@@ -51,10 +60,9 @@ def rule(
     capitals: bool = False,
 ) -> Rule:
     """Make a rule. `rewrite` may be a text; case counts in the pattern with `capitals`."""
-    compiled = re.compile(pattern, re.NOFLAG if capitals else re.IGNORECASE)
     if isinstance(rewrite, str):
-        return Rule(compiled, message, hint, lambda _: rewrite, in_phrases)
-    return Rule(compiled, message, hint, rewrite, in_phrases)
+        return Rule(pattern, message, hint, lambda _: rewrite, in_phrases, capitals)
+    return Rule(pattern, message, hint, rewrite, in_phrases, capitals)
 
 
 def mask_phrases(text: str) -> str:
