@@ -28,7 +28,6 @@ import sqlalchemy as sa
 from monitor.commands.search import search, try_topic
 from monitor.match import TopicIndex, parse_query
 from monitor.match.synonyms import NO_SYNONYMS
-from monitor.pipeline.busy import Busy
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.search_index import make_searchable
 from monitor.store import papers, schema
@@ -113,7 +112,7 @@ def measure(store: Database, count: int) -> bool:
     parts = cast(
         "Runtime",
         SimpleNamespace(
-            database=store, stopping=stopping, topics=(), synonyms=NO_SYNONYMS, busy=Busy()
+            database=store, stopping=stopping, topics=(), synonyms=NO_SYNONYMS
         ),
     )
     began = time.perf_counter()

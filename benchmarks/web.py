@@ -209,7 +209,7 @@ def _measure(folder: Path, port: int, count: int, times: int) -> int:
             busy.append(_ingest(folder, count, f"{run}-busy-{number}"))
             stopping.set()
             beside.join()
-        print(f"memory of serve before the pages are asked for: {_resident(service.pid):,.0f} MB")
+        print(f"memory of serve and its pages before: {_resident(service.pid):,.0f} MB")
         missed = _ask_all(client, times, folder, count)
         memory = _resident(service.pid)
     finally:
@@ -217,7 +217,7 @@ def _measure(folder: Path, port: int, count: int, times: int) -> int:
         service.wait()
     without, beside_them = statistics.median(quiet), statistics.median(busy)
     print(f"\nreading {DUMP:,} papers: {without:.2f} s without requests, {beside_them:.2f} s with")
-    print(f"resident memory of serve: {memory:,.0f} MB")
+    print(f"resident memory of serve and its pages: {memory:,.0f} MB")
     return missed
 
 
@@ -328,9 +328,11 @@ def _wait_for(client: httpx.Client) -> None:
 
 
 def _resident(pid: int) -> float:
+    """Return the megabytes of a process and of those that it started."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     found = re.search(r"VmRSS:\s+(\d+) kB", status)
-    return int(found[1]) / 1000 if found else 0.0
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    return (int(found[1]) / 1000 if found else 0.0) + sum(map(_resident, map(int, children)))
 
 
 def _run(folder: Path, *words: str) -> None:

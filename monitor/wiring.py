@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from monitor import plugins
 from monitor.channels.base import Shared, open_channel
@@ -30,9 +30,8 @@ from monitor.config import (
     topics_of,
 )
 from monitor.config.oauth_grant import grant_of
-from monitor.digest.render import JinjaTemplates
 from monitor.digest.schedule import parse_schedule
-from monitor.http.client import HttpClient
+from monitor.later import Later
 from monitor.model import Channel, Clock, SectionRule, Templates
 from monitor.pipeline.active_config import InForce
 from monitor.pipeline.runtime import ConfiguredSource, Destination, Retention, Runtime, Subscription
@@ -43,6 +42,10 @@ from monitor.store.locks import Owner
 from monitor.store.opening import open_store
 from monitor.store.refresh_tokens import KeptTokens
 from monitor.store.server_memory import Servers
+
+if TYPE_CHECKING:
+    from monitor.digest.render import JinjaTemplates
+    from monitor.http.client import HttpClient
 
 # The channel of a subscription's own addresses.
 EMAIL = "email"
@@ -61,7 +64,7 @@ def open_runtime(
         owner = Owner.hold(database)
         stack.callback(owner.release)
         client = stack.enter_context(closing(_http_client(settings, database, clock)))
-        templates = JinjaTemplates(settings.templates)
+        templates = _templates(settings)
         smtp, synonyms = settings.smtp, synonyms_of(settings)
         tokens = _tokens(smtp, client, KeptTokens(database, clock))
         keys = _keys(settings, database, clock)
@@ -71,7 +74,7 @@ def open_runtime(
             owner=owner,
             clock=clock,
             templates=templates,
-            fallback_templates=templates.fallback,
+            fallback_templates=templates.fallback if settings.templates else templates,
             sources=_sources(settings, client, clock),
             topics=tuple(topic.topic(synonyms) for topic in settings.topics.values()),
             synonyms=synonyms,
@@ -91,15 +94,31 @@ def open_runtime(
         )
 
 
+def _templates(settings: Settings) -> JinjaTemplates:
+    """Those of the user are opened at once, so that a folder that is missing is said at once."""
+
+    def open_them() -> JinjaTemplates:
+        from monitor.digest.render import JinjaTemplates
+
+        return JinjaTemplates(settings.templates)
+
+    return open_them() if settings.templates else cast("JinjaTemplates", Later(open_them))
+
+
 def _http_client(settings: Settings, database: Database, clock: Clock) -> HttpClient:
-    """Large downloads are kept beside the store: `/tmp` of a container is small."""
-    return HttpClient(
-        contact=settings.contact,
-        version=version("paper-monitor"),
-        gate_dir=_gates(database),
-        memory=Servers(database, clock),
-        downloads=database.path.parent if database.path else None,
-    )
+    def open_it() -> HttpClient:
+        from monitor.http.client import HttpClient
+
+        return HttpClient(
+            contact=settings.contact,
+            version=version("paper-monitor"),
+            gate_dir=_gates(database),
+            memory=Servers(database, clock),
+            # Large downloads are kept beside the store: `/tmp` of a container is small.
+            downloads=database.path.parent if database.path else None,
+        )
+
+    return cast("HttpClient", Later(open_it))
 
 
 def _keys(settings: Settings, database: Database, clock: Clock) -> KeyRing:

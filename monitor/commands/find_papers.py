@@ -26,7 +26,7 @@ EVERY = PaperFilter()
 Matches = Sequence[tuple[StoredPaper, Match | None]]
 PAGE_OF_RESULTS = 25
 # A page looks at so many papers' texts at most, and asks the indexes for so many ids.
-MOST_LOOKED_AT = 2_500
+MOST_LOOKED_AT = 800
 MOST_NAMED = 60_000
 # Most searches fill a page from the first batch.
 _FIRST_BATCH, _LONGEST_BATCH = 40, 800
@@ -87,7 +87,7 @@ def find_all(
 def _matcher(runtime: Runtime, query: str) -> QueryMatcher | None:
     if not query.strip():
         return None
-    return QueryMatcher(parse_query(query, runtime.synonyms), runtime.busy)
+    return QueryMatcher(parse_query(query, runtime.synonyms))
 
 
 def _pages(
@@ -153,7 +153,7 @@ def _named(
 
     What is not among these is rare, and is then looked up in the index of the filter.
     """
-    most = AT_ONCE if number else PAGE
+    most = PAGE if number == 0 else MOST_LOOKED_AT if wanted == EVERY else AT_ONCE
     if matcher and matcher.expression:
         return search_index.newest(tx, matcher.expression, below, most)
     if wanted.topic or wanted.kind not in (None, ChangeKind.NEW) or number > 1:

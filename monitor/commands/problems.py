@@ -134,6 +134,8 @@ def _find_unwritable(database: Database) -> Iterator[str]:
 
 
 def _list_template_faults(runtime: Runtime) -> Iterator[str]:
+    if runtime.templates is runtime.fallback_templates:
+        return  # the user has none
     for fault in runtime.templates.faults():
         yield f"template {fault.file}:{fault.line}: {fault.message}"
 

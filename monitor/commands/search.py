@@ -69,7 +69,7 @@ def search(runtime: Runtime, query: str, limit: int | None = None) -> Searched:
     """
     parsed = parse_query(query, runtime.synonyms) if query.strip() else None
     with runtime.database.reading() as tx:
-        pages = match_pages(tx, QueryMatcher(parsed, runtime.busy)) if parsed else ()
+        pages = match_pages(tx, QueryMatcher(parsed)) if parsed else ()
         matching = (one for _, page in pages for one, _ in page) if parsed else _every(tx)
         found = list(islice(matching, None if limit is None else limit + 1))
         shown = found[:limit]
@@ -134,8 +134,8 @@ def try_topic(
     else:
         parsed = parse_topic(replace(query, threshold=threshold or query.threshold))
     with runtime.database.reading() as tx:
-        found = _find_matches(tx, QueryMatcher(parsed, runtime.busy), reach)
-        theirs = _find_matches(tx, QueryMatcher(beside, runtime.busy), reach) if beside else None
+        found = _find_matches(tx, QueryMatcher(parsed), reach)
+        theirs = _find_matches(tx, QueryMatcher(beside), reach) if beside else None
         days = Counter(f"{day:%Y-%m-%d}" for day in found.days.values())
         return Trial(
             papers=found.papers,

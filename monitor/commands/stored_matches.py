@@ -9,15 +9,12 @@ from msgspec import structs
 from monitor.match import Match, Query, TopicIndex, build_prefilter, search_expression
 from monitor.match.tree import Label, every_leaf
 from monitor.model import Paper, SearchExpr, Sighting, StoredPaper
-from monitor.pipeline.busy import Busy
 from monitor.store import papers
 from monitor.store import search as search_index
 from monitor.store.database import Transaction
 
 PAGE = 100
 LONGEST_PAGE = 500
-# Seconds that a search waits for the stages, at most.
-PATIENCE = 0.25
 # So many are named at once after the first page: to begin again costs the more the rarer they are.
 AT_ONCE = 20_000
 
@@ -32,9 +29,7 @@ class QueryMatcher:
     `index` has only this query, under the name "". It keeps what each word means.
     """
 
-    def __init__(self, query: Query, busy: Busy) -> None:
-        """Between two pages it gives way to the stages while they are `busy`, but not for long."""
-        self._busy, self._patience = busy, PATIENCE
+    def __init__(self, query: Query) -> None:
         self.expression = search_expression(query.root)
         self._may = build_prefilter(query.root)
         self.index = TopicIndex({"": query})
@@ -43,7 +38,6 @@ class QueryMatcher:
 
     def match(self, tx: Transaction, ids: Iterable[int]) -> Matches:
         """Return those of the papers that match, in the order of `ids`."""
-        self._patience -= self._busy.wait(self._patience)
         page = load_page(tx, ids, self._may)
         asked = [stored.id for stored in page] if self._needs_sightings else ()
         seen = papers.sightings(tx, asked) if asked else {}

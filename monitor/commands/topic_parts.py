@@ -84,5 +84,5 @@ def _named(tx: Transaction, queries: Iterable[Query], newest: list[int]) -> list
         expression = search_expression(query.root)
         if expression is None:
             return newest
-        named |= set(search.newest(tx, expression, None, len(newest)))
+        named |= set(search.newest(tx, expression, None, len(newest), min(newest, default=0)))
     return [id for id in newest if id in named]

@@ -21,7 +21,11 @@ _ANY_REST = b"[^ \n]{0,60}"
 _GAP = b"[^a-z0-9\n]{0,60}"
 _WORDS = b"(?:[^ \n]{0,60}+ {1,60}+){0,%d}[^ \n]{0,60}"
 # The patterns count to 60, so that no text takes long; a text with a longer run is not tested.
-_LONG_RUN = re.compile(rb"(?<![^ \n])[^ \n]{60}|(?<![^a-z0-9\n])[^a-z0-9\n]{60}")
+# `bytes.translate` and `in` find such runs ten times as fast as a pattern does.
+_LONG_RUN = b"x" * 60
+_LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789")
+_IN_A_WORD = bytes(ord(" ") if byte in b" \n" else ord("x") for byte in range(256))
+_IN_A_GAP = bytes(ord(" ") if byte in _LETTERS | {10} else ord("x") for byte in range(256))
 
 Prefilter = Callable[[str, str], bool]
 
@@ -83,7 +87,7 @@ def _test(
 
     def prefilter(title: str, abstract: str) -> bool:
         text = letters(title) + b"\n" + letters(abstract)
-        if found.search(text) or _LONG_RUN.search(text):
+        if found.search(text) or _has_long_run(text):
             return True
         return _may_abbreviate(begin, title, abstract)
 
@@ -119,6 +123,10 @@ def _written(edge: Edge) -> bytes:
 
 def _begins(edge: Edge) -> tuple[str, ...]:
     return (edge.key,) if edge.prefix else beginnings(edge.key)
+
+
+def _has_long_run(text: bytes) -> bool:
+    return _LONG_RUN in text.translate(_IN_A_WORD) or _LONG_RUN in text.translate(_IN_A_GAP)
 
 
 def _may_abbreviate(begin: Sequence[bytes], title: str, abstract: str) -> bool:

@@ -66,9 +66,9 @@ def do(
             if _ingest(runtime, task.of):
                 follow(Task(Step.MATCH))
         case Step.MATCH:
-            _match(runtime)
+            match(runtime)
         case Step.COMPOSE:
-            _match(runtime)
+            match(runtime)
             for chunk in find_chunks(runtime, share):
                 follow(Task(Step.COMPOSE_SOME, str(chunk)))
         case Step.COMPOSE_SOME:
@@ -92,11 +92,6 @@ def _ingest(runtime: Runtime, source: str) -> bool:
     return True
 
 
-def _match(runtime: Runtime) -> None:
-    with runtime.busy:
-        match(runtime)
-
-
 def _compose(
     runtime: Runtime, chunk: int, follow: Callable[[Task], object], share: int | None
 ) -> None:
@@ -106,8 +101,7 @@ def _compose(
         if not names:
             return
     failed: dict[str, Exception] = {}
-    with runtime.busy:
-        composed = compose(runtime, names, patient=True, on_failure=failed.__setitem__)
+    composed = compose(runtime, names, patient=True, on_failure=failed.__setitem__)
     if composed:
         for line in runtime.lines:
             follow(Task(Step.DELIVER, line))

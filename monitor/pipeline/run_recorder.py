@@ -95,7 +95,7 @@ class RunRecorder:
         """
         now = self.context.clock.now()
         circumstances = DecisionContext(now, self.first_run, self.configured.dated, self._undated)
-        with self.context.busy, self.context.database.ingesting() as tx:
+        with self.context.database.ingesting() as tx:
             stored = store_chunk(
                 tx,
                 self.configured.name,

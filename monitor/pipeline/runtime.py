@@ -17,7 +17,6 @@ from monitor.digest.schedule import Schedule
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.model import Channel, Clock, FirstRun, SectionRule, SourceLabel, Templates, Topic
 from monitor.pipeline.active_config import InForce
-from monitor.pipeline.busy import Busy
 from monitor.signing import KeyRing
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
@@ -107,7 +106,6 @@ class StageContext:
     clock: Clock
     ahead: Callable[[], timedelta] = timedelta
     stopping: threading.Event = field(default_factory=threading.Event)
-    busy: Busy = field(default_factory=Busy)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""`web`: the pages alone, as a process of their own on the store of a service."""
+"""`web`: the pages alone, as a process on the store of a service."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ from datetime import timedelta
 from pathlib import Path
 
 from monitor.app import App
+from monitor.config import WebSettings
 from monitor.model import Clock
 from monitor.service.process import Running
+from monitor.web.listening import bound
 from monitor.web.server import serving_pages
 
 TICK = timedelta(seconds=20)
 
 
 class Pages(Running):
-    """Pages under one configuration until it changes. Raises MonitorError for a taken address."""
+    """Pages under one configuration until it changes. Raises MonitorError for a taken address.
+
+    `listen` is another address than that of the settings.
+    """
 
     def __init__(self, path: Path, clock: Clock, listen: str = "", tick: timedelta = TICK) -> None:
         super().__init__(path, clock)
@@ -22,7 +27,10 @@ class Pages(Running):
         self.tick = tick
 
     def work(self, app: App) -> None:
-        with serving_pages(app.settings, app.runtime, self.listen):
+        web = app.settings.web or WebSettings()
+        if self.listen:
+            web = WebSettings.model_validate({**dict(web), "listen": self.listen})
+        with bound(web) as listening, serving_pages(app.settings, app.runtime, listening):
             self.serving.set()
             while not self._wake.wait(self.tick.total_seconds()):
                 self._reload(app)

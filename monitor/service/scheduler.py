@@ -25,7 +25,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from monitor.app import App
 from monitor.commands.heartbeat import SERVICE, end_of_life, living_workers, sign_of_life
-from monitor.errors import MonitorError, StoreBusyError, StoreError
+from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Clock
 from monitor.pipeline import flow
 from monitor.pipeline.flow import Step, Task
@@ -33,6 +33,7 @@ from monitor.pipeline.incidents import note_outage
 from monitor.pipeline.ingest import is_being_read, is_due
 from monitor.service.job_queue import Queue, open_queue
 from monitor.service.outages import Outages
+from monitor.service.pages_process import PagesProcess
 from monitor.service.process import Running
 from monitor.service.slack_listener import listening
 from monitor.store.locks import ServiceLock, service_lock
@@ -80,17 +81,27 @@ class Service(Running):
         with _place(app) as place, open_queue(app.runtime.database) as queue, ExitStack() as stack:
             jobs = _Jobs(app, self.clock, self.tick, lambda: self._look(app, place), queue)
             jobs.start()
-            if self.with_pages and app.settings.web:
-                _open_pages(app, stack)
+            pages = self._start_pages(app, stack)
             if app.settings.slack and app.settings.slack.app_token:
                 stack.enter_context(listening(app.settings.slack, app.runtime))
             self._announce(app)
             while not self._wake.wait(self.tick.total_seconds()):
                 jobs.wake_late_jobs()
+                if pages:
+                    pages.keep()
             log.info("finishing work in progress", because=self._reason())
             jobs.stop()
             with suppress(StoreError):
                 end_of_life(app.runtime.database, SERVICE)
+
+    def _start_pages(self, app: App, stack: ExitStack) -> PagesProcess | None:
+        """Start the process of the pages, if there shall be any, until `stack` is closed."""
+        if not self.with_pages or app.settings.web is None:
+            return None
+        pages = PagesProcess(app.settings, app.settings.web, self.clock)
+        stack.callback(pages.end)
+        pages.keep()
+        return pages
 
     def _look(self, app: App, place: ServiceLock | None) -> None:
         """Keep our place, or stop when another service has it; take up a changed file."""
@@ -114,16 +125,6 @@ def _place(app: App) -> Iterator[ServiceLock | None]:
         yield place
 
 
-def _open_pages(app: App, stack: ExitStack) -> None:
-    """Serve the pages until `stack` is closed; where their address is taken, do without them."""
-    from monitor.web.server import serving_pages
-
-    try:
-        stack.enter_context(serving_pages(app.settings, app.runtime))
-    except MonitorError as fault:
-        log.warning("pages not served", error=fault.message, hint=fault.hint)
-
-
 class _Jobs:
     """The jobs of one configuration. They never pile up: the store knows what is due."""
 
@@ -145,6 +146,7 @@ class _Jobs:
         self.began = time.monotonic()
         self._noting = threading.Lock()
         self._is_missing = False
+        self._woken: set[str] = set()
         self.unread = set(app.runtime.sources)
         lines = app.runtime.lines
         self.executors = {
@@ -175,8 +177,12 @@ class _Jobs:
         *arguments: object,
     ) -> None:
         def run(*arguments: object) -> None:
-            with self.outages.watch(name, seen_by=WATCH if tick >= CLEAN_UP else ""):
-                self._run_if_store_exists(job, *arguments)
+            self._woken.add(name)
+            # APScheduler skips a job that is woken while it runs, so it runs once more here.
+            while name in self._woken and not self.app.runtime.stopping.is_set():
+                self._woken.discard(name)
+                with self.outages.watch(name, seen_by=WATCH if tick >= CLEAN_UP else ""):
+                    self._run_if_store_exists(job, *arguments)
 
         self.scheduler.add_job(
             run,
@@ -234,6 +240,7 @@ class _Jobs:
 
     def _wake(self, job: str) -> None:
         """Run a job now rather than at its next tick; a mail need not wait for the clock."""
+        self._woken.add(job)
         with suppress(JobLookupError):
             self.scheduler.modify_job(job, next_run_time=datetime.now(UTC))
 

@@ -8,7 +8,6 @@ also keeps its old keywords.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Sequence
 
 import sqlalchemy as sa
@@ -56,10 +55,13 @@ _SAVE = sa.text(
 )
 
 
-def newest(tx: Transaction, sought: SearchExpr | None, below: int | None, limit: int) -> list[int]:
+def newest(
+    tx: Transaction, sought: SearchExpr | None, below: int | None, limit: int, floor: int = 0
+) -> list[int]:
     """Return the ids of the newest papers that may match an expression, newest first.
 
-    None matches all papers. `below` is the last id of the page before.
+    None matches all papers. `below` is the last id of the page before, and `floor` the lowest id
+    that is wanted of those that match.
     """
     if sought is None:
         every = sa.select(_paper.id).order_by(_paper.id.desc()).limit(limit)
@@ -67,25 +69,30 @@ def newest(tx: Transaction, sought: SearchExpr | None, below: int | None, limit:
     beneath = 2**63 - 1 if below is None else below
     late = (
         sa.select(_waiting.paper_id)
-        .where(_waiting.paper_id < beneath)
+        .where(_waiting.paper_id < beneath, _waiting.paper_id >= floor)
         .order_by(_waiting.paper_id.desc())
         .limit(limit)
     )
     found = tx.scalars(
         _FTS5 if tx.dialect.name == "sqlite" else _TSVECTOR,
-        {"sought": written(sought, tx.dialect.name), "below": beneath, "limit": limit},
+        {
+            "sought": written(sought, tx.dialect.name),
+            "below": beneath,
+            "floor": floor,
+            "limit": limit,
+        },
     )
-    both = heapq.merge(found, tx.scalars(late), reverse=True)
-    return list(dict.fromkeys(both))[:limit]
+    return sorted({*found, *tx.scalars(late)}, reverse=True)[:limit]
 
 
 _FTS5 = sa.text(
     "SELECT rowid FROM paper_words WHERE paper_words MATCH :sought AND rowid < :below"
+    " AND rowid >= :floor"
     " ORDER BY rowid DESC LIMIT :limit"
 )
 _TSVECTOR = sa.text(
     "SELECT paper_id FROM paper_words WHERE words @@ CAST(:sought AS tsquery)"
-    " AND paper_id < :below ORDER BY paper_id DESC LIMIT :limit"
+    " AND paper_id < :below AND paper_id >= :floor ORDER BY paper_id DESC LIMIT :limit"
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from urllib.parse import quote
 
 import structlog
@@ -11,7 +10,6 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from monitor.errors import MonitorError
-from monitor.pipeline.busy import Busy
 from monitor.web.access import SESSION, SIGNED, SLACK, Asked, Refusal, Role, Viewer, admit
 from monitor.web.site import show_problem, site_of
 
@@ -20,8 +18,6 @@ log = structlog.get_logger()
 # No form of ours is longer; Slack sends the whole message with what was chosen in it.
 LONGEST_BODY, LONGEST_OF_SLACK = 64 * 1024, 1024 * 1024
 
-# Seconds that a page waits for the service's own work, at most, and between two looks.
-MOST_PATIENT, BREATH = 0.15, 0.01
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
@@ -50,7 +46,6 @@ class Guard:
         if refusal:
             await _refused(request, refusal)(scope, receive, _with_headers(request, send))
             return
-        await _give_way(site_of(request).runtime.busy)
         answer = _with_headers(request, send)
         try:
             await self.app(scope, _limited(receive, _longest(request)), answer)
@@ -77,14 +72,6 @@ class Guard:
         if not length.isdecimal() or int(length) > _longest(request):
             return Refusal(413, "This request is longer than any form here.")
         return None
-
-
-async def _give_way(busy: Busy) -> None:
-    """Wait while papers are being stored or digests composed, but for a moment only."""
-    waited = 0.0
-    while busy and waited < MOST_PATIENT:
-        await asyncio.sleep(BREATH)
-        waited += BREATH
 
 
 def _refused(request: Request, refusal: Refusal) -> Response:

@@ -1,4 +1,4 @@
-"""Serving the pages: uvicorn on a thread of its own, beside the service or alone."""
+"""Serving the pages: uvicorn on a thread of its own."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from dataclasses import replace
 import structlog
 import uvicorn
 
-from monitor.config import Settings, WebSettings
-from monitor.errors import MonitorError
+from monitor.config import Settings
 from monitor.pipeline.runtime import Runtime
 from monitor.store.database import Database
 from monitor.web.application import make_application, open_site
@@ -24,22 +23,14 @@ GRACE = 3
 # More requests at a time are answered with 503; each that is idle is closed.
 MOST_AT_ONCE = 100
 IDLE = 15
-BACKLOG = 128
 
 
 @contextmanager
-def serving_pages(settings: Settings, runtime: Runtime, listen: str = "") -> Iterator[str]:
-    """Serve pages until the block ends, with reads of their own; yield their address.
-
-    `listen` is another address than that of the settings. Raises MonitorError where it is taken.
-    """
-    web = settings.web or WebSettings()
-    if listen:
-        web = WebSettings.model_validate({**dict(web), "listen": listen})
-    with bound(web) as listening, _own_reads(runtime) as own:
-        application = make_application(open_site(settings, own))
+def serving_pages(settings: Settings, runtime: Runtime, listening: socket.socket) -> Iterator[None]:
+    """Serve pages on a socket until the block ends, with reads of their own."""
+    with _own_reads(runtime) as own:
         config = uvicorn.Config(
-            application,
+            make_application(open_site(settings, own)),
             # Who asks is decided by `access`, from the connection itself.
             proxy_headers=False,
             server_header=False,
@@ -52,38 +43,22 @@ def serving_pages(settings: Settings, runtime: Runtime, listen: str = "") -> Ite
             ws="none",
         )
         server = uvicorn.Server(config)
-        # Signals are taken on the main thread alone, so uvicorn leaves them to the service.
+        # Signals are taken on the main thread alone, so uvicorn leaves them to the process.
         thread = threading.Thread(
             target=server.run, kwargs={"sockets": [listening]}, name="pages", daemon=True
         )
         thread.start()
-        host, port = web.address
-        address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-        log.info("pages served", address=settings.public_url or address)
+        log.info("pages served", address=settings.public_url or _address_of(listening))
         try:
-            yield address
+            yield
         finally:
             server.should_exit = True
             thread.join(GRACE + 2)
 
 
-@contextmanager
-def bound(web: WebSettings) -> Iterator[socket.socket]:
-    """Open the socket to listen on. Raises MonitorError, with what to do, where that fails."""
-    host, port = web.address
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except OSError as error:
-        raise MonitorError(
-            f"pages cannot be served at {web.listen}: {error.strerror or error}",
-            "set another address with web: {listen: 127.0.0.1:8081}, or web: off",
-        ) from error
-    # Each connection inherits it. asyncio sets it only where a socket names its protocol, as those
-    # accepted here do not; without it the end of each answer waits 40 ms for the client's ACK.
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    with listening:
-        yield listening
+def _address_of(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 @contextmanager

@@ -18,7 +18,6 @@ from monitor.errors import QueryError
 from monitor.match import paper_keywords
 from monitor.match.synonyms import NO_SYNONYMS
 from monitor.model import ChangeKind, PaperFilter
-from monitor.pipeline.busy import Busy
 from monitor.pipeline.runtime import Runtime
 from monitor.store import papers, schema, search
 from monitor.store.database import Database
@@ -67,7 +66,7 @@ def runtime(
 
 
 def of(store: Database) -> Runtime:
-    return cast("Runtime", SimpleNamespace(database=store, synonyms=NO_SYNONYMS, busy=Busy()))
+    return cast("Runtime", SimpleNamespace(database=store, synonyms=NO_SYNONYMS))
 
 
 def index(store: Database) -> None:

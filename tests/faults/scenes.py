@@ -406,9 +406,9 @@ class Serving(ByMail):
 
 
 class WithPages(Serving):
-    """The service with its pages: somebody stops another subscription at the moment of the digest.
+    """The pages beside the service: somebody stops a subscription at the moment of the digest.
 
-    Where the click is not answered, it comes again.
+    The pages are harmed. Where the click is not answered, it comes again.
     """
 
     def prepare(self, house: House, stage: Stage) -> None:
@@ -419,18 +419,21 @@ class WithPages(Serving):
 
     def act(self, folder: Path, order: Order) -> int:
         client, result = self._pages(folder), []
-        running = process.start(folder, "serve", "--now", at(self.now), order=order)
+        service = process.start(folder, "serve", "--no-pages", "--now", at(self.now))
+        pages = process.start(folder, "web", "--now", at(self.now), order=order)
         seconds = FULL_FOR if order.harm == "full" else PATIENCE
 
         def is_over() -> bool:
             if not result and _click(client):
                 result.append(True)
-            return not running.is_alive() or (bool(result) and self._is_done(folder))
+            return (bool(result) or not pages.is_alive()) and self._is_done(folder)
 
         with suppress(AssertionError):
             wait(is_over, seconds)
-        running.terminate()
-        return process.ended(running)
+        service.terminate()
+        pages.terminate()
+        process.ended(service)
+        return process.ended(pages)
 
     def recover(self, folder: Path) -> None:
         client = self._pages(folder)
@@ -582,7 +585,7 @@ SCENES: dict[str, Scene] = {
             ("wish",),
             mailed_and_clicked,
             {**MAIL, CLICKER: ("other",)},
-            words=("serve",),
+            words=("web",),
         ),
         NewStore("new store", ("migration", "owner", "topics"), mailed, MAIL),
         BackedUp("backup", ("backup",), mailed, MAIL, words=("backup", "copy.db")),

@@ -23,6 +23,7 @@ from monitor.app import App
 from monitor.commands.heartbeat import SERVICE
 from monitor.errors import ConfigError, StoreError
 from monitor.model import DeliveryState
+from monitor.pipeline.flow import Step, Task
 from monitor.service.scheduler import Service, _Jobs
 from monitor.store import deliveries, digests, heartbeats
 from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House
@@ -170,6 +171,31 @@ def test_X21_a_job_that_waits_for_a_thread_is_not_missed_and_runs_once(house: Ho
     assert {(job.misfire_grace_time, job.coalesce, job.max_instances) for job in made} == {
         (None, True, 1)
     }
+
+
+def test_a_job_that_is_woken_while_it_runs_runs_once_more(house: House, smtp: ScriptedSmtp):
+    """What is composed during a delivery does not wait for the next tick, which is an hour away."""
+    house.by_mail(smtp.port)
+    house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
+    house.add("1.txt", AGENTS)
+    house.write()
+    until = threading.Event()
+    smtp.script["dot"].append(Hold(until, "250 2.0.0 queued"))
+    with house.opened() as app:
+        jobs = _Jobs(app, house.clock, timedelta(hours=1), lambda: None)
+        jobs.start()
+        try:
+            assert smtp.held.wait(PATIENCE)
+            house.add("2.txt", ("Agents of Language", "A language that agents may speak."))
+            house.clock.move(hours=1)
+            app.ingest()
+            app.match()
+            jobs._follow(Task(Step.COMPOSE_SOME, "0"))
+            until.set()
+            wait(lambda: len(smtp.received) == 2)
+        finally:
+            until.set()
+            jobs.stop()
 
 
 def problems(house: House) -> list[str]:

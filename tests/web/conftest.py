@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from monitor.app import App
+from monitor.web.listening import bound
 from monitor.web.server import serving_pages
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.patience import PATIENCE
@@ -28,7 +29,8 @@ def pages(house: House, **web: Any) -> Iterator[tuple[App, httpx.Client]]:
     house.settings["web"] = {"listen": listen} | web
     with (
         house.opened() as app,
-        serving_pages(app.settings, app.runtime),
+        bound(app.settings.web) as listening,
+        serving_pages(app.settings, app.runtime, listening),
         httpx.Client(base_url=f"http://{listen}", timeout=PATIENCE) as client,
     ):
         yield app, client

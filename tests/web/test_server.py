@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 from monitor.config import WebSettings
-from monitor.web.server import bound
+from monitor.web.listening import bound
 from tests.web.conftest import free_port
 
 

@@ -33,11 +33,11 @@ from monitor.web.site import show, show_problem, site_of
 
 # Topics on a page: a list of more would be slow to load.
 LISTED = 250
-NEWEST = 20
+NEWEST = 15
 # A longer query is refused before it is read.
 LONGEST = 4_000
 # Parts are counted among so many of the newest papers, so that a page is made at once.
-TRIED = 1_000
+TRIED = 500
 # Who types waits: what is found is estimated from fewer papers than on the command line.
 TYPED = Reach(matching=1_000, named=20_000)
 

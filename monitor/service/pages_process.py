@@ -1,0 +1,96 @@
+"""The pages of a service run in a process of their own, which `serve` starts beside itself.
+
+Python runs one thread at a time: pages in the process of the stages would take turns from them.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack, suppress
+from typing import IO, cast
+
+import structlog
+
+from monitor.config import Settings, WebSettings
+from monitor.errors import MonitorError
+from monitor.model import Clock
+from monitor.web.listening import bound
+
+log = structlog.get_logger()
+
+# Seconds in which the process has to end: longer than requests under way are given.
+ENDS_WITHIN = 6.0
+
+
+class PagesProcess:
+    """The process of the pages under one configuration, from `keep` to `end`.
+
+    The socket is opened here, so that visitors wait, and are not refused, while a process that
+    broke is replaced. It ends when its standard input does, also when this process is killed.
+    """
+
+    def __init__(self, settings: Settings, web: WebSettings, clock: Clock) -> None:
+        self._web = web
+        self._message = pickle.dumps((settings, clock), pickle.HIGHEST_PROTOCOL)
+        self._stack = ExitStack()
+        self._listening: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_refused = False
+
+    def keep(self) -> None:
+        """See to it that the process runs, where the address can be had."""
+        if self._listening is None and not self._listen():
+            return
+        if self._process is not None:
+            status = self._process.poll()
+            if status is None:
+                return
+            log.warning("pages ended unexpectedly", status=status)
+            self._let_go(self._process)
+        self._start()
+
+    def end(self) -> None:
+        """Let requests under way come to their end, and close the address."""
+        self._stack.close()
+        if self._process is not None:
+            self._let_go(self._process)
+
+    def _listen(self) -> bool:
+        try:
+            self._listening = self._stack.enter_context(bound(self._web))
+        except MonitorError as fault:
+            if not self._is_refused:
+                log.warning("pages not served", error=fault.message, hint=fault.hint)
+            self._is_refused = True
+            return False
+        return True
+
+    def _start(self) -> None:
+        listening = cast("socket.socket", self._listening)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "monitor.service.pages_worker", str(listening.fileno())],
+            stdin=subprocess.PIPE,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            pass_fds=[listening.fileno()],
+            start_new_session=True,  # Ctrl-C is for this process, which ends its pages
+        )
+        with suppress(BrokenPipeError):  # `keep` sees that it has ended
+            _input(self._process).write(self._message)
+            _input(self._process).flush()
+
+    def _let_go(self, process: subprocess.Popen[bytes]) -> None:
+        with suppress(OSError):
+            _input(process).close()
+        try:
+            process.wait(ENDS_WITHIN)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _input(process: subprocess.Popen[bytes]) -> IO[bytes]:
+    return cast("IO[bytes]", process.stdin)

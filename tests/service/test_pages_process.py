@@ -1,0 +1,100 @@
+"""The pages of a service: a process beside it that comes back, and never stays behind."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+
+import httpx
+import pytest
+from structlog.testing import capture_logs
+
+from monitor.service.pages_process import PagesProcess
+from tests.house import House
+from tests.patience import PATIENCE, wait
+from tests.web.conftest import TOKEN, free_port
+
+ALIVE = "/static/style.css"
+
+
+@pytest.fixture
+def port(house: House) -> int:
+    port = free_port()
+    house.settings["web"] = {"listen": f"127.0.0.1:{port}", "token": TOKEN}
+    return port
+
+
+def get(port: int, path: str = ALIVE) -> int:
+    """Ask for a page, and return the status of the answer, 0 where nobody answers."""
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    try:
+        url = f"http://127.0.0.1:{port}{path}"
+        return httpx.get(url, headers=headers, timeout=PATIENCE).status_code
+    except httpx.TransportError:
+        return 0
+
+
+@contextmanager
+def beside(house: House) -> Iterator[PagesProcess]:
+    with house.opened() as app:
+        assert app.settings.web
+        result = PagesProcess(app.settings, app.settings.web, house.clock)
+        try:
+            result.keep()
+            yield result
+        finally:
+            result.end()
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_pages_end_with_the_service_however_it_ends(
+    house: House, port: int, ending: signal.Signals
+):
+    service = house.process("serve")
+    try:
+        wait(lambda: get(port) == 200)
+        assert get(port, "/status") == 200
+        service.send_signal(ending)
+        # Its standard error ends when the last process that writes to it has ended.
+        service.communicate(timeout=PATIENCE)
+    finally:
+        service.kill()
+    assert service.returncode == (-ending if ending == signal.SIGKILL else 0)
+    assert get(port) == 0
+
+
+def test_pages_that_broke_come_back_and_visitors_wait_for_them(house: House, port: int):
+    with beside(house) as pages, capture_logs() as logs:
+        wait(lambda: get(port) == 200)
+        _process_of(pages).kill()
+        _process_of(pages).wait(PATIENCE)
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as visitor:
+            visitor.sendall(f"GET {ALIVE} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n".encode())
+            pages.keep()
+            assert visitor.recv(12) == b"HTTP/1.1 200"
+        pages.keep()
+    assert [(one["event"], one["log_level"], one["status"]) for one in logs] == [
+        ("pages ended unexpectedly", "warning", -signal.SIGKILL)
+    ]
+    assert get(port) == 0
+
+
+def test_a_taken_address_is_a_warning_and_is_used_when_it_is_free(house: House, port: int):
+    with capture_logs() as logs:
+        taken = socket.create_server(("127.0.0.1", port))
+        with taken, beside(house) as pages:
+            pages.keep()
+            taken.close()
+            pages.keep()
+            wait(lambda: get(port) == 200)
+    [said] = logs
+    assert said["event"] == "pages not served"
+    assert f"127.0.0.1:{port}" in said["error"] and "web: off" in said["hint"]
+
+
+def _process_of(pages: PagesProcess) -> subprocess.Popen[bytes]:
+    return cast("subprocess.Popen[bytes]", pages._process)
