@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 EVERY = PaperFilter()
 Matches = Sequence[tuple[StoredPaper, Match | None]]
-PAGE_OF_RESULTS = 25
+PAGE_OF_RESULTS = 20
 # A page looks at so many papers' texts at most, and asks the indexes for so many ids.
 MOST_LOOKED_AT = 800
 MOST_NAMED = 60_000

@@ -126,22 +126,36 @@ class Reader:
                     found.append((number, word.start, word.end))
         return found
 
-    def _simple(self, piece: bytes) -> int:
-        """Return the form of a piece that is one word of letters and digits, else 0."""
-        if not piece.isalnum():
-            return 0
-        word = piece.decode()
-        for length in self._lengths:
-            if f"{word[:length]}*" in self._numbers:
-                return 0
-        form = form_of(word)
-        return self._numbers.get(form) or self._number(form)
+    def _simple(self, pieces: Sequence[bytes]) -> list[int]:
+        """Return the forms of pieces that are one word of letters and digits, 0 for others."""
+        # Thousands at a time are new in a search: what `_number` does stands here for many.
+        numbers, free, size = self._numbers, self._free, len(self._used)
+        found: list[int] = []
+        for piece in pieces:
+            word = piece.decode() if piece.isalnum() else ""
+            if not word or (self._lengths and self._has_beginning(word)):
+                found.append(0)
+                continue
+            form = form_of(word)
+            number = numbers.get(form)
+            if number is None:
+                if free:
+                    number = free.pop()
+                else:
+                    number, size = size, size + 1
+                numbers[form] = number
+            found.append(number)
+        self._used.reach(size)
+        return found
+
+    def _has_beginning(self, word: str) -> bool:
+        return any(f"{word[:length]}*" in self._numbers for length in self._lengths)
 
     def _no_pieces(self) -> Pieces:
         # A proxy, so that a reader is freed, with its many megabytes, as soon as it is let go.
         own = proxy(self)
         return Pieces(
-            lambda piece: own._simple(piece),
+            lambda pieces: own._simple(pieces),
             lambda piece: own.number_words(words_of_piece(piece)),
         )
 

@@ -59,7 +59,9 @@ class Pieces:
     """
 
     def __init__(
-        self, simple: Callable[[bytes], int], edges: Callable[[bytes], Sequence[_Word]]
+        self,
+        simple: Callable[[Sequence[bytes]], list[int]],
+        edges: Callable[[bytes], Sequence[_Word]],
     ) -> None:
         self._simple = simple
         self._edges = edges
@@ -101,7 +103,7 @@ class Pieces:
             # Of pieces that are mixed alike, which are nearly always equal, one is learned.
             new = missing[_firsts_of_each(_mix(first[missing], second[missing]))]
             spans = zip(begins[new].tolist(), ends[new].tolist(), strict=True)
-            learned = [self._learn(written[begin:end]) for begin, end in spans]
+            learned = self._learn([written[begin:end] for begin, end in spans])
             self._known.add(first[new], second[new], np.array(learned, np.int32))
             found[missing] = self._known.find(first[missing], second[missing])
             missing = missing[found[missing] == 0]
@@ -112,14 +114,17 @@ class Pieces:
     def _of_long(self, piece: bytes) -> int:
         code = self._long.get(piece)
         if code is None:
-            code = self._long[piece] = self._learn(piece)
+            [code] = self._learn([piece])
+            self._long[piece] = code
             self._long_bytes += len(piece)
         return code
 
-    def _learn(self, piece: bytes) -> int:
-        form = self._simple(piece)
-        if form:
-            return form
+    def _learn(self, pieces: Sequence[bytes]) -> list[int]:
+        """Return the codes of pieces: the forms of those that are one word, and of others new."""
+        found = zip(pieces, self._simple(pieces), strict=True)
+        return [form or self._learn_other(piece) for piece, form in found]
+
+    def _learn_other(self, piece: bytes) -> int:
         found = self._edges(piece)
         if len(found) == 1 and found[0][1:] == (0, 1):
             return found[0][0]
