@@ -111,9 +111,7 @@ def measure(store: Database, count: int) -> bool:
     stopping = threading.Event()
     parts = cast(
         "Runtime",
-        SimpleNamespace(
-            database=store, stopping=stopping, topics=(), synonyms=NO_SYNONYMS
-        ),
+        SimpleNamespace(database=store, stopping=stopping, topics=(), synonyms=NO_SYNONYMS),
     )
     began = time.perf_counter()
     make_searchable(parts)
