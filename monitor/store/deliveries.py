@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,7 +13,7 @@ from monitor.model import Delivery, DeliveryState, Rendered
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.packed import body_of
-from monitor.store.sql import among
+from monitor.store.sql import among, one_of, values_parameter
 
 WAITING = (DeliveryState.PLANNED, DeliveryState.RETRY)
 _delivery = schema.delivery.c
@@ -50,7 +51,7 @@ def set_if(tx: Transaction, condition: sa.ColumnElement[bool], **values: Any) ->
 
 def get(tx: Transaction, delivery_id: int) -> Delivery:
     """Return a delivery. Raises UsageError if there is none with this number."""
-    rows = select(tx, _delivery.id == delivery_id)
+    rows = with_bodies(tx, [delivery_id])
     if not rows:
         raise UsageError(f"there is no delivery {delivery_id}", "`deliveries` lists them")
     return rows[0]
@@ -106,9 +107,21 @@ def counts(tx: Transaction) -> dict[DeliveryState, int]:
 
 def select(tx: Transaction, condition: sa.ColumnElement[bool]) -> list[Delivery]:
     """Return the deliveries for which a condition holds, in the order they were planned."""
-    bodies = (_rendered.body, _rendered.packed, _digest.packed.label("content"))
-    rows = tx.execute(_query(*bodies).where(condition).order_by(_delivery.id))
+    rows = tx.execute(_query(*_BODIES).where(condition).order_by(_delivery.id))
     return [_to_delivery(row) for row in rows]
+
+
+def with_bodies(tx: Transaction, ids: Iterable[int]) -> list[Delivery]:
+    """Return the deliveries with these ids, in the order they were planned."""
+    dialect = tx.dialect.name
+    rows = tx.execute(_with_bodies(dialect), values_parameter(dialect, ids))
+    return [_to_delivery(row) for row in rows]
+
+
+# Built once: every delivery is read so before it is sent.
+@cache
+def _with_bodies(dialect: str) -> sa.Select[Any]:
+    return _query(*_BODIES).where(one_of(dialect, _delivery.id)).order_by(_delivery.id)
 
 
 def select_without_bodies(tx: Transaction, condition: sa.ColumnElement[bool]) -> list[Delivery]:
@@ -117,6 +130,7 @@ def select_without_bodies(tx: Transaction, condition: sa.ColumnElement[bool]) ->
     return [_to_delivery(row) for row in rows]
 
 
+_BODIES = (_rendered.body, _rendered.packed, _digest.packed.label("content"))
 _NO_BODIES = tuple(sa.null().label(name) for name in ("body", "packed", "content"))
 
 

@@ -21,10 +21,17 @@ from monitor.store.deliveries import (
     WAITS_AGAIN,
     first_part,
     is_in,
-    select,
     set_if,
+    with_bodies,
 )
-from monitor.store.sql import among, one_of, text_of_id, texts_parameter, values_parameter
+from monitor.store.sql import (
+    Instant,
+    among,
+    one_of,
+    text_of_id,
+    texts_parameter,
+    values_parameter,
+)
 from monitor.store.suppressions import is_withheld
 
 _delivery = schema.delivery.c
@@ -90,23 +97,48 @@ def claim(
     left out. A later part waits
     until part 0 is sent, and gets its reference as `parent`.
     """
-    ready = _ready(tx, now, channels).order_by(_delivery.id).limit(limit)
-    ids = list(tx.scalars(ready.with_for_update(of=schema.delivery, skip_locked=True)))
-    tx.execute(
+    dialect = tx.dialect.name
+    next_ones = _next_ready(dialect, anywhere=channels is None)
+    ids = list(tx.scalars(next_ones, _ready_parameters(dialect, now, channels, limit)))
+    tx.execute(_claim(dialect), {"by": owner, "at": now, **values_parameter(dialect, ids)})
+    return with_bodies(tx, ids)
+
+
+# Built once, as `_commit_handoff` is.
+@cache
+def _next_ready(dialect: str, *, anywhere: bool) -> sa.Select[Any]:
+    ready = _ready(dialect, anywhere=anywhere).order_by(_delivery.id)
+    return ready.with_for_update(of=schema.delivery, skip_locked=True)
+
+
+@cache
+def _claim(dialect: str) -> sa.Update:
+    return (
         sa.update(schema.delivery)
-        .where(among(tx, _delivery.id, ids))
-        .values(state=DeliveryState.CLAIMED, owner=owner, changed_at=now)
+        .where(one_of(dialect, _delivery.id))
+        .values(
+            state=DeliveryState.CLAIMED, owner=sa.bindparam("by"), changed_at=sa.bindparam("at")
+        )
     )
-    return select(tx, among(tx, _delivery.id, ids))
 
 
 def waiting(tx: Transaction, now: datetime, channels: Collection[str], limit: int) -> int:
     """Return how many deliveries `claim` would find, counting up to `limit`."""
-    ready = _ready(tx, now, channels).limit(limit).subquery()
-    return tx.scalar(sa.select(sa.func.count()).select_from(ready)) or 0
+    ready = _ready(tx.dialect.name, anywhere=False).subquery()
+    parameters = _ready_parameters(tx.dialect.name, now, channels, limit)
+    return tx.scalar(sa.select(sa.func.count()).select_from(ready), parameters) or 0
 
 
-def _ready(tx: Transaction, now: datetime, channels: Collection[str] | None) -> sa.Select[Any]:
+def _ready_parameters(
+    dialect: str, now: datetime, channels: Collection[str] | None, limit: int
+) -> dict[str, Any]:
+    named = values_parameter(dialect, channels) if channels is not None else {}
+    return {"now": now, "limit": limit, **named}
+
+
+def _ready(dialect: str, *, anywhere: bool) -> sa.Select[Any]:
+    """Select what is due, on all channels if `anywhere`, for `_ready_parameters`."""
+    now = sa.bindparam("now", type_=Instant)
     return (
         sa.select(_delivery.id)
         .join(schema.digest, _digest.id == _delivery.digest_id)
@@ -116,8 +148,9 @@ def _ready(tx: Transaction, now: datetime, channels: Collection[str] | None) -> 
             sa.or_(_delivery.part == 0, _first_is_sent()),
             ~_subscription_is_gone(),
             ~is_withheld(now),
-            _on(tx, channels),
+            sa.true() if anywhere else one_of(dialect, _delivery.channel),
         )
+        .limit(sa.bindparam("limit", type_=sa.Integer))
     )
 
 
@@ -223,8 +256,7 @@ def release_dead(
             **_UNCLEAR,
         )
     )
-    ids = list(tx.scalars(lost.returning(_delivery.id)))
-    return select(tx, among(tx, _delivery.id, ids))
+    return with_bodies(tx, tx.scalars(lost.returning(_delivery.id)))
 
 
 def suppress_missing(tx: Transaction, living: Collection[Recipient], now: datetime) -> None:

@@ -117,7 +117,7 @@ def withhold(tx: Transaction, now: datetime) -> None:
         tx.execute(update.values(values | {"next_attempt_at": None, "changed_at": now}))
 
 
-def is_withheld(now: datetime) -> sa.ColumnElement[bool]:
+def is_withheld(now: sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
     """Whether a delivery may not be sent now: its recipient does not want it.
 
     Nothing but notices to the operator is sent while it is not known who wants what.
@@ -141,7 +141,7 @@ def _forbids() -> sa.ColumnElement[bool]:
     return sa.and_(is_theirs, sa.or_(_row.subscription == _digest.subscription, of_all))
 
 
-def _in_force(now: datetime) -> sa.ColumnElement[bool]:
+def _in_force(now: datetime | sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
     return sa.or_(_row.until.is_(None), _row.until > now)
 
 
