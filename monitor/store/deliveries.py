@@ -64,7 +64,14 @@ def with_ids(tx: Transaction, ids: Iterable[int]) -> list[Delivery]:
 
 def of_digest(tx: Transaction, digest_id: int) -> list[Delivery]:
     """Return the deliveries of a digest in order, without their bodies."""
-    return select_without_bodies(tx, _delivery.digest_id == digest_id)[::-1]
+    return [_to_delivery(row) for row in tx.execute(_of_digest(), {"digest": digest_id})]
+
+
+# Built once: every digest that a command composed is reported so.
+@cache
+def _of_digest() -> sa.Select[Any]:
+    of_digest = _delivery.digest_id == sa.bindparam("digest")
+    return _query(*_NO_BODIES).where(of_digest).order_by(_delivery.id)
 
 
 def listing(tx: Transaction, states: Collection[DeliveryState] | None = None) -> list[Delivery]:
