@@ -79,13 +79,48 @@ def insert_or_update(
     set_ = {name: insert.excluded[name] for name in update} | computed
     differences = [table.c[name].is_distinct_from(insert.excluded[name]) for name in update]
     where = sa.or_(*differences) if only_changed else None
-    tx.execute(insert.on_conflict_do_update(index_elements=key, set_=set_, where=where), parameters)
+    upsert = insert.on_conflict_do_update(index_elements=key, set_=set_, where=where)
+    _execute(tx, table, upsert, parameters)
 
 
 def insert_all(tx: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
     """Insert rows with the same columns. Raises IntegrityError if a key exists."""
     if rows:
-        tx.execute(*_insert_with_rows(tx, table, dict(enumerate(rows))))
+        _execute(tx, table, *_insert_with_rows(tx, table, dict(enumerate(rows))))
+
+
+def _execute(
+    tx: sa.Connection, table: sa.Table, insert: Any, rows: Sequence[dict[str, Any]]
+) -> None:
+    """Insert rows; SQLite gets many column by column, as the driver takes them.
+
+    SQLAlchemy takes as long to convert each value by itself as SQLite to insert it. Only it knows
+    the values that a table has by default.
+    """
+    if tx.dialect.name != "sqlite" or len(rows) == 1 or any(c.default for c in table.columns):
+        tx.execute(insert, rows)
+        return
+    compiled = insert.compile(dialect=tx.dialect, column_keys=list(rows[0]))
+    constants = {name: v for name, v in compiled.params.items() if name not in rows[0]}
+    columns = [
+        _bind_column(
+            tx,
+            compiled.binds[name].type,
+            [constants[name] if name in constants else row[name] for row in rows],
+        )
+        for name in compiled.positiontup
+    ]
+    tx.exec_driver_sql(str(compiled), list(zip(*columns, strict=True)))
+
+
+def _bind_column(tx: sa.Connection, type_: Any, values: list[Any]) -> list[Any]:
+    process = type_.dialect_impl(tx.dialect).bind_processor(tx.dialect)
+    if not process:
+        return values
+    if isinstance(type_, Instant):  # rows written together share their times
+        moments = {moment: process(moment) for moment in set(values)}
+        return [moments[moment] for moment in values]
+    return list(map(process, values))
 
 
 def _insert_with_rows(
