@@ -77,7 +77,7 @@ def serve(folder: Path) -> None:
     from monitor.service.scheduler import Service
 
     set_up_logging(logging.WARNING)
-    Service(folder / "monitor.yaml", FileClock(folder / "calendar"), TICK).run()
+    Service(folder / "monitor.yaml", FileClock(folder / "calendar"), TICK, with_pages=False).run()
 
 
 def memory_by_hour(corpus: Made | Read, hours: int) -> Iterator[float]:
