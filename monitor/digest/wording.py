@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
@@ -235,10 +236,12 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     Wide letters take two columns; a word longer than a line is broken; no-break spaces hold.
     """
     room = width - len(indent)
-    if text and text.isascii() and len(text) <= room:
-        return [indent + text]
+    is_plain = bool(text) and not (_MAY_BE_WIDE.search(text) or text[0] == " " or "  " in text)
+    lines = _wrap_narrow(text, room) if is_plain else None
+    if lines is not None:
+        return [indent + line for line in lines]
     words = text.split(" ")
-    widths = list(map(len if text.isascii() else _columns, words))
+    widths = list(map(_columns, words))
     if max(widths) > room:
         words = _pieces(words, room)
         widths = list(map(_columns, words))
@@ -249,6 +252,22 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
             line, used = "", 0
         line, used = (f"{line} {word}", used + 1 + columns) if line else (word, columns)
     return [*lines, indent + line] if line else lines
+
+
+# Unicode's East_Asian_Width (UAX 11) has no wide letter before these, nor among the quotes.
+_MAY_BE_WIDE = re.compile("[\u1100-\u1fff\u2300-\U0010ffff]")
+
+
+def _wrap_narrow(text: str, room: int) -> list[str] | None:
+    """Break a text of letters of one column each; None where a word is longer than a line."""
+    lines = []
+    while len(text) > room:
+        end = text.rfind(" ", 0, room + 1)
+        if end <= 0:
+            return None
+        lines.append(text[:end])
+        text = text[end + 1 :]
+    return [*lines, text]
 
 
 def _pieces(words: Collection[str], room: int) -> list[str]:
