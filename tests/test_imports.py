@@ -35,7 +35,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("signing",),
     ("setting_types",),
     ("model",),
-    ("private_files", "later"),
+    ("private_files", "later", "kept"),
     ("errors",),
 )
 

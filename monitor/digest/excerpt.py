@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from operator import itemgetter
 
 from monitor.digest.key_sentences import sentence_value
+from monitor.kept import kept
 from monitor.model import DigestPaper
 from monitor.text import clean, sentences
 
@@ -58,7 +58,7 @@ def excerpt(entry: DigestPaper) -> Passage:
 
 
 # A paper is shown to several subscribers, each in several forms.
-@lru_cache(maxsize=1_024)
+@kept(1_024)
 def _excerpt(abstract: str, places: tuple[Span, ...]) -> Passage:
     bounds, alone = _value_sentences(abstract)
     words = [len(_words_in(abstract, places, span)) for span in bounds]
@@ -81,7 +81,7 @@ def _excerpt(abstract: str, places: tuple[Span, ...]) -> Passage:
     return _join(cut[min(cut)], cut[max(cut)], " " if abs(first - second) == 1 else _GAP)
 
 
-@lru_cache(maxsize=1_024)  # several topics match a paper
+@kept(1_024)  # several topics match a paper
 def _value_sentences(text: str) -> tuple[tuple[Span, ...], tuple[float, ...]]:
     """Return the sentences of a text, and how much each says of what the authors did."""
     bounds = tuple(sentences(text)[:_MOST_READ])

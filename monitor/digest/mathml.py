@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
 
+from monitor.kept import kept
 from monitor.model import Formula
 from monitor.text import clean
 
@@ -51,7 +51,7 @@ def put_formulas(text: str, formulas: Iterable[Formula]) -> Markup:
     return Markup("".join(pieces))
 
 
-@lru_cache(maxsize=4_096)
+@kept(4_096)
 def to_mathml(tex: str) -> str:
     """Return a formula as MathML, "" if it cannot be converted, or not to MathML alone."""
     if len(tex) > _LONGEST:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from msgspec import structs
 
 from monitor.digest.latex_to_text import find_formulas, to_readable_text
+from monitor.kept import kept
 from monitor.model import Formula, Paper
 from monitor.text import clean
 
@@ -41,21 +40,21 @@ def readable_title(title: str) -> str:
 
 # Papers are in the digests of several subscriptions. A title takes some hundred bytes, an abstract
 # a few thousand.
-@lru_cache(maxsize=16_384)
+@kept(16_384)
 def _shown(text: str) -> str:
     source = clean(text)
     return clean(to_readable_text(source)) or source
 
 
-@lru_cache(maxsize=16_384)
+@kept(16_384)
 def _shown_authors(authors: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(_shown.__wrapped__, authors))
 
 
-_shown_abstract = lru_cache(maxsize=1_024)(_shown.__wrapped__)
+_shown_abstract = kept(1_024)(_shown.__wrapped__)
 
 
-@lru_cache(maxsize=1_024)
+@kept(1_024)
 def formulas_of(title: str, abstract: str) -> tuple[Formula, ...]:
     """Return the formulas of a paper that more than one sign stands for in the text shown."""
     found = find_formulas(clean(f"{title[:MAX_TITLE_LENGTH]} {abstract[:MAX_ABSTRACT_LENGTH]}"))

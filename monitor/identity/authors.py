@@ -6,13 +6,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain, islice
 
 from rapidfuzz import fuzz
 
 from monitor.identity.mojibake import repair
 from monitor.identity.word_forms import DIGRAPH
+from monitor.kept import kept
 from monitor.text import plain
 
 # Marks of a cut list: et al., and others, an ellipsis.
@@ -126,13 +126,13 @@ def author_agreement(a: tuple[str, ...], b: tuple[str, ...]) -> float | None:
     return found.share if found else None
 
 
-@lru_cache(maxsize=4096)
+@kept(4096)
 def _cut(authors: tuple[str, ...]) -> bool:
     """Whether a list is marked as cut, or ends in the middle of a name."""
     return len(authors[-1].strip(". ")) < 2 or any(map(_CUT.search, authors))
 
 
-@lru_cache(maxsize=4096)
+@kept(4096)
 def people(authors: tuple[str, ...]) -> tuple[Name, ...]:
     """Return the folded words of each name, given names first, without empty names."""
     names = (_name(one) for text in authors for one in _split_names(_CUT.sub(" ", repair(text))))
@@ -157,7 +157,7 @@ def _split_names(text: str) -> Iterator[str]:
         yield from pieces
 
 
-@lru_cache(maxsize=4096)
+@kept(4096)
 def _name(text: str) -> Name:
     family, comma, given = text.partition(",")
     folded = plain(f"{given} {family}" if comma else text)
@@ -176,7 +176,7 @@ def same_person(a: Name, b: Name) -> bool:
     return a == b or (_one(a, b) if a < b else _one(b, a))
 
 
-@lru_cache(maxsize=8192)
+@kept(8192)
 def _one(a: Name, b: Name) -> bool:
     whole = [word for word in a if len(word) > 1 and word in b]
     if whole and _no_contradiction(

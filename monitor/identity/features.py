@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Set
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from monitor.identity.title_likeness import Likeness
 from monitor.identity.titles import Title
 from monitor.identity.word_forms import near
 from monitor.identity.word_rarity import rarity
+from monitor.kept import kept
 from monitor.model import Paper
 from monitor.text import plain
 from monitor.text.spelling import american
@@ -125,7 +125,7 @@ def _shorten(paper: Paper) -> Paper:
     )
 
 
-@lru_cache(maxsize=8192)
+@kept(8192)
 def _places(a: str, b: str) -> _Places:
     here, there = venues.venue(a), venues.venue(b)
     return _Places(
@@ -149,7 +149,7 @@ def _subject(one: Title, abstract: str, other: Title, elsewhere: str) -> bool:
     return any(not any(near(word, there) for there in words) for word in own - words)
 
 
-@lru_cache(maxsize=512)
+@kept(512)
 def _numbers(abstract: str) -> frozenset[str | tuple[str, str]]:
     words = plain(abstract).split()
     written = {word for word in words if any(map(str.isdigit, word))}
@@ -209,7 +209,7 @@ def _by_scheme(paper: Paper) -> dict[str, set[str]]:
     return schemes
 
 
-@lru_cache(maxsize=4096)
+@kept(4096)
 def _words_of_people_and_venue(names: tuple[str, ...], venue: str) -> frozenset[str]:
     """Return words that catalogues mix into titles: names of authors and venue."""
     words = venues.venue(venue).words.union(*authors.people(names))
@@ -242,7 +242,7 @@ class _Shingles:
     terms: frozenset[str]
 
 
-@lru_cache(maxsize=512)
+@kept(64)  # a paper is compared with its candidates, one after another
 def _shingles(abstract: str) -> _Shingles:
     words = list(map(american, plain(abstract).split()))
     rare = frozenset(word for word in set(words) if rarity(word) > 1)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from xxhash import xxh3_64_intdigest
 
 from monitor.identity.blocking import blocks, blocks_of, blocks_of_authors
 from monitor.identity.identifiers import ARXIV_ID, DOI_PREFIX
+from monitor.kept import kept
 from monitor.model import IncomingPaper, Paper
 from monitor.text import plain, title_key
 
@@ -50,7 +50,7 @@ def doi(value: str) -> str:
     return bare.lower() if _DOI.match(bare) else ""
 
 
-@lru_cache(maxsize=4096)
+@kept(4096)
 def link(url: str) -> str:
     """Return a link for comparison: without scheme, www., fragment and tracking parameters."""
     if simple := _SIMPLE_LINK.fullmatch(url):
@@ -209,7 +209,7 @@ def mark(paper: Paper) -> int:
     return xxh3_64_intdigest(written) >> 1
 
 
-@lru_cache(maxsize=4096)
+@kept(4096)
 def _rest(*values: object) -> str:
     return f"{values}"
 

@@ -6,7 +6,6 @@ import dataclasses
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
 
 from msgspec import structs
 from rapidfuzz import fuzz
@@ -23,6 +22,7 @@ from monitor.identity.same_work import (
     differ_under_one_name,
     same_work,
 )
+from monitor.kept import kept
 from monitor.model import Candidate, IncomingPaper, Paper
 from monitor.text import plain, title_key
 
@@ -220,7 +220,7 @@ def _spoken(authors: tuple[str, ...]) -> str:
     return fold_title(" ".join(authors)).casefold()
 
 
-@lru_cache(maxsize=16)  # a paper's candidates follow each other
+@kept(16)  # a paper's candidates follow each other
 def _names(authors: tuple[str, ...]) -> frozenset[str]:
     """Return the words of names, without initials."""
     return frozenset(_NAME.findall(_spoken(authors)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from math import fsum
 
 from monitor.identity.mojibake import repair
@@ -21,6 +20,7 @@ from monitor.identity.title_conventions import (
     numbers,
 )
 from monitor.identity.word_rarity import rarity
+from monitor.kept import kept
 from monitor.text import plain
 from monitor.text.spelling import american
 
@@ -51,7 +51,7 @@ class Title:
     text: str
 
 
-@lru_cache(maxsize=8192)
+@kept(8192)
 def title(text: str) -> Title:
     whole = _without_notes(repair(text))
     folded = plain(whole)
@@ -118,7 +118,7 @@ MIN_PIECE_WEIGHT = 3.5
 MAX_SIGNS = 5
 
 
-@lru_cache(maxsize=4096)
+@kept(4096)
 def pieces(title: str) -> tuple[str, ...]:
     """Return the letters of a title up to each of its first signs, and from each sign on.
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache, partial
+from functools import partial
 
 from monitor.identity.mojibake import repair
+from monitor.kept import kept
 from monitor.text import plain
 
 
@@ -109,7 +110,7 @@ class Venue:
     workshop: bool
 
 
-@lru_cache(maxsize=4096)
+@kept(4096)
 def venue(text: str) -> Venue:
     """Return what a venue's name says; no kind and no words of an empty or unknown one."""
     folded = plain(repair(text))

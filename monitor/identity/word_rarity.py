@@ -8,7 +8,8 @@ computer science, robotics and medicine; in other fields more words count as rar
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+
+from monitor.kept import kept
 
 # Copies differ in endings (networks, networked): only this many letters count.
 STEM = 6
@@ -65,7 +66,7 @@ COMMON_FROM = 1 << _HASH_BITS
 STOP_FROM = 2 << _HASH_BITS
 
 
-@lru_cache(maxsize=32_768)
+@kept(32_768)
 def rank_of(word: str) -> int:
     """Return the rank of a word: the smaller, the rarer."""
     if word in _STOP or (len(word) == 1 and word.isascii()):
@@ -74,7 +75,7 @@ def rank_of(word: str) -> int:
     return COMMON_FROM | hash_of(stem) if stem in _COMMON else hash_of(stem)
 
 
-@lru_cache(maxsize=32_768)
+@kept(32_768)
 def rarity(word: str) -> float:
     """Return the weight of a folded word: 2, 1 if many titles have it, 0.2 if most have."""
     rank = rank_of(word)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, combinations
 from math import comb
 
+from monitor.kept import on_forget
 from monitor.match.abbreviations import find_definitions
 from monitor.match.evaluate import fold_label
 from monitor.match.names import spellings
@@ -68,6 +69,7 @@ class _Pieces(dict[bytes, str]):
 
 
 _pieces = _Pieces()
+on_forget(_pieces.clear)
 
 
 def _of_piece(piece: bytes) -> str:

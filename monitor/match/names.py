@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
+from monitor.kept import kept
 from monitor.text import plain
 
 _SUFFIXES = frozenset({"jr", "sr", "ii", "iii", "iv"})
@@ -25,7 +25,7 @@ class PersonName:
         return (*self.given, self.family)
 
 
-@lru_cache(maxsize=4_096)
+@kept(4_096)
 def spellings(written: str) -> tuple[PersonName, ...]:
     """Return the name as written, and with its hyphens taken out (Xiao-Ming, Xiaoming)."""
     ways = dict.fromkeys((written, _HYPHEN.sub("", written)))

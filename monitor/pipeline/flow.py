@@ -16,6 +16,7 @@ from typing import NamedTuple
 import structlog
 
 from monitor.errors import StoreBusyError, StoreError
+from monitor.kept import forget
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.compose import compose, raise_store_error
@@ -76,7 +77,8 @@ def do(
         case Step.DELIVER:
             _deliver(runtime, task, follow, share)
         case Step.SEARCH:
-            make_searchable(runtime)
+            if make_searchable(runtime):
+                forget()  # it follows the last reading of new papers
         case Step.CLEAN_UP:
             upkeep(runtime)
 
@@ -105,6 +107,7 @@ def _compose(
     if composed:
         for line in runtime.lines:
             follow(Task(Step.DELIVER, line))
+        forget()
     raise_store_error(failed)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor.kept import kept
 from monitor.match.too_broad import STOP_WORDS
 from monitor.model import Paper
 from monitor.text import cut, form_of, words, words_of_piece
@@ -55,7 +56,7 @@ class Rows(NamedTuple):
     weights: Weights
 
 
-@lru_cache(maxsize=MAX_WEIGHED)
+@kept(MAX_WEIGHED)
 def _features(title: str, abstract: str) -> Features:
     _, places, weights = weigh([count_words(title, abstract)])
     return Features(places, weights)
@@ -110,7 +111,7 @@ def _places_in(text: str) -> Iterator[int]:
         yield from _places_of_piece(piece)
 
 
-@lru_cache(maxsize=65_536)
+@kept(65_536)
 def _places_of_piece(piece: bytes) -> tuple[int, ...]:
     return tuple(map(place_of, forms_of_piece(piece)))
 
@@ -133,7 +134,7 @@ def place_of(form: str) -> int:
 
 
 # The papers of a day are explained to many readers; about five kilobytes each.
-@lru_cache(maxsize=2_048)
+@kept(2_048)
 def written_words(title: str, abstract: str) -> dict[int, str]:
     """Return the places of the words of a title and a text, each with the word as first written."""
     found: dict[int, str] = {}

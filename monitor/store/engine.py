@@ -94,9 +94,10 @@ def _sqlite_engine(url: sa.URL, writer: bool, foreign_keys: bool, wait: float | 
         connection.isolation_level = None  # the driver begins no transaction by itself
         connection.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
         connection.execute("PRAGMA synchronous = FULL")
-        # KiB. A larger cache would hold more of what a chunk writes, but a small one stays in the
-        # processor's own cache while single pages of a large store are read.
-        connection.execute(f"PRAGMA cache_size = {-16384 if writer else -8192}")
+        # KiB. Larger caches made a service of many connections grow for hours
+        # (benchmarks/steady.py) and `ingest` and `digest` no faster (benchmarks/day.py): the
+        # pages are in the system's cache as well.
+        connection.execute(f"PRAGMA cache_size = {-8192 if writer else -2048}")
         connection.execute("PRAGMA journal_mode = WAL" if writer else "PRAGMA query_only = ON")
 
     @sa.event.listens_for(new_engine, "begin")

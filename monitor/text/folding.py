@@ -10,9 +10,9 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
+from monitor.kept import kept
 from monitor.text.latex import FOLDED_LETTERS, FOLDED_SIGNS, FOLDED_STYLES
 from monitor.text.tables import pairs, word_set
 
@@ -140,7 +140,7 @@ def folded_text(text: str) -> str:
     return "".join((*pieces, text[done:].lower()))
 
 
-@lru_cache(maxsize=16_384)
+@kept(16_384)
 def _fold_special(kind: str, written: str) -> str:
     match kind:
         case "tag":

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from monitor.kept import kept
 from monitor.text.folding import MAX_TEXT_LENGTH, Folded, fold, folded_text, is_plain
 from monitor.text.plurals import form_of
 
@@ -148,7 +149,7 @@ def written_in_piece(text: str, number: int, span: tuple[int, int]) -> str:
     return text[starts[first] : ends[last]]
 
 
-@lru_cache(maxsize=8)
+@kept(8)
 def _placed_pieces(text: str) -> tuple[Folded, list[int]]:
     folded = fold(text[:MAX_TEXT_LENGTH])
     parted = _cut(folded.text).decode("utf-8", "surrogatepass")

@@ -21,9 +21,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
+
+from monitor.kept import kept
 
 _CACHE_SIZE = 4_096
 # The spellings of a word with more parts than this are too many to list.
@@ -192,7 +193,7 @@ _ENDINGS = (
 )
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@kept(_CACHE_SIZE)
 def american(word: str) -> str:
     """Return the American spelling of a folded word, singular or plural; most words as they are."""
     if word in _AMERICAN_WORD:

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.errors import QueryError
+from monitor.kept import forget
 from monitor.match import NO_FILTERING, Query, TopicIndex, parse_query
 from monitor.match.index import engine as engine_module
 from monitor.match.index import lattice, query_shapes
@@ -172,13 +173,18 @@ def test_a_duel_when_most_topics_have_a_shape_of_their_own(monkeypatch: pytest.M
     assert list(duel.duel(10_000, 11)) == []
 
 
-def test_a_duel_that_forgets_what_it_read_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lattice, "MAX_PIECES", 5)
+@pytest.mark.parametrize("most, at_will", [(5, False), (lattice.MAX_PIECES, True)])
+def test_a_duel_that_forgets_what_it_read_again_and_again(
+    monkeypatch: pytest.MonkeyPatch, most: int, at_will: bool
+) -> None:
+    monkeypatch.setattr(lattice, "MAX_PIECES", most)
     random_ = random.Random(12)
     topics = {i: one for i in range(200) if isinstance(one := duel.draw_topic(random_), str)}
     index, oracle = TopicIndex(topics), TopicIndex(topics, NO_FILTERING)
     for _ in range(10):
         batch = [duel.paper(random_) for _ in range(5)]
+        if at_will:
+            forget()
         assert found(index, batch) == found(oracle, batch)
 
 

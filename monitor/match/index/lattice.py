@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from weakref import proxy
 
+from monitor.kept import times_forgotten
 from monitor.match.index.arrays import Column
 from monitor.match.index.pieces import Cut, Lattices, Pieces
 from monitor.text import Word, form_of, words, words_of_piece
@@ -60,6 +61,7 @@ class Reader:
         self._pieces = self._no_pieces()
         self._numbered_texts: dict[str, NumberedText] = {}
         self._used.append(0)
+        self._times_forgotten = times_forgotten()
 
     def __len__(self) -> int:
         """Return how many numbers there are, with 0."""
@@ -93,7 +95,7 @@ class Reader:
 
     def read(self, texts: Sequence[str]) -> tuple[Lattices, Cut]:
         """Return the words of texts, and the pieces they were cut into."""
-        if len(self._pieces) > MAX_PIECES:
+        if len(self._pieces) > MAX_PIECES or self._times_forgotten != times_forgotten():
             self._forget()
         return self._pieces.read(texts)
 
@@ -161,6 +163,7 @@ class Reader:
 
     def _forget(self) -> None:
         """Forget what was only read in papers."""
+        self._times_forgotten = times_forgotten()
         used = self._used.values()
         kept = {form: number for form, number in self._numbers.items() if used[number]}
         self._free += set(self._numbers.values()) - set(kept.values())

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from functools import lru_cache
 
+from monitor.kept import kept
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source, failure, reading
 from monitor.sources.bibtex import entries
@@ -160,7 +160,7 @@ def _names(line: str) -> tuple[str, ...]:
     return tuple(name for name in found if name and not _OTHERS.fullmatch(name))
 
 
-@lru_cache(maxsize=4096)  # the authors of a file repeat
+@kept(4096)  # the authors of a file repeat
 def _name(written: str) -> str:
     return text(unlatex(_natural(written)))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from monitor.kept import kept
 from monitor.sources.fields.dates import parse_date, partial_date
 from monitor.sources.fields.identifiers import Keys, arxiv_id, identifiers, keys_of
 from monitor.sources.fields.limits import MAX_CATEGORIES
@@ -190,7 +190,7 @@ def _date(value: Any) -> datetime | int | None:
     return datetime.fromtimestamp(value / (1000 if value > 1e11 else 1), UTC)
 
 
-@lru_cache(maxsize=16_384)
+@kept(16_384)
 def _read_date(text: str) -> datetime | int | None:
     if text.isdigit() and len(text) != 8:
         return _date(int(text[:15])) if text.isascii() else None
