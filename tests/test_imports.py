@@ -44,7 +44,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "alembic": ("store/migrate.py",),
     "apscheduler": ("service/scheduler.py",),
     "atexit": ("cli/__init__.py", "sources/sandbox.py"),
-    "asyncio": ("service/workers.py", "web/costly.py"),
+    "asyncio": ("service/workers.py", "web/costly.py", "web/pages/slack.py"),
     "backports": ("sources/jsonl/decompress.py", "store/packed.py"),
     "bibtexparser": ("commands/export.py", "sources/bibtex/entries.py"),
     "compression": ("sources/jsonl/decompress.py", "store/packed.py"),

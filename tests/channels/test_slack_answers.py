@@ -17,13 +17,13 @@ from structlog.testing import capture_logs
 from monitor.app import App
 from monitor.channels.slack.menus import CHOICES, read_press
 from monitor.channels.slack.socket_mode import SocketMode
-from monitor.commands.ratings import Whose, rated, saved
+from monitor.commands.ratings import Whose, rate, rated, saved
 from monitor.commands.status import status
 from monitor.service import slack_listener
 from monitor.service.slack_listener import listening
 from tests.house import AGENTS, FOLDING, House
 from tests.patience import PATIENCE, wait
-from tests.servers.slack import APP_TOKEN, TEAM, TOKEN, SlackServer
+from tests.servers.slack import APP_TOKEN, TEAM, TOKEN, Fault, SlackServer
 from tests.servers.slack_socket import ACKNOWLEDGED_WITHIN, SlackSocket, press, socket_mode
 from tests.web.conftest import public_pages
 
@@ -93,6 +93,22 @@ def test_menus_are_shown_only_where_somebody_takes_answers(
     assert bool(menus(slack)) == (settings == ("app_token",))
 
 
+def test_a_retry_sends_the_same_menus_after_answers_and_changed_settings(
+    lab: House, slack: SlackServer
+) -> None:
+    refusal = '{"ok": false, "error": "ratelimited"}'
+    slack.faults.append(Fault(429, refusal, {"Retry-After": "1"}, kept=True))
+    send_digest(lab)
+    with lab.opened() as app:
+        rate(app.runtime, AGENTS[0], "up", Whose("lab"))
+    del lab.settings["slack"]["app_token"]
+    lab.clock.move(hours=1)
+    lab.run()
+    first, again = slack.posts
+    assert first["blocks"] == again["blocks"]
+    assert len(menus(slack)) == 2
+
+
 def test_what_is_no_press_of_ours_is_left_alone(lab: House, slack: SlackServer) -> None:
     send_digest(lab)
     good = press(slack.posts[0], "up")
@@ -129,6 +145,25 @@ def test_S14_a_press_is_acknowledged_at_once_and_stored(
     [whisper] = slack.whispers
     assert whisper["user"] == "U0ADA" and whisper["channel"] == slack.posts[0]["channel"]
     assert whisper["text"] == f"Papers like “{AGENTS[0]}” will come first."
+
+
+def test_S14_a_press_is_acknowledged_when_it_is_taken(
+    slack: SlackServer, socket: SlackSocket
+) -> None:
+    """What is acknowledged does not come again: a kill between the two would lose it."""
+    acknowledged: list[bool] = []
+
+    def take(payload: dict[str, str]) -> None:
+        acknowledged.append(bool(socket.acknowledged))
+
+    connection = SocketMode(APP_TOKEN, slack.base_url, take)
+    try:
+        assert connection.connect() == ""
+        envelope = socket.press({"a": "press"})
+    finally:
+        connection.close()
+    assert acknowledged == [False]
+    assert socket.acknowledged[envelope] < ACKNOWLEDGED_WITHIN
 
 
 def test_S14_a_press_survives_a_connection_that_breaks(

@@ -15,6 +15,9 @@ from monitor.model import Digest, DigestPaper, Json
 ACTION = "paper-monitor-answer"
 _BLOCK = "paper"
 _BLOCK_ID_LIMIT = 255
+# Seconds that a press may take before Slack is answered: it waits three. Whoever pressed sees
+# that something went wrong, or is asked again, when we end before the answer is stored.
+TAKEN_WITHIN = 1.0
 # The answers by the verdicts of `paper-monitor papers rate`.
 CHOICES = {
     "up": "More like this",

@@ -7,7 +7,7 @@ decided by `monitor.service.slack_listener`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import structlog
@@ -18,12 +18,14 @@ from slack_sdk.socket_mode.response import SocketModeResponse
 
 from monitor.channels.slack.clients import SILENT, ApiClient
 from monitor.channels.slack.errors import send_request
+from monitor.channels.slack.menus import TAKEN_WITHIN
 from monitor.model import Outcome
 
 log = structlog.get_logger()
 
 TIMEOUT = 30
-_ACKNOWLEDGING = 2
+# Requests that may wait, each for `TAKEN_WITHIN`, until what was pressed is stored.
+_ACKNOWLEDGING = 4
 _HINTS = {
     "invalid_auth": "slack.app_token is wrong",
     "not_allowed_token_type": "slack.app_token is no app-level token",
@@ -51,7 +53,8 @@ def check(app_token: str, base_url: str) -> str:
 class SocketMode:
     """One connection. `take` gets the payload of each interaction, one at a time.
 
-    Slack is answered before: it waits three seconds, and then sends the same again.
+    Slack is answered when an interaction is taken, or a second later where that takes longer: it
+    waits three seconds, and then sends the same again.
     """
 
     def __init__(self, app_token: str, base_url: str, take: Callable[[Any], None]) -> None:
@@ -86,13 +89,14 @@ class SocketMode:
         self._taking.shutdown()
 
     def _on_request(self, client: Any, request: SocketModeRequest) -> None:
+        if request.type == "interactive":
+            taking = self._taking.submit(self._take_next, request.payload)
+            wait((taking,), TAKEN_WITHIN)
         try:
             client.send_socket_mode_response(SocketModeResponse(request.envelope_id))
         except (OSError, SlackClientError) as error:
             # Slack sends it again on another connection; taken twice, it is one answer.
             log.info("slack not acknowledged", error=str(error))
-        if request.type == "interactive":
-            self._taking.submit(self._take_next, request.payload)
 
     def _take_next(self, payload: Any) -> None:
         try:
