@@ -172,7 +172,7 @@ def arrivals(store: Database, size: int) -> int:
         return replace(one, title=one.title[:-2] + "x", keys={}, raw_id=one.url)
 
     print("\nfrom Paper to decision")
-    for what, source, some, count, told_as, goal in (
+    for what, source, some, count, paper_of, goal in (
         ("the next 1,000, all new", SOURCE, new, NEW, paper, "goal: 0.3 s"),
         ("the same without identifiers", "other", new, NEW, unnamed, "goal: 0.3 s"),
         (f"the next {ASKED:,}, {MOSTLY}", SOURCE, mixed, ASKED, paper, "goal: 60,000"),
@@ -180,7 +180,7 @@ def arrivals(store: Database, size: int) -> int:
         ("10,000 known, of another version", SOURCE, known, ASKED // 10, _revised, ""),
         ("10,000 known, from another source", "other", known, ASKED // 10, paper, ""),
     ):
-        took = min(_decide(store, source, some(count), told_as) for _ in range(3))
+        took = min(_decide(store, source, some(count), paper_of) for _ in range(3))
         print(f"  {what:42} {took:9.3f} s {count / took:12,.0f} papers a second   {goal}")
     print("\nfrom Paper to commit, each chunk by itself: of the processor, and by the clock")
     next_new = itertools.count(size + 1)
@@ -204,18 +204,18 @@ def _in_order(size: int) -> list[int]:
     return list(range(first, min(first + ASKED, size)))
 
 
-def _chunks(numbers: Sequence[int], told_as: Callable[[int], Paper]) -> Iterator[list[Paper]]:
+def _chunks(numbers: Sequence[int], paper_of: Callable[[int], Paper]) -> Iterator[list[Paper]]:
     """Make the papers of a chunk when its turn comes, as a source does."""
     for start in range(0, len(numbers), CHUNK):
-        yield list(map(told_as, numbers[start : start + CHUNK]))
+        yield list(map(paper_of, numbers[start : start + CHUNK]))
 
 
 def _decide(
-    store: Database, source: str, numbers: Sequence[int], told_as: Callable[[int], Paper]
+    store: Database, source: str, numbers: Sequence[int], paper_of: Callable[[int], Paper]
 ) -> float:
     took, clock = 0.0, clock_of(store)
     with store.ingesting() as tx:
-        for chunk in _chunks(numbers, told_as):
+        for chunk in _chunks(numbers, paper_of):
             began = clock()
             decide(tx, source, chunk, DecisionContext(NOW))
             took += clock() - began

@@ -27,7 +27,7 @@ _TITLE = re.compile(r"Day (\d+) of the (\w+) observations")
 
 @dataclass(frozen=True)
 class Found:
-    """What came of it: seconds, mails a subscriber, and what each was told of."""
+    """What came of it: seconds, mails a subscriber, and what each was sent."""
 
     seconds: float
     mails: Counter[str]

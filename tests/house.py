@@ -87,7 +87,7 @@ class House:
         (self.folder / "dumps" / name).write_text(dump(*papers), encoding="utf-8")
 
     def by_mail(self, port: int, *addresses: str, **smtp: Any) -> None:
-        """Let `lab` be told by e-mail alone, through a server on loopback."""
+        """Let `lab` be notified by e-mail alone, through a server on loopback."""
         server = {"host": "127.0.0.1", "port": port, "tls": "none", "from": "papers@example.org"}
         self.settings["smtp"] = server | smtp
         lab = self.settings["subscriptions"]["lab"]
@@ -106,7 +106,7 @@ class House:
             return runs
 
     def run(self) -> dict[str, int]:
-        """Ingest and digest once; return how many papers each subscription was told of."""
+        """Ingest and digest once; return how many papers each subscription was sent."""
         with self.opened() as app:
             app.ingest()
             return {sent.subscription: sent.papers for sent in app.digest()}

@@ -74,8 +74,8 @@ class Result:
         return {digest for digest, times in self.arrived.items() if times > 1}
 
     @property
-    def untold(self) -> int:
-        """Papers of which a reader with a daily digest was not told, or more than once."""
+    def unannounced(self) -> int:
+        """Papers of which a reader with a daily digest was not sent, or more than once."""
         daily = [name for name, (schedule, _) in SCHEDULES.items() if schedule.startswith("daily")]
         return sum(
             self.papers[name, paper(number)[0]] != 1
@@ -269,11 +269,11 @@ def main() -> None:
         f"{result.kills['serve']} replicas killed\n"
         f"digests due {len(result.due)}, arrived {len(result.arrived)}, lost {len(result.lost)}, "
         f"repeated {len(result.repeated)}, not due {len(set(result.arrived) - result.due)}\n"
-        f"papers {result.read}, not told exactly once to a daily reader {result.untold}\n"
+        f"papers {result.read}, not sent exactly once to a daily reader {result.unannounced}\n"
         f"settled by hand: {result.resolved['sent']} had arrived, "
         f"{result.resolved['resend']} had not\n"
     )
-    whole = not (result.lost or result.repeated or result.untold)
+    whole = not (result.lost or result.repeated or result.unannounced)
     sys.exit(0 if whole and set(result.arrived) == result.due else 1)
 
 

@@ -139,7 +139,9 @@ class Night:
                 return
             if step == 36:
                 self.resolve()
-        raise AssertionError(f"{self.open()} deliveries are open, {self.untold()} papers untold")
+        raise AssertionError(
+            f"{self.open()} deliveries are open, {self.unannounced()} papers unannounced"
+        )
 
     def resolve(self) -> None:
         arrived = {id for some in self.messages().values() for id in some}
@@ -150,7 +152,7 @@ class Night:
                 self.resolved += 1
 
     def is_at_rest(self) -> bool:
-        return not self.untold() and not self.open() and self.read() == self.papers
+        return not self.unannounced() and not self.open() and self.read() == self.papers
 
     def read(self) -> int:
         return self._count("SELECT count(*) FROM paper")
@@ -158,7 +160,7 @@ class Night:
     def open(self) -> int:
         return self._count("SELECT count(*) FROM delivery WHERE state NOT IN ('sent','superseded')")
 
-    def untold(self) -> int:
+    def unannounced(self) -> int:
         """Papers that stand in no digest of a reader."""
         in_digests = self._count(
             "SELECT count(*) FROM digest_item i JOIN digest d ON d.id = i.digest_id"
@@ -341,7 +343,7 @@ def judge(night: Night, store: str, faults: dict[str, Fault], seen: dict[str, st
     for notified, times in wanted.items():
         came = sum(count for title, count in notices.items() if title.startswith(notified))
         if came != times:
-            result.wrong.append(f"the operator was told {came} times, not {times}: {notified}")
+            result.wrong.append(f"the operator was notified {came} times, not {times}: {notified}")
     for name, fault in faults.items():
         if fault.seen and seen[name] != "status 1":
             result.wrong.append(f"{name} was not to be seen: {seen[name]}")

@@ -125,7 +125,7 @@ def test_the_readme_shows_the_two_commands_first():
     assert blocks[0] == "    make demo\n    make test\n"
 
 
-def test_every_make_word_that_is_told_exists():
+def test_every_make_word_that_is_named_exists():
     words = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     result = "\n".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *PAGES])
     assert set(re.findall(r"^    make ([a-z]+)", result, re.MULTILINE)) <= words

@@ -1,4 +1,4 @@
-"""An index that says by itself whether a source told of a record just as before.
+"""An index that says by itself whether a source had a record just as before.
 
 PostgreSQL keeps to its primary key: its servers have memory for the rows.
 """

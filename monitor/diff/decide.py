@@ -244,10 +244,10 @@ def count_fresh(decisions: Sequence[Decision], candidates: Sequence[Sequence[Can
     """Count what is new to this source: papers, and their revisions."""
     return sum(
         decision.earlier_in_chunk is None
-        and (decision.kind is not None or not _told_before(decision, found))
+        and (decision.kind is not None or not _was_seen_before(decision, found))
         for decision, found in zip(decisions, candidates, strict=True)
     )
 
 
-def _told_before(decision: Decision, found: Sequence[Candidate]) -> bool:
+def _was_seen_before(decision: Decision, found: Sequence[Candidate]) -> bool:
     return any(one.stored.id == decision.paper_id and one.sightings for one in found)

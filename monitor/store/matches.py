@@ -42,7 +42,7 @@ _change = schema.change.c
 _match = schema.match.c
 _topic = schema.topic.c
 _TOPICS = "topics"
-_TOLD = ("query", "sources", "news", "since_seconds", "threshold", "synonyms")
+_QUERIES = ("query", "sources", "news", "since_seconds", "threshold", "synonyms")
 _has = schema.subscription_topic.c
 # About three kilobytes each.
 MOST_PAPERS_READ = 16_384
@@ -132,7 +132,7 @@ def activate_topics(
         tx,
         schema.topic,
         [_row(topic) | {"in_force_since": now} for topic in changed],
-        [*_TOLD, "in_force_since"],
+        [*_QUERIES, "in_force_since"],
     )
     heartbeats.beat(tx, _TOPICS, datetime.now(UTC))
 
@@ -164,12 +164,12 @@ def _waiting(tx: Transaction, names: Iterable[str], since: timedelta) -> sa.Sele
         sa.select(_match.topic, sa.func.min(_change.at))
         .join_from(schema.match, schema.change, OF_CHANGE)
         .join(schema.subscription_topic, _has.topic == _match.topic)
-        .where(among(tx, _match.topic, names), _change.at >= start, ~_told_of())
+        .where(among(tx, _match.topic, names), _change.at >= start, ~_announced())
         .group_by(_match.topic)
     )
 
 
-def _told_of() -> sa.Exists:
+def _announced() -> sa.Exists:
     item = schema.digest_item.c
     return sa.exists().where(
         item.subscription == _has.subscription,

@@ -513,7 +513,7 @@ def test_slack_is_reached_through_a_proxy_of_the_environment(
     assert request.target.startswith("http://slack.example/")
 
 
-def test_W06_no_secret_is_told_or_logged(
+def test_W06_no_secret_is_shown_or_logged(
     slack: SlackServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)

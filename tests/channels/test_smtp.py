@@ -261,7 +261,7 @@ def test_M09_a_password_does_not_leave_the_machine_in_the_clear() -> None:
     assert len([command for command in mx.commands if command.startswith("AUTH")]) == 1
 
 
-def test_M10_a_wrong_password_is_tried_once_and_told_without_it(
+def test_M10_a_wrong_password_is_tried_once_and_reported_without_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)

@@ -81,7 +81,7 @@ def keys_in(shape: Any) -> Iterator[str]:
         yield from keys_in(value)
 
 
-def test_what_holds_for_all_is_told() -> None:
+def test_what_holds_for_all_is_documented() -> None:
     for word in (
         "--config",
         "--json",

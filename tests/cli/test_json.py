@@ -196,7 +196,7 @@ def test_a_year_that_a_document_tells_alone_is_read_as_a_year(house: House, say:
     assert [paper["published"] for paper in document["papers"]] == ["2014", None]
 
 
-def test_a_file_that_cannot_be_read_is_told_and_the_others_go_on(house: House, say: Say):
+def test_a_file_that_cannot_be_read_is_reported_and_the_others_go_on(house: House, say: Say):
     house.add("1.txt", AGENTS)
     heard = say("read", "huggingface-page", "none.txt", "dumps/1.txt", "--json")
     first, second = heard.json["documents"]

@@ -102,7 +102,7 @@ def test_a_reader_that_has_gone_is_no_fault_of_ours(lived: House, line: str):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="has no /dev/full")  # noqa: PTH110
 @pytest.mark.parametrize("line", ["papers", "papers --json", "backup kept.db"])
-def test_a_full_disk_behind_stdout_is_told(lived: House, line: str):
+def test_a_full_disk_behind_stdout_is_reported(lived: House, line: str):
     lived.write()
     with open("/dev/full", "w") as full:  # noqa: PTH123
         ended = subprocess.run(

@@ -41,7 +41,7 @@ def test_a_paper_of_no_topic_needs_one_to_be_named(lab: House, say: Say) -> None
     assert verdicts(say) == [(FOLDING[0], "wanted")]
 
 
-def test_several_subscriptions_have_to_be_told_apart(lab: House, say: Say) -> None:
+def test_several_subscriptions_have_to_be_distinguished(lab: House, say: Say) -> None:
     lab.settings["subscriptions"]["ada"] = {"topics": ["agents"], "channels": ["pages"]}
     lab.run()
     refused = say("papers", "rate", TITLE, "up")

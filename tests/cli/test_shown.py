@@ -104,7 +104,7 @@ def test_what_failed_is_named_on_stderr(lived: House, say: Say):
     assert "✓ No problems found." not in result.out
 
 
-def test_what_waits_is_told_with_its_time_and_how_to_send_it_now(house: House, say: Say):
+def test_what_waits_is_listed_with_its_time_and_how_to_send_it_now(house: House, say: Say):
     house.settings["subscriptions"]["lab"]["timezone"] = "Europe/Berlin"
     house.add("1.txt", AGENTS)
     for line in ("run", "digest", "digest lab"):

@@ -81,7 +81,7 @@ CONFIGURED = [
 
 
 @pytest.mark.parametrize("line", CONFIGURED)
-def test_a_faulty_configuration_is_told_with_all_its_faults(lived: House, say: Say, line: str):
+def test_a_faulty_configuration_is_reported_with_all_its_faults(lived: House, say: Say, line: str):
     Path("wrong.yaml").write_text("stroe: x\ntopics: {t: {query: '(a'}}\n")
     heard = say(*line.split(), "--config", "wrong.yaml")
     assert (heard.status, heard.out) == (2, "")
@@ -125,7 +125,7 @@ STORED = [line for line in CONFIGURED if line.split()[0] not in ("check", "confi
     ],
     ids=["text", "damaged", "emptied"],
 )
-def test_a_damaged_store_is_told_and_left_as_it_is(
+def test_a_damaged_store_is_reported_and_left_as_it_is(
     lived: House, say: Say, line: str, content: bytes, said: str
 ):
     [store] = lived.folder.rglob("monitor.db")

@@ -60,7 +60,7 @@ def test_W06_a_variable_without_a_value_is_a_fault_naming_it(
     assert SECRET not in found
 
 
-def test_W06_all_variables_that_are_not_set_are_told_at_once(faults: Faults) -> None:
+def test_W06_all_variables_that_are_not_set_are_reported_at_once(faults: Faults) -> None:
     found = faults('contact: "${A} ${B}"\nstore: "${C}"')
     assert [line.split(" is not set")[0].split()[-1] for line in found] == ["A", "B", "C"]
 

@@ -13,7 +13,7 @@ from monitor.errors import ConfigError
 from tests.config.conftest import Faults, Write
 
 
-def test_all_faults_are_told_at_once(faults: Faults) -> None:
+def test_all_faults_are_reported_at_once(faults: Faults) -> None:
     assert faults("""
         timezone: Europe/Berln
         sources:
@@ -270,7 +270,7 @@ def test_what_is_no_zone_is_a_fault(faults: Faults, zone: str) -> None:
     assert faults(f"timezone: '{zone}'")[0].startswith(f"1: timezone: “{zone}” is not a time zone")
 
 
-def test_a_wrong_TZ_of_the_process_is_a_fault_told_once(faults: Faults) -> None:
+def test_a_wrong_TZ_of_the_process_is_a_fault_reported_once(faults: Faults) -> None:
     text = CHANNEL + "subscriptions: {ada: {topics: t, channels: p}}"
     (found,) = faults(text, {"TZ": "Mars/Olympus"})
 

@@ -33,7 +33,7 @@ def test_included_files_hold_more_of_the_same(write: Write, tmp_path: Path) -> N
     assert folders == {"pages": tmp_path / "out", "ada-pages": tmp_path / "people" / "ada"}
 
 
-def test_a_fault_of_an_included_file_is_told_there(write: Write, tmp_path: Path) -> None:
+def test_a_fault_of_an_included_file_is_reported_there(write: Write, tmp_path: Path) -> None:
     path = write(MAIN.format(include="people/*.yaml") + "    stroe: x\n")
     ada = write("subscriptions:\n  ada: {topics: [agnets], channels: pages}", "people/ada.yaml")
     bo = write("topics: [", "people/bo.yaml")

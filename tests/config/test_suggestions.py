@@ -46,7 +46,7 @@ SLACK = "slack: {token: xoxb-1}\nchannels:\n"
         ("topics: {t: [a b, c]}", "1: topics.t", "write t: {any: ['a b', 'c']}"),
     ],
 )  # fmt: skip
-def test_a_habit_is_told_the_line_to_write(
+def test_a_habit_is_answered_with_the_line_to_write(
     faults: Faults, text: str, where: str, repaired: str
 ) -> None:
     result = faults(text)

@@ -78,7 +78,7 @@ def test_lists_become_the_same_tree(load: Load, lists: str, query: str) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_where_it_stands(faults: Faults, text: str, fault: str) -> None:
+def test_what_is_wrong_is_reported_where_it_stands(faults: Faults, text: str, fault: str) -> None:
     assert [one for one in faults(text) if one.startswith(fault)], faults(text)
 
 
@@ -125,7 +125,7 @@ def test_topics_and_subscriptions_come_in_lines(write: Write) -> None:
     assert settings.warnings == ()
 
 
-def test_a_wrong_line_is_told_with_its_number_and_no_line_hides_another(write: Write) -> None:
+def test_a_wrong_line_is_reported_with_its_number_and_no_line_hides_another(write: Write) -> None:
     path = write(MAIN)
     lines = write(
         '{"topic": "a", "query": "agent"}\n{"topic": "b", "query": \n{"query": "x1"}\n'

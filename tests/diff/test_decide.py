@@ -140,7 +140,7 @@ def test_an_abstract_that_was_missing_fills_a_gap():
     assert decide(Paper(TITLE, ABSTRACT, raw_id="item-1"), old).kind is None
 
 
-def test_a_withdrawal_is_told_once():
+def test_a_withdrawal_is_announced_once():
     gone = Paper(TITLE, ABSTRACT, raw_id="item-1", withdrawn=True)
     here = Paper(TITLE, ABSTRACT, raw_id="item-1")
     assert decide(gone, candidate(here, "raw_id")).kind is ChangeKind.WITHDRAWN

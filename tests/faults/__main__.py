@@ -96,10 +96,10 @@ def _all(wanted: Sequence[Played], jobs: int) -> list[tuple[Played, Result]]:
         pool = stack.enter_context(
             ProcessPoolExecutor(jobs, initializer=_begin, initargs=(server,))
         )
-        return [*zip(wanted, _told(pool.map(_play, wanted), len(wanted)), strict=True)]
+        return [*zip(wanted, _report(pool.map(_play, wanted), len(wanted)), strict=True)]
 
 
-def _told(results: Iterator[Result], count: int) -> Iterator[Result]:
+def _report(results: Iterator[Result], count: int) -> Iterator[Result]:
     watched = sys.stderr.isatty()
     for n, result in enumerate(results, 1):
         if watched or n % 50 == 0 or n == count:

@@ -106,7 +106,7 @@ def pairs(stores: Sequence[str]) -> Iterator[Pair]:
 @dataclass(frozen=True)
 class PairVerdict:
     """What became of one pair. `copies` are messages that came twice, the same; `repeated` is
-    what came otherwise than that, or a third time; `unlisted` what nobody was told of."""
+    what came otherwise than that, or a third time; `unlisted` what nobody was sent."""
 
     pair: Pair
     lost: int

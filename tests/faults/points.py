@@ -113,7 +113,7 @@ TRANSACTIONS = {
     "monitor.pipeline.due.set_next_due": "next due",
     "monitor.pipeline.freeze.freeze": "digest",
     "monitor.pipeline.compose._record_failure": "composed badly",
-    "monitor.pipeline.notices.notify": "operator told",
+    "monitor.pipeline.notices.notify": "operator notified",
     "monitor.pipeline.incidents.note_outage": "outage",
     "monitor.pipeline.render_again._again": "rendering judged",
     "monitor.pipeline.render_again._one_again": "rendered again",

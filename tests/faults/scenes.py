@@ -661,7 +661,7 @@ def play(stage: Stage, scene: Scene, order: Order) -> Verdict:
     if scene.held:
         scene.resolve(stage, folder, scene.now)
     came = scene.arrived(stage, folder)
-    # What could not be read in the morning is told in the next one.
+    # What could not be read in the morning is reported in the next one.
     if scene.wanted - set(came):
         scene.run_later(folder, 25)
         came = scene.arrived(stage, folder)

@@ -122,7 +122,7 @@ class Soak:
         copies = Counter(mail.content for mail in self.stage.smtp.received)
         again = sum(count - 1 for count in copies.values())
         self.counts["in the window"] = min(again, self._resent())
-        self.counts["repeated"] = again - self.counts["in the window"] + self._told_twice()
+        self.counts["repeated"] = again - self.counts["in the window"] + self._announced_twice()
         states = standing(self.folder)
         self.counts["stuck"] = sum(states[one] for one in OPEN) + open_runs(self.folder)
 
@@ -135,7 +135,7 @@ class Soak:
         finally:
             database.close()
 
-    def _told_twice(self) -> int:
+    def _announced_twice(self) -> int:
         """Count papers that stand in two different mails to one reader."""
         different = {mail.content: mail for mail in self.stage.smtp.received}
         self.stage.smtp.received[:] = different.values()

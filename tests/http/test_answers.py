@@ -45,7 +45,7 @@ def test_a_contact_that_no_header_can_hold_is_made_printable(web: MisbehavingSer
     assert "x-evil" not in web.requests[0].headers
 
 
-def test_F14_unchanged_is_told_by_304(web: MisbehavingServer, door: HttpClient) -> None:
+def test_F14_unchanged_is_answered_by_304(web: MisbehavingServer, door: HttpClient) -> None:
     web.answers("/feed", status=304)
     kept = {"etag": '"1"', "last_modified": "yesterday"}
     answer = door.get(web.url("/feed"), validators=kept, allow_private=True)

@@ -224,5 +224,5 @@ WORDS = {
 
 
 @pytest.mark.parametrize(("words", "pair"), WORDS.items(), ids=WORDS)
-def test_the_evidence_is_told_in_words(words, pair):
+def test_the_evidence_is_explained_in_words(words, pair):
     assert words in same_work(*pair).why

@@ -105,7 +105,7 @@ def answers_awaited(house: House, smtp: ScriptedSmtp) -> Iterator[App]:
         assert not thread.is_alive()
 
 
-def test_K14_told_to_stop_it_lets_go_of_what_it_claimed_ahead(due: House, smtp: ScriptedSmtp):
+def test_K14_asked_to_stop_it_lets_go_of_what_it_claimed_ahead(due: House, smtp: ScriptedSmtp):
     with answers_awaited(due, smtp) as app:
         app.runtime.stopping.set()
     assert states(due) == {

@@ -266,7 +266,9 @@ def test_K12_a_restored_backup_holds_what_may_have_been_sent(
     assert states(due)[-1] is DeliveryState.UNKNOWN
 
 
-def test_M04_a_refused_address_fails_alone_and_the_operator_is_told(due: House, smtp: ScriptedSmtp):
+def test_M04_a_refused_address_fails_alone_and_the_operator_is_notified(
+    due: House, smtp: ScriptedSmtp
+):
     due.by_mail(smtp.port, "gone@example.org", "ada@example.org")
     due.settings["operator"] = {"email": "ops@example.org"}
     smtp.script["rcpt"].append("550 5.1.1 no such user")
@@ -574,7 +576,7 @@ def test_the_operator_hears_of_a_channel_in_the_run_in_which_it_broke(
 
 
 @pytest.mark.parametrize("word", ["is_archived", "token_revoked"])
-def test_L05_who_cannot_be_told_on_slack_is_told_of_by_the_other_channel(
+def test_L05_who_cannot_be_notified_on_slack_is_named_by_the_other_channel(
     due: House, smtp: ScriptedSmtp, slack: SlackServer, word: str
 ):
     due.settings["slack"] = {"token": TOKEN, "base_url": slack.base_url}

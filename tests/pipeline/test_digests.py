@@ -25,7 +25,7 @@ def pages(house: House) -> list[str]:
     return sorted(str(p.relative_to(house.folder)) for p in house.folder.glob("pages/*/*.html"))
 
 
-def test_a_new_subscription_is_told_at_its_first_slot(house: House):
+def test_a_new_subscription_is_sent_its_digest_at_its_first_slot(house: House):
     house.add("a.txt", AGENTS, FOLDING)
     assert house.run() == {}
     house.clock.move(hours=1, minutes=59)

@@ -25,7 +25,7 @@ def test_D03_thirty_days_down_are_one_digest_each_with_all_of_their_papers(tmp_p
     assert "since Sun 22 Nov 09:00" in text
 
 
-def test_D03_of_thirty_days_the_first_are_told_by_their_titles_and_none_is_left_out(house: House):
+def test_D03_of_thirty_days_the_first_are_listed_by_their_titles_and_none_is_left_out(house: House):
     """The last two weeks in full: those whose digest would have been due in them."""
     house.settings["sources"] = {
         "dump": {"kind": "jsonl", "path": "dumps/*.jsonl", "first_run": "deliver"}

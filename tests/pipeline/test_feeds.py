@@ -130,7 +130,7 @@ def test_F02_a_cut_feed_keeps_no_validator_although_its_run_is_interrupted(
     assert web.requests[2].headers["if-none-match"] == '"whole"'
 
 
-def test_F16_a_server_is_told_whom_to_write_to(fed: House, web: MisbehavingServer):
+def test_F16_a_server_learns_whom_to_write_to(fed: House, web: MisbehavingServer):
     fed.settings["contact"] = "ops@example.org"
     serve(web, feed(item(1)))
     one(fed)

@@ -94,18 +94,18 @@ class Work:
     title: str
     authors: tuple[str, ...]
     version: int = 1
-    # The readers that were told of it as something new.
+    # The readers that were sent it as something new.
     announced: Counter[str] = field(default_factory=Counter)
-    # And how often they may be: once, and once more for a half parted before they were told.
+    # And how often they may be: once, and once more for a half parted before they were sent.
     may: Counter[str] = field(default_factory=lambda: Counter(READERS))
     seen: bool = False
-    # Whether its article was told before anything linked the two.
+    # Whether its article was announced before anything linked the two.
     apart: bool = False
 
     def preprint(self) -> Paper:
         return Paper(
             self.title,
-            f"Version {self.version} of {self.title}, whose results are told at length here.",
+            f"Version {self.version} of {self.title}, whose results are given at length here.",
             self.authors,
             keys={"arxiv": f"2601.{self.number:05}v{self.version}"},
             raw_id=f"a{self.number}",
@@ -132,7 +132,7 @@ class History:
         self.store = store
         self.now = NOW + start * timedelta(hours=1)
         self.works = [_work(start * 3 + n) for n in range(3)]
-        # Works of which the store was told that preprint and article are one.
+        # Works of which the store has the ruling that preprint and article are one.
         self.linked: set[int] = set()
 
     def step(self, name: str, number: int) -> None:
@@ -172,7 +172,7 @@ class History:
             self._is_one(work)
 
     def _is_one(self, work: Work) -> None:
-        """From now on nobody is told more of it than they were, or than once."""
+        """From now on nobody is sent more of it than they were, or than once."""
         self.linked.add(work.number)
         work.may = Counter({name: max(1, work.announced[name]) for name in READERS})
 
@@ -190,9 +190,9 @@ class History:
 
     def digest(self, work: Work) -> None:
         for name in READERS[: 1 + work.number % 2]:
-            self._told(name, tell(self.store, name, self.now))
+            self._announce(name, tell(self.store, name, self.now))
 
-    def _told(self, name: str, ids: list[int]) -> None:
+    def _announce(self, name: str, ids: list[int]) -> None:
         for id in ids:
             for work in self.works:
                 work.announced[name] += id in self.papers_of(work)
@@ -220,7 +220,7 @@ class History:
             self._is_one(work)
 
     def split(self, work: Work) -> None:
-        """A person parts the article from the preprint; both have been told of as before."""
+        """A person parts the article from the preprint; both were announced as before."""
         ids = self.papers_of(work)
         if len(ids) != 1 or work.number not in self.linked:
             return
@@ -238,9 +238,9 @@ class History:
                 work.may.update(name for name in READERS if not work.announced[name])
 
     def close(self) -> None:
-        """In the end everyone is told of all that waits, and then of nothing more."""
+        """In the end everyone is sent all that waits, and then nothing more."""
         for name in READERS:
-            self._told(name, tell(self.store, name, self.now))
+            self._announce(name, tell(self.store, name, self.now))
             assert tell(self.store, name, self.now) == []
 
 
@@ -265,8 +265,8 @@ def check(store: Database, steps: list[tuple[str, int]]) -> None:
     history.close()
     for work in history.works:
         for name in READERS:
-            assert work.announced[name] <= work.may[name], f"{name} was told twice of {work}"
-            assert work.announced[name] >= work.seen, f"{name} was never told of {work}"
+            assert work.announced[name] <= work.may[name], f"{name} was sent twice {work}"
+            assert work.announced[name] >= work.seen, f"{name} was never sent {work}"
 
 
 HISTORIES = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 2)), max_size=16)

@@ -1,4 +1,4 @@
-"""One work, however it comes back: joined when a record proves it, and told of once."""
+"""One work, however it comes back: joined when a record proves it, and announced once."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_F10_a_bulk_change_of_datestamps_is_no_news(store: Database) -> None:
     assert tell(store, now=NOW + DAY) == []
 
 
-def test_a_record_told_as_before_is_known_however_its_source_calls_it(store: Database) -> None:
+def test_a_record_listed_as_before_is_known_however_its_source_calls_it(store: Database) -> None:
     names = (
         'a"b',
         "back\\slash",
@@ -332,7 +332,7 @@ def test_what_another_release_stored_is_known_when_it_comes_again(
 
 
 def test_a_record_that_is_read_better_than_before_is_no_news(store: Database) -> None:
-    """What an earlier version stored is taken over anew, and nobody is told of it again."""
+    """What an earlier version stored is taken over anew, and nobody is sent it again."""
     page = f"<picture> </picture> {PREPRINT.title} {PREPRINT.abstract} Ada Lovelace Article"
     read(store, "feed", replace(PREPRINT, abstract=page, authors=(), raw_id="r"))
     better = replace(PREPRINT, title=f"{PREPRINT.title}: A Study", raw_id="r")

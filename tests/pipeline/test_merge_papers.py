@@ -1,4 +1,4 @@
-"""Joins and splits in every order, after purges and digests: told once, ruled for good."""
+"""Joins and splits in every order, after purges and digests: announced once, ruled for good."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def chain(number: int) -> dict[str, Paper]:
     return result
 
 
-def test_a_chain_that_arrives_in_any_order_becomes_one_and_is_told_once(store: Database) -> None:
+def test_a_chain_that_arrives_in_any_order_becomes_one_and_is_announced_once(
+    store: Database,
+) -> None:
     orders = list(permutations(["a", "b", "c", "ab", "bc"]))
     for number, order in enumerate(orders if store.dialect == "sqlite" else orders[::7]):
         result = chain(number)
@@ -75,7 +77,7 @@ def test_a_chain_that_arrives_in_any_order_becomes_one_and_is_told_once(store: D
         assert tell(store, now=NOW + DAY) == [], order
 
 
-def test_what_was_told_before_it_was_linked_is_told_no_more(store: Database) -> None:
+def test_what_was_announced_before_it_was_linked_is_announced_no_more(store: Database) -> None:
     for number, order in enumerate(permutations(["ab", "bc", "a", "c"])):
         result = chain(number + 200)
         for name in ("c", "a", "b"):
@@ -91,14 +93,14 @@ def purge(store: Database) -> int:
         return retention.purge(tx, NOW + 30 * DAY, None, NOW + 30 * DAY, 100)
 
 
-def told_to_all(store: Database) -> None:
+def announce_to_all(store: Database) -> None:
     for name in ("ada", "bob"):
         tell(store, name)
 
 
-def test_a_paper_whose_other_half_was_told_and_purged_is_no_news(store: Database) -> None:
+def test_a_paper_whose_other_half_was_announced_and_purged_is_no_news(store: Database) -> None:
     read(store, "arxiv", PREPRINT)
-    told_to_all(store)
+    announce_to_all(store)
     assert purge(store) == 1
     read(store, "journal", ARTICLE, now=NOW + 31 * DAY)
     read(store, "arxiv", LINKED, now=NOW + 31 * DAY)
@@ -108,7 +110,7 @@ def test_a_paper_whose_other_half_was_told_and_purged_is_no_news(store: Database
 
 def test_a_revision_of_a_paper_whose_other_half_was_purged_is_news_still(store: Database) -> None:
     read(store, "arxiv", PREPRINT)
-    told_to_all(store)
+    announce_to_all(store)
     assert purge(store) == 1
     read(store, "journal", replace(ARTICLE, version=1), now=NOW + 31 * DAY)
     read(store, "journal", replace(ARTICLE, version=2), now=NOW + 31 * DAY)
@@ -122,7 +124,7 @@ def test_a_revision_of_a_paper_whose_other_half_was_purged_is_news_still(store: 
 def test_two_purged_halves_are_joined_and_stay_known(store: Database) -> None:
     read(store, "arxiv", PREPRINT)
     read(store, "journal", ARTICLE)
-    told_to_all(store)
+    announce_to_all(store)
     assert purge(store) == 2
     read(store, "index", replace(LINKED, raw_id="i1"), now=NOW + 31 * DAY)
     read(store, "journal", ARTICLE, now=NOW + 32 * DAY)
@@ -135,7 +137,7 @@ def test_two_purged_halves_are_joined_and_stay_known(store: Database) -> None:
 
 def test_a_purged_paper_comes_back_by_the_key_of_its_other_half(store: Database) -> None:
     read(store, "arxiv", LINKED)
-    told_to_all(store)
+    announce_to_all(store)
     assert purge(store) == 1
     read(store, "journal", ARTICLE, now=NOW + 31 * DAY)
     read(store, "index", ABSTRACTED, now=NOW + 32 * DAY)
@@ -164,7 +166,7 @@ def three(store: Database) -> None:
 
 def test_one_of_a_chain_that_is_proven_different_stays_so(store: Database) -> None:
     three(store)
-    told_to_all(store)
+    announce_to_all(store)
     other = part(store, 1, [("pmid", "7700")], "index")
     for day in range(2, 5):
         for source, record in SOURCES.items():
@@ -189,14 +191,14 @@ def test_a_split_after_a_digest_keeps_the_digest_and_tells_nobody_again(store: D
         read(store, source, record, now=NOW + DAY)
     assert ids(store) == [1, other]
     assert tell(store, "ada", NOW + DAY) == []
-    assert tell(store, "bob", NOW + DAY) == [1, other], "each is news to who was told of neither"
+    assert tell(store, "bob", NOW + DAY) == [1, other], "each is news to who was sent neither"
     with store.reading() as tx:
         assert digests.of_period(tx, "ada", "1") == frozen
 
 
 def test_a_third_record_that_carries_the_keys_of_both_halves_joins_nothing(store: Database) -> None:
     three(store)
-    told_to_all(store)
+    announce_to_all(store)
     other = part(store, 1, [DOI], "journal")
     every = PREPRINT.keys | ARTICLE.keys | INDEXED.keys
     for number, record in enumerate((PREPRINT, ARTICLE)):

@@ -28,7 +28,7 @@ def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Tally:
-    """What was stored, and how often each paper was told as new."""
+    """What was stored, and how often each paper was announced as new."""
 
     def __init__(self, house: House) -> None:
         with house.opened() as app, app.runtime.database.reading() as tx:

@@ -73,7 +73,7 @@ def test_E34_mail_leaves_no_faster_than_the_provider_allows(house: House, smtp: 
     assert minutes == [1, 2, 3]
 
 
-def test_E34_told_to_stop_it_sends_nothing_that_waits_for_its_turn(
+def test_E34_asked_to_stop_it_sends_nothing_that_waits_for_its_turn(
     house: House, smtp: ScriptedSmtp
 ):
     house.by_mail(smtp.port, "ada@example.org", "grace@example.org", per_minute=1)
@@ -81,13 +81,13 @@ def test_E34_told_to_stop_it_sends_nothing_that_waits_for_its_turn(
     house.run()
     house.clock.move(days=1)
 
-    class Told(Patience):
+    class Stopped(Patience):
         def wait(self, timeout: float | None = None) -> bool:
             self.set()
             return True
 
     with house.opened() as app:
-        replace(app, runtime=replace(app.runtime, stopping=Told())).digest()
+        replace(app, runtime=replace(app.runtime, stopping=Stopped())).digest()
         assert len(smtp.received) == 1
         with app.runtime.database.reading() as tx:
             assert deliveries.counts(tx) == {DeliveryState.SENT: 1, DeliveryState.PLANNED: 1}

@@ -59,7 +59,7 @@ def old(number: int) -> datetime:
     return SATURDAY - (number + 2) * DAY
 
 
-def test_F08_a_known_feed_that_turns_new_is_held_and_nobody_is_told(
+def test_F08_a_known_feed_that_turns_new_is_held_and_nobody_is_notified(
     fed: House, web: MisbehavingServer
 ) -> None:
     serve_feed(web, *(item(SUBJECTS[n], old(n)) for n in range(8)))

@@ -76,7 +76,7 @@ def troubles(house: House) -> tuple[SourceWarning, ...]:
     return source.troubles
 
 
-def test_a_stale_feed_is_told_once_said_in_each_digest_and_well_again(
+def test_a_stale_feed_is_reported_once_named_in_each_digest_and_well_again(
     arxiv: House, web: MisbehavingServer, smtp: ScriptedSmtp
 ):
     batch(web, THURSDAY, 1, 2, 3)
@@ -120,7 +120,7 @@ def test_F11_a_weekend_a_holiday_and_a_late_feed_are_no_incident(
     assert troubles(arxiv) == ()
 
 
-def test_what_another_source_told_first_is_no_staleness(
+def test_what_another_source_listed_first_is_no_staleness(
     arxiv: House, web: MisbehavingServer, smtp: ScriptedSmtp
 ):
     arxiv.settings["sources"] = {

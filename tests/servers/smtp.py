@@ -1,6 +1,6 @@
 """Mail servers for tests, on free loopback ports.
 
-`inbox` is aiosmtpd: a proper server, to be held against. `ScriptedSmtp` does as it is told, at
+`inbox` is aiosmtpd: a proper server, to be held against. `ScriptedSmtp` does what it is asked, at
 any phase: greeting, ehlo, starttls, auth, mail, rcpt, data, dot, rset, quit.
 """
 
@@ -215,7 +215,7 @@ class _Conversation:
         return action
 
     def deaf(self) -> None:
-        """Wait for the end of a connection without taking what comes: only its end is told."""
+        """Wait for the end of a connection without taking what comes: only its end is reported."""
         watch = select.poll()
         watch.register(self.connection, select.POLLHUP | select.POLLERR | select.POLLRDHUP)
         watch.poll(PATIENCE * 1000)

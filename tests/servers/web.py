@@ -36,7 +36,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """`length` is the Content-Length told (None: the body's, -1: none); `piece` the bytes sent
+    """`length` is the Content-Length given (None: the body's, -1: none); `piece` the bytes sent
 
     between two pauses; `hold` is waited for before anything is sent; `hang` sends nothing at all.
     """
@@ -150,7 +150,7 @@ def _head(answer: Answer) -> bytes:
     length = len(answer.body) if answer.length is None else answer.length
     if length >= 0 and answer.status != 304:
         headers["Content-Length"] = str(length)
-    lines = [f"HTTP/1.1 {answer.status} Told", *(f"{k}: {v}" for k, v in headers.items())]
+    lines = [f"HTTP/1.1 {answer.status} Answer", *(f"{k}: {v}" for k, v in headers.items())]
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 

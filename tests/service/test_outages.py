@@ -121,7 +121,7 @@ def test_a_store_that_was_away_for_a_moment_is_nothing_for_the_operator(house: H
             assert [one.subject for one in incidents.unnotified(tx)] == ["store"]
 
 
-def test_a_shutdown_and_a_changed_configuration_can_be_told_apart(house: House):
+def test_a_shutdown_and_a_changed_configuration_can_be_distinguished(house: House):
     service = Service(house.write(), house.clock, TICK)
     thread = threading.Thread(target=service.run)
     with capture_logs() as logs:

@@ -134,7 +134,9 @@ def test_half_of_a_file_that_is_being_written_is_not_taken_up(house: House):
     assert service._wake.is_set()
 
 
-def test_D06_five_hundred_due_in_the_same_second_are_all_told(house: House, smtp: ScriptedSmtp):
+def test_D06_five_hundred_due_in_the_same_second_are_all_sent_theirs(
+    house: House, smtp: ScriptedSmtp
+):
     house.by_mail(smtp.port)
     lab = house.settings["subscriptions"].pop("lab")
     for number in range(500):

@@ -383,5 +383,5 @@ def test_two_days_with_processes_killed_at_random_tell_each_reader_once(
 ):
     result = month(tmp_path, postgres_url, days=2, seed=3)
     assert result.kills.total() >= 6
-    assert (result.lost, result.repeated, result.untold) == (set(), set(), 0)
+    assert (result.lost, result.repeated, result.unannounced) == (set(), set(), 0)
     assert set(result.arrived) == result.due

@@ -72,8 +72,13 @@ every_kind = pytest.mark.parametrize(
 
 for _number, (_kind, _good) in enumerate(KINDS):
     _name = f"Test{_kind.__name__}{_number}"
-    _told = {"kind": _kind, "good": _good, "papers": 5, "nothing_new": NOTHING_NEW.get(_kind, ())}
-    globals()[_name] = type(_name, (SourceContract,), _told)
+    _members = {
+        "kind": _kind,
+        "good": _good,
+        "papers": 5,
+        "nothing_new": NOTHING_NEW.get(_kind, ()),
+    }
+    globals()[_name] = type(_name, (SourceContract,), _members)
 
 
 @every_kind

@@ -28,7 +28,7 @@ from monitor.sources.ris import Ris
 from monitor.sources.semanticscholar import SemanticScholar
 from tests.sources.scenario import read
 
-TOLD = {
+EXPLAINED = {
     "EVIL": '<script>x</script><b onclick="y">Sand</b>',
     "NAME": '1"><img src=y onerror=z>',
     "LINK": "javascript:alert(1)",
@@ -146,7 +146,7 @@ PLAIN: list[tuple[type[Source], str]] = [
 
 
 def written(document: str, how: Callable[[str], str] = str) -> str:
-    for name, said in TOLD.items():
+    for name, said in EXPLAINED.items():
         document = document.replace(name, how(said))
     return document
 

@@ -141,7 +141,7 @@ def test_a_sentence_broken_by_a_blank_line_is_joined() -> None:
         (TITLES[0], ABSTRACTS[0].removesuffix(".") + " at https://example.org/code"),
     ],
 )
-def test_unusual_shapes_are_told_apart_by_their_neighbours(title: str, abstract: str) -> None:
+def test_unusual_shapes_are_distinguished_by_their_neighbours(title: str, abstract: str) -> None:
     reading = read(page(*whole(2), title, abstract, *whole()[4:]))
     expected = list(zip(TITLES, ABSTRACTS, strict=True))
     assert pairs(reading) == [*expected[:2], (title, abstract), *expected[2:]]

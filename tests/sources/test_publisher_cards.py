@@ -230,7 +230,7 @@ def test_a_word_that_begins_as_an_author_is_none() -> None:
     assert paper.abstract == "by Lipschitz continuity, sand moves."
 
 
-def test_a_title_that_says_by_what_is_whole_where_authors_are_told() -> None:
+def test_a_title_that_says_by_what_is_whole_where_authors_are_named() -> None:
     feed = rss("<title>Sand -- by Design</title><dc:creator>Ada Byron</dc:creator>").encode()
     (paper,) = read(Feed, feed).papers
     assert (paper.title, paper.authors) == ("Sand -- by Design", ("Ada Byron",))

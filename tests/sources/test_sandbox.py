@@ -68,7 +68,7 @@ def test_an_author_whom_a_record_lists_twice_is_one(fill: bytes) -> None:
         (b"raise", PATIENCE, "unexpected KeyError: 'nobody", True),
     ],
 )
-def test_F06_F12_a_document_that_would_hang_or_break_the_service_is_told(
+def test_F06_F12_a_document_that_would_hang_or_break_the_service_is_reported(
     does: bytes, seconds: float, why: str, lives: bool
 ) -> None:
     worker = ask(b"")
@@ -90,7 +90,7 @@ def test_a_large_document_is_given_its_time_where_nobody_waits_for_it() -> None:
     )
 
 
-def test_a_fault_of_a_small_document_is_told_too() -> None:
+def test_a_fault_of_a_small_document_is_reported_too() -> None:
     with pytest.raises(DocumentError, match="unexpected KeyError"):
         sandbox.read(opened(Greedy), Document("x", b"raise", NOW))
 

@@ -356,7 +356,7 @@ def test_X19_the_probe_writes(store: Database) -> None:
         assert heartbeats.last_beat(tx, "probe") is not None
 
 
-def test_X19_K10_a_full_disk_is_told_before_anything_is_sent(sqlite: Database) -> None:
+def test_X19_K10_a_full_disk_is_noticed_before_anything_is_sent(sqlite: Database) -> None:
     with sqlite.writing() as tx:
         pages = tx.exec_driver_sql("PRAGMA page_count").scalar()
         tx.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
@@ -423,7 +423,7 @@ except StoreError as fault:
 """
 
 
-def test_X19_a_read_only_store_is_told_before_anything_is_sent(sqlite_template: Path) -> None:
+def test_X19_a_read_only_store_is_noticed_before_anything_is_sent(sqlite_template: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "monitor.db"
         shutil.copyfile(sqlite_template, path)
@@ -480,7 +480,7 @@ def test_a_backup_replaces_the_one_before_when_it_is_complete(
     assert len(target.read_bytes()) > len(before)
 
 
-def test_a_backup_that_cannot_be_written_is_told(sqlite: Database, tmp_path: Path) -> None:
+def test_a_backup_that_cannot_be_written_is_reported(sqlite: Database, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot be written"):
         sqlite.backup(tmp_path / "file" / "monitor.db")

@@ -175,7 +175,7 @@ def test_a_topic_given_later_looks_back_from_then(store: Database) -> None:
     assert revisions_of(unsent(store, now=NOW + 5 * DAY)) == [(late, 1)]
 
 
-def test_each_subscription_is_told_for_itself(store: Database) -> None:
+def test_each_subscription_is_sent_news_for_itself(store: Database) -> None:
     subscribe(store, "ada", "lab")
     ids = matched(store, "1")
     freeze(store, digest(unsent(store)))
@@ -192,7 +192,7 @@ def test_only_the_topics_that_a_subscription_has_count(store: Database) -> None:
     assert unsent(store, "nobody") == []
 
 
-def test_a_paper_revised_before_it_was_told_is_new_and_told_once(store: Database) -> None:
+def test_a_paper_revised_before_it_was_announced_is_new_and_announced_once(store: Database) -> None:
     [id] = matched(store, "1")
     revise(store, id, "1")
     [one] = unsent(store)
@@ -402,7 +402,7 @@ def test_with_one_item_already_taken_nothing_is_written(store: Database) -> None
     assert revisions_of(unsent(store)) == [(other, 1)]
 
 
-def test_with_a_later_revision_already_told_nothing_is_written(store: Database) -> None:
+def test_with_a_later_revision_already_announced_nothing_is_written(store: Database) -> None:
     [id] = matched(store, "1")
     slow = digest(unsent(store), "2026-03-03", due=TOMORROW)
     revise(store, id, "1")

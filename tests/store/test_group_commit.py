@@ -117,7 +117,7 @@ def test_a_step_that_fails_fails_alone(store: Database) -> None:
         assert heartbeats.last_beat(tx, "b0") == heartbeats.last_beat(tx, "b2") == NOW
 
 
-def test_where_the_store_refuses_all_are_told(store: Database) -> None:
+def test_where_the_store_refuses_all_are_notified(store: Database) -> None:
     def full(tx: Transaction, names: Sequence[str]) -> Sequence[str]:
         raise StoreError("the disk is full")
 

@@ -167,7 +167,7 @@ def test_K15_a_service_takes_its_place_again_after_the_server_let_go_of_it(
         one.close()
 
 
-def test_K15_a_service_whose_place_was_taken_meanwhile_is_told_until_it_is_free(
+def test_K15_a_service_whose_place_was_taken_meanwhile_is_reported_until_it_is_free(
     postgres_url: str,
 ) -> None:
     store, other = open_store(postgres_url), open_store(postgres_url)

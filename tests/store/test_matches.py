@@ -136,7 +136,7 @@ def test_a_changed_topic_has_its_unsent_matches_replaced(store: Database) -> Non
     assert revisions_of(unsent(store)) == [(right, 1)]
 
 
-def test_what_a_topic_told_of_long_ago_is_still_explained(store: Database) -> None:
+def test_what_a_topic_announced_long_ago_is_still_explained(store: Database) -> None:
     [id] = arrive(store, "1")
     watch(store, "t")
     subscribe(store, "ada")

@@ -171,12 +171,12 @@ def test_a_moment_without_a_time_zone_is_no_moment(store: Database) -> None:
 
 def test_a_twin_adds_its_keys_to_the_paper_it_repeats(store: Database) -> None:
     first, again = keyed("A", ("arxiv", "1")), keyed("A", ("doi", "10.1/x"), raw_id="2")
-    filling = replace(again, paper=structs.replace(again.paper, abstract="Told here."))
+    filling = replace(again, paper=structs.replace(again.paper, abstract="Stands here."))
     ids = ingest(store, new(first), Decision(filling, None, earlier_in_chunk=0), new(arxiv("3")))
     assert ids == [ids[0], ids[0], ids[0] + 1]
     back = stored(store, ids[0])
     assert back.paper.keys == {"arxiv": "1", "doi": "10.1/x"}
-    assert back.paper.abstract == "Told here."
+    assert back.paper.abstract == "Stands here."
     assert waiting(store) == [(ids[0], 1, ChangeKind.NEW), (ids[2], 1, ChangeKind.NEW)]
 
 
@@ -230,7 +230,7 @@ def test_a_revision_brings_its_text_and_a_change(store: Database) -> None:
     assert waiting(store) == [(id, 1, ChangeKind.NEW), (id, 2, ChangeKind.REVISED)]
 
 
-def test_a_revision_told_twice_in_one_reading_is_one_piece_of_news(store: Database) -> None:
+def test_a_revision_announced_twice_in_one_reading_is_one_piece_of_news(store: Database) -> None:
     [id] = ingest(store, new(arxiv("1", version=1)))
     third = Decision(arxiv("1", "Third", version=3), ChangeKind.REVISED, id)
     second = Decision(arxiv("1", "Second", version=2), ChangeKind.REVISED, id)

@@ -60,7 +60,7 @@ def test_a_later_version_of_a_purged_paper_is_a_revision_and_it_is_there_again(
     assert origin(store, 1).stored.paper.abstract == ONE.abstract
 
 
-def test_what_somebody_is_still_to_be_told_of_stays(store: Database) -> None:
+def test_what_somebody_is_still_to_be_sent_stays(store: Database) -> None:
     subscribe(store, "ada")
     watch(store, "t")
     read(store, "feed", ONE)
