@@ -6,7 +6,7 @@ full does not depend on it: within a group, the k-th paper takes the place of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -33,14 +33,14 @@ from monitor.store import judgements
 from monitor.store.database import Transaction
 
 if TYPE_CHECKING:
-    from monitor.rank import Judged, Ranking, Verdict
+    from monitor.rank import Features, Judged, Place, Ranking, Reason, Verdict
 
 _VERDICTS: dict[str, Verdict] = {WANTED: "wanted", UNWANTED: "unwanted", UNJUDGED: "unjudged"}
 LEARNED, NEWEST = "learned", "newest"
 MAX_WORDS = 3
 # Papers shown without an answer count for little; so many of the last are looked at.
 MAX_SHOWN = 500
-# About 500 bytes each beyond the words, which are kept for the next run.
+# About two kilobytes each.
 MAX_READ = 32_768
 
 
@@ -58,9 +58,10 @@ class Order:
     def place(self, topic: str, listed: Sequence[tuple[DigestPaper, Change]]) -> list[DigestPaper]:
         """Return the papers of a topic in this order."""
         if self.newest:
-            return _by(listed, [Placed(score=change.at.timestamp()) for _, change in listed])
+            return _by_time(listed)
         if ranking := self.rankings.get(topic):
-            return _by(listed, _placed(ranking, listed))
+            papers = [change.stored.paper for _, change in listed]
+            return _by(listed, ranking.place(papers, [entry.score for entry, _ in listed]))
         return [entry for entry, _ in listed]
 
     def explain(self, digest: Digest) -> Digest:
@@ -70,12 +71,9 @@ class Order:
         in_full = {entry.paper_id for entry in digest.best(digest.full)}
         groups = []
         for group in digest.groups:
-            ranking = self.rankings.get(group.topic)
-            entries = [
-                _explained(ranking, one) if ranking and one.paper_id in in_full else one
-                for one in group.entries
-            ]
-            groups.append(replace(group, entries=tuple(entries)))
+            if ranking := self.rankings.get(group.topic):
+                group = replace(group, entries=_with_reasons(ranking, group.entries, in_full))
+            groups.append(group)
         papers = "paper" if self.marked == 1 else "papers"
         note = f"Ordered by {self.marked:,} {papers} you marked."
         return replace(digest, groups=tuple(groups), notes=(*digest.notes, note))
@@ -85,18 +83,19 @@ class JudgedPapers:
     """Judged papers read in one run: several subscriptions have answered the same."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Paper, bytes]] = {}
+        self._known: dict[int, tuple[Paper, Features]] = {}
 
     def read(self, tx: Transaction, verdicts: Mapping[int, Verdict]) -> list[Judged]:
         """Return papers with their verdicts, but for those whose text was purged."""
-        from monitor.rank import Judged, count_words  # loads NumPy
+        from monitor.rank import Judged, count_words, weigh  # loads NumPy
 
         missing = [id for id in verdicts if id not in self._known]
         if len(self._known) + len(missing) > MAX_READ:
             self._known, missing = {}, list(verdicts)
         texts = judgements.texts(tx, missing) if missing else {}
-        for id, (title, abstract) in texts.items():
-            self._known[id] = Paper(title), count_words(title, abstract)
+        words = weigh([count_words(*text) for text in texts.values()])
+        for (id, (title, _)), one in zip(texts.items(), words, strict=True):
+            self._known[id] = Paper(title), one
         return [
             Judged(known[0], verdict, known[1])
             for id, verdict in verdicts.items()
@@ -154,32 +153,41 @@ def words_of(topic: Topic) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _by(
-    listed: Sequence[tuple[DigestPaper, Change]], placed: Sequence[Placed]
-) -> list[DigestPaper]:
+def _by_time(listed: Sequence[tuple[DigestPaper, Change]]) -> list[DigestPaper]:
+    from monitor.rank import Place  # loads NumPy
+
+    return _by(listed, [Place(change.at.timestamp(), False, False) for _, change in listed])
+
+
+def _by(listed: Sequence[tuple[DigestPaper, Change]], placed: Sequence[Place]) -> list[DigestPaper]:
     """Order papers by the scores that they are `placed` with; equal ones stay as they are."""
     standings = sorted((entry.score for entry, _ in listed), reverse=True)
     scored = sorted(zip(listed, placed, strict=True), key=lambda one: -one[1].score)
     return [
-        structs.replace(entry, placed=replace(place, standing=standing))
+        structs.replace(
+            entry, placed=Placed(standing, place.score, likely=place.likely, folded=place.folds)
+        )
         for ((entry, _), place), standing in zip(scored, standings, strict=True)
     ]
 
 
-def _placed(ranking: Ranking, listed: Sequence[tuple[DigestPaper, Change]]) -> list[Placed]:
-    papers = [change.stored.paper for _, change in listed]
-    return [
-        Placed(score=one.score, likely=one.likely, folded=one.folds)
-        for one in ranking.place(papers, [entry.score for entry, _ in listed])
-    ]
-
-
-def _explained(ranking: Ranking, entry: DigestPaper) -> DigestPaper:
-    """Name the marked paper that counts most, and the words that do in the text shown."""
+def _with_reasons(
+    ranking: Ranking, entries: Sequence[DigestPaper], in_full: Collection[int]
+) -> tuple[DigestPaper, ...]:
+    """Name for papers in full the marked paper that counts most, and such words of the text."""
     from monitor.rank import written_words  # loads NumPy
 
-    shown = written_words(headline(entry).text, excerpt(entry).text)
-    reason = ranking.reason(entry.paper, shown, MAX_WORDS)
+    full = [entry for entry in entries if entry.paper_id in in_full]
+    shown = [written_words(headline(entry).text, excerpt(entry).text) for entry in full]
+    reasons = iter(ranking.reasons([entry.paper for entry in full], shown, MAX_WORDS))
+    return tuple(
+        _explained(entry, next(reasons)) if entry.paper_id in in_full else entry
+        for entry in entries
+    )
+
+
+def _explained(entry: DigestPaper, reason: Reason) -> DigestPaper:
     like = shown_title(reason.like.paper).title if reason.like else ""
-    placed = replace(entry.placed, like=like, words=reason.words)
+    old = entry.placed
+    placed = Placed(old.standing, old.score, like, reason.words, old.likely, old.folded)
     return structs.replace(entry, placed=placed)

@@ -10,9 +10,9 @@ word_counts.z   in how many of 10,000 papers each word stands (`benchmarks/count
     ranking.why(paper).papers
 """
 
-from monitor.rank.features import Features, count_words, features, written_words
+from monitor.rank.features import Features, count_words, features, weigh, written_words
 from monitor.rank.learn import Ranking, learn
-from monitor.rank.values import Judged, PaperShare, Place, Verdict, Why, WordShare
+from monitor.rank.values import Judged, PaperShare, Place, Reason, Verdict, Why, WordShare
 
 __all__ = [
     "Features",
@@ -20,11 +20,13 @@ __all__ = [
     "PaperShare",
     "Place",
     "Ranking",
+    "Reason",
     "Verdict",
     "Why",
     "WordShare",
     "count_words",
     "features",
     "learn",
+    "weigh",
     "written_words",
 ]

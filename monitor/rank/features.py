@@ -5,7 +5,7 @@ of its form (`monitor.text`), and the weights of a paper are scaled to a vector 
 that long abstracts count no more than short ones.
 
 Counting the words of a paper takes longer than all else that is done with it. So its counts are
-kept, four bytes a word, under a hash of its text; weights are made of the counts of many at once.
+kept, four bytes a word, under a hash of its text; weights are made from the counts of many at once.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -58,8 +59,7 @@ class Rows(NamedTuple):
 
 @kept(MAX_WEIGHED)
 def _features(title: str, abstract: str) -> Features:
-    _, places, weights = weigh([count_words(title, abstract)])
-    return Features(places, weights)
+    return weigh([count_words(title, abstract)])[0]
 
 
 def features(paper: Paper) -> Features:
@@ -89,16 +89,31 @@ def pack(places: Iterable[int]) -> bytes:
     return np.array(sorted(codes), np.int32).tobytes()
 
 
-def weigh(counts: Sequence[bytes]) -> Rows:
+def weigh(counts: Sequence[bytes]) -> list[Features]:
     """Return the words of papers as weights, those of each paper of length 1 together."""
+    sizes = [len(one) // 4 for one in counts]
     codes = np.frombuffer(b"".join(counts), np.int32)
-    numbers = np.repeat(np.arange(len(counts)), [len(one) // 4 for one in counts])
+    numbers = np.repeat(np.arange(len(counts)), sizes)
     idf, of_count = _tables()
     places = codes >> _COUNT_BITS
     weights = of_count[codes & _MAX_COUNT] * idf[places]
     lengths = np.sqrt(np.bincount(numbers, weights * weights, len(counts)))
     # A paper may have words that are in all papers alone: they weigh nothing.
-    return Rows(numbers, places, weights / np.where(lengths, lengths, 1.0)[numbers])
+    weights /= np.where(lengths, lengths, 1.0)[numbers]
+    ends = list(accumulate(sizes))
+    # Copies: a part of an array would keep the whole.
+    return [
+        Features(places[end - size : end].copy(), weights[end - size : end].copy())
+        for end, size in zip(ends, sizes, strict=True)
+    ]
+
+
+def join(found: Sequence[Features]) -> Rows:
+    """Return the words of several papers, one paper after another."""
+    places, weights = zip(*found, strict=True)
+    sizes = [len(one) for one in places]
+    numbers = np.repeat(np.arange(len(sizes)), sizes)
+    return Rows(numbers, np.concatenate(places), np.concatenate(weights))
 
 
 def places_of(texts: Iterable[str]) -> list[int]:

@@ -21,9 +21,11 @@ from numpy.typing import NDArray
 
 from monitor.model import Paper
 from monitor.rank.features import (
+    PLACES,
     Features,
-    count_words,
+    Places,
     features,
+    join,
     pack,
     places_of,
     weigh,
@@ -57,9 +59,10 @@ def learn(judged: Sequence[Judged], topic_words: Sequence[str]) -> Ranking:
 
     The newest 300 judgements and the newest 200 unjudged papers count.
     """
-    answered = [n for n, one in enumerate(judged) if one.verdict != "unjudged"][-MAX_JUDGED:]
-    silent = [n for n, one in enumerate(judged) if one.verdict == "unjudged"][-MAX_UNJUDGED:]
-    return Ranking([judged[n] for n in sorted(answered + silent)], topic_words)
+    silent = [n for n, one in enumerate(judged) if one.verdict == "unjudged"]
+    answered = sorted(set(range(len(judged))).difference(silent))
+    newest = sorted(answered[-MAX_JUDGED:] + silent[-MAX_UNJUDGED:])
+    return Ranking([judged[n] for n in newest], topic_words)
 
 
 class Ranking:
@@ -69,7 +72,7 @@ class Ranking:
         self.judged = tuple(judged)
         self.wanted = sum(one.verdict == "wanted" for one in judged)
         self._fades = _LEXICAL_SHARE / (self.wanted + _LEXICAL_FADES)
-        self._topic = pack(places_of(topic_words))
+        self._topic = weigh([pack(places_of(topic_words))])[0]
         if self.wanted:
             self._solve()
 
@@ -123,10 +126,9 @@ class Ranking:
         found = features(paper)
         shares = (self._a * self._products_with(found)).tolist()
         papers = map(PaperShare, self.judged, shares[:-1])
-        at, shared, weights = self._find(found)
-        of_words = zip(
-            found.places[shared].tolist(), (self._beta[at] * weights).tolist(), strict=True
-        )
+        at, shared = self._find(found.places)
+        weighed = self._beta[at] * found.weights[shared]
+        of_words = zip(found.places[shared].tolist(), weighed.tolist(), strict=True)
         written = written_words(paper.title, paper.abstract)
         words = (WordShare(written[place], share) for place, share in of_words if share)
         return Why(
@@ -136,38 +138,65 @@ class Ranking:
             base=self._base,
         )
 
-    def reason(self, paper: Paper, shown: Mapping[int, str], most: int) -> Reason:
-        """Return what speaks most for a paper, as `why` does, in a fraction of its time.
+    def reasons(
+        self, papers: Sequence[Paper], shown: Sequence[Mapping[int, str]], most: int
+    ) -> list[Reason]:
+        """Return what speaks most for each paper, as `why` does, in a fraction of its time.
 
         `words` are at most so many of those that are `shown`, by `written_words`.
         """
-        if not self.wanted:
-            return Reason(None, ())
-        found = features(paper)
-        at, shared, weights = self._find(found)
-        numbers, table = self._wanted_words
-        shares = self._a[numbers] * (table[:, at] @ weights.astype(np.float32))
-        best = int(shares.argmax())
+        if not self.wanted or not papers:
+            return [Reason(None, ()) for _ in papers]
+        rows = join([features(paper) for paper in papers])
+        at, shared = self._find(rows.places)
+        numbers, weights = rows.numbers[shared], rows.weights[shared]
+        likes = self._nearest_wanted(numbers, at, weights, len(papers))
         of_words = self._beta[at] * weights
-        order = np.argsort(-of_words, kind="stable")[: np.count_nonzero(of_words > 0)]
-        words = map(shown.get, found.places[shared[order]].tolist())
-        return Reason(
-            self.judged[numbers[best]] if shares[best] > 0 else None,
-            tuple(islice(filter(None, words), most)),
-        )
+        good = np.flatnonzero(of_words > 0)
+        # By paper, the largest first; equal ones by their places.
+        good = good[np.lexsort((-of_words[good], numbers[good]))]
+        ends = np.bincount(numbers[good], minlength=len(papers)).cumsum().tolist()
+        places = rows.places[shared[good]].tolist()
+        return [
+            Reason(like, tuple(islice(filter(None, map(words.get, places[start:end])), most)))
+            for like, words, start, end in zip(likes, shown, [0, *ends[:-1]], ends, strict=True)
+        ]
+
+    def _nearest_wanted(
+        self, numbers: NDArray[np.int64], at: NDArray[np.int64], weights: Numbers, count: int
+    ) -> list[Judged | None]:
+        """Return the wanted paper that adds most to each paper's score, if one adds anything."""
+        columns = np.full(len(self._places), -1)
+        columns[at] = 0
+        used = np.flatnonzero(columns == 0)
+        columns[used] = np.arange(len(used))
+        wanted = np.flatnonzero(self._is_wanted)
+        row_of = np.full(len(self.judged) + 1, -1)
+        row_of[wanted] = np.arange(len(wanted))
+        rows, places = row_of[self._row_of], columns[self._columns]
+        here = np.flatnonzero((rows >= 0) & (places >= 0))
+        table = np.zeros((len(wanted), len(used)), np.float32)
+        table[rows[here], places[here]] = self._weights[here]
+        found = np.zeros((count, len(used)), np.float32)
+        found[numbers, columns[at]] = weights
+        shares = (found @ table.T) * self._a[wanted]
+        best = shares.argmax(axis=1).tolist()
+        return [
+            self.judged[wanted[column]] if shares[row, column] > 0 else None
+            for row, column in enumerate(best)
+        ]
 
     def _solve(self) -> None:
         """Solve for `a`; note what each word weighs, and the sum of `a`."""
-        counts = [
-            one.words or count_words(one.paper.title, one.paper.abstract) for one in self.judged
-        ]
-        self._row_of, places, self._weights = weigh([*counts, self._topic])
-        self._places, self._columns = np.unique(places, return_inverse=True)
+        rows = join([*(one.words or features(one.paper) for one in self.judged), self._topic])
+        self._row_of, self._weights = rows.numbers, rows.weights
+        self._places, self._columns = _numbered(rows.places)
         self._with_end = np.append(self._places, -1)  # what is after all has no place
         size = len(self.judged) + 1
-        self._matrix = _products(self._row_of, self._columns, self._weights, size) + 1.0
-        self._matrix[np.diag_indices(size)] += 1 / self._row_weights()
-        self._a = np.linalg.solve(self._matrix, self._answers())
+        matrix = _products(self._row_of, self._columns, self._weights, size) + 1.0
+        matrix.flat[:: size + 1] += 1 / self._row_weights()
+        self._inverse = np.linalg.inv(matrix)
+        self._a = self._inverse @ self._answers()
         shares = self._weights * self._a[self._row_of]
         self._beta = np.bincount(self._columns, shares, len(self._places))
         self._base = float(self._a.sum())
@@ -180,41 +209,25 @@ class Ranking:
 
     def _f(self, papers: Sequence[Paper]) -> Numbers:
         """Return f(x) of each paper. Words are added in order: no other paper changes a bit."""
-        found = [features(paper) for paper in papers]
-        if len(found) == 1:
-            numbers, every = np.zeros(len(found[0].places), np.int64), found[0]
-        else:
-            numbers = np.repeat(np.arange(len(found)), [len(one.places) for one in found])
-            every = Features(*map(np.concatenate, zip(*found, strict=True)))
-        at, shared, weights = self._find(every)
-        shares = self._beta[at] * weights
-        sums = np.bincount(numbers[shared], shares, len(found)).astype(np.float64)
+        rows = join([features(paper) for paper in papers])
+        at, shared = self._find(rows.places)
+        shares = self._beta[at] * rows.weights[shared]
+        sums = np.bincount(rows.numbers[shared], shares, len(papers)).astype(np.float64)
         return sums + self._base
 
-    def _find(self, found: Features) -> tuple[NDArray[np.int64], NDArray[np.int64], Numbers]:
-        """Return the columns of words that judged papers have; which words; their weights."""
-        at = self._places.searchsorted(found.places)
-        here = self._with_end.take(at) == found.places
-        shared = np.flatnonzero(here)
-        return at[shared], shared, found.weights[shared]
+    def _find(self, places: Places) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the columns of words that judged papers have, and which words they are."""
+        at = self._places.searchsorted(places)
+        shared = np.flatnonzero(self._with_end.take(at) == places)
+        return at[shared], shared
 
     def _products_with(self, found: Features) -> Numbers:
         """Return the products of a paper with all rows."""
-        at, _, weights = self._find(found)
+        at, shared = self._find(found.places)
         here = np.zeros(len(self._places))
-        here[at] = weights
+        here[at] = found.weights[shared]
         shares = here[self._columns] * self._weights
         return np.bincount(self._row_of, shares, len(self.judged) + 1).astype(np.float64)
-
-    @cached_property
-    def _wanted_words(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The numbers of wanted papers, and a table of their words."""
-        numbers = np.flatnonzero(self._is_wanted)
-        here = np.flatnonzero(np.append(self._is_wanted, False)[self._row_of])
-        rows = np.searchsorted(numbers, self._row_of[here])
-        table = np.zeros((len(numbers), len(self._places)), np.float32)
-        table[rows, self._columns[here]] = self._weights[here]
-        return numbers, table
 
     @cached_property
     def _left_out(self) -> tuple[Numbers, NDArray[np.bool_]]:
@@ -222,8 +235,7 @@ class Ranking:
 
         In closed form: yᵢ - aᵢ / (A⁻¹)ᵢᵢ, with A the matrix that was solved.
         """
-        inverse = np.linalg.inv(self._matrix).diagonal()
-        scores = (self._answers() - self._a / inverse)[:-1]
+        scores = (self._answers() - self._a / self._inverse.diagonal())[:-1]
         answered = np.array([one.verdict != "unjudged" for one in self.judged])
         return scores[answered], self._is_wanted[answered]
 
@@ -243,6 +255,17 @@ class Ranking:
         return float(np.interp(_FOLDED_SHARE * (len(lowest) - 1), np.arange(len(lowest)), lowest))
 
 
+def _numbered(places: Places) -> tuple[Places, NDArray[np.int64]]:
+    """Return the distinct places, ascending, and the number of each place among them."""
+    # `np.unique` would sort them, which takes longer.
+    here = np.zeros(PLACES, np.bool_)
+    here[places] = True
+    distinct = np.flatnonzero(here)
+    numbers = np.empty(PLACES, np.int64)
+    numbers[distinct] = np.arange(len(distinct))
+    return distinct.astype(np.int32), numbers[places]
+
+
 def _products(
     rows: NDArray[np.int64], columns: NDArray[np.int64], weights: Numbers, size: int
 ) -> Numbers:
@@ -251,10 +274,12 @@ def _products(
     A word that only one row has counts in no product but that of the row with itself, which is 1.
     """
     used = np.bincount(columns) > 1
-    shared = used[columns]
+    numbers = np.cumsum(used) - 1
+    shared = np.flatnonzero(used[columns])
     # Half of the time of 64 bits, and exact to six digits.
-    dense = np.zeros((size, np.count_nonzero(used)), np.float32)
-    dense[rows[shared], (np.cumsum(used) - 1)[columns[shared]]] = weights[shared]
+    width = int(numbers[-1]) + 1 if len(numbers) else 0
+    dense = np.zeros((size, width), np.float32)
+    dense.reshape(-1)[rows[shared] * width + numbers[columns[shared]]] = weights[shared]
     products = (dense @ dense.T).astype(np.float64)
-    products[np.diag_indices(size)] = np.bincount(rows, minlength=size) > 0
+    products.flat[:: size + 1] = np.bincount(rows, minlength=size) > 0
     return products

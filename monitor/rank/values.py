@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from monitor.model import Paper
+from monitor.rank.features import Features
 
 Verdict = Literal["wanted", "unwanted", "unjudged"]
 
@@ -14,12 +15,12 @@ Verdict = Literal["wanted", "unwanted", "unjudged"]
 class Judged(msgspec.Struct, frozen=True):
     """A paper that was shown to a reader, and the answer; "unjudged" is none.
 
-    Who has the `count_words` of the paper at hand gives them, and of the paper the title is enough.
+    Whoever has weighed the words of the paper already gives them; then its title is enough.
     """
 
     paper: Paper
     verdict: Verdict
-    words: bytes | None = None
+    words: Features | None = None
 
 
 class Place(NamedTuple):
