@@ -31,8 +31,8 @@ def _digest(*, primary_key: bool = False) -> Column[int]:
 
 
 def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Index:
-    condition = sa.text(where)
-    return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
+    # The migrations have it for PostgreSQL: here it would load that dialect at each start.
+    return Index(name, *columns, unique=unique, sqlite_where=sa.text(where))
 
 
 # ── papers ──────────────────────────────────────────────────────────────────────────
