@@ -2,6 +2,7 @@
 
 features   a paper as weights of its words
 learn      a ranking from judged papers; what it says of a paper, and why
+products   how alike each two judged papers are
 values     judged papers, and what a ranking says
 word_counts.z   in how many of 10,000 papers each word stands (`benchmarks/count_words.py`)
 

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from monitor.model import Paper
 from monitor.rank.features import (
-    PLACES,
     Features,
     Places,
     features,
@@ -31,6 +30,7 @@ from monitor.rank.features import (
     weigh,
     written_words,
 )
+from monitor.rank.products import multiply_rows, number_places
 from monitor.rank.values import Judged, PaperShare, Place, Reason, Verdict, Why, WordShare
 
 Numbers = NDArray[np.float64]
@@ -190,13 +190,19 @@ class Ranking:
         """Solve for `a`; note what each word weighs, and the sum of `a`."""
         rows = join([*(one.words or features(one.paper) for one in self.judged), self._topic])
         self._row_of, self._weights = rows.numbers, rows.weights
-        self._places, self._columns = _numbered(rows.places)
+        self._places, self._columns = number_places(rows.places)
         self._with_end = np.append(self._places, -1)  # what is after all has no place
         size = len(self.judged) + 1
-        matrix = _products(self._row_of, self._columns, self._weights, size) + 1.0
+        matrix = multiply_rows(self._row_of, self._columns, self._weights, size) + 1.0
         matrix.flat[:: size + 1] += 1 / self._row_weights()
-        self._inverse = np.linalg.inv(matrix)
-        self._a = self._inverse @ self._answers()
+        # Of the inverse, `_left_out` needs the columns of the answered papers.
+        answered = np.flatnonzero(self._is_answered)
+        asked = np.zeros((size, len(answered) + 1))
+        asked[:, 0] = self._answers()
+        asked[answered, np.arange(1, len(answered) + 1)] = 1.0
+        solved = np.linalg.solve(matrix, asked)
+        self._a = solved[:, 0]
+        self._inverse_diagonal = solved[answered, np.arange(1, len(answered) + 1)]
         shares = self._weights * self._a[self._row_of]
         self._beta = np.bincount(self._columns, shares, len(self._places))
         self._base = float(self._a.sum())
@@ -235,9 +241,13 @@ class Ranking:
 
         In closed form: yᵢ - aᵢ / (A⁻¹)ᵢᵢ, with A the matrix that was solved.
         """
-        scores = (self._answers() - self._a / self._inverse.diagonal())[:-1]
-        answered = np.array([one.verdict != "unjudged" for one in self.judged])
-        return scores[answered], self._is_wanted[answered]
+        answered = np.flatnonzero(self._is_answered)
+        scores = self._answers()[answered] - self._a[answered] / self._inverse_diagonal
+        return scores, self._is_wanted[answered]
+
+    @cached_property
+    def _is_answered(self) -> NDArray[np.bool_]:
+        return np.array([one.verdict != "unjudged" for one in self.judged], dtype=bool)
 
     @cached_property
     def _is_wanted(self) -> NDArray[np.bool_]:
@@ -253,33 +263,3 @@ class Ranking:
         scores, wanted = self._left_out
         lowest = np.sort(scores[wanted])
         return float(np.interp(_FOLDED_SHARE * (len(lowest) - 1), np.arange(len(lowest)), lowest))
-
-
-def _numbered(places: Places) -> tuple[Places, NDArray[np.int64]]:
-    """Return the distinct places, ascending, and the number of each place among them."""
-    # `np.unique` would sort them, which takes longer.
-    here = np.zeros(PLACES, np.bool_)
-    here[places] = True
-    distinct = np.flatnonzero(here)
-    numbers = np.empty(PLACES, np.int64)
-    numbers[distinct] = np.arange(len(distinct))
-    return distinct.astype(np.int32), numbers[places]
-
-
-def _products(
-    rows: NDArray[np.int64], columns: NDArray[np.int64], weights: Numbers, size: int
-) -> Numbers:
-    """Return the products of all rows with each other.
-
-    A word that only one row has counts in no product but that of the row with itself, which is 1.
-    """
-    used = np.bincount(columns) > 1
-    numbers = np.cumsum(used) - 1
-    shared = np.flatnonzero(used[columns])
-    # Half of the time of 64 bits, and exact to six digits.
-    width = int(numbers[-1]) + 1 if len(numbers) else 0
-    dense = np.zeros((size, width), np.float32)
-    dense.reshape(-1)[rows[shared] * width + numbers[columns[shared]]] = weights[shared]
-    products = (dense @ dense.T).astype(np.float64)
-    products.flat[:: size + 1] = np.bincount(rows, minlength=size) > 0
-    return products

@@ -1,0 +1,64 @@
+"""The products of papers as vectors of their words: how alike each two of them are."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.rank.features import PLACES, Places
+
+Numbers = NDArray[np.float64]
+
+# A word of at most so many papers, or of a 32nd of them, is multiplied pair by pair.
+_FEW_ROWS = 4
+
+
+def number_places(places: Places) -> tuple[Places, NDArray[np.int64]]:
+    """Return the distinct places, ascending, and the number of each place among them."""
+    # `np.unique` would sort them, which takes longer.
+    here = np.zeros(PLACES, np.bool_)
+    here[places] = True
+    distinct = np.flatnonzero(here)
+    numbers = np.empty(PLACES, np.int64)
+    numbers[distinct] = np.arange(len(distinct))
+    return distinct.astype(np.int32), numbers[places]
+
+
+def multiply_rows(
+    rows: NDArray[np.int64], columns: NDArray[np.int64], weights: Numbers, size: int
+) -> Numbers:
+    """Return the products of all rows with each other.
+
+    A word that only one row has counts in no product but that of the row with itself, which is 1.
+    """
+    counts = np.bincount(columns)
+    # Most words are in few rows: the pairs of these are less than a table with a column for each.
+    most = max(_FEW_ROWS, size // 32)
+    frequent = counts > most
+    numbers = np.cumsum(frequent) - 1
+    here = np.flatnonzero(frequent[columns])
+    # Half of the time of 64 bits, and exact to six digits.
+    width = int(frequent.sum())
+    dense = np.zeros((size, width), np.float32)
+    dense.reshape(-1)[rows[here] * width + numbers[columns[here]]] = weights[here]
+    products = (dense @ dense.T).astype(np.float64)
+    few = np.flatnonzero((counts > 1)[columns] & ~frequent[columns])
+    pairs = _add_pairs(rows[few], columns[few], weights[few], size, most)
+    products += pairs + pairs.T
+    products.flat[:: size + 1] = np.bincount(rows, minlength=size) > 0
+    return products
+
+
+def _add_pairs(
+    rows: NDArray[np.int64], columns: NDArray[np.int64], weights: Numbers, size: int, most: int
+) -> Numbers:
+    """Add up the products of each two rows that have a word, where at most `most` have it."""
+    order = np.argsort(columns.astype(np.uint32), kind="stable")
+    rows, columns, weights = rows[order], columns[order], weights[order]
+    places, shares = [], []
+    for lag in range(1, most):
+        pairs = np.flatnonzero(columns[lag:] == columns[:-lag])
+        places.append(rows[pairs] * size + rows[pairs + lag])
+        shares.append(weights[pairs] * weights[pairs + lag])
+    sums = np.bincount(np.concatenate(places), np.concatenate(shares), size * size)
+    return sums.astype(np.float64).reshape(size, size)
