@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from monitor.errors import StoreBusyError, StoreError
 from monitor.private_files import create_file, make_folder
 from monitor.store import schema
-from monitor.store.engine import connect_sqlite, engine, parse_url
+from monitor.store.engine import READ_CACHE, connect_sqlite, engine, parse_url
 from monitor.store.inserts import insert_or_update
 from monitor.store.sqlite_files import is_full
 
@@ -36,10 +36,11 @@ PUT_BACK = "nothing is sent; stop the service and put the store back, or restart
 class Database:
     """An open store: short transactions, with one writer at a time on SQLite."""
 
-    def __init__(self, url: str, wait: float | None = None) -> None:
+    def __init__(self, url: str, wait: float | None = None, read_cache: int = READ_CACHE) -> None:
         """Take a database URL without connecting. Raises StoreError for an unsupported URL.
 
-        `wait` limits how many seconds it waits for others, instead of 30 or longer.
+        `wait` limits how many seconds it waits for others, instead of 30 or longer. Each
+        connection that reads SQLite keeps `read_cache` KiB of the store.
         """
         self.url = parse_url(url)
         self.dialect = self.url.get_backend_name()
@@ -47,7 +48,9 @@ class Database:
         self._identity: tuple[int, int] | None = None
         try:
             self._writer = engine(self.url, writer=True, wait=wait)
-            self._reader = engine(self.url, writer=False, wait=wait) if self.path else self._writer
+            self._reader = self._writer
+            if self.path:
+                self._reader = engine(self.url, writer=False, wait=wait, read_cache=read_cache)
         except ModuleNotFoundError as fault:
             hint = "in a clone of the repository: pip install '.[postgres]'"
             raise StoreError(

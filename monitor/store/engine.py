@@ -12,6 +12,10 @@ from monitor.errors import StoreError
 from monitor.store.sql import read_json
 
 BUSY_MS = 30_000
+# KiB that a connection to SQLite keeps of the store. With larger caches the many connections of a
+# service grow for hours (benchmarks/steady.py), and `ingest` and `digest` take as long
+# (benchmarks/day.py): the pages are in the system's cache as well.
+READ_CACHE, WRITE_CACHE = 2_048, 8_192
 
 # A stronger setting of the server, such as waiting for its standbys, is kept.
 _DURABLE = (
@@ -45,7 +49,12 @@ def _connect_args(wait: float) -> dict[str, Any]:
 
 
 def engine(
-    url: sa.URL, *, writer: bool, foreign_keys: bool = True, wait: float | None = None
+    url: sa.URL,
+    *,
+    writer: bool,
+    foreign_keys: bool = True,
+    wait: float | None = None,
+    read_cache: int = READ_CACHE,
 ) -> sa.Engine:
     """Return an engine with the settings that a store needs.
 
@@ -55,7 +64,8 @@ def engine(
     """
     if url.get_backend_name() == "postgresql":
         return _postgresql_engine(url, wait)
-    return _sqlite_engine(url, writer, foreign_keys, wait)
+    cache = WRITE_CACHE if writer else read_cache
+    return _sqlite_engine(url, writer, foreign_keys, wait, cache)
 
 
 def _postgresql_engine(url: sa.URL, wait: float | None) -> sa.Engine:
@@ -76,7 +86,9 @@ def _postgresql_engine(url: sa.URL, wait: float | None) -> sa.Engine:
     return new_engine
 
 
-def _sqlite_engine(url: sa.URL, writer: bool, foreign_keys: bool, wait: float | None) -> sa.Engine:
+def _sqlite_engine(
+    url: sa.URL, writer: bool, foreign_keys: bool, wait: float | None, cache: int
+) -> sa.Engine:
     file = Path(url.database or "")
     new_engine = sa.create_engine(
         url,
@@ -94,10 +106,7 @@ def _sqlite_engine(url: sa.URL, writer: bool, foreign_keys: bool, wait: float | 
         connection.isolation_level = None  # the driver begins no transaction by itself
         connection.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
         connection.execute("PRAGMA synchronous = FULL")
-        # KiB. Larger caches made a service of many connections grow for hours
-        # (benchmarks/steady.py) and `ingest` and `digest` no faster (benchmarks/day.py): the
-        # pages are in the system's cache as well.
-        connection.execute(f"PRAGMA cache_size = {-8192 if writer else -2048}")
+        connection.execute(f"PRAGMA cache_size = {-cache}")
         connection.execute("PRAGMA journal_mode = WAL" if writer else "PRAGMA query_only = ON")
 
     @sa.event.listens_for(new_engine, "begin")

@@ -23,6 +23,8 @@ GRACE = 3
 # More requests at a time are answered with 503; each that is idle is closed.
 MOST_AT_ONCE = 100
 IDLE = 15
+# KiB of a connection to SQLite: a page of a large store is read from many places of it.
+READ_CACHE = 8_192
 
 
 @contextmanager
@@ -64,7 +66,8 @@ def _address_of(listening: socket.socket) -> str:
 @contextmanager
 def _own_reads(runtime: Runtime) -> Iterator[Runtime]:
     """Give pages connections of their own, so that they wait for nobody, and nobody for them."""
-    database = Database(runtime.database.url.render_as_string(hide_password=False))
+    url = runtime.database.url.render_as_string(hide_password=False)
+    database = Database(url, read_cache=READ_CACHE)
     try:
         yield replace(runtime, database=database)
     finally:
