@@ -13,8 +13,7 @@ from monitor.store.sql import read_json
 
 BUSY_MS = 30_000
 # KiB that a connection to SQLite keeps of the store. With larger caches the many connections of a
-# service grow for hours (benchmarks/steady.py), and `ingest` and `digest` take as long
-# (benchmarks/day.py): the pages are in the system's cache as well.
+# service grow for hours (benchmarks/steady.py). The pages are in the system's cache as well.
 READ_CACHE, WRITE_CACHE = 2_048, 8_192
 
 # A stronger setting of the server, such as waiting for its standbys, is kept.
