@@ -14,7 +14,7 @@ worker, on any number of machines   does what is asked for, and asks for what fo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
@@ -114,49 +114,62 @@ class Worker(Running):
         """Take jobs until asked to stop or the connection is lost; then end those under way."""
         import procrastinate
 
-        queues = {READING: READERS, THINKING: 1}
-        queues |= {queue_name(Task(Step.DELIVER, line)): 1 for line in app.runtime.lines}
         connector = procrastinate.PsycopgConnector(
             conninfo=address_of(app.runtime.database), min_size=1, max_size=2, timeout=10
         )
-
         jobs = _app(connector, lambda task: self._do(app, queue, task))
+        takers = self._takers(app, jobs)
+        ended = asyncio.Event()
         async with jobs.open_async():
-            at_work = [
-                asyncio.create_task(
-                    jobs.run_worker_async(
-                        queues=[name],
-                        concurrency=at_once,
-                        name=name,
-                        install_signal_handlers=False,
-                        delete_jobs="always",
-                        stalled_worker_timeout=DEAD_AFTER,
-                        # Listening would take a connection for each queue of each machine.
-                        listen_notify=False,
-                        fetch_job_polling_interval=min(POLL, self.tick.total_seconds()),
-                    )
-                )
-                for name, at_once in queues.items()
-            ]
-            at_work.append(asyncio.create_task(self._watch(app, jobs)))
+            at_work = [asyncio.create_task(taker.run()) for taker in takers]
+            at_work.append(asyncio.create_task(self._watch(app, jobs, ended)))
             await asyncio.wait([woken, *at_work], return_when=asyncio.FIRST_COMPLETED)
             if woken.done():
                 app.runtime.stopping.set()
                 log.info("finishing work in progress", because=self._reason())
-            for fault in await _cancel(at_work):
-                self._outages.record_failure(QUEUE, StoreError(str(fault)))
+            # They are asked to end, not cancelled: on Python 3.11, `asyncio.wait_for`, by which
+            # the connections are awaited, may swallow a cancellation, and work would go on.
+            ended.set()
+            for taker in takers:
+                taker.stop()
+            for fault in await asyncio.gather(*at_work, return_exceptions=True):
+                if isinstance(fault, Exception):
+                    self._outages.record_failure(QUEUE, StoreError(str(fault)))
+
+    def _takers(self, app: App, jobs: procrastinate.App) -> list[Any]:
+        """Return what takes the jobs of each queue: workers of Procrastinate."""
+        from procrastinate.worker import Worker as Taker
+
+        queues = {READING: READERS, THINKING: 1}
+        queues |= {queue_name(Task(Step.DELIVER, line)): 1 for line in app.runtime.lines}
+        return [
+            Taker(
+                jobs,
+                queues=[name],
+                concurrency=at_once,
+                name=name,
+                install_signal_handlers=False,
+                delete_jobs="always",
+                stalled_worker_timeout=DEAD_AFTER,
+                # Listening would take a connection for each queue of each machine.
+                listen_notify=False,
+                fetch_job_polling_interval=min(POLL, self.tick.total_seconds()),
+            )
+            for name, at_once in queues.items()
+        ]
 
     def _do(self, app: App, queue: Queue, task: Task) -> None:
         """Do a job. The same one may not come for hours: the watch notes when a store is back."""
         with self._outages.watch(f"{task.step} {task.of}", seen_by=QUEUE):
             flow.do(app.runtime, task, queue.put, SHARE)
 
-    async def _watch(self, app: App, jobs: procrastinate.App) -> None:
-        while True:
+    async def _watch(self, app: App, jobs: procrastinate.App, ended: asyncio.Event) -> None:
+        while not ended.is_set():
             await asyncio.to_thread(self._look, app)
             await _revive(jobs)
             self._outages.record_success(QUEUE)
-            await asyncio.sleep(self.tick.total_seconds())
+            with suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), self.tick.total_seconds())
 
     def _look(self, app: App) -> None:
         app.runtime.owner.keep()
@@ -192,14 +205,6 @@ def _app(connector: Any, work: Callable[[Task], None]) -> procrastinate.App:
     for step in Step:
         register(step)
     return app
-
-
-async def _cancel(at_work: Sequence[asyncio.Task[None]]) -> list[Exception]:
-    """Take no more jobs, wait for those under way, and return what the queue was lost by."""
-    for task in at_work:
-        task.cancel()
-    results = await asyncio.gather(*at_work, return_exceptions=True)
-    return [result for result in results if isinstance(result, Exception)]
 
 
 async def _revive(jobs: procrastinate.App) -> None:

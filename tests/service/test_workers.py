@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +34,8 @@ from tests.servers import postgres
 from tests.servers.smtp import Hold, ScriptedSmtp
 
 pytest.importorskip("procrastinate", reason="WORKERS ARE NOT TESTED: no procrastinate")
+
+from procrastinate import PsycopgConnector
 
 SUBSCRIBERS = 12
 
@@ -267,6 +272,34 @@ def test_K14_a_worker_finishes_the_hand_off_and_ends_with_0(lab: Fleet, smtp: Sc
     assert alive(lab) == 0
     wait(lambda: lab.ask("SELECT DISTINCT state FROM delivery") == [("sent",)])
     assert got(smtp) == everybody(1)
+
+
+class Deaf(PsycopgConnector):
+    """Loses each cancellation, as `asyncio.wait_for` may until Python 3.12, and goes on."""
+
+    asked = threading.Event()
+    free = threading.Event()
+
+    async def execute_query_all_async(self, query: str, **arguments: Any) -> list[dict[str, Any]]:
+        waiting = asyncio.create_task(asyncio.to_thread(self.free.wait, PATIENCE))
+        self.asked.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(waiting)
+        await waiting
+        return await super().execute_query_all_async(query, **arguments)
+
+
+def test_a_worker_ends_though_a_cancellation_is_lost(lab: Fleet, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("procrastinate.PsycopgConnector", Deaf)
+    subscribed(lab)
+    worker = workers.Worker(lab.house.config, lab.house.clock, timedelta(seconds=TICK))
+    running = threading.Thread(target=worker.run, daemon=True)
+    running.start()
+    assert Deaf.asked.wait(PATIENCE)
+    worker.stop()
+    Deaf.free.set()
+    running.join(30)
+    assert not running.is_alive()
 
 
 def test_a_database_that_restarts_in_the_middle_loses_and_repeats_nothing(
