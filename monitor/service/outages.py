@@ -1,7 +1,7 @@
 """Failures of jobs that come again every few seconds: one line when they begin, one at the end.
 
 A store that is down fails every job. That is one outage, and it is over when each job that failed
-has worked again.
+has worked again. A job that began before the end, and fails later, failed by the same outage.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Outages:
         self._clock = clock
         self._recovered = recovered
         self._open: dict[str, Outage] = {}
+        self._store_outages_ended = 0
         self._lock = threading.Lock()
 
     @contextmanager
@@ -47,8 +48,14 @@ class Outages:
 
         `seen_by` is for a job that comes seldom: another one, which sees when the store is back.
         """
+        ended = self._store_outages_ended
         try:
             yield
+        except StoreError as fault:
+            if self._store_outages_ended > ended:
+                log.info("job failed in the outage that is over", job=job, error=str(fault))
+            else:
+                self.record_failure(job, fault, seen_by)
         except Exception as fault:
             self.record_failure(job, fault, seen_by)
         else:
@@ -79,6 +86,7 @@ class Outages:
             over = {name: one for name, one in self._open.items() if not one.jobs}
             for name in over:
                 del self._open[name]
+            self._store_outages_ended += "store" in over
         for name, outage in over.items():
             if name == "store":
                 log.warning("store available again", **self._fields(outage))

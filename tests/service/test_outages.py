@@ -55,6 +55,23 @@ def test_a_job_that_comes_seldom_does_not_keep_an_outage_open():
     assert [one["event"] for one in logs] == ["store unavailable", "store available again"]
 
 
+def test_a_job_of_the_outage_that_fails_after_its_end_begins_no_other():
+    outages = Outages(Clock())
+    with capture_logs() as logs:
+        with outages.watch("compose"):  # began before the outage, and fails after it
+            outages.record_failure("watch", StoreError("the server is gone"))
+            outages.record_success("watch")
+            raise StoreError("the connection is lost")
+        with outages.watch("compose"):
+            raise StoreError("the server is gone again")
+    assert [(one["event"], one["log_level"]) for one in logs] == [
+        ("store unavailable", "warning"),
+        ("store available again", "warning"),
+        ("job failed in the outage that is over", "info"),
+        ("store unavailable", "warning"),
+    ]
+
+
 def test_what_nobody_foresaw_has_a_traceback_once_and_what_was_has_none():
     outages = Outages(Clock())
     with capture_logs() as logs:
