@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shlex
@@ -130,6 +131,29 @@ def test_nothing_is_installed_without_a_hash():
         for one in run.split("&&")
         if "pip wheel" in one
     )
+
+
+def test_what_is_compiled_stays_so():
+    """Nobody can write into the running container: what is not compiled is, at every start.
+
+    So it is compiled where it stays, from sources that nothing changes any more.
+    """
+    names = [name for name, _ in instructions()]
+    final = len(names) - names[::-1].index("FROM")
+    user = names.index("USER")
+    assert final < user
+    build = [rest for name, rest in instructions()[:final] if name == "RUN"]
+    run = [rest for name, rest in instructions()[final:user] if name == "RUN"]
+    [compiles] = [rest for rest in run if "compileall" in rest]
+    assert "paper-monitor demo" in compiles and "rm -r /tmp/demo" in compiles
+    assert not any("paper-monitor demo" in rest or "compileall" in rest for rest in build)
+    pip = [one for rest in build for one in rest.split("&&") if "pip --python" in one]
+    assert len(pip) == 2 and all("--no-compile" in one for one in pip)
+    # Some engines round times to whole seconds, others cut them off.
+    assert any("-name '*.py' -exec touch --date" in rest for rest in build)
+    [imported] = re.findall(r'python -c "import ([^"]*)"', compiles)
+    for module in re.split(r",\s*", imported):
+        importlib.import_module(module)
 
 
 def test_the_base_may_be_pinned():
