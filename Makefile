@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 FUZZ_SECONDS ?= 90
+# What `make faults` plays, as in `python -m tests.faults --help`; all of it by itself.
+FAULTS ?=
 SOAK_KILLS ?= 1000
 LIMITS ?= 10000
 # What builds the wheel, as in pyproject.toml.
@@ -49,7 +51,7 @@ duel: $(VENV)/.developing         ## a million pairs of topic and paper: the ind
 	$(BIN)/python -m tests.match.duel
 
 faults: $(VENV)/.developing       ## killed, broken, full and cut at every boundary of I/O, on both databases
-	$(BIN)/python -m tests.faults
+	$(BIN)/python -m tests.faults $(FAULTS)
 
 soak: $(VENV)/.developing         ## SOAK_KILLS kills at random moments; all time zones, every half hour
 	$(BIN)/python -m tests.faults.soak --kills $(SOAK_KILLS)

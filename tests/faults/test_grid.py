@@ -10,12 +10,12 @@ from collections import Counter
 
 import pytest
 
-from tests.faults.grid import Cell, boundaries, cells, left_out, traced
+from tests.faults.grid import Cell, boundaries, cells, is_tested, left_out, traced
 from tests.faults.points import InjectedError, Order, Points
 from tests.faults.scenes import SCENES, Stage
 from tests.patience import PATIENCE
 
-KILLS = [cell for cell in cells(["sqlite"], ["kill"]) if not left_out(cell)]
+KILLS = [cell for cell in cells() if is_tested(cell) and not left_out(cell)]
 
 
 @pytest.mark.parametrize("scene", SCENES)
