@@ -658,7 +658,7 @@ def play(stage: Stage, scene: Scene, order: Order) -> Verdict:
     under_way = standing(folder)[DeliveryState.HANDING_OFF] if scene.side_by_side else 0
     scene.recover(folder)
     unknown = standing(folder)[DeliveryState.UNKNOWN]
-    if scene.held:
+    if scene.held and unknown:
         scene.resolve(stage, folder, scene.now)
     came = scene.arrived(stage, folder)
     # What could not be read in the morning is reported in the next one.
