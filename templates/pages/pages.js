@@ -1,5 +1,6 @@
 "use strict";
-// Pages work without this: it tries a topic as one types, and copies lines of configuration.
+// Pages work without this: it tries a topic as one types, copies lines of configuration, and
+// suggests time zones, the browser's own first.
 
 const form = document.querySelector("form[data-try]");
 if (form) {
@@ -48,3 +49,22 @@ function offerCopies() {
   }
 }
 offerCopies();
+
+const zone = document.querySelector("form.zone");
+if (zone) {
+  const input = zone.elements.zone;
+  const suggest = () => {
+    const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const all = Intl.supportedValuesOf ? Intl.supportedValuesOf("timeZone") : [];
+    const list = document.createElement("datalist");
+    list.id = "zones";
+    list.append(...[...new Set([own, "UTC", ...all])].map((name) => new Option(name)));
+    input.after(list);
+    input.setAttribute("list", list.id);
+  };
+  input.addEventListener("focus", suggest, { once: true });
+  // What was typed to try a topic is in the address by now.
+  zone.addEventListener("submit", () => {
+    if (form) zone.elements.next.value = location.pathname + location.search;
+  });
+}

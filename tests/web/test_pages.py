@@ -188,9 +188,27 @@ def test_times_are_shown_in_the_zone_that_the_viewer_chose(asked: httpx.Client):
     assert onward.headers["location"] == "/"
 
 
+def test_a_page_is_shown_again_with_its_query_after_the_zone_was_chosen(asked: httpx.Client):
+    shown = asked.get("/papers", params={"q": "agent", "kind": "new"}).text
+    assert '<input type="hidden" name="next" value="/papers?q=agent&amp;kind=new">' in shown
+    # What a form was sent to cannot be opened.
+    refused = asked.post("/zone", data={"zone": "Atlantis"}, headers=OWN).text
+    assert '<input type="hidden" name="next" value="/">' in refused
+
+
+def test_a_new_version_of_the_style_has_another_address(asked: httpx.Client):
+    shown = asked.get("/").text
+    for name in ("style.css", "pages.js", "icon.svg"):
+        [address] = re.findall(rf'"(/static/{re.escape(name)}[^"]*)"', shown)
+        assert re.fullmatch(r"[0-9a-f]{8}", address.partition("?")[2])
+        assert asked.get(address).status_code == 200
+
+
 def test_somebody_logs_in_with_the_token_and_out_again(lived: House):
     with public_pages(lived) as (_, client):
         assert client.get("/papers").headers["location"] == "/login?next=/papers"
+        filtered = client.get("/papers", params={"q": "agent", "kind": "new"})
+        assert filtered.headers["location"] == "/login?next=/papers%3Fq%3Dagent%26kind%3Dnew"
         wrong = client.post("/login", data={"token": "a guess"}, headers=OWN)
         assert wrong.status_code == 403
         right = client.post("/login", data={"token": TOKEN, "next": "/papers"}, headers=OWN)
