@@ -115,10 +115,18 @@ def admit(rules: AccessRules, asked: Asked) -> Viewer | Refusal:
     if isinstance(viewer, Refusal) or asked.path.startswith(OPEN):
         return viewer
     if not viewer.is_known:
-        return Refusal(401, "Log in to see this page.", login=bool(rules.token))
+        return _ask_to_log_in(rules, asked)
     if not viewer.is_operator and asked.path != "/" and not asked.path.startswith(FOR_READERS):
         return Refusal(403, "This page is for the operators of this installation.")
     return viewer
+
+
+def _ask_to_log_in(rules: AccessRules, asked: Asked) -> Refusal:
+    """Lead to the login page, but not a program: it would take that page for the answer."""
+    if asked.headers.get("authorization"):
+        return Refusal(401, "This is not the token of web.token.")
+    login = bool(rules.token) and asked.path != "/metrics"
+    return Refusal(401, "Log in to see this page.", login=login)
 
 
 def _refuse_way(rules: AccessRules, asked: Asked) -> Refusal | None:

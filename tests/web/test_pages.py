@@ -223,6 +223,15 @@ def test_somebody_logs_in_with_the_token_and_out_again(lived: House):
         assert client.get("/api/v1/status", headers=bearer).status_code == 200
 
 
+def test_nobody_is_asked_for_a_token_that_is_not_needed(lived: House):
+    with pages(lived) as (_, client):
+        onward = client.get("/login", params={"next": "/papers?q=agent"})
+        assert onward.headers["location"] == "/papers?q=agent"
+    proxy = {"user_header": "Remote-User", "trusted_proxies": ["127.0.0.1"]}
+    with public_pages(lived, token=None, **proxy) as (_, client):
+        assert client.get("/login").status_code == 404
+
+
 def test_who_guesses_the_token_too_often_has_to_wait(lived: House):
     with public_pages(lived) as (_, client):
         guesses = [
@@ -294,6 +303,8 @@ def test_a_reader_sees_the_subscriptions_that_list_their_address(lived: House):
         assert client.get(path, headers=ada).status_code == 200
         assert client.get(path, headers=bob).status_code == 404
         assert "/lab/" not in client.get("/", headers=bob).text
+        assert "In the digests of lab." in client.get("/topics/agents", headers=ada).text
+        assert "In the digests of other." in client.get("/topics/agents", headers=bob).text
         assert client.get("/deliveries", headers=bob).status_code == 403
         refused = client.post("/papers/1/merge", data={"other": "2"}, headers=bob | OWN)
         assert refused.status_code == 403
