@@ -18,7 +18,6 @@ from monitor.model import DigestPaper
 from monitor.store import earlier_texts
 from monitor.web.costly import costly
 from monitor.web.forms import form, operator_only, who
-from monitor.web.pages.exports import FORMATS
 from monitor.web.search_form import KINDS, read_search, wanted_by
 from monitor.web.site import (
     Form,
@@ -62,7 +61,6 @@ def search_papers(request: Request) -> Response:
         topics=[one.name for one in runtime.topics[: MOST_LISTED + 1]],
         most_listed=MOST_LISTED,
         kinds=KINDS,
-        endings=FORMATS,
     )
 
 
