@@ -8,11 +8,12 @@ from starlette.routing import Route
 
 from monitor.channels.email.render import render_digest
 from monitor.commands.preview import past_digest
+from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.model import Digest
 from monitor.store import digests
+from monitor.web.digest_pages import cut_into_pages
 from monitor.web.guard import POLICY_OF_DOCUMENTS
-from monitor.web.pages.exports import FORMATS
 from monitor.web.pages.feeds import SUBSCRIPTION, feed_path
 from monitor.web.site import show, show_problem, site_of, subscriptions_of
 
@@ -53,16 +54,15 @@ def one_digest(request: Request) -> Response:
     form = request.query_params.get("as", "page")
     if form in ("mail", "text"):
         return _as_mail(request, digest, form)
+    pages = cut_into_pages(digest, runtime.fallback_templates)
+    number = _number(request.query_params.get("page", "")) or 1
+    if number > len(pages):
+        message = f"This digest has {format_count(len(pages), 'page')}."
+        return show_problem(request, 404, message)
     with runtime.database.reading() as tx:
         older, newer = digests.neighbours(tx, name, period)
     return show(
-        request,
-        "digest",
-        digest=digest,
-        full=digest.full,
-        older=older,
-        newer=newer,
-        endings=FORMATS,
+        request, "digest", digest=digest, pages=pages, number=number, older=older, newer=newer
     )
 
 
