@@ -18,7 +18,7 @@ LINES_SHARE, HEADING_SIZE = 0.8, 1_000
 def render_pages(
     digest: Digest, templates: Templates, name: str, limit: int = PAGE_LIMIT
 ) -> list[str]:
-    """Return the pages of a digest whose first is the file `name`, each of `limit` bytes at most."""
+    """Return the pages of a digest, of `limit` bytes at most; the first is the file `name`."""
 
     @cache
     def first(full: int, titles: int) -> str:

@@ -45,7 +45,7 @@ def cut_into_pages(digest: Digest, templates: Templates) -> list[list[SectionPar
             pages[-1].append(SectionPart(number, section))
         part = pages[-1][-1]
         # A template of ours made it, which escapes what it is given.
-        (part.full if is_full else part.titles).append(Markup(html))  # noqa: S704
+        (part.full if is_full else part.titles).append(Markup(html))
     return pages
 
 

@@ -7,14 +7,19 @@ import re
 
 import httpx
 import pytest
+import sqlalchemy as sa
 
 from monitor.channels.email.reader_links import VIEW
+from monitor.commands.ratings import Whose, rate
+from monitor.model import DeliveryState
 from monitor.signing import KeyRing
+from monitor.store import schema, suppressions
 from tests.house import House
 from tests.web.conftest import pages, public_pages
 
 LIMIT = 100_000
-WORDS = [f"{a}{b}" for a in ("bar", "cel", "dor", "fin", "gal", "hem") for b in ("ton", "vex", "lim")]
+STARTS, ENDS = ("bar", "cel", "dor", "fin", "gal", "hem"), ("ton", "vex", "lim")
+WORDS = [start + end for start in STARTS for end in ENDS]
 
 
 def many_papers(count: int) -> list[tuple[str, str]]:
@@ -82,3 +87,80 @@ def test_the_page_of_a_mail_is_cut_alike(large: House) -> None:
             shown.append(answer.text)
             names += re.findall(rf'href="./([^"]*-page-{len(shown) + 1}.html)"', answer.text)[:1]
         assert sorted(numbers(shown), key=int) == [str(number) for number in range(160)]
+
+
+def test_no_page_grows_with_the_number_of_subscriptions_and_sources(lived: House) -> None:
+    lab = lived.settings["subscriptions"]["lab"]
+    lived.settings["subscriptions"] |= {
+        f"reader-{n}": lab | {"title": "R" * 60} for n in range(600)
+    }
+    page = lived.settings["sources"]["page"]
+    lived.settings["sources"] |= {f"folder-{n}": page | {"title": "F" * 60} for n in range(300)}
+    with pages(lived) as (_, client):
+        shown = read_pages(client, "/status", "Later subscriptions")
+        assert set(re.findall(r">(reader-\d+)<", "".join(shown))) == {
+            f"reader-{n}" for n in range(600)
+        }
+        shown = read_pages(client, "/sources", "Later sources")
+        assert len(set(re.findall(r'href="/sources/(folder-\d+)"', "".join(shown)))) == 300
+        for path in ("/", "/digests", "/papers/1", "/deliveries"):
+            assert len(client.get(path).content) < LIMIT, path
+        assert "All 301 sources" in client.get("/").text
+
+
+def test_deliveries_and_suppressions_are_listed_page_by_page(lived: House) -> None:
+    with pages(lived) as (app, client):
+        now = app.runtime.clock.now()
+        with app.runtime.database.writing() as tx:
+            [row] = tx.execute(sa.select(schema.delivery)).mappings().all()
+            tx.execute(
+                sa.insert(schema.delivery),
+                [
+                    {name: value for name, value in row.items() if name != "id"}
+                    | {
+                        "recipient": f"reader-{n}@example.org",
+                        "message_id": f"<{n}@example.org>",
+                        "state": DeliveryState.UNKNOWN if n % 2 else DeliveryState.FAILED,
+                        "error": "550 5.1.1 the recipient does not exist here" * 3,
+                    }
+                    for n in range(400)
+                ],
+            )
+            for n in range(150):
+                suppressions.suppress(tx, f"gone-{n}@example.org", "", now, how="operator")
+        failed = read_pages(client, "/deliveries?state=failed", "Older deliveries")
+        tables = [one.partition("<h2>Failed</h2>")[2].partition("<h2>")[0] for one in failed]
+        listed = re.findall(r"<td>(reader-\d+)@", "".join(tables))
+        assert sorted(listed) == sorted(f"reader-{n}" for n in range(0, 400, 2))
+        stopped = read_pages(client, "/deliveries", "Later recipients")
+        assert len(set(re.findall(r"gone-(\d+)@", "".join(stopped)))) == 150
+        assert "The newest 40 are here" in client.get("/deliveries").text
+
+
+def test_saved_papers_are_listed_page_by_page(large: House) -> None:
+    with pages(large) as (app, client):
+        for number in range(1, 46):
+            rate(app.runtime, str(number), "save", Whose("lab"))
+        shown = read_pages(client, "/saved", "Later papers")
+        assert len(shown) == 3
+        assert len(set(numbers(shown))) == 45
+
+
+def test_a_paper_of_many_subscriptions_has_buttons_for_those_that_have_an_answer(
+    lived: House,
+) -> None:
+    lab = lived.settings["subscriptions"]["lab"]
+    lived.settings["subscriptions"] |= {f"reader-{n}": lab for n in range(20)}
+    lived.run()  # the store knows them from now on
+    with pages(lived) as (_, client):
+        for name in ("reader-19", "reader-3"):
+            form = {"subscription": name, "verdict": "up"}
+            done = client.post(
+                "/papers/1/rate", data=form, headers={"Sec-Fetch-Site": "same-origin"}
+            )
+            assert done.status_code == 303
+        shown = client.get("/papers/1").text
+        assert shown.count('action="/papers/1/rate"') == 6
+        assert "For reader-19: you want more like this" in shown
+        assert "For reader-3: you want more like this" in shown
+        assert len(re.findall(r'<option value="(?:reader-\d+|lab)"', shown)) == 21 - 5

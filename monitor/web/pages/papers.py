@@ -32,6 +32,8 @@ from monitor.web.site import (
 
 # A list of more topics would be longer than the page.
 MOST_LISTED = 200
+# Subscriptions with buttons of their own on the page of a paper; of others one is chosen.
+APART = 5
 
 
 def search_papers(request: Request) -> Response:
@@ -77,14 +79,18 @@ def one_paper(request: Request) -> Response:
     sources = tuple(sorted({sighting.source for sighting in known.sources}))
     shown = {one.name: one for one in subscriptions_of(request)}
     topics = {one.topic for one in known.topics}
+    asked = [name for name, one in shown.items() if topics.intersection(one.topics)]
+    answers = answers_of(runtime, known.id, who(viewer_of(request)))
     return show(
         request,
         "one_paper",
         known=known,
         entry=show_paper(runtime, stored, sources, (one.topic for one in known.topics)),
         revisions=describe_revisions(texts, stored),
-        answers=answers_of(runtime, known.id, who(viewer_of(request))),
-        asked=[name for name, one in shown.items() if topics.intersection(one.topics)],
+        answers=answers,
+        asked=sorted(asked, key=lambda name: name not in answers),
+        apart=APART,
+        most_listed=MOST_LISTED,
         titles=site_of(request).titles,
         digests=[one for one in known.digests if one.subscription in shown],
     )
