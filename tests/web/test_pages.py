@@ -188,6 +188,16 @@ def test_times_are_shown_in_the_zone_that_the_viewer_chose(asked: httpx.Client):
     assert onward.headers["location"] == "/"
 
 
+def test_what_is_wrong_is_dated_in_the_zone_of_the_viewer(lived: House):
+    with pages(lived) as (app, client):
+        began = datetime(2026, 11, 21, 22, 30, tzinfo=UTC)
+        with app.runtime.database.writing() as tx:
+            incidents.open_incident(tx, "source page", incidents.FAILING, began, "503")
+        client.cookies.set("zone", "Asia/Tokyo")
+        for path in ("/", "/status"):
+            assert "failing since 2026-11-22 07:30 Asia/Tokyo" in client.get(path).text
+
+
 def test_a_page_is_shown_again_with_its_query_after_the_zone_was_chosen(asked: httpx.Client):
     shown = asked.get("/papers", params={"q": "agent", "kind": "new"}).text
     assert '<input type="hidden" name="next" value="/papers?q=agent&amp;kind=new">' in shown

@@ -14,7 +14,7 @@ from monitor.commands.status import SourceStatus, status
 from monitor.store import digests, runs
 from monitor.web.costly import costly
 from monitor.web.paging import Slice, number
-from monitor.web.site import show, site_of, subscriptions_of, viewer_of
+from monitor.web.site import show, site_of, subscriptions_of, viewer_of, zone_of
 
 NEWEST = 12
 # Of a long list that another page has in full, and of one that has its pages here.
@@ -27,7 +27,9 @@ def today(request: Request) -> Response:
     names = [one.name for one in subscriptions_of(request)]
     with site.runtime.database.reading() as tx:
         newest = digests.newest(tx, names, NEWEST)
-    report = status(site.runtime, probe=False) if viewer.is_operator else None
+    report = None
+    if viewer.is_operator:
+        report = status(site.runtime, probe=False, zone=zone_of(request))
     return show(
         request,
         "today",
@@ -48,7 +50,7 @@ def _with_trouble_first(sources: Sequence[SourceStatus]) -> Sequence[SourceStatu
 
 
 def show_status(request: Request) -> Response:
-    report = status(site_of(request).runtime, probe=False)
+    report = status(site_of(request).runtime, probe=False, zone=zone_of(request))
     start = number(request.query_params.get("after", "")) or 0
     return show(
         request,
