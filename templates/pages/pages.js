@@ -19,6 +19,9 @@ if (form) {
       const answer = await fetch(`/try?part=results&q=${encodeURIComponent(query)}`);
       if (answer.ok) {
         results.innerHTML = await answer.text();
+        // For screen readers the count is enough: not every paper again with each letter.
+        const count = results.querySelector(".count, .fault");
+        document.getElementById("announced").textContent = count ? count.textContent : "";
         history.replaceState(null, "", query ? `/try?q=${encodeURIComponent(query)}` : "/try");
         offerCopies();
       }
