@@ -127,7 +127,8 @@ def _find_overdue(
     if subscription.schedule.immediately:
         since = unsent_matches.waits_since(tx, subscription.name, now)
         if since is not None and since < now - late:
-            yield f"papers have been waiting for {subscription.name} since {_in_zone(zone or 'UTC')(since)}"
+            said = _in_zone(zone or "UTC")
+            yield f"papers have been waiting for {subscription.name} since {said(since)}"
         return
     after = max(state.first_seen, state.last_due_at or state.in_force_since)
     slot = latest_due(subscription.schedule, subscription.timezone, after, now - late)

@@ -90,6 +90,9 @@ def test_an_empty_installation_shows_on_each_page_what_would_be_there(house: Hou
     assert "arxiv: {kind: arxiv" in shown["/"].text
     assert "language-agents: {query:" in shown["/topics"].text
     assert "kind: feed" in shown["/sources"].text
+    assert "arxiv: {kind: arxiv" in shown["/papers"].text
+    for path in ("/digests", "/deliveries", "/status"):
+        assert "schedule: weekdays 08:00}" in shown[path].text, path
 
 
 def test_every_answer_has_the_headers_that_keep_a_page_to_itself(asked: httpx.Client):
@@ -340,7 +343,7 @@ def test_who_is_logged_in_answers_on_the_page_of_a_paper_and_finds_what_they_sav
         assert "you want more like this" not in client.get("/papers/1", headers=op).text
         assert AGENTS[0] in re.sub("<[^>]*>", "", client.get("/saved", headers=ada).text)
         assert AGENTS[0] in re.sub("<[^>]*>", "", client.get("/saved", headers=op).text)
-        assert "Nothing is saved yet" in client.get("/saved", headers=bob).text
+        assert "Nothing has been saved yet" in client.get("/saved", headers=bob).text
         assert "title = {" in client.get("/saved.bib", headers=ada).text
         assert "title" not in client.get("/saved.bib", headers=bob).text
 

@@ -110,7 +110,9 @@ def _show_answers(request: Request, asked: Asked | Response, done: bool = False)
     if isinstance(asked, Response):
         return asked
     more = request.path_params["direction"] == "more"
-    return show(request, "answer", asked=asked, more=more, done=done)
+    name = asked.whose.subscription
+    title = site_of(request).titles.get(name, name)
+    return show(request, "answer", asked=asked, title=title, more=more, done=done)
 
 
 def _names(request: Request, purpose: str, count: int, token: str = "") -> tuple[str, ...] | None:
