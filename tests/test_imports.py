@@ -72,7 +72,12 @@ HOMES: dict[str, tuple[str, ...]] = {
     "itsdangerous": ("signing.py",),
     "jinja2": ("digest/fragments.py", "digest/render.py", "digest/sandbox.py"),
     "latex2mathml": ("digest/mathml.py",),
-    "markupsafe": ("digest/mathml.py", "digest/render.py", "web/plots.py"),
+    "markupsafe": (
+        "digest/mathml.py",
+        "digest/render.py",
+        "web/digest_pages.py",
+        "web/plots.py",
+    ),
     "nh3": ("sources/fields/markup.py",),
     "numpy": (
         "commands/topic_width.py",

@@ -11,12 +11,14 @@ from monitor.model import Digest, DigestPaper, DigestSection, Templates
 PAGE_LIMIT = 250_000
 # So many titles are some 60 KB, and easy to look through.
 TITLES_A_PAGE = 100
-# The rest of a page is its layout; each line may have a heading before it.
-LINES_LIMIT, HEADING_SIZE = 200_000, 1_000
+# Of a further page, this share is lines: the rest is its layout. Each may have a heading before it.
+LINES_SHARE, HEADING_SIZE = 0.8, 1_000
 
 
-def render_pages(digest: Digest, templates: Templates, name: str) -> list[str]:
-    """Return the pages of a digest whose first is the file `name`."""
+def render_pages(
+    digest: Digest, templates: Templates, name: str, limit: int = PAGE_LIMIT
+) -> list[str]:
+    """Return the pages of a digest, of `limit` bytes at most; the first is the file `name`."""
 
     @cache
     def first(full: int, titles: int) -> str:
@@ -26,17 +28,17 @@ def render_pages(digest: Digest, templates: Templates, name: str) -> list[str]:
         return templates.render("web/digest.html.j2", digest=shown, full=full, next_page=next_page)
 
     def fits(full: int, titles: int) -> bool:
-        return len(first(full, titles).encode("utf-8", "replace")) <= PAGE_LIMIT
+        return len(first(full, titles).encode("utf-8", "replace")) <= limit
 
     full, titles = most_that_fit(fits, min(digest.full, digest.papers), digest.titles)
     rest = left_out(digest, shorten(digest, full, titles))
-    return [first(full, titles), *_further(digest, rest, templates, name)]
+    return [first(full, titles), *_further(digest, rest, templates, name, int(limit * LINES_SHARE))]
 
 
 def _further(
-    digest: Digest, rest: Sequence[DigestSection], templates: Templates, name: str
+    digest: Digest, rest: Sequence[DigestSection], templates: Templates, name: str, lines: int
 ) -> list[str]:
-    chunks = list(_chunks(digest, rest, templates))
+    chunks = list(_chunks(digest, rest, templates, lines))
     last = len(chunks) + 1
     return [
         templates.render(
@@ -54,7 +56,7 @@ def _further(
 
 
 def _chunks(
-    digest: Digest, rest: Sequence[DigestSection], templates: Templates
+    digest: Digest, rest: Sequence[DigestSection], templates: Templates, limit: int
 ) -> Iterator[list[tuple[DigestSection, DigestPaper]]]:
     """Yield what each further page lists."""
     chunk: list[tuple[DigestSection, DigestPaper]] = []
@@ -63,7 +65,7 @@ def _chunks(
         for entry in group.entries:
             line = templates.render("web/title_line.html.j2", entry=entry, digest=digest)
             size += len(line.encode("utf-8", "replace")) + HEADING_SIZE
-            if chunk and (len(chunk) == TITLES_A_PAGE or size > LINES_LIMIT):
+            if chunk and (len(chunk) == TITLES_A_PAGE or size > limit):
                 yield chunk
                 chunk, size = [], len(line.encode("utf-8", "replace"))
             chunk.append((group, entry))

@@ -151,8 +151,9 @@ def saved(
 
 def _show(answers: tuple[Rated, ...], as_json: bool) -> None:
     from monitor.cli import rating_output
+    from monitor.commands import paper_json
 
     if as_json:
-        emit(rating_output.as_json(answers))
+        emit(paper_json.rated(answers))
     else:
         rating_output.as_table(answers)

@@ -1,4 +1,4 @@
-"""The JSON of papers, exactly as scripts may rely on it: found, explained, read or doubtful."""
+"""The JSON of papers, as scripts may rely on it: found, explained, read, rated or doubtful."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from monitor.model import Paper, Reading
 if TYPE_CHECKING:
     from monitor.commands.doubtful_joins import Doubts
     from monitor.commands.explain import Explanation
+    from monitor.commands.ratings import Rated
     from monitor.commands.search import FoundPaper
 
 
@@ -116,4 +117,23 @@ def doubtful(doubts: Doubts, command: str) -> Answer:
         ],
         "joins": doubts.joins,
         "unjudged": doubts.unjudged,
+    }
+
+
+def rated(answers: Iterable[Rated]) -> Answer:
+    """Return readers' answers."""
+    return {
+        "rated": [
+            {
+                "paper": one.judgement.paper_id,
+                "title": one.title,
+                "subscription": one.judgement.subscription,
+                "topic": one.judgement.topic,
+                "who": one.judgement.who,
+                "verdict": one.judgement.verdict,
+                "at": one.judgement.at.isoformat(),
+                "how": one.judgement.how,
+            }
+            for one in answers
+        ]
     }

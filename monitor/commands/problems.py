@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from shutil import disk_usage
+from zoneinfo import ZoneInfo
 
 from monitor.channels import retry_policy
 from monitor.commands.heartbeat import ALIVE, SERVICE
@@ -42,13 +43,25 @@ _LASTING = {
 
 
 def stored_problems(
-    tx: Transaction, runtime: Runtime, states: Mapping[str, SubscriptionState], now: datetime
+    tx: Transaction,
+    runtime: Runtime,
+    states: Mapping[str, SubscriptionState],
+    now: datetime,
+    zone: str = "",
 ) -> list[str]:
-    """Return what the store shows to be wrong: incidents, a silent service, late digests."""
-    problems = [*_list_incidents(tx, runtime, now), *_find_silence(tx), *_find_unmatched(tx, now)]
+    """Return what the store shows to be wrong: incidents, a silent service, late digests.
+
+    Times are in `zone`; without one in UTC, and those of digests in their subscription's zone.
+    """
+    said = _in_zone(zone or "UTC")
+    problems = [
+        *_list_incidents(tx, runtime, now, said),
+        *_find_silence(tx, said),
+        *_find_unmatched(tx, now, said),
+    ]
     late = LATE_FOR_SERVICE if _is_served(tx) else LATE
-    for subscription in runtime.subscriptions:
-        problems += _find_overdue(tx, subscription, states.get(subscription.name), now, late)
+    for one in runtime.subscriptions:
+        problems += _find_overdue(tx, one, states.get(one.name), now, late, zone)
     return problems
 
 
@@ -58,27 +71,32 @@ def present_problems(runtime: Runtime, *, probe: bool = True) -> list[str]:
     return [*_list_parked(runtime), *_list_template_faults(runtime), *unwritable]
 
 
-def _list_incidents(tx: Transaction, runtime: Runtime, now: datetime) -> Iterator[str]:
+def _list_incidents(
+    tx: Transaction, runtime: Runtime, now: datetime, said: Callable[[datetime], str]
+) -> Iterator[str]:
     """Yield the open incidents and the uncertain deliveries."""
     for one in stored_incidents.open_incidents(tx):
         if one.kind == incidents.UNCLEAR:
             continue  # each uncertain delivery is listed below
-        retry = f"; next attempt at {_utc(one.next_try)}" if one.next_try else ""
+        retry = f"; next attempt at {said(one.next_try)}" if one.next_try else ""
         state = _LASTING.get(one.kind, f"has been {one.kind}")
-        yield f"{one.subject} {state} since {_utc(one.since)}: {one.error}{retry}"
+        yield f"{one.subject} {state} since {said(one.since)}: {one.error}{retry}"
     for delivery in uncertain_deliveries.listing(tx):
         yield _describe_uncertain(delivery, is_sent_again(tx, runtime, delivery, now))
 
 
-def _utc(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M} UTC"
+def _in_zone(zone: str) -> Callable[[datetime], str]:
+    def said(at: datetime) -> str:
+        return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
+
+    return said
 
 
-def _find_silence(tx: Transaction) -> Iterator[str]:
+def _find_silence(tx: Transaction, said: Callable[[datetime], str]) -> Iterator[str]:
     """A service that once ran on this store and does not now; by the real clock, as its beat."""
     last = heartbeats.last_beat(tx, SERVICE)
     if last is not None and datetime.now(UTC) - last > ALIVE:
-        yield f"the service has given no sign of life since {_utc(last)}"
+        yield f"the service has given no sign of life since {said(last)}"
 
 
 def _is_served(tx: Transaction) -> bool:
@@ -86,11 +104,13 @@ def _is_served(tx: Transaction) -> bool:
     return last is not None and datetime.now(UTC) - last <= ALIVE
 
 
-def _find_unmatched(tx: Transaction, now: datetime) -> Iterator[str]:
+def _find_unmatched(
+    tx: Transaction, now: datetime, said: Callable[[datetime], str]
+) -> Iterator[str]:
     """Papers are matched with the run that reads them, so none waits for long."""
     since = matches.unmatched_since(tx)
     if since is not None and since < now - LATE_FOR_SERVICE:
-        yield f"papers have been waiting to be matched since {_utc(since)}"
+        yield f"papers have been waiting to be matched since {said(since)}"
 
 
 def _find_overdue(
@@ -99,6 +119,7 @@ def _find_overdue(
     state: SubscriptionState | None,
     now: datetime,
     late: timedelta,
+    zone: str,
 ) -> Iterator[str]:
     """News that has waited for longer than its slot, and a slot that nobody composed for."""
     if state is None or is_paused(subscription, now):
@@ -106,14 +127,15 @@ def _find_overdue(
     if subscription.schedule.immediately:
         since = unsent_matches.waits_since(tx, subscription.name, now)
         if since is not None and since < now - late:
-            yield f"papers have been waiting for {subscription.name} since {_utc(since)}"
+            said = _in_zone(zone or "UTC")
+            yield f"papers have been waiting for {subscription.name} since {said(since)}"
         return
     after = max(state.first_seen, state.last_due_at or state.in_force_since)
     slot = latest_due(subscription.schedule, subscription.timezone, after, now - late)
     if slot is not None:
         waiting = unsent_matches.waiting(tx, subscription.name, now)
         papers = f"; {count_papers(waiting)} in it" if waiting else ""
-        due = local(slot.due_at, subscription.timezone)
+        due = local(slot.due_at, zone or subscription.timezone)
         yield f"the digest of {subscription.name} was due {due} and has not been composed{papers}"
 
 

@@ -105,9 +105,8 @@ def answers_of(runtime: Runtime, paper_id: int, who: str) -> dict[str, list[str]
     """Return what somebody answered to a paper, by subscription."""
     found: dict[str, list[str]] = {}
     with runtime.database.reading() as tx:
-        for one in judgements.listing(tx):
-            if one.paper_id == paper_id and one.who == who:
-                found.setdefault(one.subscription, []).append(one.verdict)
+        for subscription, verdict in judgements.of_paper(tx, paper_id, who):
+            found.setdefault(subscription, []).append(verdict)
     return found
 
 

@@ -43,7 +43,7 @@ class SourceStatus:
 class SubscriptionStatus:
     """A subscription: what is due next, what was sent last, and why nothing was sent.
 
-    Times in `why` are in `timezone`, that of the subscription.
+    `timezone` is that of the subscription, and of times in `why` where no other was asked for.
     """
 
     name: str
@@ -73,10 +73,11 @@ class Last:
     deliveries: tuple[Delivery, ...]
 
 
-def status(runtime: Runtime, *, probe: bool = True) -> Status:
+def status(runtime: Runtime, *, probe: bool = True, zone: str = "") -> Status:
     """Return the state of everything: what was recorded, and what is wrong now.
 
-    With `probe`, whether the store can be written is tried.
+    With `probe`, whether the store can be written is tried. Times in sentences are in `zone`;
+    without one in that of the subscription or in UTC.
     """
     now = runtime.clock.now()
     with runtime.database.reading() as tx:
@@ -86,11 +87,11 @@ def status(runtime: Runtime, *, probe: bool = True) -> Status:
         states = subscriptions.states(tx)
         rests = {one.subject: one.next_try for one in stored_incidents.open_incidents(tx)}
         reports = tuple(
-            _subscription(tx, runtime, s, states.get(s.name), rests, now)
+            _subscription(tx, runtime, s, states.get(s.name), rests, now, zone)
             for s in runtime.subscriptions
         )
         read = {report.source: report for report in _read(tx, runtime, now)}
-        problems = stored_problems(tx, runtime, states, now)
+        problems = stored_problems(tx, runtime, states, now, zone)
     problems += present_problems(runtime, probe=probe)
     return Status(
         ok=not problems,
@@ -126,6 +127,7 @@ def _subscription(
     state: SubscriptionState | None,
     rests: Mapping[str, datetime | None],
     now: datetime,
+    zone: str,
 ) -> SubscriptionStatus:
     found = digests.latest(tx, subscription.name)
     last = Last(found[1], tuple(deliveries.of_digest(tx, found[0]))) if found else None
@@ -138,7 +140,7 @@ def _subscription(
         last_period=last.digest.period if last else "",
         last_papers=last.digest.papers if last else 0,
         waiting=waiting,
-        why=_why(runtime, subscription, last, due, rests, now),
+        why=_why(runtime, subscription, last, due, rests, now, zone or subscription.timezone),
     )
 
 
@@ -149,14 +151,13 @@ def _why(
     due: datetime | None,
     rests: Mapping[str, datetime | None],
     now: datetime,
+    zone: str,
 ) -> str:
     """Return a sentence on what was sent last, or why nothing was."""
     if is_paused(subscription, now):
         return f"paused until {subscription.pause_until}"
     if last is None:
-        when = (
-            f"is due {local(due, subscription.timezone)}" if due else "is sent with the first match"
-        )
+        when = f"is due {local(due, zone)}" if due else "is sent with the first match"
         return f"no digest yet: the first {when}"
     blind = _describe_unread(last.digest.report)
     if not last.digest.papers:
@@ -167,7 +168,7 @@ def _why(
     if last.deliveries and not wanted:
         return f"digest {last.digest.period} will not be sent: {last.deliveries[0].error}"
     if unsent:
-        return _describe_unsent(runtime, unsent[0], subscription.timezone, rests)
+        return _describe_unsent(runtime, unsent[0], zone, rests)
     verb = "was" if last.digest.papers == 1 else "were"
     return f"{count_papers(last.digest.papers)} {verb} sent for {last.digest.period}{blind}"
 

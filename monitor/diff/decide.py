@@ -194,7 +194,7 @@ class _Chunk:
             return Decision(
                 keyed, ChangeKind.OLDER, why=f"first seen now, announced {vouched:%Y-%m-%d}"
             )
-        return Decision(keyed, ChangeKind.NEW, why="no stored paper is this one")
+        return Decision(keyed, ChangeKind.NEW, why="not the same as any stored paper")
 
     def _counts_as_news(self, vouched: datetime | None) -> bool:
         match self.circumstances.first_run:

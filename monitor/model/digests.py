@@ -183,7 +183,8 @@ class AboutSubscription:
 
     `topics` are the titles of all its topics. `shares_recipients`: somebody who gets its digests
     gets those of another subscription, too. `stop_url`, `view_url` and `rate_url` are pages where a
-    reader stops the digests, sees this one and answers, empty where there are none.
+    reader stops the digests, sees this one and answers, empty where there are none; `papers_url` is
+    what the address of each paper begins with, on pages alone.
     """
 
     title: str = ""
@@ -194,6 +195,7 @@ class AboutSubscription:
     stop_url: str = ""
     view_url: str = ""
     rate_url: str = ""
+    papers_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

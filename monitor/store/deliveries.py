@@ -80,9 +80,18 @@ def listing(tx: Transaction, states: Collection[DeliveryState] | None = None) ->
     return select_without_bodies(tx, condition)
 
 
-def newest(tx: Transaction, limit: int) -> list[Delivery]:
-    """Return the newest deliveries, newest first, without their bodies."""
-    rows = tx.execute(_query(*_NO_BODIES).order_by(_delivery.id.desc()).limit(limit))
+def newest(
+    tx: Transaction, limit: int, state: DeliveryState | None = None, before: int | None = None
+) -> list[Delivery]:
+    """Return the newest deliveries, newest first, without their bodies.
+
+    With `state` only those in it; with `before` those with lower ids.
+    """
+    wanted = [] if state is None else [_delivery.state == state]
+    if before is not None:
+        wanted.append(_delivery.id < before)
+    query = _query(*_NO_BODIES).where(*wanted)
+    rows = tx.execute(query.order_by(_delivery.id.desc()).limit(limit))
     return [_to_delivery(row) for row in rows]
 
 

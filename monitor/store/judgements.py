@@ -7,7 +7,7 @@ replaces it, and taking it back deletes the row. Of several people the sum count
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -81,20 +81,26 @@ def listing(tx: Transaction, subscription: str | None = None) -> list[Judgement]
     ]
 
 
+def of_paper(tx: Transaction, paper_id: int, who: str) -> list[tuple[str, str]]:
+    """Return what somebody answered to a paper: subscriptions with verdicts, oldest first."""
+    rows = tx.execute(_ANSWERS_TO_PAPER, {"paper_id": paper_id, "who": who})
+    return [(one.subscription, one.verdict) for one in rows]
+
+
 def _answers(
-    table: sa.Table, verdict: sa.ColumnElement[str], subscription: sa.ColumnElement[str] | None
+    table: sa.Table, verdict: sa.ColumnElement[str], given: Sequence[str]
 ) -> sa.Select[Any]:
     one = table.c
     every = sa.select(one.subscription, one.topic, one.paper_id, one.who, verdict, one.at, one.how)
-    return every if subscription is None else every.where(one.subscription == subscription)
+    return every.where(*(one[name] == sa.bindparam(name) for name in given))
 
 
-def _both(subscription: sa.ColumnElement[str] | None = None) -> sa.Subquery:
-    """All answers, or those of one subscription; each table is asked for those alone."""
+def _both(*given: str) -> sa.Subquery:
+    """All answers, or those with some columns as given; each table is asked for those alone."""
     saved = sa.literal(SAVED).label("verdict")
     return sa.union_all(
-        _answers(schema.judgement, _judgement.verdict, subscription),
-        _answers(schema.saved_paper, saved, subscription),
+        _answers(schema.judgement, _judgement.verdict, given),
+        _answers(schema.saved_paper, saved, given),
     ).subquery()
 
 
@@ -104,7 +110,8 @@ def _in_order(both: sa.Subquery) -> sa.Select[Any]:
 
 
 _ALL_ANSWERS = _in_order(_both())
-_ANSWERS_OF_ONE = _in_order(_both(sa.bindparam("subscription")))
+_ANSWERS_OF_ONE = _in_order(_both("subscription"))
+_ANSWERS_TO_PAPER = _in_order(_both("paper_id", "who"))
 
 
 def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, str]]:
@@ -127,7 +134,7 @@ def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, str]]:
 
 
 def _verdicts(dialect: str) -> sa.Select[Any]:
-    both = _both(sa.bindparam("subscription"))
+    both = _both("subscription")
     one = both.c
     return _in_order(both).with_only_columns(one.topic, one.paper_id, one.who, one.verdict)
 

@@ -29,6 +29,8 @@ FOR_READERS = (
     "/logout",
     "/api/v1/papers",
 )
+# The answers of all readers, whatever their paths begin with.
+OF_ALL_READERS = ("/api/v1/papers/rated", "/api/v1/papers/saved")
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -115,10 +117,23 @@ def admit(rules: AccessRules, asked: Asked) -> Viewer | Refusal:
     if isinstance(viewer, Refusal) or asked.path.startswith(OPEN):
         return viewer
     if not viewer.is_known:
-        return Refusal(401, "Log in to see this page.", login=bool(rules.token))
-    if not viewer.is_operator and asked.path != "/" and not asked.path.startswith(FOR_READERS):
+        return _ask_to_log_in(rules, asked)
+    if not viewer.is_operator and not _is_for_readers(asked.path):
         return Refusal(403, "This page is for the operators of this installation.")
     return viewer
+
+
+def _is_for_readers(path: str) -> bool:
+    """Return whether a path is for readers, too: of answers they see their own, on /saved."""
+    return path == "/" or (path.startswith(FOR_READERS) and path not in OF_ALL_READERS)
+
+
+def _ask_to_log_in(rules: AccessRules, asked: Asked) -> Refusal:
+    """Lead to the login page, but not a program: it would take that page for the answer."""
+    if asked.headers.get("authorization"):
+        return Refusal(401, "This is not the token of web.token.")
+    login = bool(rules.token) and asked.path != "/metrics"
+    return Refusal(401, "Log in to see this page.", login=login)
 
 
 def _refuse_way(rules: AccessRules, asked: Asked) -> Refusal | None:

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from monitor.errors import MonitorError
 from monitor.web.access import SESSION, SIGNED, SLACK, Asked, Refusal, Role, Viewer, admit
-from monitor.web.site import show_problem, site_of
+from monitor.web.site import address_of, show_problem, site_of
 
 log = structlog.get_logger()
 
@@ -79,7 +79,7 @@ def _refused(request: Request, refusal: Refusal) -> Response:
     if request.url.path.startswith("/api/"):
         return JSONResponse({"error": refusal.message}, refusal.status)
     if refusal.login and request.method in ("GET", "HEAD"):
-        return RedirectResponse(f"/login?next={quote(str(request.url.path))}", 303)
+        return RedirectResponse(f"/login?next={quote(address_of(request))}", 303)
     return show_problem(request, refusal.status, refusal.message)
 
 

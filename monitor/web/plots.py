@@ -21,6 +21,7 @@ from math import ceil, log10
 
 from markupsafe import Markup
 
+from monitor.digest.wording import format_count
 from monitor.model import DayCount
 
 # With more, a day is thinner than two pixels on a phone.
@@ -29,9 +30,13 @@ MAX_DAYS = 180
 _HEIGHT, _TOP, _FLOOR = 200, 36, 160
 _DATES_AT, _LABEL_AT = 176, 194
 _MAX_DATES = 4
+# Percent of the width that a date takes on a phone.
+_DATE_WIDTH = 18
 _MAX_LINES = 4
 # The share of a day's width that its bar takes.
 _BAR = 0.8
+# Percent of the width that a day takes at most, so that a new plot is not one wide block.
+_WIDEST = 6
 # Percent of the width that the counts take, so that they have room on a phone.
 _MARGIN, _DIGIT = 3, 2
 
@@ -104,10 +109,10 @@ def _marks(days: Sequence[DayCount]) -> Iterator[str]:
     for count in lines:
         y = round(_FLOOR - count * scale, 1)
         yield _LINE.format(left=left, end=left - 1, y=y, base=y + 4, count=f"{count:,}")
-    width = (100 - left) / len(days)
+    width = min((100 - left) / len(days), _WIDEST)
     for number, day in enumerate(days):
         yield from _day(day, left + number * width, width, scale)
-    yield from _dates(days, left)
+    yield from _dates(days, left, width)
 
 
 def _day(day: DayCount, x: float, width: float, scale: float) -> Iterator[str]:
@@ -140,14 +145,13 @@ def _lines(days: Sequence[DayCount]) -> list[int]:
     return list(range(0, ceil(most / step) * step + 1, step))
 
 
-def _dates(days: Sequence[DayCount], left: int) -> Iterator[str]:
-    """Name the first and the last day, and some between them."""
-    count = min(len(days), _MAX_DATES)
+def _dates(days: Sequence[DayCount], left: int, width: float) -> Iterator[str]:
+    """Name the first and the last day, and some between them, as many as have room."""
+    count = max(1, min(len(days), _MAX_DATES, int(len(days) * width / _DATE_WIDTH)))
     for number in range(count):
         at = round(number * (len(days) - 1) / max(count - 1, 1))
         anchor = "start" if number == 0 else "end" if number == count - 1 else "middle"
-        part = {"start": at, "middle": at + 0.5, "end": at + 1}[anchor] / len(days)
-        x = left + part * (100 - left)
+        x = left + {"start": at, "middle": at + 0.5, "end": at + 1}[anchor] * width
         yield _DATE.format(x=_percent(x), y=_DATES_AT, anchor=anchor, date=_short(days[at].day))
 
 
@@ -158,7 +162,8 @@ def _short(day: date) -> str:
 def _describe(day: DayCount) -> str:
     if day.papers is None:
         return f"{day.day:%a} {_short(day.day)}: not read"
-    text = f"{day.day:%a} {_short(day.day)}: {day.papers:,} papers"
+    papers = format_count(day.papers, "paper")
+    text = f"{day.day:%a} {_short(day.day)}: {papers}"
     return f"{text}, usual {day.usual.median:,.0f}" if day.usual else text
 
 
@@ -167,9 +172,8 @@ def _summary(days: Sequence[DayCount]) -> str:
     first, last = days[0].day, days[-1].day
     total = sum(day.papers or 0 for day in days)
     most = max(days, key=lambda day: day.papers or 0)
-    text = (
-        f"{total:,} papers from {first} to {last}; the most, {most.papers or 0:,}, on {most.day}."
-    )
+    papers = format_count(total, "paper")
+    text = f"{papers} from {first} to {last}; the most, {most.papers or 0:,}, on {most.day}."
     thin = ", ".join(str(day.day) for day in days if day.is_thin)
     gaps = ", ".join(str(day.day) for day in days if day.papers is None)
     text += f" Far fewer than usual on {thin}." if thin else ""

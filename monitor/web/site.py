@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from monitor.config.zones import zone as valid_zone
 from monitor.pipeline.runtime import Runtime, Subscription
+from monitor.web import assets
 from monitor.web.access import AccessRules, Viewer
 
 ZONE = "zone"
@@ -64,6 +65,13 @@ def zone_of(request: Request) -> str:
         return site_of(request).runtime.timezone
 
 
+def address_of(request: Request) -> str:
+    """Return the path and query of a page that can be opened again, "/" after a form."""
+    if request.method not in ("GET", "HEAD"):
+        return "/"
+    return f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+
+
 def show(request: Request, template: str, status: int = 200, **values: object) -> HTMLResponse:
     """Return a page: a template of templates/pages with what all pages have."""
     site = site_of(request)
@@ -71,7 +79,10 @@ def show(request: Request, template: str, status: int = 200, **values: object) -
         f"pages/{template}.html.j2",
         viewer=viewer_of(request),
         path=request.url.path,
+        address=address_of(request),
+        asset=assets.address,
         zone=zone_of(request),
+        own_zone=site.runtime.timezone,
         can_log_out=bool(site.rules.token),
         **values,
     )

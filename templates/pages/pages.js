@@ -1,5 +1,6 @@
 "use strict";
-// Pages work without this: it tries a topic as one types, and copies lines of configuration.
+// Pages work without this: it tries a topic as one types, copies lines of configuration, and
+// suggests time zones, the browser's own first.
 
 const form = document.querySelector("form[data-try]");
 if (form) {
@@ -18,6 +19,9 @@ if (form) {
       const answer = await fetch(`/try?part=results&q=${encodeURIComponent(query)}`);
       if (answer.ok) {
         results.innerHTML = await answer.text();
+        // For screen readers the count is enough: not every paper again with each letter.
+        const count = results.querySelector(".count, .fault");
+        document.getElementById("announced").textContent = count ? count.textContent : "";
         history.replaceState(null, "", query ? `/try?q=${encodeURIComponent(query)}` : "/try");
         offerCopies();
       }
@@ -48,3 +52,22 @@ function offerCopies() {
   }
 }
 offerCopies();
+
+const zone = document.querySelector("form.zone");
+if (zone) {
+  const input = zone.elements.zone;
+  const suggest = () => {
+    const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const all = Intl.supportedValuesOf ? Intl.supportedValuesOf("timeZone") : [];
+    const list = document.createElement("datalist");
+    list.id = "zones";
+    list.append(...[...new Set([own, "UTC", ...all])].map((name) => new Option(name)));
+    input.after(list);
+    input.setAttribute("list", list.id);
+  };
+  input.addEventListener("focus", suggest, { once: true });
+  // What was typed to try a topic is in the address by now.
+  zone.addEventListener("submit", () => {
+    if (form) zone.elements.next.value = location.pathname + location.search;
+  });
+}

@@ -86,6 +86,17 @@ def test_the_token_is_the_operators_by_cookie_and_as_a_bearer():
     assert status(TOKEN, asked(host=host, session=other.session)) == 401
 
 
+def test_a_program_is_refused_and_not_led_to_the_login_page():
+    host = {"host": "papers.example.org"}
+    browser = admit(TOKEN, asked("/status", **host))
+    assert isinstance(browser, Refusal)
+    assert browser.login
+    for path, headers in (("/status", {"authorization": "Bearer wrong"}), ("/metrics", {})):
+        program = admit(TOKEN, asked(path, **host, **headers))
+        assert isinstance(program, Refusal)
+        assert (program.status, program.login) == (401, False)
+
+
 def test_a_forged_user_header_is_refused():
     forged = asked(host="papers.example.org", remote_user="ada@example.org")
     assert status(PROXY, forged) == 403

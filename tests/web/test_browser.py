@@ -103,7 +103,7 @@ def test_a_topic_is_tried_and_taken_over(page: Page):
     page.get_by_role("searchbox").fill("language AND agent")
     page.get_by_role("searchbox").press("Enter")
     expect(page.locator(".count")).to_contain_text("1 paper")
-    page.get_by_text("As configuration").click()
+    page.get_by_text("Copy as configuration").click()
     expect(page.locator("pre[data-copy]")).to_have_text(
         re.compile("topics:.*query: 'language AND agent'", re.DOTALL)
     )
@@ -122,6 +122,14 @@ def test_a_topic_is_tried_while_it_is_typed(browser: Browser, site: tuple[App, h
     expect(page.locator(".count")).to_contain_text("paper")
     expect(page.locator("mark").first).to_be_visible()
     expect(page).to_have_url(re.compile(r"/try\?q=agent$"))
+    # A screen reader hears the count, and not each paper again.
+    expect(page.get_by_role("status")).to_have_text(
+        re.compile(r"^\d+ papers?, [\d.]+% of those stored$")
+    )
+    page.get_by_label("Times in").fill("Asia/Tokyo")
+    page.get_by_role("button", name="Change").click()
+    expect(page).to_have_url(re.compile(r"/try\?q=agent$"))
+    expect(page.get_by_label("Times in")).to_have_value("Asia/Tokyo")
     assert len(asked) < len("agent")
     context.close()
 
@@ -149,7 +157,7 @@ def test_a_reader_stops_pauses_and_resumes(page: Page, site: tuple[App, httpx.Cl
     for button, words, count in (
         ("Pause for a week", "You get none until", 1),
         ("Get them again", "You get these digests", 0),
-        ("Unsubscribe", "You get no more of these digests", 1),
+        ("Unsubscribe", "You no longer get these digests", 1),
         ("Get them again", "You get these digests", 0),
     ):
         page.get_by_role("button", name=button).click()

@@ -41,7 +41,7 @@ def test_metrics_are_for_operators(lived: House) -> None:
     with public_pages(lived, **PROXY) as (_, client):
         assert client.get("/metrics", headers=OPERATOR).status_code == 200
         assert client.get("/metrics", headers={"Remote-User": "a@example.org"}).status_code == 403
-        assert client.get("/metrics").status_code == 303
+        assert client.get("/metrics").status_code == 401
 
 
 def test_the_feed_of_a_topic_and_of_a_subscription(asked: httpx.Client) -> None:
@@ -146,3 +146,15 @@ def test_an_export_ends_after_so_many_papers(house: House, monkeypatch: pytest.M
     monkeypatch.setattr(find_papers, "_EXPORTED_AT_ONCE", 1)
     with pages(house) as (_, client):
         assert len(client.get("/papers.json").json()["papers"]) == 2
+
+
+def test_one_paper_is_exported_from_its_page(asked: httpx.Client) -> None:
+    found = {one for one in links(asked.get("/papers/1").text) if one.startswith("/papers/1.")}
+    assert found == {f"/papers/1.{ending}" for ending in ("bib", "ris", "csv", "json")}
+    for path in found:
+        answer = asked.get(path)
+        assert answer.status_code == 200
+        named = answer.headers["content-disposition"]
+        assert named == f'attachment; filename="paper-{path.removeprefix("/papers/")}"'
+    assert AGENTS[0] in asked.get("/papers/1.bib").text
+    assert asked.get("/papers/99.bib").status_code == 404

@@ -90,6 +90,9 @@ def test_an_empty_installation_shows_on_each_page_what_would_be_there(house: Hou
     assert "arxiv: {kind: arxiv" in shown["/"].text
     assert "language-agents: {query:" in shown["/topics"].text
     assert "kind: feed" in shown["/sources"].text
+    assert "arxiv: {kind: arxiv" in shown["/papers"].text
+    for path in ("/digests", "/deliveries", "/status"):
+        assert "schedule: weekdays 08:00}" in shown[path].text, path
 
 
 def test_every_answer_has_the_headers_that_keep_a_page_to_itself(asked: httpx.Client):
@@ -188,9 +191,37 @@ def test_times_are_shown_in_the_zone_that_the_viewer_chose(asked: httpx.Client):
     assert onward.headers["location"] == "/"
 
 
+def test_what_is_wrong_is_dated_in_the_zone_of_the_viewer(lived: House):
+    with pages(lived) as (app, client):
+        began = datetime(2026, 11, 21, 22, 30, tzinfo=UTC)
+        with app.runtime.database.writing() as tx:
+            incidents.open_incident(tx, "source page", incidents.FAILING, began, "503")
+        client.cookies.set("zone", "Asia/Tokyo")
+        for path in ("/", "/status"):
+            assert "failing since 2026-11-22 07:30 Asia/Tokyo" in client.get(path).text
+
+
+def test_a_page_is_shown_again_with_its_query_after_the_zone_was_chosen(asked: httpx.Client):
+    shown = asked.get("/papers", params={"q": "agent", "kind": "new"}).text
+    assert '<input type="hidden" name="next" value="/papers?q=agent&amp;kind=new">' in shown
+    # What a form was sent to cannot be opened.
+    refused = asked.post("/zone", data={"zone": "Atlantis"}, headers=OWN).text
+    assert '<input type="hidden" name="next" value="/">' in refused
+
+
+def test_a_new_version_of_the_style_has_another_address(asked: httpx.Client):
+    shown = asked.get("/").text
+    for name in ("style.css", "pages.js", "icon.svg"):
+        [address] = re.findall(rf'"(/static/{re.escape(name)}[^"]*)"', shown)
+        assert re.fullmatch(r"[0-9a-f]{8}", address.partition("?")[2])
+        assert asked.get(address).status_code == 200
+
+
 def test_somebody_logs_in_with_the_token_and_out_again(lived: House):
     with public_pages(lived) as (_, client):
         assert client.get("/papers").headers["location"] == "/login?next=/papers"
+        filtered = client.get("/papers", params={"q": "agent", "kind": "new"})
+        assert filtered.headers["location"] == "/login?next=/papers%3Fq%3Dagent%26kind%3Dnew"
         wrong = client.post("/login", data={"token": "a guess"}, headers=OWN)
         assert wrong.status_code == 403
         right = client.post("/login", data={"token": TOKEN, "next": "/papers"}, headers=OWN)
@@ -203,6 +234,15 @@ def test_somebody_logs_in_with_the_token_and_out_again(lived: House):
         assert client.get("/api/v1/status").status_code == 401
         bearer = {"Authorization": f"Bearer {TOKEN}"}
         assert client.get("/api/v1/status", headers=bearer).status_code == 200
+
+
+def test_nobody_is_asked_for_a_token_that_is_not_needed(lived: House):
+    with pages(lived) as (_, client):
+        onward = client.get("/login", params={"next": "/papers?q=agent"})
+        assert onward.headers["location"] == "/papers?q=agent"
+    proxy = {"user_header": "Remote-User", "trusted_proxies": ["127.0.0.1"]}
+    with public_pages(lived, token=None, **proxy) as (_, client):
+        assert client.get("/login").status_code == 404
 
 
 def test_who_guesses_the_token_too_often_has_to_wait(lived: House):
@@ -276,6 +316,8 @@ def test_a_reader_sees_the_subscriptions_that_list_their_address(lived: House):
         assert client.get(path, headers=ada).status_code == 200
         assert client.get(path, headers=bob).status_code == 404
         assert "/lab/" not in client.get("/", headers=bob).text
+        assert "In the digests of lab." in client.get("/topics/agents", headers=ada).text
+        assert "In the digests of other." in client.get("/topics/agents", headers=bob).text
         assert client.get("/deliveries", headers=bob).status_code == 403
         refused = client.post("/papers/1/merge", data={"other": "2"}, headers=bob | OWN)
         assert refused.status_code == 403
@@ -301,9 +343,18 @@ def test_who_is_logged_in_answers_on_the_page_of_a_paper_and_finds_what_they_sav
         assert "you want more like this" not in client.get("/papers/1", headers=op).text
         assert AGENTS[0] in re.sub("<[^>]*>", "", client.get("/saved", headers=ada).text)
         assert AGENTS[0] in re.sub("<[^>]*>", "", client.get("/saved", headers=op).text)
-        assert "Nothing is saved yet" in client.get("/saved", headers=bob).text
+        assert "Nothing has been saved yet" in client.get("/saved", headers=bob).text
         assert "title = {" in client.get("/saved.bib", headers=ada).text
         assert "title" not in client.get("/saved.bib", headers=bob).text
+        for path in ("/api/v1/papers/rated", "/api/v1/papers/saved"):
+            assert client.get(path, headers=ada).status_code == 403
+        given = client.get("/api/v1/papers/rated", headers=op).json()["rated"]
+        assert {(one["who"], one["verdict"]) for one in given} == {
+            ("ada@example.org", "wanted"),
+            ("ada@example.org", "saved"),
+        }
+        kept = client.get("/api/v1/papers/saved", params={"subscription": "lab"}, headers=op)
+        assert [one["title"] for one in kept.json()["papers"]] == [AGENTS[0]]
 
 
 def test_topics_are_listed_page_by_page(lived: House):

@@ -40,6 +40,17 @@ def test_each_day_is_a_bar_as_high_as_its_papers() -> None:
     ]
 
 
+def test_a_plot_of_few_days_has_narrow_bars_and_dates_that_have_room() -> None:
+    one = plot_days(days(1), "arXiv")
+    [bar] = with_class(one, "papers")
+    assert float(bar.get("width", "").rstrip("%")) < 6
+    assert bar.findtext("title") == "Mon 26 Oct: 1 paper"
+    assert "1 paper from 2026-10-26" in one
+    few = plot_days(days(1, 2, 3), "arXiv")
+    dates = [text for text in drawn(few).itertext() if re.fullmatch(r"\d+ Oct", text)]
+    assert dates == ["26 Oct"]
+
+
 def test_a_thin_day_is_marked_beside_what_is_usual() -> None:
     thin = DayCount(FIRST + timedelta(2), 3, USUAL, is_thin=True)
     plot = plot_days([*days(30, 31, usual=USUAL), thin], "arXiv")

@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from monitor.commands import json_output, paper_json
 from monitor.commands.explain import explain
+from monitor.commands.ratings import Whose, rated, saved
 from monitor.commands.search import find_topic, search, try_topic
 from monitor.commands.status import status
 from monitor.errors import QueryError, UsageError
@@ -51,6 +52,18 @@ def get_paper(request: Request) -> Answer:
     return paper_json.explanation(explain(site_of(request).runtime, request.path_params["id"]))
 
 
+def get_rated(request: Request) -> Answer:
+    return paper_json.rated(rated(site_of(request).runtime, Whose(**_subscription(request))))
+
+
+def get_saved(request: Request) -> Answer:
+    return paper_json.papers(saved(site_of(request).runtime, **_subscription(request)))
+
+
+def _subscription(request: Request) -> dict[str, str]:
+    return {"subscription": request.query_params.get("subscription", "")}
+
+
 def get_trial(request: Request) -> Answer:
     runtime, query = site_of(request).runtime, request.query_params.get("q", "")
     return json_output.trial(try_topic(runtime, find_topic(runtime, query) or query))
@@ -72,6 +85,8 @@ ROUTES = [
     for path, find in (
         ("status", get_status),
         ("papers", get_papers),
+        ("papers/rated", get_rated),
+        ("papers/saved", get_saved),
         ("explain/{id}", get_paper),
         ("topics/try", get_trial),
         ("deliveries", get_deliveries),

@@ -11,29 +11,42 @@ from monitor.model import DeliveryState
 from monitor.pipeline.settle_deliveries import resolve
 from monitor.store import deliveries, suppressions, uncertain_deliveries
 from monitor.web.forms import form, operator_only
+from monitor.web.paging import Slice, number
 from monitor.web.site import Form, go, show, site_of
 
-NEWEST = 200
+# So many rows of each table make a page of less than 100 KB.
+UNKNOWN, PAGE, SUPPRESSED = 40, 80, 60
+# A list of more names would be longer than the page.
+MOST_LISTED = 200
 
 
 def all_deliveries(request: Request) -> Response:
-    """List the newest deliveries, those that need a person first, and the suppressions."""
-    runtime = site_of(request).runtime
-    now = runtime.clock.now()
+    """List the newest deliveries, those that need a person first, and the suppressions.
+
+    With `state` only the deliveries in that state are listed; `before` is the cursor of their page,
+    `after` how many suppressions come before those shown.
+    """
+    runtime, given = site_of(request).runtime, request.query_params
+    state = next((one for one in DeliveryState if one == given.get("state")), None)
+    before, after = number(given.get("before", "")), number(given.get("after", "")) or 0
     with runtime.database.reading() as tx:
         counts = deliveries.counts(tx)
         unknown = uncertain_deliveries.listing(tx)
-        newest = deliveries.newest(tx, NEWEST)
-        suppressed = suppressions.listing(tx, now)
+        newest = deliveries.newest(tx, PAGE + 1, state, before)
+        suppressed = suppressions.listing(tx, runtime.clock.now())
     return show(
         request,
         "deliveries",
         counts=counts,
-        unknown=unknown,
-        newest=newest,
-        suppressed=suppressed,
+        state=state,
+        unknown=unknown[:UNKNOWN],
+        unknown_count=len(unknown),
+        newest=newest[:PAGE],
+        older=newest[PAGE - 1].id if len(newest) > PAGE else None,
+        suppressed=Slice.of(suppressed, after, SUPPRESSED),
         retried=(DeliveryState.FAILED, DeliveryState.RETRY, DeliveryState.SUPPRESSED),
-        names=[one.name for one in runtime.subscriptions],
+        names=[one.name for one in runtime.subscriptions[: MOST_LISTED + 1]],
+        most_listed=MOST_LISTED,
     )
 
 
@@ -61,10 +74,13 @@ def suppress(request: Request, fields: Form) -> Response:
     runtime, recipient = site_of(request).runtime, fields.get("recipient", "").strip()
     if not recipient:
         raise UsageError("nobody was named", "give an address, or a recipient of a channel")
-    with runtime.database.writing() as tx:
-        suppressions.suppress(
-            tx, recipient, fields.get("subscription", ""), runtime.clock.now(), how="operator"
+    subscription = fields.get("subscription", "").strip()
+    if subscription and subscription not in {one.name for one in runtime.subscriptions}:
+        raise UsageError(
+            f"there is no subscription “{subscription}”", "leave it empty to stop all of them"
         )
+    with runtime.database.writing() as tx:
+        suppressions.suppress(tx, recipient, subscription, runtime.clock.now(), how="operator")
     return go("/deliveries")
 
 

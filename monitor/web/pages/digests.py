@@ -8,22 +8,26 @@ from starlette.routing import Route
 
 from monitor.channels.email.render import render_digest
 from monitor.commands.preview import past_digest
+from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.model import Digest
 from monitor.store import digests
+from monitor.web.digest_pages import cut_into_pages
 from monitor.web.guard import POLICY_OF_DOCUMENTS
-from monitor.web.pages.exports import FORMATS
 from monitor.web.pages.feeds import SUBSCRIPTION, feed_path
+from monitor.web.paging import number
 from monitor.web.site import show, show_problem, site_of, subscriptions_of
 
 PAGE = 50
+# A list of more subscriptions would be longer than the page.
+MOST_LISTED = 200
 
 
 def archive(request: Request) -> Response:
     """List the digests, newest first."""
     names = [one.name for one in subscriptions_of(request)]
     chosen = request.query_params.get("subscription", "")
-    before = _number(request.query_params.get("before", ""))
+    before = number(request.query_params.get("before", ""))
     wanted = [chosen] if chosen in names else names
     feed = feed_path(request, SUBSCRIPTION, wanted[0]) if len(wanted) == 1 else ""
     with site_of(request).runtime.database.reading() as tx:
@@ -34,6 +38,7 @@ def archive(request: Request) -> Response:
         found=found[:PAGE],
         older=found[PAGE - 1].id if len(found) > PAGE else None,
         names=names,
+        most_listed=MOST_LISTED,
         chosen=chosen,
         feed=feed,
         titles=site_of(request).titles,
@@ -53,16 +58,15 @@ def one_digest(request: Request) -> Response:
     form = request.query_params.get("as", "page")
     if form in ("mail", "text"):
         return _as_mail(request, digest, form)
+    pages = cut_into_pages(digest, runtime.fallback_templates)
+    page = number(request.query_params.get("page", "")) or 1
+    if page > len(pages):
+        message = f"This digest has {format_count(len(pages), 'page')}."
+        return show_problem(request, 404, message)
     with runtime.database.reading() as tx:
         older, newer = digests.neighbours(tx, name, period)
     return show(
-        request,
-        "digest",
-        digest=digest,
-        full=digest.full,
-        older=older,
-        newer=newer,
-        endings=FORMATS,
+        request, "digest", digest=digest, pages=pages, number=page, older=older, newer=newer
     )
 
 
@@ -73,10 +77,6 @@ def _as_mail(request: Request, digest: Digest, form: str) -> Response:
         return PlainTextResponse(mail["text"])
     headers = {"content-security-policy": POLICY_OF_DOCUMENTS}
     return HTMLResponse(mail["html"], headers=headers)
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isdecimal() and len(text) < 19 else None
 
 
 ROUTES = [

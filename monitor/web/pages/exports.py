@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from monitor.commands.explain import find_paper
 from monitor.commands.export import MAX_PAPERS, Format, export
 from monitor.commands.find_papers import find_all
 from monitor.commands.preview import past_digest
@@ -55,6 +56,17 @@ def export_digest(request: Request, ending: str) -> Response:
     return stream(_papers_of(runtime, digest), ending, "digest")
 
 
+def export_paper(request: Request, ending: str) -> Response:
+    """Return one paper."""
+    with site_of(request).runtime.database.reading() as tx:
+        try:
+            stored = find_paper(tx, request.path_params["id"])
+        except UsageError as error:
+            return show_problem(request, 404, error.message, error.hint)
+        found = FoundPaper(stored, papers.sightings(tx, [stored.id]).get(stored.id, ()))
+    return stream(iter([found]), ending, f"paper-{stored.id}")
+
+
 def _papers_of(runtime: Runtime, digest: Digest) -> Iterator[FoundPaper]:
     """Yield the papers of a digest as they are stored now, each once."""
     ids = list(dict.fromkeys(one.paper_id for group in digest.groups for one in group.entries))
@@ -84,6 +96,7 @@ def _of(handle: Callable[[Request, str], Response], ending: str) -> Endpoint:
 
 ROUTES = [
     *(Route(f"/papers.{one}", _of(export_search, one)) for one in FORMATS),
+    *(Route(f"/papers/{{id}}.{one}", _of(export_paper, one)) for one in FORMATS),
     *(
         Route(f"/digests/{{subscription}}/{{period}}.{one}", _of(export_digest, one))
         for one in FORMATS

@@ -18,7 +18,6 @@ from monitor.model import DigestPaper
 from monitor.store import earlier_texts
 from monitor.web.costly import costly
 from monitor.web.forms import form, operator_only, who
-from monitor.web.pages.exports import FORMATS
 from monitor.web.search_form import KINDS, read_search, wanted_by
 from monitor.web.site import (
     Form,
@@ -33,6 +32,8 @@ from monitor.web.site import (
 
 # A list of more topics would be longer than the page.
 MOST_LISTED = 200
+# Subscriptions with buttons of their own on the page of a paper; of others one is chosen.
+APART = 5
 
 
 def search_papers(request: Request) -> Response:
@@ -62,7 +63,6 @@ def search_papers(request: Request) -> Response:
         topics=[one.name for one in runtime.topics[: MOST_LISTED + 1]],
         most_listed=MOST_LISTED,
         kinds=KINDS,
-        endings=FORMATS,
     )
 
 
@@ -79,14 +79,18 @@ def one_paper(request: Request) -> Response:
     sources = tuple(sorted({sighting.source for sighting in known.sources}))
     shown = {one.name: one for one in subscriptions_of(request)}
     topics = {one.topic for one in known.topics}
+    asked = [name for name, one in shown.items() if topics.intersection(one.topics)]
+    answers = answers_of(runtime, known.id, who(viewer_of(request)))
     return show(
         request,
         "one_paper",
         known=known,
         entry=show_paper(runtime, stored, sources, (one.topic for one in known.topics)),
         revisions=describe_revisions(texts, stored),
-        answers=answers_of(runtime, known.id, who(viewer_of(request))),
-        asked=[name for name, one in shown.items() if topics.intersection(one.topics)],
+        answers=answers,
+        asked=sorted(asked, key=lambda name: name not in answers),
+        apart=APART,
+        most_listed=MOST_LISTED,
         titles=site_of(request).titles,
         digests=[one for one in known.digests if one.subscription in shown],
     )

@@ -11,6 +11,7 @@ from monitor.commands.shown_papers import show_papers
 from monitor.errors import UsageError
 from monitor.web.forms import form, who
 from monitor.web.pages.exports import stream
+from monitor.web.paging import Slice, number
 from monitor.web.site import (
     Form,
     go,
@@ -21,6 +22,8 @@ from monitor.web.site import (
     subscriptions_of,
     viewer_of,
 )
+
+PAGE = 20
 
 
 def rate_paper(request: Request, fields: Form) -> Response:
@@ -39,10 +42,11 @@ def rate_paper(request: Request, fields: Form) -> Response:
 def saved_papers(request: Request) -> Response:
     """List the papers that the viewer saved; an operator sees those of all."""
     runtime = site_of(request).runtime
-    found = saved(runtime, who=_author(request))
+    start = number(request.query_params.get("after", "")) or 0
+    found = Slice.of(saved(runtime, who=_author(request)), start, PAGE)
     with runtime.database.reading() as tx:
-        entries = show_papers(runtime, tx, [one.stored for one in found])
-    return show(request, "saved", entries=entries)
+        entries = show_papers(runtime, tx, [one.stored for one in found.shown])
+    return show(request, "saved", entries=entries, found=found)
 
 
 def export_saved(request: Request) -> Response:

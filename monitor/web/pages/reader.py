@@ -25,6 +25,8 @@ from monitor.web.site import Form, show, show_problem, site_of
 
 _INVALID = "This link is not valid. It may have been cut off: copy it whole from the mail."
 
+# Bytes of a page, however long the digest is.
+LONGEST_PAGE = 95_000
 # Further pages of a long digest are named after the first: see `render_pages`.
 _PAGE = re.compile(r"(?P<token>.*?)(?:-page-(?P<page>\d{1,4})\.html)?", re.DOTALL)
 
@@ -69,7 +71,8 @@ def show_digest(request: Request) -> Response:
     except UsageError as error:
         return show_problem(request, 404, error.message)
     links = ReaderLinks(site_of(request).url, runtime.keys)
-    pages = render_pages(links.sign_answers(digest, names[2]), runtime.templates, token)
+    signed = links.sign_answers(digest, names[2])
+    pages = render_pages(signed, runtime.templates, token, LONGEST_PAGE)
     place = int(number or 1) - 1
     if place >= len(pages):
         return show_problem(request, 404, f"This digest has {format_count(len(pages), 'page')}.")
@@ -107,7 +110,9 @@ def _show_answers(request: Request, asked: Asked | Response, done: bool = False)
     if isinstance(asked, Response):
         return asked
     more = request.path_params["direction"] == "more"
-    return show(request, "answer", asked=asked, more=more, done=done)
+    name = asked.whose.subscription
+    title = site_of(request).titles.get(name, name)
+    return show(request, "answer", asked=asked, title=title, more=more, done=done)
 
 
 def _names(request: Request, purpose: str, count: int, token: str = "") -> tuple[str, ...] | None:

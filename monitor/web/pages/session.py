@@ -11,13 +11,19 @@ from monitor.errors import UsageError
 from monitor.store import login_attempts
 from monitor.web.access import SESSION, is_token
 from monitor.web.forms import form
-from monitor.web.site import ZONE, Form, go, show, show_problem, site_of
+from monitor.web.site import ZONE, Form, go, show, show_problem, site_of, viewer_of
 
 MONTH, YEAR = 30 * 86_400, 365 * 86_400
 
 
 def show_login(request: Request) -> Response:
-    return show(request, "login", next=request.query_params.get("next", "/"), wrong=False)
+    """Ask for the token, where there is one and who asks has not given it yet."""
+    onward = request.query_params.get("next", "/")
+    if viewer_of(request).is_known:
+        return go(_own_path(onward))
+    if not site_of(request).rules.token:
+        return show_problem(request, 404, "The proxy in front of these pages logs people in.")
+    return show(request, "login", next=onward, wrong=False)
 
 
 def log_in(request: Request, fields: Form) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from starlette.requests import Request
@@ -9,12 +10,15 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from monitor.commands.heartbeat import vital_signs
-from monitor.commands.status import status
+from monitor.commands.status import SourceStatus, status
 from monitor.store import digests, runs
 from monitor.web.costly import costly
-from monitor.web.site import show, site_of, subscriptions_of, viewer_of
+from monitor.web.paging import Slice, number
+from monitor.web.site import show, site_of, subscriptions_of, viewer_of, zone_of
 
 NEWEST = 12
+# Of a long list that another page has in full, and of one that has its pages here.
+LISTED, PAGE = 50, 100
 
 
 def today(request: Request) -> Response:
@@ -23,20 +27,39 @@ def today(request: Request) -> Response:
     names = [one.name for one in subscriptions_of(request)]
     with site.runtime.database.reading() as tx:
         newest = digests.newest(tx, names, NEWEST)
-    report = status(site.runtime, probe=False) if viewer.is_operator else None
+    report = None
+    if viewer.is_operator:
+        report = status(site.runtime, probe=False, zone=zone_of(request))
     return show(
         request,
         "today",
         report=report,
+        sources=_with_trouble_first(report.sources) if report else (),
+        listed=LISTED,
         newest=newest,
         titles=site.titles,
         source_titles=site.source_titles,
     )
 
 
+def _with_trouble_first(sources: Sequence[SourceStatus]) -> Sequence[SourceStatus]:
+    """Return the sources in an order in which the first ones say enough where not all are shown."""
+    if len(sources) <= LISTED:
+        return sources
+    return sorted(sources, key=lambda one: not (one.failing_since or one.troubles))
+
+
 def show_status(request: Request) -> Response:
-    report = status(site_of(request).runtime, probe=False)
-    return show(request, "status", report=report)
+    report = status(site_of(request).runtime, probe=False, zone=zone_of(request))
+    start = number(request.query_params.get("after", "")) or 0
+    return show(
+        request,
+        "status",
+        report=report,
+        sources=_with_trouble_first(report.sources),
+        listed=LISTED,
+        subscriptions=Slice.of(report.subscriptions, start, PAGE),
+    )
 
 
 def health(request: Request) -> Response:

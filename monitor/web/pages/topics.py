@@ -29,7 +29,7 @@ from monitor.web.configuration import topic_yaml
 from monitor.web.costly import costly
 from monitor.web.pages.feeds import TOPIC, feed_path
 from monitor.web.plots import plot_days
-from monitor.web.site import show, show_problem, site_of
+from monitor.web.site import show, show_problem, site_of, subscriptions_of
 
 # Topics on a page: a list of more would be slow to load.
 LISTED = 250
@@ -73,7 +73,7 @@ def one_topic(request: Request) -> Response:
     if topic is None:
         return show_problem(request, 404, f"There is no topic “{name}”.")
     heading = runtime.sections[name].title if name in runtime.sections else name
-    subscribers = [one.name for one in runtime.subscriptions if name in one.topics]
+    subscribers = [one.name for one in subscriptions_of(request) if name in one.topics]
     try:
         parsed = parse_topic(topic)
     except QueryError as error:

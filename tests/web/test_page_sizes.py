@@ -1,0 +1,166 @@
+"""Pages of a large installation: none is longer than 100 KB, and nothing is missing from them."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import httpx
+import pytest
+import sqlalchemy as sa
+
+from monitor.channels.email.reader_links import VIEW
+from monitor.commands.ratings import Whose, rate
+from monitor.model import DeliveryState
+from monitor.signing import KeyRing
+from monitor.store import schema, suppressions
+from tests.house import House
+from tests.web.conftest import pages, public_pages
+
+LIMIT = 100_000
+STARTS, ENDS = ("bar", "cel", "dor", "fin", "gal", "hem"), ("ton", "vex", "lim")
+WORDS = [start + end for start in STARTS for end in ENDS]
+
+
+def many_papers(count: int) -> list[tuple[str, str]]:
+    """Return different papers about language agents, with long abstracts."""
+    chance = random.Random(7)
+    return [
+        (
+            f"Language Agents {number} {' '.join(chance.sample(WORDS, 5))}",
+            f"Language agents in case {number}. " + " ".join(chance.choices(WORDS, k=200)) + ".",
+        )
+        for number in range(count)
+    ]
+
+
+@pytest.fixture
+def large(house: House) -> House:
+    """A house with a digest that shows 120 papers in full."""
+    house.settings["subscriptions"]["lab"]["max"] = 120
+    house.add("1.txt", *many_papers(160))
+    house.run()
+    house.clock.move(days=1)
+    house.run()
+    return house
+
+
+def read_pages(client: httpx.Client, path: str, onward: str) -> list[str]:
+    """Return a page and those that follow it."""
+    found: list[str] = []
+    while path:
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        assert len(answer.content) < LIMIT, path
+        found.append(answer.text)
+        following = re.search(rf'href="([^"]*)"[^>]*>{onward}<', answer.text)
+        path = following[1].replace("&amp;", "&") if following else ""
+        assert len(found) < 50
+    return found
+
+
+def numbers(shown: list[str]) -> list[str]:
+    """Return which of the many papers are shown, in order."""
+    text = re.sub("<[^>]*>", "", "".join(re.findall(r"<h3>.*?</h3>|<li>.*?<br>", "".join(shown))))
+    return re.findall(r"Language Agents (\d+)", text)
+
+
+def test_a_long_digest_has_several_pages_with_each_paper_once(large: House) -> None:
+    with pages(large) as (_, client):
+        shown = read_pages(client, "/digests/lab/2026-11-21", "Next page")
+        assert len(shown) > 1
+        assert sorted(numbers(shown), key=int) == [str(number) for number in range(160)]
+        assert sum(page.count("<article>") for page in shown) == 120
+        assert client.get("/digests/lab/2026-11-21?page=99").status_code == 404
+
+
+def test_the_page_of_a_mail_is_cut_alike(large: House) -> None:
+    large.settings["secret_key"] = ["a key of this installation"]
+    token = KeyRing(("a key of this installation",)).sign(
+        VIEW, "lab", "2026-11-21", "ada@example.org"
+    )
+    with public_pages(large) as (_, client):
+        shown, names = [], [token]
+        while names:
+            answer = client.get(f"/v/{names.pop()}")
+            assert len(answer.content) < LIMIT
+            shown.append(answer.text)
+            names += re.findall(rf'href="./([^"]*-page-{len(shown) + 1}.html)"', answer.text)[:1]
+        assert sorted(numbers(shown), key=int) == [str(number) for number in range(160)]
+
+
+def test_no_page_grows_with_the_number_of_subscriptions_and_sources(lived: House) -> None:
+    lab = lived.settings["subscriptions"]["lab"]
+    lived.settings["subscriptions"] |= {
+        f"reader-{n}": lab | {"title": "R" * 60} for n in range(600)
+    }
+    page = lived.settings["sources"]["page"]
+    lived.settings["sources"] |= {f"folder-{n}": page | {"title": "F" * 60} for n in range(300)}
+    with pages(lived) as (_, client):
+        shown = read_pages(client, "/status", "Later subscriptions")
+        assert set(re.findall(r">(reader-\d+)<", "".join(shown))) == {
+            f"reader-{n}" for n in range(600)
+        }
+        shown = read_pages(client, "/sources", "Later sources")
+        assert len(set(re.findall(r'href="/sources/(folder-\d+)"', "".join(shown)))) == 300
+        for path in ("/", "/digests", "/papers/1", "/deliveries"):
+            assert len(client.get(path).content) < LIMIT, path
+        assert "All 301 sources" in client.get("/").text
+
+
+def test_deliveries_and_suppressions_are_listed_page_by_page(lived: House) -> None:
+    with pages(lived) as (app, client):
+        now = app.runtime.clock.now()
+        with app.runtime.database.writing() as tx:
+            [row] = tx.execute(sa.select(schema.delivery)).mappings().all()
+            tx.execute(
+                sa.insert(schema.delivery),
+                [
+                    {name: value for name, value in row.items() if name != "id"}
+                    | {
+                        "recipient": f"reader-{n}@example.org",
+                        "message_id": f"<{n}@example.org>",
+                        "state": DeliveryState.UNKNOWN if n % 2 else DeliveryState.FAILED,
+                        "error": "550 5.1.1 the recipient does not exist here" * 3,
+                    }
+                    for n in range(400)
+                ],
+            )
+            for n in range(150):
+                suppressions.suppress(tx, f"gone-{n}@example.org", "", now, how="operator")
+        failed = read_pages(client, "/deliveries?state=failed", "Older deliveries")
+        tables = [one.partition("<h2>Failed</h2>")[2].partition("<h2>")[0] for one in failed]
+        listed = re.findall(r"<td>(reader-\d+)@", "".join(tables))
+        assert sorted(listed) == sorted(f"reader-{n}" for n in range(0, 400, 2))
+        stopped = read_pages(client, "/deliveries", "Later recipients")
+        assert len(set(re.findall(r"gone-(\d+)@", "".join(stopped)))) == 150
+        assert "The newest 40 are here" in client.get("/deliveries").text
+
+
+def test_saved_papers_are_listed_page_by_page(large: House) -> None:
+    with pages(large) as (app, client):
+        for number in range(1, 46):
+            rate(app.runtime, str(number), "save", Whose("lab"))
+        shown = read_pages(client, "/saved", "Later papers")
+        assert len(shown) == 3
+        assert len(set(numbers(shown))) == 45
+
+
+def test_a_paper_of_many_subscriptions_has_buttons_for_those_that_have_an_answer(
+    lived: House,
+) -> None:
+    lab = lived.settings["subscriptions"]["lab"]
+    lived.settings["subscriptions"] |= {f"reader-{n}": lab for n in range(20)}
+    lived.run()  # the store knows them from now on
+    with pages(lived) as (_, client):
+        for name in ("reader-19", "reader-3"):
+            form = {"subscription": name, "verdict": "up"}
+            done = client.post(
+                "/papers/1/rate", data=form, headers={"Sec-Fetch-Site": "same-origin"}
+            )
+            assert done.status_code == 303
+        shown = client.get("/papers/1").text
+        assert shown.count('action="/papers/1/rate"') == 6
+        assert "For reader-19: you want more like this" in shown
+        assert "For reader-3: you want more like this" in shown
+        assert len(re.findall(r'<option value="(?:reader-\d+|lab)"', shown)) == 21 - 5
