@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.rank.features import PLACES, Places
+from monitor.rank.features import Places
 
 Numbers = NDArray[np.float64]
 
@@ -14,20 +14,15 @@ _FEW_ROWS = 4
 
 
 def number_places(places: Places) -> tuple[Places, NDArray[np.int64]]:
-    """Return the distinct places, ascending, and the number of each place among them."""
-    # `np.unique` would sort them, which takes longer.
-    here = np.zeros(PLACES, np.bool_)
-    here[places] = True
-    distinct = np.flatnonzero(here)
-    numbers = np.empty(PLACES, np.int64)
-    numbers[distinct] = np.arange(len(distinct))
-    return distinct.astype(np.int32), numbers[places]
+    """Return the distinct ones of ascending places, and the number of each place among them."""
+    is_first = np.diff(places, prepend=-1) > 0
+    return places[is_first], np.cumsum(is_first) - 1
 
 
 def multiply_rows(
     rows: NDArray[np.int64], columns: NDArray[np.int64], weights: Numbers, size: int
 ) -> Numbers:
-    """Return the products of all rows with each other.
+    """Return the products of all rows with each other; the words are in the order of columns.
 
     A word that only one row has counts in no product but that of the row with itself, which is 1.
     """
@@ -44,7 +39,8 @@ def multiply_rows(
     products = (dense @ dense.T).astype(np.float64)
     few = np.flatnonzero((counts > 1)[columns] & ~frequent[columns])
     pairs = _add_pairs(rows[few], columns[few], weights[few], size, most)
-    products += pairs + pairs.T
+    products += pairs
+    products += pairs.T
     products.flat[:: size + 1] = np.bincount(rows, minlength=size) > 0
     return products
 
@@ -53,8 +49,6 @@ def _add_pairs(
     rows: NDArray[np.int64], columns: NDArray[np.int64], weights: Numbers, size: int, most: int
 ) -> Numbers:
     """Add up the products of each two rows that have a word, where at most `most` have it."""
-    order = np.argsort(columns.astype(np.uint32), kind="stable")
-    rows, columns, weights = rows[order], columns[order], weights[order]
     places, shares = [], []
     for lag in range(1, most):
         pairs = np.flatnonzero(columns[lag:] == columns[:-lag])
