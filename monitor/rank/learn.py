@@ -30,7 +30,7 @@ from monitor.rank.features import (
     weigh,
     written_words,
 )
-from monitor.rank.products import multiply_rows, number_places
+from monitor.rank.products import count_places, multiply_rows
 from monitor.rank.values import Judged, PaperShare, Place, Reason, Verdict, Why, WordShare
 
 Numbers = NDArray[np.float64]
@@ -190,10 +190,11 @@ class Ranking:
         """Solve for `a`; note what each word weighs, and the sum of `a`."""
         rows = join([*(one.words or features(one.paper) for one in self.judged), self._topic])
         self._row_of, self._weights = rows.numbers, rows.weights
-        self._places, self._columns = number_places(rows.places)
+        self._places, counts = count_places(rows.places)
+        self._columns = np.repeat(np.arange(len(counts)), counts)
         self._with_end = np.append(self._places, -1)  # what is after all has no place
         size = len(self.judged) + 1
-        matrix = multiply_rows(self._row_of, self._columns, self._weights, size) + 1.0
+        matrix = multiply_rows(self._row_of, counts, self._weights, size) + 1.0
         matrix.flat[:: size + 1] += 1 / self._row_weights()
         # Of the inverse, `_left_out` needs the columns of the answered papers.
         answered = np.flatnonzero(self._is_answered)
