@@ -12,7 +12,6 @@ from monitor.commands.upcoming import count_papers, is_paused, local, next_slot
 from monitor.model import (
     Delivery,
     DeliveryState,
-    Digest,
     Run,
     SourceReport,
     SourceWarning,
@@ -69,7 +68,7 @@ class Status:
 class Last:
     """The newest digest of a subscription and what became of it."""
 
-    digest: Digest
+    digest: digests.Accounted
     deliveries: tuple[Delivery, ...]
 
 
@@ -129,8 +128,8 @@ def _subscription(
     now: datetime,
     zone: str,
 ) -> SubscriptionStatus:
-    found = digests.latest(tx, subscription.name)
-    last = Last(found[1], tuple(deliveries.of_digest(tx, found[0]))) if found else None
+    found = digests.latest_account(tx, subscription.name)
+    last = Last(found, tuple(deliveries.of_digest(tx, found.id))) if found else None
     waiting = unsent_matches.waiting(tx, subscription.name, now) if state else 0
     due = next_slot(subscription, state, now)
     return SubscriptionStatus(

@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.model import Digest, DigestPaper, Paper, Rendered
+from monitor.model import Digest, DigestPaper, Paper, Rendered, SourceReport
 from monitor.store import papers, schema
 from monitor.store.database import Transaction
 from monitor.store.deliveries import WAITING
@@ -190,6 +191,38 @@ def latest(tx: Transaction, subscription: str) -> tuple[int, Digest] | None:
     digest_id = tx.scalar(newest.order_by(_digest.due_at.desc(), _digest.id.desc()).limit(1))
     digest = get(tx, digest_id) if digest_id is not None else None
     return (digest_id, digest) if digest_id is not None and digest else None
+
+
+@dataclass(frozen=True, slots=True)
+class Accounted:
+    """What a digest was made of: how many papers, and what was read for it."""
+
+    id: int
+    period: str
+    papers: int
+    report: tuple[SourceReport, ...]
+
+
+class _Report(msgspec.Struct):
+    """The only part of a frozen digest that is read: a digest has hundreds of papers."""
+
+    report: tuple[SourceReport, ...]
+
+
+def latest_account(tx: Transaction, subscription: str) -> Accounted | None:
+    """Return what the newest digest of a subscription was made of, without its papers."""
+    row = tx.execute(_latest(), {"subscription": subscription}).one_or_none()
+    if row is None:
+        return None
+    content = unpack(row.packed, _Report) if row.packed else msgspec.convert(row.content, _Report)
+    return Accounted(row.id, row.period, row.papers, content.report)
+
+
+@cache
+def _latest() -> sa.Select[Any]:
+    columns = _digest.id, _digest.period, _digest.papers, _digest.content, _digest.packed
+    of_one = sa.select(*columns).where(_digest.subscription == sa.bindparam("subscription"))
+    return of_one.order_by(_digest.due_at.desc(), _digest.id.desc()).limit(1)
 
 
 def rendered_parts(tx: Transaction, digest_id: int) -> dict[str, tuple[Rendered, ...]]:

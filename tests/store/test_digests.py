@@ -536,7 +536,12 @@ def test_the_newest_digest_is_the_one_due_last(store: Database) -> None:
         freeze_digest.freeze(tx, digest([], "a", due=NOW), {}, [], NOW)
         state = subscriptions.states(tx)["ada"]
         assert digests.count(tx, "ada") == 2
+        newest, whole = digests.latest_account(tx, "ada"), digests.latest(tx, "ada")
+        assert digests.latest_account(tx, "bob") is None
     assert state.last_due_at == TOMORROW
+    assert newest and whole
+    account = newest.id, newest.period, newest.papers, newest.report
+    assert account == (whole[0], "b", 0, whole[1].report)
 
 
 def test_what_a_digest_covers_begins_with_the_last_one_that_stands(store: Database) -> None:
@@ -567,7 +572,9 @@ def test_what_an_earlier_release_froze_is_read_as_it_was(store: Database) -> Non
     with store.reading() as tx:
         assert digest_id is not None
         found = digests.get(tx, digest_id)
-    assert found is not None
+        account = digests.latest_account(tx, "ada")
+    assert found is not None and account is not None
+    assert account.report == found.report
     [entry] = found.groups[0].entries
     assert entry.paper == Paper(
         "β-nets",
