@@ -151,9 +151,11 @@ def format_day(at: datetime, zone: str) -> str:
     return f"{local:%A} {local.day} {local:%B %Y}"
 
 
-def format_moment(at: datetime, zone: str) -> str:
+def format_moment(at: datetime, zone: str, year: bool = False) -> str:
+    """`Sat 21 Nov 08:00`; with its year where it may have been years ago."""
     local = at.astimezone(ZoneInfo(zone))
-    return f"{local:%a} {local.day} {local:%b %H:%M}"
+    day = f"{local:%a} {local.day} {local:%b}"
+    return f"{day} {local:%Y %H:%M}" if year else f"{day} {local:%H:%M}"
 
 
 def _date(at: datetime, zone: str) -> str:

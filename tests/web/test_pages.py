@@ -144,6 +144,7 @@ def test_a_paper_shows_where_it_was_seen_and_the_words_that_matched(asked: httpx
     assert "1.txt" in shown or "page" in shown
     assert "/topics/agents" in shown
     assert "/digests/lab/" in shown
+    assert re.search(r"\b\d+ \w{3} 20\d\d \d\d:\d\d\b", shown), "when it was seen has no year"
 
 
 def test_an_unknown_delivery_is_settled_once(lived: House):
