@@ -26,10 +26,10 @@ EVERY = PaperFilter()
 Matches = Sequence[tuple[StoredPaper, Match | None]]
 PAGE_OF_RESULTS = 20
 # A page looks at so many papers' texts at most, and asks the indexes for so many ids.
-MOST_LOOKED_AT = 640
+MOST_LOOKED_AT = 500
 MOST_NAMED = 60_000
 # Most searches fill a page from the first batch.
-_FIRST_BATCH, _LONGEST_BATCH = 40, 640
+_FIRST_BATCH, _LONGEST_BATCH = 40, 500
 _EXPORTED_AT_ONCE = 200
 
 
