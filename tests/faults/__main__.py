@@ -1,6 +1,6 @@
 """`python -m tests.faults`: the whole grid, as a table.
 
---jobs 2            so many at once
+--jobs 4            so many at once; else two for each processor, since cells mostly wait
 --stores sqlite     not both
 --harms kill,pairs  not all; `pairs` are two faults in one installation
 --untested          not what `make test` plays: kills on SQLite
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 import tempfile
 import time
@@ -67,7 +68,7 @@ def _play(cell: Played) -> Result:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1))
     parser.add_argument("--stores", default=",".join(STORES))
     parser.add_argument("--harms", default=",".join((*HARMS, PAIRS)))
     parser.add_argument("--scenes", default="")
