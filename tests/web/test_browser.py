@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from datetime import timedelta
 
 import httpx
 import pytest
@@ -132,6 +133,29 @@ def test_a_topic_is_tried_while_it_is_typed(browser: Browser, site: tuple[App, h
     expect(page.get_by_label("Times in")).to_have_value("Asia/Tokyo")
     assert len(asked) < len("agent")
     context.close()
+
+
+def test_a_thin_day_stands_out_in_the_plot_of_a_source(page: Page, site: tuple[App, httpx.Client]):
+    app, _ = site
+    now = app.runtime.clock.now()
+    thin = now.date() - timedelta(days=14)
+    rows = [
+        {"source": "page", "day": now.date() - timedelta(days=n), "asked": 24, "offered": True}
+        | {"fresh": 2 if n == 14 else 30}
+        for n in range(7, 67)
+    ]
+    with app.runtime.database.writing() as tx:
+        tx.execute(sa.update(schema.source).values(first_read_at=now - timedelta(days=80)))
+        tx.execute(sa.insert(schema.source_day), rows)
+    page.goto("/")
+    page.get_by_role("navigation").get_by_role("link", name="Sources").click()
+    page.get_by_role("link", name="page", exact=True).click()
+    expect(page.locator("svg .mark")).to_have_count(1)
+    expect(page.get_by_text("dot: far fewer than usual")).to_be_visible()
+    page.get_by_text("The same numbers as a table").click()
+    expect(page.get_by_role("row").filter(has_text=str(thin))).to_contain_text(
+        "2, far fewer than usual"
+    )
 
 
 def test_an_unknown_delivery_is_settled(page: Page, site: tuple[App, httpx.Client]):
