@@ -17,8 +17,10 @@ from monitor.model import (
     ChangeKind,
     DigestPaper,
     DigestSection,
+    Paper,
     SectionRule,
     SourceLabel,
+    StoredPaper,
     TopicWhy,
     UnsentMatch,
     best_papers,
@@ -26,6 +28,8 @@ from monitor.model import (
 )
 
 CAPACITY = 400
+# Papers that several digests list; about half a kilobyte each.
+_MOST_LISTED = 16_384
 _NO_RULE = SectionRule()
 _NO_LABEL = SourceLabel()
 
@@ -73,6 +77,24 @@ class _News(msgspec.Struct, frozen=True):
         return self.score, self.at, self.latest.stored.id
 
 
+class Listed:
+    """Papers as digests list them by title, kept for the digests of one run, which share them."""
+
+    def __init__(self) -> None:
+        self._shown: dict[int, tuple[Paper, Paper]] = {}
+
+    def shown(self, stored: StoredPaper) -> Paper:
+        paper = stored.paper
+        known = self._shown.get(stored.id)
+        if known and known[0] is paper:
+            return known[1]
+        if len(self._shown) >= _MOST_LISTED:
+            self._shown.clear()
+        title = shown_title(paper)
+        self._shown[stored.id] = paper, title
+        return title
+
+
 class _Labels:
     """What topics and sources are called in a digest, looked up once for all of its papers."""
 
@@ -100,7 +122,7 @@ class _Labels:
         return tuple(titles), search
 
 
-def draft(
+def draft(  # noqa: PLR0913 - all that a digest is drafted from
     news: Sequence[UnsentMatch],
     full: int,
     late: datetime | None = None,
@@ -108,17 +130,19 @@ def draft(
     rules: Mapping[str, SectionRule] = {},
     sources: Mapping[str, SourceLabel] = {},
     order: Order | None = None,
+    listed: Listed | None = None,
 ) -> Draft:
     """Choose the papers of a digest, their order, and the `full` best to show in full.
 
     Both are shared among the topics by `rules`; `sources` are all that are read. Papers beyond
     `capacity` wait for the next digest. What became news before `late` (after a long outage) is
-    listed by title only. `order` is another order within each topic's group.
+    listed by title only. `order` is another order within each topic's group. `listed` has the
+    papers of other digests of the same run.
     """
     papers = sorted(map(_gather, _by_paper(news)), key=attrgetter("rank"), reverse=True)
     kept = _share(papers, capacity, rules) if len(papers) > capacity else papers
-    labels = _Labels(rules, sources)
-    groups = _sections([_title_of(one, late, labels) for one in kept], rules)
+    labels, listed = _Labels(rules, sources), listed or Listed()
+    groups = _sections([_title_of(one, late, labels, listed) for one in kept], rules)
     latest = {one.latest.stored.id: one.latest for one in kept}
     if order:
         groups = tuple(_in_order(group, order, latest) for group in groups)
@@ -171,14 +195,14 @@ def _share(papers: Sequence[_News], count: int, rules: Mapping[str, SectionRule]
     return kept
 
 
-def _title_of(one: _News, late: datetime | None, labels: _Labels) -> DigestPaper:
+def _title_of(one: _News, late: datetime | None, labels: _Labels, listed: Listed) -> DigestPaper:
     stored = one.latest.stored
     titles, search = labels.titles_and_search(one.latest.sources)
     return DigestPaper(
         paper_id=stored.id,
         revision=one.latest.revision,
         kind=one.kind,
-        paper=shown_title(stored.paper),
+        paper=listed.shown(stored),
         first_seen=stored.first_seen,
         sources=one.latest.sources,
         score=one.score,

@@ -255,10 +255,6 @@ def best_papers(groups: Iterable[DigestSection], count: int) -> list[DigestPaper
     return sorted(chosen, key=_descending)
 
 
-def _may_be_in_full(entry: DigestPaper) -> bool:
-    return not (entry.late or entry.placed.folded)
-
-
 def _descending(entry: DigestPaper) -> float:
     return -entry.standing
 

@@ -11,7 +11,7 @@ import structlog
 
 from monitor.channels.retry_policy import rest
 from monitor.digest.compose import compose as compose_digest
-from monitor.digest.draft import Draft, draft
+from monitor.digest.draft import Draft, Listed, draft
 from monitor.digest.schedule import Slot, late_before
 from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.identity.other_titles import other_titles
@@ -28,7 +28,7 @@ from monitor.pipeline.due import (
     pause_end,
     set_next_due,
 )
-from monitor.pipeline.freeze import OnFailure, freeze, log_failure, render
+from monitor.pipeline.freeze import OnFailure, ReadyDigest, freeze, log_failure, render
 from monitor.pipeline.notices import notify
 from monitor.pipeline.order import JudgedPapers, order_of
 from monitor.pipeline.render_again import failing, render_again
@@ -42,6 +42,10 @@ log = structlog.get_logger()
 
 OnDigest = Callable[[Digest], object]
 
+# SQLite has one writer, who writes each page that changes: digests of a day list the same papers,
+# whose pages of the index are written once for so many digests. On PostgreSQL no digest waits for
+# another one's locks.
+_FROZEN_TOGETHER = {"sqlite": 8}
 # A first digest has no period before it: it accounts for what was read in this time.
 FIRST_REPORT = timedelta(days=7)
 
@@ -52,6 +56,7 @@ class _Known:
 
     papers: matches.PapersRead = field(default_factory=matches.PapersRead)
     judged: JudgedPapers = field(default_factory=JudgedPapers)
+    listed: Listed = field(default_factory=Listed)
 
 
 def raise_store_error(failed: Mapping[str, Exception]) -> None:
@@ -108,21 +113,33 @@ def _compose_each(
     on_digest: OnDigest,
 ) -> list[int]:
     """Compose what is due of some subscriptions; note when the others are due."""
+
+    def fail(name: str, fault: Exception) -> None:
+        _record_failure(context, name, fault, now)
+        on_failure(name, fault)
+
     done: list[int] = []
     later: list[NextDue] = []
+    ready: list[ReadyDigest] = []
     known = _Known()
+    together = _FROZEN_TOGETHER.get(context.database.dialect, 1)
     for subscription, state in looked_at:
         try:
-            if digest := _due(context, subscription, state, now, early, known):
-                done += _freeze(context, subscription, digest, early)
+            digest = _due(context, subscription, state, now, early, known)
+            if digest is None:
+                later += find_next_due(subscription, state, now)
+            elif early and not digest.papers:  # which is no outcome
                 on_digest(digest)
             else:
-                later += find_next_due(subscription, state, now)
+                ready.append(_render(context, subscription, digest))
         except StoreBusyError:
             raise
         except Exception as fault:
-            _record_failure(context, subscription.name, fault, now)
-            on_failure(subscription.name, fault)
+            fail(subscription.name, fault)
+        if len(ready) == together:
+            done += _freeze(context, ready, fail, on_digest)
+            ready = []
+    done += _freeze(context, ready, fail, on_digest)
     try:
         set_next_due(context, later)
     except StoreError as fault:
@@ -183,17 +200,30 @@ def _due(
     return _digest(context, subscription, state, slot, now, known) if slot else None
 
 
-def _freeze(
-    context: ComposeContext, subscription: Subscription, digest: Digest, early: bool
-) -> list[int]:
-    """Freeze a digest and return its id; an early one without papers is no outcome."""
-    if early and not digest.papers:
-        return []
-    now, ways = digest.composed_at, _ways(subscription, digest)
+def _render(context: ComposeContext, subscription: Subscription, digest: Digest) -> ReadyDigest:
+    ways = _ways(subscription, digest)
     forms = render(context, ways, digest)
     add_missed(context, ways, digest, forms)
-    frozen = freeze(context, digest, ways, forms, now)
-    return [frozen] if frozen is not None else []
+    return ReadyDigest(digest, ways, forms)
+
+
+def _freeze(
+    context: ComposeContext, ready: Sequence[ReadyDigest], fail: OnFailure, on_digest: OnDigest
+) -> list[int]:
+    """Freeze digests together, each alone where that fails; return their ids."""
+    try:
+        frozen = freeze(context, ready) if ready else []
+    except StoreBusyError:
+        raise
+    except Exception as fault:
+        if len(ready) > 1:
+            alone = (_freeze(context, [one], fail, on_digest) for one in ready)
+            return [id for found in alone for id in found]
+        fail(ready[0].digest.subscription, fault)
+        return []
+    for one in ready:
+        on_digest(one.digest)
+    return [id for id in frozen if id is not None]
 
 
 def _digest(
@@ -214,6 +244,7 @@ def _digest(
             rules=context.sections,
             sources=context.labels,
             order=order.place if order else None,
+            listed=known.listed,
         )
         since = state.last_composed_at or now - FIRST_REPORT
         report = runs.report(tx, context.sources, since, now)

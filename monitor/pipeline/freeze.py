@@ -144,32 +144,52 @@ def record_failure(
     )
 
 
-def freeze(
-    context: ComposeContext,
-    digest: Digest,
-    ways: Sequence[Destination],
-    forms: Forms,
-    now: datetime,
-) -> int | None:
-    """Store a digest and plan its deliveries. Returns its id, None when it is stored already.
+@dataclass(frozen=True, slots=True)
+class ReadyDigest:
+    """A digest in the forms of the channels on which it goes out, ready to be frozen."""
 
-    Either way the incident of a subscription that could not be composed ends.
+    digest: Digest
+    ways: Sequence[Destination]
+    forms: Forms
+
+
+def freeze(context: ComposeContext, ready: Sequence[ReadyDigest]) -> list[int | None]:
+    """Store digests and plan their deliveries, in one transaction.
+
+    Returns the id of each, None for one that is stored already. Either way the incident of a
+    subscription that could not be composed ends.
     """
-    planned, subject = plan(context, ways, forms), incidents.subscription(digest.subscription)
+    planned = [plan(context, one.ways, one.forms) for one in ready]
     with context.database.writing() as tx:
-        frozen = freeze_digest.freeze(tx, digest, forms.parts, planned, now)
-        wrong = {one.subject for one in stored_incidents.open_incidents(tx)}
-        if frozen is not None:
-            record_rendering(tx, context, forms, now, wrong)
-        if subject in wrong:
-            stored_incidents.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
+        frozen = [
+            _freeze_one(tx, context, one, deliveries)
+            for one, deliveries in zip(ready, planned, strict=True)
+        ]
+    for one, deliveries, id in zip(ready, planned, frozen, strict=True):
+        if id is not None:
+            log.info(
+                "digest",
+                id=id,
+                subscription=one.digest.subscription,
+                period=one.digest.period,
+                papers=one.digest.papers,
+                deliveries=len(deliveries),
+            )
+    return frozen
+
+
+def _freeze_one(
+    tx: Transaction,
+    context: ComposeContext,
+    ready: ReadyDigest,
+    planned: Sequence[Planned],
+) -> int | None:
+    digest, now = ready.digest, ready.digest.composed_at
+    frozen = freeze_digest.freeze(tx, digest, ready.forms.parts, planned, now)
+    wrong = {one.subject for one in stored_incidents.open_incidents(tx)}
     if frozen is not None:
-        log.info(
-            "digest",
-            id=frozen,
-            subscription=digest.subscription,
-            period=digest.period,
-            papers=digest.papers,
-            deliveries=len(planned),
-        )
+        record_rendering(tx, context, ready.forms, now, wrong)
+    subject = incidents.subscription(digest.subscription)
+    if subject in wrong:
+        stored_incidents.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
     return frozen
