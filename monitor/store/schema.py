@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, In
 from monitor.store.sql import Id, Instant
 
 # The newest migration. A store with this version needs none, and Alembic is not imported.
-VERSION = "0023"
+VERSION = "0024"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -418,7 +418,6 @@ digest_item = Table(
     _digest(),
     # The topic under which the paper was shown in full; null where its title was listed alone.
     Column("shown_under", Text),
-    Index("ix_digest_item_digest_id", "digest_id"),
     Index("ix_digest_item_paper_id", "paper_id"),
     # The papers last shown under a topic are read for each digest, however many there were.
     _partial(
