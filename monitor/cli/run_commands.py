@@ -125,13 +125,15 @@ def digest(
 ) -> None:
     """Compose and send the digests that are due."""
     from monitor.cli import run_output
-    from monitor.commands import json_output, preview
+    from monitor.commands import json_output
     from monitor.commands.upcoming import upcoming
 
     _refuse_unclear(names, early, dry_run, order)
     failed = Failures()
     with open_configured(config, now, create=not dry_run) as app:
         if dry_run:
+            from monitor.commands import preview
+
             sent = preview.dry_run(app.runtime, names or (), early, failed.add, order)
         else:
             sent = app.digest(names or (), early, on_failure=failed.add)
