@@ -76,20 +76,27 @@ def _unsent(dialect: str, columns: sa.Select[Any], fresh: bool = False) -> sa.Se
 
     The parameters are `subscription` and `now`.
     """
-    now = sa.bindparam("now", type_=Instant)
-    since = sa.case((_has.since < now, _has.since), else_=now)
+    asked = _topics_from(dialect)
     stands = _item_of_match()
     sent = stands if fresh else stands.where(reaches_anyone(_item.digest_id))
     return (
         columns.join(schema.match, matches.OF_CHANGE)
-        .join(schema.subscription_topic, _has.topic == _match.topic)
-        .join(schema.topic, _topic.name == _match.topic)
-        .where(
-            _has.subscription == sa.bindparam("subscription"),
-            sa.or_(_change.at >= earlier(dialect, since, _topic.since_seconds), stands.exists()),
-            ~sent.exists(),
-        )
+        .join(asked, asked.c.topic == _match.topic)
+        .where(sa.or_(_change.at >= asked.c.start, stands.exists()), ~sent.exists())
     )
+
+
+def _topics_from(dialect: str) -> sa.CTE:
+    """Return the active topics of a subscription, and from when each counts.
+
+    Materialized: SQLite would work out the time again for each match.
+    """
+    now = sa.bindparam("now", type_=Instant)
+    since = sa.case((_has.since < now, _has.since), else_=now)
+    start = earlier(dialect, since, _topic.since_seconds).label("start")
+    asked = sa.select(_has.topic, start).join(schema.topic, _topic.name == _has.topic)
+    of_subscription = _has.subscription == sa.bindparam("subscription")
+    return asked.where(of_subscription).cte("asked").prefix_with("MATERIALIZED")
 
 
 def _item_of_match() -> sa.Select[Any]:
