@@ -263,7 +263,12 @@ class PapersRead:
 
         A paper's `announce` is that of the source that saw it last.
         """
-        wanted = {id for id, revision in revisions.items() if self._revision(id) < revision}
+        known = self._known
+        wanted = {
+            id
+            for id, revision in revisions.items()
+            if id not in known or known[id][0].revision < revision
+        }
         if len(self._known) + len(wanted) > MOST_PAPERS_READ:
             self._known, wanted = {}, set(revisions)
         seen = papers.last_announcements(tx, wanted)
@@ -272,10 +277,6 @@ class PapersRead:
             paper = structs.replace(stored.paper, announce=announce) if announce else stored.paper
             self._known[id] = replace(stored, paper=paper), sources
         return self._known
-
-    def _revision(self, paper_id: int) -> int:
-        known = self._known.get(paper_id)
-        return known[0].revision if known else -1
 
 
 def load(tx: Transaction, rows: Sequence[Any], known: PapersRead | None = None) -> list[Change]:
