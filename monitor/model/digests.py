@@ -50,8 +50,7 @@ class Formula:
     tex: str
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(msgspec.Struct, frozen=True):
     """Where a paper stands in its group other than by its score, and why.
 
     `standing` is the score whose place it takes, None where no other order is in use; `score` is

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from monitor.digest.excerpt import excerpt, headline
-from monitor.digest.shown import shown_title
+from monitor.digest.shown import readable_title
 from monitor.match.topics import parse_topic
 from monitor.match.tree import Near, Words, leaves
 from monitor.model import (
@@ -187,7 +187,7 @@ def _with_reasons(
 
 
 def _explained(entry: DigestPaper, reason: Reason) -> DigestPaper:
-    like = shown_title(reason.like.paper).title if reason.like else ""
+    like = readable_title(reason.like.paper.title) if reason.like else ""
     old = entry.placed
     placed = Placed(old.standing, old.score, like, reason.words, old.likely, old.folded)
     return structs.replace(entry, placed=placed)
