@@ -1,7 +1,8 @@
-"""Digests whose papers and order must not change without being noticed.
+"""Digests whose papers, order, marked words and HTML must not change without being noticed.
 
 They are composed from the four sample dumps and from generated histories, at fixed times, and are
-written down as hashes in recorded_digests.json. After a change of what belongs in a digest:
+written down as hashes in recorded_digests.json. After a change of what belongs in a digest, or of
+what its mail looks like:
 
     python -m tests.pipeline.recorded_digests
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -35,6 +37,7 @@ TOPICS = {
     "models": '"language model" OR LLM OR $\\theta$',
     "rare": "gravel AND robot",
 }
+_MARKED = re.compile(r"<b(?: [^>]*)?>(.*?)</b>", re.DOTALL)
 
 
 def recorded() -> dict[str, dict[str, Any]]:
@@ -142,11 +145,12 @@ def _composed(
             with app.runtime.database.reading() as tx:
                 for name in subscriptions:
                     if latest := digests.latest(tx, name):
-                        _, digest = latest
-                        yield f"{name} {digest.period}", _facts(digest)
+                        number, digest = latest
+                        [mail] = digests.rendered_parts(tx, number)["email"]
+                        yield f"{name} {digest.period}", _facts(digest, mail.body["html"])
 
 
-def _facts(digest: Digest) -> dict[str, Any]:
+def _facts(digest: Digest, html: str) -> dict[str, Any]:
     papers = [
         [group.topic, [[entry.paper_id, entry.revision, entry.kind] for entry in group.entries]]
         for group in digest.groups
@@ -154,6 +158,8 @@ def _facts(digest: Digest) -> dict[str, Any]:
     return {
         "papers": digest.papers,
         "order": _hash(json.dumps(papers)),
+        "marks": _hash("\n".join(_MARKED.findall(html))),
+        "html": _hash(html),
     }
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.pipeline.recorded_digests import compose_all, recorded
 
 
-def test_digests_have_the_recorded_papers_and_order(tmp_path: Path) -> None:
+def test_digests_have_the_recorded_papers_order_marks_and_html(tmp_path: Path) -> None:
     composed = compose_all(tmp_path)
     changed = {
         name: [key for key in facts if facts[key] != recorded().get(name, {}).get(key)]
