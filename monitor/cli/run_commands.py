@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, finish, moment, open_configured
 from monitor.errors import UsageError
 from monitor.private_files import create_file, make_folder
+
+if TYPE_CHECKING:
+    from monitor.app import App, DigestReport
 
 Sources = Annotated[list[str] | None, typer.Argument(metavar="SOURCE", show_default=False)]
 Subscriptions = Annotated[
@@ -132,9 +135,7 @@ def digest(
     failed = Failures()
     with open_configured(config, now, create=not dry_run) as app:
         if dry_run:
-            from monitor.commands import preview
-
-            sent = preview.dry_run(app.runtime, names or (), early, failed.add, order)
+            sent = _rehearse(app, names or (), early, failed, order)
         else:
             sent = app.digest(names or (), early, on_failure=failed.add)
         waiting = [] if as_json or sent or failed.found else upcoming(app.runtime, names or ())
@@ -143,6 +144,14 @@ def digest(
     else:
         run_output.digests(sent, failed.found, waiting, config, rehearsed=dry_run)
     finish(json_output.digests_ok(sent, failed.found, rehearsed=dry_run))
+
+
+def _rehearse(
+    app: App, names: Sequence[str], early: bool, failed: Failures, order: str | None
+) -> list[DigestReport]:
+    from monitor.commands.preview import dry_run
+
+    return dry_run(app.runtime, names, early, failed.add, order)
 
 
 def _refuse_unclear(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -28,7 +28,14 @@ from monitor.pipeline.due import (
     pause_end,
     set_next_due,
 )
-from monitor.pipeline.freeze import OnFailure, ReadyDigest, freeze, log_failure, render
+from monitor.pipeline.freeze import (
+    OnDigest,
+    OnFailure,
+    ReadyDigest,
+    freeze_together,
+    log_failure,
+    render,
+)
 from monitor.pipeline.notices import notify
 from monitor.pipeline.order import JudgedPapers, order_of
 from monitor.pipeline.render_again import failing, render_again
@@ -39,8 +46,6 @@ from monitor.store.database import Transaction
 from monitor.store.subscriptions import SubscriptionState
 
 log = structlog.get_logger()
-
-OnDigest = Callable[[Digest], object]
 
 # SQLite has one writer, who writes each page that changes: digests of a day list the same papers,
 # whose pages of the index are written once for so many digests. On PostgreSQL no digest waits for
@@ -137,9 +142,9 @@ def _compose_each(
         except Exception as fault:
             fail(subscription.name, fault)
         if len(ready) == together:
-            done += _freeze(context, ready, fail, on_digest)
+            done += freeze_together(context, ready, fail, on_digest)
             ready = []
-    done += _freeze(context, ready, fail, on_digest)
+    done += freeze_together(context, ready, fail, on_digest)
     try:
         set_next_due(context, later)
     except StoreError as fault:
@@ -205,25 +210,6 @@ def _render(context: ComposeContext, subscription: Subscription, digest: Digest)
     forms = render(context, ways, digest)
     add_missed(context, ways, digest, forms)
     return ReadyDigest(digest, ways, forms)
-
-
-def _freeze(
-    context: ComposeContext, ready: Sequence[ReadyDigest], fail: OnFailure, on_digest: OnDigest
-) -> list[int]:
-    """Freeze digests together, each alone where that fails; return their ids."""
-    try:
-        frozen = freeze(context, ready) if ready else []
-    except StoreBusyError:
-        raise
-    except Exception as fault:
-        if len(ready) > 1:
-            alone = (_freeze(context, [one], fail, on_digest) for one in ready)
-            return [id for found in alone for id in found]
-        fail(ready[0].digest.subscription, fault)
-        return []
-    for one in ready:
-        on_digest(one.digest)
-    return [id for id in frozen if id is not None]
 
 
 def _digest(

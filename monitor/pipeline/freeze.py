@@ -15,7 +15,7 @@ import structlog
 
 from monitor.channels.email.channel import message_id
 from monitor.channels.retry_policy import rest
-from monitor.errors import MonitorError, StoreError, TemplateError
+from monitor.errors import MonitorError, StoreBusyError, StoreError, TemplateError
 from monitor.model import Channel, Digest, Rendered
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import ComposeContext, Destination
@@ -28,6 +28,7 @@ log = structlog.get_logger()
 
 # Called with the name and error of each subscription that failed.
 OnFailure = Callable[[str, Exception], None]
+OnDigest = Callable[[Digest], object]
 
 
 def log_failure(subscription: str, fault: Exception) -> None:
@@ -151,6 +152,28 @@ class ReadyDigest:
     digest: Digest
     ways: Sequence[Destination]
     forms: Forms
+
+
+def freeze_together(
+    context: ComposeContext, ready: Sequence[ReadyDigest], fail: OnFailure, on_digest: OnDigest
+) -> list[int]:
+    """Freeze digests in one transaction, each alone where that fails; return their ids.
+
+    `fail` gets those that could not be frozen, `on_digest` the others. Raises StoreBusyError.
+    """
+    try:
+        frozen = freeze(context, ready) if ready else []
+    except StoreBusyError:
+        raise
+    except Exception as fault:
+        if len(ready) > 1:
+            alone = (freeze_together(context, [one], fail, on_digest) for one in ready)
+            return [id for found in alone for id in found]
+        fail(ready[0].digest.subscription, fault)
+        return []
+    for one in ready:
+        on_digest(one.digest)
+    return [id for id in frozen if id is not None]
 
 
 def freeze(context: ComposeContext, ready: Sequence[ReadyDigest]) -> list[int | None]:
