@@ -126,8 +126,7 @@ def _compose_each(
     done: list[int] = []
     later: list[NextDue] = []
     ready: list[ReadyDigest] = []
-    known = _Known()
-    together = _FROZEN_TOGETHER.get(context.database.dialect, 1)
+    known, together = _Known(), _FROZEN_TOGETHER.get(context.database.dialect, 1)
     for subscription, state in looked_at:
         try:
             digest = _due(context, subscription, state, now, early, known)
@@ -232,8 +231,7 @@ def _digest(
             order=order.place if order else None,
             listed=known.listed,
         )
-        since = state.last_composed_at or now - FIRST_REPORT
-        report = runs.report(tx, context.sources, since, now)
+        report = runs.report(tx, context.sources, state.last_composed_at or now - FIRST_REPORT, now)
         also = _other_titles(tx, drafted)
         earlier = earlier_texts.before(tx, drafted.revisions)
     composed = compose_digest(
