@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from monitor.kept import kept
 
-_CACHE_SIZE = 4_096
+_CACHE_SIZE = 65_536
 # The spellings of a word with more parts than this are too many to list.
 _MAX_PARTS = 4
 
