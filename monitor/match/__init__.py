@@ -14,7 +14,7 @@ from monitor.match.parts import QueryPart, split_parts
 from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
 from monitor.match.text_prefilter import build_prefilter
-from monitor.match.topics import TopicIndexCache, build_index, parse_topic
+from monitor.match.topics import TopicIndexCache, TopicReader, build_index, parse_topic
 from monitor.match.tree import Query
 from monitor.match.unseen_words import find_unseen_words
 
@@ -26,6 +26,7 @@ __all__ = [
     "Synonyms",
     "TopicIndex",
     "TopicIndexCache",
+    "TopicReader",
     "build_index",
     "build_prefilter",
     "find_unseen_words",

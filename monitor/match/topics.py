@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from threading import Lock
 
 from monitor.errors import QueryError
+from monitor.match.evaluate import RecentViews
+from monitor.match.explain import explain
 from monitor.match.index import TopicIndex
 from monitor.match.query import parse_query
 from monitor.match.synonyms import Synonyms
 from monitor.match.tree import Query
-from monitor.model import Topic
+from monitor.model import MatchReason, Paper, Topic
 
 _Groups = tuple[tuple[str, ...], ...]
+# Topics that a reader keeps parsed, of about two kilobytes each.
+_MOST_PARSED = 2_000
 
 
 def parse_topic(topic: Topic) -> Query:
@@ -68,6 +72,34 @@ class TopicIndexCache:
         except QueryError as error:
             self._index.discard(topic.name)
             self._index.errors[topic.name] = error
+
+
+class TopicReader:
+    """Topics that are parsed when they are asked for. It has no index: NumPy takes long to load."""
+
+    def __init__(self, topics: Iterable[Topic]) -> None:
+        self._topics = {topic.name: topic for topic in topics}
+        self._views = RecentViews()
+        self._parsed = lru_cache(maxsize=_MOST_PARSED)(self._parse)
+
+    def error(self, name: str) -> QueryError | None:
+        """Return why a topic cannot be parsed, None for one that can."""
+        parsed = self._parsed(name)
+        return parsed if isinstance(parsed, QueryError) else None
+
+    def why(self, name: str, paper: Paper, sources: Sequence[str] = ()) -> tuple[MatchReason, ...]:
+        """Return why a topic matches a paper, as `TopicIndex.why` does."""
+        parsed = self._parsed(name)
+        if not isinstance(parsed, Query):
+            return ()
+        return explain(parsed, self._views.view(paper, sources))
+
+    def _parse(self, name: str) -> Query | QueryError | None:
+        topic = self._topics.get(name)
+        try:
+            return parse_topic(topic) if topic else None
+        except QueryError as error:
+            return error
 
 
 def find_errors(topics: Iterable[Topic]) -> dict[Hashable, QueryError]:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from datetime import datetime
 
 from monitor.errors import QueryError
-from monitor.match import TopicIndex, TopicIndexCache
+from monitor.match import TopicIndex, TopicIndexCache, TopicReader
 from monitor.match.topics import find_errors
 from monitor.model import Topic
 from monitor.pipeline.explanations import Explain, cached_explain
@@ -24,6 +24,7 @@ class InForce:
 
     def __init__(self) -> None:
         self._standing: TopicIndexCache | None = None
+        self._reader: tuple[tuple[Topic, ...], TopicReader] | None = None
         self._topics: tuple[Topic, ...] = ()
         self._errors: tuple[tuple[Topic, ...], Mapping[Hashable, QueryError]] | None = None
         self._explained: tuple[tuple[Topic, ...], Explain] | None = None
@@ -34,6 +35,14 @@ class InForce:
         """Return the index of these topics; only those that are other are read."""
         self._standing = self._standing or TopicIndexCache()
         return self._standing.index(topics)
+
+    def reader(self, topics: tuple[Topic, ...]) -> TopicIndex | TopicReader:
+        """Return what parses these topics and explains their matches: the index if it is there."""
+        if self._standing:
+            return self._standing.index(topics)
+        if self._reader is None or self._reader[0] is not topics:
+            self._reader = topics, TopicReader(topics)
+        return self._reader[1]
 
     def errors(self, topics: tuple[Topic, ...]) -> Mapping[Hashable, QueryError]:
         """Return why topics cannot be parsed, by name. Makes no index: NumPy takes long to load."""
@@ -46,7 +55,7 @@ class InForce:
     def explain(self, topics: tuple[Topic, ...]) -> Explain:
         """Return what says why one of these topics matches a paper."""
         if self._explained is None or self._explained[0] is not topics:
-            self._explained = topics, cached_explain(self.index(topics))
+            self._explained = topics, cached_explain(self.reader(topics).why)
         return self._explained[1]
 
     def release(self) -> None:

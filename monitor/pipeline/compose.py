@@ -15,7 +15,7 @@ from monitor.digest.draft import Draft, Listed, draft
 from monitor.digest.schedule import Slot, late_before
 from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.identity.other_titles import other_titles
-from monitor.match import TopicIndex
+from monitor.match import TopicIndex, TopicReader
 from monitor.model import AboutSubscription, Digest, OtherTitle
 from monitor.pipeline import incidents
 from monitor.pipeline.catch_up import add_missed
@@ -243,7 +243,7 @@ def _digest(
         composed_at=now,
         whys=context.in_force.explain(context.topics),
         report=[replace(one, title=context.labels[one.source].title) for one in report],
-        notes=_notes_on_parked_topics(context.in_force.index(context.topics), subscription),
+        notes=_notes_on_parked_topics(context.in_force.reader(context.topics), subscription),
         full=subscription.full,
         other_titles=also,
         earlier=earlier,
@@ -277,13 +277,14 @@ def _late(subscription: Subscription, state: SubscriptionState, now: datetime) -
     return before if last and last < before else None
 
 
-def _notes_on_parked_topics(index: TopicIndex, subscription: Subscription) -> tuple[str, ...]:
-    wrong = index.errors.keys() & set(subscription.topics) if index.errors else ()
+def _notes_on_parked_topics(
+    reader: TopicIndex | TopicReader, subscription: Subscription
+) -> tuple[str, ...]:
     return tuple(
         f"The topic “{name}” is parked and finds nothing until its query is corrected: "
-        f"{index.errors[name].message}"
+        f"{error.message}"
         for name in subscription.topics
-        if name in wrong
+        if (error := reader.error(name))
     )
 
 

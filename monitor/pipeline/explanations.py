@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from monitor.match import TopicIndex
 from monitor.model import MatchReason, Paper
 
 # About four kilobytes each; what a digest shows of an abstract is bounded.
@@ -14,8 +13,8 @@ MOST_KEPT = 4_096
 Explain = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
 
 
-def cached_explain(index: TopicIndex) -> Explain:
-    """Return `index.why` with its last answers kept, by all of a paper that topics look at.
+def cached_explain(why: Explain) -> Explain:
+    """Return `why` with its last answers kept, by all of a paper that topics look at.
 
     For topics that do not change meanwhile.
     """
@@ -39,7 +38,7 @@ def cached_explain(index: TopicIndex) -> Explain:
             categories=categories,
             announce=announce,
         )
-        return index.why(topic, paper, sources)
+        return why(topic, paper, sources)
 
     def explain(topic: str, paper: Paper, sources: Sequence[str]) -> tuple[MatchReason, ...]:
         looked_at = paper.title, paper.abstract, paper.authors, paper.venue, paper.categories

@@ -16,7 +16,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from monitor.errors import QueryError
-from monitor.match.evaluate import View
+from monitor.match.evaluate import RecentViews, View
 from monitor.match.explain import explain, score
 from monitor.match.index.query_store import QueryStore
 from monitor.match.index.reference import ReferenceEngine
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from monitor.match.index.engine import Engine
 
 BATCH = 1_024
-# Papers whose words are kept for further explanations: about 80 KB each for an abstract of 1.1 KB.
-MOST_VIEWS = 4
 
 
 class Filtering(Enum):
@@ -89,12 +87,21 @@ class TopicIndex:
         self.errors: dict[Hashable, QueryError] = {}
         self._names: list[Hashable] = []
         self._numbers: dict[Hashable, int] = {}
-        self._engine = ReferenceEngine(synonyms) if filtering is NO_FILTERING else _engine(synonyms)
-        self._queries = QueryStore(self._engine.read)
-        self._views: tuple[View, ...] = ()
+        self._synonyms, self._filtering = synonyms, filtering
+        self._queries = QueryStore()
+        self._views = RecentViews()
         self._lock = RLock()
         for name, topic in topics.items():
             self.replace(name, topic)
+
+    @cached_property
+    def _engine(self) -> Engine | ReferenceEngine:
+        """Made for the first topic: NumPy takes long to load, and often no topic has changed."""
+        if self._filtering is NO_FILTERING:
+            return ReferenceEngine(self._synonyms)
+        from monitor.match.index.engine import Engine
+
+        return Engine(self._synonyms)
 
     def __len__(self) -> int:
         """Return how many topics can match."""
@@ -133,7 +140,14 @@ class TopicIndex:
     def query(self, name: Hashable) -> Query:
         """Return a topic as it was parsed. Raises KeyError where there is none."""
         with self._lock:
-            return self._queries.query(self._numbers[name])
+            return self._query(self._numbers[name])
+
+    def _query(self, number: int) -> Query:
+        return self._queries.query(number, self._engine.read)
+
+    def error(self, name: Hashable) -> QueryError | None:
+        """Return why a topic cannot be parsed, None for one that can."""
+        return self.errors.get(name)
 
     def why(
         self, topic: Hashable, paper: Paper, sources: Sequence[str] = ()
@@ -141,15 +155,7 @@ class TopicIndex:
         """Return why `topic` matches `paper` now; empty when it does not, or cannot be parsed."""
         if topic not in self._numbers:
             return ()
-        return explain(self.query(topic), self._view(paper, tuple(sources)))
-
-    def _view(self, paper: Paper, sources: tuple[str, ...]) -> View:
-        """Return a paper as one of the last explanations read it: it matches several topics."""
-        for view in self._views:
-            if view.paper == paper and view.sources == sources:
-                return view
-        self._views = (View(paper, sources), *self._views[: MOST_VIEWS - 1])
-        return self._views[0]
+        return explain(self.query(topic), self._views.view(paper, sources))
 
     def match(
         self, papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None = None
@@ -190,7 +196,7 @@ class TopicIndex:
             with self._lock:
                 at, topics, scores = self._engine.score(views)
                 for one in np.flatnonzero(np.isnan(scores)).tolist():
-                    scores[one] = score(self._queries.query(int(topics[one])), views[at[one]])
+                    scores[one] = score(self._query(int(topics[one])), views[at[one]])
             found.append((at + first, topics, scores))
         at, topics, scores = (np.concatenate(column) for column in zip(*found, strict=True))
         return at, topics, scores
@@ -216,9 +222,3 @@ def _view_batches(
     while batch := list(islice(views, BATCH)):
         yield first, batch
         first += len(batch)
-
-
-def _engine(synonyms: Synonyms) -> Engine:
-    from monitor.match.index.engine import Engine
-
-    return Engine(synonyms)

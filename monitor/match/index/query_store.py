@@ -13,8 +13,7 @@ _MAX_PARSED = 2_000
 class QueryStore:
     """Topics by number. Texts stand one behind another in one run of bytes."""
 
-    def __init__(self, read: Callable[[str], Query]) -> None:
-        self._parse = read
+    def __init__(self) -> None:
         self._texts = bytearray()
         self._starts, self._lengths = array("Q"), array("I")
         self._lost = 0
@@ -42,13 +41,13 @@ class QueryStore:
             if self._lost > 1_000_000 and 2 * self._lost > len(self._texts):
                 self._close_gaps()
 
-    def query(self, number: int) -> Query:
-        """Return a topic as it was parsed."""
+    def query(self, number: int, parse: Callable[[str], Query]) -> Query:
+        """Return a topic as it was parsed, or parse its text again."""
         found = self._queries.get(number) or self._read.get(number)
         if found is None:
             start = self._starts[number]
             text = self._texts[start : start + self._lengths[number]]
-            found = self._parse(text.decode("utf-8", "surrogatepass"))
+            found = parse(text.decode("utf-8", "surrogatepass"))
             if len(self._read) >= _MAX_PARSED:
                 self._read.clear()
             self._read[number] = found
