@@ -112,8 +112,12 @@ def _join(first: Passage, second: Passage, gap: str) -> Passage:
 
 def _field(entry: DigestPaper, field: str, text: str) -> tuple[str, list[Span]]:
     """A field as one clean line; its marks hold only when it was that already."""
-    line = clean(text)
+    line = _clean(text)
     return line, _places(entry, field, len(line)) if line == text else []
+
+
+# A paper's title and abstract are asked for in each form of each digest that shows it in full.
+_clean = kept(4_096)(clean)
 
 
 def _places(entry: DigestPaper, field: str, length: int) -> list[Span]:

@@ -19,6 +19,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor.kept import kept
 from monitor.model import Paper
 from monitor.rank.features import (
     Features,
@@ -65,14 +66,24 @@ def learn(judged: Sequence[Judged], topic_words: Sequence[str]) -> Ranking:
     return Ranking([judged[n] for n in newest], topic_words)
 
 
+@kept(1_024)
+def _features_of_topic(words: tuple[str, ...]) -> Features:
+    return weigh([pack(places_of(words))])[0]
+
+
 class Ranking:
     """What was learned from the judgements of one topic's readers."""
 
     def __init__(self, judged: Sequence[Judged], topic_words: Sequence[str]) -> None:
         self.judged = tuple(judged)
-        self.wanted = sum(one.verdict == "wanted" for one in judged)
+        verdicts = [one.verdict for one in judged]
+        self.wanted = verdicts.count("wanted")
+        self._unwanted = verdicts.count("unwanted")
+        self._is_wanted = np.array([verdict == "wanted" for verdict in verdicts], dtype=bool)
+        self._is_answered = np.array([verdict != "unjudged" for verdict in verdicts], dtype=bool)
+        self._row_weights = np.array([*map(_WEIGHTS.__getitem__, verdicts), _TOPIC_WEIGHT])
         self._fades = _LEXICAL_SHARE / (self.wanted + _LEXICAL_FADES)
-        self._topic = weigh([pack(places_of(topic_words))])[0]
+        self._topic = _features_of_topic(tuple(topic_words))
         if self.wanted:
             self._solve()
 
@@ -116,8 +127,7 @@ class Ranking:
     @cached_property
     def calibrated(self) -> bool:
         """Whether there are enough answers of both kinds to speak of a single paper."""
-        unwanted = sum(one.verdict == "unwanted" for one in self.judged)
-        return min(self.wanted, unwanted) >= _LIKELY_FROM
+        return min(self.wanted, self._unwanted) >= _LIKELY_FROM
 
     def why(self, paper: Paper) -> Why:
         """Return what the score of a paper is made of, but for the lexical part."""
@@ -195,7 +205,7 @@ class Ranking:
         self._with_end = np.append(self._places, -1)  # what is after all has no place
         size = len(self.judged) + 1
         matrix = multiply_rows(self._row_of, counts, self._weights, size) + 1.0
-        matrix.flat[:: size + 1] += 1 / self._row_weights()
+        matrix.flat[:: size + 1] += 1 / self._row_weights
         # Of the inverse, `_left_out` needs the columns of the answered papers.
         answered = np.flatnonzero(self._is_answered)
         asked = np.zeros((size, len(answered) + 1))
@@ -208,11 +218,8 @@ class Ranking:
         self._beta = np.bincount(self._columns, shares, len(self._places))
         self._base = float(self._a.sum())
 
-    def _row_weights(self) -> Numbers:
-        return np.array([*(_WEIGHTS[one.verdict] for one in self.judged), _TOPIC_WEIGHT])
-
     def _answers(self) -> Numbers:
-        return np.array([*(1.0 if one.verdict == "wanted" else -1.0 for one in self.judged), 1.0])
+        return np.append(np.where(self._is_wanted, 1.0, -1.0), 1.0)
 
     def _f(self, papers: Sequence[Paper]) -> Numbers:
         """Return f(x) of each paper. Words are added in order: no other paper changes a bit."""
@@ -245,14 +252,6 @@ class Ranking:
         answered = np.flatnonzero(self._is_answered)
         scores = self._answers()[answered] - self._a[answered] / self._inverse_diagonal
         return scores, self._is_wanted[answered]
-
-    @cached_property
-    def _is_answered(self) -> NDArray[np.bool_]:
-        return np.array([one.verdict != "unjudged" for one in self.judged], dtype=bool)
-
-    @cached_property
-    def _is_wanted(self) -> NDArray[np.bool_]:
-        return np.array([one.verdict == "wanted" for one in self.judged], dtype=bool)
 
     @cached_property
     def _median(self) -> float:

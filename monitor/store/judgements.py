@@ -121,14 +121,15 @@ def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, str]]:
     """
     of_person: dict[tuple[str, int], dict[str, str]] = defaultdict(dict)
     for topic, paper_id, who, verdict in fetch_for(tx, _verdicts, (), subscription=subscription):
-        said = of_person.setdefault((topic, paper_id), {})
+        said = of_person[topic, paper_id]
         if verdict != SAVED:
             said[who] = verdict
         else:
             said.setdefault(who, WANTED)
     found: dict[str, dict[int, str]] = defaultdict(dict)
     for (topic, paper_id), said in of_person.items():
-        total = sum(1 if verdict == WANTED else -1 for verdict in said.values())
+        answers = list(said.values())
+        total = 2 * answers.count(WANTED) - len(answers)
         found[topic][paper_id] = WANTED if total > 0 else UNWANTED if total < 0 else UNJUDGED
     return dict(found)
 
