@@ -117,7 +117,7 @@ def _field(entry: DigestPaper, field: str, text: str) -> tuple[str, list[Span]]:
 
 
 # A paper's title and abstract are asked for in each form of each digest that shows it in full.
-_clean = kept(4_096)(clean)
+_clean = kept(2_048)(clean)
 
 
 def _places(entry: DigestPaper, field: str, length: int) -> list[Span]:

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from monitor.kept import kept
 from monitor.text import MAX_TEXT_LENGTH
 
 MAX_SHORT_LENGTH = 10
@@ -32,8 +31,6 @@ class Definition(NamedTuple):
     long: str
 
 
-# The topics, the search index and the explanations ask for the same papers, whose texts are kept.
-@kept(16_384)
 def find_definitions(*texts: str) -> tuple[Definition, ...]:
     """Return what the texts define, the first definition of each short form, at most 50."""
     found: dict[str, Definition] = {}

@@ -47,8 +47,8 @@ from monitor.store.subscriptions import SubscriptionState
 
 log = structlog.get_logger()
 
-# SQLite has one writer, who writes each page that changes: digests of a day list the same papers,
-# whose pages of the index are written once for so many digests. On PostgreSQL no digest waits for
+# SQLite writes whole pages: digests of a day list the same papers, whose pages of the index are
+# written once for so many digests. On PostgreSQL each is frozen alone, so that none waits for
 # another one's locks.
 _FROZEN_TOGETHER = {"sqlite": 8}
 # A first digest has no period before it: it accounts for what was read in this time.

@@ -20,10 +20,14 @@ def rehearse(
     early: bool = False,
     on_failure: OnFailure = log_failure,
 ) -> list[Digest]:
-    """Match and compose as `compose` would, and undo all that was written; nothing is sent."""
+    """Match and compose as `compose` would, and undo all that was written; nothing is sent.
+
+    The digests come in the order of the subscriptions.
+    """
     with rehearsing(context.database) as database:
         rehearsal = replace(context, database=database)
         match(rehearsal)
         composed: list[Digest] = []
         compose(rehearsal, names, early=early, on_failure=on_failure, on_digest=composed.append)
-        return composed
+    places = {one.name: place for place, one in enumerate(context.subscriptions)}
+    return sorted(composed, key=lambda digest: places[digest.subscription])

@@ -121,6 +121,8 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
     open_ones = sa.select(_delivery.digest_id, reaches_recipient()).where(its_deliveries)
     rows = tx.execute(open_ones.with_for_update())
     lost = _with_content(tx, ids - {id for id, has_reached in rows if has_reached})
+    if not lost:
+        return
     of_lost = (_item.subscription == subscription, among(tx, _item.digest_id, lost))
     tx.execute(sa.delete(schema.digest_item).where(*of_lost))
     tx.execute(

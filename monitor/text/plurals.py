@@ -116,7 +116,7 @@ def _irregular_plurals(one: str) -> Iterator[str]:
                 yield one[:first] + plural
 
 
-# A day of 10,000 papers has some 47,000 words, and three readers ask for each. About 12 MB.
+# A day of 10,000 papers has some 47,000 words, and three readers ask for each. About 10 MB.
 @kept(65_536)
 def form_of(word: str) -> str:
     """Return what a folded word is compared by: its singular, in American spelling.

@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 from monitor.kept import kept
 
+# As many as `form_of` keeps, which asks for the same words: about 10 MB.
 _CACHE_SIZE = 65_536
 # The spellings of a word with more parts than this are too many to list.
 _MAX_PARTS = 4

@@ -15,6 +15,7 @@ from monitor.commands.status import status
 from monitor.errors import UsageError
 from monitor.model import ChangeKind, DeliveryState, Digest, Revision, Topic
 from monitor.pipeline.compose import compose
+from monitor.pipeline.dry_run import rehearse
 from monitor.pipeline.match import match
 from monitor.store import deliveries, digests, matches, papers, runs
 from tests.house import AGENTS, BANDITS, FOLDING, House
@@ -248,6 +249,23 @@ def test_pause_until_holds_digests_back_and_loses_nothing(house: House):
     house.clock.move(hours=2)
     assert house.run() == {"lab": 1}
     assert pages(house) == ["pages/lab/2026-11-25.html"]
+
+
+def test_a_dry_run_lists_digests_in_the_order_of_the_subscriptions(house: House):
+    lab = house.settings["subscriptions"].pop("lab")
+    house.settings["topics"]["silent"] = {"query": "trombone"}
+    for name, topic in (("first", "agents"), ("empty", "silent"), ("last", "agents")):
+        house.settings["subscriptions"][name] = {**lab, "topics": [topic]}
+    house.add("a.txt", AGENTS)
+    with house.opened() as app:
+        app.ingest()
+        app.match()
+        rehearsed = rehearse(app.runtime, early=True)
+    assert [(one.subscription, one.papers) for one in rehearsed] == [
+        ("first", 1),
+        ("empty", 0),
+        ("last", 1),
+    ]
 
 
 def test_a_dry_run_changes_nothing(house: House):
