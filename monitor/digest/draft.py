@@ -77,7 +77,7 @@ class _News(msgspec.Struct, frozen=True):
         return self.score, self.at, self.latest.stored.id
 
 
-class Listed:
+class ListedPapers:
     """Papers as digests list them by title, kept for the digests of one run, which share them."""
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ def draft(  # noqa: PLR0913 - all that a digest is drafted from
     rules: Mapping[str, SectionRule] = {},
     sources: Mapping[str, SourceLabel] = {},
     order: Order | None = None,
-    listed: Listed | None = None,
+    listed: ListedPapers | None = None,
 ) -> Draft:
     """Choose the papers of a digest, their order, and the `full` best to show in full.
 
@@ -141,7 +141,7 @@ def draft(  # noqa: PLR0913 - all that a digest is drafted from
     """
     papers = sorted(map(_gather, _by_paper(news)), key=attrgetter("rank"), reverse=True)
     kept = _share(papers, capacity, rules) if len(papers) > capacity else papers
-    labels, listed = _Labels(rules, sources), listed or Listed()
+    labels, listed = _Labels(rules, sources), listed or ListedPapers()
     groups = _sections([_title_of(one, late, labels, listed) for one in kept], rules)
     latest = {one.latest.stored.id: one.latest for one in kept}
     if order:
@@ -195,7 +195,9 @@ def _share(papers: Sequence[_News], count: int, rules: Mapping[str, SectionRule]
     return kept
 
 
-def _title_of(one: _News, late: datetime | None, labels: _Labels, listed: Listed) -> DigestPaper:
+def _title_of(
+    one: _News, late: datetime | None, labels: _Labels, listed: ListedPapers
+) -> DigestPaper:
     stored = one.latest.stored
     titles, search = labels.titles_and_search(one.latest.sources)
     return DigestPaper(

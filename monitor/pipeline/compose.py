@@ -11,7 +11,7 @@ import structlog
 
 from monitor.channels.retry_policy import rest
 from monitor.digest.compose import compose as compose_digest
-from monitor.digest.draft import Draft, Listed, draft
+from monitor.digest.draft import Draft, ListedPapers, draft
 from monitor.digest.schedule import Slot, late_before
 from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.identity.other_titles import other_titles
@@ -61,7 +61,7 @@ class _Known:
 
     papers: matches.PapersRead = field(default_factory=matches.PapersRead)
     judged: JudgedPapers = field(default_factory=JudgedPapers)
-    listed: Listed = field(default_factory=Listed)
+    listed: ListedPapers = field(default_factory=ListedPapers)
 
 
 def raise_store_error(failed: Mapping[str, Exception]) -> None:

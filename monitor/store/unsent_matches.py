@@ -76,7 +76,7 @@ def _unsent(dialect: str, columns: sa.Select[Any], fresh: bool = False) -> sa.Se
 
     The parameters are `subscription` and `now`.
     """
-    asked = _topics_from(dialect)
+    asked = _active_topics(dialect)
     stands = _item_of_match()
     sent = stands if fresh else stands.where(reaches_anyone(_item.digest_id))
     return (
@@ -86,7 +86,7 @@ def _unsent(dialect: str, columns: sa.Select[Any], fresh: bool = False) -> sa.Se
     )
 
 
-def _topics_from(dialect: str) -> sa.CTE:
+def _active_topics(dialect: str) -> sa.CTE:
     """Return the active topics of a subscription, and from when each counts.
 
     Materialized: SQLite would work out the time again for each match.

@@ -24,7 +24,7 @@ TEXT_LIMIT = 60_000
 ATTACHMENT_LIMIT = 250_000
 ATTACHMENT = "more-papers.txt"
 
-# Of one byte each in UTF-8, which has them nowhere else.
+# Each is one byte in UTF-8, and a part of no other character.
 _UNPRINTABLE = bytes({*range(32), 127} - set(b"\t\n"))
 
 
