@@ -20,7 +20,8 @@ MAX_DEFINITIONS = 50
 
 _PARENTHESES = re.compile(r"\(([^()]{2,200})\)")
 _LISTED = re.compile("[,;]")
-_BOUNDARY = re.compile(r"[.;:!?](?=\s)|[()]")
+# Up to the last boundary, since `.*` takes as much as it can.
+_UP_TO_SENTENCE = re.compile(r".*(?:[.;:!?](?=\s)|[()])", re.DOTALL)
 _SHORT = re.compile(r"\w[^\s]*(?: [^\s]+)?")
 
 
@@ -57,8 +58,7 @@ def _definitions_in(text: str) -> Iterator[Definition]:
             long = _long_form(inside, _last_words(before, inside))
             if long:
                 yield Definition(inside, long)
-        elif before and _is_short(before.split()[-1]):
-            short = before.split()[-1]
+        elif before and _is_short(short := before.rsplit(None, 1)[-1]):
             long = _long_form(short, inside)
             if long == inside:
                 yield Definition(short, long)
@@ -66,7 +66,8 @@ def _definitions_in(text: str) -> Iterator[Definition]:
 
 def _sentence(before: str) -> str:
     """Return what stands before a parenthesis, back to the end of the sentence before."""
-    return _BOUNDARY.split(before)[-1].strip()
+    earlier = _UP_TO_SENTENCE.match(before)
+    return before[earlier.end() if earlier else 0 :].strip()
 
 
 def _is_short(text: str) -> bool:
@@ -80,7 +81,8 @@ def _is_short(text: str) -> bool:
 
 def _last_words(before: str, short: str) -> str:
     """Return as many words before a short form as it can stand for."""
-    return " ".join(before.split()[-min(len(short) + 5, 2 * len(short)) :])
+    count = min(len(short) + 5, 2 * len(short))
+    return " ".join(before.rsplit(None, count)[-count:])
 
 
 def _long_form(short: str, text: str) -> str:
