@@ -59,7 +59,7 @@ FIRST_REPORT = timedelta(days=7)
 class _Known:
     """What was read for one subscription and serves the next ones of the same run."""
 
-    papers: matches.PapersRead = field(default_factory=matches.PapersRead)
+    changes: matches.ChangesRead = field(default_factory=matches.ChangesRead)
     judged: JudgedPapers = field(default_factory=JudgedPapers)
     listed: ListedPapers = field(default_factory=ListedPapers)
 
@@ -220,7 +220,7 @@ def _digest(
     known: _Known,
 ) -> Digest:
     with context.database.reading() as tx:
-        news = unsent_matches.unsent(tx, subscription.name, now, known.papers)
+        news = unsent_matches.unsent(tx, subscription.name, now, known.changes)
         order = order_of(tx, subscription, context.topics, known.judged)
         drafted = draft(
             news,

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.model import Change, ChangeKind, MatchRow, StoredPaper, Topic
+from monitor.model import Change, ChangeKind, MatchRow, Topic
 from monitor.store import heartbeats, papers, schema, subscriptions
 from monitor.store.changes import matched_since, reopen
 from monitor.store.database import Transaction
@@ -20,7 +20,8 @@ from monitor.store.sql import among, earlier
 
 __all__ = [
     "OF_CHANGE",
-    "PapersRead",
+    "ChangeRow",
+    "ChangesRead",
     "activate_topics",
     "changes_to_match",
     "difference",
@@ -45,7 +46,9 @@ _TOPICS = "topics"
 _QUERIES = ("query", "sources", "news", "since_seconds", "threshold", "synonyms")
 _has = schema.subscription_topic.c
 # About three kilobytes each.
-MOST_PAPERS_READ = 16_384
+MOST_CHANGES_READ = 16_384
+# The paper's id, its revision, the kind of the change, and its time as the driver returns it.
+ChangeRow = tuple[int, int, str, datetime | str]
 
 OF_CHANGE = sa.and_(_change.paper_id == _match.paper_id, _change.revision == _match.revision)
 
@@ -250,43 +253,36 @@ def _changes(tx: Transaction, wanted: sa.ColumnElement[bool], limit: int) -> lis
     return load(tx, tx.execute(ordered.limit(limit)).all())
 
 
-class PapersRead:
-    """Papers read in one run: several subscriptions have the same in their digests."""
+class ChangesRead:
+    """Changes read in one run: several subscriptions have the same in their digests."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[StoredPaper, tuple[str, ...]]] = {}
+        self._known: dict[ChangeRow, Change] = {}
 
-    def read(
-        self, tx: Transaction, revisions: Mapping[int, int]
-    ) -> Mapping[int, tuple[StoredPaper, tuple[str, ...]]]:
-        """Return papers of these revisions or later ones, by id, and the names of their sources.
-
-        A paper's `announce` is that of the source that saw it last.
-        """
-        known = self._known
-        wanted = {
-            id
-            for id, revision in revisions.items()
-            if id not in known or known[id][0].revision < revision
-        }
-        if len(self._known) + len(wanted) > MOST_PAPERS_READ:
-            self._known, wanted = {}, set(revisions)
-        seen = papers.last_announcements(tx, wanted)
-        for id, stored in papers.load(tx, wanted).items():
-            announce, sources = seen.get(id, ("", ()))
-            paper = structs.replace(stored.paper, announce=announce) if announce else stored.paper
-            self._known[id] = replace(stored, paper=paper), sources
-        return self._known
+    def read(self, tx: Transaction, rows: Sequence[ChangeRow]) -> list[Change]:
+        """Return changes with their papers as they are now, or were in this run."""
+        missing = [row for row in rows if row not in self._known]
+        if len(self._known) + len(missing) > MOST_CHANGES_READ:
+            self._known, missing = {}, list(rows)
+        self._known.update(zip(missing, _read(tx, missing), strict=True))
+        return [self._known[row] for row in rows]
 
 
-def load(tx: Transaction, rows: Sequence[Any], known: PapersRead | None = None) -> list[Change]:
-    """Return rows of the change table with their papers as they are now, or were in this run."""
-    revisions: dict[int, int] = {}
-    for row in rows:
-        revisions[row.paper_id] = max(row.revision, revisions.get(row.paper_id, 0))
-    read = (known or PapersRead()).read(tx, revisions)
-    return [_change_of(row, *read[row.paper_id]) for row in rows]
+def load(tx: Transaction, rows: Iterable[Any]) -> list[Change]:
+    """Return rows of the change table with their papers as they are now."""
+    return _read(tx, [(row.paper_id, row.revision, row.kind, row.at) for row in rows])
 
 
-def _change_of(row: Any, stored: StoredPaper, sources: tuple[str, ...]) -> Change:
-    return Change(stored, row.revision, ChangeKind(row.kind), row.at, sources)
+def _read(tx: Transaction, rows: Sequence[ChangeRow]) -> list[Change]:
+    """Return changes with their papers, whose `announce` is that of the source seen last."""
+    ids = {row[0] for row in rows}
+    found, seen = papers.load(tx, ids), papers.last_announcements(tx, ids)
+    read = {}
+    for id, stored in found.items():
+        announce, sources = seen.get(id, ("", ()))
+        paper = structs.replace(stored.paper, announce=announce) if announce else stored.paper
+        read[id] = replace(stored, paper=paper), sources
+    return [
+        Change(read[id][0], revision, ChangeKind(kind), parse_moment(at), read[id][1])
+        for id, revision, kind, at in rows
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -13,7 +13,7 @@ from monitor.model import UnsentMatch
 from monitor.store import matches, schema
 from monitor.store.database import Transaction
 from monitor.store.digest_state import reaches_anyone
-from monitor.store.raw_rows import fetch, parse_moment
+from monitor.store.raw_rows import fetch
 from monitor.store.sql import Instant, earlier
 
 _item = schema.digest_item.c
@@ -24,17 +24,18 @@ _topic = schema.topic.c
 
 
 def unsent(
-    tx: Transaction, subscription: str, now: datetime, known: matches.PapersRead | None = None
+    tx: Transaction, subscription: str, now: datetime, known: matches.ChangesRead | None = None
 ) -> list[UnsentMatch]:
     """Return the matches that a subscription has not been sent, by paper and topic.
 
     They count from the look-back before it got each topic. Matches in a digest that reached
     nobody are unsent, however old. Several changes of a paper are one piece of news: its matches
     carry the newest change with the kind of the first, so that a paper never sent is new. Sending
-    a revision also sends the earlier ones. `known` are papers read for other subscriptions.
+    a revision also sends the earlier ones. `known` are changes read for other subscriptions.
     """
     parameters = {"subscription": subscription, "now": now}
-    return _news(tx, fetch(tx, _all_unsent(tx.dialect.name), parameters), known)
+    rows = fetch(tx, _all_unsent(tx.dialect.name), parameters)
+    return _news(tx, rows, known or matches.ChangesRead())
 
 
 # SQLAlchemy takes as long to build this query as SQLite to answer it for a small digest.
@@ -107,20 +108,11 @@ def _item_of_match() -> sa.Select[Any]:
     )
 
 
-class _Newest(NamedTuple):
-    """A change as `matches.load` reads it from a row."""
-
-    paper_id: int
-    revision: int
-    kind: str
-    at: datetime
-
-
 def _news(
-    tx: Transaction, rows: Sequence[tuple[Any, ...]], known: matches.PapersRead | None
+    tx: Transaction, rows: Sequence[tuple[Any, ...]], known: matches.ChangesRead
 ) -> list[UnsentMatch]:
     newest = _newest_with_first_kind(rows)
-    changes = {change.stored.id: change for change in matches.load(tx, newest, known)}
+    changes = dict(zip(newest, known.read(tx, list(newest.values())), strict=True))
     scores: dict[tuple[int, str], float] = {}
     for paper_id, _, _, _, topic, score in rows:
         place = paper_id, topic
@@ -128,11 +120,10 @@ def _news(
     return [UnsentMatch(topic, scores[id, topic], changes[id]) for id, topic in sorted(scores)]
 
 
-def _newest_with_first_kind(rows: Sequence[tuple[Any, ...]]) -> list[_Newest]:
+def _newest_with_first_kind(rows: Sequence[tuple[Any, ...]]) -> dict[int, matches.ChangeRow]:
     """Return one change of each paper; `rows` are in the order of revisions."""
-    first: dict[int, str] = {}
-    newest: dict[int, _Newest] = {}
+    newest: dict[int, matches.ChangeRow] = {}
     for paper_id, revision, kind, at, _, _ in rows:
-        kind = first.setdefault(paper_id, kind)
-        newest[paper_id] = _Newest(paper_id, revision, kind, parse_moment(at))
-    return list(newest.values())
+        before = newest.get(paper_id)
+        newest[paper_id] = paper_id, revision, before[2] if before else kind, at
+    return newest

@@ -411,6 +411,17 @@ def test_with_a_later_revision_already_announced_nothing_is_written(store: Datab
     assert freeze(store, slow) is None
 
 
+def test_with_a_paper_that_is_gone_nothing_is_written(store: Database) -> None:
+    """Between composing and freezing, one of the papers was merged into another."""
+    gone, _ = matched(store, "1", "2")
+    slow = digest(unsent(store))
+    with store.writing() as tx:
+        tx.execute(sa.delete(schema.paper).where(schema.paper.c.id == gone))
+    assert freeze(store, slow) is None
+    assert (states(store), has_fresh(store)) == ([], True)
+    assert freeze(store, digest(unsent(store))) is not None
+
+
 def test_a_digest_claimed_meanwhile_keeps_its_items(store: Database) -> None:
     matched(store, "1")
     freeze(store, digest(unsent(store)))
@@ -516,7 +527,7 @@ def test_papers_read_for_another_subscription_are_read_again_when_they_were_revi
 ) -> None:
     subscribe(store, "ada", "bob")
     ids = matched(store, "1", "2")
-    known = matches.PapersRead()
+    known = matches.ChangesRead()
 
     def read(name: str) -> dict[int, tuple[int, str]]:
         with store.reading() as tx:
