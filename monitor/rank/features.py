@@ -50,7 +50,7 @@ class Features(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The words of several papers by place, those of one place by the number of their paper."""
+    """The words of several papers, each with the number of its paper."""
 
     numbers: NDArray[np.int64]
     places: Places
@@ -109,14 +109,20 @@ def weigh(counts: Sequence[bytes]) -> list[Features]:
 
 
 def join(found: Sequence[Features]) -> Rows:
-    """Return the words of several papers; those of each paper stay in their order."""
+    """Return the words of several papers, one paper after another."""
     places, weights = map(np.concatenate, zip(*found, strict=True))
     numbers = np.repeat(np.arange(len(found)), [len(one.places) for one in found])
+    return Rows(numbers, places, weights)
+
+
+def join_by_place(found: Sequence[Features]) -> Rows:
+    """Return the words of several papers by place, and those of one place by their paper."""
+    rows = join(found)
     # NumPy sorts numbers several times as fast as it finds their order (`argsort`).
-    keys = places.astype(np.int64) << 32 | np.arange(len(places))
+    keys = rows.places.astype(np.int64) << 32 | np.arange(len(rows.places))
     keys.sort()
     order = keys & 0xFFFFFFFF
-    return Rows(numbers[order], (keys >> 32).astype(np.int32), weights[order])
+    return Rows(rows.numbers[order], (keys >> 32).astype(np.int32), rows.weights[order])
 
 
 def places_of(texts: Iterable[str]) -> list[int]:
