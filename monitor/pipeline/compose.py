@@ -250,7 +250,7 @@ def _digest(
         titles=subscription.titles,
         about=_about(context, subscription),
     )
-    return order.explain(composed, drafted.latest) if order else composed
+    return order.explain(composed) if order else composed
 
 
 def _about(context: ComposeContext, subscription: Subscription) -> AboutSubscription:

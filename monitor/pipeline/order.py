@@ -64,20 +64,15 @@ class Order:
             return _by(listed, ranking.place(papers, [entry.score for entry, _ in listed]))
         return [entry for entry, _ in listed]
 
-    def explain(self, digest: Digest, latest: Mapping[int, Change]) -> Digest:
-        """Say of the papers in full what put them there, and of all how many answers did.
-
-        `latest` has the papers as they were placed, by id.
-        """
+    def explain(self, digest: Digest) -> Digest:
+        """Say of the papers in full what put them there, and of all how many answers did."""
         if not self.marked or not digest.papers:
             return digest
         in_full = {entry.paper_id for entry in digest.best(digest.full)}
         groups = []
         for group in digest.groups:
             if ranking := self.rankings.get(group.topic):
-                group = replace(
-                    group, entries=_with_reasons(ranking, group.entries, in_full, latest)
-                )
+                group = replace(group, entries=_with_reasons(ranking, group.entries, in_full))
             groups.append(group)
         papers = "paper" if self.marked == 1 else "papers"
         note = f"Ordered by {self.marked:,} {papers} you marked."
@@ -177,18 +172,14 @@ def _by(listed: Sequence[tuple[DigestPaper, Change]], placed: Sequence[Place]) -
 
 
 def _with_reasons(
-    ranking: Ranking,
-    entries: Sequence[DigestPaper],
-    in_full: Collection[int],
-    latest: Mapping[int, Change],
+    ranking: Ranking, entries: Sequence[DigestPaper], in_full: Collection[int]
 ) -> tuple[DigestPaper, ...]:
     """Name for papers in full the marked paper that counts most, and such words of the text."""
     from monitor.rank import written_words  # loads NumPy
 
     full = [entry for entry in entries if entry.paper_id in in_full]
     shown = [written_words(headline(entry).text, excerpt(entry).text) for entry in full]
-    placed = [latest[entry.paper_id].stored.paper for entry in full]
-    reasons = iter(ranking.reasons(placed, shown, MAX_WORDS))
+    reasons = iter(ranking.reasons([entry.paper for entry in full], shown, MAX_WORDS))
     return tuple(
         _explained(entry, next(reasons)) if entry.paper_id in in_full else entry
         for entry in entries

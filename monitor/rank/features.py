@@ -50,7 +50,7 @@ class Features(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The words of several papers, each with the number of its paper."""
+    """The words of several papers by place, those of one place by the number of their paper."""
 
     numbers: NDArray[np.int64]
     places: Places
@@ -109,20 +109,14 @@ def weigh(counts: Sequence[bytes]) -> list[Features]:
 
 
 def join(found: Sequence[Features]) -> Rows:
-    """Return the words of several papers, one paper after another."""
+    """Return the words of several papers; those of each paper stay in their order."""
     places, weights = map(np.concatenate, zip(*found, strict=True))
     numbers = np.repeat(np.arange(len(found)), [len(one.places) for one in found])
-    return Rows(numbers, places, weights)
-
-
-def join_by_place(found: Sequence[Features]) -> Rows:
-    """Return the words of several papers by place, and those of one place by their paper."""
-    rows = join(found)
     # NumPy sorts numbers several times as fast as it finds their order (`argsort`).
-    keys = rows.places.astype(np.int64) << 32 | np.arange(len(rows.places))
+    keys = places.astype(np.int64) << 32 | np.arange(len(places))
     keys.sort()
     order = keys & 0xFFFFFFFF
-    return Rows(rows.numbers[order], (keys >> 32).astype(np.int32), rows.weights[order])
+    return Rows(numbers[order], (keys >> 32).astype(np.int32), weights[order])
 
 
 def places_of(texts: Iterable[str]) -> list[int]:

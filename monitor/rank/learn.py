@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from operator import itemgetter
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +26,12 @@ from monitor.rank.features import (
     Places,
     features,
     join,
-    join_by_place,
     pack,
     places_of,
     weigh,
     written_words,
 )
-from monitor.rank.products import multiply_rows, number_places
+from monitor.rank.products import count_places, multiply_rows
 from monitor.rank.values import Judged, PaperShare, Place, Reason, Verdict, Why, WordShare
 
 Numbers = NDArray[np.float64]
@@ -73,27 +71,6 @@ def _features_of_topic(words: tuple[str, ...]) -> Features:
     return weigh([pack(places_of(words))])[0]
 
 
-class _Shared(NamedTuple):
-    """Words that some papers share with judged ones: each word's paper, column and weight.
-
-    They are in the order of the papers, and of their places within each.
-    """
-
-    numbers: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    weights: Numbers
-
-
-def _choose(shared: _Shared, papers: Sequence[int]) -> _Shared:
-    """Return the words of some of the papers, numbered anew."""
-    counts = np.bincount(shared.numbers, minlength=max(papers) + 1)
-    starts = counts.cumsum() - counts
-    lengths = counts[papers]
-    at = np.repeat(starts[papers] - lengths.cumsum() + lengths, lengths) + np.arange(lengths.sum())
-    numbers = np.repeat(np.arange(len(papers)), lengths)
-    return _Shared(numbers, shared.columns[at], shared.weights[at])
-
-
 class Ranking:
     """What was learned from the judgements of one topic's readers."""
 
@@ -107,7 +84,6 @@ class Ranking:
         self._row_weights = np.array([*map(_WEIGHTS.__getitem__, verdicts), _TOPIC_WEIGHT])
         self._fades = _LEXICAL_SHARE / (self.wanted + _LEXICAL_FADES)
         self._topic = _features_of_topic(tuple(topic_words))
-        self._last: tuple[tuple[Paper, ...], _Shared] | None = None
         if self.wanted:
             self._solve()
 
@@ -181,34 +157,38 @@ class Ranking:
         """
         if not self.wanted or not papers:
             return [Reason(None, ()) for _ in papers]
-        shared = self._shared_words(papers)
-        likes = self._nearest_wanted(shared, len(papers))
-        of_words = self._beta[shared.columns] * shared.weights
+        rows = join([features(paper) for paper in papers])
+        at, shared = self._find(rows.places)
+        numbers, weights = rows.numbers[shared], rows.weights[shared]
+        likes = self._nearest_wanted(numbers, at, weights, len(papers))
+        of_words = self._beta[at] * weights
         good = np.flatnonzero(of_words > 0)
         # By paper, the largest first; equal ones by their places.
-        good = good[np.lexsort((-of_words[good], shared.numbers[good]))]
-        ends = np.bincount(shared.numbers[good], minlength=len(papers)).cumsum().tolist()
-        places = self._places[shared.columns[good]].tolist()
+        good = good[np.lexsort((-of_words[good], numbers[good]))]
+        ends = np.bincount(numbers[good], minlength=len(papers)).cumsum().tolist()
+        places = rows.places[shared[good]].tolist()
         return [
             Reason(like, tuple(islice(filter(None, map(words.get, places[start:end])), most)))
             for like, words, start, end in zip(likes, shown, [0, *ends[:-1]], ends, strict=True)
         ]
 
-    def _nearest_wanted(self, shared: _Shared, count: int) -> list[Judged | None]:
+    def _nearest_wanted(
+        self, numbers: NDArray[np.int64], at: NDArray[np.int64], weights: Numbers, count: int
+    ) -> list[Judged | None]:
         """Return the wanted paper that adds most to each paper's score, if one adds anything."""
-        number_of = np.full(len(self._places), -1)
-        number_of[shared.columns] = 0
-        used = np.flatnonzero(number_of == 0)
-        number_of[used] = np.arange(len(used))
+        columns = np.full(len(self._places), -1)
+        columns[at] = 0
+        used = np.flatnonzero(columns == 0)
+        columns[used] = np.arange(len(used))
         wanted = np.flatnonzero(self._is_wanted)
         row_of = np.full(len(self.judged) + 1, -1)
         row_of[wanted] = np.arange(len(wanted))
-        rows, numbers = row_of[self._row_of], number_of[self._columns]
-        here = np.flatnonzero((rows >= 0) & (numbers >= 0))
+        rows, places = row_of[self._row_of], columns[self._columns]
+        here = np.flatnonzero((rows >= 0) & (places >= 0))
         table = np.zeros((len(wanted), len(used)), np.float32)
-        table[rows[here], numbers[here]] = self._weights[here]
+        table[rows[here], places[here]] = self._weights[here]
         found = np.zeros((count, len(used)), np.float32)
-        found[shared.numbers, number_of[shared.columns]] = shared.weights
+        found[numbers, columns[at]] = weights
         shares = (found @ table.T) * self._a[wanted]
         best = shares.argmax(axis=1).tolist()
         return [
@@ -218,14 +198,13 @@ class Ranking:
 
     def _solve(self) -> None:
         """Solve for `a`; note what each word weighs, and the sum of `a`."""
-        rows = join_by_place(
-            [*(one.words or features(one.paper) for one in self.judged), self._topic]
-        )
+        rows = join([*(one.words or features(one.paper) for one in self.judged), self._topic])
         self._row_of, self._weights = rows.numbers, rows.weights
-        self._places, self._columns = number_places(rows.places)
+        self._places, counts = count_places(rows.places)
+        self._columns = np.repeat(np.arange(len(counts)), counts)
         self._with_end = np.append(self._places, -1)  # what is after all has no place
         size = len(self.judged) + 1
-        matrix = multiply_rows(self._row_of, self._columns, self._weights, size) + 1.0
+        matrix = multiply_rows(self._row_of, counts, self._weights, size) + 1.0
         matrix.flat[:: size + 1] += 1 / self._row_weights
         # Of the inverse, `_left_out` needs the columns of the answered papers.
         answered = np.flatnonzero(self._is_answered)
@@ -244,22 +223,11 @@ class Ranking:
 
     def _f(self, papers: Sequence[Paper]) -> Numbers:
         """Return f(x) of each paper. Words are added in order: no other paper changes a bit."""
-        shared = self._shared_words(papers)
-        shares = self._beta[shared.columns] * shared.weights
-        return np.bincount(shared.numbers, shares, len(papers)).astype(np.float64) + self._base
-
-    def _shared_words(self, papers: Sequence[Paper]) -> _Shared:
-        """Return the words that papers share with judged ones; those of the last ones are kept."""
-        if self._last:
-            known = {id(paper): number for number, paper in enumerate(self._last[0])}
-            numbers = [known[id(paper)] for paper in papers if id(paper) in known]
-            if len(numbers) == len(papers):
-                return _choose(self._last[1], numbers)
         rows = join([features(paper) for paper in papers])
-        at, here = self._find(rows.places)
-        found = _Shared(rows.numbers[here], at, rows.weights[here])
-        self._last = tuple(papers), found
-        return found
+        at, shared = self._find(rows.places)
+        shares = self._beta[at] * rows.weights[shared]
+        sums = np.bincount(rows.numbers[shared], shares, len(papers)).astype(np.float64)
+        return sums + self._base
 
     def _find(self, places: Places) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the columns of words that judged papers have, and which words they are."""

@@ -13,35 +13,33 @@ Numbers = NDArray[np.float64]
 _FEW_ROWS = 4
 
 
-def number_places(places: Places) -> tuple[Places, NDArray[np.int64]]:
-    """Return the distinct ones of ascending places, and the number of each place among them."""
-    is_first = np.ones(len(places), dtype=bool)
-    np.not_equal(places[1:], places[:-1], out=is_first[1:])
-    return places[is_first], is_first.cumsum() - 1
+def count_places(places: Places) -> tuple[Places, NDArray[np.int64]]:
+    """Return the distinct ones of ascending places, and how often each occurs."""
+    starts = np.flatnonzero(np.diff(places, prepend=np.int32(-1)))
+    return places[starts], np.diff(starts, append=len(places))
 
 
 def multiply_rows(
-    rows: NDArray[np.int64], columns: NDArray[np.int64], weights: Numbers, size: int
+    rows: NDArray[np.int64], counts: NDArray[np.int64], weights: Numbers, size: int
 ) -> Numbers:
     """Return the products of all rows with each other, of words in the order of `join`.
 
-    `columns` numbers the words. One that a single row has counts in no product but that of the
-    row with itself, which is 1.
+    Each next word is that of the next so many rows that `counts` says. One that a single row has
+    counts in no product but that of the row with itself, which is 1.
     """
-    counts = np.bincount(columns)
     # Most words are in few rows: the pairs of these are less than a table with a column for each.
     most = max(_FEW_ROWS, size // 32)
     frequent = counts > most
-    here = np.flatnonzero(frequent[columns])
-    numbers = frequent.cumsum()
-    width = int(numbers[-1]) if len(numbers) else 0
+    here = np.flatnonzero(np.repeat(frequent, counts))
+    columns = np.repeat(np.arange(frequent.sum()), counts[frequent])
     # Half of the time of 64 bits, and exact to six digits.
-    dense = np.zeros((size, width), np.float32)
-    dense.ravel()[rows[here] * width + numbers[columns[here]] - 1] = weights[here]
+    dense = np.zeros((size, int(frequent.sum())), np.float32)
+    dense[rows[here], columns] = weights[here]
     products = (dense @ dense.T).astype(np.float64)
     few = (counts > 1) & ~frequent
-    here = np.flatnonzero(few[columns])
-    pairs = _add_pairs(rows[here], columns[here], weights[here], size, most)
+    here = np.flatnonzero(np.repeat(few, counts))
+    columns = np.repeat(np.arange(few.sum()), counts[few])
+    pairs = _add_pairs(rows[here], columns, weights[here], size, most)
     products += pairs
     products += pairs.T
     products.flat[:: size + 1] = np.bincount(rows, minlength=size) > 0

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.model import Paper
-from monitor.rank import Judged, features, learn, written_words
+from monitor.rank import Judged, features, learn
 
 NOUNS = ["agent", "vaccine", "galaxy", "compiler", "protein", "market", "robot", "climate"]
 NOUNS += ["neuron", "polymer"]
@@ -75,17 +75,6 @@ def test_a_score_depends_on_no_other_paper_of_the_day(judged, day, seed):
     places = ranking.place(day, [1.0] * len(day))
     assert [one.score.hex() for one in places] == alone
     assert [one[1:] for one in places] == [(ranking.likely(p), ranking.folds(p)) for p in day]
-
-
-@settings(max_examples=30, deadline=None)
-@given(judgements, st.lists(papers, min_size=1, max_size=6), st.data())
-def test_reasons_do_not_depend_on_what_was_placed_before(judged, day, data):
-    judged = [*judged, about("agent", "robot")]
-    chosen = data.draw(st.lists(st.sampled_from(day), min_size=1, max_size=6))
-    shown = [written_words(paper.title, paper.abstract) for paper in chosen]
-    ranking = learn(judged, ["robot"])
-    ranking.place(day, [1.0] * len(day))
-    assert ranking.reasons(chosen, shown, 3) == learn(judged, ["robot"]).reasons(chosen, shown, 3)
 
 
 def test_scores_left_out_are_those_without_the_judgement():
