@@ -36,10 +36,10 @@ def upgrade(database: store.Database, folder: Path | None = None) -> None:
         database.backup(
             database.path.with_name(f"{database.path.name}.before-{found}"), with_tokens=True
         )
-    _run(database, config, is_new=found is None)
+    _run(database, config)
 
 
-def _run(database: store.Database, config: Config, is_new: bool) -> None:
+def _run(database: store.Database, config: Config) -> None:
     # SQLite rebuilds a table to alter it, and foreign keys would treat that as a deletion.
     writer = engine(database.url, writer=True, foreign_keys=False)
     try:
@@ -47,8 +47,7 @@ def _run(database: store.Database, config: Config, is_new: bool) -> None:
             store.lock(connection, store.MIGRATE_LOCK)
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
-            if not is_new:
-                _hold_together(connection)
+            _hold_together(connection)
     except MonitorError:
         raise
     except sa.exc.DBAPIError as fault:
