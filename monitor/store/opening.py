@@ -9,6 +9,7 @@ from pathlib import Path
 from monitor.errors import NoStoreError, StoreError
 from monitor.private_files import create_file, make_folder
 from monitor.store import matches, schema
+from monitor.store.create import create_tables
 from monitor.store.database import RESTORE, Database, schema_version
 from monitor.store.sqlite_files import owners_folder, restoring, size_of
 
@@ -36,7 +37,9 @@ def open_store(url: str, *, create: bool = True) -> Database:
         version = schema_version(database)
         if version is None and not create:
             raise NoStoreError(f"there is no store yet at {database}", CREATED_BY)
-        if version != schema.VERSION:
+        if version is None and database.path:
+            create_tables(database)
+        elif version != schema.VERSION:
             # Alembic takes long to import, and is rarely needed.
             from monitor.store.migrate import upgrade
 

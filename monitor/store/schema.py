@@ -7,7 +7,8 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, In
 
 from monitor.store.sql import Id, Instant
 
-# The newest migration. A store with this version needs none, and Alembic is not imported.
+# The newest migration. A store with this version needs none, and Alembic is not imported. A new
+# one on SQLite is made as it by `create`.
 VERSION = "0024"
 
 metadata = sa.MetaData(
@@ -77,7 +78,7 @@ earlier_text = Table(
 )
 
 # Papers that the search index does not have yet. The index itself, `paper_words`, differs between
-# the databases: a migration creates it, and `search` uses it.
+# the databases: `create` or a migration makes it, and `search` uses it.
 unsearched = Table("unsearched", metadata, _paper(primary_key=True))
 
 paper_key = Table(

@@ -145,6 +145,7 @@ TRANSACTIONS = {
     "monitor.store.database.Database.probe": "probe",
     "monitor.store.refresh_tokens.KeptTokens.save": "refresh token",
     "monitor.store.restore._hold": "restored held",
+    "monitor.store.create.create_tables": "migration",
     "monitor.commands.reader_wishes.grant": "wish",
     "monitor.store.signing_keys.make": "signing key",
     "monitor.service.slack_listener._State._begin": "slack away",
