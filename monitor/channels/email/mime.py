@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from email.policy import SMTP
 from functools import lru_cache
 
+from monitor.kept import kept
 from monitor.model import Json
 
 # Lines longer than this are encoded: RFC 5322 asks for 78 characters, and some servers break them.
@@ -22,6 +23,9 @@ BASE64_LINE = 76
 KEPT = 32
 # Where UTF-8 takes so many bytes more than there are characters, a share of all, base64 is shorter.
 _BASE64_FROM = 1 / 10
+
+# Bytes of a paragraph that is kept as it goes over the wire.
+_SHORT = 1_000
 
 # 7-bit on the wire: no server on the way has to re-encode, and signatures stay whole.
 _POLICY = SMTP.clone(cte_type="7bit")
@@ -72,13 +76,30 @@ def _part(content: str, subtype: str, name: str = "") -> bytes:
 
 
 def _encode(content: str) -> tuple[str, bytes]:
-    """Return the encoding that makes it shortest, and the content in it, on the wire."""
+    """Return the encoding that makes it shortest, and the content in it, on the wire.
+
+    The content ends with an end of line.
+    """
     raw = content.encode("utf-8", "replace")
     if raw.isascii() and not _TOO_LONG.search(raw):
         return "7bit", raw.replace(b"\n", b"\r\n")
     if len(raw) - len(content) > len(raw) * _BASE64_FROM:
         return "base64", _base64(raw.replace(b"\n", b"\r\n"))
-    return "quoted-printable", binascii.b2a_qp(raw, istext=True).replace(b"\n", b"\r\n")
+    paragraphs = raw[:-1].split(b"\n\n")
+    return "quoted-printable", b"\r\n".join(map(_quote_paragraph, paragraphs))
+
+
+def _quote_paragraph(paragraph: bytes) -> bytes:
+    return (_quote_short if len(paragraph) <= _SHORT else _quote)(paragraph)
+
+
+def _quote(paragraph: bytes) -> bytes:
+    """Return a paragraph without its end of line as quoted-printable with it, on the wire."""
+    return binascii.b2a_qp(paragraph + b"\n", istext=True).replace(b"\n", b"\r\n")
+
+
+# The digests of a day list the same papers, each a paragraph of its own.
+_quote_short = kept(8_192)(_quote)
 
 
 def _base64(raw: bytes) -> bytes:
