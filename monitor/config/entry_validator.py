@@ -180,7 +180,7 @@ class EntryValidator(SectionValidator):
         if isinstance(raw, dict):
             raw = {"every": EVERY_PATH if raw.get("path") else EVERY_URL, **raw}
             self._doubt_folder(where, raw.get("path"))
-        return self._of_kind(SourceSettings, where, raw, plugins.source_kinds(), source_options)
+        return self._of_kind(SourceSettings, where, raw, plugins.source_kinds, source_options)
 
     def _doubt_folder(self, where: Where, path: object) -> None:
         """Warn of a folder: a source reads files, so it fails, and the others go on."""
@@ -192,19 +192,20 @@ class EntryValidator(SectionValidator):
                 self.written.warn((*where, "path"), said)
 
     def channel(self, where: Where, raw: object) -> ChannelSettings | None:
-        return self._of_kind(ChannelSettings, where, raw, plugins.channel_kinds(), channel_options)
+        return self._of_kind(ChannelSettings, where, raw, plugins.channel_kinds, channel_options)
 
     def _of_kind(
         self,
         model: type[S],
         where: Where,
         raw: object,
-        kinds: Collection[str],
+        kinds: Callable[[], Collection[str]],
         options_of: Callable[[str], type[BaseModel]],
     ) -> S | None:
         """Validate an entry whose kind says what else may stand in it."""
         if not isinstance(raw, dict):
-            self.written.fault(where, f"should be settings, among them kind: {list_choices(kinds)}")
+            choices = list_choices(kinds())
+            self.written.fault(where, f"should be settings, among them kind: {choices}")
             return None
         options = self._options(where, raw, setting_names(model), kinds, options_of)
         common = {name: raw[name] for name in setting_names(model) if name in raw} | {
@@ -220,12 +221,12 @@ class EntryValidator(SectionValidator):
         where: Where,
         raw: dict[str, Any],
         common: Collection[str],
-        kinds: Collection[str],
+        kinds: Callable[[], Collection[str]],
         options_of: Callable[[str], type[BaseModel]],
     ) -> BaseModel | None:
         kind = raw.get("kind")
         if not isinstance(kind, str):
-            self.written.fault((*where, "kind"), f"is missing; write {list_choices(kinds)}")
+            self.written.fault((*where, "kind"), f"is missing; write {list_choices(kinds())}")
             return None
         try:
             model = options_of(kind)
