@@ -28,8 +28,11 @@ class PersonName:
 @kept(4_096)
 def spellings(written: str) -> tuple[PersonName, ...]:
     """Return the name as written, and with its hyphens taken out (Xiao-Ming, Xiaoming)."""
-    ways = dict.fromkeys((written, _HYPHEN.sub("", written)))
-    return tuple(dict.fromkeys(name for name in map(_parse, ways) if name is not None))
+    joined = _HYPHEN.sub("", written)
+    if joined == written:  # as most are
+        name = _parse(written)
+        return (name,) if name else ()
+    return tuple(dict.fromkeys(name for name in map(_parse, (written, joined)) if name is not None))
 
 
 def _parse(written: str) -> PersonName | None:

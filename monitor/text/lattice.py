@@ -43,8 +43,6 @@ def _unicode_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return _patterns(_LETTER, rf"[{_SPACELESS}]|")
 
 
-_JOINT = re.compile(r"[-'_^]")
-
 _LONGEST_JOIN = 4
 
 # Longer than any name of a chemical: in a chain of more parts no parts are joined.
@@ -88,10 +86,12 @@ def _lattice(folded: Folded) -> tuple[Word, ...]:
             found.append(Word(form_of(word), word, position, position + 1, span))
             position += 1
             continue
-        parts = list(single.finditer(text, start, end))
+        places = [part.span() for part in single.finditer(text, start, end)]
+        parts = [text[begin:stop].replace(",", "") for begin, stop in places]
         for first, last in _runs(parts):
-            edge = _word(folded, position + first, parts[first], parts[last - 1], last - first)
-            found.append(edge)
+            word = "".join(parts[first:last])
+            span = starts[places[first][0]], ends[places[last - 1][1] - 1]
+            found.append(Word(form_of(word), word, position + first, position + last, span))
         position += len(parts)
     return tuple(found)
 
@@ -156,19 +156,7 @@ def _placed_pieces(text: str) -> tuple[Folded, list[int]]:
     return folded, [piece.start() for piece in re.finditer("[^ ]+", parted)]
 
 
-def _word(
-    folded: Folded, position: int, first: re.Match[str], last: re.Match[str], parts: int
-) -> Word:
-    start, end = first.start(), last.end()
-    word = folded.text[start:end]
-    if parts > 1:
-        word = _JOINT.sub("", word)
-    word = word.replace(",", "")
-    span = (folded.starts[start], folded.ends[end - 1])
-    return Word(form_of(word), word, position, position + parts, span)
-
-
-def _runs(parts: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:
+def _runs(parts: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield which neighbouring parts make a word: each alone, then those that may be joined.
 
     Two numbers are never joined: 3-5 is not 35.
@@ -178,7 +166,7 @@ def _runs(parts: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:
         yield i, i + 1
     if count == 1 or count > _LONGEST_CHAIN:
         return
-    parted = [a.group()[-1].isdigit() and b.group()[0].isdigit() for a, b in pairwise(parts)]
+    parted = [a[-1].isdigit() and b[0].isdigit() for a, b in pairwise(parts)]
     for first in range(count - 1):
         for last in range(first + 2, min(first + _LONGEST_JOIN, count) + 1):
             if any(parted[first : last - 1]):
