@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import accumulate, chain, count
 from typing import NamedTuple
 
+from monitor.kept import kept
 from monitor.match.abbreviations import Definition
 from monitor.match.tree import Edge, Near, Words
 from monitor.text import Word, words
@@ -164,15 +165,20 @@ def expand_abbreviations(lattice: Lattice, defined: Iterable[Definition]) -> lis
     inner = count(-1, -1)
     for short, long in defined:
         for written, other in ((short, long), (long, short)):
-            meant = words(other)
+            meant = _words_of(other)
             for one in lattice.found(_term(written)):
                 if written is long or same_letters(lattice.text[slice(*one.span)], short):
                     added += _lay_over(meant, one, inner)
     return added
 
 
+# A paper's title and abstract are asked for the same abbreviations, short and long.
+_words_of = kept(1_024)(words)
+
+
+@kept(1_024)
 def _term(written: str) -> Words:
-    lattice = sorted(words(written), key=lambda word: (word.start, word.end))
+    lattice = sorted(_words_of(written), key=lambda word: (word.start, word.end))
     edges = tuple(Edge(word.form, word.start, word.end) for word in lattice)
     return Words((), edges, max((word.end for word in lattice), default=0))
 
