@@ -11,8 +11,10 @@ moves, is handed off once more at most, and in the end a person says what became
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
+
+import msgspec
 
 from monitor.model import Delivery, DeliveryState, Outcome
 
@@ -30,8 +32,7 @@ _LEAST_ASKED = timedelta(seconds=1)
 _MOST_ASKED = timedelta(hours=6)
 
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
+class Timeouts(msgspec.Struct, frozen=True):
     """Seconds to wait in each phase of a mail (RFC 5321 4.5.3.2).
 
     A short `final` makes copies: 6.1 there.
@@ -58,8 +59,7 @@ def _minutes(least: int, most: int) -> Span:
     return timedelta(minutes=least), timedelta(minutes=most)
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(msgspec.Struct, frozen=True):
     """How long is waited between attempts, from and to, and for how long in all.
 
     The last of `waits` holds for all later ones. `rest` is how long a channel that is down is
@@ -101,8 +101,7 @@ class Patience:
 PATIENCE = Patience()
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(msgspec.Struct, frozen=True):
     """What is to be recorded: `at` is the time of the next attempt, None when there is none."""
 
     outcome: Outcome

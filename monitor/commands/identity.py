@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from msgspec import structs
 
@@ -93,7 +92,7 @@ def _own_text(paper: Paper, ours: Sequence[Sighting], theirs: Sequence[Sighting]
 
 
 def _without_identifiers(paper: Paper) -> IncomingPaper:
-    return replace(with_keys(structs.replace(paper, keys={}, url="")), keys=())
+    return structs.replace(with_keys(structs.replace(paper, keys={}, url="")), keys=())
 
 
 def _select(

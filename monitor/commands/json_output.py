@@ -7,10 +7,10 @@ from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from monitor.errors import Fault
-from monitor.model import Delivery, DeliveryState, Paper, Run, RunOutcome, Suppression
+from monitor.model import Delivery, DeliveryState, Run, RunOutcome, Suppression
 
 if TYPE_CHECKING:
     from monitor.app import DigestReport
@@ -185,7 +185,7 @@ def _plain(item: object) -> object:
         return item.isoformat()
     if is_dataclass(item) and not isinstance(item, type):
         return {field.name: _plain(getattr(item, field.name)) for field in fields(item)}
-    if isinstance(item, Paper):
+    if isinstance(item, Struct):
         return _plain(structs.asdict(item))
     if isinstance(item, dict):
         return {str(name): _plain(value) for name, value in item.items()}

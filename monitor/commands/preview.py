@@ -9,6 +9,8 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from msgspec import structs
+
 from monitor.app import DigestReport, open_app
 from monitor.channels.email.channel import Mail, Mailbox
 from monitor.channels.email.reader_links import ReaderLinks
@@ -41,7 +43,7 @@ def dry_run(
     """
     pages = _temporary_pages(runtime)
     if order:
-        ordered = tuple(replace(one, order=order) for one in runtime.subscriptions)
+        ordered = tuple(structs.replace(one, order=order) for one in runtime.subscriptions)
         runtime = replace(runtime, subscriptions=ordered)
     composed = rehearse(runtime, names, early=early, on_failure=on_failure)
     return [_write(runtime, pages, digest) for digest in composed]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from heapq import nlargest
 from itertools import chain, islice
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from monitor.commands.stored_matches import (
     QueryMatcher,

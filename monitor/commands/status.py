@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from monitor.commands.problems import present_problems, stored_problems
 from monitor.commands.upcoming import count_papers, is_paused, local, next_slot
@@ -24,8 +25,7 @@ from monitor.store.database import Transaction
 from monitor.store.subscriptions import SubscriptionState
 
 
-@dataclass(frozen=True, slots=True)
-class SourceStatus:
+class SourceStatus(msgspec.Struct, frozen=True):
     """A source and the last attempt to read it."""
 
     name: str
@@ -38,8 +38,7 @@ class SourceStatus:
     troubles: tuple[SourceWarning, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionStatus:
+class SubscriptionStatus(msgspec.Struct, frozen=True):
     """A subscription: what is due next, what was sent last, and why nothing was sent.
 
     `timezone` is that of the subscription, and of times in `why` where no other was asked for.
@@ -54,8 +53,7 @@ class SubscriptionStatus:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(msgspec.Struct, frozen=True):
     ok: bool
     sources: tuple[SourceStatus, ...]
     subscriptions: tuple[SubscriptionStatus, ...]
@@ -64,8 +62,7 @@ class Status:
     suppressions: int
 
 
-@dataclass(frozen=True, slots=True)
-class Last:
+class Last(msgspec.Struct, frozen=True):
     """The newest digest of a subscription and what became of it."""
 
     digest: digests.Accounted

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
+
+from msgspec.structs import replace
 
 from monitor.diff.revisions import decide_known
 from monitor.identity.keys import LINK

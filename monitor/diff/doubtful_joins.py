@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from msgspec import structs
 
@@ -70,7 +70,7 @@ def judge(
     seen = sorted(sightings, key=lambda one: (one.first_seen, bool(one.why)))
     if seen[0].text is None:  # a paper says what its first record said
         shares = SightingText(paper.title, paper.authors, paper.venue, paper.year)
-        seen[0] = replace(seen[0], text=shares)
+        seen[0] = structs.replace(seen[0], text=shares)
     known = [one for one in seen if one.text]
     unknown = [one for one in seen if not one.text]
     doubts = [*_refused_today(paper, known, common), *_contradictions(keys, seen, unknown)]

@@ -124,4 +124,4 @@ def _explain(
 
 def _without_spans(why: Iterable[MatchReason]) -> tuple[MatchReason, ...]:
     """Keep the words of a reason without spans: they occur only in the source of a formula."""
-    return tuple(replace(each, spans=()) for each in why)
+    return tuple(structs.replace(each, spans=()) for each in why)

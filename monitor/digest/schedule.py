@@ -16,11 +16,11 @@ import re
 from bisect import bisect_left
 from calendar import monthrange
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from zoneinfo import ZoneInfo
 
+import msgspec
 from cronsim import CronSim, CronSimError
 
 # After a longer outage, older papers are listed by title only.
@@ -48,8 +48,7 @@ _NUMBERED = re.compile(r"(?<!#)\d")
 _ANY_DAY = datetime(2024, 1, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(msgspec.Struct, frozen=True):
     """A schedule that was understood: a cron line without a zone, weekdays by name.
 
     `by_date` is true when the date alone names the period; `monthday` (29 to 31) keeps, of the
@@ -66,8 +65,7 @@ class Schedule:
         return not self.cron
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(msgspec.Struct, frozen=True):
     """A time at which a digest is due: `period` is the scheduled local date (or date and time)."""
 
     period: str

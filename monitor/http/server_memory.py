@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
+
+import msgspec
 
 CONFIRMED = 2  # permanent redirects to one place, before it is asked instead
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(msgspec.Struct, frozen=True):
     """Until when a server asked to be left alone, how long that still is, and what it said."""
 
     until: datetime
@@ -18,8 +18,7 @@ class Wait:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(msgspec.Struct, frozen=True):
     """Where an address redirects to for good (301, 308), and in how many answers it did."""
 
     place: str

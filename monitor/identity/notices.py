@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from msgspec import structs
 
@@ -113,7 +112,7 @@ def mark_retracted(
     if not named:
         return list(incoming)
     return [
-        replace(one, paper=structs.replace(one.paper, withdrawn=True))
+        structs.replace(one, paper=structs.replace(one.paper, withdrawn=True))
         if not named.isdisjoint(one.keys) and not one.paper.withdrawn
         else one
         for one in incoming
@@ -156,12 +155,12 @@ def _with_effect(
     # An old notice is still news of its paper: its readers were not sent it in time.
     news = decision.news and decision.kind is not ChangeKind.OLDER
     effect = Effect(kind, tuple(sorted(ids - before)), news, _reason(decision.keyed))
-    changed = replace(decision, effect=effect)
+    changed = structs.replace(decision, effect=effect)
     silent = bool(ids) or (kind is ChangeKind.REVISED and bool(here))
     if not silent or decision.kind not in (ChangeKind.NEW, ChangeKind.OLDER):
         return changed
     why = "a notice: the news is the change of the paper it is about"
-    return replace(changed, kind=ChangeKind.NEW, news=False, why=why)
+    return structs.replace(changed, kind=ChangeKind.NEW, news=False, why=why)
 
 
 def effect_of(keyed: IncomingPaper) -> ChangeKind | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -138,7 +137,7 @@ def without(keyed: IncomingPaper, common: AbstractSet[Handle]) -> IncomingPaper:
         return keyed
     kept = tuple(pair for pair in keyed.keys if pair not in common)
     data = tuple(pair for pair in keyed.keys if pair in common)
-    return dataclasses.replace(keyed, keys=kept, common=(*keyed.common, *data))
+    return structs.replace(keyed, keys=kept, common=(*keyed.common, *data))
 
 
 def find_disowned(
@@ -165,7 +164,7 @@ def matches(
         return f"same {shared}" if _may_share(keyed, papers, keys) else ""
     if keyed.common:
         paper = _without_common_keys(paper, keyed.common)
-        keyed = dataclasses.replace(keyed, paper=_without_common_keys(keyed.paper, keyed.common))
+        keyed = structs.replace(keyed, paper=_without_common_keys(keyed.paper, keyed.common))
     if found_by == _ONLY_NEAR and not may_match_cheaply(keyed, paper.title, paper.authors):
         return ""
     verdict = same_work(keyed.paper, paper)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from monitor.kept import kept
 from monitor.text import plain
@@ -13,8 +14,7 @@ _SUFFIXES = frozenset({"jr", "sr", "ii", "iii", "iv"})
 _HYPHEN = re.compile(r"(?<=\w)[-\u2010\u2011'’](?=\w)")
 
 
-@dataclass(frozen=True, slots=True)
-class PersonName:
+class PersonName(msgspec.Struct, frozen=True):
     """A name by its folded words: `given` may hold initials, `family` is the last name."""
 
     given: tuple[str, ...]

@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+import msgspec
+
 from monitor.errors import QueryError
 from monitor.match.names import PersonName
 
@@ -92,23 +94,19 @@ class Label:
 Leaf: TypeAlias = Words | Near | Author | Label
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(msgspec.Struct, frozen=True):
     leaf: Leaf
 
 
-@dataclass(frozen=True, slots=True)
-class And:
+class And(msgspec.Struct, frozen=True):
     children: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
+class Or(msgspec.Struct, frozen=True):
     children: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AtLeast:
+class AtLeast(msgspec.Struct, frozen=True):
     """Matches when at least `count` of the children are: more than one, and not all of them.
 
     The children are different from each other.

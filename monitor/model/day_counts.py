@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class UsualCount:
+
+class UsualCount(msgspec.Struct, frozen=True):
     """How many papers a weekday brings as a rule: the median, and the range of half the days."""
 
     low: float
@@ -15,8 +15,7 @@ class UsualCount:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class DayCount:
+class DayCount(msgspec.Struct, frozen=True):
     """The papers of one day; None for a gap, a day on which nobody asked for papers.
 
     `usual` is what that weekday brings, None where it is not known; `is_thin` marks far fewer.

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
+import msgspec
+
 from monitor.model.digests import Digest, Notice, Rendered, Templates
 
 
@@ -80,8 +82,7 @@ class Outcome:
     channel_down: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Suppression:
+class Suppression(msgspec.Struct, frozen=True):
     """Somebody who is sent nothing of a subscription ("" for all), `until` then or for good.
 
     `how` says who asked for it, and in which way.

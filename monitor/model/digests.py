@@ -34,16 +34,14 @@ class TopicWhy(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class OtherTitle:
+class OtherTitle(msgspec.Struct, frozen=True):
     """Another title of a paper, of a record that was recognised by likeness, and its source."""
 
     title: str
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
+class Formula(msgspec.Struct, frozen=True):
     """A formula of a title or abstract: as the text shown has it, and in LaTeX."""
 
     text: str
@@ -114,8 +112,7 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
         return tuple([why for matched in self.matched for why in matched.why])
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLabel:
+class SourceLabel(msgspec.Struct, frozen=True):
     """What people call a source, and the site on which its papers are searched for."""
 
     title: str = ""

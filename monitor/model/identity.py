@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+import msgspec
 
 from monitor.model.sources import Paper
 
 
-@dataclass(frozen=True, slots=True)
-class IncomingPaper:
+class IncomingPaper(msgspec.Struct, frozen=True):
     """A paper with what it can be recognised by.
 
     `keys` are normalised identifiers, `title_key` a candidate only, `raw_id` the source's own
@@ -31,8 +31,7 @@ class IncomingPaper:
     common: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SightingText:
+class SightingText(msgspec.Struct, frozen=True):
     """Title, authors, venue, year, type and normalised identifiers as one record gave them."""
 
     title: str
@@ -43,8 +42,7 @@ class SightingText:
     keys: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(msgspec.Struct, frozen=True):
     """What one source last reported of a paper, and the document that first did.
 
     `past` are the last fingerprints before this one, the latest first; `why` is how the
@@ -65,8 +63,7 @@ class Sighting:
     text: SightingText | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPaper:
+class StoredPaper(msgspec.Struct, frozen=True):
     """A paper of the store. `news_at` is None when it was stored silently.
 
     Of a `purged` paper only what it is recognised by is left.
@@ -80,8 +77,7 @@ class StoredPaper:
     purged: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """A stored paper that an incoming one may be, and by what it was found.
 
     `found_by` holds "key", "raw_id", "title" or "block"; `keys` are all identifiers of the stored
@@ -106,8 +102,7 @@ class ChangeKind(StrEnum):
     OLDER = "older"
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(msgspec.Struct, frozen=True):
     """What a notice means for the papers it is about: withdrawn or revised, and the reason.
 
     `papers` are those that are stored; without `news` it is noted silently.
@@ -119,8 +114,7 @@ class Effect:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """What will be written for one incoming paper.
 
     `kind` is None when the paper is known and unchanged. `paper_id` is the stored paper it is,

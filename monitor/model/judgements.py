@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 WANTED, UNWANTED, UNJUDGED = "wanted", "unwanted", "unjudged"
 # The verdict of a row about a saved paper, which counts as wanted.
 SAVED = "saved"
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """What a person answered to a paper of a topic: `how` is where, as "command line"."""
 
     subscription: str

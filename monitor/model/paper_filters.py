@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from monitor.model.identity import ChangeKind
 
 
-@dataclass(frozen=True, slots=True)
-class PaperFilter:
+class PaperFilter(msgspec.Struct, frozen=True):
     """Papers that a source has, that a topic matched, that had news of a kind.
 
     They were first seen from `since` on and before `until`. What is empty excludes nothing.

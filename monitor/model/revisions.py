@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierText:
+class EarlierText(msgspec.Struct, frozen=True):
     """What a paper said before a revision."""
 
     title: str
@@ -14,8 +13,7 @@ class EarlierText:
     version: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(msgspec.Struct, frozen=True):
     """What a revision changed, as far as it is known.
 
     `title_before` is empty where the title is the same; `sentences` counts those of the abstract

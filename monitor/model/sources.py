@@ -162,8 +162,7 @@ class RunOutcome(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """One attempt at one document of one source, kept whatever came of it.
 
     `fresh` counts what this source had not reported before, even if others had; `set_aside` are
@@ -185,8 +184,7 @@ class Run:
     set_aside: tuple[Rejected, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SourceDay:
+class SourceDay(msgspec.Struct, frozen=True):
     """What a source brought on one day.
 
     `asked` counts its answers; `offered` says that one of them held papers, new or not;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
@@ -21,8 +20,7 @@ class Change(msgspec.Struct, frozen=True):
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(msgspec.Struct, frozen=True):
     """A stored question. Empty `sources` means all; `since` is how far a new topic looks back.
 
     `threshold` is the minimum total weight of the matched terms, 0 for none;
@@ -38,16 +36,14 @@ class Topic:
     synonyms: tuple[tuple[str, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Keyword:
+class Keyword(msgspec.Struct, frozen=True):
     """A word, name or label in the search index, or with `prefix` the beginning of some."""
 
     text: str
     prefix: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Keywords:
+class Keywords(msgspec.Struct, frozen=True):
     """Keywords of which a paper has all, or at least one; `parts` is never empty."""
 
     every: bool
@@ -57,8 +53,7 @@ class Keywords:
 SearchExpr: TypeAlias = Keyword | Keywords
 
 
-@dataclass(frozen=True, slots=True)
-class MatchReason:
+class MatchReason(msgspec.Struct, frozen=True):
     """Which words of a topic were found in which field.
 
     `words` are as the paper writes them; `spans` are (start, end) positions in that field's text.
@@ -72,8 +67,7 @@ class MatchReason:
     terms: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MatchRow:
+class MatchRow(msgspec.Struct, frozen=True):
     """A row of the match table: which topic matches which revision of which paper."""
 
     topic: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import structlog
+from msgspec.structs import replace
 
 from monitor.identity.keys import with_keys
 from monitor.pipeline import incidents

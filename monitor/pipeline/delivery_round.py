@@ -199,7 +199,7 @@ class Round:
         for delivery, outcome in tried:
             down = time_down(tx, self.line, delivery, now)
             decided = retry_policy.decide(delivery, outcome, now, context.patience, down)
-            unnamed = replace(decided, outcome=replace(decided.outcome, reference=""))
+            unnamed = retry_policy.Decided(replace(decided.outcome, reference=""), decided.at)
             alike[unnamed].append((delivery, decided.outcome))
         for decided, some in alike.items():
             known_as = {delivery.id: outcome.reference for delivery, outcome in some}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import msgspec
 import structlog
 
 from monitor.channels.email.channel import message_id
@@ -145,8 +146,7 @@ def record_failure(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ReadyDigest:
+class ReadyDigest(msgspec.Struct, frozen=True):
     """A digest in the forms of the channels on which it goes out, ready to be frozen."""
 
     digest: Digest

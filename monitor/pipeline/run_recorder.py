@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 import structlog
+from msgspec.structs import replace
 
 from monitor.diff.decide import DecisionContext
 from monitor.model import Document, Dump, FirstRun, Paper, Rejected, Run, RunOutcome

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cached_property
 
+import msgspec
+
 from monitor.channels.email.oauth import Tokens
 from monitor.channels.email.sender_dns import Lookup, ask
 from monitor.channels.retry_policy import PATIENCE, Patience
@@ -27,8 +29,7 @@ from monitor.store.subscriptions import Subscribed
 OPERATOR = "@operator"
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredSource:
+class ConfiguredSource(msgspec.Struct, frozen=True):
     """A source, what its first reading is worth, and when it publishes, where that is known.
 
     It is read `every` so often at most, unless a person asks. `title` is what people call it, and
@@ -55,16 +56,14 @@ class ConfiguredSource:
         return hashlib.sha256(address.encode()).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(msgspec.Struct, frozen=True):
     """One way to a subscriber: a channel by name, and who is written to on it."""
 
     channel: str
     recipients: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Subscription:
+class Subscription(msgspec.Struct, frozen=True):
     """Who gets what, how and when. `topics` are names, "*" already expanded."""
 
     name: str
@@ -81,8 +80,7 @@ class Subscription:
     titles: int = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(msgspec.Struct, frozen=True):
     """How long papers, or how many, bodies of mails and runs are kept; None is for ever."""
 
     papers: timedelta | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from msgspec import structs
 
@@ -147,5 +146,5 @@ def _with_subjects(tx: Transaction, stored: dict[int, StoredPaper]) -> dict[int,
         for scheme, value in pairs:
             about[scheme] = (*about.get(scheme, ()), value)
         paper = structs.replace(stored[id].paper, about=about)
-        stored[id] = replace(stored[id], paper=paper)
+        stored[id] = structs.replace(stored[id], paper=paper)
     return stored

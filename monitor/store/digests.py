@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -87,8 +87,7 @@ def _map_papers(digest: Digest, change: Callable[[DigestPaper], DigestPaper]) ->
     return replace(digest, groups=tuple(groups))
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(msgspec.Struct, frozen=True):
     """What is known of a digest without its content."""
 
     subscription: str
@@ -103,8 +102,7 @@ def headings(tx: Transaction, ids: Iterable[int]) -> dict[int, Heading]:
     return {id: Heading(*heading) for id, *heading in rows}
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(msgspec.Struct, frozen=True):
     """A digest as the archive lists it."""
 
     id: int
@@ -151,8 +149,7 @@ def oldest_open(tx: Transaction) -> Listed | None:
     return next((Listed(*row) for row in rows), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True):
     """The topic under which a digest showed a paper in full, and when the digest was due."""
 
     topic: str
@@ -193,8 +190,7 @@ def latest(tx: Transaction, subscription: str) -> tuple[int, Digest] | None:
     return (digest_id, digest) if digest_id is not None and digest else None
 
 
-@dataclass(frozen=True, slots=True)
-class Accounted:
+class Accounted(msgspec.Struct, frozen=True):
     """What a digest was made of: how many papers, and what was read for it."""
 
     id: int

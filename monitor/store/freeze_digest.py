@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from monitor.model import DeliveryState, Digest, Json, Rendered
@@ -27,8 +27,7 @@ _rendered = schema.rendered.c
 UNRENDERED = "unrendered"
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(msgspec.Struct, frozen=True):
     """A delivery to add: one part, on one channel, to one recipient.
 
     With an `error` the channel could not render the digest, and the delivery is failed.
@@ -41,8 +40,7 @@ class Planned:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Unrendered:
+class Unrendered(msgspec.Struct, frozen=True):
     """A channel for which a digest has no text."""
 
     digest_id: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -281,7 +280,7 @@ def _read(tx: Transaction, rows: Sequence[ChangeRow]) -> list[Change]:
     for id, stored in found.items():
         announce, sources = seen.get(id, ("", ()))
         paper = structs.replace(stored.paper, announce=announce) if announce else stored.paper
-        read[id] = replace(stored, paper=paper), sources
+        read[id] = structs.replace(stored, paper=paper), sources
     return [
         Change(read[id][0], revision, ChangeKind(kind), parse_moment(at), read[id][1])
         for id, revision, kind, at in rows

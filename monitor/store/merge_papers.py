@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -189,7 +188,7 @@ def _write_paper(
         before = whole.get(into[id])
         whole[into[id]] = _together(before, one) if before else one
     rows = [
-        paper_rows.columns(replace(one, revision=max(newest[id], 1)))
+        paper_rows.columns(structs.replace(one, revision=max(newest[id], 1)))
         | {"of": id, "purged_at": now if one.purged else None}
         for id, one in whole.items()
     ]
@@ -203,7 +202,7 @@ def _together(kept: StoredPaper, lost: StoredPaper) -> StoredPaper:
     either = kept.paper.withdrawn or lost.paper.withdrawn
     withdrawn = lost.paper.withdrawn if later else either
     times = [at for at in (kept.news_at, lost.news_at) if at]
-    return replace(
+    return structs.replace(
         kept,
         paper=structs.replace(paper, withdrawn=withdrawn),
         first_seen=min(kept.first_seen, lost.first_seen),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from operator import itemgetter
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from monitor.model import ChangeKind, Sighting, StoredPaper
 from monitor.store import common, paper_index, schema, sighting_texts
@@ -26,8 +27,7 @@ _change = schema.change.c
 Key = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeRow:
+class ChangeRow(msgspec.Struct, frozen=True):
     """A change of a paper that was news. `matched_at` is None until topics were matched."""
 
     revision: int
@@ -37,8 +37,7 @@ class ChangeRow:
     matched_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Where a paper came from, with its identifiers, sightings and changes."""
 
     stored: StoredPaper

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from monitor.model import Decision, IncomingPaper
 from monitor.store import (

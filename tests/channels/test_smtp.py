@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import trustme
+from msgspec import structs
 
 from monitor.channels.email.session import Letter
 from monitor.channels.email.smtp import SmtpServer
@@ -339,7 +340,7 @@ def test_E27_each_phase_has_a_time_of_its_own(mx: ScriptedSmtp, phase: str) -> N
     """The phase that keeps us waiting is over in its time, and the longer ones are not waited."""
     mx.script[phase].append(Patient(60, "250 late"))
     patient = dict.fromkeys(BEFORE_THE_DOT, 60.0) | {phase: 0.1}
-    ours, commit = server(mx.port, timeouts=replace(QUICK, **patient)), Commit()
+    ours, commit = server(mx.port, timeouts=structs.replace(QUICK, **patient)), Commit()
     outcome = in_thread(lambda: ours.send(letter(), commit))()
     assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, BEFORE_THE_DOT[phase])
     assert commit.calls == 0
@@ -351,7 +352,7 @@ def test_E27_E33_a_server_that_stops_reading_the_text_is_tried_again(mx: Scripte
     mx.script["data"].append(Deaf("354 go on"))
     long = replace(letter(), content=b"x" * 62 + b"\r\n")
     long = replace(long, content=long.content * 300_000)
-    ours, commit = server(mx.port, timeouts=replace(QUICK, data=60, block=0.1)), Commit()
+    ours, commit = server(mx.port, timeouts=structs.replace(QUICK, data=60, block=0.1)), Commit()
     outcome = in_thread(lambda: ours.send(long, commit))()
     assert (outcome.state, outcome.channel_down, commit.calls) == (DeliveryState.RETRY, False, 0)
     assert ours.send(letter(), Commit()).state is DeliveryState.SENT
@@ -467,14 +468,14 @@ def test_M07_an_answer_that_comes_late_is_waited_for(mx: ScriptedSmtp) -> None:
 def test_M07_the_final_answer_has_a_longer_time_than_the_other_ones(mx: ScriptedSmtp) -> None:
     """What was in force before it is the time of a piece of the text."""
     mx.script["dot"].append(Patient(0.5, "250 2.0.0 at last"))
-    ours = server(mx.port, timeouts=replace(QUICK, block=0.1))
+    ours = server(mx.port, timeouts=structs.replace(QUICK, block=0.1))
     assert ours.send(letter(), Commit()).state is DeliveryState.SENT
 
 
 def test_a_server_that_never_answers_the_dot_is_unknown(mx: ScriptedSmtp) -> None:
     never = threading.Event()
     mx.script["dot"].append(Hold(never, "250 too late"))
-    ours = server(mx.port, timeouts=replace(QUICK, final=0.1))
+    ours = server(mx.port, timeouts=structs.replace(QUICK, final=0.1))
     assert ours.send(letter(), Commit()).state is DeliveryState.UNKNOWN
     never.set()
 
@@ -482,7 +483,7 @@ def test_a_server_that_never_answers_the_dot_is_unknown(mx: ScriptedSmtp) -> Non
 @pytest.mark.parametrize("goodbye", ["421 busy", Drop(), Patient(60, "221 late")])
 def test_M08_what_QUIT_answers_changes_nothing(mx: ScriptedSmtp, goodbye: Any) -> None:
     mx.always["quit"] = goodbye
-    ours = server(mx.port, timeouts=replace(QUICK, quit=0.1), per_connection=1)
+    ours = server(mx.port, timeouts=structs.replace(QUICK, quit=0.1), per_connection=1)
 
     def send_twice() -> list[DeliveryState]:
         states = [ours.send(letter(), Commit()).state for _ in range(2)]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 
 from monitor.match import Synonyms, TopicIndex, parse_query
 from monitor.match.evaluate import View

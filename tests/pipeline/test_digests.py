@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from monitor.clocks import clock_ahead
 from monitor.commands.preview import dry_run
@@ -154,7 +155,7 @@ def test_a_bad_topic_is_parked_named_in_the_digest_and_stops_no_other(house: Hou
     with house.opened() as app:
         topics = (*app.runtime.topics, Topic("broken", "((agent"))
         [lab] = app.runtime.subscriptions
-        lab = replace(lab, topics=("agents", "broken"))
+        lab = structs.replace(lab, topics=("agents", "broken"))
         parts = replace(app.runtime, topics=topics, subscriptions=(lab,))
         match(parts)
         composed: list[Digest] = []

@@ -13,14 +13,14 @@ import os
 import random
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from string import ascii_lowercase
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from msgspec import structs
+from msgspec.structs import replace
 
 from monitor.identity.keys import with_keys
 from monitor.model import Paper
@@ -122,7 +122,7 @@ class Work:
 
     def linked(self) -> Paper:
         keys = {**self.preprint().keys, "doi": f"10.1000/{self.number}"}
-        return structs.replace(self.preprint(), keys=keys)
+        return replace(self.preprint(), keys=keys)
 
 
 class History:
@@ -148,13 +148,13 @@ class History:
 
     def cross(self, work: Work) -> None:
         work.seen = True
-        cross = structs.replace(work.preprint(), raw_id=f"x{work.number}", announce="cross")
+        cross = replace(work.preprint(), raw_id=f"x{work.number}", announce="cross")
         self._read(SOURCES[work.version % 3], cross)
 
     def bare(self, work: Work) -> None:
         """The same text from a source that tells no identifiers, in capitals."""
         if work.seen and work.number not in self.linked:
-            shouted = structs.replace(
+            shouted = replace(
                 work.preprint(), title=work.title.upper(), keys={}, raw_id=f"b{work.number}"
             )
             self._read("mirror", shouted)
@@ -230,10 +230,10 @@ class History:
             origin = papers.origin(tx, id)
             if origin is None or ("arxiv", f"2601.{work.number:05}") not in origin.keys:
                 return
-            announced = replace(with_keys(structs.replace(work.article(), keys={})), keys=())
+            announced = replace(with_keys(replace(work.article(), keys={})), keys=())
             records = [(s.source, s.raw_id) for s in origin.sightings if s.source == "journal"]
             if doi in origin.keys and len(records) < len(origin.sightings):
-                kept = replace(with_keys(structs.replace(origin.stored.paper, keys={})), keys=())
+                kept = replace(with_keys(replace(origin.stored.paper, keys={})), keys=())
                 split_papers.split(tx, id, [doi], records, kept, announced, self.now)
                 work.may.update(name for name in READERS if not work.announced[name])
 

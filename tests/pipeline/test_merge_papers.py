@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections.abc import Iterator
 from itertools import permutations
@@ -151,7 +150,7 @@ def test_a_purged_paper_comes_back_by_the_key_of_its_other_half(store: Database)
 def part(store: Database, id: int, keys: list[tuple[str, str]], *sources: str) -> int:
     """What `papers split` does."""
     named = with_keys(replace(origin(store, id).stored.paper, keys={}, url=""))
-    result = dataclasses.replace(named, keys=())
+    result = replace(named, keys=())
     with store.ingesting() as tx:
         records = [(s.source, s.raw_id) for s in origin(store, id).sightings if s.source in sources]
         return split_papers.split(tx, id, keys, records, result, result, NOW)

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
 from msgspec import structs
+from msgspec.structs import replace
 
 from monitor.model import ChangeKind, Decision, Paper
 from monitor.store import candidates, paper_index, papers, sql, write_papers

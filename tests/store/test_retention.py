@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 import msgspec
 import sqlalchemy as sa
 from msgspec import structs
+from msgspec.structs import replace
 
 from monitor.identity.keys import with_keys
 from monitor.model import ChangeKind, Paper, Run, RunOutcome

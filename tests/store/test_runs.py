@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from monitor.model import Run, RunOutcome, SourceReport, SourceWarning
 from monitor.store import documents, heartbeats, incidents, runs, schema

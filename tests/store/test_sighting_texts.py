@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 from msgspec import structs
+from msgspec.structs import replace
 
 from monitor.model import SightingText
 from monitor.store import sighting_texts
