@@ -112,11 +112,19 @@ def join(found: Sequence[Features]) -> Rows:
     """Return the words of several papers; those of each paper stay in their order."""
     places, weights = map(np.concatenate, zip(*found, strict=True))
     numbers = np.repeat(np.arange(len(found)), [len(one.places) for one in found])
-    # NumPy sorts numbers several times as fast as it finds their order (`argsort`).
-    keys = places.astype(np.int64) << 32 | np.arange(len(places))
-    keys.sort()
-    order = keys & 0xFFFFFFFF
-    return Rows(numbers[order], (keys >> 32).astype(np.int32), weights[order])
+    order = _in_order(places)
+    return Rows(numbers[order], places[order], weights[order])
+
+
+def _in_order(places: Places) -> NDArray[np.int64]:
+    """Return the order of places, equal ones as they come.
+
+    By their low 16 bits, then by the others: NumPy sorts small numbers by radix, which takes as
+    long on every processor. Larger ones take three times as long on some.
+    """
+    order = places.astype(np.uint16).argsort(kind="stable")
+    above = (places >> 16).astype(np.uint8)
+    return order[above[order].argsort(kind="stable")]
 
 
 def places_of(texts: Iterable[str]) -> list[int]:
