@@ -70,7 +70,7 @@ def channel_class(kind: str) -> type[Channel]:
 def _entry_points(group: str, places: tuple[str, ...]) -> dict[str, str]:
     """Look through all installed packages once for each set of places: it takes 20 ms.
 
-    What is built in, and goes first, is used without it.
+    Kinds that are built in take precedence and are found without it.
     """
     return {point.name: point.value for point in entry_points(group=group)}
 

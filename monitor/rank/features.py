@@ -119,8 +119,8 @@ def join(found: Sequence[Features]) -> Rows:
 def _in_order(places: Places) -> NDArray[np.int64]:
     """Return the order of places, equal ones as they come.
 
-    By their low 16 bits, then by the others: NumPy sorts small numbers by radix, which takes as
-    long on every processor. Larger ones take three times as long on some.
+    They are sorted by their low 16 bits, then by the rest. NumPy sorts 16-bit numbers by radix,
+    which is fast on every processor; its sort of larger numbers is slow on some.
     """
     order = places.astype(np.uint16).argsort(kind="stable")
     above = (places >> 16).astype(np.uint8)

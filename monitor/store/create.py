@@ -1,6 +1,6 @@
-"""Making the tables of a new SQLite store: what its migrations would make, at once.
+"""Creating the tables of a new SQLite store, the same ones that the migrations make.
 
-Alembic takes longer to import and to go through them than the tables take to make.
+It needs no Alembic, which takes much longer to import than the tables take to create.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _SEARCH_INDEX = (
     "CREATE VIRTUAL TABLE paper_words USING fts5(words, content='', detail=none,"
     " columnsize=0, tokenize=\"ascii tokenchars '!#$%&()*+,-./:;<=>?@[\\]^_`{|}~'\")"
 )
-# As Alembic makes it: the migrations to come start from the version it names.
+# Alembic's own table: later migrations start from the version in it.
 _version = sa.Table(
     "alembic_version",
     sa.MetaData(),
@@ -24,7 +24,7 @@ _version = sa.Table(
 
 
 def create_tables(database: Database) -> None:
-    """Make the tables of a new store in one transaction, if no other process just did.
+    """Create the tables of a new store in one transaction, unless another process just did.
 
     Raises StoreError.
     """

@@ -7,8 +7,8 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, In
 
 from monitor.store.sql import Id, Instant
 
-# The newest migration. A store with this version needs none, and Alembic is not imported. A new
-# one on SQLite is made as it by `create`.
+# The newest migration. Alembic is not imported for a store with this version, nor for a new one on
+# SQLite, which `create` makes.
 VERSION = "0024"
 
 metadata = sa.MetaData(

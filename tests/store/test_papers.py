@@ -5,7 +5,6 @@ import threading
 
 import pytest
 import sqlalchemy as sa
-from msgspec import structs
 from msgspec.structs import replace
 
 from monitor.model import ChangeKind, Decision, Paper
@@ -50,7 +49,7 @@ def test_a_new_paper_is_stored_whole_and_waits_to_be_matched(store: Database) ->
     one = replace(keyed("x", ("arxiv", "1"), ("doi", "10.1/a"), ("doi", "10.1/b")), paper=WHOLE)
     [id] = ingest(store, new(one))
     back = stored(store, id)
-    assert back.paper == structs.replace(WHOLE, keys={"arxiv": "1", "doi": ("10.1/a", "10.1/b")})
+    assert back.paper == replace(WHOLE, keys={"arxiv": "1", "doi": ("10.1/a", "10.1/b")})
     assert (back.first_seen, back.news_at, back.revision) == (NOW, NOW, 1)
     assert waiting(store) == [(id, 1, ChangeKind.NEW)]
 
@@ -171,7 +170,7 @@ def test_a_moment_without_a_time_zone_is_no_moment(store: Database) -> None:
 
 def test_a_twin_adds_its_keys_to_the_paper_it_repeats(store: Database) -> None:
     first, again = keyed("A", ("arxiv", "1")), keyed("A", ("doi", "10.1/x"), raw_id="2")
-    filling = replace(again, paper=structs.replace(again.paper, abstract="Stands here."))
+    filling = replace(again, paper=replace(again.paper, abstract="Stands here."))
     ids = ingest(store, new(first), Decision(filling, None, earlier_in_chunk=0), new(arxiv("3")))
     assert ids == [ids[0], ids[0], ids[0] + 1]
     back = stored(store, ids[0])

@@ -6,7 +6,6 @@ from datetime import datetime
 
 import msgspec
 import sqlalchemy as sa
-from msgspec import structs
 from msgspec.structs import replace
 
 from monitor.identity.keys import with_keys
@@ -39,8 +38,8 @@ def test_a_purged_paper_that_returns_is_known_and_announced_to_nobody(store: Dat
     assert ids(store) == []
     gone = origin(store, 1)
     assert (gone.stored.purged, gone.stored.paper.abstract, gone.changes) == (True, "", ())
-    again = read(store, "feed", ONE, structs.replace(TWO, url="https://x.org/2"), now=LATER)
-    mirror = read(store, "mirror", structs.replace(ONE, keys={}, raw_id="m"), now=LATER)
+    again = read(store, "feed", ONE, replace(TWO, url="https://x.org/2"), now=LATER)
+    mirror = read(store, "mirror", replace(ONE, keys={}, raw_id="m"), now=LATER)
     kinds = [decision.kind for decision in (*again.decisions, *mirror.decisions)]
     assert set(kinds) == {None}
     assert (ids(store), tell(store, now=LATER)) == ([], [])
@@ -51,10 +50,10 @@ def test_a_later_version_of_a_purged_paper_is_a_revision_and_it_is_there_again(
 ) -> None:
     subscribe(store, "ada")
     watch(store, "t")
-    read(store, "feed", structs.replace(ONE, version=1))
+    read(store, "feed", replace(ONE, version=1))
     tell(store)
     purge(store)
-    again = read(store, "feed", structs.replace(ONE, version=2), now=LATER)
+    again = read(store, "feed", replace(ONE, version=2), now=LATER)
     assert [decision.kind for decision in again.decisions] == [ChangeKind.REVISED]
     assert ids(store) == [1]
     assert origin(store, 1).stored.paper.abstract == ONE.abstract
@@ -187,7 +186,7 @@ def test_papers_from_before_there_were_blocks_are_given_theirs(store: Database) 
         batches += 1
     assert batches == 2
     typo = with_keys(Paper("Folding of Chanis", authors=("Franklin, Rosalind", "X Y"), raw_id="z"))
-    exact = with_keys(structs.replace(TWO, keys={}, raw_id="q"))
+    exact = with_keys(replace(TWO, keys={}, raw_id="q"))
     with store.reading() as tx:
         near, same = offered(tx, "s", [typo, exact])
         assert papers.count(tx) == 3

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from msgspec import structs
 from msgspec.structs import replace
 
 from monitor.model import SightingText
@@ -20,7 +19,7 @@ def test_a_text_is_written_only_when_it_changes(sqlite: Database) -> None:
         before = changes(tx)
         sighting_texts.write(tx, "feed", [(id, record)])
         assert changes(tx) == before
-        other = structs.replace(record.paper, venue="Journal of Sand")
+        other = replace(record.paper, venue="Journal of Sand")
         sighting_texts.write(tx, "feed", [(id, replace(record, paper=other))])
         assert changes(tx) == before + 1
 

@@ -24,7 +24,7 @@ KEPT = 32
 # Where UTF-8 takes so many bytes more than there are characters, a share of all, base64 is shorter.
 _BASE64_FROM = 1 / 10
 
-# Bytes of a paragraph that is kept as it goes over the wire.
+# Encoded paragraphs of at most so many bytes are kept.
 _SHORT = 1_000
 
 # 7-bit on the wire: no server on the way has to re-encode, and signatures stay whole.
@@ -94,7 +94,7 @@ def _quote_paragraph(paragraph: bytes) -> bytes:
 
 
 def _quote(paragraph: bytes) -> bytes:
-    """Return a paragraph without its end of line as quoted-printable with it, on the wire."""
+    """Return a paragraph, and an end of line after it, as quoted-printable on the wire."""
     return binascii.b2a_qp(paragraph + b"\n", istext=True).replace(b"\n", b"\r\n")
 
 
