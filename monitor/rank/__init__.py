@@ -1,6 +1,7 @@
 """The order that a reader's answers teach: a linear model of words, learned anew from the answers.
 
 features   a paper as weights of its words
+columns    the words of some papers numbered
 learn      a ranking from judged papers; what it says of a paper, and why
 products   how alike each two judged papers are
 values     judged papers, and what a ranking says

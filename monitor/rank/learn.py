@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 
 import numpy as np
@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from monitor.kept import kept
 from monitor.model import Paper
+from monitor.rank.columns import find, number
 from monitor.rank.features import (
     Features,
-    Places,
+    Numbers,
     features,
     join,
     pack,
@@ -31,10 +32,8 @@ from monitor.rank.features import (
     weigh,
     written_words,
 )
-from monitor.rank.products import count_places, multiply_rows
+from monitor.rank.products import invert, multiply_rows, tabulate
 from monitor.rank.values import Judged, PaperShare, Place, Reason, Verdict, Why, WordShare
-
-Numbers = NDArray[np.float64]
 
 _SHARE = itemgetter(1)
 
@@ -42,6 +41,7 @@ MAX_JUDGED = 300
 MAX_UNJUDGED = 200
 _WEIGHTS: dict[Verdict, float] = {"wanted": 1.0, "unwanted": 0.1, "unjudged": 0.02}
 _TOPIC_WEIGHT = 0.3
+_ROW_WEIGHTS = [*_WEIGHTS.values(), _TOPIC_WEIGHT]
 # The score of the words is worth less with every wanted paper. Its highest value is 7.5.
 _LEXICAL_SHARE = 0.09
 _LEXICAL_FADES = 0.3
@@ -60,10 +60,9 @@ def learn(judged: Sequence[Judged], topic_words: Sequence[str]) -> Ranking:
 
     The newest 300 judgements and the newest 200 unjudged papers count.
     """
-    silent = [n for n, one in enumerate(judged) if one.verdict == "unjudged"]
-    answered = sorted(set(range(len(judged))).difference(silent))
-    newest = sorted(answered[-MAX_JUDGED:] + silent[-MAX_UNJUDGED:])
-    return Ranking([judged[n] for n in newest], topic_words)
+    answered = [one for one in judged if one.verdict != "unjudged"]
+    unjudged = [one for one in judged if one.verdict == "unjudged"]
+    return Ranking([*answered[-MAX_JUDGED:], *unjudged[-MAX_UNJUDGED:]], topic_words)
 
 
 @kept(1_024)
@@ -75,13 +74,13 @@ class Ranking:
     """What was learned from the judgements of one topic's readers."""
 
     def __init__(self, judged: Sequence[Judged], topic_words: Sequence[str]) -> None:
-        self.judged = tuple(judged)
-        verdicts = [one.verdict for one in judged]
-        self.wanted = verdicts.count("wanted")
-        self._unwanted = verdicts.count("unwanted")
-        self._is_wanted = np.array([verdict == "wanted" for verdict in verdicts], dtype=bool)
-        self._is_answered = np.array([verdict != "unjudged" for verdict in verdicts], dtype=bool)
-        self._row_weights = np.array([*map(_WEIGHTS.__getitem__, verdicts), _TOPIC_WEIGHT])
+        by_verdict = [[one for one in judged if one.verdict == verdict] for verdict in _WEIGHTS]
+        self.judged = tuple(chain.from_iterable(by_verdict))
+        # Rows follow this order, so that of each kind they are a slice.
+        self.wanted, self._unwanted, unjudged = map(len, by_verdict)
+        self._answered = self.wanted + self._unwanted
+        self._row_weights = np.repeat(_ROW_WEIGHTS, [self.wanted, self._unwanted, unjudged, 1])
+        self._answers = np.repeat([1.0, -1.0, 1.0], [self.wanted, self._unwanted + unjudged, 1])
         self._fades = _LEXICAL_SHARE / (self.wanted + _LEXICAL_FADES)
         self._topic = _features_of_topic(tuple(topic_words))
         if self.wanted:
@@ -116,10 +115,8 @@ class Ranking:
         scores = (learned + self._fades * np.array(lexical) / _MAX_LEXICAL).tolist()
         if not self.calibrated:
             return [Place(one, False, False) for one in scores]
-        known, wanted = self._left_out
-        apart = np.abs(known - learned[:, np.newaxis])
-        nearest = np.argsort(apart, axis=1, kind="stable")[:, :_NEAREST]
-        likely = wanted[nearest].sum(axis=1) >= _LIKELY_OF_NEAREST
+        ends, likely_in = self._windows
+        likely = likely_in.take(ends.searchsorted(learned))
         likely &= learned >= self._median
         folds = learned < self._lowest_wanted
         return list(map(Place, scores, likely.tolist(), folds.tolist()))
@@ -133,17 +130,17 @@ class Ranking:
         """Return what the score of a paper is made of, but for the lexical part."""
         if not self.wanted:
             return Why((), (), 0.0, 0.0)
-        found = features(paper)
-        shares = (self._a * self._products_with(found)).tolist()
+        words = join([features(paper)])
+        at = find(self._places, words.places)
+        shares = (self._a * self._products_with(at, words.weights)).tolist()
         papers = map(PaperShare, self.judged, shares[:-1])
-        at, shared = self._find(found.places)
-        weighed = self._beta[at] * found.weights[shared]
-        of_words = zip(found.places[shared].tolist(), weighed.tolist(), strict=True)
+        weighed = self._beta.take(at) * words.weights
+        of_words = zip(words.places.tolist(), weighed.tolist(), strict=True)
         written = written_words(paper.title, paper.abstract)
-        words = (WordShare(written[place], share) for place, share in of_words if share)
+        known = (WordShare(written[place], share) for place, share in of_words if share)
         return Why(
             papers=tuple(sorted((one for one in papers if one.share), key=_SHARE, reverse=True)),
-            words=tuple(sorted(words, key=_SHARE, reverse=True)),
+            words=tuple(sorted(known, key=_SHARE, reverse=True)),
             topic=shares[-1],
             base=self._base,
         )
@@ -157,109 +154,98 @@ class Ranking:
         """
         if not self.wanted or not papers:
             return [Reason(None, ()) for _ in papers]
-        rows = join([features(paper) for paper in papers])
-        at, shared = self._find(rows.places)
-        numbers, weights = rows.numbers[shared], rows.weights[shared]
-        likes = self._nearest_wanted(numbers, at, weights, len(papers))
-        of_words = self._beta[at] * weights
-        good = np.flatnonzero(of_words > 0)
+        words = join([features(paper) for paper in papers])
+        at = find(self._places, words.places)
+        likes = self._nearest_wanted(words.numbers, at, words.weights, len(papers))
+        shares = self._beta.take(at) * words.weights
+        good = np.flatnonzero(shares > 0)
         # By paper, the largest first; equal ones by their places.
-        good = good[np.lexsort((-of_words[good], numbers[good]))]
-        ends = np.bincount(numbers[good], minlength=len(papers)).cumsum().tolist()
-        places = rows.places[shared[good]].tolist()
+        order = good.take(np.lexsort((-shares.take(good), words.numbers.take(good))))
+        ends = np.bincount(words.numbers.take(good), minlength=len(papers)).cumsum().tolist()
+        places = words.places.take(order).tolist()
         return [
-            Reason(like, tuple(islice(filter(None, map(words.get, places[start:end])), most)))
-            for like, words, start, end in zip(likes, shown, [0, *ends[:-1]], ends, strict=True)
+            Reason(like, tuple(islice(filter(None, map(written.get, places[start:end])), most)))
+            for like, written, start, end in zip(likes, shown, [0, *ends[:-1]], ends, strict=True)
         ]
 
     def _nearest_wanted(
-        self, numbers: NDArray[np.int64], at: NDArray[np.int64], weights: Numbers, count: int
+        self,
+        numbers: NDArray[np.int64],
+        at: NDArray[np.int64],
+        weights: Numbers,
+        count: int,
     ) -> list[Judged | None]:
         """Return the wanted paper that adds most to each paper's score, if one adds anything."""
-        columns = np.full(len(self._places), -1)
-        columns[at] = 0
-        used = np.flatnonzero(columns == 0)
-        columns[used] = np.arange(len(used))
-        wanted = np.flatnonzero(self._is_wanted)
-        row_of = np.full(len(self.judged) + 1, -1)
-        row_of[wanted] = np.arange(len(wanted))
-        rows, places = row_of[self._row_of], columns[self._columns]
-        here = np.flatnonzero((rows >= 0) & (places >= 0))
-        table = np.zeros((len(wanted), len(used)), np.float32)
-        table[rows[here], places[here]] = self._weights[here]
+        known = np.flatnonzero(at >= 0)
+        used, columns = number(at.take(known))
         found = np.zeros((count, len(used)), np.float32)
-        found[numbers, columns[at]] = weights
-        shares = (found @ table.T) * self._a[wanted]
+        found[numbers.take(known), columns] = weights.take(known)
+        end, shape = self._ends[self.wanted - 1], (self.wanted, len(self._places))
+        words = self._row_of[:end], self._columns[:end], self._weights[:end]
+        shares = (found @ tabulate(*words, used, shape).T) * self._a[: self.wanted]
         best = shares.argmax(axis=1).tolist()
         return [
-            self.judged[wanted[column]] if shares[row, column] > 0 else None
+            self.judged[column] if shares[row, column] > 0 else None
             for row, column in enumerate(best)
         ]
 
     def _solve(self) -> None:
         """Solve for `a`; note what each word weighs, and the sum of `a`."""
         rows = join([*(one.words or features(one.paper) for one in self.judged), self._topic])
-        self._row_of, self._weights = rows.numbers, rows.weights
-        self._places, counts = count_places(rows.places)
-        self._columns = np.repeat(np.arange(len(counts)), counts)
-        self._with_end = np.append(self._places, -1)  # what is after all has no place
+        self._row_of, self._weights, self._ends = rows.numbers, rows.weights, rows.ends
+        self._places, self._columns = number(rows.places)
         size = len(self.judged) + 1
-        matrix = multiply_rows(self._row_of, counts, self._weights, size) + 1.0
-        matrix.flat[:: size + 1] += 1 / self._row_weights
-        # Of the inverse, `_left_out` needs the columns of the answered papers.
-        answered = np.flatnonzero(self._is_answered)
-        asked = np.zeros((size, len(answered) + 1))
-        asked[:, 0] = self._answers()
-        asked[answered, np.arange(1, len(answered) + 1)] = 1.0
-        solved = np.linalg.solve(matrix, asked)
-        self._a = solved[:, 0]
-        self._inverse_diagonal = solved[answered, np.arange(1, len(answered) + 1)]
-        shares = self._weights * self._a[self._row_of]
-        self._beta = np.bincount(self._columns, shares, len(self._places))
+        matrix = multiply_rows(self._row_of, self._columns, self._weights, size) + 1.0
+        # The product of a row with itself is 1, of one without words 0.
+        has_words = np.diff(rows.ends, prepend=0) > 0
+        matrix.flat[:: size + 1] += has_words + 1 / self._row_weights
+        inverse = invert(matrix)
+        self._a = inverse @ self._answers
+        self._inverse_diagonal = inverse.diagonal()
+        shares = self._weights * self._a.take(self._row_of)
+        # One more at the end, for words that no judged paper has.
+        self._beta = np.bincount(self._columns, shares, len(self._places) + 1)
         self._base = float(self._a.sum())
-
-    def _answers(self) -> Numbers:
-        return np.append(np.where(self._is_wanted, 1.0, -1.0), 1.0)
 
     def _f(self, papers: Sequence[Paper]) -> Numbers:
         """Return f(x) of each paper. Words are added in order: no other paper changes a bit."""
-        rows = join([features(paper) for paper in papers])
-        at, shared = self._find(rows.places)
-        shares = self._beta[at] * rows.weights[shared]
-        sums = np.bincount(rows.numbers[shared], shares, len(papers)).astype(np.float64)
-        return sums + self._base
+        words = join([features(paper) for paper in papers])
+        shares = self._beta.take(find(self._places, words.places)) * words.weights
+        return np.bincount(words.numbers, shares, len(papers)).astype(np.float64) + self._base
 
-    def _find(self, places: Places) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the columns of words that judged papers have, and which words they are."""
-        at = self._places.searchsorted(places)
-        shared = np.flatnonzero(self._with_end.take(at) == places)
-        return at[shared], shared
-
-    def _products_with(self, found: Features) -> Numbers:
-        """Return the products of a paper with all rows."""
-        at, shared = self._find(found.places)
-        here = np.zeros(len(self._places))
-        here[at] = found.weights[shared]
-        shares = here[self._columns] * self._weights
-        return np.bincount(self._row_of, shares, len(self.judged) + 1).astype(np.float64)
+    def _products_with(self, at: NDArray[np.int64], weights: Numbers) -> Numbers:
+        """Return the products of a paper, as columns and weights, with all rows."""
+        here = np.zeros(len(self._places) + 1)
+        here[at] = weights
+        here[-1] = 0.0
+        shares = here.take(self._columns) * self._weights
+        return np.bincount(self._row_of, shares, len(self._a)).astype(np.float64)
 
     @cached_property
-    def _left_out(self) -> tuple[Numbers, NDArray[np.bool_]]:
-        """What each judged paper would score had it not been judged, and whether it is wanted.
+    def _left_out(self) -> Numbers:
+        """What each answered paper would score had it not been, the wanted ones first.
 
         In closed form: yᵢ - aᵢ / (A⁻¹)ᵢᵢ, with A the matrix that was solved.
         """
-        answered = np.flatnonzero(self._is_answered)
-        scores = self._answers()[answered] - self._a[answered] / self._inverse_diagonal
-        return scores, self._is_wanted[answered]
+        scores: Numbers = self._answers - self._a / self._inverse_diagonal
+        return scores[: self._answered]
+
+    @cached_property
+    def _windows(self) -> tuple[Numbers, NDArray[np.bool_]]:
+        """Each ten scores of answered papers in a row: where they stop being the ten that are
+        nearest to a score, and whether so many of them were wanted that a paper is likely."""
+        order = self._left_out.argsort(kind="stable")
+        scores = self._left_out[order]
+        wanted = np.append(0, (order < self.wanted).cumsum())
+        likely = wanted[_NEAREST:] - wanted[:-_NEAREST] >= _LIKELY_OF_NEAREST
+        return (scores[:-_NEAREST] + scores[_NEAREST:]) / 2, likely
 
     @cached_property
     def _median(self) -> float:
-        scores = np.sort(self._left_out[0])
+        scores = np.sort(self._left_out)
         return float(scores[(len(scores) - 1) // 2] + scores[len(scores) // 2]) / 2
 
     @cached_property
     def _lowest_wanted(self) -> float:
-        scores, wanted = self._left_out
-        lowest = np.sort(scores[wanted])
+        lowest = np.sort(self._left_out[: self.wanted])
         return float(np.interp(_FOLDED_SHARE * (len(lowest) - 1), np.arange(len(lowest)), lowest))

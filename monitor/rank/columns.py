@@ -1,0 +1,45 @@
+"""Columns: the words of some papers numbered, each distinct one once, by lookup instead of sorting.
+
+A table with a number for each place is used again and again, since to make one takes longer than
+to number the words of a hundred papers. What an earlier call left in it is never trusted.
+"""
+
+from __future__ import annotations
+
+from threading import local
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.rank.features import PLACES, Places
+
+
+class _Table(local):
+    """A table for each thread."""
+
+    def __init__(self) -> None:
+        self.numbers = np.zeros(PLACES, np.int64)
+
+
+_table = _Table()
+
+
+def number(places: Places) -> tuple[Places, NDArray[np.int64]]:
+    """Return the distinct ones of some places, and for each place which of them it is."""
+    numbers = _table.numbers
+    at = np.arange(len(places))
+    numbers[places] = at
+    # Of equal places one keeps its number in the table, whichever it is.
+    distinct = places.take(np.flatnonzero(numbers.take(places) == at))
+    numbers[distinct] = at[: len(distinct)]
+    return distinct, numbers.take(places)
+
+
+def find(distinct: Places, places: Places) -> NDArray[np.int64]:
+    """Return for each place which of the distinct ones it is, -1 for those that are none."""
+    if not len(distinct):
+        return np.full(len(places), -1)
+    numbers = _table.numbers
+    numbers[distinct] = np.arange(len(distinct))
+    found = numbers.take(places)
+    return np.where(distinct.take(found, mode="clip") == places, found, -1)
