@@ -9,7 +9,7 @@ from operator import itemgetter
 
 from monitor.digest.key_sentences import sentence_value
 from monitor.kept import kept
-from monitor.model import DigestPaper
+from monitor.model import DigestPaper, MatchReason
 from monitor.text import clean, sentences
 
 Span = tuple[int, int]
@@ -34,16 +34,13 @@ class Passage:
 
 def headline(entry: DigestPaper) -> Passage:
     """Return the title with what matched in it."""
-    title, places = _field(entry, "title", entry.paper.title)
-    if len(title) <= LONG_TITLE:
-        return Passage(title, tuple(places))
-    return _cut(title, places, (0, len(title)), LONG_TITLE)
+    return _headline(entry.paper.title, entry.reasons)
 
 
 def whole_abstract(entry: DigestPaper) -> Passage:
     """Return all of the abstract with what matched in it."""
-    abstract, places = _field(entry, "abstract", entry.paper.abstract)
-    return Passage(abstract, tuple(places))
+    abstract, places = _mark("abstract", entry.paper.abstract, entry.reasons)
+    return Passage(abstract, places)
 
 
 def excerpt(entry: DigestPaper) -> Passage:
@@ -53,13 +50,21 @@ def excerpt(entry: DigestPaper) -> Passage:
     something did. Where no sentence says what was done, they are the two neighbours that hold most
     of what matched. An ellipsis stands in each gap, and where a sentence was cut.
     """
-    abstract, places = _field(entry, "abstract", entry.paper.abstract)
-    return _excerpt(abstract, tuple(places))
+    return _excerpt(entry.paper.abstract, entry.reasons)
 
 
 # A paper is shown to several subscribers, each in several forms.
 @kept(1_024)
-def _excerpt(abstract: str, places: tuple[Span, ...]) -> Passage:
+def _headline(title: str, reasons: tuple[MatchReason, ...]) -> Passage:
+    title, places = _mark("title", title, reasons)
+    if len(title) <= LONG_TITLE:
+        return Passage(title, places)
+    return _cut(title, places, (0, len(title)), LONG_TITLE)
+
+
+@kept(1_024)
+def _excerpt(abstract: str, reasons: tuple[MatchReason, ...]) -> Passage:
+    abstract, places = _mark("abstract", abstract, reasons)
     bounds, alone = _value_sentences(abstract)
     words = [len(_words_in(abstract, places, span)) for span in bounds]
     values = [_value(value, hits) for value, hits in zip(alone, words, strict=True)]
@@ -110,32 +115,26 @@ def _join(first: Passage, second: Passage, gap: str) -> Passage:
     return Passage(f"{first.text}{gap}{second.text}", (*first.spans, *moved))
 
 
-def _field(entry: DigestPaper, field: str, text: str) -> tuple[str, list[Span]]:
+def _mark(field: str, text: str, reasons: Sequence[MatchReason]) -> tuple[str, tuple[Span, ...]]:
     """A field as one clean line; its marks hold only when it was that already."""
     line = _clean(text)
-    return line, _places(entry, field, len(line)) if line == text else []
+    return line, _places(field, len(line), reasons) if line == text else ()
 
 
 # A paper's title and abstract are asked for in each form of each digest that shows it in full.
 _clean = kept(2_048)(clean)
 
 
-def _places(entry: DigestPaper, field: str, length: int) -> list[Span]:
+def _places(field: str, length: int, reasons: Sequence[MatchReason]) -> tuple[Span, ...]:
     """The marks of all topics in one field, those that touch or overlap made one."""
     merged: list[Span] = []
-    spans = {
-        span
-        for matched in entry.matched
-        for why in matched.why
-        if why.field == field
-        for span in why.spans
-    }
+    spans = {span for why in reasons if why.field == field for span in why.spans}
     for start, end in sorted(span for span in spans if 0 <= span[0] < span[1] <= length):
         if merged and start <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
             merged.append((start, end))
-    return merged
+    return tuple(merged)
 
 
 def _best_window(text: str, places: Sequence[Span]) -> Span:

@@ -33,7 +33,7 @@ from monitor.store import judgements
 from monitor.store.database import Transaction
 
 if TYPE_CHECKING:
-    from monitor.rank import Features, Judged, Place, Ranking, Reason, Verdict
+    from monitor.rank import Judged, Place, Ranking, Reason, Verdict
 
 _VERDICTS: dict[str, Verdict] = {WANTED: "wanted", UNWANTED: "unwanted", UNJUDGED: "unjudged"}
 LEARNED, NEWEST = "learned", "newest"
@@ -83,24 +83,30 @@ class JudgedPapers:
     """Judged papers read in one run: several subscriptions have answered the same."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Paper, Features]] = {}
+        self._known: dict[int, dict[Verdict, Judged]] = {}
 
     def read(self, tx: Transaction, verdicts: Mapping[int, Verdict]) -> list[Judged]:
         """Return papers with their verdicts, but for those whose text was purged."""
-        from monitor.rank import Judged, count_words, weigh  # loads NumPy
-
         missing = [id for id in verdicts if id not in self._known]
         if len(self._known) + len(missing) > MAX_READ:
             self._known, missing = {}, list(verdicts)
-        texts = judgements.texts(tx, missing) if missing else {}
-        words = weigh([count_words(*text) for text in texts.values()])
-        for (id, (title, _)), one in zip(texts.items(), words, strict=True):
-            self._known[id] = Paper(title), one
+        if missing:
+            self._known |= _judged_as_each(judgements.texts(tx, missing))
         return [
-            Judged(known[0], verdict, known[1])
-            for id, verdict in verdicts.items()
-            if (known := self._known.get(id))
+            judged[verdict] for id, verdict in verdicts.items() if (judged := self._known.get(id))
         ]
+
+
+def _judged_as_each(texts: Mapping[int, tuple[str, str]]) -> dict[int, dict[Verdict, Judged]]:
+    """Return papers by id with each verdict that one may get."""
+    from monitor.rank import Judged, count_words, weigh  # loads NumPy
+
+    words = weigh([count_words(*text) for text in texts.values()])
+    return {
+        id: {verdict: Judged(paper, verdict, weighed) for verdict in _VERDICTS.values()}
+        for (id, (title, _)), weighed in zip(texts.items(), words, strict=True)
+        for paper in [Paper(title)]
+    }
 
 
 def order_of(

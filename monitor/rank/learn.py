@@ -182,7 +182,7 @@ class Ranking:
         found[numbers.take(known), columns] = weights.take(known)
         end, shape = self._ends[self.wanted - 1], (self.wanted, len(self._places))
         words = self._row_of[:end], self._columns[:end], self._weights[:end]
-        shares = (found @ tabulate(*words, used, shape).T) * self._a[: self.wanted]
+        shares = (found @ tabulate(*words, used, shape)) * self._a[: self.wanted]
         best = shares.argmax(axis=1).tolist()
         return [
             self.judged[column] if shares[row, column] > 0 else None

@@ -32,7 +32,7 @@ def multiply_rows(
     products += products.T
     # Half of the time of 64 bits, and exact to six digits.
     table = tabulate(rows, columns, weights, np.flatnonzero(counts > most), (size, len(counts)))
-    products += table @ table.T
+    products += table.T @ table
     np.fill_diagonal(products, 0.0)
     return products
 
@@ -44,14 +44,17 @@ def tabulate(
     asked: NDArray[np.int64],
     shape: tuple[int, int],
 ) -> NDArray[np.float32]:
-    """Return a table of words, with the columns that are `asked` for, of a matrix of this shape."""
-    height, width = shape[0], len(asked)
+    """Return the columns that are `asked` for of a matrix of this shape, each as a row.
+
+    Its words have rows, columns and weights.
+    """
+    height, width = len(asked), shape[0]
     number_of = np.full(shape[1], -1)
-    number_of[asked] = np.arange(width)
+    number_of[asked] = np.arange(height)
     numbers = number_of.take(columns)
     here = np.flatnonzero(numbers >= 0)
     table = np.zeros(height * width, np.float32)
-    table[rows.take(here) * width + numbers.take(here)] = weights.take(here)
+    table[numbers.take(here) * width + rows.take(here)] = weights.take(here)
     return table.reshape(height, width)
 
 

@@ -87,31 +87,31 @@ def of_paper(tx: Transaction, paper_id: int, who: str) -> list[tuple[str, str]]:
     return [(one.subscription, one.verdict) for one in rows]
 
 
-def _answers(
-    table: sa.Table, verdict: sa.ColumnElement[str], given: Sequence[str]
-) -> sa.Select[Any]:
-    one = table.c
-    every = sa.select(one.subscription, one.topic, one.paper_id, one.who, verdict, one.at, one.how)
-    return every.where(*(one[name] == sa.bindparam(name) for name in given))
+def _answers(columns: Sequence[str], *given: str) -> sa.CompoundSelect[Any]:
+    """All answers, or those with some columns as given, oldest first.
 
-
-def _both(*given: str) -> sa.Subquery:
-    """All answers, or those with some columns as given; each table is asked for those alone."""
-    saved = sa.literal(SAVED).label("verdict")
+    Each table is asked for those alone. All columns of `_IN_ORDER` must be among `columns`.
+    """
     return sa.union_all(
-        _answers(schema.judgement, _judgement.verdict, given),
-        _answers(schema.saved_paper, saved, given),
-    ).subquery()
+        *(
+            sa.select(*(_column(table, name) for name in columns)).where(
+                *(table.c[name] == sa.bindparam(name) for name in given)
+            )
+            for table in (schema.judgement, schema.saved_paper)
+        )
+    ).order_by(*_IN_ORDER)
 
 
-def _in_order(both: sa.Subquery) -> sa.Select[Any]:
-    one = both.c
-    return sa.select(both).order_by(one.at, one.paper_id, one.topic, one.who, one.verdict)
+def _column(table: sa.Table, name: str) -> sa.ColumnElement[Any]:
+    if name == "verdict" and table is schema.saved_paper:
+        return sa.literal(SAVED).label("verdict")
+    return table.c[name]
 
 
-_ALL_ANSWERS = _in_order(_both())
-_ANSWERS_OF_ONE = _in_order(_both("subscription"))
-_ANSWERS_TO_PAPER = _in_order(_both("paper_id", "who"))
+_IN_ORDER = ("at", "paper_id", "topic", "who", "verdict")
+_ALL_ANSWERS = _answers(("subscription", *_IN_ORDER, "how"))
+_ANSWERS_OF_ONE = _answers(("subscription", *_IN_ORDER, "how"), "subscription")
+_ANSWERS_TO_PAPER = _answers(("subscription", *_IN_ORDER), "paper_id", "who")
 
 
 def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, str]]:
@@ -119,25 +119,28 @@ def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, str]]:
 
     A saved paper is wanted, unless the person said otherwise of it.
     """
-    of_person: dict[tuple[str, int], dict[str, str]] = defaultdict(dict)
-    for topic, paper_id, who, verdict in fetch_for(tx, _verdicts, (), subscription=subscription):
-        said = of_person[topic, paper_id]
+    said: dict[tuple[str, int, str], str] = {}
+    for row in fetch_for(tx, _verdicts, (), subscription=subscription):
+        _, paper_id, topic, who, verdict = row
         if verdict != SAVED:
-            said[who] = verdict
+            said[topic, paper_id, who] = verdict
         else:
-            said.setdefault(who, WANTED)
-    found: dict[str, dict[int, str]] = defaultdict(dict)
-    for (topic, paper_id), said in of_person.items():
-        answers = list(said.values())
-        total = 2 * answers.count(WANTED) - len(answers)
-        found[topic][paper_id] = WANTED if total > 0 else UNWANTED if total < 0 else UNJUDGED
-    return dict(found)
+            said.setdefault((topic, paper_id, who), WANTED)
+    found: dict[str, dict[int, int]] = defaultdict(dict)
+    for (topic, paper_id, _), verdict in said.items():
+        of_topic = found[topic]
+        of_topic[paper_id] = of_topic.get(paper_id, 0) + (1 if verdict == WANTED else -1)
+    return {
+        topic: {
+            id: WANTED if total > 0 else UNWANTED if total < 0 else UNJUDGED
+            for id, total in totals.items()
+        }
+        for topic, totals in found.items()
+    }
 
 
-def _verdicts(dialect: str) -> sa.Select[Any]:
-    both = _both("subscription")
-    one = both.c
-    return _in_order(both).with_only_columns(one.topic, one.paper_id, one.who, one.verdict)
+def _verdicts(dialect: str) -> sa.CompoundSelect[Any]:
+    return _answers(_IN_ORDER, "subscription")
 
 
 def shown(tx: Transaction, subscription: str, topic: str, limit: int) -> list[int]:

@@ -28,7 +28,9 @@ _IDS = msgspec.json.Decoder(list[int])
 
 
 def fetch(
-    tx: sa.Connection, query: sa.Select[Any], parameters: Mapping[str, Any] | None = None
+    tx: sa.Connection,
+    query: sa.Select[Any] | sa.CompoundSelect[Any],
+    parameters: Mapping[str, Any] | None = None,
 ) -> list[tuple[Any, ...]]:
     """Return rows as the driver returns them, for queries with many thousands of rows.
 
@@ -40,7 +42,7 @@ def fetch(
 
 def fetch_for(
     tx: sa.Connection,
-    build: Callable[[str], sa.Select[Any]],
+    build: Callable[[str], sa.Select[Any] | sa.CompoundSelect[Any]],
     values: Iterable[Any],
     **parameters: Any,
 ) -> list[tuple[Any, ...]]:
@@ -63,7 +65,9 @@ def fetch_for(
 
 
 @cache
-def _compile(build: Callable[[str], sa.Select[Any]]) -> tuple[str, dict[str, Any]]:
+def _compile(
+    build: Callable[[str], sa.Select[Any] | sa.CompoundSelect[Any]],
+) -> tuple[str, dict[str, Any]]:
     """Return the text of a query for SQLite, and its constant parameters."""
     query = build("sqlite").compile(dialect=sqlite.dialect(paramstyle="named"))
     return str(query), dict(query.params)
