@@ -52,7 +52,15 @@ from monitor.model.identity import (
     SightingText,
     StoredPaper,
 )
-from monitor.model.judgements import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement
+from monitor.model.judgements import (
+    SAVED,
+    UNJUDGED,
+    UNWANTED,
+    VERDICTS,
+    WANTED,
+    Judgement,
+    Verdict,
+)
 from monitor.model.paper_filters import PaperFilter
 from monitor.model.revisions import EarlierText, Revision
 from monitor.model.shares import share_places
@@ -92,6 +100,7 @@ __all__ = [
     "SAVED",
     "UNJUDGED",
     "UNWANTED",
+    "VERDICTS",
     "WANTED",
     "AboutSubscription",
     "Candidate",
@@ -151,6 +160,7 @@ __all__ = [
     "TopicWhy",
     "UnsentMatch",
     "UsualCount",
+    "Verdict",
     "best_papers",
     "share_places",
 ]

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Final, Literal
 
 import msgspec
 
-WANTED, UNWANTED, UNJUDGED = "wanted", "unwanted", "unjudged"
+Verdict = Literal["wanted", "unwanted", "unjudged"]
+WANTED: Final = "wanted"
+UNWANTED: Final = "unwanted"
+UNJUDGED: Final = "unjudged"
+VERDICTS: tuple[Verdict, ...] = (WANTED, UNWANTED, UNJUDGED)
 # The verdict of a row about a saved paper, which counts as wanted.
 SAVED = "saved"
 

@@ -19,7 +19,7 @@ from monitor.match.topics import parse_topic
 from monitor.match.tree import Near, Words, leaves
 from monitor.model import (
     UNJUDGED,
-    UNWANTED,
+    VERDICTS,
     WANTED,
     Change,
     Digest,
@@ -27,15 +27,15 @@ from monitor.model import (
     Paper,
     Placed,
     Topic,
+    Verdict,
 )
 from monitor.pipeline.runtime import Subscription
 from monitor.store import judgements
 from monitor.store.database import Transaction
 
 if TYPE_CHECKING:
-    from monitor.rank import Judged, Place, Ranking, Reason, Verdict
+    from monitor.rank import Judged, Place, Ranking, Reason
 
-_VERDICTS: dict[str, Verdict] = {WANTED: "wanted", UNWANTED: "unwanted", UNJUDGED: "unjudged"}
 LEARNED, NEWEST = "learned", "newest"
 MAX_WORDS = 3
 # Papers shown without an answer count for little; so many of the last are looked at.
@@ -83,30 +83,27 @@ class JudgedPapers:
     """Judged papers read in one run: several subscriptions have answered the same."""
 
     def __init__(self) -> None:
-        self._known: dict[int, dict[Verdict, Judged]] = {}
+        self._known: dict[Verdict, dict[int, Judged]] = {verdict: {} for verdict in VERDICTS}
 
     def read(self, tx: Transaction, verdicts: Mapping[int, Verdict]) -> list[Judged]:
         """Return papers with their verdicts, but for those whose text was purged."""
-        missing = [id for id in verdicts if id not in self._known]
-        if len(self._known) + len(missing) > MAX_READ:
-            self._known, missing = {}, list(verdicts)
-        if missing:
-            self._known |= _judged_as_each(judgements.texts(tx, missing))
-        return [
-            judged[verdict] for id, verdict in verdicts.items() if (judged := self._known.get(id))
-        ]
+        known = self._known
+        if missing := [id for id in verdicts if id not in known[UNJUDGED]]:
+            if len(known[UNJUDGED]) + len(missing) > MAX_READ:
+                for judged in known.values():
+                    judged.clear()
+                missing = list(verdicts)
+            self._add(judgements.texts(tx, missing))
+        return [known[verdict][id] for id, verdict in verdicts.items() if id in known[verdict]]
 
+    def _add(self, texts: Mapping[int, tuple[str, str]]) -> None:
+        from monitor.rank import Judged, count_words, weigh  # loads NumPy
 
-def _judged_as_each(texts: Mapping[int, tuple[str, str]]) -> dict[int, dict[Verdict, Judged]]:
-    """Return papers by id with each verdict that one may get."""
-    from monitor.rank import Judged, count_words, weigh  # loads NumPy
-
-    words = weigh([count_words(*text) for text in texts.values()])
-    return {
-        id: {verdict: Judged(paper, verdict, weighed) for verdict in _VERDICTS.values()}
-        for (id, (title, _)), weighed in zip(texts.items(), words, strict=True)
-        for paper in [Paper(title)]
-    }
+        words = weigh([count_words(*text) for text in texts.values()])
+        for (id, (title, _)), weighed in zip(texts.items(), words, strict=True):
+            paper = Paper(title)
+            for verdict, judged in self._known.items():
+                judged[id] = Judged(paper, verdict, weighed)
 
 
 def order_of(
@@ -137,15 +134,14 @@ def _ranking(
     tx: Transaction,
     subscription: str,
     topic: Topic,
-    verdicts: Mapping[int, str],
+    verdicts: dict[int, Verdict],
     papers: JudgedPapers,
 ) -> Ranking:
     from monitor.rank import learn  # loads NumPy
 
     silent = judgements.shown(tx, subscription, topic.name, MAX_SHOWN)
-    said: dict[int, Verdict] = {id: "unjudged" for id in silent if id not in verdicts}
-    said |= {id: _VERDICTS[verdict] for id, verdict in verdicts.items()}
-    return learn(papers.read(tx, said), words_of(topic))
+    said: dict[int, Verdict] = {id: UNJUDGED for id in silent if id not in verdicts}
+    return learn(papers.read(tx, said | verdicts), words_of(topic))
 
 
 @lru_cache(maxsize=1_024)

@@ -12,9 +12,10 @@ word_counts.z   in how many of 10,000 papers each word stands (`benchmarks/count
     ranking.why(paper).papers
 """
 
+from monitor.model import Verdict
 from monitor.rank.features import Features, count_words, features, weigh, written_words
 from monitor.rank.learn import Ranking, learn
-from monitor.rank.values import Judged, PaperShare, Place, Reason, Verdict, Why, WordShare
+from monitor.rank.values import Judged, PaperShare, Place, Reason, Why, WordShare
 
 __all__ = [
     "Features",

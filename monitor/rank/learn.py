@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.kept import kept
-from monitor.model import Paper
+from monitor.model import Paper, Verdict
 from monitor.rank.columns import find, number
 from monitor.rank.features import (
     Features,
@@ -33,7 +33,7 @@ from monitor.rank.features import (
     written_words,
 )
 from monitor.rank.products import invert, multiply_rows, tabulate
-from monitor.rank.values import Judged, PaperShare, Place, Reason, Verdict, Why, WordShare
+from monitor.rank.values import Judged, PaperShare, Place, Reason, Why, WordShare
 
 _SHARE = itemgetter(1)
 

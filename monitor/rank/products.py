@@ -10,7 +10,7 @@ from monitor.rank.features import Numbers
 # A word of at most so many papers, or of a 32nd of them, is multiplied pair by pair.
 _FEW_ROWS = 4
 # A matrix of at most so many rows is inverted at once.
-_SMALL = 32
+_SMALL = 64
 
 
 def multiply_rows(
@@ -87,7 +87,9 @@ def invert(matrix: Numbers) -> Numbers:
     half = len(matrix) // 2
     first = invert(matrix[:half, :half])
     across = first @ matrix[:half, half:]
-    second = invert(matrix[half:, half:] - matrix[half:, :half] @ across)
+    left = matrix[half:, half:] - matrix[half:, :half] @ across
+    # Rounding leaves it not quite symmetric, which would grow from half to half.
+    second = invert((left + left.T) / 2)
     corner = -across @ second
     inverse[:half, :half] = first - corner @ across.T
     inverse[:half, half:], inverse[half:, :half] = corner, corner.T

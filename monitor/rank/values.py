@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from monitor.model import Paper
+from monitor.model import Paper, Verdict
 from monitor.rank.features import Features
-
-Verdict = Literal["wanted", "unwanted", "unjudged"]
 
 
 class Judged(msgspec.Struct, frozen=True):

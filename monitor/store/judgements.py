@@ -12,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.model import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement
+from monitor.model import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement, Verdict
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.inserts import insert_new, insert_or_update
@@ -114,7 +114,7 @@ _ANSWERS_OF_ONE = _answers(("subscription", *_IN_ORDER, "how"), "subscription")
 _ANSWERS_TO_PAPER = _answers(("subscription", *_IN_ORDER), "paper_id", "who")
 
 
-def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, str]]:
+def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, Verdict]]:
     """Return the verdicts on papers by topic, oldest first: of several people the sum.
 
     A saved paper is wanted, unless the person said otherwise of it.

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from monitor.model import Paper
 from monitor.rank import Judged, features, learn
+from monitor.rank.columns import find, number
 from monitor.rank.features import WORD
+from monitor.rank.products import invert, multiply_rows
 
 NOUNS = ["agent", "vaccine", "galaxy", "compiler", "protein", "market", "robot", "climate"]
 NOUNS += ["neuron", "polymer"]
@@ -162,3 +164,27 @@ def test_singular_and_plural_are_one_word_and_stop_words_none():
 def test_common_words_weigh_less():
     why = learn([about("propose", "agent")], []).why(Paper("propose agent"))
     assert [word for word, _ in why.words] == ["agent", "propose"]
+
+
+@pytest.mark.parametrize("size", [1, 64, 65, 101, 501])
+def test_an_inverse_is_put_together_from_halves_of_any_size(size):
+    dice = np.random.default_rng(size)
+    rows = dice.random((size, 40))
+    matrix = rows @ rows.T + np.diag(1 + dice.random(size))
+    assert invert(matrix) @ matrix == pytest.approx(np.eye(size), abs=1e-10)
+
+
+@pytest.mark.parametrize("size", [2, 20, 150])
+def test_products_of_rare_and_frequent_words_are_those_of_dense_vectors(size):
+    """Words of two rows and of all of them: those in between are multiplied in different ways."""
+    dice = np.random.default_rng(size)
+    dense = dice.random((size, 400)) * (dice.random((size, 400)) < dice.random(400) ** 3)
+    rows, places = dense.nonzero()
+    distinct, columns = number(places * 7)
+    assert sorted(distinct) == sorted(set(places * 7))
+    assert find(distinct, places * 7).tolist() == columns.tolist()
+    assert find(distinct, np.array([1, 2])).tolist() == [-1, -1]
+    expected = dense @ dense.T
+    np.fill_diagonal(expected, 0)
+    products = multiply_rows(rows, columns, dense[rows, places], size)
+    assert products == pytest.approx(expected, abs=1e-4)
