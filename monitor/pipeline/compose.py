@@ -16,7 +16,7 @@ from monitor.digest.schedule import Slot, late_before
 from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.identity.other_titles import other_titles
 from monitor.match import TopicIndex, TopicReader
-from monitor.model import AboutSubscription, Digest, OtherTitle, SourceReport
+from monitor.model import AboutSubscription, Digest, OtherTitle
 from monitor.pipeline import incidents
 from monitor.pipeline.catch_up import add_missed
 from monitor.pipeline.due import (
@@ -62,8 +62,7 @@ class _Known:
     changes: matches.ChangesRead = field(default_factory=matches.ChangesRead)
     judged: JudgedPapers = field(default_factory=JudgedPapers)
     listed: ListedPapers = field(default_factory=ListedPapers)
-    # By the time after which they tell what was read; until when is the same for all.
-    reports: dict[datetime, Sequence[SourceReport]] = field(default_factory=dict)
+    reports: runs.ReportsRead = field(default_factory=runs.ReportsRead)
 
 
 def raise_store_error(failed: Mapping[str, Exception]) -> None:
@@ -233,9 +232,7 @@ def _digest(
             order=order.place if order else None,
             listed=known.listed,
         )
-        after = state.last_composed_at or now - FIRST_REPORT
-        if (report := known.reports.get(after)) is None:
-            report = known.reports[after] = _report(context, tx, after, now)
+        report = known.reports.read(tx, context.sources, _reported_from(state, now), now)
         also = _other_titles(tx, drafted)
         earlier = earlier_texts.before(tx, drafted.revisions)
     composed = compose_digest(
@@ -246,7 +243,7 @@ def _digest(
         covers_from=state.last_composed_at,
         composed_at=now,
         whys=context.in_force.explain(context.topics),
-        report=report,
+        report=[replace(one, title=context.labels[one.source].title) for one in report],
         notes=_notes_on_parked_topics(context.in_force.reader(context.topics), subscription),
         full=subscription.full,
         other_titles=also,
@@ -257,12 +254,8 @@ def _digest(
     return order.explain(composed) if order else composed
 
 
-def _report(
-    context: ComposeContext, tx: Transaction, after: datetime, until: datetime
-) -> Sequence[SourceReport]:
-    """Return what was read of the sources in a time, by what people call them."""
-    report = runs.report(tx, context.sources, after, until)
-    return [replace(one, title=context.labels[one.source].title) for one in report]
+def _reported_from(state: SubscriptionState, now: datetime) -> datetime:
+    return state.last_composed_at or now - FIRST_REPORT
 
 
 def _about(context: ComposeContext, subscription: Subscription) -> AboutSubscription:

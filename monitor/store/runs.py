@@ -175,6 +175,20 @@ def report(
     )
 
 
+class ReportsRead:
+    """What `report` returns, read once for the subscriptions that were last composed together."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[datetime, datetime], tuple[SourceReport, ...]] = {}
+
+    def read(
+        self, tx: Transaction, sources: Iterable[str], after: datetime, until: datetime
+    ) -> tuple[SourceReport, ...]:
+        if (after, until) not in self._known:
+            self._known[after, until] = report(tx, sources, after, until)
+        return self._known[after, until]
+
+
 def _report(
     source: str, total: Any, last_read: datetime | None, wrong: Sequence[incidents.Incident]
 ) -> SourceReport:
