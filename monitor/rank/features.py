@@ -42,7 +42,7 @@ MAX_WEIGHED = 4_096
 WORD = np.dtype([("place", np.int32), ("weight", np.float32)])
 
 # The words of a paper, ascending by place, as packed `WORD`s of length 1 together. One object a
-# paper: of a hundred papers, to find their parts in memory takes longer than to multiply them.
+# paper: reading a hundred papers from all over memory takes longer than multiplying them.
 Features = NewType("Features", bytes)
 Places = NDArray[np.int64]
 Numbers = NDArray[np.float64]
@@ -92,7 +92,7 @@ def pack(places: Iterable[int]) -> bytes:
 def weigh(counts: Sequence[bytes]) -> list[Features]:
     """Return the words of papers as weights, those of each paper of length 1 together."""
     sizes = [len(one) // 4 for one in counts]
-    # Here and below: NumPy takes three times as long to look up by numbers of 32 bits as of 64.
+    # Here and in `join`: looking up by 32-bit numbers takes NumPy three times as long as by 64-bit.
     codes = np.frombuffer(b"".join(counts), np.int32).astype(np.int64)
     numbers = np.repeat(np.arange(len(counts)), sizes)
     idf, of_count = _tables()

@@ -88,7 +88,7 @@ def invert(matrix: Numbers) -> Numbers:
     first = invert(matrix[:half, :half])
     across = first @ matrix[:half, half:]
     left = matrix[half:, half:] - matrix[half:, :half] @ across
-    # Rounding leaves it not quite symmetric, which would grow from half to half.
+    # Rounding makes it slightly asymmetric, and the error would grow with each split.
     second = invert((left + left.T) / 2)
     corner = -across @ second
     inverse[:half, :half] = first - corner @ across.T

@@ -176,7 +176,7 @@ def test_an_inverse_is_put_together_from_halves_of_any_size(size):
 
 @pytest.mark.parametrize("size", [2, 20, 150])
 def test_products_of_rare_and_frequent_words_are_those_of_dense_vectors(size):
-    """Words of two rows and of all of them: those in between are multiplied in different ways."""
+    """Words of few rows are multiplied pair by pair, those of many as a table."""
     dice = np.random.default_rng(size)
     dense = dice.random((size, 400)) * (dice.random((size, 400)) < dice.random(400) ** 3)
     rows, places = dense.nonzero()
