@@ -23,6 +23,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 from cronsim import CronSim, CronSimError
 
+from monitor.kept import kept
+
 # After a longer outage, older papers are listed by title only.
 LATE_AFTER = timedelta(days=14)
 
@@ -166,13 +168,15 @@ def _weekday(name: str) -> int:
 
 def latest_due(schedule: Schedule, zone: str, after: datetime, now: datetime) -> Slot | None:
     """Return the last slot in (after, now], or None; `immediately` has no slots."""
-    if schedule.immediately:
-        return None
+    slot = None if schedule.immediately else _last_slot(schedule, zone, now)
+    return slot if slot and slot.due_at > after else None
+
+
+@kept(1_024)  # most subscriptions of a run share a few schedules
+def _last_slot(schedule: Schedule, zone: str, now: datetime) -> Slot | None:
     tz = ZoneInfo(zone)
     for wall in _walls(schedule, _wall(now, tz) + timedelta(minutes=1), reverse=True):
         due = _instant(wall, tz)
-        if due <= after:
-            return None
         if due <= now:
             return _slot(schedule, wall, due)
     return None
