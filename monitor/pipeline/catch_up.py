@@ -14,10 +14,17 @@ NOTE = "These papers came while your digests were paused."
 
 
 def add_missed(
-    context: ComposeContext, ways: Sequence[Destination], digest: Digest, forms: Forms
+    context: ComposeContext,
+    ways: Sequence[Destination],
+    digest: Digest,
+    forms: Forms,
+    pauses: missed.EndedPauses,
 ) -> None:
     """Add further parts to a digest, each for one recipient who was sent none for a while."""
     rendered = [way for way in ways if way.channel in forms.parts]
+    recipients = (to for way in rendered for to in way.recipients)
+    if not pauses.any_of(context.database, recipients, digest.composed_at):
+        return
     with context.database.reading() as tx:
         returned = [
             (way.channel, to)

@@ -39,8 +39,8 @@ from monitor.pipeline.freeze import (
 from monitor.pipeline.notices import notify
 from monitor.pipeline.order import JudgedPapers, order_of
 from monitor.pipeline.render_again import failing, render_again
-from monitor.pipeline.runtime import ComposeContext, Destination, Subscription
-from monitor.store import earlier_texts, matches, papers, runs, unsent_matches
+from monitor.pipeline.runtime import ComposeContext, Subscription
+from monitor.store import earlier_texts, matches, missed, papers, runs, unsent_matches
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
 from monitor.store.subscriptions import SubscriptionState
@@ -63,6 +63,7 @@ class _Known:
     judged: JudgedPapers = field(default_factory=JudgedPapers)
     listed: ListedPapers = field(default_factory=ListedPapers)
     reports: runs.ReportsRead = field(default_factory=runs.ReportsRead)
+    pauses: missed.EndedPauses = field(default_factory=missed.EndedPauses)
 
 
 def raise_store_error(failed: Mapping[str, Exception]) -> None:
@@ -136,7 +137,7 @@ def _compose_each(
             elif early and not digest.papers:  # which is no outcome
                 on_digest(digest)
             else:
-                ready.append(_render(context, subscription, digest))
+                ready.append(_render(context, subscription, digest, known))
         except StoreBusyError:
             raise
         except Exception as fault:
@@ -205,10 +206,13 @@ def _due(
     return _digest(context, subscription, state, slot, now, known) if slot else None
 
 
-def _render(context: ComposeContext, subscription: Subscription, digest: Digest) -> ReadyDigest:
-    ways = _ways(subscription, digest)
+def _render(
+    context: ComposeContext, subscription: Subscription, digest: Digest, known: _Known
+) -> ReadyDigest:
+    # An empty digest is a recorded outcome; it is sent only to those who asked for it.
+    ways = subscription.ways if digest.papers or subscription.quiet_send else ()
     forms = render(context, ways, digest)
-    add_missed(context, ways, digest, forms)
+    add_missed(context, ways, digest, forms, known.pauses)
     return ReadyDigest(digest, ways, forms)
 
 
@@ -291,8 +295,3 @@ def _notes_on_parked_topics(
         for name in subscription.topics
         if (error := reader.error(name))
     )
-
-
-def _ways(subscription: Subscription, digest: Digest) -> tuple[Destination, ...]:
-    """An empty digest is a recorded outcome; it is sent only to those who asked for it."""
-    return subscription.ways if digest.papers or subscription.quiet_send else ()
