@@ -119,17 +119,10 @@ def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, Verdict]
 
     A saved paper is wanted, unless the person said otherwise of it.
     """
-    said: dict[tuple[str, int, str], str] = {}
-    for row in fetch_for(tx, _verdicts, (), subscription=subscription):
-        _, paper_id, topic, who, verdict = row
-        if verdict != SAVED:
-            said[topic, paper_id, who] = verdict
-        else:
-            said.setdefault((topic, paper_id, who), WANTED)
     found: dict[str, dict[int, int]] = defaultdict(dict)
-    for (topic, paper_id, _), verdict in said.items():
+    for _, paper_id, topic, verdict in fetch_for(tx, _verdicts, (), subscription=subscription):
         of_topic = found[topic]
-        of_topic[paper_id] = of_topic.get(paper_id, 0) + (1 if verdict == WANTED else -1)
+        of_topic[paper_id] = of_topic.get(paper_id, 0) + (-1 if verdict == UNWANTED else 1)
     return {
         topic: {
             id: WANTED if total > 0 else UNWANTED if total < 0 else UNJUDGED
@@ -140,7 +133,16 @@ def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, Verdict]
 
 
 def _verdicts(dialect: str) -> sa.CompoundSelect[Any]:
-    return _answers(_IN_ORDER, "subscription")
+    judged = sa.exists().where(*(_judgement[name] == _saved[name] for name in _KEY))
+    columns = ("at", "paper_id", "topic", "verdict")
+    return sa.union_all(
+        *(
+            sa.select(*(_column(table, name) for name in columns)).where(
+                table.c.subscription == sa.bindparam("subscription"), counts
+            )
+            for table, counts in ((schema.judgement, sa.true()), (schema.saved_paper, ~judged))
+        )
+    ).order_by("at", "paper_id", "topic")
 
 
 def shown(tx: Transaction, subscription: str, topic: str, limit: int) -> list[int]:
