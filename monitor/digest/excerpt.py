@@ -53,7 +53,17 @@ def excerpt(entry: DigestPaper) -> Passage:
     return _excerpt(entry.paper.abstract, entry.reasons)
 
 
+def shown_text(entry: DigestPaper) -> tuple[str, str]:
+    """Return the words of the headline and of the excerpt."""
+    return _shown_text(entry.paper.title, entry.paper.abstract, entry.reasons)
+
+
 # A paper is shown to several subscribers, each in several forms.
+@kept(1_024)
+def _shown_text(title: str, abstract: str, reasons: tuple[MatchReason, ...]) -> tuple[str, str]:
+    return _headline(title, reasons).text, _excerpt(abstract, reasons).text
+
+
 @kept(1_024)
 def _headline(title: str, reasons: tuple[MatchReason, ...]) -> Passage:
     title, places = _mark("title", title, reasons)

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from monitor.digest.excerpt import excerpt, headline
+from monitor.digest.excerpt import shown_text
 from monitor.digest.shown import readable_title
 from monitor.match.topics import parse_topic
 from monitor.match.tree import Near, Words, leaves
 from monitor.model import (
     UNJUDGED,
-    VERDICTS,
     WANTED,
     Change,
     Digest,
@@ -34,7 +33,7 @@ from monitor.store import judgements
 from monitor.store.database import Transaction
 
 if TYPE_CHECKING:
-    from monitor.rank import Judged, Place, Ranking, Reason
+    from monitor.rank import Features, Judged, Place, Ranking, Reason
 
 LEARNED, NEWEST = "learned", "newest"
 MAX_WORDS = 3
@@ -83,27 +82,30 @@ class JudgedPapers:
     """Judged papers read in one run: several subscriptions have answered the same."""
 
     def __init__(self) -> None:
-        self._known: dict[Verdict, dict[int, Judged]] = {verdict: {} for verdict in VERDICTS}
+        # None where the text was purged.
+        self._known: dict[int, tuple[Paper, Features] | None] = {}
 
     def read(self, tx: Transaction, verdicts: Mapping[int, Verdict]) -> list[Judged]:
         """Return papers with their verdicts, but for those whose text was purged."""
+        from monitor.rank import Judged  # loads NumPy
+
         known = self._known
-        if missing := [id for id in verdicts if id not in known[UNJUDGED]]:
-            if len(known[UNJUDGED]) + len(missing) > MAX_READ:
-                for judged in known.values():
-                    judged.clear()
+        if missing := [id for id in verdicts if id not in known]:
+            if len(known) + len(missing) > MAX_READ:
+                known.clear()
                 missing = list(verdicts)
-            self._add(judgements.texts(tx, missing))
-        return [known[verdict][id] for id, verdict in verdicts.items() if id in known[verdict]]
+            self._add(missing, judgements.texts(tx, missing))
+        return [
+            Judged(of[0], verdict, of[1]) for id, verdict in verdicts.items() if (of := known[id])
+        ]
 
-    def _add(self, texts: Mapping[int, tuple[str, str]]) -> None:
-        from monitor.rank import Judged, count_words, weigh  # loads NumPy
+    def _add(self, ids: Collection[int], texts: Mapping[int, tuple[str, str]]) -> None:
+        from monitor.rank import count_words, weigh  # loads NumPy
 
+        self._known |= dict.fromkeys(ids)
         words = weigh([count_words(*text) for text in texts.values()])
         for (id, (title, _)), weighed in zip(texts.items(), words, strict=True):
-            paper = Paper(title)
-            for verdict, judged in self._known.items():
-                judged[id] = Judged(paper, verdict, weighed)
+            self._known[id] = Paper(title), weighed
 
 
 def order_of(
@@ -177,10 +179,10 @@ def _with_reasons(
     ranking: Ranking, entries: Sequence[DigestPaper], in_full: Collection[int]
 ) -> tuple[DigestPaper, ...]:
     """Name for papers in full the marked paper that counts most, and such words of the text."""
-    from monitor.rank import written_words  # loads NumPy
+    from monitor.rank import shown_words  # loads NumPy
 
     full = [entry for entry in entries if entry.paper_id in in_full]
-    shown = [written_words(headline(entry).text, excerpt(entry).text) for entry in full]
+    shown = [shown_words(entry.paper, *shown_text(entry)) for entry in full]
     reasons = iter(ranking.reasons([entry.paper for entry in full], shown, MAX_WORDS))
     return tuple(
         _explained(entry, next(reasons)) if entry.paper_id in in_full else entry

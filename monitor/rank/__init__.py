@@ -13,7 +13,7 @@ word_counts.z   in how many of 10,000 papers each word stands (`benchmarks/count
 """
 
 from monitor.model import Verdict
-from monitor.rank.features import Features, count_words, features, weigh, written_words
+from monitor.rank.features import Features, count_words, features, shown_words, weigh
 from monitor.rank.learn import Ranking, learn
 from monitor.rank.values import Judged, PaperShare, Place, Reason, Why, WordShare
 
@@ -30,6 +30,6 @@ __all__ = [
     "count_words",
     "features",
     "learn",
+    "shown_words",
     "weigh",
-    "written_words",
 ]

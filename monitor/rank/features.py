@@ -149,12 +149,34 @@ def place_of(form: str) -> int:
     return zlib.crc32(form.encode("utf-8", "surrogatepass")) % PLACES
 
 
+class Shown(NamedTuple):
+    """The words of a paper that stand in the text shown of it.
+
+    `written` are they by place as first written there; `among` says of each of its `Features`, as
+    a byte, whether it is one of them.
+    """
+
+    written: dict[int, str]
+    among: bytes
+
+
 # The papers of a day are explained to many readers; about five kilobytes each.
 @kept(2_048)
-def written_words(title: str, abstract: str) -> dict[int, str]:
-    """Return the places of the words of a title and a text, each with the word as first written."""
+def _shown_words(title: str, abstract: str, *shown: str) -> Shown:
+    written = written_words(*shown)
+    places = np.frombuffer(_features(title, abstract), WORD)["place"].tolist()
+    return Shown(written, bytes(place in written for place in places))
+
+
+def shown_words(paper: Paper, *shown: str) -> Shown:
+    """Return which words of a paper stand in the texts `shown` of it."""
+    return _shown_words(paper.title, paper.abstract, *shown)
+
+
+def written_words(*texts: str) -> dict[int, str]:
+    """Return the places of the words of some texts, each with the word as first written."""
     found: dict[int, str] = {}
-    for text in (title, abstract):
+    for text in texts:
         for word in words(text):
             if word.end - word.start == 1 and counts_as_word(word.form):
                 found.setdefault(place_of(word.form), text[slice(*word.span)])

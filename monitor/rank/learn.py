@@ -11,10 +11,11 @@ it exactly. Nothing that is learned is stored: the judgements are enough to lear
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain
 from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from monitor.rank.columns import find, number
 from monitor.rank.features import (
     Features,
     Numbers,
+    Shown,
     features,
     join,
     pack,
@@ -68,6 +70,19 @@ def learn(judged: Sequence[Judged], topic_words: Sequence[str]) -> Ranking:
 @kept(1_024)
 def _features_of_topic(words: tuple[str, ...]) -> Features:
     return weigh([pack(places_of(words))])[0]
+
+
+class _Scale(NamedTuple):
+    """What the scores of answered papers, each had it not been answered, say of a paper's score.
+
+    `ends` are where each ten scores in a row stop being the ten that are nearest to a score, and
+    `likely` says of each ten whether so many were wanted that a paper is likely.
+    """
+
+    ends: Numbers
+    likely: NDArray[np.bool_]
+    median: float
+    lowest_wanted: float
 
 
 class Ranking:
@@ -115,10 +130,10 @@ class Ranking:
         scores = (learned + self._fades * np.array(lexical) / _MAX_LEXICAL).tolist()
         if not self.calibrated:
             return [Place(one, False, False) for one in scores]
-        ends, likely_in = self._windows
-        likely = likely_in.take(ends.searchsorted(learned))
-        likely &= learned >= self._median
-        folds = learned < self._lowest_wanted
+        scale = self._scale
+        likely = scale.likely.take(scale.ends.searchsorted(learned))
+        likely &= learned >= scale.median
+        folds = learned < scale.lowest_wanted
         return list(map(Place, scores, likely.tolist(), folds.tolist()))
 
     @cached_property
@@ -145,12 +160,10 @@ class Ranking:
             base=self._base,
         )
 
-    def reasons(
-        self, papers: Sequence[Paper], shown: Sequence[Mapping[int, str]], most: int
-    ) -> list[Reason]:
+    def reasons(self, papers: Sequence[Paper], shown: Sequence[Shown], most: int) -> list[Reason]:
         """Return what speaks most for each paper, as `why` does, in a fraction of its time.
 
-        `words` are at most so many of those that are `shown`, by `written_words`.
+        `words` are at most so many of those that are `shown`, by `shown_words`.
         """
         if not self.wanted or not papers:
             return [Reason(None, ()) for _ in papers]
@@ -158,14 +171,15 @@ class Ranking:
         at = find(self._places, words.places)
         likes = self._nearest_wanted(words.numbers, at, words.weights, len(papers))
         shares = self._beta.take(at) * words.weights
-        good = np.flatnonzero(shares > 0)
+        among = np.frombuffer(b"".join([one.among for one in shown]), np.bool_)
+        good = np.flatnonzero((shares > 0) & among)
         # By paper, the largest first; equal ones by their places.
         order = good.take(np.lexsort((-shares.take(good), words.numbers.take(good))))
         ends = np.bincount(words.numbers.take(good), minlength=len(papers)).cumsum().tolist()
         places = words.places.take(order).tolist()
         return [
-            Reason(like, tuple(islice(filter(None, map(written.get, places[start:end])), most)))
-            for like, written, start, end in zip(likes, shown, [0, *ends[:-1]], ends, strict=True)
+            Reason(like, tuple([one.written[place] for place in places[start:end][:most]]))
+            for like, one, start, end in zip(likes, shown, [0, *ends[:-1]], ends, strict=True)
         ]
 
     def _nearest_wanted(
@@ -231,21 +245,18 @@ class Ranking:
         return scores[: self._answered]
 
     @cached_property
-    def _windows(self) -> tuple[Numbers, NDArray[np.bool_]]:
-        """Each ten scores of answered papers in a row: where they stop being the ten that are
-        nearest to a score, and whether so many of them were wanted that a paper is likely."""
-        order = self._left_out.argsort(kind="stable")
-        scores = self._left_out[order]
-        wanted = np.append(0, (order < self.wanted).cumsum())
-        likely = wanted[_NEAREST:] - wanted[:-_NEAREST] >= _LIKELY_OF_NEAREST
-        return (scores[:-_NEAREST] + scores[_NEAREST:]) / 2, likely
-
-    @cached_property
-    def _median(self) -> float:
-        scores = np.sort(self._left_out)
-        return float(scores[(len(scores) - 1) // 2] + scores[len(scores) // 2]) / 2
-
-    @cached_property
-    def _lowest_wanted(self) -> float:
-        lowest = np.sort(self._left_out[: self.wanted])
-        return float(np.interp(_FOLDED_SHARE * (len(lowest) - 1), np.arange(len(lowest)), lowest))
+    def _scale(self) -> _Scale:
+        left_out = self._left_out
+        order = left_out.argsort(kind="stable")
+        scores, is_wanted = left_out.take(order), order < self.wanted
+        wanted = np.append(0, is_wanted.cumsum())
+        middle = len(scores) // 2
+        lowest = scores.compress(is_wanted)
+        below, share = divmod(_FOLDED_SHARE * (self.wanted - 1), 1)
+        first, second = lowest[int(below)], lowest[int(below) + 1]
+        return _Scale(
+            ends=(scores[:-_NEAREST] + scores[_NEAREST:]) / 2,
+            likely=wanted[_NEAREST:] - wanted[:-_NEAREST] >= _LIKELY_OF_NEAREST,
+            median=float(scores[~middle] + scores[middle]) / 2,
+            lowest_wanted=float(first + share * (second - first)),
+        )
