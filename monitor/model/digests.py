@@ -26,7 +26,7 @@ class UnsentMatch(msgspec.Struct, frozen=True):
     change: Change
 
 
-class TopicWhy(msgspec.Struct, frozen=True, omit_defaults=True):
+class TopicWhy(msgspec.Struct, frozen=True, omit_defaults=True, cache_hash=True):
     """Why a topic matches a paper; `title` is what people call the topic."""
 
     topic: str

@@ -53,7 +53,7 @@ class Keywords(msgspec.Struct, frozen=True):
 SearchExpr: TypeAlias = Keyword | Keywords
 
 
-class MatchReason(msgspec.Struct, frozen=True):
+class MatchReason(msgspec.Struct, frozen=True, cache_hash=True):
     """Which words of a topic were found in which field.
 
     `words` are as the paper writes them; `spans` are (start, end) positions in that field's text.
