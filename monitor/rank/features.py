@@ -45,6 +45,7 @@ WORD = np.dtype([("place", np.int32), ("weight", np.float32)])
 # paper: reading a hundred papers from all over memory takes longer than multiplying them.
 Features = NewType("Features", bytes)
 Places = NDArray[np.int64]
+Weights = NDArray[np.float32]
 Numbers = NDArray[np.float64]
 
 
@@ -53,7 +54,7 @@ class Rows(NamedTuple):
 
     numbers: NDArray[np.int64]
     places: Places
-    weights: Numbers
+    weights: Weights
     ends: list[int]
 
 
@@ -112,7 +113,7 @@ def join(found: Sequence[Features]) -> Rows:
     """Return the words of several papers, one paper after the other."""
     words = np.frombuffer(b"".join(found), WORD)
     sizes = [len(one) // WORD.itemsize for one in found]
-    places, weights = words["place"].astype(np.int64), words["weight"].astype(np.float64)
+    places, weights = words["place"].astype(np.int64), np.ascontiguousarray(words["weight"])
     numbers = np.repeat(np.arange(len(found)), sizes)
     return Rows(numbers, places, weights, list(accumulate(sizes)))
 

@@ -27,6 +27,7 @@ from monitor.rank.features import (
     Features,
     Numbers,
     Shown,
+    Weights,
     features,
     join,
     pack,
@@ -186,7 +187,7 @@ class Ranking:
         self,
         numbers: NDArray[np.int64],
         at: NDArray[np.int64],
-        weights: Numbers,
+        weights: Weights,
         count: int,
     ) -> list[Judged | None]:
         """Return the wanted paper that adds most to each paper's score, if one adds anything."""
@@ -227,7 +228,7 @@ class Ranking:
         shares = self._beta.take(find(self._places, words.places)) * words.weights
         return np.bincount(words.numbers, shares, len(papers)).astype(np.float64) + self._base
 
-    def _products_with(self, at: NDArray[np.int64], weights: Numbers) -> Numbers:
+    def _products_with(self, at: NDArray[np.int64], weights: Weights) -> Numbers:
         """Return the products of a paper, as columns and weights, with all rows."""
         here = np.zeros(len(self._places) + 1)
         here[at] = weights

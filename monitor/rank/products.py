@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.rank.features import Numbers
+from monitor.rank.features import Numbers, Weights
 
 # A word of at most so many papers, or of a 32nd of them, is multiplied pair by pair.
 _FEW_ROWS = 4
@@ -14,7 +14,7 @@ _SMALL = 64
 
 
 def multiply_rows(
-    rows: NDArray[np.int64], columns: NDArray[np.int64], weights: Numbers, size: int
+    rows: NDArray[np.int64], columns: NDArray[np.int64], weights: Weights, size: int
 ) -> Numbers:
     """Return the products of all rows with each other; each word has a row, column and weight.
 
@@ -40,7 +40,7 @@ def multiply_rows(
 def tabulate(
     rows: NDArray[np.int64],
     columns: NDArray[np.int64],
-    weights: Numbers,
+    weights: Weights,
     asked: NDArray[np.int64],
     shape: tuple[int, int],
 ) -> NDArray[np.float32]:
@@ -48,18 +48,17 @@ def tabulate(
 
     Its words have rows, columns and weights.
     """
-    height, width = len(asked), shape[0]
-    number_of = np.full(shape[1], -1)
-    number_of[asked] = np.arange(height)
-    numbers = number_of.take(columns)
-    here = np.flatnonzero(numbers >= 0)
-    table = np.zeros(height * width, np.float32)
-    table[numbers.take(here) * width + rows.take(here)] = weights.take(here)
-    return table.reshape(height, width)
+    size, width = len(asked) * shape[0], shape[0]
+    # Words of other columns are put behind the table: that is faster than to leave them out.
+    starts = np.full(shape[1], size)
+    starts[asked] = np.arange(0, size, width)
+    table = np.zeros(size + width, np.float32)
+    table[starts.take(columns) + rows] = weights
+    return table[:size].reshape(-1, width)
 
 
 def _add_pairs(
-    rows: NDArray[np.int64], columns: NDArray[np.int64], weights: Numbers, size: int, most: int
+    rows: NDArray[np.int64], columns: NDArray[np.int64], weights: Weights, size: int, most: int
 ) -> Numbers:
     """Add up the products of each two rows that have a word, where at most `most` have it.
 

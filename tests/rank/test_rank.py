@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.model import Paper
-from monitor.rank import Judged, features, learn
+from monitor.rank import Judged, features, learn, shown_words
 from monitor.rank.columns import find, number
 from monitor.rank.features import WORD
 from monitor.rank.products import invert, multiply_rows
@@ -20,9 +20,8 @@ papers = st.builds(
     st.lists(st.sampled_from(NOUNS), min_size=1, max_size=4),
     st.lists(st.sampled_from(NOUNS), max_size=12),
 )
-judgements = st.lists(
-    st.builds(Judged, papers, st.sampled_from(["wanted", "unwanted", "unjudged"])), max_size=25
-)
+judged_papers = st.builds(Judged, papers, st.sampled_from(["wanted", "unwanted", "unjudged"]))
+judgements = st.lists(judged_papers, max_size=25)
 
 
 def about(*words, verdict="wanted"):
@@ -122,6 +121,24 @@ def test_likely_is_what_most_of_the_ten_nearest_answers_say(wanted, unwanted, da
         assert ranking.likely(paper) == (wanted_of_nearest >= 7 and score > np.median(scores))
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.lists(judged_papers, min_size=4, max_size=12), st.lists(papers, min_size=2, max_size=6))
+def test_reasons_name_the_words_shown_that_weigh_most(judged, day):
+    ranking = learn(judged, ["robot"])
+    shown = [shown_words(paper, paper.title, paper.abstract[:20]) for paper in day]
+    for paper, one, reason in zip(day, shown, ranking.reasons(day, shown, 2), strict=True):
+        whole = ranking.why(paper)
+        written = {word.casefold(): word for word in one.written.values()}
+        weighs = {word: share for word, share in whole.words if share > 0 and word in written}
+        assert len(reason.words) == min(2, len(weighs))
+        best = sorted(weighs.values(), reverse=True)
+        assert [weighs[word] for word in reason.words] == pytest.approx(best[: len(reason.words)])
+        likes = [one for one in whole.papers if one.judged.verdict == "wanted" and one.share > 0]
+        assert (reason.like is None) == (not likes)
+        of_like = [share for judged, share in likes if judged == reason.like]
+        assert max(of_like, default=0) == pytest.approx(likes[0].share if likes else 0, rel=1e-4)
+
+
 def test_papers_like_the_wanted_ones_come_first():
     ranking = learn([about("agent", "market"), about("galaxy", verdict="unwanted")], [])
     agent, polymer, galaxy = (ranking.score(Paper(w)) for w in ("agent", "polymer", "galaxy"))
@@ -172,6 +189,14 @@ def test_an_inverse_is_put_together_from_halves_of_any_size(size):
     rows = dice.random((size, 40))
     matrix = rows @ rows.T + np.diag(1 + dice.random(size))
     assert invert(matrix) @ matrix == pytest.approx(np.eye(size), abs=1e-10)
+
+
+def test_words_are_found_after_others_were_numbered():
+    first, _ = number(np.array([5, 9, 5, 2]))
+    other, _ = number(np.array([7, 9]))
+    for distinct in (first, other, first, first, other):
+        expected = [distinct.tolist().index(n) if n in distinct else -1 for n in (2, 9, 7, 3)]
+        assert find(distinct, np.array([2, 9, 7, 3])).tolist() == expected
 
 
 @pytest.mark.parametrize("size", [2, 20, 150])
