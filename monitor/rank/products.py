@@ -26,9 +26,10 @@ def multiply_rows(
     most = max(_FEW_ROWS, size // 32)
     few = np.flatnonzero(((counts > 1) & (counts <= most)).take(columns))
     # By column. NumPy sorts numbers of 16 bits by radix, several times as fast as larger ones.
-    order = columns.take(few).astype(np.min_scalar_type(len(counts))).argsort(kind="stable")
-    few = few.take(order)
-    products = _add_pairs(rows.take(few), columns.take(few), weights.take(few), size, most)
+    keys = columns.take(few).astype(np.min_scalar_type(len(counts)))
+    order = keys.argsort(kind="stable")
+    few, keys = few.take(order), keys.take(order)
+    products = _add_pairs(rows.take(few), keys, weights.take(few), size, most)
     products += products.T
     # Half of the time of 64 bits, and exact to six digits.
     table = tabulate(rows, columns, weights, np.flatnonzero(counts > most), (size, len(counts)))
@@ -58,7 +59,11 @@ def tabulate(
 
 
 def _add_pairs(
-    rows: NDArray[np.int64], columns: NDArray[np.int64], weights: Weights, size: int, most: int
+    rows: NDArray[np.int64],
+    columns: NDArray[np.unsignedinteger],
+    weights: Weights,
+    size: int,
+    most: int,
 ) -> Numbers:
     """Add up the products of each two rows that have a word, where at most `most` have it.
 
