@@ -33,6 +33,7 @@ def number(places: Places) -> tuple[Places, NDArray[np.int64]]:
     """
     numbers = _table.numbers
     at = np.arange(len(places))
+    _table.holds = None  # until all of them are numbered
     numbers[places] = at
     # Of equal places one keeps its number in the table, whichever it is.
     distinct = places.take(np.flatnonzero(numbers.take(places) == at))
@@ -47,6 +48,7 @@ def find(distinct: Places, places: Places) -> NDArray[np.int64]:
         return np.full(len(places), -1)
     numbers = _table.numbers
     if _table.holds is not distinct:
+        _table.holds = None
         numbers[distinct] = np.arange(len(distinct))
         _table.holds = distinct
     found = numbers.take(places)

@@ -153,8 +153,8 @@ def place_of(form: str) -> int:
 class Shown(NamedTuple):
     """The words of a paper that stand in the text shown of it.
 
-    `written` are they by place as first written there; `among` says of each of its `Features`, as
-    a byte, whether it is one of them.
+    `written` has them by place, as they are first written there. `among` has a byte for each word
+    of the paper's `Features`: 1 for one of them, else 0.
     """
 
     written: dict[int, str]
