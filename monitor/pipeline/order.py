@@ -47,7 +47,7 @@ MAX_READ = 32_768
 class Order:
     """An order within groups: by rankings, by topic, or by `newest`.
 
-    `marked` counts the answers that taught the rankings.
+    `marked` counts the papers whose answers taught the rankings.
     """
 
     newest: bool = False
@@ -128,8 +128,8 @@ def order_of(
         name: _ranking(tx, subscription.name, topic, answers[name], papers)
         for name, topic in by_name.items()
     }
-    given = [verdict for name in rankings for verdict in answers[name].values()]
-    return Order(rankings=rankings, marked=sum(one != UNJUDGED for one in given))
+    marked = {id for name in rankings for id, one in answers[name].items() if one != UNJUDGED}
+    return Order(rankings=rankings, marked=len(marked))
 
 
 def _ranking(

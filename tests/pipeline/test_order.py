@@ -41,10 +41,10 @@ def lab(house: House) -> House:
     return house
 
 
-def answer(house: House, title: str, verdict: str, who: str = "ada") -> None:
+def answer(house: House, title: str, verdict: str, who: str = "ada", topic: str = "agents") -> None:
     with house.opened() as app, app.runtime.database.writing() as tx:
         [paper] = papers.by_title_key(tx, title_key(title))
-        one = Judgement("lab", "agents", paper.id, who, verdict, house.clock.now(), "test")
+        one = Judgement("lab", topic, paper.id, who, verdict, house.clock.now(), "test")
         judgements.judge(tx, [one])
 
 
@@ -83,6 +83,16 @@ def test_papers_like_the_marked_ones_come_first_and_the_digest_says_why(lab: Hou
     said = f"{first.paper.title} {first.paper.abstract}"
     assert all(re.search(rf"\b{word}\b", said) for word in first.placed.words)
     assert {entry.paper_id for entry in digest(lab).best(2)} >= {first.paper_id}
+
+
+def test_a_paper_that_was_marked_in_two_topics_is_counted_once(lab: House):
+    lab.settings["topics"]["laundry"] = {"query": "laundry"}
+    lab.settings["subscriptions"]["lab"]["topics"] = ["agents", "laundry"]
+    for topic in ("agents", "laundry"):
+        answer(lab, ROBOTS[1][0], WANTED, topic=topic)
+    lab.add("2.txt", *NEXT)
+    lab.next_morning()
+    assert digest(lab).notes[-1] == "Ordered by 1 paper you marked."
 
 
 def test_explain_shows_place_and_reason(lab: House):
