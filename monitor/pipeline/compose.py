@@ -18,7 +18,7 @@ from monitor.identity.other_titles import other_titles
 from monitor.match import TopicIndex, TopicReader
 from monitor.model import AboutSubscription, Digest, OtherTitle
 from monitor.pipeline import incidents
-from monitor.pipeline.catch_up import add_missed
+from monitor.pipeline.catch_up import EndedPauses, add_missed
 from monitor.pipeline.due import (
     NextDue,
     chosen,
@@ -40,7 +40,7 @@ from monitor.pipeline.notices import notify
 from monitor.pipeline.order import JudgedPapers, order_of
 from monitor.pipeline.render_again import failing, render_again
 from monitor.pipeline.runtime import ComposeContext, Subscription
-from monitor.store import earlier_texts, matches, missed, papers, runs, unsent_matches
+from monitor.store import earlier_texts, matches, papers, runs, unsent_matches
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
 from monitor.store.subscriptions import SubscriptionState
@@ -63,7 +63,7 @@ class _Known:
     judged: JudgedPapers = field(default_factory=JudgedPapers)
     listed: ListedPapers = field(default_factory=ListedPapers)
     reports: runs.ReportsRead = field(default_factory=runs.ReportsRead)
-    pauses: missed.EndedPauses = field(default_factory=missed.EndedPauses)
+    pauses: EndedPauses = field(default_factory=EndedPauses)
 
 
 def raise_store_error(failed: Mapping[str, Exception]) -> None:

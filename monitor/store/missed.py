@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from monitor.model import DeliveryState
 from monitor.store import schema
-from monitor.store.database import Database, Transaction
+from monitor.store.database import Transaction
 from monitor.store.digest_state import reaches_recipient
 from monitor.store.sql import one_of, values_parameter
 from monitor.store.suppressions import ALL, address_of
@@ -21,23 +21,9 @@ _digest = schema.digest.c
 _row = schema.suppression.c
 
 
-class EndedPauses:
-    """Whose pauses had ended when a run began: read once, since few digests have such a recipient.
-
-    No pause can end at an earlier time afterwards. One that was made longer meanwhile is noticed by
-    `with_ended_pause`.
-    """
-
-    def __init__(self) -> None:
-        self._addresses: set[str] | None = None
-
-    def any_of(self, store: Database, recipients: Iterable[str], now: datetime) -> bool:
-        """Return whether one of these recipients had paused something until now or earlier."""
-        if self._addresses is None:
-            with store.reading() as tx:
-                ended = sa.select(_row.address).where(_row.until <= now)
-                self._addresses = set(tx.scalars(ended))
-        return not self._addresses.isdisjoint(map(address_of, recipients))
+def ended_pauses(tx: Transaction, now: datetime) -> set[str]:
+    """Return the addresses (`address_of`) of all pauses that have ended."""
+    return set(tx.scalars(sa.select(_row.address).where(_row.until <= now)))
 
 
 def with_ended_pause(
