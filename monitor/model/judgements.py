@@ -11,7 +11,6 @@ Verdict = Literal["wanted", "unwanted", "unjudged"]
 WANTED: Final = "wanted"
 UNWANTED: Final = "unwanted"
 UNJUDGED: Final = "unjudged"
-VERDICTS: tuple[Verdict, ...] = (WANTED, UNWANTED, UNJUDGED)
 # The verdict of a row about a saved paper, which counts as wanted.
 SAVED = "saved"
 

@@ -37,7 +37,7 @@ def with_ended_pause(
     return [recipient for recipient in recipients if address_of(recipient) in found]
 
 
-# For each digest: built once, since SQLAlchemy takes longer to build it than it takes.
+# Built once, since SQLAlchemy takes longer to build it than the store to answer.
 @cache
 def _ended(dialect: str) -> sa.Select[Any]:
     return sa.select(_row.address).where(
