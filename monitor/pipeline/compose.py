@@ -255,7 +255,7 @@ def _digest(
         titles=subscription.titles,
         about=_about(context, subscription),
     )
-    return order.explain(composed) if order else composed
+    return order.explain(composed, drafted.in_full) if order else composed
 
 
 def _reported_from(state: SubscriptionState, now: datetime) -> datetime:

@@ -63,11 +63,10 @@ class Order:
             return _by(listed, ranking.place(papers, [entry.score for entry, _ in listed]))
         return [entry for entry, _ in listed]
 
-    def explain(self, digest: Digest) -> Digest:
+    def explain(self, digest: Digest, in_full: Collection[int]) -> Digest:
         """Say of the papers in full what put them there, and of all how many answers did."""
         if not self.marked or not digest.papers:
             return digest
-        in_full = {entry.paper_id for entry in digest.best(digest.full)}
         groups = []
         for group in digest.groups:
             if ranking := self.rankings.get(group.topic):
@@ -100,10 +99,10 @@ class JudgedPapers:
         ]
 
     def _add(self, ids: Collection[int], texts: Mapping[int, tuple[str, str]]) -> None:
-        from monitor.rank import count_words, weigh  # loads NumPy
+        from monitor.rank import features_of_texts  # loads NumPy
 
         self._known |= dict.fromkeys(ids)
-        words = weigh([count_words(*text) for text in texts.values()])
+        words = features_of_texts([*texts.values()])
         for (id, (title, _)), weighed in zip(texts.items(), words, strict=True):
             self._known[id] = Paper(title), weighed
 

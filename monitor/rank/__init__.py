@@ -13,7 +13,7 @@ word_counts.z   in how many of 10,000 papers each word stands (`benchmarks/count
 """
 
 from monitor.model import Verdict
-from monitor.rank.features import Features, count_words, features, shown_words, weigh
+from monitor.rank.features import Features, features, features_of_texts, shown_words
 from monitor.rank.learn import Ranking, learn
 from monitor.rank.values import Judged, PaperShare, Place, Reason, Why, WordShare
 
@@ -27,9 +27,8 @@ __all__ = [
     "Verdict",
     "Why",
     "WordShare",
-    "count_words",
     "features",
+    "features_of_texts",
     "learn",
     "shown_words",
-    "weigh",
 ]

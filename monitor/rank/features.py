@@ -4,8 +4,8 @@ A weight is (1 + log count) x idf, where words of the title count twice. A word 
 of its form (`monitor.text`), and the weights of a paper are scaled to a vector of length 1, so
 that long abstracts count no more than short ones.
 
-Counting the words of a paper takes longer than all else that is done with it. So its counts are
-kept, four bytes a word, under a hash of its text; weights are made from the counts of many at once.
+Reading the words of a paper takes longer than all else that is done with it. So its words are kept
+with their weights, eight bytes a word, under a hash of its text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple, NewType
 
 import numpy as np
@@ -30,11 +30,8 @@ from monitor.text import cut, form_of, words, words_of_piece
 PLACES = 1 << 18
 # How many papers the shipped counts are from.
 COUNTED_PAPERS = 10_000
-# A word and its count are one number of 31 bits.
-_COUNT_BITS = 13
-_MAX_COUNT = (1 << _COUNT_BITS) - 1
-# About 500 bytes each, so some 65 MB: the papers judged by all readers of an installation.
-MAX_KEPT = 131_072
+# About a kilobyte each, so some 65 MB: the papers judged by all readers of an installation.
+MAX_KEPT = 65_536
 # The papers of a day, which each of many readers' orders looks at; about a kilobyte each.
 MAX_WEIGHED = 4_096
 
@@ -60,7 +57,7 @@ class Rows(NamedTuple):
 
 @kept(MAX_WEIGHED)
 def _features(title: str, abstract: str) -> Features:
-    return weigh([count_words(title, abstract)])[0]
+    return features_of_texts([(title, abstract)])[0]
 
 
 def features(paper: Paper) -> Features:
@@ -68,41 +65,43 @@ def features(paper: Paper) -> Features:
     return _features(paper.title, paper.abstract)
 
 
-_kept: dict[bytes, bytes] = {}
+_kept: dict[bytes, Features] = {}
 
 
-def count_words(title: str, abstract: str) -> bytes:
-    """Return how often each word of a paper counts, packed for `weigh`; recent ones are kept."""
+def features_of_texts(texts: Sequence[tuple[str, str]]) -> list[Features]:
+    """Return the words of papers, by title and abstract, as weights; recent ones are kept."""
+    keys = [_key(*text) for text in texts]
+    found = [_kept.get(key) for key in keys]
+    missing = [number for number, words in enumerate(found) if words is None]
+    if len(_kept) + len(missing) > MAX_KEPT:
+        _kept.clear()
+    weighed = weigh([_places_of_paper(*texts[number]) for number in missing])
+    _kept.update(zip([keys[number] for number in missing], weighed, strict=True))
+    new = iter(weighed)
+    return [next(new) if words is None else words for words in found]
+
+
+def _key(title: str, abstract: str) -> bytes:
     text = f"{title}\0{abstract}".encode("utf-8", "surrogatepass")
-    key = blake2b(text, digest_size=16).digest()
-    if (counts := _kept.get(key)) is None:
-        if len(_kept) >= MAX_KEPT:
-            _kept.clear()
-        counts = _kept[key] = pack([*_places_in(title)] * 2 + [*_places_in(abstract)])
-    return counts
+    return blake2b(text, digest_size=16).digest()
 
 
-def pack(places: Iterable[int]) -> bytes:
-    """Return places of words, each as often as it counts, as counts for `weigh`."""
-    codes = [
-        place << _COUNT_BITS | min(count, _MAX_COUNT) for place, count in Counter(places).items()
-    ]
-    return np.array(sorted(codes), np.int32).tobytes()
+def _places_of_paper(title: str, abstract: str) -> list[int]:
+    return [*_places_in(title)] * 2 + [*_places_in(abstract)]
 
 
-def weigh(counts: Sequence[bytes]) -> list[Features]:
-    """Return the words of papers as weights, those of each paper of length 1 together."""
-    sizes = [len(one) // 4 for one in counts]
-    # Here and in `join`: looking up by 32-bit numbers takes NumPy three times as long as by 64-bit.
-    codes = np.frombuffer(b"".join(counts), np.int32).astype(np.int64)
-    numbers = np.repeat(np.arange(len(counts)), sizes)
-    idf, of_count = _tables()
-    places = codes >> _COUNT_BITS
-    weights = of_count.take(codes & _MAX_COUNT) * idf.take(places)
-    lengths = np.sqrt(np.bincount(numbers, weights * weights, len(counts)))
+def weigh(papers: Sequence[Iterable[int]]) -> list[Features]:
+    """Return the words of papers as weights, from their places, each as often as it counts."""
+    counted = [sorted(Counter(places).items()) for places in papers]
+    sizes = list(map(len, counted))
+    flat = chain.from_iterable(chain.from_iterable(counted))
+    places, counts = np.fromiter(flat, np.int64, 2 * sum(sizes)).reshape(-1, 2).T
+    numbers = np.repeat(np.arange(len(sizes)), sizes)
+    weights = (1 + np.log(counts)) * _idf().take(places)
+    lengths = np.sqrt(np.bincount(numbers, weights * weights, len(sizes)))
     # A paper may have words that are in all papers alone: they weigh nothing.
     lengths[lengths == 0] = 1
-    words = np.empty(len(codes), WORD)
+    words = np.empty(len(places), WORD)
     words["place"], words["weight"] = places, weights / lengths.take(numbers)
     packed = words.tobytes()
     ends = [size * WORD.itemsize for size in accumulate(sizes)]
@@ -113,6 +112,7 @@ def join(found: Sequence[Features]) -> Rows:
     """Return the words of several papers, one paper after the other."""
     words = np.frombuffer(b"".join(found), WORD)
     sizes = [len(one) // WORD.itemsize for one in found]
+    # Looking up by 32-bit numbers takes NumPy three times as long as by 64-bit.
     places, weights = words["place"].astype(np.int64), np.ascontiguousarray(words["weight"])
     numbers = np.repeat(np.arange(len(found)), sizes)
     return Rows(numbers, places, weights, list(accumulate(sizes)))
@@ -185,9 +185,8 @@ def written_words(*texts: str) -> dict[int, str]:
 
 
 @cache
-def _tables() -> tuple[Numbers, Numbers]:
-    """Return the idf of each place, and what each count of a word in a paper counts."""
+def _idf() -> Numbers:
+    """Return the idf of each place."""
     packed = files("monitor.rank").joinpath("word_counts.z").read_bytes()
     in_papers = np.frombuffer(zlib.decompress(packed), "<u2")
-    idf = np.log((1 + COUNTED_PAPERS) / (1.0 + in_papers))
-    return idf, np.concatenate([[0.0], 1 + np.log(np.arange(1, _MAX_COUNT + 1))])
+    return np.log((1 + COUNTED_PAPERS) / (1.0 + in_papers))

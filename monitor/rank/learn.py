@@ -30,7 +30,6 @@ from monitor.rank.features import (
     Weights,
     features,
     join,
-    pack,
     places_of,
     weigh,
     written_words,
@@ -70,7 +69,7 @@ def learn(judged: Sequence[Judged], topic_words: Sequence[str]) -> Ranking:
 
 @kept(1_024)
 def _features_of_topic(words: tuple[str, ...]) -> Features:
-    return weigh([pack(places_of(words))])[0]
+    return weigh([places_of(words)])[0]
 
 
 class _Scale(NamedTuple):

@@ -10,7 +10,7 @@ from monitor.rank.features import Numbers, Weights
 # A word of at most so many papers, or of a 32nd of them, is multiplied pair by pair.
 _FEW_ROWS = 4
 # A matrix of at most so many rows is inverted at once.
-_SMALL = 64
+_SMALL = 32
 
 
 def multiply_rows(
