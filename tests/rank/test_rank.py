@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.model import Paper
-from monitor.rank import Judged, features, learn, shown_words
+from monitor.rank import Judged, features, features_of_texts, learn, shown_words
 from monitor.rank.columns import find, number
-from monitor.rank.features import WORD
+from monitor.rank.features import WORD, places_of, weigh
 from monitor.rank.products import invert, multiply_rows
 
 NOUNS = ["agent", "vaccine", "galaxy", "compiler", "protein", "market", "robot", "climate"]
@@ -176,6 +176,14 @@ def test_singular_and_plural_are_one_word_and_stop_words_none():
     once, other = words_of(Paper("The agents of markets")), words_of(Paper("Agent, market"))
     assert once["place"].tolist() == other["place"].tolist()
     assert np.linalg.norm(once["weight"]) == pytest.approx(1, abs=1e-6)
+
+
+@given(st.lists(st.tuples(st.text("ab ", max_size=9), st.text("cd ", max_size=60)), max_size=9))
+def test_words_of_several_papers_are_those_of_each_alone(texts):
+    """Title words count twice. Some papers are known from before, some have no words."""
+    alone = [weigh([places_of([title, title, abstract])])[0] for title, abstract in texts]
+    assert features_of_texts(texts[1::2]) == alone[1::2]
+    assert features_of_texts(texts) == alone
 
 
 def test_common_words_weigh_less():
