@@ -12,12 +12,14 @@ from typing import Any
 from monitor.app import DigestReport, open_app
 from monitor.clocks import clock_at
 from monitor.config import load
+from monitor.errors import UsageError
 from monitor.model import DeliveryState, Run, RunOutcome
 from monitor.private_files import make_folder
 from monitor.resources import resource
 from monitor.store import papers
 
 PAGES = "pages"
+CONFIG = "monitor.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +73,19 @@ def demo(
 ) -> Played:
     """Lay the seeds and their configuration into `directory` and run them; again is harmless.
 
-    Raises OSError where the folder cannot be written.
+    Raises UsageError for the folder of another installation, OSError for one that cannot be
+    written.
     """
     make_folder(directory)
-    for seed in sorted(resource("seeds").iterdir()):
-        target = directory / seed.name
-        if seed.is_file() and not target.exists():
-            shutil.copyfile(seed, target)
-    with open_app(load(directory / "monitor.yaml"), clock_at(now)) as app:
+    seeds = {seed.name: seed for seed in resource("seeds").iterdir() if seed.is_file()}
+    there = {name for name in seeds if (directory / name).exists()}
+    if there == {CONFIG}:
+        raise UsageError(
+            f"{directory} has a {CONFIG} that is not of the demo", "choose another folder"
+        )
+    for name in sorted(seeds.keys() - there):
+        shutil.copyfile(seeds[name], directory / name)
+    with open_app(load(directory / CONFIG), clock_at(now)) as app:
         runs = app.ingest((), on_progress)
         names = [subscription.name for subscription in app.runtime.subscriptions]
         failed: dict[str, Exception] = {}

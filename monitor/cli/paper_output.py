@@ -120,11 +120,11 @@ def _facts(found: Explanation) -> Iterator[tuple[str, str]]:
     for ruling in found.rulings:
         yield "Ruling", f"{ruling.one} and {ruling.other} are {ruling.verdict}, {at(ruling.at)}"
     if not found.changes:
-        yield "News", "none: it was there when its source was first read"
+        yield "News", "none: the first reading of its source is not announced (see first_run)"
     for change in found.changes:
         yield "News", f"{change.kind}, {at(change.at)}" + (f": {change.why}" if change.why else "")
     if not found.topics:
-        yield "Topics", "no topic matched"
+        yield "Topics", "no topic matched" if found.changes else "not matched, since it is not news"
     for topic in found.topics:
         # The words may be gone: the paper reads otherwise now than when the topic met it.
         words = f", {_words(topic.why)}" if topic.why else ""

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 OfSubscription = Annotated[
     str,
     typer.Option(
-        "--subscription", metavar="NAME", show_default=False, help="The subscription it is for."
+        "--subscription", metavar="NAME", show_default=False, help="Only of this subscription."
     ),
 ]
 OfTopic = Annotated[
     str,
-    typer.Option("--topic", metavar="NAME", show_default=False, help="The topic it is for."),
+    typer.Option("--topic", metavar="NAME", show_default=False, help="Only of this topic."),
 ]
 
 
@@ -51,6 +51,8 @@ def rate(  # noqa: PLR0913 - the options of a command
     from monitor.commands.ratings import rate as answer
 
     whose = Whose(subscription, topic)
+    if file and paper:
+        raise UsageError("name a paper or a file with --file, not both")
     if file:
         _rate_file(file, whose, config, now, as_json)
         return
@@ -63,6 +65,7 @@ def rate(  # noqa: PLR0913 - the options of a command
 
 def _rate_file(file: Path, whose: Whose, config: Path, now: str | None, as_json: bool) -> None:
     from monitor.commands.ratings import rate_file
+    from monitor.digest.wording import format_count
 
     with open_configured(config, now, create=False) as app:
         result = rate_file(app.runtime, file, whose)
@@ -70,7 +73,7 @@ def _rate_file(file: Path, whose: Whose, config: Path, now: str | None, as_json:
         left_out = [{"paper": paper, "why": why} for paper, why in result.left_out]
         emit({"rated": result.rated, "left_out": left_out})
         return
-    typer.echo(f"{result.rated:,} papers rated.")
+    typer.echo(f"{format_count(result.rated, 'paper')} rated.")
     for paper, why in result.left_out:
         typer.echo(f"{paper}: {why}", err=True)
 
@@ -106,6 +109,7 @@ def rated(
     from monitor.commands.ratings import Whose
     from monitor.commands.ratings import forget as drop
     from monitor.commands.ratings import rated as given
+    from monitor.digest.wording import format_count
 
     whose = Whose(subscription, topic)
     if not forget:
@@ -118,7 +122,7 @@ def rated(
     if as_json:
         emit({"forgotten": count})
     else:
-        typer.echo(f"{count:,} answers forgotten.")
+        typer.echo(f"{format_count(count, 'answer')} deleted.")
 
 
 def saved(

@@ -7,9 +7,17 @@ import re
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
 from monitor.config.section import Section
+from monitor.errors import UsageError
 from monitor.setting_types import Address, Line, OneOrMore, Secret, is_loopback, one_or_more
 
 _LISTEN = re.compile(r"(?P<host>[^\s:/\[\]]+|\[[0-9a-fA-F:.]+\]):(?P<port>\d{1,5})")
@@ -89,6 +97,18 @@ class WebSettings(Section):
         """The host and port to listen on."""
         host, _, port = self.listen.rpartition(":")
         return host.strip("[]"), int(port)
+
+    def listening_on(self, listen: str) -> WebSettings:
+        """Return these settings with another address. Raises UsageError."""
+        given = {
+            name: value.reveal() if isinstance(value, Secret) else value for name, value in self
+        }
+        try:
+            return WebSettings.model_validate({**given, "listen": listen})
+        except ValidationError as fault:
+            error = fault.errors()[0]
+            said = str(error["ctx"]["error"] if "ctx" in error else error["msg"])
+            raise UsageError(f"--listen: {said.removeprefix('listen: ')}") from None
 
     @model_validator(mode="after")
     def _check_access(self) -> WebSettings:

@@ -19,6 +19,7 @@ LONG_TITLE = 300
 EXCERPT_LIMIT = 420
 _LEAD_IN = 120
 _GAP = " … "
+_BEFORE_CUT, _AFTER_CUT = "…\u00a0", "\u00a0…"
 # Abstracts have fewer sentences, and sentences fewer characters.
 _MOST_READ = 60
 _LONGEST_READ = 1_000
@@ -120,9 +121,15 @@ def _second(first: int, values: Sequence[float], words: Sequence[int]) -> int | 
 
 
 def _join(first: Passage, second: Passage, gap: str) -> Passage:
-    shift = len(first.text) + len(gap)
+    """Join two passages with one ellipsis between them at most."""
+    text, cut = second.text, first.text.endswith(_AFTER_CUT)
+    if cut or text.startswith(_BEFORE_CUT):
+        gap = " "
+    if cut:
+        text = text.removeprefix(_BEFORE_CUT)
+    shift = len(first.text) + len(gap) + len(text) - len(second.text)
     moved = tuple((start + shift, end + shift) for start, end in second.spans)
-    return Passage(f"{first.text}{gap}{second.text}", (*first.spans, *moved))
+    return Passage(f"{first.text}{gap}{text}", (*first.spans, *moved))
 
 
 def _mark(field: str, text: str, reasons: Sequence[MatchReason]) -> tuple[str, tuple[Span, ...]]:
@@ -170,8 +177,8 @@ def _cut(text: str, places: Sequence[Span], window: Span, limit: int) -> Passage
         if first[1] - start > limit - _LEAD_IN and first != window:
             start = _word_start(text, max(start, first[0] - _LEAD_IN))
         end = _word_end(text, start, start + limit) if end - start > limit else end
-    before = "…\u00a0" if start > window[0] else ""
-    after = "\u00a0…" if end < window[1] else ""
+    before = _BEFORE_CUT if start > window[0] else ""
+    after = _AFTER_CUT if end < window[1] else ""
     shift = len(before) - start
     kept = tuple((a + shift, b + shift) for a, b in places if start <= a and b <= end)
     return Passage(f"{before}{text[start:end]}{after}", kept)

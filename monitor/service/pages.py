@@ -29,7 +29,7 @@ class Pages(Running):
     def work(self, app: App) -> None:
         web = app.settings.web or WebSettings()
         if self.listen:
-            web = WebSettings.model_validate({**dict(web), "listen": self.listen})
+            web = web.listening_on(self.listen)
         with bound(web) as listening, serving_pages(app.settings, app.runtime, listening):
             self.serving.set()
             while not self._wake.wait(self.tick.total_seconds()):

@@ -98,7 +98,8 @@ def take_answer(request: Request, fields: Form) -> Response:
 
 def _ask(request: Request) -> Asked | Response:
     names = _names(request, RATE, 3)
-    if names is None:
+    # Programs for mail take what follows a link for a part of it: such a link means nothing.
+    if names is None or request.path_params["direction"] not in ("more", "less"):
         return show_problem(request, 404, _INVALID)
     try:
         return ask(site_of(request).runtime, names, request.path_params["paper"])
