@@ -36,7 +36,7 @@ class RatingFile:
 
 def read_ratings(file: Path) -> RatingFile:
     """Read a file of ratings. Raises UsageError, with the line, for a table that is faulty."""
-    if file.suffix.lower() == ".bib":
+    if file.suffix.lower() in (".bib", ".bibtex"):
         return _read_library(file)
     try:
         text = file.read_text(encoding="utf-8-sig")

@@ -52,22 +52,11 @@ def rate(
     """Store an answer, or take one back; return the answers to the paper. Raises UsageError."""
     with runtime.database.writing() as tx:
         paper = find_paper(tx, reference)
-        name, topics = _addressed(runtime, tx, paper.id, whose)
-        if verdict == "none":
-            judgements.take_back(tx, name, topics, paper.id, whose.who)
-        else:
-            now = runtime.clock.now()
-            judgements.judge(
-                tx,
-                [
-                    Judgement(name, topic, paper.id, whose.who, VERDICTS[verdict], now, how)
-                    for topic in topics
-                ],
-            )
+        name = _store(runtime, tx, paper.id, verdict, whose, how)
         return tuple(
             Rated(one, paper.paper.title)
-            for one in judgements.listing(tx, name)
-            if one.paper_id == paper.id
+            for one in judgements.of_paper(tx, paper.id)
+            if one.subscription == name
         )
 
 
@@ -78,33 +67,59 @@ def rate_file(runtime: Runtime, file: Path, whose: Whose) -> RatedFile:
     Raises UsageError for a file that cannot be read, and then stores nothing of it.
     """
     given = read_ratings(file)
-    answers: dict[tuple[str, str, int, bool], Judgement] = {}
-    taken_back: dict[tuple[str, str, int], None] = {}
-    rated, left_out = 0, list(given.unread)
+    left_out = list(given.unread)
     with runtime.database.writing() as tx:
         for one in given.ratings:
+            own = replace(whose, topic=one.topic or whose.topic)
             try:
                 paper_id = _find_stored(tx, one.references)
-                own = replace(whose, topic=one.topic or whose.topic)
-                name, topics = _addressed(runtime, tx, paper_id, own)
+                _store(runtime, tx, paper_id, one.verdict, own, "file")
             except UsageError as fault:
                 left_out.append((one.references[-1], str(fault)))
-                continue
-            rated += 1
-            for topic in topics:
-                key = (name, topic, paper_id)
-                if one.verdict == "none":
-                    taken_back[key] = None
-                    for was_saved in (False, True):
-                        answers.pop((*key, was_saved), None)
-                else:
-                    answers[*key, one.verdict == "save"] = Judgement(
-                        *key, whose.who, VERDICTS[one.verdict], runtime.clock.now(), "file"
-                    )
-        for name, topic, paper_id in taken_back:
-            judgements.take_back(tx, name, [topic], paper_id, whose.who)
-        judgements.judge(tx, answers.values())
-    return RatedFile(rated, tuple(left_out))
+    failed = len(left_out) - len(given.unread)
+    return RatedFile(len(given.ratings) - failed, tuple(left_out))
+
+
+def is_of(one: Judgement, who: str) -> bool:
+    """Whether an answer is of a person: addresses are compared without case."""
+    return one.who.casefold() == who.casefold()
+
+
+def _store(
+    runtime: Runtime, tx: Transaction, paper_id: int, verdict: str, whose: Whose, how: str
+) -> str:
+    """Store an answer, or take it back; return the subscription. Raises UsageError."""
+    own = [one for one in judgements.of_paper(tx, paper_id) if is_of(one, whose.who)]
+    if verdict == "none" and (given := _given(own, whose)):
+        judgements.take_back(tx, given)
+        return given[0].subscription
+    name, topics = _addressed(runtime, tx, paper_id, whose)
+    if verdict != "none":
+        who, now = own[0].who if own else whose.who, runtime.clock.now()
+        answers = [
+            Judgement(name, topic, paper_id, who, VERDICTS[verdict], now, how) for topic in topics
+        ]
+        judgements.judge(tx, answers)
+    return name
+
+
+def _given(own: Sequence[Judgement], whose: Whose) -> list[Judgement]:
+    """Return those of a person's answers to a paper that are meant, whatever matches it today.
+
+    Raises UsageError if they are of several subscriptions.
+    """
+    found = [
+        one
+        for one in own
+        if whose.subscription in ("", one.subscription) and whose.topic in ("", one.topic)
+    ]
+    names = list(dict.fromkeys(one.subscription for one in found))
+    if len(names) > 1:
+        raise UsageError(
+            "more than one subscription has an answer to this paper",
+            f"choose one with --subscription: {', '.join(names)}",
+        )
+    return found
 
 
 def rated(runtime: Runtime, whose: Whose) -> tuple[Rated, ...]:
@@ -128,8 +143,9 @@ def answers_of(runtime: Runtime, paper_id: int, who: str) -> dict[str, list[str]
     """Return what somebody answered to a paper, by subscription."""
     found: dict[str, list[str]] = {}
     with runtime.database.reading() as tx:
-        for subscription, verdict in judgements.of_paper(tx, paper_id, who):
-            found.setdefault(subscription, []).append(verdict)
+        for one in judgements.of_paper(tx, paper_id):
+            if is_of(one, who):
+                found.setdefault(one.subscription, []).append(one.verdict)
     return found
 
 
@@ -153,7 +169,7 @@ def saved(runtime: Runtime, subscription: str = "", who: str = "") -> tuple[Foun
         found = [
             one
             for one in judgements.listing(tx, subscription or None)
-            if one.verdict == SAVED and who in ("", one.who)
+            if one.verdict == SAVED and (not who or is_of(one, who))
         ]
         ids = list(dict.fromkeys(one.paper_id for one in reversed(found)))
         stored, sightings = papers.load(tx, ids), papers.sightings(tx, ids)

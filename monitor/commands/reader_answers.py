@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from monitor.commands.ratings import Rated, Whose, rate, rated
+from monitor.commands.ratings import Rated, Whose, is_of, rate, rated
 from monitor.errors import UsageError
 from monitor.pipeline.runtime import Runtime
-from monitor.store import digests, papers
+from monitor.store import digests, merge_papers, papers
+from monitor.store.database import Transaction
 
 # Answers are taken so long after the digest was due.
 VALID = timedelta(days=90)
@@ -18,6 +19,7 @@ VALID = timedelta(days=90)
 class Asked:
     """A paper of a digest that a reader may answer to, and what they answered so far."""
 
+    paper_id: int
     title: str
     whose: Whose
     answers: tuple[Rated, ...]
@@ -30,8 +32,10 @@ def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
     """
     subscription, period, recipient = names
     with runtime.database.reading() as tx:
+        stored = papers.get(tx, merge_papers.led_to(tx, paper_id))
         shown = digests.shown_under(tx, subscription, period, paper_id)
-        stored = papers.get(tx, paper_id)
+        if shown is None:
+            shown = _shown_when_sent(tx, subscription, period, paper_id)
     if shown is None or stored is None:
         raise UsageError("this paper is not in that digest")
     if runtime.clock.now() > shown.due_at + VALID:
@@ -42,11 +46,26 @@ def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
     mine = tuple(
         one
         for one in rated(runtime, whose)
-        if one.judgement.paper_id == paper_id and one.judgement.who == recipient
+        if one.judgement.paper_id == stored.id and is_of(one.judgement, recipient)
     )
-    return Asked(stored.paper.title, whose, mine)
+    return Asked(stored.id, stored.paper.title, whose, mine)
 
 
-def answer(runtime: Runtime, asked: Asked, paper_id: int, verdict: str, how: str = "link") -> None:
+def _shown_when_sent(
+    tx: Transaction, subscription: str, period: str, paper_id: int
+) -> digests.Shown | None:
+    """Return where a paper was shown that was merged since, or whose news retention removed."""
+    digest = digests.of_period(tx, subscription, period)
+    if digest is None or paper_id not in {entry.paper_id for entry in digest.best(digest.full)}:
+        return None
+    topic = next(
+        group.topic
+        for group in digest.groups
+        if any(entry.paper_id == paper_id for entry in group.entries)
+    )
+    return digests.Shown(topic, digest.due_at)
+
+
+def answer(runtime: Runtime, asked: Asked, verdict: str, how: str = "link") -> None:
     """Store an answer, or take it back with "none". Raises UsageError."""
-    rate(runtime, str(paper_id), verdict, asked.whose, how)
+    rate(runtime, str(asked.paper_id), verdict, asked.whose, how)

@@ -60,7 +60,7 @@ class SlackAnswers:
         self._check_place(press)
         who = f"slack:{press.team}:{press.user}"
         asked = ask(self._runtime, (press.subscription, press.period, who), press.paper_id)
-        answer(self._runtime, asked, press.paper_id, press.verdict, how="slack")
+        answer(self._runtime, asked, press.verdict, how="slack")
         return _REPLIES[press.verdict].format(escape(clean(asked.title)[:_TITLE_LIMIT]))
 
     def _check_place(self, press: Press) -> None:

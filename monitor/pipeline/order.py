@@ -15,6 +15,7 @@ from msgspec import structs
 
 from monitor.digest.excerpt import shown_text
 from monitor.digest.shown import readable_title
+from monitor.errors import QueryError
 from monitor.match.topics import parse_topic
 from monitor.match.tree import Near, Words, leaves
 from monitor.model import (
@@ -98,6 +99,13 @@ class JudgedPapers:
             Judged(of[0], verdict, of[1]) for id, verdict in verdicts.items() if (of := known[id])
         ]
 
+    def newest_answered(self, verdicts: Mapping[int, Verdict]) -> list[int]:
+        """Return the papers read whose answers count."""
+        from monitor.rank import MAX_JUDGED  # loads NumPy
+
+        answered = [id for id, one in verdicts.items() if one != UNJUDGED and self._known.get(id)]
+        return answered[-MAX_JUDGED:]
+
     def _add(self, ids: Collection[int], texts: Mapping[int, tuple[str, str]]) -> None:
         from monitor.rank import features_of_texts  # loads NumPy
 
@@ -127,8 +135,9 @@ def order_of(
         name: _ranking(tx, subscription.name, topic, answers[name], papers)
         for name, topic in by_name.items()
     }
-    marked = {id for name in rankings for id, one in answers[name].items() if one != UNJUDGED}
-    return Order(rankings=rankings, marked=len(marked))
+    taught = {name: ranking for name, ranking in rankings.items() if ranking.wanted}
+    marked = {id for name in taught for id in papers.newest_answered(answers[name])}
+    return Order(rankings=taught, marked=len(marked)) if taught else None
 
 
 def _ranking(
@@ -147,9 +156,13 @@ def _ranking(
 
 @lru_cache(maxsize=1_024)
 def words_of(topic: Topic) -> tuple[str, ...]:
-    """Return the words that a topic looks for."""
+    """Return the words that a topic looks for; none for one that is parked."""
     found: dict[str, None] = {}
-    for leaf in leaves(parse_topic(topic).root):
+    try:
+        root = parse_topic(topic).root
+    except QueryError:
+        return ()
+    for leaf in leaves(root):
         for words in leaf.words if isinstance(leaf, Near) else [leaf]:
             if isinstance(words, Words):
                 found |= {edge.key: None for edge in words.edges if edge.end - edge.start == 1}

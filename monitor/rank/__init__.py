@@ -14,10 +14,11 @@ word_counts.z   in how many of 10,000 papers each word stands (`benchmarks/count
 
 from monitor.model import Verdict
 from monitor.rank.features import Features, features, features_of_texts, shown_words
-from monitor.rank.learn import Ranking, learn
+from monitor.rank.learn import MAX_JUDGED, Ranking, learn
 from monitor.rank.values import Judged, PaperShare, Place, Reason, Why, WordShare
 
 __all__ = [
+    "MAX_JUDGED",
     "Features",
     "Judged",
     "PaperShare",

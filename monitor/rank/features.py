@@ -35,6 +35,9 @@ MAX_KEPT = 65_536
 # The papers of a day, which each of many readers' orders looks at; about a kilobyte each.
 MAX_WEIGHED = 4_096
 
+# Of the scripts that `monitor.text` reads a sign at a time: CJK radicals are the first of them.
+_FIRST_SIGN = "\u2e80"
+
 # A word of a paper: the place of its hash, and what it weighs there.
 WORD = np.dtype([("place", np.int32), ("weight", np.float32)])
 
@@ -143,7 +146,8 @@ def forms_of_piece(piece: bytes) -> tuple[str, ...]:
 
 
 def counts_as_word(form: str) -> bool:
-    return len(form) > 1 and form not in STOP_WORDS
+    """Whether a word says anything: letters alone do not, but signs of East Asian scripts do."""
+    return (len(form) > 1 and form not in STOP_WORDS) or form >= _FIRST_SIGN
 
 
 def place_of(form: str) -> int:

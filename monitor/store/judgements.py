@@ -30,8 +30,8 @@ _has = schema.subscription_topic.c
 def judge(tx: Transaction, answers: Iterable[Judgement]) -> int:
     """Store answers, `SAVED` ones as saved papers; return how many say something new."""
     answers = list(answers)
-    names = {one.subscription for one in answers}
-    known = {(_key(one), one.verdict) for name in names for one in listing(tx, name)}
+    papers = {one.paper_id for one in answers}
+    known = {(_key(one), one.verdict) for id in papers for one in of_paper(tx, id)}
     new = [one for one in answers if (_key(one), one.verdict) not in known]
     judged = [_row(one) | {"verdict": one.verdict} for one in new if one.verdict != SAVED]
     insert_or_update(tx, schema.judgement, judged, ["verdict", "at", "how"])
@@ -39,21 +39,12 @@ def judge(tx: Transaction, answers: Iterable[Judgement]) -> int:
     return len(new)
 
 
-def take_back(
-    tx: Transaction, subscription: str, topics: Collection[str], paper_id: int, who: str
-) -> int:
-    """Delete a person's verdict on a paper, and that it is saved; return how many rows went."""
-    return sum(
-        tx.execute(
-            sa.delete(table).where(
-                table.c.subscription == subscription,
-                among(tx, table.c.topic, topics),
-                table.c.paper_id == paper_id,
-                table.c.who == who,
-            )
-        ).rowcount
-        for table in (schema.judgement, schema.saved_paper)
-    )
+def take_back(tx: Transaction, answers: Iterable[Judgement]) -> None:
+    """Delete answers, verdicts and saved papers, of a person to a paper of a topic."""
+    for one in answers:
+        for table in (schema.judgement, schema.saved_paper):
+            key = [table.c[name] == getattr(one, name) for name in _KEY]
+            tx.execute(sa.delete(table).where(*key))
 
 
 def forget(tx: Transaction, subscription: str, topic: str | None = None) -> int:
@@ -81,10 +72,12 @@ def listing(tx: Transaction, subscription: str | None = None) -> list[Judgement]
     ]
 
 
-def of_paper(tx: Transaction, paper_id: int, who: str) -> list[tuple[str, str]]:
-    """Return what somebody answered to a paper: subscriptions with verdicts, oldest first."""
-    rows = tx.execute(_ANSWERS_TO_PAPER, {"paper_id": paper_id, "who": who})
-    return [(one.subscription, one.verdict) for one in rows]
+def of_paper(tx: Transaction, paper_id: int) -> list[Judgement]:
+    """Return all answers to a paper, oldest first."""
+    return [
+        Judgement(one.subscription, one.topic, one.paper_id, one.who, one.verdict, one.at, one.how)
+        for one in tx.execute(_ANSWERS_TO_PAPER, {"paper_id": paper_id})
+    ]
 
 
 def _answers(columns: Sequence[str], *given: str) -> sa.CompoundSelect[Any]:
@@ -111,7 +104,7 @@ def _column(table: sa.Table, name: str) -> sa.ColumnElement[Any]:
 _IN_ORDER = ("at", "paper_id", "topic", "who", "verdict")
 _ALL_ANSWERS = _answers(("subscription", *_IN_ORDER, "how"))
 _ANSWERS_OF_ONE = _answers(("subscription", *_IN_ORDER, "how"), "subscription")
-_ANSWERS_TO_PAPER = _answers(("subscription", *_IN_ORDER), "paper_id", "who")
+_ANSWERS_TO_PAPER = _answers(("subscription", *_IN_ORDER, "how"), "paper_id")
 
 
 def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, Verdict]]:

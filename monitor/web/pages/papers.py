@@ -79,8 +79,10 @@ def one_paper(request: Request) -> Response:
     sources = tuple(sorted({sighting.source for sighting in known.sources}))
     shown = {one.name: one for one in subscriptions_of(request)}
     topics = {one.topic for one in known.topics}
-    asked = [name for name, one in shown.items() if topics.intersection(one.topics)]
     answers = answers_of(runtime, known.id, who(viewer_of(request)))
+    asked = [
+        name for name, one in shown.items() if name in answers or topics.intersection(one.topics)
+    ]
     return show(
         request,
         "one_paper",

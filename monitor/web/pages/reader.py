@@ -21,6 +21,7 @@ from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.web.forms import form
 from monitor.web.guard import POLICY_OF_DOCUMENTS
+from monitor.web.paging import number
 from monitor.web.site import Form, show, show_problem, site_of
 
 _INVALID = "This link is not valid. It may have been cut off: copy it whole from the mail."
@@ -92,17 +93,18 @@ def take_answer(request: Request, fields: Form) -> Response:
         return asked
     if verdict not in ("up", "down", "save", "none"):
         return show_problem(request, 400, "Nothing was chosen, and nothing was changed.")
-    answer(site_of(request).runtime, asked, request.path_params["paper"], verdict)
+    answer(site_of(request).runtime, asked, verdict)
     return _show_answers(request, _ask(request), done=True)
 
 
 def _ask(request: Request) -> Asked | Response:
-    names = _names(request, RATE, 3)
+    names, paper = _names(request, RATE, 3), number(request.path_params["paper"])
     # Programs for mail take what follows a link for a part of it: such a link means nothing.
-    if names is None or request.path_params["direction"] not in ("more", "less"):
+    known = request.path_params["direction"] in ("more", "less")
+    if names is None or paper is None or not known:
         return show_problem(request, 404, _INVALID)
     try:
-        return ask(site_of(request).runtime, names, request.path_params["paper"])
+        return ask(site_of(request).runtime, names, paper)
     except UsageError as error:
         return show_problem(request, 404, error.message, error.hint)
 
@@ -127,6 +129,6 @@ ROUTES = [
     Route("/u/{token}", show_stop),
     Route("/u/{token}", form(change), methods=["POST"]),
     Route("/v/{token}", show_digest),
-    Route("/r/{token}/{paper:int}/{direction}", show_question),
-    Route("/r/{token}/{paper:int}/{direction}", form(take_answer), methods=["POST"]),
+    Route("/r/{token}/{paper}/{direction}", show_question),
+    Route("/r/{token}/{paper}/{direction}", form(take_answer), methods=["POST"]),
 ]
