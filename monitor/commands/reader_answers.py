@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from monitor.commands.ratings import Rated, Whose, is_of, rate, rated
+from monitor.commands.ratings import Rated, Whose, is_of, rate
 from monitor.errors import UsageError
 from monitor.pipeline.runtime import Runtime
-from monitor.store import digests, merge_papers, papers
+from monitor.store import digests, judgements, merge_papers, papers
 from monitor.store.database import Transaction
 
 # Answers are taken so long after the digest was due.
@@ -36,6 +36,7 @@ def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
         shown = digests.shown_under(tx, subscription, period, paper_id)
         if shown is None:
             shown = _shown_when_sent(tx, subscription, period, paper_id)
+        given = judgements.of_paper(tx, stored.id) if stored else []
     if shown is None or stored is None:
         raise UsageError("this paper is not in that digest")
     if runtime.clock.now() > shown.due_at + VALID:
@@ -43,12 +44,12 @@ def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
             "this digest is too old to answer", f"answers are taken for {VALID.days} days"
         )
     whose = Whose(subscription, shown.topic, recipient)
-    mine = tuple(
-        one
-        for one in rated(runtime, whose)
-        if one.judgement.paper_id == stored.id and is_of(one.judgement, recipient)
-    )
-    return Asked(stored.id, stored.paper.title, whose, mine)
+    mine = [
+        Rated(one, stored.paper.title)
+        for one in given
+        if (one.subscription, one.topic) == (subscription, shown.topic) and is_of(one, recipient)
+    ]
+    return Asked(stored.id, stored.paper.title, whose, tuple(mine))
 
 
 def _shown_when_sent(

@@ -6,6 +6,8 @@ channel may press; each person counts once.
 
 from __future__ import annotations
 
+import threading
+
 import structlog
 
 from monitor.channels.slack.blocks import escape
@@ -28,6 +30,8 @@ _REPLIES = {
     "none": "Your answer to “{}” is taken back.",
 }
 _TITLE_LIMIT = 200
+# So many papers of people are remembered with when they were last answered to.
+_REMEMBERED = 10_000
 
 
 class SlackAnswers:
@@ -37,6 +41,9 @@ class SlackAnswers:
         self._runtime = runtime
         self._bot = Bot(slack.token.reveal(), slack.base_url, TIMEOUT)
         self._team = ""
+        # A press that Slack sends again must not undo what was pressed since.
+        self._last_press: dict[tuple[str, str, int], float] = {}
+        self._in_order = threading.Lock()
 
     def take(self, payload: object) -> None:
         """Store what a press says, and say so to who pressed. Raises nothing."""
@@ -60,8 +67,19 @@ class SlackAnswers:
         self._check_place(press)
         who = f"slack:{press.team}:{press.user}"
         asked = ask(self._runtime, (press.subscription, press.period, who), press.paper_id)
-        answer(self._runtime, asked, press.verdict, how="slack")
+        with self._in_order:
+            self._check_time(press)
+            answer(self._runtime, asked, press.verdict, how="slack")
         return _REPLIES[press.verdict].format(escape(clean(asked.title)[:_TITLE_LIMIT]))
+
+    def _check_time(self, press: Press) -> None:
+        """Raise UsageError for a press that comes after a later one of the same person."""
+        pressed = (press.user, press.subscription, press.paper_id)
+        if press.at < self._last_press.get(pressed, 0.0):
+            raise UsageError("you answered again since")
+        if len(self._last_press) >= _REMEMBERED:
+            self._last_press.clear()
+        self._last_press[pressed] = press.at
 
     def _check_place(self, press: Press) -> None:
         """Raise UsageError unless the digest was sent to the channel that the press came from."""

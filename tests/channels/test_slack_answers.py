@@ -212,6 +212,19 @@ def test_S13_a_press_that_comes_twice_is_one_answer_and_can_be_taken_back(
         assert [who for who, _, _ in answers(app)] == [f"slack:{TEAM}:U0GRACE"]
 
 
+def test_S13_a_press_that_comes_again_does_not_undo_a_later_one(
+    lab: House, slack: SlackServer, socket: SlackSocket
+) -> None:
+    send_digest(lab)
+    up, none = press(slack.posts[0], "up"), press(slack.posts[0], "none")
+    with lab.opened() as app, listening(app.settings.slack, app.runtime):
+        for payload in (up, none, up):
+            socket.press(payload)
+        wait(lambda: len(slack.whispers) == 3)
+        assert answers(app) == []
+    assert slack.whispers[-1]["text"] == "Nothing was changed: you answered again since."
+
+
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [

@@ -142,6 +142,13 @@ def test_demo(house: House, say: Say):
     assert again == {"papers": 229, "new": 0, "digests": []}
 
 
+def test_the_demo_leaves_another_installation_alone(house: House, say: Say):
+    say("init", "other")
+    refused = say("demo", "other")
+    assert (refused.status, "not of the demo" in refused.err) == (2, True)
+    assert sorted(path.name for path in Path("other").iterdir()) == ["dumps", "monitor.yaml"]
+
+
 def test_restore(lived: House, say: Say):
     say("backup", "kept.db")
     result = say("restore", "kept.db", "--json", "--now", SUNDAY)

@@ -77,6 +77,64 @@ def test_a_library_and_a_table_are_rated(lab: House, say: Say) -> None:
     assert say("papers", "rate", "--file", str(table)).status == 2
 
 
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("title,verdict\n{one},up\n{two},sideways\n", "line 3: the verdict “sideways” should be"),
+        ("title,verdict\n{one},up\n,up\n", "line 3: names no paper"),
+        ("name,verdict\n{one},up\n", "no column names the paper"),
+        ("", "no column names the paper"),
+        ("title\n" + "x" * 200_000, "line 2: field larger than field limit"),
+    ],
+)
+def test_of_a_faulty_table_nothing_is_stored(lab: House, say: Say, table: str, said: str) -> None:
+    file = lab.folder / "table.csv"
+    file.write_text(table.format(one=TITLE, two=FOLDING[0]))
+    refused = say("papers", "rate", "--file", str(file))
+    assert (refused.status, said in refused.err.replace("\n", " ")) == (2, True)
+    assert verdicts(say) == []
+
+
+def test_tables_of_spreadsheets_are_read(lab: House, say: Say) -> None:
+    file = lab.folder / "table.csv"
+    file.write_text(f"\ufeffTitle;Verdict\r\n{TITLE};UP\r\n\r\n", encoding="utf-8")
+    assert say("papers", "rate", "--file", str(file)).out == "1 paper rated.\n"
+    assert verdicts(say) == [(TITLE, "wanted")]
+    file.write_text(f"title,verdict\n{TITLE},down\n{TITLE},none\n")
+    assert say("papers", "rate", "--file", str(file)).out == "2 papers rated.\n"
+    assert verdicts(say) == []
+
+
+def test_entries_of_a_library_that_cannot_be_read_are_listed(lab: House, say: Say) -> None:
+    library = lab.folder / "library.bib"
+    library.write_text(f"@article{{a, title = {{{TITLE}}}}}\n@article{{b, title = {{Cut\n")
+    answer = say("papers", "rate", "--file", str(library), "--json").json
+    assert (answer["rated"], len(answer["left_out"])) == (1, 1)
+
+
+def test_an_answer_is_taken_back_whatever_matches_by_now(lab: House, say: Say) -> None:
+    say("papers", "rate", FOLDING[0], "up", "--topic", "agents")
+    assert say("papers", "rate", FOLDING[0], "none").status == 0
+    assert verdicts(say) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "rated --subscription nobody",
+        "rated --topic nothing",
+        "rated --forget --subscription nobody",
+        "rated --forget --subscription lab --topic nothing",
+        "saved --subscription nobody",
+        "rate 1 up --topic nothing",
+        "rate 1 up --file table.csv",
+    ],
+)
+def test_names_that_nothing_has_are_refused(lab: House, say: Say, words: str) -> None:
+    refused = say("papers", *words.split())
+    assert (refused.status, refused.out) == (2, "")
+
+
 def test_forgetting_deletes_the_answers_of_a_subscription(lab: House, say: Say) -> None:
     say("papers", "rate", TITLE, "up")
     say("papers", "save", TITLE)

@@ -77,6 +77,7 @@ def test_two_long_sentences_share_the_room_where_the_match_is_in_the_second() ->
     passage = excerpt(entry_of(abstract, ("quarry",)))
     assert passage.text.startswith("In this paper, we propose Stilt")
     assert marked(passage) == ["quarry"]
+    assert passage.text.count("…") == 2  # one between them, and one at the end
     assert len(passage.text) <= EXCERPT_LIMIT + 8
 
 

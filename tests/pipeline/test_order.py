@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import email
 import random
 import re
 from datetime import timedelta
+from email.policy import default
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from monitor.commands.explain import explain
 from monitor.commands.preview import dry_run
 from monitor.config import load
 from monitor.model import SAVED, UNWANTED, WANTED, Digest, Judgement, Placed
 from monitor.pipeline.dry_run import rehearse
-from monitor.store import digests, judgements, papers, retention
+from monitor.store import digests, judgements, papers, retention, schema
 from monitor.store.restore import restore
 from monitor.text import title_key
 from tests.house import House
+from tests.servers.smtp import ScriptedSmtp
 
 ROBOTS = [
     ("Robots that fold laundry with an agent", "An agent folds laundry with soft grippers."),
@@ -93,6 +97,31 @@ def test_a_paper_that_was_marked_in_two_topics_is_counted_once(lab: House):
     lab.add("2.txt", *NEXT)
     lab.next_morning()
     assert digest(lab).notes[-1] == "Ordered by 1 paper you marked."
+
+
+def test_the_reason_is_a_line_of_its_own_in_the_text_of_a_mail(lab: House, smtp: ScriptedSmtp):
+    lab.by_mail(smtp.port, "ada@example.org")
+    answer(lab, ROBOTS[1][0], WANTED)
+    lab.add("2.txt", *NEXT)
+    lab.next_morning()
+    [mail] = [email.message_from_bytes(one.content, policy=default) for one in smtp.received]
+    lines = mail.get_body(("plain",)).get_content().splitlines()
+    reasons = [at for at, line in enumerate(lines) if line.startswith("  like “")]
+    assert len(reasons) == 2
+    for at in reasons:
+        assert lines[at - 1].startswith("  found by ")
+        assert max(map(len, lines[at : at + 2])) <= 78
+    second = next(at for at, line in enumerate(lines) if line.startswith("* ") and at > reasons[0])
+    assert lines[second - 1] == ""
+
+
+def test_only_papers_that_order_are_counted(lab: House):
+    answer(lab, ROBOTS[1][0], WANTED)
+    with lab.opened() as app, app.runtime.database.writing() as tx:
+        tx.execute(sa.update(schema.paper).values(purged_at=lab.clock.now()))
+    lab.add("2.txt", *NEXT)
+    lab.next_morning()
+    assert digest(lab).notes == ()
 
 
 def test_explain_shows_place_and_reason(lab: House):

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from monitor import config
 from monitor.app import App, load_settings, open_app
+from monitor.commands.ratings import Whose, rate
 from monitor.commands.status import status
 from monitor.errors import ConfigError
 from monitor.service.scheduler import Service
@@ -67,6 +68,17 @@ def test_it_is_parked_and_the_others_run(upgraded: House) -> None:
     assert digest and "The topic “old” is parked" in digest.notes[0]
     assert [one for one in result.problems if one.startswith("topic old is parked: ANDNOT is not")]
     assert in_force(upgraded) == {"old": OLD, "new": "bandit"}
+
+
+def test_answers_to_its_papers_still_order_what_is_left_of_it(upgraded: House) -> None:
+    upgraded.clock.move(days=1)
+    with started(upgraded) as app:
+        rate(app.runtime, AGENTS[0], "up", Whose("lab", "old"))
+        [sent] = app.digest()
+        with app.runtime.database.reading() as tx:
+            _, digest = digests.latest(tx, "lab") or (0, None)
+    assert sent.papers == 1
+    assert digest and digest.notes[1] == "Ordered by 1 paper you marked."
 
 
 def test_commands_start_and_check_reports_the_fault(upgraded: House) -> None:

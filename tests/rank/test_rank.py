@@ -186,6 +186,13 @@ def test_words_of_several_papers_are_those_of_each_alone(texts):
     assert features_of_texts(texts) == alone
 
 
+def test_papers_in_scripts_without_spaces_are_learned_from():
+    planning, proteins = "基于大模型的智能体规划研究", "蛋白质折叠的图神经网络"
+    ranking = learn([Judged(Paper(planning), "wanted"), Judged(Paper(proteins), "unwanted")], [])
+    assert ranking.score(Paper("智能体规划")) > ranking.score(Paper("蛋白质折叠"))
+    assert features(Paper("a x 1")) == b""
+
+
 def test_common_words_weigh_less():
     why = learn([about("propose", "agent")], []).why(Paper("propose agent"))
     assert [word for word, _ in why.words] == ["agent", "propose"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 import struct
@@ -99,6 +100,9 @@ def socket_mode(slack: SlackServer) -> Iterator[SlackSocket]:
             server.shutdown()
 
 
+_moments = itertools.count(1_764_000_000)
+
+
 def press(post: dict[str, Any], verdict: str, paper: int = 0, **changed: Any) -> dict[str, Any]:
     """Return what Slack sends when somebody chooses in the menu of a message's n-th paper."""
     menus = [block for block in post["blocks"] if "accessory" in block]
@@ -109,6 +113,7 @@ def press(post: dict[str, Any], verdict: str, paper: int = 0, **changed: Any) ->
         "action_id": block["accessory"]["action_id"],
         "block_id": block["block_id"],
         "selected_option": option,
+        "action_ts": f"{next(_moments)}.000100",
     }
     return {
         "type": "block_actions",

@@ -67,6 +67,24 @@ def test_pages_end_with_the_service_however_it_ends(
     assert get(port) == 0
 
 
+def test_the_pages_alone_listen_on_another_address_with_the_same_token(house: House, port: int):
+    other = free_port()
+    pages = house.process("web", "--listen", f"127.0.0.1:{other}")
+    try:
+        wait(lambda: get(other, "/status") == 200)
+        assert httpx.get(f"http://127.0.0.1:{other}/status").status_code in (303, 401)
+    finally:
+        pages.terminate()
+        pages.communicate(timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("listen", ["foo", "127.0.0.1:0", "127.0.0.1:99999"])
+def test_an_address_that_is_none_is_refused(house: House, port: int, listen: str):
+    pages = house.process("web", "--listen", listen)
+    _, said = pages.communicate(timeout=PATIENCE)
+    assert (pages.returncode, f"--listen: “{listen}” should be an address" in said) == (2, True)
+
+
 def test_pages_that_broke_come_back_and_visitors_wait_for_them(house: House, port: int):
     with beside(house) as pages, capture_logs() as logs:
         wait(lambda: get(port) == 200)

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from monitor.app import App
 from monitor.commands.heartbeat import SERVICE
 from monitor.model import DeliveryState
-from monitor.store import deliveries, heartbeats, incidents, schema
+from monitor.store import deliveries, heartbeats, incidents, judgements, schema
 from tests.house import AGENTS, House
 from tests.web.conftest import TOKEN, links, pages, public_pages
 
@@ -322,6 +322,23 @@ def test_a_reader_sees_the_subscriptions_that_list_their_address(lived: House):
         assert client.get("/deliveries", headers=bob).status_code == 403
         refused = client.post("/papers/1/merge", data={"other": "2"}, headers=bob | OWN)
         assert refused.status_code == 403
+
+
+def test_a_reader_whose_address_comes_in_another_case_is_the_same_person(lived: House):
+    lived.by_mail(25, "Ada@example.org")
+    proxy = {"user_header": "Remote-User", "trusted_proxies": ["127.0.0.1"]}
+    with public_pages(lived, **proxy) as (app, client):
+        for name, verdict in (("Ada", "up"), ("ADA", "save"), ("ada", "down")):
+            headers = {"Remote-User": f"{name}@example.org"} | OWN
+            form = {"subscription": "lab", "verdict": verdict}
+            client.post("/papers/1/rate", data=form, headers=headers)
+        ada = {"Remote-User": "ada@example.org"}
+        assert AGENTS[0] in re.sub("<[^>]*>", "", client.get("/saved", headers=ada).text)
+        assert "you want fewer like this" in client.get("/papers/1", headers=ada).text
+        form = {"subscription": "lab", "verdict": "none"}
+        client.post("/papers/1/rate", data=form, headers=ada | OWN)
+        with app.runtime.database.reading() as tx:
+            assert judgements.listing(tx) == []
 
 
 def test_who_is_logged_in_answers_on_the_page_of_a_paper_and_finds_what_they_saved(lived: House):

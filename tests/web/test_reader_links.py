@@ -10,11 +10,13 @@ from email.message import EmailMessage
 
 import httpx
 import pytest
+import sqlalchemy as sa
 
 from monitor.app import App
+from monitor.commands.identity import merge
 from monitor.commands.reader_wishes import Wish, grant, standing
 from monitor.signing import KeyRing
-from monitor.store import judgements, suppressions
+from monitor.store import judgements, schema, suppressions
 from tests.house import AGENTS, FOLDING, House
 from tests.servers.smtp import Kept, ScriptedSmtp
 from tests.web.conftest import PUBLIC, public_pages
@@ -326,6 +328,9 @@ def test_W03_a_link_to_answer_opens_only_papers_of_its_digest_and_for_ninety_day
     with public_pages(mailed) as (app, client):
         stop = stop_path(mails(smtp)[ADA]).removeprefix("/u/")
         foreign = [f"/r/{token}/99/more", f"/r/{token[:-2]}/1/more", f"/r/{stop}/1/more"]
+        # As programs for mail lengthen links, and as nobody would.
+        foreign += [f"{more}.", f"/r/{token}/1/moreless", f"/r/{token}/one/more"]
+        foreign += [f"/r/{token}/{1 << 63}/more", f"/r/x/{'9' * 5000}/more"]
         for path in (*foreign, f"/u/{token}", f"/v/{token}"):
             assert client.get(path).status_code == 404
             assert client.post(path, data={"verdict": "up", "wish": "stop"}).status_code in (
@@ -338,6 +343,37 @@ def test_W03_a_link_to_answer_opens_only_papers_of_its_digest_and_for_ninety_day
         mailed.clock.move(days=2)
         assert client.get(more).status_code == 404
         assert client.post(more, data={"verdict": "up"}).status_code == 404
+        assert verdicts(app) == []
+
+
+def test_links_to_answer_work_after_a_merge_and_after_retention(house: House, smtp: ScriptedSmtp):
+    house.by_mail(smtp.port, ADA)
+    house.settings |= {"public_url": PUBLIC, "secret_key": [KEY]}
+    house.add("1.txt", AGENTS, ("Agents of Speech", "A language agent that speaks."))
+    house.run()
+    house.next_morning()
+    token = thumbs(mails(smtp)[ADA])["more"].split("/")[2]
+    with public_pages(house) as (app, client):
+        merge(app.runtime, ["1", "2"])
+        for paper in (1, 2):
+            answered = client.post(f"/r/{token}/{paper}/more", data={"verdict": "up"})
+            assert answered.status_code == 200
+        assert verdicts(app) == [(ADA, "agents", "wanted", "link")]
+        with app.runtime.database.writing() as tx:
+            tx.execute(sa.delete(schema.digest_item))
+        assert "You want more papers" in client.get(f"/r/{token}/1/more").text
+
+
+def test_an_answer_by_a_link_is_taken_back_after_its_topic_was_renamed(
+    mailed: House, smtp: ScriptedSmtp
+):
+    more = thumbs(mails(smtp)[ADA])["more"]
+    with public_pages(mailed) as (app, client):
+        client.post(more, data={"verdict": "up"})
+    mailed.settings["topics"]["renamed"] = mailed.settings["topics"].pop("agents")
+    mailed.settings["subscriptions"]["lab"]["topics"] = ["renamed"]
+    with public_pages(mailed) as (app, client):
+        assert client.post(more, data={"verdict": "none"}).status_code == 200
         assert verdicts(app) == []
 
 

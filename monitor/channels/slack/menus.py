@@ -29,7 +29,7 @@ CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """What somebody chose in a menu: `verdict` is one of `CHOICES`."""
+    """What somebody chose in a menu, at a time of Slack: `verdict` is one of `CHOICES`."""
 
     team: str
     channel: str
@@ -38,6 +38,7 @@ class Press:
     period: str
     paper_id: int
     verdict: str
+    at: float
 
 
 def add_menu(section: Json, entry: DigestPaper, digest: Digest) -> Json:
@@ -77,4 +78,5 @@ def _read(payload: Any) -> Press | None:
         period=period,
         paper_id=int(paper_id),
         verdict=verdict,
+        at=float(action["action_ts"]),
     )
