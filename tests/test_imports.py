@@ -168,6 +168,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "channels/email/oauth.py",
         "channels/email/smtp.py",
         "channels/file.py",
+        "commands/slack_answers.py",
         "later.py",
         "match/index/__init__.py",
         "match/topics.py",
