@@ -31,7 +31,7 @@ def papers(searched: Searched) -> None:
             rows.add_row(str(stored.id), day, escape(stored.paper.title), escape(names))
         console.print(rows)
     if searched.more:
-        console.print(f"The newest {len(searched.papers):,}; there are more, --limit shows them.")
+        console.print(f"The newest {len(searched.papers):,}; use --limit to see more.")
     else:
         console.print(f"{count_of(len(searched.papers))}.")
 
@@ -132,7 +132,7 @@ def _facts(found: Explanation) -> Iterator[tuple[str, str]]:
     if not found.digests:
         yield "Digests", "not in any digest yet"
     for digest in found.digests:
-        place = f", place {digest.place}" if digest.place else ""
+        place = f", number {digest.place} in its topic" if digest.place else ""
         because = f": {digest.reason}" if digest.reason else ""
         yield "Digest", f"{digest.subscription}, {digest.period}{place}{because}"
 

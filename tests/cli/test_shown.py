@@ -74,14 +74,14 @@ def test_papers_are_counted_and_cut_at_the_limit(lived: House, say: Say):
     assert say("papers").out.splitlines()[-1] == "2 papers."
     assert say("papers", "language agents").out.splitlines()[-1] == "1 paper."
     cut = say("papers", "--limit", "1").out.splitlines()[-1]
-    assert cut == "The newest 1; there are more, --limit shows them."
+    assert cut == "The newest 1; use --limit to see more."
 
 
 def test_explain_tells_the_whole_story(lived: House, say: Say):
     result = rows(say("explain", "Teaching language agents to plan together").out)
     assert result[0] == ["Teaching Language Agents to Plan Together"]
     assert [row[0] for row in result[1:]] == ["Paper", "Source", "News", "Topic", "Digest"]
-    assert result[-1] == ["Digest", "lab, 2026-11-21, place 1"]
+    assert result[-1] == ["Digest", "lab, 2026-11-21, number 1 in its topic"]
 
 
 def test_markup_in_a_title_is_text(house: House, say: Say):
