@@ -79,10 +79,8 @@ def demo(
     make_folder(directory)
     seeds = {seed.name: seed for seed in resource("seeds").iterdir() if seed.is_file()}
     there = {name for name in seeds if (directory / name).exists()}
-    if there == {CONFIG}:
-        raise UsageError(
-            f"{directory} has a {CONFIG} that is not of the demo", "choose another folder"
-        )
+    if there == {CONFIG} and (directory / CONFIG).read_bytes() != seeds[CONFIG].read_bytes():
+        raise UsageError(f"{directory} has a {CONFIG} of its own", "choose another folder")
     for name in sorted(seeds.keys() - there):
         shutil.copyfile(seeds[name], directory / name)
     with open_app(load(directory / CONFIG), clock_at(now)) as app:

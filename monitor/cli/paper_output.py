@@ -119,12 +119,9 @@ def _facts(found: Explanation) -> Iterator[tuple[str, str]]:
         yield "Joined", f"paper {joined.id}, {at(joined.at)}: {joined.why}"
     for ruling in found.rulings:
         yield "Ruling", f"{ruling.one} and {ruling.other} are {ruling.verdict}, {at(ruling.at)}"
-    if not found.changes:
-        yield "News", "none: the first reading of its source is not announced (see first_run)"
-    for change in found.changes:
-        yield "News", f"{change.kind}, {at(change.at)}" + (f": {change.why}" if change.why else "")
+    yield from _news(found)
     if not found.topics:
-        yield "Topics", "no topic matched" if found.changes else "not matched, since it is not news"
+        yield "Topics", "no topic matched" if found.news_at else "not matched, since it is not news"
     for topic in found.topics:
         # The words may be gone: the paper reads otherwise now than when the topic met it.
         words = f", {_words(topic.why)}" if topic.why else ""
@@ -135,6 +132,15 @@ def _facts(found: Explanation) -> Iterator[tuple[str, str]]:
         place = f", number {digest.place} in its topic" if digest.place else ""
         because = f": {digest.reason}" if digest.reason else ""
         yield "Digest", f"{digest.subscription}, {digest.period}{place}{because}"
+
+
+def _news(found: Explanation) -> Iterator[tuple[str, str]]:
+    if not found.news_at:
+        yield "News", "none: the first reading of its source is not announced (see first_run)"
+    elif not found.changes:
+        yield "News", f"{at(found.news_at)}; the details were removed (see retention)"
+    for change in found.changes:
+        yield "News", f"{change.kind}, {at(change.at)}" + (f": {change.why}" if change.why else "")
 
 
 def doubtful(doubts: Doubts, command: str) -> None:

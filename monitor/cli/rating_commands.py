@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 OfSubscription = Annotated[
     str,
     typer.Option(
-        "--subscription", metavar="NAME", show_default=False, help="Only of this subscription."
+        "--subscription", metavar="NAME", show_default=False, help="Only for this subscription."
     ),
 ]
 OfTopic = Annotated[
     str,
-    typer.Option("--topic", metavar="NAME", show_default=False, help="Only of this topic."),
+    typer.Option("--topic", metavar="NAME", show_default=False, help="Only for this topic."),
 ]
 
 
@@ -52,7 +52,7 @@ def rate(  # noqa: PLR0913 - the options of a command
 
     whose = Whose(subscription, topic)
     if file and paper:
-        raise UsageError("name a paper or a file with --file, not both")
+        raise UsageError("name a paper, or a file with --file, but not both")
     if file:
         _rate_file(file, whose, config, now, as_json)
         return

@@ -11,8 +11,10 @@ from pathlib import Path
 from monitor.commands.read_files import read
 from monitor.errors import UsageError
 from monitor.identity.keys import identifiers
+from monitor.model import SAVED, UNWANTED, WANTED
 
-VERDICTS = ("up", "down", "save", "none")
+# What they are called on the command line, in files and on pages.
+VERDICTS = {"up": WANTED, "down": UNWANTED, "save": SAVED, "none": ""}
 _REFERENCES = ("paper", "id", "doi", "arxiv", "url", "title")
 _DELIMITERS = ",;\t"
 
@@ -69,8 +71,10 @@ def _read_table(file: Path, text: str) -> Iterator[Rating]:
                 f"{file}: no column names the paper", f"name one {_listed(_REFERENCES)}"
             )
         for row in rows:
-            if values := [value.strip() for value in row]:
-                where = f"{file}, line {rows.line_num}"
+            values, where = [value.strip() for value in row], f"{file}, line {rows.line_num}"
+            if any(values[len(columns) :]):
+                raise UsageError(f"{where}: has more values than there are columns")
+            if any(values):
                 yield _rating(where, dict(zip(columns, values, strict=False)))
     except csv.Error as fault:
         raise UsageError(f"{file}, line {rows.line_num}: {fault}") from fault
@@ -82,7 +86,7 @@ def _rating(where: str, row: dict[str, str]) -> Rating:
         raise UsageError(f"{where}: names no paper")
     verdict = row.get("verdict", "") or "up"
     if verdict.lower() not in VERDICTS:
-        raise UsageError(f"{where}: the verdict “{verdict}” should be {_listed(VERDICTS)}")
+        raise UsageError(f"{where}: the verdict “{verdict}” should be {_listed([*VERDICTS])}")
     return Rating(references, verdict.lower(), row.get("topic", ""))
 
 

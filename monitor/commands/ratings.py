@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from monitor.commands.explain import find_paper
-from monitor.commands.rating_files import read_ratings
+from monitor.commands.rating_files import VERDICTS, read_ratings
 from monitor.commands.search import FoundPaper
 from monitor.errors import UsageError
-from monitor.model import SAVED, UNWANTED, WANTED, Judgement
+from monitor.model import SAVED, Judgement
 from monitor.pipeline.runtime import Runtime
 from monitor.store import judgements, papers
 from monitor.store.database import Transaction
 
-VERDICTS = {"up": WANTED, "down": UNWANTED, "save": SAVED, "none": ""}
+# Nobody else can write meanwhile.
+_TOGETHER = 500
 # Who answers on the command line, where it has no other name.
 OPERATOR = "operator"
 
@@ -67,17 +68,20 @@ def rate_file(runtime: Runtime, file: Path, whose: Whose) -> RatedFile:
     Raises UsageError for a file that cannot be read, and then stores nothing of it.
     """
     given = read_ratings(file)
+    ratings = [(one, replace(whose, topic=one.topic or whose.topic)) for one in given.ratings]
+    for own in {whose, *(own for _, own in ratings)}:
+        _topics_of(runtime, own)
     left_out = list(given.unread)
-    with runtime.database.writing() as tx:
-        for one in given.ratings:
-            own = replace(whose, topic=one.topic or whose.topic)
-            try:
-                paper_id = _find_stored(tx, one.references)
-                _store(runtime, tx, paper_id, one.verdict, own, "file")
-            except UsageError as fault:
-                left_out.append((one.references[-1], str(fault)))
+    for start in range(0, len(ratings), _TOGETHER):
+        with runtime.database.writing() as tx:
+            for one, own in ratings[start : start + _TOGETHER]:
+                try:
+                    paper_id = _find_stored(tx, one.references)
+                    _store(runtime, tx, paper_id, one.verdict, own, "file")
+                except UsageError as fault:
+                    left_out.append((one.references[-1], str(fault)))
     failed = len(left_out) - len(given.unread)
-    return RatedFile(len(given.ratings) - failed, tuple(left_out))
+    return RatedFile(len(ratings) - failed, tuple(left_out))
 
 
 def is_of(one: Judgement, who: str) -> bool:
@@ -90,16 +94,26 @@ def _store(
 ) -> str:
     """Store an answer, or take it back; return the subscription. Raises UsageError."""
     own = [one for one in judgements.of_paper(tx, paper_id) if is_of(one, whose.who)]
-    if verdict == "none" and (given := _given(own, whose)):
+    if verdict == "none":
+        given = _given(own, whose)
+        if not given:
+            _topics_of(runtime, whose)
         judgements.take_back(tx, given)
-        return given[0].subscription
+        return given[0].subscription if given else whose.subscription
     name, topics = _addressed(runtime, tx, paper_id, whose)
-    if verdict != "none":
-        who, now = own[0].who if own else whose.who, runtime.clock.now()
-        answers = [
-            Judgement(name, topic, paper_id, who, VERDICTS[verdict], now, how) for topic in topics
-        ]
-        judgements.judge(tx, answers)
+    now = runtime.clock.now()
+    answers = [
+        Judgement(name, topic, paper_id, whose.who, VERDICTS[verdict], now, how) for topic in topics
+    ]
+    # Of an address in another case: it is the same person's.
+    said = {(name, topic, verdict == "save") for topic in topics}
+    other = [
+        one
+        for one in own
+        if one.who != whose.who and (one.subscription, one.topic, one.verdict == SAVED) in said
+    ]
+    judgements.take_back(tx, other)
+    judgements.judge(tx, answers)
     return name
 
 

@@ -31,6 +31,8 @@ def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
     Raises UsageError for a paper that the digest did not show in full, and for an old digest.
     """
     subscription, period, recipient = names
+    if subscription not in {one.name for one in runtime.subscriptions}:
+        raise UsageError("this subscription has ended")
     with runtime.database.reading() as tx:
         stored = papers.get(tx, merge_papers.led_to(tx, paper_id))
         shown = digests.shown_under(tx, subscription, period, paper_id)
@@ -39,6 +41,8 @@ def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
         given = judgements.of_paper(tx, stored.id) if stored else []
     if shown is None or stored is None:
         raise UsageError("this paper is not in that digest")
+    if stored.purged:
+        raise UsageError("the text of this paper was removed")
     if runtime.clock.now() > shown.due_at + VALID:
         raise UsageError(
             "this digest is too old to answer", f"answers are taken for {VALID.days} days"

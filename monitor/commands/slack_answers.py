@@ -30,7 +30,7 @@ _REPLIES = {
     "none": "Your answer to “{}” is taken back.",
 }
 _TITLE_LIMIT = 200
-# So many papers of people are remembered with when they were last answered to.
+# How many answers are remembered, by person and paper, with the time of the last press.
 _REMEMBERED = 10_000
 
 
@@ -41,7 +41,7 @@ class SlackAnswers:
         self._runtime = runtime
         self._bot = Bot(slack.token.reveal(), slack.base_url, TIMEOUT)
         self._team = ""
-        # A press that Slack sends again must not undo what was pressed since.
+        # A press that Slack sends again must not undo a later one, taken by the same process.
         self._last_press: dict[tuple[str, str, int], float] = {}
         self._in_order = threading.Lock()
 
@@ -68,15 +68,15 @@ class SlackAnswers:
         who = f"slack:{press.team}:{press.user}"
         asked = ask(self._runtime, (press.subscription, press.period, who), press.paper_id)
         with self._in_order:
-            self._check_time(press)
+            self._keep_order(press, asked.paper_id)
             answer(self._runtime, asked, press.verdict, how="slack")
         return _REPLIES[press.verdict].format(escape(clean(asked.title)[:_TITLE_LIMIT]))
 
-    def _check_time(self, press: Press) -> None:
-        """Raise UsageError for a press that comes after a later one of the same person."""
-        pressed = (press.user, press.subscription, press.paper_id)
+    def _keep_order(self, press: Press, paper_id: int) -> None:
+        """Note when a paper was answered; raise UsageError if its reader did so later already."""
+        pressed = (press.user, press.subscription, paper_id)
         if press.at < self._last_press.get(pressed, 0.0):
-            raise UsageError("you answered again since")
+            raise UsageError("you have given a later answer")
         if len(self._last_press) >= _REMEMBERED:
             self._last_press.clear()
         self._last_press[pressed] = press.at

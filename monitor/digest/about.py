@@ -16,6 +16,8 @@ _IN_SUBJECT, _LONGEST_IN_SUBJECT = 3, 40
 _IN_CONTENTS = 12
 # Longer lists of sources, and of what is wrong, are counted.
 _NAMED_SOURCES = 3
+# How the note begins that says that answers order the papers.
+ORDERED_BY = "Ordered by "
 _MOST_NOTES = 8
 _LONGEST_NOTE = 400
 _NAMED_TOPICS = 4
@@ -131,6 +133,11 @@ def _day(at: datetime, digest: Digest) -> str:
     if now.date() - local.date() <= _WEEK:
         return f"{local:%A}"
     return f"{local.day} {local:%b}"
+
+
+def is_problem(note: str) -> bool:
+    """Whether a note tells of something wrong, and not of how papers are ordered."""
+    return not note.startswith(ORDERED_BY)
 
 
 def digest_notes(digest: Digest) -> list[str]:

@@ -268,6 +268,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "moment": wording.format_moment,
     "name": about.name_digest,
     "notes": about.digest_notes,
+    "is_problem": about.is_problem,
     "order_reason": wording.order_reason,
     "place": wording.place,
     "reading": wording.reading,

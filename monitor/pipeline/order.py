@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from monitor.digest.about import ORDERED_BY
 from monitor.digest.excerpt import shown_text
 from monitor.digest.shown import readable_title
 from monitor.errors import QueryError
@@ -74,7 +75,7 @@ class Order:
                 group = replace(group, entries=_with_reasons(ranking, group.entries, in_full))
             groups.append(group)
         papers = "paper" if self.marked == 1 else "papers"
-        note = f"Ordered by {self.marked:,} {papers} you marked."
+        note = f"{ORDERED_BY}{self.marked:,} {papers} you marked."
         return replace(digest, groups=tuple(groups), notes=(*digest.notes, note))
 
 
@@ -100,7 +101,7 @@ class JudgedPapers:
         ]
 
     def newest_answered(self, verdicts: Mapping[int, Verdict]) -> list[int]:
-        """Return the papers read whose answers count."""
+        """Return the papers just read whose answers count."""
         from monitor.rank import MAX_JUDGED  # loads NumPy
 
         answered = [id for id, one in verdicts.items() if one != UNJUDGED and self._known.get(id)]
@@ -130,14 +131,15 @@ def order_of(
     }
     if not answers:
         return None
-    by_name = {topic.name: topic for topic in topics if topic.name in answers}
-    rankings = {
-        name: _ranking(tx, subscription.name, topic, answers[name], papers)
-        for name, topic in by_name.items()
-    }
-    taught = {name: ranking for name, ranking in rankings.items() if ranking.wanted}
-    marked = {id for name in taught for id in papers.newest_answered(answers[name])}
-    return Order(rankings=taught, marked=len(marked)) if taught else None
+    rankings: dict[str, Ranking] = {}
+    marked: set[int] = set()
+    for topic in topics:
+        if given := answers.get(topic.name):
+            ranking = _ranking(tx, subscription.name, topic, given, papers)
+            if ranking.wanted:
+                rankings[topic.name] = ranking
+                marked |= set(papers.newest_answered(given))
+    return Order(rankings=rankings, marked=len(marked)) if rankings else None
 
 
 def _ranking(

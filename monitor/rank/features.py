@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from monitor.kept import kept
 from monitor.match.too_broad import STOP_WORDS
 from monitor.model import Paper
-from monitor.text import cut, form_of, words, words_of_piece
+from monitor.text import SIGN, cut, form_of, words, words_of_piece
 
 PLACES = 1 << 18
 # How many papers the shipped counts are from.
@@ -34,9 +34,6 @@ COUNTED_PAPERS = 10_000
 MAX_KEPT = 65_536
 # The papers of a day, which each of many readers' orders looks at; about a kilobyte each.
 MAX_WEIGHED = 4_096
-
-# Of the scripts that `monitor.text` reads a sign at a time: CJK radicals are the first of them.
-_FIRST_SIGN = "\u2e80"
 
 # A word of a paper: the place of its hash, and what it weighs there.
 WORD = np.dtype([("place", np.int32), ("weight", np.float32)])
@@ -102,7 +99,7 @@ def weigh(papers: Sequence[Iterable[int]]) -> list[Features]:
     numbers = np.repeat(np.arange(len(sizes)), sizes)
     weights = (1 + np.log(counts)) * _idf().take(places)
     lengths = np.sqrt(np.bincount(numbers, weights * weights, len(sizes)))
-    # A paper may have words that are in all papers alone: they weigh nothing.
+    # A paper may have only words that are in all papers: they weigh nothing.
     lengths[lengths == 0] = 1
     words = np.empty(len(places), WORD)
     words["place"], words["weight"] = places, weights / lengths.take(numbers)
@@ -146,8 +143,8 @@ def forms_of_piece(piece: bytes) -> tuple[str, ...]:
 
 
 def counts_as_word(form: str) -> bool:
-    """Whether a word says anything: letters alone do not, but signs of East Asian scripts do."""
-    return (len(form) > 1 and form not in STOP_WORDS) or form >= _FIRST_SIGN
+    """Whether a word says anything: a letter does not, but a sign of Chinese or Thai does."""
+    return form not in STOP_WORDS if len(form) > 1 else bool(SIGN.match(form))
 
 
 def place_of(form: str) -> int:

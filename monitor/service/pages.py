@@ -5,12 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
+import structlog
+
 from monitor.app import App
 from monitor.config import WebSettings
+from monitor.errors import UsageError
 from monitor.model import Clock
 from monitor.service.process import Running
 from monitor.web.listening import bound
 from monitor.web.server import serving_pages
+
+log = structlog.get_logger()
 
 TICK = timedelta(seconds=20)
 
@@ -25,12 +30,23 @@ class Pages(Running):
         super().__init__(path, clock)
         self.listen = listen
         self.tick = tick
+        self._web: WebSettings | None = None
 
     def work(self, app: App) -> None:
-        web = app.settings.web or WebSettings()
-        if self.listen:
-            web = web.listening_on(self.listen)
-        with bound(web) as listening, serving_pages(app.settings, app.runtime, listening):
+        self._web = self._usable(app.settings.web or WebSettings())
+        with bound(self._web) as listening, serving_pages(app.settings, app.runtime, listening):
             self.serving.set()
             while not self._wake.wait(self.tick.total_seconds()):
                 self._reload(app)
+
+    def _usable(self, web: WebSettings) -> WebSettings:
+        """Return settings for the address to listen on, or the last ones if these do not fit it."""
+        if not self.listen:
+            return web
+        try:
+            return web.listening_on(self.listen)
+        except UsageError as fault:
+            if self._web is None:
+                raise
+            log.error("the changed configuration cannot be used", error=str(fault))
+            return self._web

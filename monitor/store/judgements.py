@@ -40,11 +40,11 @@ def judge(tx: Transaction, answers: Iterable[Judgement]) -> int:
 
 
 def take_back(tx: Transaction, answers: Iterable[Judgement]) -> None:
-    """Delete answers, verdicts and saved papers, of a person to a paper of a topic."""
+    """Delete answers."""
     for one in answers:
-        for table in (schema.judgement, schema.saved_paper):
-            key = [table.c[name] == getattr(one, name) for name in _KEY]
-            tx.execute(sa.delete(table).where(*key))
+        table = schema.saved_paper if one.verdict == SAVED else schema.judgement
+        key = [table.c[name] == getattr(one, name) for name in _KEY]
+        tx.execute(sa.delete(table).where(*key))
 
 
 def forget(tx: Transaction, subscription: str, topic: str | None = None) -> int:
@@ -195,9 +195,11 @@ def move(tx: Transaction, into: Mapping[int, int]) -> None:
         rows = tx.execute(sa.select(table).where(lost).order_by(table.c.at)).all()
         for row in rows:
             moved = row._asdict() | {"paper_id": into[row.paper_id]}
-            key = [table.c[name] == moved[name] for name in _KEY]
+            key = [table.c[name] == moved[name] for name in _KEY if name != "who"]
+            key.append(sa.func.lower(table.c.who) == row.who.lower())
             tx.execute(sa.delete(table).where(*key, table.c.at <= row.at))
-            insert_new(tx, table, [moved])
+            if not tx.scalar(sa.select(sa.exists().where(*key))):
+                insert_new(tx, table, [moved])
 
 
 _KEY = ("subscription", "topic", "paper_id", "who")

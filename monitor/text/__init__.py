@@ -13,6 +13,7 @@ tables          reads the tables of this package
 from monitor.text.cleaning import clean, without_withdrawal
 from monitor.text.folding import MAX_TEXT_LENGTH, is_plain
 from monitor.text.lattice import (
+    SIGN,
     Word,
     cut,
     letters,
@@ -27,6 +28,7 @@ from monitor.text.title_keys import title_key
 
 __all__ = [
     "MAX_TEXT_LENGTH",
+    "SIGN",
     "Word",
     "beginnings",
     "clean",

@@ -21,6 +21,8 @@ _SPACELESS = (
     "\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
 )
 
+# A sign of a script that is written without spaces: it is a word of its own.
+SIGN = re.compile(f"[{_SPACELESS}]")
 _LETTER = rf"(?:[^\W_{_SPACELESS}]|[\u0900-\u0963\u0966-\u0dff])"
 
 

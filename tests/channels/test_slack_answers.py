@@ -222,7 +222,7 @@ def test_S13_a_press_that_comes_again_does_not_undo_a_later_one(
             socket.press(payload)
         wait(lambda: len(slack.whispers) == 3)
         assert answers(app) == []
-    assert slack.whispers[-1]["text"] == "Nothing was changed: you answered again since."
+    assert slack.whispers[-1]["text"] == "Nothing was changed: you have given a later answer."
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_demo(house: House, say: Say):
 def test_the_demo_leaves_another_installation_alone(house: House, say: Say):
     say("init", "other")
     refused = say("demo", "other")
-    assert (refused.status, "not of the demo" in refused.err) == (2, True)
+    assert (refused.status, "of its own" in refused.err) == (2, True)
     assert sorted(path.name for path in Path("other").iterdir()) == ["dumps", "monitor.yaml"]
 
 

@@ -84,6 +84,8 @@ def test_a_library_and_a_table_are_rated(lab: House, say: Say) -> None:
         ("title,verdict\n{one},up\n,up\n", "line 3: names no paper"),
         ("name,verdict\n{one},up\n", "no column names the paper"),
         ("", "no column names the paper"),
+        ("title,verdict\n{one},up,down\n", "line 2: has more values than there are columns"),
+        ("title,topic\n{one},\n{one},nothing\n", "no subscription has a topic 'nothing'"),
         ("title\n" + "x" * 200_000, "line 2: field larger than field limit"),
     ],
 )
@@ -97,7 +99,7 @@ def test_of_a_faulty_table_nothing_is_stored(lab: House, say: Say, table: str, s
 
 def test_tables_of_spreadsheets_are_read(lab: House, say: Say) -> None:
     file = lab.folder / "table.csv"
-    file.write_text(f"\ufeffTitle;Verdict\r\n{TITLE};UP\r\n\r\n", encoding="utf-8")
+    file.write_text(f"\ufeffTitle;Verdict\r\n{TITLE};UP\r\n;\r\n\r\n", encoding="utf-8")
     assert say("papers", "rate", "--file", str(file)).out == "1 paper rated.\n"
     assert verdicts(say) == [(TITLE, "wanted")]
     file.write_text(f"title,verdict\n{TITLE},down\n{TITLE},none\n")

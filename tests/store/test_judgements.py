@@ -58,7 +58,7 @@ def test_taking_back_deletes(store: Database) -> None:
     with store.writing() as tx:
         own = [one for one in judgements.of_paper(tx, paper) if one.who == "ada"]
         assert [one.verdict for one in own] == [SAVED, WANTED]
-        judgements.take_back(tx, own[:1])
+        judgements.take_back(tx, own)
         assert [one.who for one in judgements.listing(tx)] == ["bob"]
 
 
@@ -94,6 +94,16 @@ def test_an_earlier_answer_to_the_other_paper_does_not_replace_a_later_one(
     with store.ingesting() as tx:
         merge_papers.merge(tx, [(kept, lost, "the same")], NOW)
     assert verdicts(store) == {kept: WANTED}
+
+
+def test_an_address_in_another_case_is_the_same_person_after_a_merge(store: Database) -> None:
+    kept, lost, third = arrive(store, "1", "2", "3")
+    answer(store, kept, WANTED, who="Ada@example.org", at=NOW)
+    answer(store, lost, UNWANTED, who="ada@example.org", at=NOW + HOUR)
+    answer(store, third, WANTED, who="ADA@example.org", at=NOW - HOUR)
+    with store.ingesting() as tx:
+        merge_papers.merge(tx, [(kept, lost, "the same"), (kept, third, "the same")], NOW)
+    assert verdicts(store) == {kept: UNWANTED}
 
 
 def test_answers_count_for_both_papers_after_a_split(store: Database) -> None:

@@ -29,7 +29,7 @@ CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """What somebody chose in a menu, at a time of Slack: `verdict` is one of `CHOICES`."""
+    """What somebody chose in a menu: one of `CHOICES`; `at` is when, by Slack's clock."""
 
     team: str
     channel: str
@@ -78,5 +78,5 @@ def _read(payload: Any) -> Press | None:
         period=period,
         paper_id=int(paper_id),
         verdict=verdict,
-        at=float(action["action_ts"]),
+        at=float(action.get("action_ts", 0)),
     )

@@ -80,9 +80,8 @@ def one_paper(request: Request) -> Response:
     shown = {one.name: one for one in subscriptions_of(request)}
     topics = {one.topic for one in known.topics}
     answers = answers_of(runtime, known.id, who(viewer_of(request)))
-    asked = [
-        name for name, one in shown.items() if name in answers or topics.intersection(one.topics)
-    ]
+    matching = {name for name, one in shown.items() if topics.intersection(one.topics)}
+    asked = [name for name in shown if name in answers or name in matching]
     return show(
         request,
         "one_paper",
@@ -90,6 +89,7 @@ def one_paper(request: Request) -> Response:
         entry=show_paper(runtime, stored, sources, (one.topic for one in known.topics)),
         revisions=describe_revisions(texts, stored),
         answers=answers,
+        matching=matching,
         asked=sorted(asked, key=lambda name: name not in answers),
         apart=APART,
         most_listed=MOST_LISTED,

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from monitor.channels.email.reader_links import RATE, STOP, VIEW, ReaderLinks
 from monitor.channels.pages import render_pages
 from monitor.commands.preview import past_digest
+from monitor.commands.rating_files import VERDICTS
 from monitor.commands.reader_answers import Asked, answer, ask
 from monitor.commands.reader_wishes import LINK, ONE_CLICK, Standing, Wish, grant, standing
 from monitor.digest.wording import format_count
@@ -24,7 +25,7 @@ from monitor.web.guard import POLICY_OF_DOCUMENTS
 from monitor.web.paging import number
 from monitor.web.site import Form, show, show_problem, site_of
 
-_INVALID = "This link is not valid. It may have been cut off: copy it whole from the mail."
+_INVALID = "This link is not valid. It may have been cut off or lengthened: copy it from the mail."
 
 # Bytes of a page, however long the digest is.
 LONGEST_PAGE = 95_000
@@ -91,15 +92,18 @@ def take_answer(request: Request, fields: Form) -> Response:
     asked, verdict = _ask(request), fields.get("verdict", "")
     if isinstance(asked, Response):
         return asked
-    if verdict not in ("up", "down", "save", "none"):
+    if verdict not in VERDICTS:
         return show_problem(request, 400, "Nothing was chosen, and nothing was changed.")
-    answer(site_of(request).runtime, asked, verdict)
+    try:
+        answer(site_of(request).runtime, asked, verdict)
+    except UsageError as error:  # its hint is for the command line, and names all topics
+        return show_problem(request, 409, error.message)
     return _show_answers(request, _ask(request), done=True)
 
 
 def _ask(request: Request) -> Asked | Response:
     names, paper = _names(request, RATE, 3), number(request.path_params["paper"])
-    # Programs for mail take what follows a link for a part of it: such a link means nothing.
+    # Mail programs may take a full stop after a link as part of it.
     known = request.path_params["direction"] in ("more", "less")
     if names is None or paper is None or not known:
         return show_problem(request, 404, _INVALID)
