@@ -90,8 +90,7 @@ class JinjaTemplates:
     def faults(self) -> list[Fault]:
         """Compile the user's templates and return their faults, with file and line.
 
-        A file that overrides no shipped template, and that no other template names, would never be
-        read: it is a fault, and the message suggests the nearest name.
+        A file that overrides no shipped template, and that none names, is never read: a fault.
         """
         if self._user_dir is None:
             return []
