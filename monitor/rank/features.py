@@ -87,6 +87,8 @@ def _key(title: str, abstract: str) -> bytes:
 
 
 def _places_of_paper(title: str, abstract: str) -> list[int]:
+    if not (abstract.isascii() or SIGN.search(title)):
+        abstract = SIGN.sub(" ", abstract)  # a translation into another language than the paper's
     return [*_places_in(title)] * 2 + [*_places_in(abstract)]
 
 

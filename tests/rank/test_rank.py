@@ -191,6 +191,11 @@ def test_papers_in_scripts_without_spaces_are_learned_from():
     ranking = learn([Judged(Paper(planning), "wanted"), Judged(Paper(proteins), "unwanted")], [])
     assert ranking.score(Paper("智能体规划")) > ranking.score(Paper("蛋白质折叠"))
     assert features(Paper("a x 1")) == b""
+    # A translation after an abstract counts for nothing.
+    abstract = "Agents plan. "
+    assert features(Paper("Agents", abstract=abstract + planning)) == features(
+        Paper("Agents", abstract=abstract)
+    )
 
 
 def test_common_words_weigh_less():
