@@ -68,7 +68,7 @@ def _read_table(file: Path, text: str) -> Iterator[Rating]:
         columns = [name.strip().lower() for name in next(rows, [])]
         if not set(columns) & set(_REFERENCES):
             raise UsageError(
-                f"{file}: no column names the paper", f"name one {_listed(_REFERENCES)}"
+                f"{file}: no column names the paper", f"call one {_listed(_REFERENCES)}"
             )
         for row in rows:
             values, where = [value.strip() for value in row], f"{file}, line {rows.line_num}"

@@ -16,7 +16,7 @@ from monitor.pipeline.runtime import Runtime
 from monitor.store import judgements, papers
 from monitor.store.database import Transaction
 
-# Nobody else can write meanwhile.
+# Ratings stored in one transaction: nobody else can write meanwhile.
 _TOGETHER = 500
 # Who answers on the command line, where it has no other name.
 OPERATOR = "operator"
@@ -105,7 +105,7 @@ def _store(
     answers = [
         Judgement(name, topic, paper_id, whose.who, VERDICTS[verdict], now, how) for topic in topics
     ]
-    # Of an address in another case: it is the same person's.
+    # What the same person answered under another spelling of the address is replaced.
     said = {(name, topic, verdict == "save") for topic in topics}
     other = [
         one

@@ -73,7 +73,7 @@ class SlackAnswers:
         return _REPLIES[press.verdict].format(escape(clean(asked.title)[:_TITLE_LIMIT]))
 
     def _keep_order(self, press: Press, paper_id: int) -> None:
-        """Note when a paper was answered; raise UsageError if its reader did so later already."""
+        """Note when a person answered; raise UsageError if a later answer of theirs was taken."""
         pressed = (press.user, press.subscription, paper_id)
         if press.at < self._last_press.get(pressed, 0.0):
             raise UsageError("you have given a later answer")

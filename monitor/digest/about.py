@@ -136,7 +136,7 @@ def _day(at: datetime, digest: Digest) -> str:
 
 
 def is_problem(note: str) -> bool:
-    """Whether a note tells of something wrong, and not of how papers are ordered."""
+    """Whether a note is about a problem. The one about the order of papers is not."""
     return not note.startswith(ORDERED_BY)
 
 

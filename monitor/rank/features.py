@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from monitor.kept import kept
 from monitor.match.too_broad import STOP_WORDS
 from monitor.model import Paper
-from monitor.text import SIGN, cut, form_of, words, words_of_piece
+from monitor.text import cut, form_of, sign_pattern, words, words_of_piece
 
 PLACES = 1 << 18
 # How many papers the shipped counts are from.
@@ -87,8 +87,9 @@ def _key(title: str, abstract: str) -> bytes:
 
 
 def _places_of_paper(title: str, abstract: str) -> list[int]:
-    if not (abstract.isascii() or SIGN.search(title)):
-        abstract = SIGN.sub(" ", abstract)  # a translation into another language than the paper's
+    # What has signs under a title without any is a translation.
+    if not (abstract.isascii() or sign_pattern().search(title)):
+        abstract = sign_pattern().sub(" ", abstract)
     return [*_places_in(title)] * 2 + [*_places_in(abstract)]
 
 
@@ -146,7 +147,9 @@ def forms_of_piece(piece: bytes) -> tuple[str, ...]:
 
 def counts_as_word(form: str) -> bool:
     """Whether a word says anything: a letter does not, but a sign of Chinese or Thai does."""
-    return form not in STOP_WORDS if len(form) > 1 else bool(SIGN.match(form))
+    if len(form) > 1:
+        return form not in STOP_WORDS
+    return not form.isascii() and bool(sign_pattern().match(form))
 
 
 def place_of(form: str) -> int:

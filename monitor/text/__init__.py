@@ -13,11 +13,11 @@ tables          reads the tables of this package
 from monitor.text.cleaning import clean, without_withdrawal
 from monitor.text.folding import MAX_TEXT_LENGTH, is_plain
 from monitor.text.lattice import (
-    SIGN,
     Word,
     cut,
     letters,
     plain,
+    sign_pattern,
     words,
     words_of_piece,
     written_in_piece,
@@ -28,7 +28,6 @@ from monitor.text.title_keys import title_key
 
 __all__ = [
     "MAX_TEXT_LENGTH",
-    "SIGN",
     "Word",
     "beginnings",
     "clean",
@@ -38,6 +37,7 @@ __all__ = [
     "letters",
     "plain",
     "sentences",
+    "sign_pattern",
     "singular",
     "title_key",
     "ways_to_write",

@@ -21,8 +21,6 @@ _SPACELESS = (
     "\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
 )
 
-# A sign of a script that is written without spaces: it is a word of its own.
-SIGN = re.compile(f"[{_SPACELESS}]")
 _LETTER = rf"(?:[^\W_{_SPACELESS}]|[\u0900-\u0963\u0966-\u0dff])"
 
 
@@ -43,6 +41,12 @@ _ASCII_CHAIN, _ASCII_PART = _patterns("[a-z0-9]", "")
 def _unicode_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Compiled for the first text that needs them: it takes as long as to import a library."""
     return _patterns(_LETTER, rf"[{_SPACELESS}]|")
+
+
+@cache
+def sign_pattern() -> re.Pattern[str]:
+    """Finds signs of scripts that are written without spaces: each is a word of its own."""
+    return re.compile(f"[{_SPACELESS}]")
 
 
 _LONGEST_JOIN = 4
