@@ -50,6 +50,7 @@ TOPICS, MATCHES = 1_000, 2_000
 DUMP = 2_000
 BATCH = 5_000
 DAYS = 60
+TOKEN = "the token of the benchmark"
 SOURCE = "dump"
 WAIT = 600.0
 READINGS = 3
@@ -118,7 +119,7 @@ def _write_configuration(folder: Path, port: int) -> None:
         "topics": topics,
         "channels": {"pages": {"kind": "file", "path": "pages/"}},
         "subscriptions": {"reader": reader},
-        "web": {"listen": f"127.0.0.1:{port}"},
+        "web": {"listen": f"127.0.0.1:{port}", "token": TOKEN},
     }
     (folder / "monitor.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
 
@@ -198,7 +199,8 @@ def _measure(folder: Path, port: int, count: int, times: int) -> int:
         stderr=(folder / "serve.log").open("w"),
     )
     try:
-        client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60)
+        bearer = {"Authorization": f"Bearer {TOKEN}"}
+        client = httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=bearer, timeout=60)
         _wait_for(client)
         quiet, busy, run = [], [], f"{time.time():.0f}"
         for number in range(READINGS):

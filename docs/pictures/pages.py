@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import yaml
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, StorageState
 from scenes import AGENTS
 
 from monitor.resources import resource
@@ -38,23 +38,39 @@ def photograph_pages(browser: Browser, folder: Path) -> None:
     home = folder / "month"
     home.mkdir()
     with _served(home) as address:
+        session = _log_in(browser, home)
         for name, (path, width, height, dark) in PICTURES.items():
             view = browser.new_page(
                 viewport={"width": width, "height": height},
                 color_scheme="dark" if dark else "light",
+                storage_state=session,
             )
             view.goto(f"{address}{path}")
             view.screenshot(path=HERE / f"{name}.png")
             view.close()
 
 
+def _log_in(browser: Browser, home: Path) -> StorageState:
+    """Return the session that begins with the address of `web login`."""
+    done = subprocess.run(
+        _command("web", "login"), check=True, cwd=home, capture_output=True, text=True
+    )
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(done.stdout.strip())
+    page.wait_for_url("**/")
+    session = context.storage_state()
+    context.close()
+    return session
+
+
 @contextmanager
 def _served(home: Path) -> Iterator[str]:
-    _live(home)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         listen = f"127.0.0.1:{probe.getsockname()[1]}"
-    command = [*_command("web", "--listen", listen), "--now", END.isoformat()]
+    _live(home, listen)
+    command = [*_command("web"), "--now", END.isoformat()]
     pages = subprocess.Popen(command, cwd=home, stderr=subprocess.PIPE, text=True)
     assert pages.stderr
     try:
@@ -67,9 +83,10 @@ def _served(home: Path) -> Iterator[str]:
         pages.wait()
 
 
-def _live(home: Path) -> None:
+def _live(home: Path, listen: str) -> None:
     """Give out the papers of the samples day by day, and send a digest each working day."""
     settings = yaml.safe_load((resource("seeds") / "monitor.yaml").read_text(encoding="utf-8"))
+    settings["web"] = {"listen": listen}
     (home / "dumps").mkdir()
     settings["sources"]["daily-page"] = {
         "kind": "jsonl",

@@ -23,6 +23,7 @@ from monitor.cli import (
     run_commands,
     suppression_commands,
     template_commands,
+    web_commands,
 )
 from monitor.errors import ConfigError, MonitorError, UsageError
 
@@ -53,7 +54,7 @@ app.command(rich_help_panel=START)(report_commands.check)
 app.command(rich_help_panel=WORK)(run_commands.run)
 app.command(rich_help_panel=WORK)(run_commands.serve)
 app.command(rich_help_panel=WORK)(run_commands.worker)
-app.command(rich_help_panel=WORK)(run_commands.web)
+app.add_typer(web_commands.web, name="web", rich_help_panel=WORK)
 app.command(rich_help_panel=WORK)(run_commands.ingest)
 app.command(rich_help_panel=WORK)(run_commands.digest)
 app.command(rich_help_panel=ASK)(report_commands.status)

@@ -33,6 +33,9 @@ class Failures:
 
 def demo(
     directory: Annotated[Path, typer.Argument(metavar="DIR")] = Path("demo"),
+    open_: Annotated[
+        bool, typer.Option("--open", metavar="", help="Open the digests in a browser.")
+    ] = False,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
@@ -48,6 +51,8 @@ def demo(
         emit(result.json())
     else:
         run_output.demo(result)
+    if open_:
+        terminal.open_pages([str(result.index)])
     finish(result.ok)
 
 
@@ -194,36 +199,14 @@ def serve(
     """Run as a service: read sources, send digests on schedule, and serve the pages."""
     import logging
 
+    from monitor.cli.web_commands import offer_login
     from monitor.clocks import clock_at
     from monitor.log import set_up_logging
     from monitor.service.scheduler import Service
 
     set_up_logging(logging.INFO)
-    Service(config, clock_at(moment(now), running=True), with_pages=pages).run()
-
-
-def web(
-    listen: Annotated[
-        str,
-        typer.Option(
-            "--listen",
-            metavar="HOST:PORT",
-            show_default=False,
-            help="Another address than that of the configuration.",
-        ),
-    ] = "",
-    config: Config = CONFIG,
-    now: Now = None,
-) -> None:
-    """Serve the pages alone, beside a service with `--no-pages` or on another address."""
-    import logging
-
-    from monitor.clocks import clock_at
-    from monitor.log import set_up_logging
-    from monitor.service.pages import Pages
-
-    set_up_logging(logging.INFO)
-    Pages(config, clock_at(moment(now), running=True), listen).run()
+    clock = clock_at(moment(now), running=True)
+    Service(config, clock, with_pages=pages, on_pages=offer_login).run()
 
 
 def worker(config: Config = CONFIG, now: Now = None) -> None:

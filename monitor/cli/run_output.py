@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from monitor.demo import Played
 
 
-# Where `serve` has its pages when nothing else is set.
-PAGES = "http://127.0.0.1:8080"
 # How many subscriptions with papers that wait are named.
 NAMED = 5
 
@@ -153,7 +151,7 @@ def demo(played: Played) -> None:
     if played.index.exists():
         console.print("Open this page in a browser:")
         console.print(Text("  ").append(file_link(str(played.index), "bold")), soft_wrap=True)
-        console.print(f"or run `paper-monitor serve` there and open {PAGES}", soft_wrap=True)
+        console.print("or run `paper-monitor serve` there and open the address that it prints.")
 
 
 def _dumps(played: Played) -> None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
+from ipaddress import ip_network
 
 from monitor.config import suggestions
 from monitor.config.channel_settings import SLACK
 from monitor.config.files import Written
 from monitor.config.messages import pointed
 from monitor.config.settings import Settings, TopicSettings, topics_of
+from monitor.config.web_settings import WebSettings
 from monitor.match import parse_query
 from monitor.match.warnings import may_have_warnings
 
 _WORDS_ALONE = re.compile(r"[\w-]+(?: +[\w-]+)+")
 _SOURCE = re.compile(r'\bsource:(?:"([^"]+)"|([^\s()"]+))')
+_SHORT_TOKEN = 20
+_LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1"))
 _OPERATORS = re.compile(r"\b(?:AND|OR|NOT)\b")
 
 
@@ -29,6 +33,39 @@ def doubt(settings: Settings, written: Written) -> None:
             _doubt_sources(topic, settings, written)
     _doubt_use(settings, written)
     _doubt_servers(settings, written)
+    _doubt_pages(settings, written)
+
+
+def _doubt_pages(settings: Settings, written: Written) -> None:
+    web = settings.web
+    if web is None:
+        return
+    if web.token and len(web.token.reveal()) < _SHORT_TOKEN:
+        written.warn(
+            ("web", "token"),
+            f"fewer than {_SHORT_TOKEN} characters can be guessed; `openssl rand -hex 16` makes 32",
+        )
+    if web.model_fields_set and not (web.token or web.user_header):
+        written.warn(
+            ("web",),
+            "programs such as Prometheus need token:, as a bearer; "
+            "people log in with `paper-monitor web login`",
+        )
+    if web.user_header and not web.proxy_secret and _names_this_machine(web):
+        written.warn(
+            ("web", "trusted_proxies"),
+            f"every account of this machine can send {web.user_header} and be anybody; set "
+            "proxy_secret:, or let the proxy connect to a Unix socket (listen: unix:/run/...)",
+        )
+
+
+def _names_this_machine(web: WebSettings) -> bool:
+    networks = map(ip_network, web.trusted_proxies)
+    return any(
+        network.version == own.version and network.overlaps(own)
+        for network in networks
+        for own in _LOOPBACK
+    )
 
 
 def _doubt_servers(settings: Settings, written: Written) -> None:

@@ -83,7 +83,8 @@ class WebSettings(Section):
     """Where pages are served, and who may see them.
 
     `token` is what the operator logs in with. `user_header` holds the address of who is logged in,
-    as one of `trusted_proxies` says; `operators` are those who may change something.
+    as one of `trusted_proxies` says, which sends `proxy_secret` in X-Proxy-Secret where that is
+    set; `operators` are those who may change something.
     """
 
     listen: Annotated[str, AfterValidator(_listen)] = "127.0.0.1:8080"
@@ -91,12 +92,20 @@ class WebSettings(Section):
     user_header: Annotated[str, AfterValidator(_header)] | None = None
     operators: OneOrMore[Address] = ()
     trusted_proxies: OneOrMore[Annotated[str, AfterValidator(_network)]] = ()
+    proxy_secret: StrongSecret | None = Field(None, repr=False)
 
     @property
     def address(self) -> tuple[str, int]:
         """The host and port to listen on."""
         host, _, port = self.listen.rpartition(":")
         return host.strip("[]"), int(port)
+
+    @property
+    def local_url(self) -> str:
+        """The address of the pages on this machine; one that listens everywhere listens here."""
+        host, port = self.address
+        here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+        return f"http://{f'[{here}]' if ':' in here else here}:{port}"
 
     def listening_on(self, listen: str) -> WebSettings:
         """Return these settings with another address. Raises UsageError."""

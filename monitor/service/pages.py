@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -26,8 +28,15 @@ class Pages(Running):
     `listen` is another address than that of the settings.
     """
 
-    def __init__(self, path: Path, clock: Clock, listen: str = "", tick: timedelta = TICK) -> None:
-        super().__init__(path, clock)
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock,
+        listen: str = "",
+        tick: timedelta = TICK,
+        on_pages: Callable[[App], None] | None = None,
+    ) -> None:
+        super().__init__(path, clock, on_pages)
         self.listen = listen
         self.tick = tick
         self._web: WebSettings | None = None
@@ -35,6 +44,7 @@ class Pages(Running):
     def work(self, app: App) -> None:
         self._web = self._usable(app.settings.web or WebSettings())
         with bound(self._web) as listening, serving_pages(app.settings, app.runtime, listening):
+            self._announce_pages(replace(app, settings=replace(app.settings, web=self._web)))
             self.serving.set()
             while not self._wake.wait(self.tick.total_seconds()):
                 self._reload(app)

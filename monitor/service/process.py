@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 
 import structlog
@@ -24,15 +25,18 @@ log = structlog.get_logger()
 class Running(ABC):
     """What `serve` and `worker` have in common. `run` returns after `stop` or SIGTERM.
 
-    `serving` is set once `work` is under way.
+    `serving` is set once `work` is under way; `on_pages` is called when pages are first served.
 
     Raises ConfigError at the start only: a fault that is written into the file later leaves
     the running configuration in force, and is said in the log and by `status`.
     """
 
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(
+        self, path: Path, clock: Clock, on_pages: Callable[[App], None] | None = None
+    ) -> None:
         self.path = path
         self.clock = clock
+        self._on_pages = on_pages
         self.serving = threading.Event()
         self._stopping = threading.Event()
         self._wake = threading.Event()
@@ -83,6 +87,11 @@ class Running(ABC):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
         self.stop()
+
+    def _announce_pages(self, app: App) -> None:
+        if self._on_pages:
+            self._on_pages(app)
+            self._on_pages = None
 
     def _announce(self, app: App) -> None:
         """Say that this configuration is used: what was wrong with another is over."""

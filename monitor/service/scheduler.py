@@ -57,9 +57,15 @@ class Service(Running):
     """The running service; where another one serves the same SQLite store, it stands by."""
 
     def __init__(
-        self, path: Path, clock: Clock, tick: timedelta = TICK, *, with_pages: bool = True
+        self,
+        path: Path,
+        clock: Clock,
+        tick: timedelta = TICK,
+        *,
+        with_pages: bool = True,
+        on_pages: Callable[[App], None] | None = None,
     ) -> None:
-        super().__init__(path, clock)
+        super().__init__(path, clock, on_pages)
         self.tick = tick
         self.with_pages = with_pages
 
@@ -101,6 +107,7 @@ class Service(Running):
         pages = PagesProcess(app.settings, app.settings.web, self.clock)
         stack.callback(pages.end)
         pages.keep()
+        self._announce_pages(app)
         return pages
 
     def _look(self, app: App, place: ServiceLock | None) -> None:

@@ -161,8 +161,7 @@ class Database:
             create_file(partial).close()  # VACUUM keeps the mode of an empty file
             with self._explaining(), closing(connect_sqlite(self.path)) as connection:
                 connection.execute("VACUUM INTO ?", (str(partial.absolute()),))
-            if not with_tokens:
-                _remove_tokens(partial)
+            _remove_logins(partial, with_tokens=with_tokens)
             with partial.open("rb+") as written:
                 os.fsync(written.fileno())
             partial.replace(path)
@@ -231,10 +230,16 @@ def schema_version(database: Database) -> str | None:
         return tx.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
 
 
-def _remove_tokens(copy: Path) -> None:
-    """Overwrite the refresh tokens in a copy of a store; no journal keeps them either."""
+def _remove_logins(copy: Path, *, with_tokens: bool) -> None:
+    """Overwrite sessions and refresh tokens in a copy of a store; no journal keeps them either.
+
+    A session that was ended after the backup would be open again in a store restored from it.
+    """
     with closing(connect_sqlite(copy)) as connection:
         connection.execute("PRAGMA journal_mode = MEMORY")
         connection.execute("PRAGMA secure_delete = ON")
-        connection.execute("DELETE FROM oauth_token")
+        there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        emptied = {"web_session"} if with_tokens else {"web_session", "oauth_token"}
+        for table in emptied & there:  # a store is backed up before it is upgraded, too
+            connection.execute(f"DELETE FROM {table}")
         connection.commit()

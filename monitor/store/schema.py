@@ -9,7 +9,7 @@ from monitor.store.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0024"
+VERSION = "0025"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -491,14 +491,16 @@ signing_key = Table(
     Column("made_at", Instant, nullable=False),
 )
 
-# Attempts to log in to the pages in the last hour; `address` is a hash of whose they were.
-login_attempt = Table(
-    "login_attempt",
+# Logins to the pages. `id` is a hash of the cookie, `login` names what was given for it, and
+# `granted_by` the secret that stands behind it: another secret ends the session.
+web_session = Table(
+    "web_session",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("address", Text, nullable=False),
-    Column("at", Instant, nullable=False),
-    Index("ix_login_attempt_address", "address", "at"),
+    Column("id", Text, primary_key=True),
+    Column("login", Text, nullable=False, unique=True),
+    Column("granted_by", Text, nullable=False),
+    Column("since", Instant, nullable=False),
+    Column("until", Instant, nullable=False),
 )
 
 # The last refresh token of each mail account; a backup has none unless it is asked for.

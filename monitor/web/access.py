@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum, IntEnum
 from urllib.parse import urlsplit
 
-from monitor.signing import KeyRing
-
-# The cookie that stands for `web.token`.
-SESSION = "paper-monitor"
 # How Slack's requests begin, which it signs.
 SLACK = "/slack/"
 # What stands at the start of a path that needs no login: its token names what it opens.
 SIGNED = ("/u/", "/v/", "/r/", SLACK)
-OPEN = (*SIGNED, "/feed/", "/static/", "/healthz", "/login")
+STATIC = "/static/"
+OPEN = (*SIGNED, "/feed/", STATIC, "/healthz", "/login")
 # What readers may see who are no operators, and post to.
 FOR_READERS = (
     "/digests",
@@ -32,16 +30,31 @@ FOR_READERS = (
 # The answers of all readers, whatever their paths begin with.
 OF_ALL_READERS = ("/api/v1/papers/rated", "/api/v1/papers/saved")
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+# Headers by which proxies say that they passed a request on; `X-Forwarded-*` are others.
+FORWARDED = frozenset({"forwarded", "via", "x-real-ip"})
+PROXY_SECRET = "x-proxy-secret"
+
+# RFC 9110, 7.2: a name or address, and a port. Anything else could be read in two ways.
+_HOST = re.compile(r"(?P<name>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?")
+_PORTS = {"http": 80, "https": 443}
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Role(IntEnum):
-    """What somebody may do; who may do more may do all that others may."""
+    """What a visitor may do; who may do more may do all that others may."""
 
     NOBODY = 0
     READER = 1
     OPERATOR = 2
+
+
+class Proof(Enum):
+    """How a request proved that it is the operator's."""
+
+    NONE = "none"
+    SESSION = "session"  # a cookie, which browsers also send for a form of another site
+    BEARER = "bearer"  # `Authorization: Bearer`, which no browser sends by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +86,27 @@ class Refusal:
 class AccessRules:
     """What the configuration says: see `web:` in docs/pages.md.
 
-    `host` is that of `public_url`, "" without one. `operators` are in lower case.
+    `url` is `public_url`, "" without one; `operators` are in lower case. The peers of a Unix
+    socket are proxies: the mode of its file says who may connect.
     """
 
-    host: str = ""
+    url: str = ""
     token: str = field(default="", repr=False)
     user_header: str = ""
     operators: frozenset[str] = frozenset()
     proxies: tuple[Network, ...] = ()
+    proxy_secret: str = field(default="", repr=False)
+    on_unix_socket: bool = False
 
     @property
-    def session(self) -> str:
-        """What the cookie of somebody who gave the token holds; another token makes another."""
-        return KeyRing((self.token,)).sign("session", "operator")
+    def host(self) -> str:
+        """The name of the host of `public_url`, "" without one."""
+        return urlsplit(self.url).hostname or ""
+
+    @property
+    def takes_logins(self) -> bool:
+        """Whether the operator logs in here, and not only at the proxy in front."""
+        return bool(self.token) or not self.user_header
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,56 +117,31 @@ class Asked:
     path: str
     peer: str
     headers: Mapping[str, str]
-    session: str = ""
 
     @property
     def host(self) -> str:
         """The name of the host asked for, in lower case and without its port."""
-        return _host_of(self.headers.get("host", ""))
+        return _name_of(self.headers.get("host", ""))
+
+    @property
+    def bearer(self) -> str:
+        """What follows `Authorization: Bearer`, "" without it."""
+        scheme, _, given = self.headers.get("authorization", "").partition(" ")
+        return given.strip() if scheme.lower() == "bearer" else ""
 
     @property
     def is_forwarded(self) -> bool:
-        return any(name == "forwarded" or name.startswith("x-forwarded-") for name in self.headers)
+        return any(name in FORWARDED or name.startswith("x-forwarded-") for name in self.headers)
 
 
-def admit(rules: AccessRules, asked: Asked) -> Viewer | Refusal:
-    """Return who asks, or why the request is refused."""
-    refusal = _refuse_way(rules, asked) or _refuse_foreign(rules, asked)
-    if refusal:
-        return refusal
-    viewer = _viewer(rules, asked)
-    if isinstance(viewer, Refusal) or asked.path.startswith(OPEN):
-        return viewer
-    if not viewer.is_known:
-        return _ask_to_log_in(rules, asked)
-    if not viewer.is_operator and not _is_for_readers(asked.path):
-        return Refusal(403, "This page is for the operators of this installation.")
-    return viewer
-
-
-def _is_for_readers(path: str) -> bool:
-    """Return whether a path is for readers, too: of answers they see their own, on /saved."""
-    return path == "/" or (path.startswith(FOR_READERS) and path not in OF_ALL_READERS)
-
-
-def _ask_to_log_in(rules: AccessRules, asked: Asked) -> Refusal:
-    """Lead to the login page, but not a program: it would take that page for the answer."""
-    if asked.headers.get("authorization"):
-        return Refusal(401, "This is not the token of web.token.")
-    login = bool(rules.token) and asked.path != "/metrics"
-    return Refusal(401, "Log in to see this page.", login=login)
-
-
-def _refuse_way(rules: AccessRules, asked: Asked) -> Refusal | None:
-    """Refuse what came by another name, or through a proxy that the configuration does not name."""
-    if rules.host:
+def refuse_way(rules: AccessRules, asked: Asked) -> Refusal | None:
+    """Refuse a request by another name, or through a proxy that the configuration does not name."""
+    if not _HOST.fullmatch(asked.headers.get("host", "")):
+        return Refusal(400, "The Host header should be a host and a port.")
+    if rules.url:
         if asked.host != rules.host:
             return Refusal(421, f"This server answers for {rules.host}, the host of public_url.")
-        if asked.is_forwarded and not _is_proxy(rules, asked.peer):
-            return Refusal(
-                403, "This request came through a proxy that web.trusted_proxies does not name."
-            )
-        return None
+        return _refuse_proxy(rules, asked) if asked.is_forwarded else None
     if not _is_loopback(asked.peer):
         return Refusal(403, "Without public_url, pages are shown on the same machine only.")
     if asked.host not in LOCAL_NAMES:  # a foreign page whose name leads here (DNS rebinding)
@@ -155,56 +151,121 @@ def _refuse_way(rules: AccessRules, asked: Asked) -> Refusal | None:
     return None
 
 
-def _refuse_foreign(rules: AccessRules, asked: Asked) -> Refusal | None:
-    """Refuse a form that another site has posted; signed links prove themselves by their token."""
-    if asked.method in ("GET", "HEAD") or asked.path.startswith(SIGNED):
-        return None
-    if asked.headers.get("authorization"):  # no browser sends this by itself
-        return None
-    if asked.headers.get("sec-fetch-site") == "same-origin":
-        return None
-    origin = asked.headers.get("origin", "")
-    if origin and _host_of(urlsplit(origin).netloc) == asked.host:
-        return None
-    return Refusal(403, "This form was sent by another site, and nothing was changed.")
+def admit(rules: AccessRules, asked: Asked, proof: Proof = Proof.NONE) -> Viewer | Refusal:
+    """Return who asks, or why a request is refused that `refuse_way` let through."""
+    viewer = _viewer(rules, asked, proof)
+    if isinstance(viewer, Refusal):
+        return viewer
+    if proof is not Proof.BEARER and _is_foreign_form(rules, asked):
+        return Refusal(403, "This form was sent by another site, and nothing was changed.")
+    if asked.path.startswith(OPEN):
+        return viewer
+    if not viewer.is_known:
+        return _ask_to_log_in(rules, asked)
+    if not viewer.is_operator and not _is_for_readers(asked.path):
+        return Refusal(403, "This page is for the operators of this installation.")
+    return viewer
 
 
-def _viewer(rules: AccessRules, asked: Asked) -> Viewer | Refusal:
+def client_address(rules: AccessRules, asked: Asked) -> str:
+    """Return the address of a visitor, as the last trusted proxy on the way reports it.
+
+    Addresses further left in X-Forwarded-For were written by whoever sent the request.
+    """
+    if not _is_proxy(rules, asked):
+        return asked.peer
+    for address in reversed(asked.headers.get("x-forwarded-for", "").split(",")):
+        visitor = _address(address.strip())
+        if visitor is None:
+            break
+        if not any(visitor in network for network in rules.proxies):
+            return str(visitor)
+    reported = _address(asked.headers.get("x-real-ip", "").strip())
+    return str(reported) if reported else asked.peer
+
+
+def is_token(rules: AccessRules, given: str) -> bool:
+    """Return whether `given` is the token, in a time that says nothing about it."""
+    return bool(rules.token) and _same(given, rules.token)
+
+
+def _is_for_readers(path: str) -> bool:
+    """Return whether a path is for readers, too: of answers they see their own, on /saved."""
+    return path == "/" or (path.startswith(FOR_READERS) and path not in OF_ALL_READERS)
+
+
+def _ask_to_log_in(rules: AccessRules, asked: Asked) -> Refusal:
+    """Lead a browser to the login page; a program would take that page for the answer."""
+    if asked.bearer and rules.token:
+        return Refusal(401, "This is not the token of web.token.")
+    is_program = bool(asked.bearer) or asked.path == "/metrics" or asked.path.startswith("/api/")
+    if is_program and rules.takes_logins:
+        how = "send it" if rules.token else "set it, and send it"
+        return Refusal(401, f"Programs need web.token: {how} as Authorization: Bearer.")
+    return Refusal(401, "Log in to see this page.", login=rules.takes_logins)
+
+
+def _viewer(rules: AccessRules, asked: Asked, proof: Proof) -> Viewer | Refusal:
     if rules.user_header and rules.user_header in asked.headers:
-        if not _is_proxy(rules, asked.peer):
-            return Refusal(
-                403, "This request names a user, but came from no proxy of web.trusted_proxies."
-            )
+        refusal = _refuse_proxy(rules, asked)
+        if refusal:
+            return refusal
         address = asked.headers[rules.user_header].strip()
         if address:
             is_operator = address.lower() in rules.operators
             return Viewer(Role.OPERATOR if is_operator else Role.READER, address)
-    if rules.token and _has_token(rules, asked):
-        return Viewer(Role.OPERATOR)
-    if not rules.token and not rules.user_header and not rules.host:
-        return Viewer(Role.OPERATOR)
-    return Viewer(Role.NOBODY)
+    return Viewer(Role.NOBODY if proof is Proof.NONE else Role.OPERATOR)
 
 
-def _has_token(rules: AccessRules, asked: Asked) -> bool:
-    scheme, _, given = asked.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and is_token(rules, given.strip()):
+def _refuse_proxy(rules: AccessRules, asked: Asked) -> Refusal | None:
+    """Refuse headers that only a proxy may set, where no proxy of the configuration set them."""
+    if not _is_proxy_address(rules, asked):
+        return Refusal(403, "A proxy sent this request that web.trusted_proxies does not name.")
+    if not _has_proxy_secret(rules, asked):
+        return Refusal(403, "The proxy did not send web.proxy_secret as X-Proxy-Secret.")
+    return None
+
+
+def _is_proxy(rules: AccessRules, asked: Asked) -> bool:
+    return _is_proxy_address(rules, asked) and _has_proxy_secret(rules, asked)
+
+
+def _is_proxy_address(rules: AccessRules, asked: Asked) -> bool:
+    if rules.on_unix_socket:
         return True
-    return _same(asked.session, rules.session)
+    address = _address(asked.peer)
+    return address is not None and any(address in network for network in rules.proxies)
 
 
-def is_token(rules: AccessRules, given: str) -> bool:
-    """Return whether somebody gave the right token, in a time that tells nothing of it."""
-    return _same(given, rules.token)
+def _has_proxy_secret(rules: AccessRules, asked: Asked) -> bool:
+    return not rules.proxy_secret or _same(asked.headers.get(PROXY_SECRET, ""), rules.proxy_secret)
+
+
+def _is_foreign_form(rules: AccessRules, asked: Asked) -> bool:
+    """Return whether another site posted a form; signed links prove themselves by their token."""
+    if asked.method in ("GET", "HEAD") or asked.path.startswith(SIGNED):
+        return False
+    site, origin = asked.headers.get("sec-fetch-site"), asked.headers.get("origin")
+    if site is None and origin is None:  # every browser sends one of them with a form
+        return True
+    if site not in (None, "same-origin"):
+        return True
+    own = rules.url or f"http://{asked.headers.get('host', '')}"
+    return origin is not None and _origin(origin) != _origin(own)
+
+
+def _origin(url: str) -> tuple[str, str, int | None] | None:
+    """Return scheme, host and port of a URL, None where it has none (RFC 6454, 4)."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return None
+    return (parts.scheme, parts.hostname, port) if parts.hostname else None
 
 
 def _same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode(), other.encode())
-
-
-def _is_proxy(rules: AccessRules, peer: str) -> bool:
-    address = _address(peer)
-    return address is not None and any(address in network for network in rules.proxies)
 
 
 def _is_loopback(peer: str) -> bool:
@@ -221,8 +282,6 @@ def _address(peer: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     return mapped or address
 
 
-def _host_of(netloc: str) -> str:
-    try:
-        return urlsplit(f"//{netloc}").hostname or ""
-    except ValueError:
-        return ""
+def _name_of(host: str) -> str:
+    parts = _HOST.fullmatch(host)
+    return parts["name"].strip("[]").lower() if parts else ""

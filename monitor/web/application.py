@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -11,11 +10,13 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from monitor.config import Settings
+from monitor.commands.web_login import Logins
+from monitor.config import Settings, WebSettings
 from monitor.pipeline.runtime import Runtime
 from monitor.web.access import AccessRules
 from monitor.web.costly import KeptAnswers
 from monitor.web.guard import Guard
+from monitor.web.guesses import Guesses
 from monitor.web.pages import (
     api,
     deliveries,
@@ -33,7 +34,7 @@ from monitor.web.pages import (
     today,
     topics,
 )
-from monitor.web.site import Site, SlackRequests, show_problem
+from monitor.web.site import Site, SlackRequests, path_of, show_problem
 
 # Exports have addresses that digests and papers would take for one of theirs.
 PAGES = (
@@ -55,15 +56,16 @@ PAGES = (
 )
 
 
-def open_site(settings: Settings, runtime: Runtime) -> Site:
+def open_site(settings: Settings, runtime: Runtime, *, on_unix_socket: bool = False) -> Site:
     """Return what pages show, and to whom, as a configuration says."""
-    url = settings.public_url or ""
+    rules = access_rules(settings, on_unix_socket=on_unix_socket)
     return Site(
         runtime=runtime,
-        rules=access_rules(settings),
-        url=url,
+        rules=rules,
+        url=rules.url,
         titles={one.name: one.title or one.name for one in runtime.subscriptions},
         source_titles={name: one.title or name for name, one in runtime.sources.items()},
+        logins=Logins(runtime.database, rules.token),
         slack=_slack_requests(settings, runtime),
     )
 
@@ -77,22 +79,21 @@ def _slack_requests(settings: Settings, runtime: Runtime) -> SlackRequests | Non
     return SlackRequests(slack.signing_secret.reveal(), SlackAnswers(runtime, slack).take)
 
 
-def access_rules(settings: Settings) -> AccessRules:
+def access_rules(settings: Settings, *, on_unix_socket: bool = False) -> AccessRules:
     """Return who may see and do what, as a configuration says."""
-    web = settings.web
-    host = urlsplit(settings.public_url or "").hostname or ""
-    if web is None:
-        return AccessRules(host=host)
+    web = settings.web or WebSettings()
     return AccessRules(
-        host=host,
+        url=settings.public_url or "",
         token=web.token.reveal() if web.token else "",
         user_header=(web.user_header or "").lower(),
         operators=frozenset(address.lower() for address in web.operators),
-        proxies=tuple(ipaddress.ip_network(one) for one in web.trusted_proxies),
+        proxies=tuple(ipaddress.ip_network(network) for network in web.trusted_proxies),
+        proxy_secret=web.proxy_secret.reveal() if web.proxy_secret else "",
+        on_unix_socket=on_unix_socket,
     )
 
 
-def make_application(site: Site) -> Starlette:
+def make_application(site: Site, guesses: Guesses | None = None) -> Starlette:
     """Return the ASGI application of a site."""
     application = Starlette(
         routes=[route for part in PAGES for route in part.ROUTES],
@@ -101,12 +102,13 @@ def make_application(site: Site) -> Starlette:
     )
     application.state.site = site
     application.state.kept = KeptAnswers()
+    application.state.guesses = guesses or Guesses()
     return application
 
 
 def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    if request.url.path.startswith("/api/"):
+    if path_of(request).startswith("/api/"):
         return JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
     message = "There is no such page." if error.status_code == 404 else error.detail
     return show_problem(request, error.status_code, message)

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from starlette.requests import Request
 from starlette.responses import Response
 
-from monitor.web.site import Page, viewer_of, zone_of
+from monitor.web.site import Page, path_of, viewer_of, zone_of
 
 # Seconds that an answer is kept, and how many are.
 KEPT_FOR, MOST = 5.0, 64
@@ -65,7 +65,7 @@ def costly(page: Page) -> Endpoint:
 
     async def answer(request: Request) -> Response:
         viewer = viewer_of(request)
-        key = (request.url.path, request.url.query, viewer, zone_of(request))
+        key = (path_of(request), request.scope["query_string"], viewer, zone_of(request))
         kept: KeptAnswers = request.app.state.kept
         return await kept.get(key, lambda: page(request))
 

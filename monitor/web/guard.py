@@ -5,15 +5,41 @@ from __future__ import annotations
 from urllib.parse import quote
 
 import structlog
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from monitor.commands.web_login import SessionState
 from monitor.errors import MonitorError
-from monitor.web.access import SESSION, SIGNED, SLACK, Asked, Refusal, Role, Viewer, admit
-from monitor.web.site import address_of, show_problem, site_of
+from monitor.web.access import (
+    SIGNED,
+    SLACK,
+    STATIC,
+    Asked,
+    Proof,
+    Refusal,
+    Role,
+    Viewer,
+    admit,
+    client_address,
+    is_token,
+    refuse_way,
+)
+from monitor.web.guesses import TRY_LATER, guesses_of, may_guess
+from monitor.web.site import (
+    SESSION,
+    address_of,
+    forget_cookie,
+    get_cookie,
+    path_of,
+    show_problem,
+    site_of,
+)
 
 log = structlog.get_logger()
+
+TOO_MANY = Refusal(429, TRY_LATER)
 
 # No form of ours is longer; Slack sends the whole message with what was chosen in it.
 LONGEST_BODY, LONGEST_OF_SLACK = 64 * 1024, 1024 * 1024
@@ -42,41 +68,75 @@ class Guard:
             return
         request = Request(scope)
         request.state.viewer = Viewer(Role.NOBODY)
-        refusal = self._refuse(request)
-        if refusal:
-            await _refused(request, refusal)(scope, receive, _with_headers(request, send))
-            return
         answer = _with_headers(request, send)
         try:
-            await self.app(scope, _limited(receive, _longest(request)), answer)
+            refusal = await _refuse(request)
+            if refusal:
+                await _refused(request, refusal)(scope, receive, answer)
+            else:
+                await self.app(scope, _limited(receive, _longest(request)), answer)
         except Exception as error:  # one page that fails stops no other
             log.error("page failed", path=_route_of(request), error=str(error), exc_info=error)
             await _failed(request, error)(scope, receive, answer)
 
-    def _refuse(self, request: Request) -> Refusal | None:
-        peer = request.client.host if request.client else ""
-        admitted = admit(
-            site_of(request).rules,
-            Asked(
-                method=request.method,
-                path=request.url.path,
-                peer=peer,
-                headers={name.lower(): value for name, value in request.headers.items()},
-                session=request.cookies.get(SESSION, ""),
-            ),
-        )
-        if isinstance(admitted, Refusal):
-            return admitted
-        request.state.viewer = admitted
-        length = request.headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > _longest(request):
-            return Refusal(413, "This request is longer than any form here.")
-        return None
+
+async def _refuse(request: Request) -> Refusal | None:
+    """Note who asks, or return why the request is refused."""
+    rules = site_of(request).rules
+    asked = Asked(
+        method=request.method,
+        path=path_of(request),
+        peer=request.client.host if request.client else "",
+        headers=_joined(request),
+    )
+    refusal = refuse_way(rules, asked)
+    if refusal:
+        return refusal
+    request.state.client = client_address(rules, asked)
+    proof = await _prove(request, asked)
+    admitted = proof if isinstance(proof, Refusal) else admit(rules, asked, proof)
+    if isinstance(admitted, Refusal):
+        return admitted
+    request.state.viewer = admitted
+    length = request.headers.get("content-length", "0")
+    if not length.isdecimal() or int(length) > _longest(request):
+        return Refusal(413, "This request is longer than any form here.")
+    return None
+
+
+def _joined(request: Request) -> dict[str, str]:
+    """Return the headers by name; of one that is sent twice, all values (RFC 9110, 5.3)."""
+    return {name: ", ".join(request.headers.getlist(name)) for name in request.headers}
+
+
+async def _prove(request: Request, asked: Asked) -> Proof | Refusal:
+    """Look at the token or the cookie of a request. A wrong one counts as a guess."""
+    site = site_of(request)
+    if asked.path.startswith((STATIC, SLACK)) or not site.rules.takes_logins:
+        return Proof.NONE
+    if asked.bearer and site.rules.token:
+        if not await may_guess(request):
+            return TOO_MANY
+        if is_token(site.rules, asked.bearer):
+            guesses_of(request).was_right(request.state.client)
+            return Proof.BEARER
+        log.warning("login failed", address=request.state.client, by="bearer")
+        return Proof.NONE
+    cookie = get_cookie(request, SESSION)
+    if not cookie:
+        return Proof.NONE
+    state = await run_in_threadpool(site.logins.look_up, cookie)
+    if state is SessionState.UNKNOWN:  # after the look-up: nobody guesses 256 bits by its time
+        if not await may_guess(request):
+            return TOO_MANY
+        log.warning("login failed", address=request.state.client, by="cookie")
+    request.state.has_dead_cookie = state is not SessionState.OPEN
+    return Proof.SESSION if state is SessionState.OPEN else Proof.NONE
 
 
 def _refused(request: Request, refusal: Refusal) -> Response:
-    log.info("request refused", path=_kind_of(request.url.path), status=refusal.status)
-    if request.url.path.startswith("/api/"):
+    log.info("request refused", path=_kind_of(path_of(request)), status=refusal.status)
+    if path_of(request).startswith("/api/"):
         return JSONResponse({"error": refusal.message}, refusal.status)
     if refusal.login and request.method in ("GET", "HEAD"):
         return RedirectResponse(f"/login?next={quote(address_of(request))}", 303)
@@ -88,7 +148,7 @@ def _failed(request: Request, error: Exception) -> Response:
     is_ours = isinstance(error, MonitorError)
     status = 503 if is_ours else 500
     message = str(error) if is_ours else "This page could not be made; the log says why."
-    if request.url.path.startswith("/api/"):
+    if path_of(request).startswith("/api/"):
         return JSONResponse({"error": message}, status)
     return show_problem(request, status, message)
 
@@ -103,8 +163,17 @@ def _kind_of(path: str) -> str:
     return next((f"{one}…" for one in SIGNED if path.startswith(one)), path)
 
 
+def _dead_cookie(request: Request, given: set[bytes]) -> list[tuple[bytes, bytes]]:
+    """Return the header by which a browser forgets a session that ended, unless another began."""
+    if b"set-cookie" in given or not getattr(request.state, "has_dead_cookie", False):
+        return []
+    answer = Response()
+    forget_cookie(request, answer, SESSION)
+    return [header for header in answer.raw_headers if header[0] == b"set-cookie"]
+
+
 def _longest(request: Request) -> int:
-    return LONGEST_OF_SLACK if request.url.path.startswith(SLACK) else LONGEST_BODY
+    return LONGEST_OF_SLACK if path_of(request).startswith(SLACK) else LONGEST_BODY
 
 
 def _limited(receive: Receive, left: int) -> Receive:
@@ -120,7 +189,7 @@ def _limited(receive: Receive, left: int) -> Receive:
 
 
 def _with_headers(request: Request, send: Send) -> Send:
-    signed = request.url.path.startswith(SIGNED)
+    signed = path_of(request).startswith((*SIGNED, "/login"))
 
     async def write(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -136,6 +205,7 @@ def _with_headers(request: Request, send: Send) -> Send:
             message["headers"] = [
                 *message["headers"],
                 *((name, value) for name, value in headers.items() if name not in given),
+                *_dead_cookie(request, given),
             ]
         await send(message)
 

@@ -13,6 +13,8 @@ import uvicorn
 
 from monitor.config import Settings
 from monitor.pipeline.runtime import Runtime
+from monitor.signing import KeyRing
+from monitor.store import signing_keys
 from monitor.store.database import Database
 from monitor.web.application import make_application, open_site
 
@@ -30,9 +32,10 @@ READ_CACHE = 8_192
 @contextmanager
 def serving_pages(settings: Settings, runtime: Runtime, listening: socket.socket) -> Iterator[None]:
     """Serve pages on a socket until the block ends, with reads of their own."""
+    on_unix_socket = listening.family == socket.AF_UNIX
     with _own_reads(runtime) as own:
         config = uvicorn.Config(
-            make_application(open_site(settings, own)),
+            make_application(open_site(settings, own, on_unix_socket=on_unix_socket)),
             # Who asks is decided by `access`, from the connection itself.
             proxy_headers=False,
             server_header=False,
@@ -68,7 +71,10 @@ def _own_reads(runtime: Runtime) -> Iterator[Runtime]:
     """Give pages connections of their own, so that they wait for nobody, and nobody for them."""
     url = runtime.database.url.render_as_string(hide_password=False)
     database = Database(url, read_cache=READ_CACHE)
+    keys = runtime.keys
     try:
-        yield replace(runtime, database=database)
+        if not keys.keys:  # feeds are opened by signed addresses, also without `public_url`
+            keys = KeyRing((signing_keys.make(database, runtime.clock),))
+        yield replace(runtime, database=database, keys=keys)
     finally:
         database.close()

@@ -10,12 +10,14 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from monitor.commands.web_login import Logins
 from monitor.config.zones import zone as valid_zone
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.web import assets
 from monitor.web.access import AccessRules, Viewer
 
-ZONE = "zone"
+# Cookies: the operator's session, and the zone in which a visitor sees times.
+SESSION, ZONE = "paper-monitor", "zone"
 
 Form = Mapping[str, str]
 Page = Callable[[Request], Response]
@@ -41,6 +43,7 @@ class Site:
     url: str
     titles: Mapping[str, str]
     source_titles: Mapping[str, str]
+    logins: Logins
     slack: SlackRequests | None = None
 
     @property
@@ -56,9 +59,42 @@ def viewer_of(request: Request) -> Viewer:
     return cast("Viewer", request.state.viewer)
 
 
+def path_of(request: Request) -> str:
+    """Return the path by which routes are chosen.
+
+    `request.url` is put together with the Host header, and a wrong one moves parts of it.
+    """
+    return cast("str", request.scope["path"])
+
+
+def get_cookie(request: Request, name: str) -> str:
+    return request.cookies.get(_cookie_name(request, name), "")
+
+
+def set_cookie(request: Request, answer: Response, name: str, value: str, seconds: int) -> None:
+    """Set a cookie of this host alone, which scripts of pages cannot read."""
+    answer.set_cookie(
+        _cookie_name(request, name),
+        value,
+        max_age=seconds,
+        httponly=True,
+        samesite="lax",
+        secure=site_of(request).is_https,
+    )
+
+
+def forget_cookie(request: Request, answer: Response, name: str) -> None:
+    set_cookie(request, answer, name, "", 0)
+
+
+def _cookie_name(request: Request, name: str) -> str:
+    """Return the name of a cookie: with `__Host-` no other host of the domain can set it."""
+    return f"__Host-{name}" if site_of(request).is_https else name
+
+
 def zone_of(request: Request) -> str:
     """Return the zone in which this viewer sees times: their choice, or the server's."""
-    chosen = request.cookies.get(ZONE, "")
+    chosen = get_cookie(request, ZONE)
     try:
         return valid_zone(chosen) if chosen else site_of(request).runtime.timezone
     except ValueError:
@@ -69,7 +105,8 @@ def address_of(request: Request) -> str:
     """Return the path and query of a page that can be opened again, "/" after a form."""
     if request.method not in ("GET", "HEAD"):
         return "/"
-    return f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+    path, query = quote(path_of(request)), request.scope["query_string"].decode("latin-1")
+    return f"{path}?{query}" if query else path
 
 
 def show(request: Request, template: str, status: int = 200, **values: object) -> HTMLResponse:
@@ -78,12 +115,12 @@ def show(request: Request, template: str, status: int = 200, **values: object) -
     content = site.runtime.fallback_templates.render(
         f"pages/{template}.html.j2",
         viewer=viewer_of(request),
-        path=request.url.path,
+        path=path_of(request),
         address=address_of(request),
         asset=assets.address,
         zone=zone_of(request),
         own_zone=site.runtime.timezone,
-        can_log_out=bool(site.rules.token),
+        can_log_out=bool(get_cookie(request, SESSION)),
         **values,
     )
     return HTMLResponse(content, status)

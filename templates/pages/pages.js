@@ -1,6 +1,8 @@
 "use strict";
-// Pages work without this: it tries a topic as one types, copies lines of configuration, and
-// suggests time zones, the browser's own first.
+// Pages work without this: it tries a topic as one types, copies lines of configuration, presses
+// the button of an address that logs in, and suggests time zones, the browser's own first.
+
+document.querySelector("form[data-submit]")?.submit();
 
 const form = document.querySelector("form[data-try]");
 if (form) {

@@ -22,7 +22,7 @@ def commands(group: Any, *names: str) -> Iterator[tuple[str, Any]]:
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
             yield from commands(command, *names, name)
-        else:
+        if not hasattr(command, "commands") or command.invoke_without_command:
             yield " ".join((*names, name)), command
 
 

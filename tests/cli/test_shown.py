@@ -30,7 +30,7 @@ def test_the_demo_says_what_it_did_and_what_to_open(house: House, say: Say):
         ["reading-group", "33", "pages/reading-group/2026-11-23.html"],
         ["Open this page in a browser:"],
         [str(house.folder / "play/pages/index.html")],
-        ["or run `paper-monitor serve` there and open http://127.0.0.1:8080"],
+        ["or run `paper-monitor serve` there and open the address that it prints."],
     ]
     assert (result.status, result.err) == (0, "")
     again = say("demo", "play", "--now", "2026-11-21T10:00")

@@ -1,4 +1,4 @@
-"""Pages as somebody asks for them: the real server on a free port of loopback."""
+"""The pages on a real server on a free port of loopback."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
 
 from monitor.app import App
+from monitor.commands.web_login import login_address
 from monitor.web.listening import bound
 from monitor.web.server import serving_pages
 from tests.house import AGENTS, BANDITS, FOLDING, House
@@ -20,11 +22,33 @@ from tests.patience import PATIENCE
 PUBLIC = "https://papers.example.org"
 TOKEN = "an operator's own token"
 Ask = Callable[..., httpx.Response]
+# As a browser sends a form of the page that it shows.
+SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 
 
 @contextmanager
 def pages(house: House, **web: Any) -> Iterator[tuple[App, httpx.Client]]:
-    """Serve the pages of a house, and yield what asks for them as this machine does."""
+    """Serve the pages of a house, and yield a client that is logged in as the operator."""
+    with closed_pages(house, **web) as (app, client):
+        log_in(client, one_time_token(app))
+        yield app, client
+
+
+def one_time_token(app: App) -> str:
+    """Return the token in the address of `web login`."""
+    address = login_address(app.settings, app.runtime.database, app.runtime.clock)
+    return parse_qs(urlsplit(address).query)["token"][0]
+
+
+def log_in(client: httpx.Client, token: str) -> httpx.Response:
+    answer = client.post("/login", data={"token": token}, headers=SAME_ORIGIN)
+    assert answer.status_code == 303, answer.text
+    return answer
+
+
+@contextmanager
+def closed_pages(house: House, **web: Any) -> Iterator[tuple[App, httpx.Client]]:
+    """Serve the pages of a house, and yield a client that is not logged in."""
     listen = f"127.0.0.1:{free_port()}"
     house.settings["web"] = {"listen": listen} | web
     with (
@@ -40,7 +64,7 @@ def pages(house: House, **web: Any) -> Iterator[tuple[App, httpx.Client]]:
 def public_pages(house: House, **web: Any) -> Iterator[tuple[App, httpx.Client]]:
     """The same with a `public_url`, asked for under its name."""
     house.settings["public_url"] = PUBLIC
-    with pages(house, **({"token": TOKEN} | web)) as (app, client):
+    with closed_pages(house, **({"token": TOKEN} | web)) as (app, client):
         client.headers["Host"] = "papers.example.org"
         yield app, client
 

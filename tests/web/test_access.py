@@ -2,55 +2,84 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from ipaddress import ip_network
 
 import pytest
 
-from monitor.web.access import AccessRules, Asked, Refusal, Role, Viewer, admit
+from monitor.web.access import (
+    AccessRules,
+    Asked,
+    Proof,
+    Refusal,
+    Role,
+    Viewer,
+    admit,
+    client_address,
+    is_token,
+    refuse_way,
+)
 
 LOCAL = AccessRules()
-TOKEN = AccessRules(host="papers.example.org", token="an operator's own token")
+TOKEN = AccessRules(url="https://papers.example.org", token="an operator's own token")
 PROXY = AccessRules(
-    host="papers.example.org",
+    url="https://papers.example.org",
     user_header="remote-user",
     operators=frozenset({"ada@example.org"}),
     proxies=(ip_network("10.0.0.0/8"),),
 )
 
 
-def asked(
-    path: str = "/", peer: str = "127.0.0.1", method: str = "GET", session: str = "", **headers: str
-) -> Asked:
+def asked(path: str = "/", peer: str = "127.0.0.1", method: str = "GET", **headers: str) -> Asked:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Asked(method, path, peer, named, session)
+    return Asked(method, path, peer, named)
 
 
-def status(rules: AccessRules, request: Asked) -> int:
-    admitted = admit(rules, request)
-    return admitted.status if isinstance(admitted, Refusal) else 200
+def answer(rules: AccessRules, request: Asked, proof: Proof = Proof.NONE) -> Viewer | Refusal:
+    return refuse_way(rules, request) or admit(rules, request, proof)
+
+
+def status(rules: AccessRules, request: Asked, proof: Proof = Proof.NONE) -> int:
+    answered = answer(rules, request, proof)
+    return answered.status if isinstance(answered, Refusal) else 200
 
 
 @pytest.mark.parametrize(
     "host", ["localhost:8080", "127.0.0.1", "[::1]:8080", "LOCALHOST", "127.0.0.1:9"]
 )
-def test_without_a_public_url_this_machine_is_the_operator(host: str):
-    assert admit(LOCAL, asked("/deliveries", host=host)) == Viewer(Role.OPERATOR)
+def test_on_this_machine_only_a_login_makes_an_operator(host: str):
+    request = asked("/deliveries", host=host)
+    assert status(LOCAL, request) == 401
+    assert answer(LOCAL, request, Proof.SESSION) == Viewer(Role.OPERATOR)
 
 
 @pytest.mark.parametrize(
     "request_",
-    [
-        asked(host="evil.example"),
-        asked(host="127.0.0.1.evil.example"),
-        asked(host=""),
-        asked(),
-        asked(host="127.0.0.1@evil.example"),
-        asked(host="localhost.", peer="127.0.0.1"),
-    ],
+    [asked(host="evil.example"), asked(host="127.0.0.1.evil.example"), asked(host="localhost.")],
     ids=lambda one: one.headers.get("host", "none"),
 )
 def test_a_request_by_dns_rebinding_is_refused(request_: Asked):
     assert status(LOCAL, request_) == 421
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "papers.example.org/static/?",
+        "papers.example.org?",
+        "papers.example.org#",
+        "user@papers.example.org",
+        "papers.example.org:80:80",
+        "papers.example.org:port",
+        "papers.example.org, papers.example.org",
+        "[::1",
+        " ",
+        "",
+    ],
+)
+def test_a_host_that_is_not_a_host_and_a_port_is_refused(host: str):
+    for rules in (LOCAL, TOKEN, PROXY):
+        assert status(rules, asked("/static/style.css", host=host)) == 400
 
 
 def test_without_a_public_url_no_other_machine_is_answered():
@@ -58,7 +87,9 @@ def test_without_a_public_url_no_other_machine_is_answered():
     assert status(LOCAL, asked("/healthz", host="localhost", peer="192.168.1.7")) == 403
 
 
-@pytest.mark.parametrize("name", ["x_forwarded_for", "forwarded", "x_forwarded_host"])
+@pytest.mark.parametrize(
+    "name", ["x_forwarded_for", "forwarded", "x_forwarded_host", "via", "x_real_ip"]
+)
 def test_a_request_through_a_proxy_that_is_not_named_is_refused(name: str):
     assert status(LOCAL, asked(host="localhost", **{name: "1.2.3.4"})) == 403
     for rules in (TOKEN, PROXY):
@@ -75,26 +106,38 @@ def test_with_a_public_url_its_host_must_be_asked_for_and_loopback_logs_in_too()
     assert status(TOKEN, asked("/static/style.css", host="papers.example.org:443")) == 200
 
 
-def test_the_token_is_the_operators_by_cookie_and_as_a_bearer():
-    host = "papers.example.org"
-    assert admit(TOKEN, asked(host=host, session=TOKEN.session)) == Viewer(Role.OPERATOR)
-    bearer = "Bearer an operator's own token"
-    assert admit(TOKEN, asked(host=host, authorization=bearer)) == Viewer(Role.OPERATOR)
-    assert status(TOKEN, asked(host=host, authorization="Bearer wrong")) == 401
-    assert status(TOKEN, asked(host=host, session="an operator's own token")) == 401
-    other = AccessRules(host=host, token="another token of theirs")
-    assert status(TOKEN, asked(host=host, session=other.session)) == 401
+def test_only_the_whole_token_is_the_token():
+    assert is_token(TOKEN, "an operator's own token")
+    for wrong in ("", "an operator's own toke", "an operator's own token "):
+        assert not is_token(TOKEN, wrong)
+    assert not is_token(LOCAL, "")
 
 
 def test_a_program_is_refused_and_not_led_to_the_login_page():
     host = {"host": "papers.example.org"}
-    browser = admit(TOKEN, asked("/status", **host))
+    browser = answer(TOKEN, asked("/status", **host))
     assert isinstance(browser, Refusal)
     assert browser.login
-    for path, headers in (("/status", {"authorization": "Bearer wrong"}), ("/metrics", {})):
-        program = admit(TOKEN, asked(path, **host, **headers))
+    for path, headers in (
+        ("/status", {"authorization": "Bearer wrong"}),
+        ("/metrics", {}),
+        ("/api/v1/status", {}),
+    ):
+        program = answer(TOKEN, asked(path, **host, **headers))
         assert isinstance(program, Refusal)
         assert (program.status, program.login) == (401, False)
+        assert "web.token" in program.message
+    without = answer(LOCAL, asked("/metrics", host="localhost"))
+    assert isinstance(without, Refusal)
+    assert (
+        without.message == "Programs need web.token: set it, and send it as Authorization: Bearer."
+    )
+
+
+def test_where_a_proxy_logs_people_in_no_login_page_is_offered():
+    refused = answer(PROXY, asked("/status", peer="10.0.0.1", host="papers.example.org"))
+    assert isinstance(refused, Refusal)
+    assert (refused.status, refused.login) == (401, False)
 
 
 def test_a_forged_user_header_is_refused():
@@ -106,7 +149,7 @@ def test_a_forged_user_header_is_refused():
 def test_who_a_proxy_names_is_an_operator_or_a_reader():
     host = "papers.example.org"
     ada = asked("/status", peer="10.0.0.1", host=host, remote_user="Ada@Example.org")
-    assert admit(PROXY, ada) == Viewer(Role.OPERATOR, "Ada@Example.org")
+    assert answer(PROXY, ada) == Viewer(Role.OPERATOR, "Ada@Example.org")
     for path, expected in {
         "/": 200,
         "/papers": 200,
@@ -124,14 +167,110 @@ def test_who_a_proxy_names_is_an_operator_or_a_reader():
         assert (path, status(PROXY, bob)) == (path, expected)
 
 
-def test_a_form_of_another_site_is_refused():
-    host = "localhost:8080"
-    post = {"path": "/deliveries/1/settle", "method": "POST", "host": host}
-    assert status(LOCAL, asked(**post)) == 403
-    assert status(LOCAL, asked(**post, origin="https://evil.example")) == 403
-    assert status(LOCAL, asked(**post, origin="null")) == 403
-    assert status(LOCAL, asked(**post, sec_fetch_site="cross-site")) == 403
-    assert status(LOCAL, asked(**post, origin="http://localhost:8080")) == 200
-    assert status(LOCAL, asked(**post, sec_fetch_site="same-origin")) == 200
-    # RFC 8058: mail programs send neither, and the token is the proof.
-    assert status(LOCAL, asked("/u/x", method="POST", host=host)) == 200
+def test_with_a_proxy_secret_other_accounts_of_its_machine_name_nobody():
+    rules = replace(PROXY, proxy_secret="what only the proxy knows")
+    named = {"host": "papers.example.org", "remote_user": "ada@example.org"}
+    for secret in ({}, {"x_proxy_secret": "a guess"}, {"x_proxy_secret": ""}):
+        assert status(rules, asked("/", peer="10.0.0.1", **named, **secret)) == 403
+        forwarded = asked("/healthz", peer="10.0.0.1", host="papers.example.org", via="x", **secret)
+        assert status(rules, forwarded) == 403
+    right = {"x_proxy_secret": "what only the proxy knows"}
+    assert status(rules, asked("/status", peer="10.0.0.1", **named, **right)) == 200
+    assert status(rules, asked("/status", peer="127.0.0.1", **named, **right)) == 403
+
+
+def test_the_peers_of_a_unix_socket_are_proxies():
+    rules = replace(PROXY, proxies=(), on_unix_socket=True)
+    named = {"host": "papers.example.org", "remote_user": "ada@example.org"}
+    assert status(rules, asked("/status", peer="", **named)) == 200
+    assert status(PROXY, asked("/status", peer="", **named)) == 403
+
+
+def test_two_values_of_the_user_header_name_no_operator():
+    both = asked(
+        "/status",
+        peer="10.0.0.1",
+        host="papers.example.org",
+        remote_user="ada@example.org, ada@example.org",
+    )
+    assert status(PROXY, both) == 403
+
+
+@pytest.mark.parametrize(
+    ("peer", "headers", "expected"),
+    [
+        ("192.0.2.1", {"x_forwarded_for": "198.51.100.9"}, "192.0.2.1"),
+        ("10.0.0.1", {}, "10.0.0.1"),
+        ("10.0.0.1", {"x_forwarded_for": "198.51.100.9"}, "198.51.100.9"),
+        ("10.0.0.1", {"x_forwarded_for": "203.0.113.5, 198.51.100.9, 10.0.0.2"}, "198.51.100.9"),
+        ("10.0.0.1", {"x_forwarded_for": "203.0.113.5, unknown"}, "10.0.0.1"),
+        ("10.0.0.1", {"x_real_ip": "198.51.100.9"}, "198.51.100.9"),
+        ("10.0.0.1", {"x_forwarded_for": "::ffff:198.51.100.9"}, "198.51.100.9"),
+    ],
+)
+def test_a_visitor_has_the_address_that_the_last_trusted_proxy_reports(
+    peer: str, headers: dict[str, str], expected: str
+):
+    request = asked(peer=peer, host="papers.example.org", **headers)
+    assert client_address(PROXY, request) == expected
+
+
+OWN = {"origin": "http://localhost:8080"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({}, 403),
+        ({"origin": "https://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": ""}, 403),
+        ({"origin": "http://localhost"}, 403),
+        ({"origin": "http://localhost:3000"}, 403),
+        ({"origin": "https://localhost:8080"}, 403),
+        ({"origin": "http://localhost:99999"}, 403),
+        ({"origin": "http://127.0.0.1:8080"}, 403),
+        ({"sec_fetch_site": "cross-site"}, 403),
+        ({"sec_fetch_site": "same-site"}, 403),
+        ({"sec_fetch_site": "none"}, 403),
+        (OWN | {"sec_fetch_site": "cross-site"}, 403),
+        ({"origin": "http://localhost:3000", "sec_fetch_site": "same-origin"}, 403),
+        ({"authorization": "Basic YWRhOmFkYQ=="}, 403),
+        ({"authorization": "Basic YWRhOmFkYQ==", "origin": "https://evil.example"}, 403),
+        ({"authorization": "Bearer wrong", "origin": "https://evil.example"}, 403),
+        (OWN, 200),
+        ({"sec_fetch_site": "same-origin"}, 200),
+        (OWN | {"sec_fetch_site": "same-origin"}, 200),
+        (OWN | {"authorization": "Basic YWRhOmFkYQ=="}, 200),
+    ],
+)
+def test_a_form_of_another_site_is_refused(headers: dict[str, str], expected: int):
+    post = asked("/deliveries/1/settle", method="POST", host="localhost:8080", **headers)
+    assert status(LOCAL, post, Proof.SESSION) == expected
+
+
+def test_only_the_token_as_bearer_stands_for_the_origin_of_a_form():
+    post = asked("/deliveries/1/settle", method="POST", host="papers.example.org")
+    assert status(TOKEN, post, Proof.BEARER) == 200
+    assert status(TOKEN, post, Proof.SESSION) == 403
+    named = asked(
+        "/deliveries/1/settle",
+        peer="10.0.0.1",
+        method="POST",
+        host="papers.example.org",
+        remote_user="ada@example.org",
+        authorization="Basic YWRhOmFkYQ==",
+    )
+    assert status(PROXY, named) == 403
+
+
+def test_behind_a_proxy_the_origin_of_a_form_is_that_of_public_url():
+    post = {"path": "/papers/1/merge", "method": "POST", "host": "papers.example.org:8080"}
+    assert status(TOKEN, asked(**post, origin="https://papers.example.org"), Proof.SESSION) == 200
+    for foreign in ("http://papers.example.org", "https://papers.example.org:8080"):
+        assert status(TOKEN, asked(**post, origin=foreign), Proof.SESSION) == 403
+
+
+def test_a_mail_program_stops_digests_without_an_origin():
+    """RFC 8058: it sends neither cookies nor an origin, and the token is the proof."""
+    assert status(LOCAL, asked("/u/x", method="POST", host="localhost:8080")) == 200

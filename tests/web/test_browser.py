@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import httpx
 import pytest
@@ -74,8 +75,15 @@ def page(
 ) -> Iterator[Page]:
     context = browser.new_context(base_url=str(site[1].base_url), java_script_enabled=request.param)
     context.set_default_timeout(PATIENCE * 1000)
+    context.add_cookies(session_of(site[1]))
     yield context.new_page()
     context.close()
+
+
+def session_of(client: httpx.Client) -> list[Any]:
+    """Return the cookie of a client that is logged in, as a browser takes it."""
+    [(name, value)] = client.cookies.items()
+    return [{"name": name, "value": value, "url": str(client.base_url)}]
 
 
 def test_a_digest_is_opened_from_the_archive(page: Page):
@@ -112,6 +120,7 @@ def test_a_topic_is_tried_and_taken_over(page: Page):
 
 def test_a_topic_is_tried_while_it_is_typed(browser: Browser, site: tuple[App, httpx.Client]):
     context = browser.new_context(base_url=str(site[1].base_url))
+    context.add_cookies(session_of(site[1]))
     page = context.new_page()
     asked: list[str] = []
     page.on(
@@ -208,6 +217,7 @@ def test_no_page_is_too_wide_or_shuts_anybody_out(
         color_scheme=scheme,  # type: ignore[arg-type]
         bypass_csp=True,  # for axe, which brings its own script
     )
+    context.add_cookies(session_of(site[1]))
     page = context.new_page()
     foreign: list[str] = []
     page.on("request", lambda request: foreign.append(request.url))

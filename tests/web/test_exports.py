@@ -50,7 +50,12 @@ def test_the_feed_of_a_topic_and_of_a_subscription(asked: httpx.Client) -> None:
     assert titles(of_topic) == [AGENTS[0]]
     assert titles(asked.get(feed_of(asked, "/digests"))) == [AGENTS[0]]
     parsed = feedparser.parse(of_topic.content)
-    assert not parsed.bozo and parsed.feed.links[0].href.endswith("/feed/topic/agents.atom")
+    assert not parsed.bozo
+    address = parsed.feed.links[0].href
+    assert "/feed/topic/agents.atom?token=" in address
+    # A feed reader has no cookie, also on the same machine.
+    assert titles(httpx.get(address)) == [AGENTS[0]]
+    assert httpx.get(address.partition("?")[0]).status_code == 403
     assert asked.get("/feed/topic/none.atom").status_code == 404
     assert asked.get("/feed/none.atom").status_code == 404
 

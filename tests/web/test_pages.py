@@ -218,47 +218,6 @@ def test_a_new_version_of_the_style_has_another_address(asked: httpx.Client):
         assert asked.get(address).status_code == 200
 
 
-def test_somebody_logs_in_with_the_token_and_out_again(lived: House):
-    with public_pages(lived) as (_, client):
-        assert client.get("/papers").headers["location"] == "/login?next=/papers"
-        filtered = client.get("/papers", params={"q": "agent", "kind": "new"})
-        assert filtered.headers["location"] == "/login?next=/papers%3Fq%3Dagent%26kind%3Dnew"
-        wrong = client.post("/login", data={"token": "a guess"}, headers=OWN)
-        assert wrong.status_code == 403
-        right = client.post("/login", data={"token": TOKEN, "next": "/papers"}, headers=OWN)
-        assert right.headers["location"] == "/papers"
-        cookie = right.headers["set-cookie"]
-        assert {"HttpOnly", "Secure", "SameSite=lax"} <= {one.strip() for one in cookie.split(";")}
-        assert TOKEN not in cookie
-        session = {"Cookie": cookie.partition(";")[0]}
-        assert client.get("/papers", headers=session).status_code == 200
-        assert client.get("/api/v1/status").status_code == 401
-        bearer = {"Authorization": f"Bearer {TOKEN}"}
-        assert client.get("/api/v1/status", headers=bearer).status_code == 200
-
-
-def test_nobody_is_asked_for_a_token_that_is_not_needed(lived: House):
-    with pages(lived) as (_, client):
-        onward = client.get("/login", params={"next": "/papers?q=agent"})
-        assert onward.headers["location"] == "/papers?q=agent"
-    proxy = {"user_header": "Remote-User", "trusted_proxies": ["127.0.0.1"]}
-    with public_pages(lived, token=None, **proxy) as (_, client):
-        assert client.get("/login").status_code == 404
-
-
-def test_who_guesses_the_token_too_often_has_to_wait(lived: House):
-    with public_pages(lived) as (_, client):
-        guesses = [
-            client.post("/login", data={"token": f"guess {n}"}, headers=OWN) for n in range(21)
-        ]
-        assert [one.status_code for one in guesses] == [403] * 20 + [429]
-    with public_pages(lived) as (_, client):  # as after a restart
-        assert client.post("/login", data={"token": TOKEN}, headers=OWN).status_code == 429
-    lived.clock.move(hours=1)
-    with public_pages(lived) as (_, client):
-        assert client.post("/login", data={"token": TOKEN}, headers=OWN).status_code == 303
-
-
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_long_form_is_refused(asked: httpx.Client, chunked: bool):
     body = b"fate=" + b"x" * 70_000

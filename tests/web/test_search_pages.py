@@ -71,8 +71,8 @@ def test_a_day_is_that_of_the_viewer(house: House) -> None:
     house.run()  # at 06:00 UTC
     with pages(house) as (_, client):
         assert len(found(client.get("/papers?until=2026-11-20"))) == 0
-        honolulu = {"Cookie": "zone=Pacific/Honolulu"}
-        assert len(found(client.get("/papers?until=2026-11-20", headers=honolulu))) == 1
+        client.cookies.set("zone", "Pacific/Honolulu")
+        assert len(found(client.get("/papers?until=2026-11-20"))) == 1
 
 
 def test_a_source_shows_a_thin_day_and_what_it_rejected(house: House) -> None:

@@ -57,10 +57,10 @@ def topic_feed(request: Request) -> Response:
 
 
 def feed_path(request: Request, kind: str, name: str) -> str:
-    """Return where a feed is read, with its token where pages need a login."""
+    """Return where a feed is read, with its token: feed readers cannot log in."""
     site = site_of(request)
     path = path_to("feed", TOPIC, name) if kind == TOPIC else path_to("feed", name)
-    token = site.runtime.keys.sign(PURPOSE, kind, name) if site.rules.host else ""
+    token = site.runtime.keys.sign(PURPOSE, kind, name)
     return with_query(f"{path}.atom", {"token": token})
 
 

@@ -2,58 +2,81 @@
 
 from __future__ import annotations
 
+import structlog
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from monitor.commands.web_login import SESSION_LASTS
 from monitor.config.zones import zone as valid_zone
 from monitor.errors import UsageError
-from monitor.store import login_attempts
-from monitor.web.access import SESSION, is_token
 from monitor.web.forms import form
-from monitor.web.site import ZONE, Form, go, show, show_problem, site_of, viewer_of
+from monitor.web.guesses import TRY_LATER, guesses_of, may_guess
+from monitor.web.site import (
+    SESSION,
+    ZONE,
+    Form,
+    forget_cookie,
+    get_cookie,
+    go,
+    set_cookie,
+    show,
+    show_problem,
+    site_of,
+    viewer_of,
+)
 
-MONTH, YEAR = 30 * 86_400, 365 * 86_400
+YEAR = 365 * 86_400
+
+log = structlog.get_logger()
 
 
 def show_login(request: Request) -> Response:
-    """Ask for the token, where there is one and who asks has not given it yet."""
+    """Ask for a token, or for a click where the address has one: looking changes nothing."""
     onward = request.query_params.get("next", "/")
     if viewer_of(request).is_known:
         return go(_own_path(onward))
-    if not site_of(request).rules.token:
+    if not site_of(request).rules.takes_logins:
         return show_problem(request, 404, "The proxy in front of these pages logs people in.")
-    return show(request, "login", next=onward, wrong=False)
+    return _ask(request, onward, request.query_params.get("token", ""))
 
 
-def log_in(request: Request, fields: Form) -> Response:
+async def log_in(request: Request) -> Response:
+    """Begin a session; wrong tokens are counted, and after some of them wait for each other."""
+    if not await may_guess(request):
+        return await run_in_threadpool(show_problem, request, 429, TRY_LATER)
+    return await form(_begin_session)(request)
+
+
+def _begin_session(request: Request, fields: Form) -> Response:
     site, onward = site_of(request), fields.get("next", "/")
-    if not _may_try(request):
-        message = "Too many attempts to log in. Wait an hour, and try again."
-        return show_problem(request, 429, message)
-    if not site.rules.token or not is_token(site.rules, fields.get("token", "").strip()):
-        return show(request, "login", 403, next=onward, wrong=True)
+    given = fields.get("token", "").strip()
+    cookie = site.logins.begin(given) if site.rules.takes_logins else None
+    if cookie is None:
+        log.warning("login failed", address=request.state.client, by="token")
+        return _ask(request, onward, wrong=True)
+    guesses_of(request).was_right(request.state.client)
+    log.info("logged in", address=request.state.client)
     answer = go(_own_path(onward))
-    answer.set_cookie(
-        SESSION,
-        site.rules.session,
-        max_age=MONTH,
-        httponly=True,
-        samesite="lax",
-        secure=site.is_https,
-    )
+    set_cookie(request, answer, SESSION, cookie, int(SESSION_LASTS.total_seconds()))
     return answer
 
 
-def _may_try(request: Request) -> bool:
-    runtime, peer = site_of(request).runtime, request.client.host if request.client else ""
-    with runtime.database.writing() as tx:
-        return login_attempts.may_try(tx, peer, runtime.clock.now())
+def _ask(request: Request, onward: str, token: str = "", *, wrong: bool = False) -> Response:
+    has_token = bool(site_of(request).rules.token)
+    status = 403 if wrong else 200
+    return show(
+        request, "login", status, next=onward, token=token, wrong=wrong, has_token=has_token
+    )
 
 
 def log_out(request: Request, fields: Form) -> Response:
+    cookie = get_cookie(request, SESSION)
+    if cookie:
+        site_of(request).logins.end(cookie)
     answer = go("/login")
-    answer.delete_cookie(SESSION)
+    forget_cookie(request, answer, SESSION)
     return answer
 
 
@@ -62,13 +85,13 @@ def choose_zone(request: Request, fields: Form) -> Response:
     answer = go(_own_path(fields.get("next", "/")))
     chosen = fields.get("zone", "").strip()
     if not chosen:
-        answer.delete_cookie(ZONE)
+        forget_cookie(request, answer, ZONE)
         return answer
     try:
         valid_zone(chosen)
     except ValueError as error:
         raise UsageError(str(error), "write a name such as Europe/Berlin") from None
-    answer.set_cookie(ZONE, chosen, max_age=YEAR, httponly=True, samesite="lax")
+    set_cookie(request, answer, ZONE, chosen, YEAR)
     return answer
 
 
@@ -79,7 +102,7 @@ def _own_path(path: str) -> str:
 
 ROUTES = [
     Route("/login", show_login),
-    Route("/login", form(log_in), methods=["POST"]),
+    Route("/login", log_in, methods=["POST"]),
     Route("/logout", form(log_out), methods=["POST"]),
     Route("/zone", form(choose_zone), methods=["POST"]),
 ]

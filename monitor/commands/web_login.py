@@ -1,0 +1,117 @@
+"""Logging in to the pages as the operator, by the token of the configuration or a one-time address.
+
+Times are those of the real clock, whatever `--now` says: an address that was made for 15 minutes
+works so long.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from hashlib import sha256
+from hmac import compare_digest
+from urllib.parse import quote
+
+from monitor.config import Settings
+from monitor.errors import UsageError
+from monitor.model import Clock
+from monitor.signing import KeyRing
+from monitor.store import login_key, web_sessions
+from monitor.store.database import Database
+
+SESSION_LASTS = timedelta(days=30)
+ADDRESS_LASTS = timedelta(minutes=15)
+
+_PURPOSE = "login"
+_BYTES = 32
+
+
+class SessionState(Enum):
+    """What a cookie stands for; one that never stood for a session was guessed."""
+
+    OPEN = "open"
+    ENDED = "ended"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Logins:
+    """The logins of one installation; `token` is that of the configuration, "" without one."""
+
+    database: Database
+    token: str = field(default="", repr=False)
+
+    def begin(self, given: str) -> str | None:
+        """Begin a session for a token; return the value of its cookie, None for a wrong token.
+
+        The token of the configuration may be given again, that of a one-time address may not.
+        """
+        now = datetime.now(UTC)
+        granted = self._grant(given, now)
+        if granted is None:
+            return None
+        login, granted_by = granted
+        cookie = secrets.token_urlsafe(_BYTES)
+        with self.database.writing() as tx:
+            began = web_sessions.begin(
+                tx, _hash(cookie), login, granted_by, now, now + SESSION_LASTS
+            )
+        return cookie if began else None
+
+    def look_up(self, cookie: str) -> SessionState:
+        """Return whether a cookie stands for a session that is still open."""
+        with self.database.reading() as tx:
+            session = web_sessions.find(tx, _hash(cookie))
+        if session is None:
+            return SessionState.UNKNOWN
+        granted_by, until = session
+        is_open = until > datetime.now(UTC) and granted_by in self._granters()
+        return SessionState.OPEN if is_open else SessionState.ENDED
+
+    def end(self, cookie: str) -> None:
+        """End the session of a cookie, wherever that cookie may still be kept."""
+        with self.database.writing() as tx:
+            web_sessions.end(tx, _hash(cookie), datetime.now(UTC))
+
+    def _grant(self, given: str, now: datetime) -> tuple[str, str] | None:
+        """Return the name of a login, different for each, and of the secret behind it."""
+        if self.token and compare_digest(given.encode(), self.token.encode()):
+            return secrets.token_hex(_BYTES), _ring(self.token).current
+        key = login_key.load(self.database)
+        names = _ring(key).read(_PURPOSE, given) if key else None
+        if not names or len(names) != 2 or now.timestamp() > float(names[1]):
+            return None
+        return names[0], _ring(key).current
+
+    def _granters(self) -> set[str]:
+        """Return the names of the secrets whose sessions are valid."""
+        keys = (self.token, login_key.load(self.database))
+        return {_ring(key).current for key in keys if key}
+
+
+def login_address(settings: Settings, database: Database, clock: Clock) -> str:
+    """Return an address that logs the operator in, once and within 15 minutes.
+
+    Raises UsageError where pages are off, or a proxy logs everybody in.
+    """
+    web = settings.web
+    if web is None:
+        raise UsageError("the pages are off", "remove `web: off` from the configuration")
+    if web.user_header and not web.token:
+        raise UsageError(
+            "the proxy in front of the pages logs people in", f"open {settings.public_url}"
+        )
+    until = datetime.now(UTC) + ADDRESS_LASTS
+    key = login_key.make(database, clock)
+    token = _ring(key).sign(_PURPOSE, secrets.token_hex(_BYTES), str(int(until.timestamp())))
+    return f"{settings.public_url or web.local_url}/login?token={quote(token)}"
+
+
+def _ring(key: str) -> KeyRing:
+    return KeyRing((key,))
+
+
+def _hash(cookie: str) -> str:
+    return sha256(cookie.encode()).hexdigest()

@@ -1,0 +1,102 @@
+"""How often wrong tokens were given from each address, and when the next one is looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+# So many wrong guesses of an address are answered at once, further ones one in two seconds. More
+# than ten that wait are answered with 429.
+FREE_GUESSES = 20
+SECONDS_APART = 2.0
+MAX_WAITING = 10
+# An address that guesses nothing more is forgotten, the longest idle one first.
+FORGET_AFTER_SECONDS = 3600.0
+MAX_ADDRESSES = 10_000
+
+TRY_LATER = "There were too many wrong logins from your address. Wait a minute, and try again."
+
+
+@dataclass(slots=True)
+class _Record:
+    wrong: int = 0
+    last: float = 0.0
+    next_turn: float = 0.0
+
+
+class Guesses:
+    """The guesses of each address; times are seconds of a monotonic clock.
+
+    A guess counts as wrong from the start, and no longer once it proved right: of many at the
+    same time none is looked at before the others count.
+    """
+
+    def __init__(
+        self, free_guesses: int = FREE_GUESSES, seconds_apart: float = SECONDS_APART
+    ) -> None:
+        self._free_guesses = free_guesses
+        self._seconds_apart = seconds_apart
+        self._records: OrderedDict[str, _Record] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def delay(self, address: str, now: float) -> float | None:
+        """Count a guess; return the seconds until it may be looked at, None if too many wait."""
+        with self._lock:
+            record = self._of(address, now)
+            if record.wrong < self._free_guesses:
+                record.wrong += 1
+                return 0.0
+            turn = max(now, record.next_turn) + self._seconds_apart
+            if turn > now + MAX_WAITING * self._seconds_apart:
+                return None
+            record.wrong += 1
+            record.next_turn = turn
+            return turn - now
+
+    def was_right(self, address: str) -> None:
+        """Take back that the last guess of an address counts as wrong."""
+        with self._lock:
+            record = self._records.get(_network(address))
+            if record and record.wrong:
+                record.wrong -= 1
+
+    def _of(self, address: str, now: float) -> _Record:
+        key = _network(address)
+        record = self._records.pop(key, None)
+        if record is None or now - record.last > FORGET_AFTER_SECONDS:
+            record = _Record()
+        record.last = now
+        self._records[key] = record
+        while len(self._records) > MAX_ADDRESSES:
+            self._records.popitem(last=False)
+        return record
+
+
+def guesses_of(request: Request) -> Guesses:
+    guesses: Guesses = request.app.state.guesses
+    return guesses
+
+
+async def may_guess(request: Request) -> bool:
+    """Wait until a token of this visitor may be looked at; False if too many others wait."""
+    delay = guesses_of(request).delay(request.state.client, time.monotonic())
+    if delay:
+        await asyncio.sleep(delay)
+    return delay is not None
+
+
+def _network(address: str) -> str:
+    """Return an address; of IPv6 the /64, of which one host has all addresses (RFC 4291, 2.5.4)."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv6Address) and not parsed.ipv4_mapped:
+        return str(ipaddress.ip_network((parsed, 64), strict=False))
+    return str(parsed)

@@ -1,0 +1,304 @@
+"""How the operator logs in to the pages and out again, and how guessing is slowed down."""
+
+from __future__ import annotations
+
+import re
+import stat
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+import sqlalchemy as sa
+
+from monitor.commands import web_login
+from monitor.store import login_key, schema
+from monitor.web.guesses import FREE_GUESSES, MAX_WAITING, SECONDS_APART, Guesses
+from tests.house import House
+from tests.web.conftest import (
+    SAME_ORIGIN,
+    TOKEN,
+    closed_pages,
+    log_in,
+    one_time_token,
+    pages,
+    public_pages,
+)
+
+PROXY = {"user_header": "Remote-User", "trusted_proxies": ["127.0.0.1"]}
+HOST = {"Host": "papers.example.org"}
+
+
+def cookie_of(answer: httpx.Response) -> dict[str, str]:
+    """Return the cookie of an answer as a header: a client sends no Secure one over http."""
+    return {"Cookie": answer.headers["set-cookie"].partition(";")[0]}
+
+
+# ── the one-time address ────────────────────────────────────────────────────────────
+
+
+def test_without_a_login_this_machine_sees_nothing(lived: House):
+    with closed_pages(lived) as (_, client):
+        assert client.get("/deliveries").headers["location"] == "/login?next=/deliveries"
+        for path in ("/api/v1/deliveries", "/metrics"):
+            refused = client.get(path)
+            assert refused.status_code == 401
+            assert "web.token" in refused.text
+        form = {"recipient": "ada@example.org"}
+        refused = client.post("/deliveries/suppress", data=form, headers=SAME_ORIGIN)
+        assert refused.status_code == 401
+
+
+def test_the_address_of_web_login_logs_in_once(lived: House):
+    with closed_pages(lived) as (app, client):
+        token = one_time_token(app)
+        shown = client.get("/login", params={"token": token, "next": "/papers"})
+        assert "set-cookie" not in shown.headers  # looking changes nothing
+        assert token in shown.text
+        assert log_in(client, token).headers["location"] == "/"
+        assert client.get("/deliveries").status_code == 200
+        client.cookies.clear()
+        again = client.post("/login", data={"token": token}, headers=SAME_ORIGIN)
+        assert again.status_code == 403
+        assert "used before" in again.text
+
+
+def test_two_who_use_an_address_at_once_get_one_session(lived: House):
+    with closed_pages(lived) as (app, client), ThreadPoolExecutor(8) as pool:
+        form = {"token": one_time_token(app)}
+        answers = pool.map(
+            lambda _: client.post("/login", data=form, headers=SAME_ORIGIN).status_code, range(8)
+        )
+        assert sorted(answers) == [303] + [403] * 7
+
+
+def test_an_address_works_for_15_minutes(lived: House, monkeypatch: pytest.MonkeyPatch):
+    with closed_pages(lived) as (app, client):
+        monkeypatch.setattr(web_login, "ADDRESS_LASTS", timedelta(seconds=-1))
+        old = client.post("/login", data={"token": one_time_token(app)}, headers=SAME_ORIGIN)
+        assert old.status_code == 403
+        assert "older than 15 minutes" in old.text
+
+
+def test_an_address_of_another_installation_is_refused(lived: House, tmp_path_factory):
+    other = House(tmp_path_factory.mktemp("other"))
+    other.settings["web"] = {}
+    with other.opened() as app:
+        foreign = one_time_token(app)
+    with closed_pages(lived) as (app, client):
+        login_key.make(app.runtime.database, app.runtime.clock)
+        for token in (foreign, "", "a guess", one_time_token(app)[:-1]):
+            refused = client.post("/login", data={"token": token}, headers=SAME_ORIGIN)
+            assert refused.status_code == 403, token
+
+
+def test_the_key_is_beside_the_store_for_its_owner_alone(lived: House):
+    with pages(lived) as (app, _):
+        [key] = lived.folder.rglob("*.login-key")
+        assert key.parent == app.runtime.database.path.parent
+        assert stat.S_IMODE(key.stat().st_mode) == 0o600
+        content = key.read_text()
+        assert content.encode() not in app.runtime.database.path.read_bytes()
+        key.chmod(0o640)
+    refused = lived.command("web", "login")
+    assert refused.status == 1
+    assert "other accounts of this machine" in refused.err
+    key.unlink()
+    assert lived.command("web", "login").status == 0
+    assert key.read_text() != content
+
+
+def test_on_postgresql_the_key_is_in_the_store(house: House, postgres_url: str):
+    house.settings["store"] = postgres_url
+    with pages(house) as (_, client):
+        assert client.get("/deliveries").status_code == 200
+    assert not list(house.folder.rglob("*.login-key"))
+
+
+def test_web_login_prints_the_address_of_the_pages(lived: House):
+    lived.settings["web"] = {"listen": "127.0.0.1:8099"}
+    printed = lived.command("web", "login").out
+    assert re.fullmatch(r"http://127\.0\.0\.1:8099/login\?token=[\w.~-]+\n", printed)
+    lived.settings["public_url"] = "https://papers.example.org"
+    address = lived.command("web", "login", "--json").json["url"]
+    assert address.startswith("https://papers.example.org/login?token=")
+    # An option of `web` before the word counts, too.
+    before = lived.command("web", "--config", str(lived.config), "login")
+    assert before.status == 0, before.err
+    assert lived.command("web", "--config", "other.yaml", "login").status == 2
+
+
+@pytest.mark.parametrize(
+    ("web", "said"),
+    [("off", "the pages are off"), (PROXY, "the proxy in front of the pages logs people in")],
+)
+def test_web_login_refuses_where_it_could_not_work(lived: House, web: object, said: str):
+    lived.settings |= {"web": web, "public_url": "https://papers.example.org"}
+    refused = lived.command("web", "login")
+    assert refused.status == 2
+    assert said in refused.err
+
+
+# ── the token of the configuration ──────────────────────────────────────────────────
+
+
+def test_the_token_logs_in_and_out_again(lived: House):
+    with public_pages(lived) as (_, client):
+        assert client.get("/papers").headers["location"] == "/login?next=/papers"
+        filtered = client.get("/papers", params={"q": "agent", "kind": "new"})
+        assert filtered.headers["location"] == "/login?next=/papers%3Fq%3Dagent%26kind%3Dnew"
+        wrong = client.post("/login", data={"token": "a guess"}, headers=SAME_ORIGIN)
+        assert wrong.status_code == 403
+        form = {"token": TOKEN, "next": "/papers"}
+        right = client.post("/login", data=form, headers=SAME_ORIGIN)
+        assert right.headers["location"] == "/papers"
+        name, *attributes = right.headers["set-cookie"].split("; ")
+        assert name.startswith("__Host-paper-monitor=")
+        assert {"HttpOnly", "Secure", "SameSite=lax", "Path=/"} <= set(attributes)
+        assert TOKEN not in name
+        session = cookie_of(right)
+        assert client.get("/papers", headers=session).status_code == 200
+        assert client.get("/api/v1/status").status_code == 401
+        bearer = {"Authorization": f"Bearer {TOKEN}"}
+        assert client.get("/api/v1/status", headers=bearer).status_code == 200
+        out = client.post("/logout", headers=SAME_ORIGIN | session)
+        assert "Max-Age=0" in out.headers["set-cookie"]
+        # A copy of the cookie is worth nothing any more.
+        assert client.get("/papers", headers=session).status_code == 303
+
+
+def test_each_login_is_a_session_of_its_own(lived: House):
+    with public_pages(lived) as (_, client):
+        form = {"token": TOKEN}
+        first, second = (
+            cookie_of(client.post("/login", data=form, headers=SAME_ORIGIN)) for _ in range(2)
+        )
+        assert first != second
+        client.post("/logout", headers=SAME_ORIGIN | first)
+        assert client.get("/papers", headers=first).status_code == 303
+        assert client.get("/papers", headers=second).status_code == 200
+
+
+def test_a_session_outlives_a_restart_and_ends_with_its_token(lived: House):
+    with public_pages(lived) as (_, client):
+        answer = client.post("/login", data={"token": TOKEN}, headers=SAME_ORIGIN)
+    session = cookie_of(answer)
+    with public_pages(lived) as (_, client):
+        assert client.get("/papers", headers=session).status_code == 200
+    with public_pages(lived, token="another token of the operator") as (_, client):
+        assert client.get("/papers", headers=session).status_code == 303
+    with public_pages(lived, token=None, **PROXY) as (_, client):
+        assert client.get("/papers", headers=session).status_code == 401
+
+
+def test_a_session_ends_after_30_days_whatever_the_browser_keeps(lived: House):
+    with pages(lived) as (app, client):
+        assert client.get("/papers").status_code == 200
+        with app.runtime.database.writing() as tx:
+            [until] = tx.scalars(sa.select(schema.web_session.c.until))
+            assert timedelta(days=29) < until - datetime.now(UTC) <= timedelta(days=30)
+            tx.execute(sa.update(schema.web_session).values(until=datetime.now(UTC)))
+        ended = client.get("/papers")
+        assert ended.status_code == 303
+        # The browser forgets it, and does not guess with it at each request.
+        assert "Max-Age=0" in ended.headers["set-cookie"]
+        assert client.get("/papers").headers.get("set-cookie") is None
+
+
+def test_a_stolen_store_or_backup_has_no_cookie_in_it(lived: House):
+    with pages(lived) as (app, client):
+        [value] = client.cookies.values()
+        app.runtime.database.backup(lived.folder / "backup.db")
+        store = app.runtime.database.path
+        files = [file for file in store.parent.rglob("*") if file.is_file()]
+        assert all(value.encode() not in file.read_bytes() for file in files)
+    with sa.create_engine(f"sqlite:///{lived.folder / 'backup.db'}").connect() as copy:
+        assert copy.scalar(sa.text("SELECT count(*) FROM web_session")) == 0
+
+
+def test_nobody_is_asked_for_a_token_that_is_not_needed(lived: House):
+    with pages(lived) as (_, client):
+        onward = client.get("/login", params={"next": "/papers?q=agent"})
+        assert onward.headers["location"] == "/papers?q=agent"
+    with public_pages(lived, token=None, **PROXY) as (_, client):
+        assert client.get("/login").status_code == 404
+
+
+# ── guesses ─────────────────────────────────────────────────────────────────────────
+
+
+def test_guesses_are_answered_one_in_two_seconds_after_twenty():
+    guesses = Guesses()
+    assert [guesses.delay("192.0.2.1", 0.0) for _ in range(FREE_GUESSES)] == [0.0] * FREE_GUESSES
+    waits = [guesses.delay("192.0.2.1", 1.0) for _ in range(MAX_WAITING + 2)]
+    assert waits[:3] == [SECONDS_APART, 2 * SECONDS_APART, 3 * SECONDS_APART]
+    assert waits[MAX_WAITING:] == [None, None]
+    assert guesses.delay("192.0.2.2", 1.0) == 0.0
+    assert guesses.delay("192.0.2.1", 10_000.0) == 0.0  # hours later
+
+
+def test_a_right_token_is_no_guess():
+    guesses = Guesses()
+    for _ in range(100):
+        assert guesses.delay("192.0.2.1", 0.0) == 0.0
+        guesses.was_right("192.0.2.1")
+
+
+def test_all_addresses_of_an_ipv6_network_guess_together():
+    guesses = Guesses()
+    for n in range(FREE_GUESSES):
+        guesses.delay(f"2001:db8::{n:x}", 0.0)
+    assert guesses.delay("2001:db8::ffff", 0.0) == SECONDS_APART
+    assert guesses.delay("2001:db8:0:1::1", 0.0) == 0.0
+
+
+@pytest.mark.parametrize("by", ["token", "bearer", "cookie"])
+def test_who_guesses_too_often_waits_and_nobody_else_does(lived: House, by: str):
+    with public_pages(lived, trusted_proxies=["127.0.0.1"]) as (_, client):
+        session = cookie_of(client.post("/login", data={"token": TOKEN}, headers=SAME_ORIGIN))
+
+        def guess(visitor: str) -> float:
+            began = time.monotonic()
+            headers = {"X-Forwarded-For": visitor}
+            if by == "token":
+                client.post("/login", data={"token": "a guess"}, headers=headers | SAME_ORIGIN)
+            elif by == "bearer":
+                client.get("/status", headers=headers | {"Authorization": "Bearer a guess"})
+            else:
+                client.get("/status", headers=headers | {"Cookie": "__Host-paper-monitor=guess"})
+            return time.monotonic() - began
+
+        for _ in range(FREE_GUESSES):
+            guess("198.51.100.9")
+        assert guess("198.51.100.9") >= SECONDS_APART
+        # Behind the same proxy, and of the same address: sessions, and the guesses of others.
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(guess, "198.51.100.9")
+            assert guess("198.51.100.10") < SECONDS_APART
+            own = {"X-Forwarded-For": "198.51.100.9"} | session
+            assert client.get("/papers", headers=own).status_code == 200
+            assert not waiting.done()
+
+
+def test_many_guesses_at_once_hold_up_nothing(lived: House):
+    with public_pages(lived) as (_, client), ThreadPoolExecutor(60) as pool:
+        wrong = {"Authorization": "Bearer a guess"}
+        answers = [
+            pool.submit(lambda: client.get("/status", headers=wrong).status_code) for _ in range(60)
+        ]
+        assert client.get("/healthz").status_code == 503  # no service has ever run
+        counts = [answer.result() for answer in answers]
+        assert counts.count(401) == FREE_GUESSES + MAX_WAITING
+        assert counts.count(429) == 60 - FREE_GUESSES - MAX_WAITING
+
+
+def test_a_failed_login_is_logged_with_the_address_and_without_the_guess(lived: House, capsys):
+    with public_pages(lived, trusted_proxies=["127.0.0.1"]) as (_, client):
+        visitor = {"X-Forwarded-For": "198.51.100.9"}
+        client.post("/login", data={"token": "my guess"}, headers=SAME_ORIGIN | visitor)
+        client.get("/status", headers=visitor | {"Authorization": "Bearer my guess"})
+        client.get("/status", headers=visitor | {"Cookie": "__Host-paper-monitor=my_guess"})
+    logged = [line for line in "".join(capsys.readouterr()).splitlines() if "login failed" in line]
+    assert len(logged) == 3
+    assert all("198.51.100.9" in line and "guess" not in line for line in logged)
