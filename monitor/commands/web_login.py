@@ -105,7 +105,7 @@ def login_address(settings: Settings, database: Database, clock: Clock) -> str:
         )
     until = datetime.now(UTC) + ADDRESS_LASTS
     key = login_key.make(database, clock)
-    token = _ring(key).sign(_PURPOSE, secrets.token_hex(_BYTES), str(int(until.timestamp())))
+    token = _ring(key).sign(_PURPOSE, secrets.token_urlsafe(12), str(int(until.timestamp())))
     return f"{settings.public_url or web.local_url}/login?token={quote(token)}"
 
 

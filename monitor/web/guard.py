@@ -189,7 +189,7 @@ def _limited(receive: Receive, left: int) -> Receive:
 
 
 def _with_headers(request: Request, send: Send) -> Send:
-    signed = path_of(request).startswith((*SIGNED, "/login"))
+    signed = path_of(request).startswith(SIGNED)
 
     async def write(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -21,7 +21,7 @@ from monitor.signing import KeyRing
 from monitor.store import deliveries, schema, suppressions
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE
-from tests.web.conftest import pages
+from tests.web.conftest import closed_pages, one_time_token, pages
 
 KEY = "a key of this installation"
 EVERY_PAGE = (
@@ -78,6 +78,25 @@ def page(
     context.add_cookies(session_of(site[1]))
     yield context.new_page()
     context.close()
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_the_address_of_web_login_is_opened_and_logs_in(
+    browser: Browser, lived: House, script: bool
+):
+    with closed_pages(lived) as (app, client):
+        context = browser.new_context(base_url=str(client.base_url), java_script_enabled=script)
+        page = context.new_page()
+        page.goto("/deliveries")
+        expect(page.get_by_text("paper-monitor web login")).to_be_visible()
+        page.goto(f"/login?token={one_time_token(app)}&next=/deliveries")
+        if not script:
+            page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Deliveries")
+        page.get_by_role("button", name="Log out").click()
+        page.goto("/deliveries")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
+        context.close()
 
 
 def session_of(client: httpx.Client) -> list[Any]:
