@@ -162,6 +162,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "channels/email/sendmail.py",
         "channels/file.py",
         "cli/options.py",
+        "cli/web_commands.py",
         "commands/preview.py",
         "http/client.py",
         "wiring.py",

@@ -73,15 +73,11 @@ def file_link(path: str, style: str = "") -> Text:
 
 def open_pages(paths: Iterable[str]) -> None:
     """Open pages in the browser, where there is one: a server mostly has none."""
-    for path in map(Path, paths):
-        if path.suffix == ".html":
-            open_address(path.absolute().as_uri())
-
-
-def open_address(address: str) -> None:
     import webbrowser  # takes a while, and most commands open nothing
 
-    webbrowser.open(address)
+    for path in map(Path, paths):
+        if path.suffix == ".html":
+            webbrowser.open(path.absolute().as_uri())
 
 
 def at(moment: datetime | None, zone: str = "") -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import tempfile
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,7 +69,19 @@ def login(
     else:
         typer.echo(address)
     if open_:
-        terminal.open_address(address)
+        terminal.open_pages([_write_redirect(address)])
+
+
+def _write_redirect(address: str) -> str:
+    """Return a private file that leads to the address.
+
+    The command line of a browser can be read by every account of the machine.
+    """
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", prefix="paper-monitor-login-", suffix=".html", delete=False
+    ) as file:
+        file.write(f'<meta http-equiv="refresh" content="0; url={escape(address)}">')
+    return file.name
 
 
 def offer_login(app: App) -> None:

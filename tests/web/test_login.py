@@ -7,6 +7,8 @@ import stat
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import httpx
 import pytest
@@ -127,6 +129,18 @@ def test_web_login_prints_the_address_of_the_pages(lived: House):
     before = lived.command("web", "--config", str(lived.config), "login")
     assert before.status == 0, before.err
     assert lived.command("web", "--config", "other.yaml", "login").status == 2
+
+
+def test_web_login_opens_a_browser_whose_command_line_says_nothing(lived: House):
+    lived.settings["web"] = {}
+    browser, opened = lived.folder / "browser", lived.folder / "opened"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}\n')
+    browser.chmod(0o755)
+    done = lived.command("web", "login", "--open", env={"BROWSER": f"{browser} %s"})
+    page = Path(unquote(urlsplit(opened.read_text()).path))
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    assert done.out.strip() in page.read_text()
+    page.unlink()
 
 
 @pytest.mark.parametrize(
