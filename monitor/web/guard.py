@@ -68,7 +68,14 @@ class Guard:
             return
         request = Request(scope)
         request.state.viewer = Viewer(Role.NOBODY)
-        answer = _with_headers(request, send)
+        has_started = False
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal has_started
+            has_started = True
+            await send(message)
+
+        answer = _with_headers(request, send_and_note)
         try:
             refusal = await _refuse(request)
             if refusal:
@@ -77,7 +84,10 @@ class Guard:
                 await self.app(scope, _limited(receive, _longest(request)), answer)
         except Exception as error:  # one page that fails stops no other
             log.error("page failed", path=_route_of(request), error=str(error), exc_info=error)
-            await _failed(request, error)(scope, receive, answer)
+            # An answer that has begun cannot become another one: the server closes its connection,
+            # which tells the client that it is incomplete.
+            if not has_started:
+                await _failed(request, error)(scope, receive, answer)
 
 
 async def _refuse(request: Request) -> Refusal | None:

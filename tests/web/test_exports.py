@@ -9,9 +9,12 @@ from typing import Any
 import feedparser
 import httpx
 import pytest
+import sqlalchemy as sa
 from prometheus_client.parser import text_string_to_metric_families
+from structlog.testing import capture_logs
 
 from monitor.commands import find_papers
+from monitor.store import schema
 from monitor.web.pages import exports
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.web.conftest import TOKEN, links, pages, public_pages
@@ -151,6 +154,26 @@ def test_an_export_ends_after_so_many_papers(house: House, monkeypatch: pytest.M
     monkeypatch.setattr(find_papers, "_EXPORTED_AT_ONCE", 1)
     with pages(house) as (_, client):
         assert len(client.get("/papers.json").json()["papers"]) == 2
+
+
+def test_an_export_that_fails_in_the_middle_is_cut_off_and_logged_once(
+    lived: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    received: list[str] = []
+    with pages(lived) as (app, client), capture_logs() as logs:
+        with app.runtime.database.writing() as tx:
+            damaged = sa.update(schema.paper).where(schema.paper.c.id == 1)
+            tx.execute(damaged.values(authors=5))
+        with client.stream("GET", "/papers.csv") as answer:
+            with pytest.raises(httpx.RemoteProtocolError, match="incomplete"):
+                received.extend(answer.iter_text())
+            assert answer.status_code == 200
+        assert "".join(received).startswith("id,title,")
+        assert client.get("/digests").status_code == 200
+    failures = [(one["event"], one["path"]) for one in logs if one["log_level"] == "error"]
+    assert failures == [("page failed", "/papers.csv")]
+    # uvicorn closes the connection; it would log a second start as an exception of its own
+    assert [one.exc_info for one in caplog.records] == [None]
 
 
 def test_one_paper_is_exported_from_its_page(asked: httpx.Client) -> None:
