@@ -100,6 +100,7 @@ def papers(
             "--limit",
             metavar="N",
             min=1,
+            max=10**18,
             help="Maximum number of papers (default: 50; all with --json; 10,000 with --format).",
         ),
     ] = None,

@@ -19,7 +19,7 @@ from monitor.pipeline.runtime import Runtime
 from monitor.store import digests, identity_rulings, matches, merge_papers, papers
 from monitor.store.database import Transaction
 from monitor.store.papers import ChangeRow
-from monitor.text import title_key
+from monitor.text import title_key, whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def find_paper(tx: Transaction, reference: str) -> StoredPaper:
 
 
 def _candidates(tx: Transaction, reference: str) -> list[StoredPaper]:
-    number = int(reference) if reference.isdecimal() and len(reference) < 19 else 0
+    number = whole_number(reference)
     if number and (stored := papers.get(tx, merge_papers.led_to(tx, number))):
         return [stored]
     scheme, _, value = reference.partition(":")

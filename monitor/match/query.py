@@ -31,6 +31,7 @@ from monitor.match.tree import (
     negation,
 )
 from monitor.match.warnings import find_warnings
+from monitor.text import MAX_DIGITS
 
 _FOREIGN_SIGNS = {
     "&": ("“&” is read as AND: all of these words must occur", "AND"),
@@ -221,22 +222,21 @@ class _Parser:
 
     def _some_of(self, token: Token, field: str) -> Node:
         """Read `2 of (a, b, c)`."""
-        count = int(token.text)
         opened = self._take()
         self._nest(opened)
         items = [self.topic(field)]
         while self._next.kind == "comma":
             self._take()
             items.append(self.topic(field))
-        if count < 1 or count > len(items):
+        if len(token.text) > MAX_DIGITS or not 1 <= int(token.text) <= len(items):
             raise QueryError(
-                f"{count} of {len(items)} can never match",
+                f"{token.text} of {len(items)} can never match",
                 token.position,
                 "separate the options with commas: 2 of (a, b, c)",
             )
         if len(set(items)) < len(items):
             raise QueryError("the same option is listed twice", token.position, "remove one")
-        node = at_least(count, items)
+        node = at_least(int(token.text), items)
         self._close(opened, node)
         return node
 

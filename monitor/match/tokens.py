@@ -6,9 +6,11 @@ import re
 from typing import NamedTuple
 
 from monitor.errors import QueryError
+from monitor.text import MAX_DIGITS
 
 QUOTES = '"“”„«»'
 MAX_WEIGHT = 100.0
+MAX_DISTANCE = 100
 
 _MINUS = r"[-\u2010-\u2015\u2212](?=[^\s)])"
 _PATTERN = r"""
@@ -105,9 +107,11 @@ def _phrase(text: str, token: Token) -> tuple[Token, int]:
         raise QueryError("a space is missing before the phrase", start, "put a space here")
     behind = _BEHIND.match(text, end)
     if behind and behind["near"]:
-        if not behind["distance"] or int(behind["distance"]) > 100:
-            raise QueryError("~ needs a number up to 100", end, 'as in "agent policy"~5')
-        token = token._replace(distance=int(behind["distance"]))
+        distance = behind["distance"]
+        if not distance or len(distance) > MAX_DIGITS or int(distance) > MAX_DISTANCE:
+            wanted = f"~ needs a number up to {MAX_DISTANCE}"
+            raise QueryError(wanted, end, 'as in "agent policy"~5')
+        token = token._replace(distance=int(distance))
         end = behind.end("near")
     token, end = _read_weight(text, token, end)
     if text[end : end + 1].strip("), \t\r\n"):

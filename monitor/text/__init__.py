@@ -3,6 +3,7 @@
 cleaning        removes control characters and extra spaces
 folding         folds case, accents, LaTeX and tags for comparing
 lattice         splits a folded text into words
+numbers         reads a whole number
 plurals         one form for singular and plural
 spelling        one form for British and American spelling
 sentence_ends   splits a text into sentences
@@ -22,11 +23,13 @@ from monitor.text.lattice import (
     words_of_piece,
     written_in_piece,
 )
+from monitor.text.numbers import MAX_DIGITS, whole_number
 from monitor.text.plurals import beginnings, form_of, singular, ways_to_write
 from monitor.text.sentence_ends import sentences
 from monitor.text.title_keys import title_key
 
 __all__ = [
+    "MAX_DIGITS",
     "MAX_TEXT_LENGTH",
     "Word",
     "beginnings",
@@ -41,6 +44,7 @@ __all__ = [
     "singular",
     "title_key",
     "ways_to_write",
+    "whole_number",
     "without_withdrawal",
     "words",
     "words_of_piece",

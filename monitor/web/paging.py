@@ -1,10 +1,15 @@
-"""Long lists, page by page."""
+"""Long lists, page by page, and the numbers that say where."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from monitor.text import MAX_DIGITS, whole_number
 
 T = TypeVar("T")
 
@@ -29,6 +34,22 @@ class Slice(Generic[T]):
         )
 
 
-def number(text: str) -> int | None:
-    """Return the number that a parameter of an address holds, None where it is none of ours."""
-    return int(text) if text.isdecimal() and text.isascii() and len(text) < 19 else None
+def read_number(name: str, text: str) -> int | None:
+    """Return the number that a parameter holds, None where it is empty; refuse anything else."""
+    number = whole_number(text)
+    if number is None and text:
+        raise HTTPException(400, f"{name}= needs a whole number of at most {MAX_DIGITS} digits.")
+    return number
+
+
+def parameter(request: Request, name: str) -> int | None:
+    """Return the number that a parameter of an address holds, None where there is none."""
+    return read_number(name, request.query_params.get(name, ""))
+
+
+def path_number(request: Request, name: str) -> int:
+    """Return the number that a part of a path is; without one there is no such page."""
+    number = whole_number(request.path_params[name])
+    if number is None:
+        raise HTTPException(404)
+    return number

@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from monitor.errors import UsageError
 from monitor.model import ChangeKind, PaperFilter
+from monitor.web.paging import read_number
 from monitor.web.site import with_query, zone_of
 
 # What was seen too late to be news is no filter that anybody would look for.
@@ -37,7 +38,7 @@ class SearchForm:
 
     @property
     def cursor(self) -> int | None:
-        return int(self.after) if self.after.isdecimal() and len(self.after) < 19 else None
+        return read_number("after", self.after)
 
     def wanted(self, zone: str) -> PaperFilter:
         """Return the filter, with the days of a zone. Raises UsageError for what is no day."""

@@ -371,6 +371,7 @@ def test_L07_a_request_that_slack_did_not_sign_just_now_is_refused(
         signed(payload, at=str(now - 361)),
         signed(payload, at=str(now + 361)),
         signed(payload, at="abc"),
+        signed(payload, at="9" * 400),
         signed(payload, at=""),
         good | {"content": good["content"] + b"&x=1"},
         good | {"content": b"payload=\xff\xfe"},

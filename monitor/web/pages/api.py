@@ -16,6 +16,7 @@ from monitor.commands.search import find_topic, search, try_topic
 from monitor.commands.status import status
 from monitor.errors import QueryError, UsageError
 from monitor.store import deliveries, suppressions
+from monitor.web.paging import parameter
 from monitor.web.site import site_of
 
 MOST, USUAL = 10_000, 1_000
@@ -43,9 +44,8 @@ def get_status(request: Request) -> Answer:
 
 def get_papers(request: Request) -> Answer:
     """Return the papers that `q` finds, newest first; `limit` is 1,000 when it is not given."""
-    query, limit = request.query_params.get("q", ""), request.query_params.get("limit", "")
-    most = min(int(limit), MOST) if limit.isdecimal() and limit != "0" else USUAL
-    return paper_json.papers(search(site_of(request).runtime, query, most).papers)
+    query, limit = request.query_params.get("q", ""), parameter(request, "limit") or USUAL
+    return paper_json.papers(search(site_of(request).runtime, query, min(limit, MOST)).papers)
 
 
 def get_paper(request: Request) -> Answer:

@@ -11,7 +11,7 @@ from monitor.model import DeliveryState
 from monitor.pipeline.settle_deliveries import resolve
 from monitor.store import deliveries, suppressions, uncertain_deliveries
 from monitor.web.forms import form, operator_only
-from monitor.web.paging import Slice, number
+from monitor.web.paging import Slice, parameter, path_number
 from monitor.web.site import Form, go, show, site_of
 
 # So many rows of each table make a page of less than 100 KB.
@@ -28,7 +28,7 @@ def all_deliveries(request: Request) -> Response:
     """
     runtime, given = site_of(request).runtime, request.query_params
     state = next((one for one in DeliveryState if one == given.get("state")), None)
-    before, after = number(given.get("before", "")), number(given.get("after", "")) or 0
+    before, after = parameter(request, "before"), parameter(request, "after") or 0
     with runtime.database.reading() as tx:
         counts = deliveries.counts(tx)
         unknown = uncertain_deliveries.listing(tx)
@@ -55,17 +55,16 @@ def settle(request: Request, fields: Form) -> Response:
     fate = fields.get("fate")
     if fate not in ("sent", "resend"):
         raise UsageError("nothing was chosen", "choose “it arrived” or “send it again”")
-    resolve(
-        site_of(request).runtime, request.path_params["id"], "sent" if fate == "sent" else "resend"
-    )
+    delivery = path_number(request, "id")
+    resolve(site_of(request).runtime, delivery, "sent" if fate == "sent" else "resend")
     return go("/deliveries")
 
 
 def send_again(request: Request, fields: Form) -> Response:
     """Have a failed, waiting or suppressed delivery sent at the next opportunity."""
-    runtime = site_of(request).runtime
+    runtime, delivery = site_of(request).runtime, path_number(request, "id")
     with runtime.database.writing() as tx:
-        uncertain_deliveries.retry(tx, request.path_params["id"], runtime.clock.now())
+        uncertain_deliveries.retry(tx, delivery, runtime.clock.now())
     return go("/deliveries")
 
 
@@ -93,8 +92,8 @@ def lift(request: Request, fields: Form) -> Response:
 
 ROUTES = [
     Route("/deliveries", all_deliveries),
-    Route("/deliveries/{id:int}/settle", form(operator_only(settle)), methods=["POST"]),
-    Route("/deliveries/{id:int}/retry", form(operator_only(send_again)), methods=["POST"]),
+    Route("/deliveries/{id}/settle", form(operator_only(settle)), methods=["POST"]),
+    Route("/deliveries/{id}/retry", form(operator_only(send_again)), methods=["POST"]),
     Route("/deliveries/suppress", form(operator_only(suppress)), methods=["POST"]),
     Route("/deliveries/lift", form(operator_only(lift)), methods=["POST"]),
 ]

@@ -15,7 +15,7 @@ from monitor.store import digests
 from monitor.web.digest_pages import cut_into_pages
 from monitor.web.guard import POLICY_OF_DOCUMENTS
 from monitor.web.pages.feeds import SUBSCRIPTION, feed_path
-from monitor.web.paging import number
+from monitor.web.paging import parameter
 from monitor.web.site import show, show_problem, site_of, subscriptions_of
 
 PAGE = 50
@@ -27,7 +27,7 @@ def archive(request: Request) -> Response:
     """List the digests, newest first."""
     names = [one.name for one in subscriptions_of(request)]
     chosen = request.query_params.get("subscription", "")
-    before = number(request.query_params.get("before", ""))
+    before = parameter(request, "before")
     wanted = [chosen] if chosen in names else names
     feed = feed_path(request, SUBSCRIPTION, wanted[0]) if len(wanted) == 1 else ""
     with site_of(request).runtime.database.reading() as tx:
@@ -59,7 +59,7 @@ def one_digest(request: Request) -> Response:
     if form in ("mail", "text"):
         return _as_mail(request, digest, form)
     pages = cut_into_pages(digest, runtime.fallback_templates)
-    page = number(request.query_params.get("page", "")) or 1
+    page = parameter(request, "page") or 1
     if page > len(pages):
         message = f"This digest has {format_count(len(pages), 'page')}."
         return show_problem(request, 404, message)

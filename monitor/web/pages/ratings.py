@@ -12,7 +12,7 @@ from monitor.commands.shown_papers import show_papers
 from monitor.errors import UsageError
 from monitor.web.forms import form, who
 from monitor.web.pages.exports import stream
-from monitor.web.paging import Slice, number
+from monitor.web.paging import Slice, parameter
 from monitor.web.site import (
     Form,
     go,
@@ -43,7 +43,7 @@ def rate_paper(request: Request, fields: Form) -> Response:
 def saved_papers(request: Request) -> Response:
     """List the papers that the viewer saved; an operator sees those of all."""
     runtime = site_of(request).runtime
-    start = number(request.query_params.get("after", "")) or 0
+    start = parameter(request, "after") or 0
     found = Slice.of(saved(runtime, who=_author(request)), start, PAGE)
     with runtime.database.reading() as tx:
         entries = show_papers(runtime, tx, [one.stored for one in found.shown])

@@ -20,9 +20,9 @@ from monitor.commands.reader_answers import Asked, answer, ask
 from monitor.commands.reader_wishes import LINK, ONE_CLICK, Standing, Wish, grant, standing
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
+from monitor.text import whole_number
 from monitor.web.forms import form
 from monitor.web.guard import POLICY_OF_DOCUMENTS
-from monitor.web.paging import number
 from monitor.web.site import Form, show, show_problem, site_of
 
 _INVALID = "This link is not valid. It may have been cut off or lengthened: copy it from the mail."
@@ -102,7 +102,7 @@ def take_answer(request: Request, fields: Form) -> Response:
 
 
 def _ask(request: Request) -> Asked | Response:
-    names, paper = _names(request, RATE, 3), number(request.path_params["paper"])
+    names, paper = _names(request, RATE, 3), whole_number(request.path_params["paper"])
     # Mail programs may take a full stop after a link as part of it.
     known = request.path_params["direction"] in ("more", "less")
     if names is None or paper is None or not known:

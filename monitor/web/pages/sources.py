@@ -14,7 +14,7 @@ from monitor.pipeline.runtime import ConfiguredSource
 from monitor.setting_types import duration
 from monitor.store import runs
 from monitor.web.costly import costly
-from monitor.web.paging import Slice, number
+from monitor.web.paging import Slice, parameter
 from monitor.web.plots import plot_days
 from monitor.web.site import show, show_problem, site_of, zone_of
 
@@ -27,7 +27,7 @@ def all_sources(request: Request) -> Response:
     """List the sources with their last run and what is wrong."""
     site = site_of(request)
     report = status(site.runtime, probe=False, zone=zone_of(request))
-    start = number(request.query_params.get("after", "")) or 0
+    start = parameter(request, "after") or 0
     sources = Slice.of(report.sources, start, PAGE)
     return show(request, "sources", sources=sources, titles=site.source_titles)
 

@@ -13,7 +13,7 @@ from monitor.commands.heartbeat import vital_signs
 from monitor.commands.status import SourceStatus, status
 from monitor.store import digests, runs
 from monitor.web.costly import costly
-from monitor.web.paging import Slice, number
+from monitor.web.paging import Slice, parameter
 from monitor.web.site import show, site_of, subscriptions_of, viewer_of, zone_of
 
 NEWEST = 12
@@ -51,7 +51,7 @@ def _with_trouble_first(sources: Sequence[SourceStatus]) -> Sequence[SourceStatu
 
 def show_status(request: Request) -> Response:
     report = status(site_of(request).runtime, probe=False, zone=zone_of(request))
-    start = number(request.query_params.get("after", "")) or 0
+    start = parameter(request, "after") or 0
     return show(
         request,
         "status",

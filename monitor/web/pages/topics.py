@@ -28,6 +28,7 @@ from monitor.store import topic_history
 from monitor.web.configuration import topic_yaml
 from monitor.web.costly import costly
 from monitor.web.pages.feeds import TOPIC, feed_path
+from monitor.web.paging import parameter
 from monitor.web.plots import plot_days
 from monitor.web.site import show, show_problem, site_of, subscriptions_of
 
@@ -45,8 +46,7 @@ TYPED = Reach(matching=1_000, named=20_000)
 def all_topics(request: Request) -> Response:
     """List the topics, page by page, with how many papers each matched lately."""
     runtime = site_of(request).runtime
-    after = request.query_params.get("after", "")
-    start = int(after) if after.isdecimal() and len(after) < 9 else 0
+    start = parameter(request, "after") or 0
     with runtime.database.reading() as tx:
         counts = topic_history.recent_counts(tx, runtime.clock.now())
     faults = runtime.in_force.errors(runtime.topics)
