@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from monitor.commands.web_login import SessionState
 from monitor.errors import MonitorError
+from monitor.text import whole_number
 from monitor.web.access import (
     SIGNED,
     SLACK,
@@ -99,7 +100,7 @@ async def _refuse(request: Request) -> Refusal | None:
         peer=request.client.host if request.client else "",
         headers=_joined(request),
     )
-    refusal = refuse_way(rules, asked)
+    refusal = _refuse_long(request) or refuse_way(rules, asked)
     if refusal:
         return refusal
     request.state.client = client_address(rules, asked)
@@ -108,8 +109,12 @@ async def _refuse(request: Request) -> Refusal | None:
     if isinstance(admitted, Refusal):
         return admitted
     request.state.viewer = admitted
-    length = request.headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) > _longest(request):
+    return None
+
+
+def _refuse_long(request: Request) -> Refusal | None:
+    length = whole_number(request.headers.get("content-length", "0"))
+    if length is None or length > _longest(request):
         return Refusal(413, "This request is longer than any form here.")
     return None
 
