@@ -15,7 +15,8 @@ from monitor.config.web_settings import WebSettings
 from monitor.match import parse_query
 from monitor.match.warnings import may_have_warnings
 
-_WORDS_ALONE = re.compile(r"[\w-]+(?: +[\w-]+)+")
+# Words without an operator, such as the minus of `agent -robot`.
+_WORDS_ALONE = re.compile(r"\w[\w-]*(?: +\w[\w-]*)+")
 _SOURCE = re.compile(r'\bsource:(?:"([^"]+)"|([^\s()"]+))')
 _SHORT_TOKEN = 20
 _LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1"))
@@ -89,10 +90,10 @@ def _doubt_query(topic: TopicSettings, written: Written) -> None:
     for warning in warnings:
         written.warn(where, pointed(query, warning))
     alone = _WORDS_ALONE.fullmatch(query) and not _OPERATORS.search(query)
-    if alone and not warnings and written.place(where).quoted:
+    if alone and not warnings and written.place(where).double_quoted:
         written.warn(
             where,
-            "YAML takes these quotes for itself, so the words may occur anywhere; "
+            "YAML removes these quotes, so the words may occur anywhere; "
             f"to search for the phrase, write '\"{query}\"'",
         )
 

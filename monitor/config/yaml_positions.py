@@ -38,14 +38,14 @@ _UNQUOTED = re.compile(r":\s+[@`%]")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value stands; `quoted` when it is a text between quotes.
+    """Where a value stands; `double_quoted` when it is a text between double quotes.
 
     `block` is the line where a text that keeps its lines (`|`) begins, 0 for every other.
     """
 
     file: str
     line: int
-    quoted: bool = False
+    double_quoted: bool = False
     block: int = 0
 
 
@@ -86,10 +86,11 @@ class _Builder:
     def build(self, node: yaml.Node, path: Path) -> Value:
         line = node.start_mark.line + 1
         style = node.style if isinstance(node, yaml.ScalarNode) else None
-        quoted = style in ("'", '"')
         known = self.page.places.get(path)
         block = line + 1 if style == "|" else 0
-        self.page.places[path] = Place(self.file, known.line if known else line, quoted, block)
+        self.page.places[path] = Place(
+            self.file, known.line if known else line, style == '"', block
+        )
         self._guard(node, path, line)
         if isinstance(node, yaml.MappingNode):
             return {key: self.build(value, (*path, key)) for key, value in self._pairs(node, path)}

@@ -82,6 +82,7 @@ REFUSED = [
     # regular expressions
     (r"\bagents?\b", 0, r"\bagents?\b is part of a regular expression", "agent"),
     ("agent.*robot", 5, ".* is part of a regular expression", "agent robot"),
+    (r"(?i)llm[s]?", 0, "(?i) is part of a regular expression", None),
     (r"(?i)reinforc\w*", 0, "(?i) is part of a regular expression", "reinforc*"),
     ("/agent/i", 0, "/agent/i is part of", "agent"),
     ("[Aa]gent", 0, "[Aa] is part of", "agent"),
@@ -153,6 +154,13 @@ def test_foreign_syntax_is_refused_with_what_to_write(
     if instead is not None:
         assert refused.value.hint == f"write {instead}"
         assert parse_query(instead).warnings == ()
+
+
+@pytest.mark.parametrize("pasted", ["(?i)llm[s]?", r"\bllm[s]?\b", "(?:llm[sz])", "/a{2,3}b?c/"])
+def test_a_hint_has_nothing_of_a_regular_expression_in_it(pasted: str) -> None:
+    with pytest.raises(QueryError) as refused:
+        parse_query(pasted)
+    assert not set(refused.value.hint) & set("[]?{}\\")
 
 
 @pytest.mark.parametrize("pasted", [pasted for pasted, *_ in REFUSED])

@@ -27,6 +27,7 @@ _CAPITALS = re.compile(r"[A-Z] ?\(|A(?:ND[-N]|ndNot|ROUND)|PUBYEAR|ADJ\d")
 _STOPS = re.compile(r"\.[*+]|\.(?:ti|ab|tw|mp|kw)[.,]|(?:category|source|announce):[^\s,]+,")
 _SMALL = re.compile(r"andnot|adj\d")
 _BESIDE = frozenset((*engines.SCOPUS_FIELDS.split("|"), "AROUND", "PUBYEAR"))
+_OF_EXPRESSIONS = re.compile(r"[][?|\\{}]")
 _DANGLING = re.compile(r"^(?:AND|OR) | (?:AND|OR|NOT)$")
 
 
@@ -63,7 +64,12 @@ def _is_suspect(text: str) -> bool:
 
 
 def _is_ours(text: str, reads: Callable[[str], bool]) -> bool:
-    return reads(text) and next(_faults(text), None) is None
+    """Return whether a rewritten query may be recommended.
+
+    The parser reads `llm[s]?` as two words, which no paper has beside each other.
+    """
+    has_signs = _OF_EXPRESSIONS.search(mask_phrases(text))
+    return not has_signs and reads(text) and next(_faults(text), None) is None
 
 
 def _faults(text: str) -> Iterator[QueryError]:
