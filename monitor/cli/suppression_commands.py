@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import contextlib
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
@@ -56,20 +56,22 @@ def add(
             "--until", metavar="DATE", show_default=False, help="Only until then (ISO 8601)."
         ),
     ] = "",
+    force: Annotated[
+        bool,
+        typer.Option("--force", metavar="", help="Also an address that is not configured yet."),
+    ] = False,
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     """Send a recipient nothing more, permanently or until a date."""
-    from monitor.store import suppressions as stored
+    from monitor.commands.suppress import suppress
 
     with open_configured(config, now, create=False) as app:
-        _check_subscription(app, subscription)
-        end, at = _moment(until, app.settings.timezone), app.runtime.clock.now()
-        if end is not None and end <= at:
+        end = _moment(until, app.settings.timezone)
+        if end is not None and end <= app.runtime.clock.now():
             raise UsageError(f"--until: {until} is over")
-        with app.runtime.database.writing() as tx:
-            stored.suppress(tx, recipient, subscription, at, until=end, how="operator")
+        suppress(app.runtime, recipient, subscription, until=end, force=force)
         _show(app, recipient, as_json)
 
 
@@ -119,17 +121,11 @@ def _show(app: App, recipient: str | None, as_json: bool) -> None:
         run_output.suppressions(listed)
 
 
-def _check_subscription(app: App, name: str) -> None:
-    names = [one.name for one in app.runtime.subscriptions]
-    if name and name not in names:
-        raise UsageError(f"no subscription is named {name!r}", f"there are: {', '.join(names)}")
-
-
 def _moment(until: str, zone: str) -> datetime | None:
     """Read `--until`; a date is its beginning in the time zone of the configuration."""
     if not until:
         return None
-    with suppress(ValueError):
+    with contextlib.suppress(ValueError):
         parsed = datetime.fromisoformat(until)
         return parsed if parsed.tzinfo else parsed.replace(tzinfo=ZoneInfo(zone))
     raise UsageError(f"--until: {until!r} is not a date", "for example 2026-12-24")

@@ -39,6 +39,12 @@ IS_HANDED_OFF_AGAIN = sa.and_(
 MAY_HAVE_ARRIVED = sa.or_(IS_UNKNOWN, IS_HANDED_OFF_AGAIN)
 
 
+def has_recipient(tx: Transaction, address: str) -> bool:
+    """Return whether anything was ever for a recipient; `address` is in lower case."""
+    own = sa.select(_delivery.id).where(sa.func.lower(_delivery.recipient) == address)
+    return tx.scalar(own.limit(1)) is not None
+
+
 def is_in(delivery_id: int, *states: DeliveryState) -> sa.ColumnElement[bool]:
     """Return the condition that a delivery is in one of some states."""
     return sa.and_(_delivery.id == delivery_id, _delivery.state.in_(states))

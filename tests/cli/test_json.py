@@ -76,7 +76,7 @@ EVERY = [
     ("deliveries", 0, {"deliveries": OUTBOX}),
     ("suppressions", 0, {"suppressions": ...}),
     (
-        "suppressions add ada@example.org --subscription lab",
+        "suppressions add ada@example.org --subscription lab --force",
         0,
         {"suppressions": [keys("recipient subscription since until how")]},
     ),

@@ -176,7 +176,11 @@ def test_papers_are_joined_and_split_by_an_operator(lived: House):
 def test_a_suppression_is_added_and_lifted(lived: House):
     with pages(lived) as (_, client):
         form = {"recipient": "bob@example.org", "subscription": "lab"}
-        assert client.post("/deliveries/suppress", data=form, headers=OWN).status_code == 303
+        refused = client.post("/deliveries/suppress", data=form, headers=OWN)
+        assert refused.status_code == 409
+        assert "is not a recipient of the subscription lab" in refused.text
+        forced = form | {"force": "on"}
+        assert client.post("/deliveries/suppress", data=forced, headers=OWN).status_code == 303
         assert "bob@example.org" in client.get("/deliveries").text
         assert client.post("/deliveries/lift", data=form, headers=OWN).status_code == 303
         assert "bob@example.org" not in client.get("/deliveries").text

@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from monitor.commands.suppress import suppress as stop
 from monitor.errors import UsageError
 from monitor.model import DeliveryState
 from monitor.pipeline.settle_deliveries import resolve
@@ -73,13 +74,7 @@ def suppress(request: Request, fields: Form) -> Response:
     runtime, recipient = site_of(request).runtime, fields.get("recipient", "").strip()
     if not recipient:
         raise UsageError("nobody was named", "give an address, or a recipient of a channel")
-    subscription = fields.get("subscription", "").strip()
-    if subscription and subscription not in {one.name for one in runtime.subscriptions}:
-        raise UsageError(
-            f"there is no subscription “{subscription}”", "leave it empty to stop all of them"
-        )
-    with runtime.database.writing() as tx:
-        suppressions.suppress(tx, recipient, subscription, runtime.clock.now(), how="operator")
+    stop(runtime, recipient, fields.get("subscription", "").strip(), force="force" in fields)
     return go("/deliveries")
 
 
