@@ -158,6 +158,16 @@ def test_who_stops_gets_nothing_more_and_the_others_do(mailed: House, smtp: Scri
     assert [one.recipient for one in smtp.received] == [BOB]
 
 
+def test_the_link_of_a_removed_recipient_still_stops(mailed: House, smtp: ScriptedSmtp):
+    path = stop_path(mails(smtp)[ADA])
+    mailed.settings["subscriptions"]["lab"]["email"] = [BOB]
+    with public_pages(mailed) as (app, client):
+        assert client.post(path, data={"List-Unsubscribe": "One-Click"}).status_code == 200
+        with app.runtime.database.reading() as tx:
+            [row] = suppressions.listing(tx, app.runtime.clock.now(), ADA)
+        assert (row.subscription, row.how) == ("lab", "one-click")
+
+
 def test_W03_a_token_that_was_tampered_with_or_is_for_another_purpose_is_refused(
     asked: tuple[App, httpx.Client], smtp: ScriptedSmtp
 ):
