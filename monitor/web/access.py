@@ -184,6 +184,14 @@ def client_address(rules: AccessRules, asked: Asked) -> str:
     return str(reported) if reported else asked.peer
 
 
+def network_of(address: str) -> str:
+    """Return an address; of IPv6 the /64, of which one host has all addresses (RFC 4291, 2.5.4)."""
+    parsed = _address(address)
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((parsed, 64), strict=False))
+    return str(parsed or address)
+
+
 def is_token(rules: AccessRules, given: str) -> bool:
     """Return whether `given` is the token, in a time that says nothing about it."""
     return bool(rules.token) and _same(given, rules.token)
@@ -219,7 +227,7 @@ def _viewer(rules: AccessRules, asked: Asked, proof: Proof) -> Viewer | Refusal:
 
 def _refuse_proxy(rules: AccessRules, asked: Asked) -> Refusal | None:
     """Refuse headers that only a proxy may set, where no proxy of the configuration set them."""
-    if not _is_proxy_address(rules, asked):
+    if not is_proxy_address(rules, asked.peer):
         return Refusal(403, "A proxy sent this request that web.trusted_proxies does not name.")
     if not _has_proxy_secret(rules, asked):
         return Refusal(403, "The proxy did not send web.proxy_secret as X-Proxy-Secret.")
@@ -227,13 +235,14 @@ def _refuse_proxy(rules: AccessRules, asked: Asked) -> Refusal | None:
 
 
 def _is_proxy(rules: AccessRules, asked: Asked) -> bool:
-    return _is_proxy_address(rules, asked) and _has_proxy_secret(rules, asked)
+    return is_proxy_address(rules, asked.peer) and _has_proxy_secret(rules, asked)
 
 
-def _is_proxy_address(rules: AccessRules, asked: Asked) -> bool:
+def is_proxy_address(rules: AccessRules, peer: str) -> bool:
+    """Return whether a trusted proxy has this address; the peer of a Unix socket has none."""
     if rules.on_unix_socket:
         return True
-    address = _address(asked.peer)
+    address = _address(peer)
     return address is not None and any(address in network for network in rules.proxies)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
 
 from starlette.requests import Request
+
+from monitor.web.access import network_of
 
 # So many wrong guesses of an address are answered at once, further ones one in two seconds. More
 # than ten that wait are answered with 429.
@@ -62,12 +63,12 @@ class Guesses:
     def was_right(self, address: str) -> None:
         """Take back that the last guess of an address counts as wrong."""
         with self._lock:
-            record = self._records.get(_network(address))
+            record = self._records.get(network_of(address))
             if record and record.wrong:
                 record.wrong -= 1
 
     def _of(self, address: str, now: float) -> _Record:
-        key = _network(address)
+        key = network_of(address)
         record = self._records.pop(key, None)
         if record is None or now - record.last > FORGET_AFTER_SECONDS:
             record = _Record()
@@ -89,14 +90,3 @@ async def may_guess(request: Request) -> bool:
     if delay:
         await asyncio.sleep(delay)
     return delay is not None
-
-
-def _network(address: str) -> str:
-    """Return an address; of IPv6 the /64, of which one host has all addresses (RFC 4291, 2.5.4)."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(parsed, ipaddress.IPv6Address) and not parsed.ipv4_mapped:
-        return str(ipaddress.ip_network((parsed, 64), strict=False))
-    return str(parsed)

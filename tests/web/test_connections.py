@@ -1,0 +1,354 @@
+"""Connections that say nothing, half of something, or do not listen: each over a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from http.client import HTTPConnection
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from structlog.testing import capture_logs
+
+from monitor.config import WebSettings
+from monitor.web.access import network_of
+from monitor.web.connections import ConnectionLimits
+from monitor.web.listening import bound
+from monitor.web.server import KEEP_ALIVE, serving
+from tests.house import House
+from tests.patience import wait
+from tests.web.conftest import free_port, pages
+
+# Long for a machine that is busy, and less than uvicorn's own limit for idle connections.
+CLIENT_SECONDS = KEEP_ALIVE / 2
+SHORT = ConnectionLimits(head_seconds=0.2, body_seconds=0.2, answer_seconds=0.2, answer_bytes=1)
+GET = b"GET /static/style.css HTTP/1.1\r\nHost: localhost\r\n\r\n"
+POST = b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n"
+
+
+class Client:
+    """Raw connections to a server from several addresses of loopback."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.stack = ExitStack()
+
+    def connect(self, source: str = "127.0.0.1") -> socket.socket:
+        connection = socket.create_connection(
+            ("127.0.0.1", self.port), CLIENT_SECONDS, source_address=(source, 0)
+        )
+        return self.stack.enter_context(connection)
+
+    def get(self, source: str = "127.0.0.1", request: bytes = GET) -> int:
+        """Return the status of the answer on a connection of its own, 0 without an answer."""
+        connection = self.connect(source)
+        with suppress(ConnectionError):
+            connection.sendall(request)
+        status = status_of(connection)
+        connection.close()
+        return status
+
+
+def status_of(connection: socket.socket) -> int:
+    """Return the status of the next answer, 0 where the server has closed the connection."""
+    start = received(connection, len("HTTP/1.1 200"))
+    return int(start[-3:]) if start else 0
+
+
+def received(connection: socket.socket, size: int) -> bytes:
+    """Read bytes; fewer when the server closes the connection before."""
+    data = bytearray()
+    with suppress(ConnectionError):
+        while len(data) < size and (more := connection.recv(size - len(data))):
+            data += more
+    return bytes(data)
+
+
+def is_closed(connection: socket.socket) -> bool:
+    """Read until the server closes the connection."""
+    try:
+        while connection.recv(65_536):
+            pass
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        pass
+    return True
+
+
+def sends_until_closed(connection: socket.socket, data: bytes) -> bool:
+    """Send byte after byte until the server closes the connection."""
+    deadline = time.monotonic() + CLIENT_SECONDS
+    connection.settimeout(0.02)
+    for byte in data:
+        if time.monotonic() > deadline:
+            return False
+        try:
+            connection.sendall(bytes([byte]))
+            if not connection.recv(65_536):
+                return True
+        except TimeoutError:
+            continue
+        except ConnectionError:
+            return True
+    return False
+
+
+@contextmanager
+def served(
+    application: ASGIApp,
+    limits: ConnectionLimits,
+    proxies: tuple[str, ...] = (),
+    max_active_requests: int = 100,
+) -> Iterator[Client]:
+    web = WebSettings.model_validate({"listen": f"127.0.0.1:{free_port()}"})
+    client = Client(web.address[1])
+    with (
+        bound(web) as listening,
+        serving(application, listening, proxies.__contains__, limits, max_active_requests),
+        client.stack,
+    ):
+        yield client
+
+
+async def page(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer after reading the body, as a form does."""
+    await Request(scope, receive).body()
+    await PlainTextResponse("ok")(scope, receive, send)
+
+
+def test_a_hundred_idle_connections_of_one_address_shut_out_nobody(house: House) -> None:
+    with pages(house) as (_, http):
+        client = Client(http.base_url.port or 0)
+        with client.stack:
+            for _ in range(100):
+                client.connect("127.0.0.2")
+            assert client.get("127.0.0.1") == 200
+            assert client.get("127.0.0.2") == 503
+
+
+def test_a_hundred_idle_connections_of_many_addresses_shut_out_nobody(house: House) -> None:
+    with pages(house) as (_, http):
+        client = Client(http.base_url.port or 0)
+        with client.stack:
+            for number in range(120):
+                client.connect(f"127.0.0.{2 + number % 4}")
+            assert client.get("127.0.0.1") == 200
+
+
+def test_a_connection_without_a_request_is_closed() -> None:
+    with served(page, SHORT) as client:
+        assert is_closed(client.connect())
+
+
+def test_half_a_head_is_not_waited_for() -> None:
+    with served(page, SHORT) as client:
+        connection = client.connect()
+        connection.sendall(GET[:-2])
+        assert is_closed(connection)
+
+
+def test_bytes_of_a_head_one_at_a_time_do_not_move_its_deadline() -> None:
+    with served(page, SHORT) as client:
+        assert sends_until_closed(client.connect(), b"GET /" + b"x" * 10_000)
+
+
+def test_bytes_of_a_body_one_at_a_time_do_not_move_its_deadline() -> None:
+    with served(page, SHORT) as client:
+        connection = client.connect()
+        connection.sendall(POST)
+        assert sends_until_closed(connection, b"x" * 60_000)
+
+
+def test_a_body_that_is_not_read_has_the_same_deadline() -> None:
+    with served(PlainTextResponse("no", 413), SHORT) as client:
+        connection = client.connect()
+        connection.sendall(POST)
+        assert status_of(connection) == 413
+        assert sends_until_closed(connection, b"x" * 60_000)
+
+
+def test_a_connection_is_used_again_and_closed_when_it_is_idle() -> None:
+    with served(page, SHORT) as client:
+        connection = HTTPConnection("127.0.0.1", client.port, CLIENT_SECONDS)
+        for _ in range(3):
+            connection.request("GET", "/")
+            used = connection.sock
+            assert connection.getresponse().read() == b"ok"
+        assert connection.sock is used and is_closed(used)
+
+
+def test_a_request_that_is_worked_on_has_no_deadline() -> None:
+    done = threading.Event()
+
+    async def work(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.to_thread(done.wait, CLIENT_SECONDS)
+        await page(scope, receive, send)
+
+    with served(work, SHORT) as client:
+        working = client.connect()
+        working.sendall(GET)
+        for _ in range(3):
+            assert is_closed(client.connect())
+        done.set()
+        assert status_of(working) == 200
+
+
+def streamed() -> Response:
+    return StreamingResponse(bytes(1 << 20) for _ in range(64))
+
+
+def whole() -> Response:
+    return Response(bytes(64 << 20))
+
+
+@pytest.mark.parametrize("answer", [streamed, whole])
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_a_client_that_does_not_read_its_answer_is_cut_off(
+    answer: Callable[[], Response], version: str
+) -> None:
+    async def large(scope: Scope, receive: Receive, send: Send) -> None:
+        await answer()(scope, receive, send)
+
+    request = GET.replace(b"1.1", version.encode())
+    with served(large, ConnectionLimits(0.2, 0.2, 0.2, 1 << 20, per_address=1)) as client:
+        connection = client.connect()
+        connection.sendall(request)
+        assert status_of(connection) == 200
+        # There is room for a second connection of this address after the end of the first.
+        wait(lambda: client.get(request=request) == 200, CLIENT_SECONDS)
+
+
+def test_a_client_that_reads_slowly_gets_all_of_its_answer() -> None:
+    limits = ConnectionLimits(head_seconds=0.2, answer_seconds=1.5, answer_bytes=1 << 20)
+    with served(whole(), limits) as client:
+        connection = client.connect()
+        connection.sendall(GET)
+        assert status_of(connection) == 200
+        for _ in range(16):
+            assert is_closed(client.connect())  # after 0.2 seconds
+            assert len(received(connection, 4 << 20)) == 4 << 20
+
+
+def test_a_trusted_proxy_has_no_limit_of_connections() -> None:
+    limits = ConnectionLimits(per_address=2)
+    with served(page, limits, proxies=("127.0.0.2",)) as client:
+        connections = [client.connect("127.0.0.2") for _ in range(10)]
+        for connection in connections:
+            connection.sendall(GET)
+        assert {status_of(connection) for connection in connections} == {200}
+        assert [client.connect() and client.get() for _ in range(3)] == [200, 503, 503]
+
+
+def test_a_refused_client_is_answered_and_logged_once_a_minute() -> None:
+    with capture_logs() as logs, served(page, ConnectionLimits(per_address=1)) as client:
+        client.connect()
+        refused = [client.connect() for _ in range(5)]
+        assert {status_of(connection) for connection in refused} == {503}
+        assert all(is_closed(connection) for connection in refused)
+    said = [(line["log_level"], line["address"], line["count"]) for line in logs]
+    assert said == [("warning", "127.0.0.1", 1)]
+
+
+def test_a_closed_connection_makes_room_for_another() -> None:
+    with served(page, ConnectionLimits(per_address=1)) as client:
+        for _ in range(20):
+            wait(lambda: client.get() == 200, CLIENT_SECONDS)
+
+
+def test_too_many_connections_cost_the_one_that_has_been_idle_longest() -> None:
+    with served(page, ConnectionLimits(total=3)) as client:
+        first, second, third = (client.connect(f"127.0.0.{number}") for number in (2, 3, 4))
+        for connection in (second, third, first):
+            connection.sendall(GET)
+            assert status_of(connection) == 200
+        assert client.get("127.0.0.5") == 200
+        assert is_closed(second)
+        for connection in (third, first):
+            assert connection.recv(1_000).endswith(b"ok")
+            connection.sendall(GET)
+            assert status_of(connection) == 200
+
+
+def test_too_many_connections_cost_the_one_with_the_slowest_body() -> None:
+    begun = threading.Semaphore(0)
+
+    async def work(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.release()
+        await page(scope, receive, send)
+
+    with served(work, ConnectionLimits(total=3)) as client:
+        slow = [client.connect(f"127.0.0.{number}") for number in (2, 3, 4)]
+        for connection in slow:
+            connection.sendall(POST)
+            assert begun.acquire(timeout=CLIENT_SECONDS)
+        assert client.get("127.0.0.5") == 200
+        assert is_closed(slow[0])
+        slow[1].sendall(b"x" * 60_000)
+        assert status_of(slow[1]) == 200
+
+
+def test_requests_that_are_worked_on_make_no_room_for_a_connection() -> None:
+    may_end, begun = threading.Event(), threading.Semaphore(0)
+
+    async def work(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.release()
+        await asyncio.to_thread(may_end.wait, CLIENT_SECONDS)
+        await page(scope, receive, send)
+
+    with served(work, ConnectionLimits(total=3)) as client:
+        working = [client.connect(f"127.0.0.{number}") for number in (2, 3, 4)]
+        for connection in working:
+            connection.sendall(GET)
+            assert begun.acquire(timeout=CLIENT_SECONDS)
+        assert client.get("127.0.0.5") == 503
+        may_end.set()
+        assert [status_of(connection) for connection in working] == [200, 200, 200]
+        assert client.get("127.0.0.5") == 200
+
+
+def test_requests_that_wait_for_their_client_do_not_count_as_active() -> None:
+    may_end, begun = threading.Event(), threading.Semaphore(0)
+
+    async def work(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.release()
+        if scope["path"] == "/work":
+            await asyncio.to_thread(may_end.wait, CLIENT_SECONDS)
+        await page(scope, receive, send)
+
+    with served(work, ConnectionLimits(), max_active_requests=2) as client:
+        for _ in range(10):
+            client.connect().sendall(POST)
+            assert begun.acquire(timeout=CLIENT_SECONDS)
+        assert client.get() == 200
+        working = [client.connect() for _ in range(2)]
+        for connection in working:
+            connection.sendall(GET.replace(b"/static/style.css", b"/work"))
+            assert begun.acquire(timeout=CLIENT_SECONDS)
+        assert client.get() == 503
+        may_end.set()
+        assert [status_of(connection) for connection in working] == [200, 200]
+        wait(lambda: client.get() == 200, CLIENT_SECONDS)
+
+
+def test_addresses_of_one_customer_count_together() -> None:
+    assert network_of("2001:db8:1:2::1") == network_of("2001:db8:1:2:ffff::9")
+    assert network_of("2001:db8:1:2::1") != network_of("2001:db8:1:3::1")
+    assert network_of("::ffff:192.0.2.1") == network_of("192.0.2.1") != network_of("192.0.2.2")
+
+
+def test_proxies_of_the_configuration_have_no_limit_and_others_have_one(house: House) -> None:
+    limit = ConnectionLimits().per_address
+    with pages(house, trusted_proxies=["127.0.0.2"]) as (_, http):
+        client = Client(http.base_url.port or 0)
+        with client.stack:
+            for source in ("127.0.0.2", "127.0.0.3"):
+                for _ in range(limit):
+                    client.connect(source)
+            assert [client.get(f"127.0.0.{number}") for number in (2, 3)] == [200, 503]
